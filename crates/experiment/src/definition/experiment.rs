@@ -1,0 +1,93 @@
+//! An experiment as its file defines it: a question and the cases that answer it.
+
+use model::Backing;
+
+use super::place::{CpuChoice, MemoryChoice};
+use super::quantity::Quantity;
+use super::sga::{AllocationChoice, CacheSize};
+use super::vocabulary::Word;
+
+/// A question with its cases, apart from any machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// Its name: lower-case words with hyphens.
+    pub name: String,
+    /// The question it answers, for people.
+    pub question: String,
+    /// Name of the case that others are compared with.
+    pub baseline: String,
+    /// Whether the cases differ in where memory lies, so that an emulated machine has no answer.
+    pub asks_about_memory: bool,
+    /// What a machine must have.
+    pub needs: Needs,
+    /// The cases, in the order of the file; at least one.
+    pub cases: Vec<CaseDefinition>,
+    /// The file, verbatim.
+    pub text: String,
+}
+
+/// What a machine must have for an experiment to make sense on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// CPUs, on the whole machine.
+    pub cpus: u32,
+    /// Nodes with memory.
+    pub memory_nodes: u32,
+}
+
+/// One case, with the defaults of its file filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaseDefinition {
+    /// Its name: lower-case words with hyphens, unique within the experiment.
+    pub name: String,
+    /// One line for people: what this case is.
+    pub about: String,
+    /// CPUs its processes may use.
+    pub cpus: CpuChoice,
+    /// Memory nodes its processes may use.
+    pub memory_nodes: MemoryChoice,
+    /// What carries the placement out.
+    pub mechanism: MechanismChoice,
+    /// Size of the buffer cache.
+    pub cache: CacheSize,
+    /// What backs the SGA.
+    pub backing: Backing,
+    /// Page size of the SGA.
+    pub page_bytes: u64,
+    /// On which nodes the SGA lies.
+    pub allocation: AllocationChoice,
+    /// Sessions that run the load.
+    pub sessions: Quantity,
+    /// Instance caging; `None` is off.
+    pub cpu_count: Option<Quantity>,
+}
+
+/// What is to carry a placement out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MechanismChoice {
+    /// A processor group where one can be made, otherwise affinity.
+    Auto,
+    /// A processor group or nothing.
+    Group,
+    /// Affinity and memory policy.
+    Affinity,
+}
+
+/// The table of mechanisms.
+pub const MECHANISMS: &[Word<MechanismChoice>] = &[
+    Word {
+        value: MechanismChoice::Auto,
+        name: "auto",
+        about: "a processor group where one can be made, otherwise affinity",
+    },
+    Word {
+        value: MechanismChoice::Group,
+        name: "group",
+        about: "a processor group (a cpuset cgroup), or the case cannot run",
+    },
+    Word {
+        value: MechanismChoice::Affinity,
+        name: "affinity",
+        about: "sched_setaffinity(2) and set_mempolicy(2), which need no privilege",
+    },
+];

@@ -1,0 +1,223 @@
+//! The keys of an experiment file: the one table behind reading, messages and documents.
+
+/// A table of an experiment file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// The keys at the top of the file.
+    Top,
+    /// `[needs]`.
+    Needs,
+    /// `[placement]`: defaults of every case.
+    Placement,
+    /// `[sga]`: defaults of every case.
+    Sga,
+    /// `[load]`: defaults of every case.
+    Load,
+    /// `[[case]]`: its own keys, and all of `[placement]`, `[sga]` and `[load]`.
+    Case,
+}
+
+impl Table {
+    /// Every table, in the order documents list them.
+    pub const ALL: [Table; 6] = [
+        Table::Top,
+        Table::Needs,
+        Table::Placement,
+        Table::Sga,
+        Table::Load,
+        Table::Case,
+    ];
+
+    /// How the table is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Top => "the top of the file",
+            Table::Needs => "[needs]",
+            Table::Placement => "[placement]",
+            Table::Sga => "[sga]",
+            Table::Load => "[load]",
+            Table::Case => "[[case]]",
+        }
+    }
+
+    /// Whether `key` may stand in this table.
+    pub fn allows(self, key: &Key) -> bool {
+        let is_default_of_cases = matches!(key.table, Table::Placement | Table::Sga | Table::Load);
+        key.table == self || (self == Table::Case && is_default_of_cases)
+    }
+}
+
+/// One key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// The table it belongs to.
+    pub table: Table,
+    /// Its name.
+    pub name: &'static str,
+    /// Its value when it is left out; `None` when it must not be.
+    pub default: Option<&'static str>,
+    /// What it says, as a sentence fragment.
+    pub about: &'static str,
+}
+
+const fn key(
+    table: Table,
+    name: &'static str,
+    default: Option<&'static str>,
+    about: &'static str,
+) -> Key {
+    Key {
+        table,
+        name,
+        default,
+        about,
+    }
+}
+
+/// Every key. Beside those of [`Table::Top`], the other tables stand at the top of a file.
+pub const KEYS: &[Key] = &[
+    key(Table::Top, "format", None, "always `numalab.experiment/1`"),
+    key(Table::Top, "name", None, "lower-case words with hyphens"),
+    key(
+        Table::Top,
+        "question",
+        None,
+        "the question the experiment answers, one line",
+    ),
+    key(
+        Table::Top,
+        "baseline",
+        None,
+        "name of the case that the others are compared with",
+    ),
+    key(
+        Table::Top,
+        "asks-about-memory",
+        None,
+        "true when the cases differ in where memory lies, so that an emulated machine, whose \
+         nodes are equally far, has no answer",
+    ),
+    key(
+        Table::Needs,
+        "cpus",
+        Some("1"),
+        "CPUs the machine must have",
+    ),
+    key(
+        Table::Needs,
+        "memory-nodes",
+        Some("1"),
+        "nodes with memory the machine must have",
+    ),
+    key(
+        Table::Placement,
+        "cpus",
+        Some("inherited"),
+        "CPUs the sessions may use: a place, or a place, a colon and a quantity",
+    ),
+    key(
+        Table::Placement,
+        "memory-nodes",
+        Some("inherited"),
+        "nodes the processes may take memory from: a place",
+    ),
+    key(
+        Table::Placement,
+        "mechanism",
+        Some("auto"),
+        "what carries the placement out",
+    ),
+    key(
+        Table::Sga,
+        "cache",
+        Some("beyond-caches"),
+        "size of the buffer cache; `beyond-caches` is 256 MiB, or four times the last-level \
+         caches of first-node if that is more",
+    ),
+    key(
+        Table::Sga,
+        "backing",
+        Some("memfd"),
+        "the kind of shared memory",
+    ),
+    key(
+        Table::Sga,
+        "page-size",
+        Some("4KiB"),
+        "size of its pages; huge pages must be in their pool beforehand",
+    ),
+    key(
+        Table::Sga,
+        "allocation",
+        Some("os-default"),
+        "on which nodes its pages lie",
+    ),
+    key(
+        Table::Load,
+        "sessions",
+        None,
+        "sessions that read, each a process: a quantity",
+    ),
+    key(
+        Table::Load,
+        "cpu-count",
+        Some("off"),
+        "instance caging: a quantity of sessions that may run at once, or `off`",
+    ),
+    key(Table::Case, "name", None, "lower-case words with hyphens"),
+    key(Table::Case, "about", None, "what this case is, one line"),
+];
+
+/// The tables that may stand at the top of a file.
+pub(crate) const TABLE_KEYS: [&str; 5] = ["needs", "placement", "sga", "load", "case"];
+
+/// The names of the keys that may stand in `table`.
+pub(crate) fn names_in(table: Table) -> Vec<&'static str> {
+    let allowed = KEYS.iter().filter(|key| table.allows(key));
+    let mut names: Vec<&str> = allowed.map(|key| key.name).collect();
+    if table == Table::Top {
+        names.extend(TABLE_KEYS);
+    }
+    names
+}
+
+/// The default of a key that has one, as a file would write it.
+pub(crate) fn default_of(table: Table, name: &str) -> &'static str {
+    KEYS.iter()
+        .find(|key| key.table == table && key.name == name)
+        .and_then(|key| key.default)
+        .expect("only keys with a default are read without being required")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_table_allows_two_keys_of_one_name() {
+        for table in Table::ALL {
+            let mut names = names_in(table);
+            let count = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), count, "{}", table.name());
+        }
+    }
+
+    #[test]
+    fn a_case_may_set_what_it_has_defaults_for() {
+        let names = names_in(Table::Case);
+        for name in [
+            "name",
+            "about",
+            "cpus",
+            "memory-nodes",
+            "cache",
+            "sessions",
+            "cpu-count",
+        ] {
+            assert!(names.contains(&name), "{name}");
+        }
+        assert!(!names.contains(&"format"));
+    }
+}

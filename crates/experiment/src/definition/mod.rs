@@ -1,0 +1,24 @@
+//! What an experiment asks for, apart from any machine: types, tables of words, reading of files.
+
+mod experiment;
+mod file;
+mod keys;
+mod place;
+mod quantity;
+mod read;
+mod reference;
+mod sga;
+mod shipped;
+mod vocabulary;
+
+pub use experiment::{CaseDefinition, Definition, MECHANISMS, MechanismChoice, Needs};
+pub use keys::{KEYS, Key, Table};
+pub use place::{CpuChoice, INHERITED, MemoryChoice, PLACES, Place, Symbol};
+pub use quantity::{QUANTITIES, QUANTITY_MAX, Quantity, Scaled};
+pub use reference::reference;
+pub use sga::{
+    ALLOCATIONS, AllocationChoice, AllocationKind, BACKINGS, BEYOND_CACHES, CACHE_BYTES_MAX,
+    CACHE_BYTES_MIN, CacheSize,
+};
+pub use shipped::{SHIPPED, Shipped, find};
+pub use vocabulary::Word;

@@ -1,0 +1,224 @@
+//! Places: nodes and CPUs named by what they are, or by the kernel's lists.
+
+use model::{CpuId, Id, IdSet, NodeId};
+
+use super::quantity::Quantity;
+use super::vocabulary::{Word, names, nearest, value_of};
+
+/// Some nodes, or the CPUs of some nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place<I: Id> {
+    /// Named by what it is on the machine at hand.
+    Symbol(Symbol),
+    /// Named by ids.
+    List(IdSet<I>),
+}
+
+/// A place named by what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symbol {
+    /// Everything.
+    All,
+    /// The first node with CPUs and memory.
+    FirstNode,
+    /// The node with memory that is nearest to it.
+    Nearest,
+    /// The node with memory that is farthest from it.
+    Farthest,
+}
+
+/// The table of symbolic places.
+pub const PLACES: &[Word<Symbol>] = &[
+    Word {
+        value: Symbol::All,
+        name: "all",
+        about: "all nodes with memory; as CPUs: all CPUs",
+    },
+    Word {
+        value: Symbol::FirstNode,
+        name: "first-node",
+        about: "the first node that has both CPUs and memory; as CPUs: its CPUs",
+    },
+    Word {
+        value: Symbol::Nearest,
+        name: "nearest",
+        about: "the other node with memory that the firmware's distances say is nearest to \
+                first-node; of equals the lowest id",
+    },
+    Word {
+        value: Symbol::Farthest,
+        name: "farthest",
+        about: "the node with memory that the firmware's distances say is farthest from \
+                first-node; of equals the lowest id",
+    },
+];
+
+impl<I: Id> Place<I> {
+    /// Reads a symbolic place or a list of at least one id.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if let Some(symbol) = value_of(PLACES, text) {
+            return Some(Place::Symbol(symbol));
+        }
+        let list: IdSet<I> = text.parse().ok()?;
+        (!list.is_empty()).then_some(Place::List(list))
+    }
+
+    /// What [`Self::parse`] accepts.
+    pub(crate) fn expected() -> String {
+        format!("{}, or a list of ids such as 0-3,8", names(PLACES))
+    }
+}
+
+/// The symbolic place that `text` is most like.
+pub(crate) fn nearest_place(text: &str) -> Option<&'static str> {
+    nearest(text, PLACES.iter().map(|word| word.name))
+}
+
+/// The word for leaving CPUs or memory nodes as they were inherited.
+pub const INHERITED: &str = "inherited";
+
+/// The memory nodes processes may use, as asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MemoryChoice {
+    /// As inherited.
+    Inherited,
+    /// Only these.
+    Only(Place<NodeId>),
+}
+
+impl MemoryChoice {
+    /// Reads `inherited` or a place.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text == INHERITED {
+            return Some(MemoryChoice::Inherited);
+        }
+        Place::parse(text).map(MemoryChoice::Only)
+    }
+
+    /// What [`Self::parse`] accepts.
+    pub(crate) fn expected() -> String {
+        format!("{INHERITED}, {}", Place::<NodeId>::expected())
+    }
+}
+
+/// The CPUs processes may use, as asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CpuChoice {
+    /// As inherited.
+    Inherited,
+    /// All CPUs of a place.
+    All(Place<CpuId>),
+    /// So many CPUs of a place.
+    Some(Place<CpuId>, Quantity),
+}
+
+impl CpuChoice {
+    /// Reads `inherited`, a place, or a place and a quantity: `first-node:6`.
+    ///
+    /// A list of ids may itself hold colons (`0-10:2/4`); what follows the colon decides.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text == INHERITED {
+            return Some(CpuChoice::Inherited);
+        }
+        let counted = text.rsplit_once(':').and_then(|(place, count)| {
+            Some(CpuChoice::Some(
+                Place::parse(place)?,
+                Quantity::parse(count)?,
+            ))
+        });
+        counted.or_else(|| Place::parse(text).map(CpuChoice::All))
+    }
+
+    /// What [`Self::parse`] accepts.
+    pub(crate) fn expected() -> String {
+        format!(
+            "{INHERITED}, {}; a colon and a quantity may follow, as in first-node:6 or \
+             first-node:limit",
+            Place::<CpuId>::expected()
+        )
+    }
+
+    /// `text` with the word replaced that was most likely mistyped.
+    pub(crate) fn nearest(text: &str) -> Option<String> {
+        let Some((place, count)) = text.rsplit_once(':') else {
+            return nearest_place(text).map(str::to_owned);
+        };
+        let right_place = Place::<CpuId>::parse(place).map(|_| place);
+        let right_count = Quantity::parse(count).map(|_| count);
+        let place = right_place.or_else(|| nearest_place(place))?;
+        let count = right_count.or_else(|| Quantity::nearest(count))?;
+        Some(format!("{place}:{count}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::quantity::Scaled;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn list<I: Id>(text: &str) -> Place<I> {
+        Place::List(text.parse().unwrap())
+    }
+
+    #[test]
+    fn cpus_are_a_place_and_perhaps_a_count() {
+        let check = |text, expected| assert_eq!(CpuChoice::parse(text), Some(expected), "{text}");
+        let first = Place::Symbol(Symbol::FirstNode);
+        check("inherited", CpuChoice::Inherited);
+        check("first-node", CpuChoice::All(first.clone()));
+        check(
+            "first-node:6",
+            CpuChoice::Some(first.clone(), Quantity::Number(6)),
+        );
+        check(
+            "first-node:limit",
+            CpuChoice::Some(first, Quantity::Scaled(Scaled::Limit)),
+        );
+        check("1-9", CpuChoice::All(list("1-9")));
+        check("0-10:2/4", CpuChoice::All(list("0-10:2/4")));
+        check("0-10:2", CpuChoice::Some(list("0-10"), Quantity::Number(2)));
+        check(
+            "0-10:2/4:3",
+            CpuChoice::Some(list("0-10:2/4"), Quantity::Number(3)),
+        );
+    }
+
+    #[test]
+    fn texts_that_are_no_place_are_none() {
+        for text in [
+            "",
+            ":",
+            "first-node:",
+            ":6",
+            "first-node:0",
+            "node0",
+            "0-",
+            "0-99999999",
+        ] {
+            assert_eq!(CpuChoice::parse(text), None, "{text}");
+            assert_eq!(MemoryChoice::parse(text), None, "{text}");
+        }
+        assert_eq!(MemoryChoice::parse("first-node:6"), None);
+    }
+
+    #[test]
+    fn the_mistyped_half_is_found() {
+        let check = |text, expected: &str| {
+            assert_eq!(CpuChoice::nearest(text).as_deref(), Some(expected));
+        };
+        check("first_node", "first-node");
+        check("first-node:limt", "first-node:limit");
+        check("firstnode:6", "first-node:6");
+        check("0-9:reader", "0-9:readers");
+        assert_eq!(CpuChoice::nearest("xyz:6"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            let _ = (CpuChoice::parse(&text), CpuChoice::nearest(&text));
+            let _ = MemoryChoice::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Quantities of sessions and CPUs that scale with the machine.
+
+use super::vocabulary::{Word, names, nearest, value_of};
+
+/// The most sessions or CPUs a definition may ask for: as many as Linux can have CPUs.
+pub const QUANTITY_MAX: u32 = 8192;
+
+/// A number of sessions or CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// A plain number, from 1 to [`QUANTITY_MAX`].
+    Number(u32),
+    /// One that depends on the machine.
+    Scaled(Scaled),
+}
+
+/// A number that an article used, scaled to the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scaled {
+    /// Article 001's nine readers.
+    Readers,
+    /// Article 001's nine CPUs for nine readers.
+    ReaderCpus,
+    /// Article 001's limit of six.
+    Limit,
+    /// Article 000's eight readers.
+    LocalReaders,
+    /// Article 000's nine CPUs.
+    LocalCpus,
+}
+
+/// The table of scaled quantities. "CPUs" are those of `first-node` that may be used.
+pub const QUANTITIES: &[Word<Scaled>] = &[
+    Word {
+        value: Scaled::Readers,
+        name: "readers",
+        about: "nine, or as many as first-node has CPUs if it has fewer, but at least three",
+    },
+    Word {
+        value: Scaled::ReaderCpus,
+        name: "reader-cpus",
+        about: "as many as `readers`, but no more than first-node has CPUs",
+    },
+    Word {
+        value: Scaled::Limit,
+        name: "limit",
+        about: "two thirds of `readers`, rounded down (six of nine), but at least one and fewer \
+                than first-node has CPUs",
+    },
+    Word {
+        value: Scaled::LocalReaders,
+        name: "local-readers",
+        about: "eight, or as many as first-node has CPUs if it has fewer",
+    },
+    Word {
+        value: Scaled::LocalCpus,
+        name: "local-cpus",
+        about: "nine, or as many as first-node has CPUs if it has fewer",
+    },
+];
+
+impl Quantity {
+    /// Reads a number or the name of a scaled quantity.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if let Some(scaled) = value_of(QUANTITIES, text) {
+            return Some(Quantity::Scaled(scaled));
+        }
+        let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = all_digits.then(|| text.parse().ok())?;
+        number.and_then(Self::of_number)
+    }
+
+    /// A plain number, if it is in range.
+    pub(crate) fn of_number(number: u32) -> Option<Self> {
+        (1..=QUANTITY_MAX)
+            .contains(&number)
+            .then_some(Quantity::Number(number))
+    }
+
+    /// What [`Self::parse`] accepts.
+    pub(crate) fn expected() -> String {
+        format!(
+            "a number from 1 to {QUANTITY_MAX}, or one of {}",
+            names(QUANTITIES)
+        )
+    }
+
+    /// The scaled quantity that `text` is most like.
+    pub(crate) fn nearest(text: &str) -> Option<&'static str> {
+        nearest(text, QUANTITIES.iter().map(|word| word.name))
+    }
+
+    /// How many that is where first-node has `cpus` CPUs to use. `None` where the quantity has no
+    /// value there: a limit needs two CPUs, anything needs one.
+    pub fn on_first_node_with(self, cpus: u32) -> Option<u32> {
+        let scaled = match self {
+            Quantity::Number(number) => return Some(number),
+            Quantity::Scaled(scaled) => scaled,
+        };
+        if cpus == 0 {
+            return None;
+        }
+        let readers = cpus.clamp(3, 9);
+        Some(match scaled {
+            Scaled::Readers => readers,
+            Scaled::ReaderCpus => readers.min(cpus),
+            Scaled::Limit if cpus == 1 => return None,
+            Scaled::Limit => (readers * 2 / 3).clamp(1, cpus - 1),
+            Scaled::LocalReaders => cpus.min(8),
+            Scaled::LocalCpus => cpus.min(9),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_scale_from_the_articles_machine_to_a_laptop() {
+        fn check(name: &str, expected: [(u32, Option<u32>); 6]) {
+            let quantity = Quantity::parse(name).unwrap();
+            for (cpus, count) in expected {
+                assert_eq!(quantity.on_first_node_with(cpus), count, "{name} on {cpus}");
+            }
+        }
+        let on = |counts: [Option<u32>; 6]| {
+            let cpus = [20, 9, 4, 3, 2, 1];
+            std::array::from_fn(|index| (cpus[index], counts[index]))
+        };
+        check(
+            "readers",
+            on([Some(9), Some(9), Some(4), Some(3), Some(3), Some(3)]),
+        );
+        check(
+            "reader-cpus",
+            on([Some(9), Some(9), Some(4), Some(3), Some(2), Some(1)]),
+        );
+        check(
+            "limit",
+            on([Some(6), Some(6), Some(2), Some(2), Some(1), None]),
+        );
+        check(
+            "local-readers",
+            on([Some(8), Some(8), Some(4), Some(3), Some(2), Some(1)]),
+        );
+        check(
+            "local-cpus",
+            on([Some(9), Some(9), Some(4), Some(3), Some(2), Some(1)]),
+        );
+        check("7", on([Some(7); 6]));
+    }
+
+    #[test]
+    fn texts_that_are_no_quantity_are_none() {
+        for text in [
+            "",
+            "0",
+            "8193",
+            "-1",
+            "+1",
+            "1.5",
+            "reader",
+            "99999999999999999999",
+            "٣",
+        ] {
+            assert_eq!(Quantity::parse(text), None, "{text}");
+        }
+        assert_eq!(Quantity::nearest("reader"), Some("readers"));
+        assert_eq!(Quantity::nearest("limits"), Some("limit"));
+    }
+
+    #[test]
+    fn every_limit_is_fewer_than_its_readers() {
+        for cpus in 2..200 {
+            let value = |scaled| Quantity::Scaled(scaled).on_first_node_with(cpus).unwrap();
+            assert!(value(Scaled::Limit) < value(Scaled::Readers));
+            assert!(value(Scaled::Limit) < cpus);
+            assert!(value(Scaled::ReaderCpus) <= cpus);
+        }
+    }
+}

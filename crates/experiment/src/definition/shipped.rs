@@ -1,0 +1,47 @@
+//! The experiments that come with numalab: files that are examples as well.
+
+use super::experiment::Definition;
+use super::vocabulary::nearest;
+use crate::Error;
+use crate::error::quoted;
+
+/// An experiment that comes with numalab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shipped {
+    /// Its name.
+    pub name: &'static str,
+    /// Its file.
+    pub text: &'static str,
+}
+
+impl Shipped {
+    /// Reads it. Shipped files are tested to be readable; an error here is a defect of numalab.
+    pub fn definition(&self) -> Result<Definition, Error> {
+        Definition::parse(&format!("{}.toml", self.name), self.text)
+    }
+}
+
+/// The table of shipped experiments.
+pub const SHIPPED: &[Shipped] = &[
+    Shipped {
+        name: "binding-vs-caging",
+        text: include_str!("../../experiments/binding-vs-caging.toml"),
+    },
+    Shipped {
+        name: "local-vs-remote",
+        text: include_str!("../../experiments/local-vs-remote.toml"),
+    },
+];
+
+/// The shipped experiment of this name.
+pub fn find(name: &str) -> Result<Definition, Error> {
+    if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == name) {
+        return shipped.definition();
+    }
+    let names = || SHIPPED.iter().map(|shipped| shipped.name);
+    Err(Error::UnknownExperiment {
+        name: quoted(name).trim_matches('"').to_owned(),
+        known: names().collect::<Vec<_>>().join(", "),
+        nearest: nearest(name, names()).map(str::to_owned),
+    })
+}

@@ -1,0 +1,20 @@
+//! Experiments: what is asked (definitions), what that means on a machine (plans), and the runner
+//! that turns a plan into trials. Adapters to the engines that are measured live in `workloads`.
+#![forbid(unsafe_code)]
+
+mod cancel;
+mod clock;
+pub mod definition;
+mod error;
+mod plan;
+mod run;
+mod workload;
+pub mod workloads;
+
+pub use cancel::Cancel;
+pub use clock::{Clock, RealClock, SimulatedClock};
+pub use definition::{Definition, SHIPPED, Shipped, find};
+pub use error::{Error, KeyError};
+pub use plan::{Cannot, GroupSupport, Host, Plan, availability, plan};
+pub use run::{CONFIDENCE, RunError, RunRequest, TRIALS_MIN, UNCOUNTED_RUNNING_MAX, execute};
+pub use workload::{TrialSpec, Workload, WorkloadError};

@@ -1,0 +1,93 @@
+//! The machine a plan is made for, and what this process may use of it: plain data.
+
+use std::collections::BTreeMap;
+
+use model::{CpuSet, NodeId, NodeSet, Topology};
+
+/// A machine as a planner sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Host<'m> {
+    /// What the machine is.
+    pub topology: &'m Topology,
+    /// CPUs this process may use (`Cpus_allowed_list`); `None` when it is not known.
+    pub cpus_allowed: Option<CpuSet>,
+    /// Nodes it may take memory from (`Mems_allowed_list`); `None` when it is not known.
+    pub memory_nodes_allowed: Option<NodeSet>,
+    /// Whether processor groups can be made.
+    pub groups: GroupSupport,
+    /// Size of an ordinary page.
+    pub base_page_bytes: u64,
+    /// Bytes by node that are not free but that the kernel gives up when asked for memory: its
+    /// cache of files. Empty when it is not known, and then only free memory counts.
+    pub reclaimable_bytes: BTreeMap<NodeId, u64>,
+}
+
+/// Whether processor groups can be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GroupSupport {
+    /// They can.
+    Available {
+        /// Version of the cgroup hierarchy: 1 or 2.
+        cgroup_version: u8,
+    },
+    /// The kernel could, but this process may not.
+    NotPermitted {
+        /// Why, as a lower-case fragment.
+        reason: String,
+    },
+    /// The kernel has no cpuset hierarchy to make them in.
+    Missing {
+        /// Why, as a lower-case fragment.
+        reason: String,
+    },
+}
+
+impl<'m> Host<'m> {
+    /// A host whose process may use everything, with 4 KiB pages and without processor groups.
+    pub fn new(topology: &'m Topology) -> Self {
+        Host {
+            topology,
+            cpus_allowed: None,
+            memory_nodes_allowed: None,
+            groups: GroupSupport::Missing {
+                reason: "nobody looked for a cgroup hierarchy".to_owned(),
+            },
+            base_page_bytes: 4096,
+            reclaimable_bytes: BTreeMap::new(),
+        }
+    }
+
+    /// The CPUs that are online and allowed.
+    pub(crate) fn cpus(&self) -> CpuSet {
+        match &self.cpus_allowed {
+            Some(allowed) => self.topology.cpus.intersection(allowed),
+            None => self.topology.cpus.clone(),
+        }
+    }
+
+    /// The CPUs to choose from when none are named: not those that were taken away from the
+    /// scheduler, between which it never balances, unless there are no others.
+    pub(crate) fn cpus_to_choose_from(&self) -> CpuSet {
+        let cpus = self.cpus();
+        match &self.topology.isolated_cpus {
+            Some(isolated) if !cpus.is_subset(isolated) => cpus.difference(isolated),
+            _ => cpus,
+        }
+    }
+
+    /// The nodes with memory that are allowed.
+    pub(crate) fn memory_nodes(&self) -> NodeSet {
+        let nodes = self.topology.memory_nodes();
+        match &self.memory_nodes_allowed {
+            Some(allowed) => nodes.intersection(allowed),
+            None => nodes,
+        }
+    }
+
+    /// Bytes of a node that can be had; `None` when it is not known.
+    pub(crate) fn obtainable_bytes(&self, node: NodeId) -> Option<u64> {
+        let free = self.topology.node(node)?.free_bytes?;
+        let reclaimable = self.reclaimable_bytes.get(&node).copied().unwrap_or(0);
+        Some(free.saturating_add(reclaimable))
+    }
+}

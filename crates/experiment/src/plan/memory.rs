@@ -1,0 +1,393 @@
+//! Whether there is memory for an SGA: free memory, or free huge pages, on the nodes it may use.
+
+use instance::SgaLayout;
+use model::exit::ExitCode;
+use model::{Allocation, ByteSize, NodeId, NodeSet, SgaPlan};
+
+use super::cannot::Cannot;
+use super::host::Host;
+
+/// Bytes of the whole SGA: blocks, headers, directory, sessions, in whole pages.
+fn sga_bytes(sga: &SgaPlan, sessions: u32) -> Result<u64, Cannot> {
+    let layout = SgaLayout::new(sessions, sga.cache_bytes, sga.page_bytes);
+    layout.map(|layout| layout.bytes).map_err(|error| {
+        Cannot::usage(
+            error.to_string(),
+            "set a `cache` or a number of `sessions` that can be",
+        )
+    })
+}
+
+/// What an SGA asks of the nodes it may lie on.
+struct Demand {
+    /// The nodes.
+    nodes: NodeSet,
+    /// Whether each node must take an equal share; otherwise they share as they can.
+    in_equal_shares: bool,
+}
+
+impl Demand {
+    /// `memory_nodes` are those the processes may use, which is where unplaced pages go.
+    fn new(allocation: &Allocation, memory_nodes: NodeSet) -> Self {
+        match allocation {
+            Allocation::Interleave(nodes) => Demand {
+                nodes: nodes.clone(),
+                in_equal_shares: true,
+            },
+            Allocation::Bind(nodes) => Demand {
+                nodes: nodes.clone(),
+                in_equal_shares: false,
+            },
+            Allocation::OsDefault => Demand {
+                nodes: memory_nodes,
+                in_equal_shares: false,
+            },
+        }
+    }
+
+    /// The first nodes that cannot give `amount`, with what is asked of them and what they have.
+    /// Nodes of which nothing is known are believed to have enough.
+    fn shortage(&self, amount: u64, has: impl Fn(NodeId) -> Option<u64>) -> Option<Shortage> {
+        if self.in_equal_shares {
+            let asked = amount.div_ceil(self.nodes.len().max(1) as u64);
+            return self.nodes.iter().find_map(|node| {
+                let there = has(node)?;
+                (there < asked).then(|| Shortage {
+                    nodes: NodeSet::of(node),
+                    asked,
+                    there,
+                })
+            });
+        }
+        let there: Option<Vec<u64>> = self.nodes.iter().map(has).collect();
+        let there = there?.into_iter().fold(0, u64::saturating_add);
+        (there < amount).then(|| Shortage {
+            nodes: self.nodes.clone(),
+            asked: amount,
+            there,
+        })
+    }
+}
+
+/// Nodes that do not have what is asked of them.
+struct Shortage {
+    nodes: NodeSet,
+    asked: u64,
+    there: u64,
+}
+
+/// Checks that the SGA fits where it is to lie.
+pub(crate) fn check(
+    host: &Host<'_>,
+    sga: &SgaPlan,
+    sessions: u32,
+    memory_nodes: Option<&NodeSet>,
+) -> Result<(), Cannot> {
+    let memory_nodes = memory_nodes.cloned().unwrap_or_else(|| host.memory_nodes());
+    let demand = Demand::new(&sga.allocation, memory_nodes);
+    let bytes = sga_bytes(sga, sessions)?;
+    if sga.page_bytes == host.base_page_bytes {
+        check_free_memory(host, &demand, bytes)
+    } else if sga.page_bytes < host.base_page_bytes {
+        let (asked, base) = (ByteSize(sga.page_bytes), ByteSize(host.base_page_bytes));
+        let reason = format!("pages of {asked} are asked for, and the smallest here are {base}");
+        Err(Cannot::machine(
+            reason,
+            format!("set page-size = \"{base}\""),
+        ))
+    } else {
+        check_huge_pages(
+            host,
+            &demand,
+            bytes.div_ceil(sga.page_bytes),
+            sga.page_bytes,
+        )
+    }
+}
+
+fn check_free_memory(host: &Host<'_>, demand: &Demand, bytes: u64) -> Result<(), Cannot> {
+    match demand.shortage(bytes, |node| host.obtainable_bytes(node)) {
+        None => Ok(()),
+        Some(Shortage {
+            nodes,
+            asked,
+            there,
+        }) => Err(Cannot::machine(
+            format!(
+                "the SGA needs {} on {}, where {} are free",
+                ByteSize(asked),
+                named(&nodes),
+                ByteSize(there)
+            ),
+            "free memory there, or set a smaller `cache`",
+        )),
+    }
+}
+
+fn check_huge_pages(
+    host: &Host<'_>,
+    demand: &Demand,
+    pages: u64,
+    page_bytes: u64,
+) -> Result<(), Cannot> {
+    let pool = |node| {
+        let pools = &host.topology.node(node)?.huge_pages;
+        pools.iter().find(|pool| pool.page_bytes == page_bytes)
+    };
+    let size = ByteSize(page_bytes);
+    if let Some(node) = demand.nodes.iter().find(|node| pool(*node).is_none()) {
+        let reason = format!("node {node} has no pool of {size} pages");
+        let advice = "use a page size that this kernel has (`numalab topology` lists them)";
+        return Err(Cannot::machine(reason, advice));
+    }
+    let free = |node| pool(node)?.free;
+    let Some(shortage) = demand.shortage(pages, free) else {
+        return Ok(());
+    };
+    let Shortage {
+        nodes,
+        asked,
+        there,
+    } = shortage;
+    let reason = format!(
+        "the SGA needs {asked} free pages of {size} on {}, where {there} are free",
+        named(&nodes)
+    );
+    let commands: Vec<String> = shares(demand, &nodes, asked - there)
+        .filter_map(|(node, missing)| {
+            let total = pool(node)?.total.saturating_add(missing);
+            let path = pool_path(host, node, page_bytes);
+            Some(format!("echo {total} > {path}"))
+        })
+        .collect();
+    Err(Cannot {
+        reason,
+        advice: format!("as root: {}", commands.join(" && ")),
+        exit_code: ExitCode::MachineCannot,
+    })
+}
+
+/// How many pages to add to the pool of each node: with equal shares only the short node is
+/// named, otherwise the missing pages are spread.
+fn shares(
+    demand: &Demand,
+    short: &NodeSet,
+    missing: u64,
+) -> impl Iterator<Item = (NodeId, u64)> + use<> {
+    let nodes = if demand.in_equal_shares {
+        short
+    } else {
+        &demand.nodes
+    };
+    let each = missing.div_ceil(nodes.len().max(1) as u64);
+    let nodes: Vec<NodeId> = nodes.iter().collect();
+    nodes.into_iter().map(move |node| (node, each))
+}
+
+/// `node 3`, or `nodes 0-7`.
+fn named(nodes: &NodeSet) -> String {
+    match nodes.len() {
+        1 => format!("node {nodes}"),
+        _ => format!("nodes {nodes}"),
+    }
+}
+
+/// The file that sets the size of a pool (kernel, `Documentation/admin-guide/mm/hugetlbpage.rst`).
+fn pool_path(host: &Host<'_>, node: NodeId, page_bytes: u64) -> String {
+    let pool = format!("hugepages-{}kB/nr_hugepages", page_bytes / 1024);
+    if host.topology.node_is_implied {
+        format!("/sys/kernel/mm/hugepages/{pool}")
+    } else {
+        format!("/sys/devices/system/node/node{node}/hugepages/{pool}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_hosts::article_000;
+    use super::*;
+    use model::{Backing, NodeHugePages, Topology};
+
+    const MIB: u64 = 1 << 20;
+
+    fn check_sga(
+        machine: &Topology,
+        cache_bytes: u64,
+        page_bytes: u64,
+        allocation: Allocation,
+        expected: Result<(), &str>,
+    ) {
+        let sga = SgaPlan {
+            cache_bytes,
+            backing: Backing::Memfd,
+            page_bytes,
+            allocation,
+        };
+        let outcome =
+            check(&Host::new(machine), &sga, 8, None).map_err(|cannot| cannot.to_string());
+        assert_eq!(outcome, expected.map_err(str::to_owned));
+    }
+
+    fn bind(nodes: &str) -> Allocation {
+        Allocation::Bind(nodes.parse().unwrap())
+    }
+
+    /// Node 0 with 100 MiB free, the others with 500 MiB.
+    fn tight() -> Topology {
+        let mut machine = article_000();
+        for node in &mut machine.nodes {
+            node.free_bytes = Some(if node.id == NodeId(0) { 100 } else { 500 } * MIB);
+        }
+        machine
+    }
+
+    #[test]
+    fn bound_memory_must_be_free_on_the_nodes_together() {
+        let machine = tight();
+        check_sga(&machine, 64 * MIB, 4096, bind("0"), Ok(()));
+        check_sga(
+            &machine,
+            128 * MIB,
+            4096,
+            bind("0"),
+            Err(
+                "the SGA needs 129.32 MiB on node 0, where 100 MiB are free; \
+                 free memory there, or set a smaller `cache`",
+            ),
+        );
+        check_sga(&machine, 550 * MIB, 4096, bind("0-1"), Ok(()));
+        check_sga(&machine, 3200 * MIB, 4096, Allocation::OsDefault, Ok(()));
+        let everywhere = "the SGA needs 3.55 GiB on nodes 0-7, where 3.52 GiB are free; \
+                          free memory there, or set a smaller `cache`";
+        check_sga(
+            &machine,
+            3600 * MIB,
+            4096,
+            Allocation::OsDefault,
+            Err(everywhere),
+        );
+    }
+
+    #[test]
+    fn interleaved_memory_must_be_free_on_each_node() {
+        let machine = tight();
+        let all = Allocation::Interleave("0-7".parse().unwrap());
+        check_sga(&machine, 512 * MIB, 4096, all.clone(), Ok(()));
+        check_sga(
+            &machine,
+            1024 * MIB,
+            4096,
+            all,
+            Err(
+                "the SGA needs 129.26 MiB on node 0, where 100 MiB are free; \
+                 free memory there, or set a smaller `cache`",
+            ),
+        );
+    }
+
+    #[test]
+    fn memory_the_kernel_would_give_up_counts() {
+        let machine = tight();
+        let mut host = Host::new(&machine);
+        host.reclaimable_bytes.insert(NodeId(0), 900 * MIB);
+        let sga = SgaPlan {
+            cache_bytes: 512 * MIB,
+            backing: Backing::Memfd,
+            page_bytes: 4096,
+            allocation: bind("0"),
+        };
+        assert_eq!(check(&host, &sga, 8, None), Ok(()));
+    }
+
+    #[test]
+    fn unknown_memory_is_believed_to_be_enough() {
+        let mut machine = tight();
+        machine.nodes[0].free_bytes = None;
+        check_sga(&machine, 4096 * MIB, 4096, bind("0"), Ok(()));
+    }
+
+    /// Pools of 2 MiB pages on every node.
+    fn with_pools(free: [u64; 8]) -> Topology {
+        let mut machine = article_000();
+        for (node, free) in machine.nodes.iter_mut().zip(free) {
+            node.huge_pages = vec![NodeHugePages {
+                page_bytes: 2 * MIB,
+                total: free + 10,
+                free: Some(free),
+                surplus: Some(0),
+            }];
+        }
+        machine
+    }
+
+    #[test]
+    fn too_few_huge_pages_name_the_file_to_write() {
+        let machine = with_pools([100, 200, 0, 0, 0, 0, 0, 0]);
+        check_sga(&machine, 128 * MIB, 2 * MIB, bind("0"), Ok(()));
+        check_sga(
+            &machine,
+            256 * MIB,
+            2 * MIB,
+            bind("0"),
+            Err(
+                "the SGA needs 130 free pages of 2 MiB on node 0, where 100 are free; as root: \
+                 echo 140 > /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages",
+            ),
+        );
+        check_sga(&machine, 512 * MIB, 2 * MIB, bind("0-1"), Ok(()));
+        check_sga(
+            &machine,
+            640 * MIB,
+            2 * MIB,
+            bind("0-1"),
+            Err(
+                "the SGA needs 324 free pages of 2 MiB on nodes 0-1, where 300 are free; as root: \
+                 echo 122 > /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages \
+                 && \
+                 echo 222 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
+            ),
+        );
+        let both = Allocation::Interleave("1-2".parse().unwrap());
+        check_sga(
+            &machine,
+            256 * MIB,
+            2 * MIB,
+            both,
+            Err(
+                "the SGA needs 65 free pages of 2 MiB on node 2, where 0 are free; as root: \
+                 echo 75 > /sys/devices/system/node/node2/hugepages/hugepages-2048kB/nr_hugepages",
+            ),
+        );
+    }
+
+    #[test]
+    fn page_sizes_the_kernel_does_not_have_are_named() {
+        let machine = with_pools([100; 8]);
+        check_sga(
+            &machine,
+            256 * MIB,
+            1 << 30,
+            bind("3"),
+            Err("node 3 has no pool of 1 GiB pages; \
+                 use a page size that this kernel has (`numalab topology` lists them)"),
+        );
+    }
+
+    #[test]
+    fn a_machine_without_nodes_has_one_pool() {
+        let mut machine = with_pools([0; 8]);
+        machine.node_is_implied = true;
+        machine.nodes.truncate(1);
+        let sga = SgaPlan {
+            cache_bytes: 2 * MIB,
+            backing: Backing::Sysv,
+            page_bytes: 2 * MIB,
+            allocation: Allocation::OsDefault,
+        };
+        let cannot = check(&Host::new(&machine), &sga, 1, None).unwrap_err();
+        assert_eq!(
+            cannot.advice,
+            "as root: echo 12 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! What a definition means on a machine: the cases that can run there, and why others cannot.
+
+mod cannot;
+mod cpu_order;
+mod host;
+mod memory;
+mod places;
+mod planner;
+mod processor_caches;
+#[cfg(test)]
+mod test_hosts;
+
+pub use cannot::Cannot;
+pub use host::{GroupSupport, Host};
+pub use planner::{Plan, availability, plan};

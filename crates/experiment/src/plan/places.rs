@@ -1,0 +1,303 @@
+//! Places and quantities, resolved on a machine.
+
+use model::{Allocation, CpuId, CpuSet, Node, NodeId, NodeSet};
+
+use super::cannot::Cannot;
+use super::cpu_order;
+use super::host::Host;
+use crate::definition::{AllocationChoice, CpuChoice, MemoryChoice, Place, Quantity, Symbol};
+
+impl Host<'_> {
+    /// The first node with both CPUs and memory that may be used.
+    pub(crate) fn first_node(&self) -> Result<&Node, Cannot> {
+        let cpus = self.cpus_to_choose_from();
+        let memory_nodes = self.memory_nodes();
+        self.topology
+            .nodes
+            .iter()
+            .find(|node| memory_nodes.contains(node.id) && !node.cpus.is_disjoint(&cpus))
+            .ok_or_else(|| {
+                Cannot::machine(
+                    "no node has both CPUs and memory that this process may use",
+                    "name CPUs and nodes by their ids",
+                )
+            })
+    }
+
+    /// The CPUs of first-node to choose from.
+    fn first_node_cpus(&self) -> Result<CpuSet, Cannot> {
+        Ok(self
+            .first_node()?
+            .cpus
+            .intersection(&self.cpus_to_choose_from()))
+    }
+
+    /// How many a quantity is here.
+    pub(crate) fn count(&self, quantity: Quantity) -> Result<u32, Cannot> {
+        if let Quantity::Number(number) = quantity {
+            return Ok(number);
+        }
+        let cpus = self.first_node_cpus()?.len();
+        let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
+        quantity.on_first_node_with(cpus).ok_or_else(|| {
+            Cannot::machine(
+                format!("a limit needs at least 2 CPUs on one node, and there is {cpus}"),
+                "run it on a machine, or in a container, with more CPUs",
+            )
+        })
+    }
+
+    /// The CPUs a case may use; `None` for those inherited.
+    pub(crate) fn chosen_cpus(&self, choice: &CpuChoice) -> Result<Option<CpuSet>, Cannot> {
+        let (place, quantity) = match choice {
+            CpuChoice::Inherited => return Ok(None),
+            CpuChoice::All(place) => (place, None),
+            CpuChoice::Some(place, quantity) => (place, Some(*quantity)),
+        };
+        let cpus = self.cpus_of(place)?;
+        let Some(quantity) = quantity else {
+            return Ok(Some(cpus));
+        };
+        let count = self.count(quantity)?;
+        let chosen = cpu_order::choose(self.topology, &cpus, count).ok_or_else(|| {
+            let there = cpus.len();
+            Cannot::machine(
+                format!("{count} CPUs are asked for where there are {there} ({cpus})"),
+                "ask for fewer, or for those of another place",
+            )
+        })?;
+        Ok(Some(chosen))
+    }
+
+    fn cpus_of(&self, place: &Place<CpuId>) -> Result<CpuSet, Cannot> {
+        let symbol = match place {
+            Place::List(list) => return self.existing_cpus(list),
+            Place::Symbol(symbol) => *symbol,
+        };
+        let cpus = self.cpus_to_choose_from();
+        if symbol == Symbol::All {
+            return Ok(cpus);
+        }
+        let nodes = self.nodes_of_symbol(symbol)?;
+        let node = |id| self.topology.node(id);
+        let of_nodes: CpuSet = nodes
+            .iter()
+            .filter_map(node)
+            .flat_map(|node| node.cpus.iter())
+            .collect();
+        let chosen = of_nodes.intersection(&cpus);
+        if chosen.is_empty() {
+            let reason = format!("node {nodes} has no CPUs that this process may use");
+            return Err(Cannot::machine(reason, "name CPUs of another place"));
+        }
+        Ok(chosen)
+    }
+
+    fn existing_cpus(&self, list: &CpuSet) -> Result<CpuSet, Cannot> {
+        let usable = self.cpus();
+        let missing = list.difference(&usable);
+        if missing.is_empty() {
+            return Ok(list.clone());
+        }
+        let reason = format!("CPUs {missing} are not online, or this process may not use them");
+        let advice = format!("it may use {usable}");
+        Err(Cannot::machine(reason, advice))
+    }
+
+    /// The memory nodes a case may use; `None` for those inherited.
+    pub(crate) fn chosen_memory_nodes(
+        &self,
+        choice: &MemoryChoice,
+    ) -> Result<Option<NodeSet>, Cannot> {
+        match choice {
+            MemoryChoice::Inherited => Ok(None),
+            MemoryChoice::Only(place) => self.nodes_of(place).map(Some),
+        }
+    }
+
+    /// The allocation of an SGA.
+    pub(crate) fn chosen_allocation(
+        &self,
+        choice: &AllocationChoice,
+    ) -> Result<Allocation, Cannot> {
+        match choice {
+            AllocationChoice::OsDefault => Ok(Allocation::OsDefault),
+            AllocationChoice::Interleave(place) => self.nodes_of(place).map(Allocation::Interleave),
+            AllocationChoice::Bind(place) => self.nodes_of(place).map(Allocation::Bind),
+        }
+    }
+
+    fn nodes_of(&self, place: &Place<NodeId>) -> Result<NodeSet, Cannot> {
+        let list = match place {
+            Place::Symbol(symbol) => return self.nodes_of_symbol(*symbol),
+            Place::List(list) => list,
+        };
+        let usable = self.memory_nodes();
+        let missing = list.difference(&usable);
+        if missing.is_empty() {
+            return Ok(list.clone());
+        }
+        let reason = format!("nodes {missing} have no memory that this process may use");
+        Err(Cannot::machine(
+            reason,
+            format!("it may use nodes {usable}"),
+        ))
+    }
+
+    fn nodes_of_symbol(&self, symbol: Symbol) -> Result<NodeSet, Cannot> {
+        match symbol {
+            Symbol::All => Ok(self.memory_nodes()),
+            Symbol::FirstNode => Ok(NodeSet::of(self.first_node()?.id)),
+            Symbol::Nearest => self.by_distance(i64::from),
+            Symbol::Farthest => self.by_distance(|distance| -i64::from(distance)),
+        }
+    }
+
+    /// The other node with memory whose distance from first-node has the least `key`; of equals
+    /// the lowest id. With one other node no distance is needed.
+    fn by_distance(&self, key: impl Fn(u32) -> i64) -> Result<NodeSet, Cannot> {
+        let from = self.first_node()?.id;
+        let mut others = self.memory_nodes();
+        others.remove(from);
+        if others.len() == 1 {
+            return Ok(others);
+        }
+        let distance = |to| self.topology.distance(from, to);
+        let keys: Option<Vec<(i64, NodeId)>> = others
+            .iter()
+            .map(|to| Some((key(distance(to)?), to)))
+            .collect();
+        let keys = keys.ok_or_else(|| {
+            Cannot::machine(
+                format!("the firmware gives no distances from node {from}"),
+                format!("name one of the nodes {others}"),
+            )
+        })?;
+        let (_, node) = keys
+            .into_iter()
+            .min()
+            .ok_or_else(|| Cannot::machine(format!("no node but node {from} has memory"), ""))?;
+        Ok(NodeSet::of(node))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_hosts::{article_000, memory_only_first, one_node, sparse};
+    use super::*;
+    use model::Topology;
+
+    fn cpus(topology: &Topology, choice: &str) -> String {
+        let choice = CpuChoice::parse(choice).unwrap();
+        match Host::new(topology).chosen_cpus(&choice) {
+            Ok(cpus) => cpus.map_or("inherited".to_owned(), |cpus| cpus.to_string()),
+            Err(cannot) => cannot.to_string(),
+        }
+    }
+
+    fn nodes(topology: &Topology, choice: &str) -> String {
+        let choice = MemoryChoice::parse(choice).unwrap();
+        match Host::new(topology).chosen_memory_nodes(&choice) {
+            Ok(nodes) => nodes.map_or("inherited".to_owned(), |nodes| nodes.to_string()),
+            Err(cannot) => cannot.to_string(),
+        }
+    }
+
+    #[test]
+    fn the_articles_groups_come_out_on_the_articles_machine() {
+        let machine = article_000();
+        assert_eq!(cpus(&machine, "first-node:local-cpus"), "1-9");
+        assert_eq!(cpus(&machine, "first-node:reader-cpus"), "1-9");
+        assert_eq!(cpus(&machine, "first-node:limit"), "1-6");
+        assert_eq!(cpus(&machine, "first-node"), "1-10,41-50");
+        assert_eq!(nodes(&machine, "first-node"), "0");
+        // Nodes 4 to 7 are all at 22 from node 0: the firmware cannot tell them apart.
+        assert_eq!(nodes(&machine, "farthest"), "4");
+        assert_eq!(nodes(&machine, "nearest"), "2");
+        assert_eq!(nodes(&machine, "all"), "0-7");
+        assert_eq!(cpus(&machine, "farthest:3"), "81-83");
+    }
+
+    #[test]
+    fn first_node_has_cpus_and_memory() {
+        let machine = memory_only_first();
+        assert_eq!(nodes(&machine, "first-node"), "2");
+        assert_eq!(cpus(&machine, "first-node"), "2-3");
+        // Node 1 has CPUs only, node 0 memory only.
+        assert_eq!(nodes(&machine, "all"), "0,2");
+        assert_eq!(nodes(&machine, "farthest"), "0");
+        assert_eq!(
+            cpus(&machine, "farthest"),
+            "node 0 has no CPUs that this process may use; name CPUs of another place"
+        );
+        assert_eq!(
+            nodes(&machine, "1"),
+            "nodes 1 have no memory that this process may use; it may use nodes 0,2"
+        );
+    }
+
+    #[test]
+    fn ties_go_to_the_lowest_id_and_ids_may_be_sparse() {
+        let machine = sparse();
+        assert_eq!(nodes(&machine, "first-node"), "2");
+        assert_eq!(nodes(&machine, "nearest"), "5");
+        assert_eq!(nodes(&machine, "farthest"), "9");
+        assert_eq!(nodes(&machine, "2,9"), "2,9");
+    }
+
+    #[test]
+    fn one_node_has_no_other() {
+        let machine = one_node(2);
+        assert_eq!(nodes(&machine, "farthest"), "no node but node 0 has memory");
+        assert_eq!(cpus(&machine, "first-node:limit"), "1");
+        assert_eq!(
+            cpus(&machine, "first-node:6"),
+            "6 CPUs are asked for where there are 2 (0-1); \
+             ask for fewer, or for those of another place"
+        );
+        assert_eq!(
+            cpus(&machine, "1-3"),
+            "CPUs 2-3 are not online, or this process may not use them; it may use 0-1"
+        );
+        assert!(cpus(&one_node(1), "first-node:limit").starts_with("a limit needs at least 2"));
+    }
+
+    #[test]
+    fn distances_are_needed_only_when_there_is_a_choice() {
+        let mut machine = article_000();
+        machine.distances = None;
+        assert_eq!(
+            nodes(&machine, "farthest"),
+            "the firmware gives no distances from node 0; name one of the nodes 1-7"
+        );
+        let mut two = article_000();
+        two.nodes.truncate(2);
+        two.distances = None;
+        assert_eq!(nodes(&two, "farthest"), "1");
+    }
+
+    #[test]
+    fn only_what_this_process_may_use_is_chosen() {
+        let machine = article_000();
+        let mut host = Host::new(&machine);
+        host.cpus_allowed = Some("11-14".parse().unwrap());
+        host.memory_nodes_allowed = Some("1,3".parse().unwrap());
+        assert_eq!(host.first_node().unwrap().id, NodeId(1));
+        let all = host.chosen_cpus(&CpuChoice::parse("all").unwrap()).unwrap();
+        assert_eq!(all.unwrap().to_string(), "11-14");
+        let farthest = MemoryChoice::parse("farthest").unwrap();
+        let node = host.chosen_memory_nodes(&farthest).unwrap().unwrap();
+        assert_eq!(node.to_string(), "3");
+        assert!(host.chosen_cpus(&CpuChoice::parse("1").unwrap()).is_err());
+    }
+
+    #[test]
+    fn isolated_cpus_are_chosen_only_by_name() {
+        let mut machine = one_node(8);
+        machine.isolated_cpus = Some("4-7".parse().unwrap());
+        assert_eq!(cpus(&machine, "all"), "0-3");
+        assert_eq!(cpus(&machine, "4-7"), "4-7");
+        machine.isolated_cpus = Some("0-7".parse().unwrap());
+        assert_eq!(cpus(&machine, "all"), "0-7");
+    }
+}

@@ -1,0 +1,93 @@
+//! A buffer cache that is larger than the processor's caches.
+
+use model::CacheKind;
+
+use super::host::Host;
+
+/// The smallest buffer cache that `beyond-caches` means.
+const BYTES_MIN: u64 = 256 << 20;
+/// How many times the last-level caches of first-node a buffer cache must be. At most a quarter of
+/// random reads can then be answered by them. (Article 000 saw no difference between near and far
+/// memory with 8 MB of blocks, and the 24 MB cache of its processor explains it.)
+const TIMES: u64 = 4;
+
+impl Host<'_> {
+    /// Bytes of all last-level caches that CPUs of first-node use; `None` when they are not known.
+    fn last_level_cache_bytes(&self) -> Option<u64> {
+        let cpus = &self.first_node().ok()?.cpus;
+        let holds_data = |kind| matches!(kind, CacheKind::Data | CacheKind::Unified);
+        let of_node = self
+            .topology
+            .caches
+            .iter()
+            .filter(|cache| holds_data(cache.kind))
+            .filter_map(|cache| {
+                let shared_by = cache.shared_by.iter();
+                let count = shared_by.filter(|shared| !shared.is_disjoint(cpus)).count();
+                let bytes = cache.size_bytes?.checked_mul(count as u64)?;
+                (bytes > 0).then_some((cache.level, bytes))
+            });
+        let mut of_node: Vec<(u32, u64)> = of_node.collect();
+        let last = of_node.iter().map(|(level, _)| *level).max()?;
+        of_node.retain(|(level, _)| *level == last);
+        let bytes = of_node.iter().map(|(_, bytes)| *bytes);
+        Some(bytes.fold(0, u64::saturating_add))
+    }
+
+    /// The buffer cache that `beyond-caches` means here, in whole MiB.
+    pub(crate) fn bytes_beyond_caches(&self) -> u64 {
+        const MIB: u64 = 1 << 20;
+        let caches = self.last_level_cache_bytes().unwrap_or(0);
+        let beyond = caches
+            .saturating_mul(TIMES)
+            .div_ceil(MIB)
+            .saturating_mul(MIB);
+        beyond.max(BYTES_MIN)
+    }
+
+    /// The last-level caches of first-node if they may answer in place of memory for a buffer
+    /// cache of so many bytes.
+    pub(crate) fn caches_that_hide(&self, cache_bytes: u64) -> Option<u64> {
+        self.last_level_cache_bytes()
+            .filter(|caches| cache_bytes < caches.saturating_mul(TIMES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_hosts::{article_000, one_node};
+    use super::*;
+    use model::Cache;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn large_caches_make_a_larger_buffer_cache() {
+        let mut machine = article_000();
+        let bytes = |machine: &_| Host::new(machine).bytes_beyond_caches();
+        // One of 24 MiB: 96 MiB would do, and 256 MiB is the least.
+        assert_eq!(bytes(&machine), 256 * MIB);
+        assert_eq!(
+            Host::new(&machine).caches_that_hide(64 * MIB),
+            Some(24 * MIB)
+        );
+        assert_eq!(Host::new(&machine).caches_that_hide(96 * MIB), None);
+        // Two of 96 MiB on the node, four on the machine.
+        let shared_by = ["1-5", "6-10,41-50", "11-15", "16-20"];
+        machine.caches.push(Cache {
+            level: 4,
+            kind: CacheKind::Unified,
+            size_bytes: Some(96 * MIB),
+            line_bytes: None,
+            shared_by: shared_by.map(|cpus| cpus.parse().unwrap()).to_vec(),
+        });
+        assert_eq!(bytes(&machine), 768 * MIB);
+    }
+
+    #[test]
+    fn unknown_caches_are_taken_for_small_ones() {
+        let machine = one_node(2);
+        assert_eq!(Host::new(&machine).bytes_beyond_caches(), 256 * MIB);
+        assert_eq!(Host::new(&machine).caches_that_hide(1), None);
+    }
+}

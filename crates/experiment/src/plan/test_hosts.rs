@@ -1,0 +1,103 @@
+//! Machines that tests plan for.
+
+use model::{Cache, CacheKind, Core, CpuId, CpuSet, Node, NodeId, Topology};
+
+const MIB: u64 = 1 << 20;
+
+fn node(id: u32, cpus: &str, memory_mib: u64) -> Node {
+    Node {
+        id: NodeId(id),
+        cpus: cpus.parse().unwrap(),
+        memory_bytes: Some(memory_mib * MIB),
+        free_bytes: Some(memory_mib * MIB),
+        ..Node::default()
+    }
+}
+
+fn of_nodes(nodes: Vec<Node>, distances: &[&[u32]]) -> Topology {
+    let cpus: CpuSet = nodes.iter().flat_map(|node| node.cpus.iter()).collect();
+    Topology {
+        nodes,
+        cpus,
+        distances: Some(distances.iter().map(|row| row.to_vec()).collect()),
+        ..Topology::default()
+    }
+}
+
+/// One node with so many CPUs, each a core.
+pub(crate) fn one_node(cpus: u32) -> Topology {
+    let list = format!("0-{}", cpus - 1);
+    of_nodes(vec![node(0, &list, 4096)], &[&[10]])
+}
+
+/// The machine of articles 000 and 001: eight nodes of ten cores with two threads.
+pub(crate) fn article_000() -> Topology {
+    const CPUS: [&str; 8] = [
+        "1-10,41-50",
+        "11-20,51-60",
+        "21-30,61-70",
+        "31-40,71-80",
+        "0,81-89,120-129",
+        "90-99,130-139",
+        "100-109,140-149",
+        "110-119,150-159",
+    ];
+    const DISTANCES: [&[u32]; 8] = [
+        &[10, 13, 12, 12, 22, 22, 22, 22],
+        &[13, 10, 12, 12, 22, 22, 22, 22],
+        &[12, 12, 10, 13, 22, 22, 22, 22],
+        &[12, 12, 13, 10, 22, 22, 22, 22],
+        &[22, 22, 22, 22, 10, 13, 12, 12],
+        &[22, 22, 22, 22, 13, 10, 12, 12],
+        &[22, 22, 22, 22, 12, 12, 10, 13],
+        &[22, 22, 22, 22, 12, 12, 13, 10],
+    ];
+    let nodes = CPUS.iter().zip(0..);
+    let nodes = nodes.map(|(cpus, id)| node(id, cpus, 132_864)).collect();
+    let mut topology = of_nodes(nodes, &DISTANCES);
+    for node in &topology.nodes {
+        let cpus: Vec<CpuId> = node.cpus.iter().collect();
+        for (first, second) in cpus[..10].iter().zip(&cpus[10..]) {
+            topology.core_list.push(Core {
+                cpus: [*first, *second].into_iter().collect(),
+                node: Some(node.id),
+                ..Core::default()
+            });
+        }
+    }
+    topology.caches = vec![Cache {
+        level: 3,
+        kind: CacheKind::Unified,
+        size_bytes: Some(24 * MIB),
+        line_bytes: Some(64),
+        shared_by: topology
+            .nodes
+            .iter()
+            .map(|node| node.cpus.clone())
+            .collect(),
+    }];
+    topology
+}
+
+/// Node 0 has memory only, node 1 CPUs only, node 2 both.
+pub(crate) fn memory_only_first() -> Topology {
+    let nodes = vec![node(0, "", 1024), node(1, "0-1", 0), node(2, "2-3", 1024)];
+    of_nodes(nodes, &[&[10, 20, 30], &[20, 10, 20], &[30, 20, 10]])
+}
+
+/// Nodes 2, 5, 7 and 9, of which 5 and 7 are equally near to 2.
+pub(crate) fn sparse() -> Topology {
+    let nodes = vec![
+        node(2, "0-3", 1024),
+        node(5, "8-11", 1024),
+        node(7, "16-19", 1024),
+        node(9, "24-27", 1024),
+    ];
+    let distances: [&[u32]; 4] = [
+        &[10, 21, 21, 31],
+        &[21, 10, 31, 21],
+        &[21, 31, 10, 21],
+        &[31, 21, 21, 10],
+    ];
+    of_nodes(nodes, &distances)
+}

@@ -1,0 +1,15 @@
+//! Running a plan: rounds of trials in random order until the answer is sure enough.
+
+mod observers;
+mod order;
+mod request;
+mod runner;
+#[cfg(test)]
+mod runner_tests;
+mod stop_rule;
+#[cfg(test)]
+pub(crate) mod test_plans;
+
+pub use request::{RunError, RunRequest, TRIALS_MIN};
+pub use runner::execute;
+pub use stop_rule::{CONFIDENCE, UNCOUNTED_RUNNING_MAX};

@@ -1,0 +1,319 @@
+//! The runner: calibrates, then makes rounds of trials until the stop rule or a bound is met.
+
+use model::{Case, CasePlan, Event, Observer, ObserverError, Run, RunStatus, Trial};
+
+use super::observers::Observers;
+use super::order::{calibration_seed, data_seed, shuffle_round};
+use super::request::{RunError, RunRequest};
+use super::stop_rule::StopRule;
+use crate::{Cancel, Clock, TrialSpec, Workload, WorkloadError};
+
+/// Executes a run and returns it as it is to be stored.
+///
+/// Interrupting it is no error: the run says so and holds every trial that was finished.
+pub fn execute(
+    request: RunRequest,
+    workload: &mut dyn Workload,
+    clock: &dyn Clock,
+    observers: &mut [&mut dyn Observer],
+    cancel: &Cancel,
+) -> Result<Run, RunError> {
+    request.check()?;
+    let mut runner = Runner {
+        rule: StopRule {
+            trials_min: request.trials_min,
+            trials_max: request.trials_max,
+            half_width_target: request.half_width_target,
+            seed: request.seed,
+        },
+        pace: Pace::new(&request, clock),
+        warm_up_s: (request.warm_up_s_min, request.warm_up_s_max),
+        run: unfinished(request),
+        workload,
+        observers: Observers::new(observers),
+        cancel,
+    };
+    let ending = runner.until_it_ends();
+    runner.finish(ending)
+}
+
+/// The run before anything happened.
+fn unfinished(request: RunRequest) -> Run {
+    let plan = request.plan;
+    let case = |plan: CasePlan| Case {
+        plan,
+        trials: Vec::new(),
+    };
+    Run {
+        id: request.id,
+        experiment: plan.experiment,
+        question: plan.question,
+        definition: plan.definition,
+        started_at: request.started_at,
+        status: RunStatus::Unfinished,
+        machine: request.machine,
+        seed: request.seed,
+        baseline: plan.baseline,
+        asks_about_memory: plan.asks_about_memory,
+        window_s: request.window_s,
+        calibration: None,
+        cases: plan.cases.into_iter().map(case).collect(),
+        skipped: plan.skipped,
+    }
+}
+
+/// Why a run ends before the stop rule or a bound ends it.
+enum Stop {
+    Interrupted,
+    Observer(ObserverError),
+    Workload(WorkloadError),
+}
+
+impl From<ObserverError> for Stop {
+    fn from(error: ObserverError) -> Self {
+        Stop::Observer(error)
+    }
+}
+
+impl From<WorkloadError> for Stop {
+    fn from(error: WorkloadError) -> Self {
+        match error {
+            WorkloadError::Cancelled => Stop::Interrupted,
+            fatal => Stop::Workload(fatal),
+        }
+    }
+}
+
+/// A run in progress.
+struct Runner<'r, 'b> {
+    run: Run,
+    rule: StopRule,
+    pace: Pace<'r>,
+    /// Shortest and longest warm-up.
+    warm_up_s: (f64, f64),
+    workload: &'r mut dyn Workload,
+    observers: Observers<'r, 'b>,
+    cancel: &'r Cancel,
+}
+
+impl Runner<'_, '_> {
+    fn until_it_ends(&mut self) -> Result<RunStatus, Stop> {
+        self.observers.tell(&Event::RunStarted {
+            run: &self.run,
+            trials_at_most: self.rule.trials_left(&self.run.cases),
+        })?;
+        let work_unit = self.calibrate()?;
+        for round in 0.. {
+            if let Some(status) = self.rule.verdict(&self.run.cases) {
+                return Ok(status);
+            }
+            if let Some(status) = self.round(round, work_unit)? {
+                return Ok(status);
+            }
+        }
+        Ok(RunStatus::Bounded)
+    }
+
+    /// Finds the work unit on the baseline.
+    fn calibrate(&mut self) -> Result<u32, Stop> {
+        let run = &self.run;
+        let is_baseline = |case: &&Case| case.plan.name == run.baseline;
+        let case = run.cases.iter().find(is_baseline);
+        let case = &case
+            .expect("a checked request has its baseline among its cases")
+            .plan;
+        let mut telling = Telling::new(&mut self.observers, self.cancel);
+        let cancel = telling.cancel.clone();
+        let outcome = self.workload.calibrate(
+            case,
+            calibration_seed(self.run.seed),
+            &mut |point| telling.tell(&Event::CalibrationPoint(point)),
+            &cancel,
+        );
+        telling.outcome?;
+        let calibration = outcome?;
+        self.observers.tell(&Event::Calibrated(&calibration))?;
+        let work_unit = calibration.work_unit;
+        self.run.calibration = Some(calibration);
+        Ok(work_unit)
+    }
+
+    /// Makes a round: each case that has not ended, once. `Some` when the time bound ends the run.
+    fn round(&mut self, round: u32, work_unit: u32) -> Result<Option<RunStatus>, Stop> {
+        let has_ended = |case: &Case| self.rule.has_ended(case);
+        let cases = self.run.cases.iter().enumerate();
+        let mut order: Vec<usize> = cases
+            .filter(|(_, case)| !has_ended(case))
+            .map(|(index, _)| index)
+            .collect();
+        let must_be_made = self.rule.needs_more(&self.run.cases);
+        if !must_be_made && !self.pace.has_time_for(order.len()) {
+            return Ok(Some(RunStatus::Bounded));
+        }
+        shuffle_round(self.run.seed, round, &mut order);
+        let spec = TrialSpec {
+            round,
+            seed: data_seed(self.run.seed, round),
+            work_unit,
+            window_s: self.run.window_s,
+            warm_up_s_min: self.warm_up_s.0,
+            warm_up_s_max: self.warm_up_s.1,
+        };
+        for index in order {
+            if self.cancel.is_cancelled() {
+                return Err(Stop::Interrupted);
+            }
+            if self.pace.is_over() {
+                return Ok(Some(RunStatus::Bounded));
+            }
+            self.trial(index, &spec)?;
+        }
+        Ok(None)
+    }
+
+    fn trial(&mut self, index: usize, spec: &TrialSpec) -> Result<(), Stop> {
+        let case = &self.run.cases[index].plan;
+        self.observers.tell(&Event::TrialStarted {
+            case: &case.name,
+            round: spec.round,
+            trials_done: self.pace.trials_done,
+            seconds_left: self
+                .pace
+                .seconds_left(self.rule.trials_left(&self.run.cases)),
+        })?;
+        let begun_s = self.pace.clock.now_s();
+        let mut telling = Telling::new(&mut self.observers, self.cancel);
+        let cancel = telling.cancel.clone();
+        let mut live = |phase, logical_reads_per_s| {
+            telling.tell(&Event::TrialProgress {
+                phase,
+                logical_reads_per_s,
+            });
+        };
+        let outcome = self.workload.trial(case, spec, &mut live, &cancel);
+        telling.outcome?;
+        let trial = Trial {
+            round: spec.round,
+            ..outcome?
+        };
+        self.pace.add_trial_since(begun_s);
+        self.observers.tell(&Event::TrialFinished {
+            case_index: index,
+            case: &case.name,
+            trial: &trial,
+        })?;
+        self.run.cases[index].trials.push(trial);
+        Ok(())
+    }
+
+    /// Notes how the run ended and tells everyone.
+    fn finish(mut self, ending: Result<RunStatus, Stop>) -> Result<Run, RunError> {
+        self.run.status = match &ending {
+            Ok(status) => *status,
+            Err(Stop::Interrupted) => RunStatus::Interrupted,
+            Err(Stop::Observer(_) | Stop::Workload(_)) => RunStatus::Failed,
+        };
+        let told = self.observers.tell(&Event::RunFinished {
+            status: self.run.status,
+        });
+        let run = Box::new(self.run);
+        match (ending, told) {
+            (Err(Stop::Observer(error)), _) => Err(RunError::Observer { error, run }),
+            (Err(Stop::Workload(WorkloadError::Fatal { message, exit_code })), _) => {
+                Err(RunError::Workload {
+                    message,
+                    exit_code,
+                    run,
+                })
+            }
+            (_, Err(error)) => Err(RunError::Observer { error, run }),
+            (_, Ok(())) => Ok(*run),
+        }
+    }
+}
+
+/// Tells observers from within a workload, which has no way to hand on their failure: it is kept,
+/// and the workload is told to stop.
+struct Telling<'t, 'o, 'b> {
+    observers: &'t mut Observers<'o, 'b>,
+    outcome: Result<(), ObserverError>,
+    cancel: Cancel,
+}
+
+impl<'t, 'o, 'b> Telling<'t, 'o, 'b> {
+    fn new(observers: &'t mut Observers<'o, 'b>, cancel: &Cancel) -> Self {
+        Telling {
+            observers,
+            outcome: Ok(()),
+            cancel: cancel.child(),
+        }
+    }
+
+    fn tell(&mut self, event: &Event<'_>) {
+        if self.outcome.is_ok() {
+            self.outcome = self.observers.tell(event);
+        }
+        if self.outcome.is_err() {
+            self.cancel.cancel();
+        }
+    }
+}
+
+/// How long trials take, and how long the run may.
+struct Pace<'r> {
+    clock: &'r dyn Clock,
+    started_s: f64,
+    bound_s: Option<f64>,
+    /// What a trial takes, as far as is known before the first.
+    guess_s: f64,
+    trials_s: f64,
+    trials_done: u32,
+}
+
+impl<'r> Pace<'r> {
+    fn new(request: &RunRequest, clock: &'r dyn Clock) -> Self {
+        Pace {
+            clock,
+            started_s: clock.now_s(),
+            bound_s: request.time_bound_s,
+            guess_s: request.warm_up_s_max + request.window_s,
+            trials_s: 0.0,
+            trials_done: 0,
+        }
+    }
+
+    fn add_trial_since(&mut self, begun_s: f64) {
+        self.trials_s += self.clock.now_s() - begun_s;
+        self.trials_done += 1;
+    }
+
+    /// What a trial takes on average.
+    fn trial_s(&self) -> f64 {
+        match self.trials_done {
+            0 => self.guess_s,
+            done => self.trials_s / f64::from(done),
+        }
+    }
+
+    /// Seconds until the time bound.
+    fn until_bound_s(&self) -> f64 {
+        let passed_s = self.clock.now_s() - self.started_s;
+        self.bound_s
+            .map_or(f64::INFINITY, |bound_s| bound_s - passed_s)
+    }
+
+    /// Whether the time bound has been reached.
+    fn is_over(&self) -> bool {
+        self.until_bound_s() <= 0.0
+    }
+
+    /// Whether so many trials would end before the time bound.
+    fn has_time_for(&self, trials: usize) -> bool {
+        self.trial_s() * trials as f64 <= self.until_bound_s()
+    }
+
+    /// Seconds the run is expected to take from here, at most.
+    fn seconds_left(&self, trials_left: u32) -> f64 {
+        (self.trial_s() * f64::from(trials_left)).min(self.until_bound_s())
+    }
+}

@@ -1,0 +1,95 @@
+//! When a case has been tried often enough, and when the whole run has.
+
+use model::{Case, RunStatus, Trial};
+use stats::{median, median_interval};
+
+/// Confidence of every interval.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// A case ends as it is after so many trials in a row that did not count.
+pub const UNCOUNTED_RUNNING_MAX: usize = 3;
+
+/// The bounds and the aim of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StopRule {
+    pub(crate) trials_min: u32,
+    pub(crate) trials_max: u32,
+    pub(crate) half_width_target: f64,
+    pub(crate) seed: u64,
+}
+
+impl StopRule {
+    /// Whether a case needs no more trials, or will get none.
+    pub(crate) fn has_ended(&self, case: &Case) -> bool {
+        valid_trials(case) >= self.trials_max || self.was_given_up(case)
+    }
+
+    /// Whether a case keeps failing: so many trials in a row that did not count, or as many of
+    /// them altogether as a whole run at least has.
+    fn was_given_up(&self, case: &Case) -> bool {
+        let counts = |trial: &&Trial| trial.valid_rate().is_some();
+        let running = case
+            .trials
+            .iter()
+            .rev()
+            .take_while(|trial| !counts(trial))
+            .count();
+        let uncounted = case.trials.iter().filter(|trial| !counts(trial)).count();
+        running >= UNCOUNTED_RUNNING_MAX || uncounted >= self.trials_min as usize
+    }
+
+    /// Whether a case that goes on still lacks trials that every run is to have.
+    pub(crate) fn needs_more(&self, cases: &[Case]) -> bool {
+        let lacks = |case: &Case| valid_trials(case) < self.trials_min;
+        cases
+            .iter()
+            .any(|case| lacks(case) && !self.has_ended(case))
+    }
+
+    /// How the run ends before its next round, if it does.
+    pub(crate) fn verdict(&self, cases: &[Case]) -> Option<RunStatus> {
+        let given_up = cases.iter().filter(|case| self.was_given_up(case)).count();
+        let mut others = cases.iter().filter(|case| !self.was_given_up(case));
+        if given_up == cases.len() {
+            let any_valid = cases.iter().any(|case| valid_trials(case) > 0);
+            return Some(if any_valid {
+                RunStatus::Bounded
+            } else {
+                RunStatus::Failed
+            });
+        }
+        if others.all(|case| self.is_narrow(case)) {
+            return Some(match given_up {
+                0 => RunStatus::Settled,
+                _ => RunStatus::Bounded,
+            });
+        }
+        let all_ended = cases.iter().all(|case| self.has_ended(case));
+        all_ended.then_some(RunStatus::Bounded)
+    }
+
+    /// Whether a case has its trials and its interval is narrow enough.
+    fn is_narrow(&self, case: &Case) -> bool {
+        let rates: Vec<f64> = case.trials.iter().filter_map(Trial::valid_rate).collect();
+        if rates.len() < self.trials_min as usize {
+            return false;
+        }
+        let half_width = median_interval(&rates, CONFIDENCE, self.seed)
+            .and_then(|interval| interval.relative_half_width(median(&rates)?));
+        half_width.is_some_and(|half_width| half_width <= self.half_width_target)
+    }
+
+    /// How many trials may still be made, if all of them count.
+    pub(crate) fn trials_left(&self, cases: &[Case]) -> u32 {
+        let open = cases.iter().filter(|case| !self.has_ended(case));
+        open.map(|case| self.trials_max - valid_trials(case)).sum()
+    }
+}
+
+fn valid_trials(case: &Case) -> u32 {
+    let valid = case
+        .trials
+        .iter()
+        .filter(|trial| trial.valid_rate().is_some());
+    u32::try_from(valid.count()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,66 @@
+//! What the runner asks of an engine: find a work unit, execute a trial.
+
+use model::exit::ExitCode;
+use model::{Calibration, CalibrationPoint, CasePlan, Phase, Trial};
+
+use crate::Cancel;
+
+/// Something that can execute trials of a case.
+///
+/// Implemented by the adapter of each engine, and by [`crate::workloads::Simulated`].
+pub trait Workload {
+    /// Finds the work unit at which the memory is measured and not the executor, on the case given.
+    fn calibrate(
+        &mut self,
+        case: &CasePlan,
+        seed: u64,
+        on_point: &mut dyn FnMut(CalibrationPoint),
+        cancel: &Cancel,
+    ) -> Result<Calibration, WorkloadError>;
+
+    /// Executes one trial: fresh processes, fresh memory, placement read back.
+    ///
+    /// A trial that dies, or whose evidence contradicts its placement, is `Ok` with an outcome
+    /// that says so; the run goes on. An error ends the run.
+    fn trial(
+        &mut self,
+        case: &CasePlan,
+        spec: &TrialSpec,
+        live: &mut dyn FnMut(Phase, Option<f64>),
+        cancel: &Cancel,
+    ) -> Result<Trial, WorkloadError>;
+}
+
+/// What one trial is to be like, apart from its case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrialSpec {
+    /// Round of the run, from 0.
+    pub round: u32,
+    /// Seed of the physical order of rows and of the keys that are read. All cases of a round get
+    /// the same one, so that they differ in placement only.
+    pub seed: u64,
+    /// Rows per statement.
+    pub work_unit: u32,
+    /// Length of the measured window.
+    pub window_s: f64,
+    /// The warm-up lasts at least so long.
+    pub warm_up_s_min: f64,
+    /// The warm-up ends after so long even if the rate still moves.
+    pub warm_up_s_max: f64,
+}
+
+/// Why a workload ends a run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkloadError {
+    /// It was told to stop.
+    #[error("cancelled")]
+    Cancelled,
+    /// It cannot go on, and no other trial will do better.
+    #[error("{message}")]
+    Fatal {
+        /// What failed and how, as a lower-case fragment.
+        message: String,
+        /// The exit code of the run.
+        exit_code: ExitCode,
+    },
+}

@@ -1,0 +1,366 @@
+//! The embedded instance as a workload: one instance process per trial, its group, its evidence.
+
+use std::time::Duration;
+
+use instance::{Coordinator, InstanceOrder, InstanceReport, Task};
+use model::exit::ExitCode;
+use model::{Calibration, CalibrationPoint, CasePlan, Evidence, Mechanism, Outcome, Phase, Trial};
+use numa::group::Group;
+use numa::hierarchy::Hierarchy;
+use numa::journal::Journal;
+
+use crate::{Cancel, TrialSpec, Workload, WorkloadError};
+
+/// How often a trial under way looks whether it is to be cancelled.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Time at each work unit of the calibration.
+const CALIBRATION_STEP_S: f64 = 0.12;
+/// Gain of a doubling of the work unit below which the plateau is reached.
+const CALIBRATION_GAIN_MIN: f64 = 0.03;
+/// Largest work unit tried.
+const WORK_UNIT_MAX: u32 = 8192;
+/// Share of the best rate of the sweep that the chosen work unit must reach.
+const PLATEAU_SHARE: f64 = 0.97;
+
+/// The embedded instance.
+pub struct InstanceWorkload {
+    coordinator: Coordinator,
+    /// Where processor groups are made; `None` when no case needs one.
+    hierarchy: Option<Hierarchy>,
+    journal: Journal,
+}
+
+impl InstanceWorkload {
+    /// A workload that starts instance processes with `coordinator`.
+    pub fn new(coordinator: Coordinator, hierarchy: Option<Hierarchy>, journal: Journal) -> Self {
+        InstanceWorkload {
+            coordinator,
+            hierarchy,
+            journal,
+        }
+    }
+
+    /// Makes the processor group of a case, if it asks for one.
+    fn group_for(&self, case: &CasePlan) -> Result<Option<Group>, WorkloadError> {
+        let placement = &case.placement;
+        if placement.mechanism != Mechanism::Group || !placement.asks_for_something() {
+            return Ok(None);
+        }
+        let hierarchy = self
+            .hierarchy
+            .as_ref()
+            .ok_or_else(|| WorkloadError::Fatal {
+                message: format!(
+                    "case {:?} needs a processor group, and none can be made",
+                    case.name
+                ),
+                exit_code: ExitCode::MachineCannot,
+            })?;
+        // One trial at a time, so one name will do, and evidence of trials can be compared.
+        let name = format!("numalab-{}", std::process::id());
+        let (cpus, nodes) = (placement.cpus.as_ref(), placement.memory_nodes.as_ref());
+        Group::create(hierarchy, &name, cpus, nodes, &self.journal)
+            .map(Some)
+            .map_err(fatal)
+    }
+
+    /// Carries out one task on one instance process: hands every report to `take` until it is
+    /// done. Whatever happens, the processes and the group are gone afterwards.
+    fn carry_out(
+        &self,
+        case: &CasePlan,
+        seed: u64,
+        task: Task,
+        cancel: &Cancel,
+        take: &mut TakeReport<'_>,
+    ) -> Result<(), WorkloadError> {
+        let group = self.group_for(case)?;
+        let order = InstanceOrder {
+            parent_pid: std::process::id(),
+            plan: case.clone(),
+            group: group.as_ref().map(|group| group.directory().to_owned()),
+            seed,
+            task,
+        };
+        let mut running = match self.coordinator.start(&order) {
+            Ok(running) => running,
+            // An instance that dies early may be gone before it has its order.
+            Err(error) => return take(error.into(), group.as_ref()).map(|_| ()),
+        };
+        let result = loop {
+            if cancel.is_cancelled() {
+                break Err(WorkloadError::Cancelled);
+            }
+            let step = match running.next_report(LOOK_EVERY) {
+                Ok(Some(InstanceReport::NotPermitted { reason })) => Err(not_permitted(reason)),
+                Ok(Some(report)) => take(report, group.as_ref()),
+                Ok(None) => Ok(Step::GoOn),
+                Err(error) => take(error.into(), group.as_ref()),
+            };
+            match step {
+                Ok(Step::GoOn) => {}
+                Ok(Step::Done) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        // The processes end first: a group can only be removed when it is empty.
+        drop(running);
+        group.map_or(Ok(()), |group| group.remove().map_err(fatal))?;
+        result
+    }
+}
+
+/// What is done with each report of an instance, given its group.
+type TakeReport<'a> = dyn FnMut(InstanceReport, Option<&Group>) -> Result<Step, WorkloadError> + 'a;
+
+/// Whether a task goes on after a report.
+enum Step {
+    GoOn,
+    Done,
+}
+
+impl Workload for InstanceWorkload {
+    fn calibrate(
+        &mut self,
+        case: &CasePlan,
+        seed: u64,
+        on_point: &mut dyn FnMut(CalibrationPoint),
+        cancel: &Cancel,
+    ) -> Result<Calibration, WorkloadError> {
+        // One session, without caging: the sweep asks what a statement costs, not what limits do.
+        let mut case = case.clone();
+        case.load.sessions = 1;
+        case.load.cpu_count = None;
+        let task = Task::Calibration {
+            step_s: CALIBRATION_STEP_S,
+            gain_min: CALIBRATION_GAIN_MIN,
+            work_unit_max: WORK_UNIT_MAX,
+        };
+        let mut points = Vec::new();
+        self.carry_out(&case, seed, task, cancel, &mut |report, _| match report {
+            InstanceReport::Point(point) => {
+                points.push(point);
+                on_point(point);
+                Ok(Step::GoOn)
+            }
+            InstanceReport::Calibrated => Ok(Step::Done),
+            InstanceReport::Failed { reason } => Err(WorkloadError::Fatal {
+                message: format!("cannot calibrate the work unit: {reason}"),
+                exit_code: ExitCode::WorkloadFailed,
+            }),
+            _ => Ok(Step::GoOn),
+        })?;
+        plateau(points)
+    }
+
+    fn trial(
+        &mut self,
+        case: &CasePlan,
+        spec: &TrialSpec,
+        live: &mut dyn FnMut(Phase, Option<f64>),
+        cancel: &Cancel,
+    ) -> Result<Trial, WorkloadError> {
+        let task = Task::Trial {
+            round: spec.round,
+            work_unit: spec.work_unit,
+            window_s: spec.window_s,
+            warm_up_s_min: spec.warm_up_s_min,
+            warm_up_s_max: spec.warm_up_s_max,
+        };
+        let mut trial = None;
+        self.carry_out(
+            case,
+            spec.seed,
+            task,
+            cancel,
+            &mut |report, group| match report {
+                InstanceReport::Progress {
+                    phase,
+                    logical_reads_per_s,
+                } => {
+                    live(phase.into(), logical_reads_per_s);
+                    Ok(Step::GoOn)
+                }
+                InstanceReport::Trial(done) => {
+                    trial = Some(judged(case, *done, group));
+                    Ok(Step::Done)
+                }
+                InstanceReport::Failed { reason } => {
+                    trial = Some(failed(spec.round, reason));
+                    Ok(Step::Done)
+                }
+                _ => Ok(Step::GoOn),
+            },
+        )?;
+        Ok(trial.unwrap_or_else(|| failed(spec.round, "the instance said nothing".to_owned())))
+    }
+}
+
+/// Completes the evidence with the group and decides whether the trial counts.
+fn judged(case: &CasePlan, mut trial: Trial, group: Option<&Group>) -> Trial {
+    if let Some(group) = group {
+        match group.evidence() {
+            Ok(evidence) => trial.evidence.group = Some(evidence),
+            Err(error) => trial.warnings.push(error.to_string()),
+        }
+    }
+    if trial.outcome == Outcome::Valid {
+        let contradictions = numa::contradictions(case, &trial.evidence);
+        if !contradictions.is_empty() {
+            trial.outcome = Outcome::Invalid(contradictions.join("; "));
+        }
+    }
+    trial
+}
+
+fn failed(round: u32, reason: String) -> Trial {
+    Trial {
+        round,
+        outcome: Outcome::Failed(reason),
+        measured: None,
+        evidence: Evidence::default(),
+        warnings: Vec::new(),
+    }
+}
+
+/// The smallest work unit of the sweep that comes near the best rate.
+fn plateau(points: Vec<CalibrationPoint>) -> Result<Calibration, WorkloadError> {
+    let best = points
+        .iter()
+        .map(|point| point.logical_reads_per_s)
+        .fold(0.0, f64::max);
+    let near = |point: &&CalibrationPoint| point.logical_reads_per_s >= best * PLATEAU_SHARE;
+    let chosen = points.iter().find(near).map(|point| point.work_unit);
+    let work_unit = chosen.ok_or_else(|| WorkloadError::Fatal {
+        message: "cannot calibrate the work unit: no rate was measured".to_owned(),
+        exit_code: ExitCode::WorkloadFailed,
+    })?;
+    // The sweep ends early only when doublings no longer gained.
+    let plateau_reached = points
+        .last()
+        .is_some_and(|last| last.work_unit < WORK_UNIT_MAX);
+    Ok(Calibration {
+        work_unit,
+        plateau_reached,
+        points,
+    })
+}
+
+fn fatal(error: numa::Error) -> WorkloadError {
+    let permission = error.is_permission();
+    let exit_code = if permission {
+        ExitCode::NotPermitted
+    } else {
+        ExitCode::WorkloadFailed
+    };
+    WorkloadError::Fatal {
+        message: error.to_string(),
+        exit_code,
+    }
+}
+
+fn not_permitted(message: String) -> WorkloadError {
+    WorkloadError::Fatal {
+        message,
+        exit_code: ExitCode::NotPermitted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use instance::Coordinator;
+    use model::exit::ExitCode;
+    use model::{
+        Allocation, Backing, CalibrationPoint, CasePlan, LoadPlan, Outcome, Placement, SgaPlan,
+    };
+    use numa::journal::Journal;
+
+    use super::{InstanceWorkload, plateau};
+    use crate::{Cancel, TrialSpec, Workload, WorkloadError};
+
+    fn smallest_case() -> CasePlan {
+        CasePlan {
+            name: "one".to_owned(),
+            about: String::new(),
+            placement: Placement::inherited(),
+            sga: SgaPlan {
+                cache_bytes: 1 << 20,
+                backing: Backing::Memfd,
+                page_bytes: 4096,
+                allocation: Allocation::OsDefault,
+            },
+            load: LoadPlan {
+                sessions: 1,
+                cpu_count: None,
+            },
+        }
+    }
+
+    fn workload(program: &str, arguments: &[&str]) -> InstanceWorkload {
+        let coordinator = Coordinator {
+            program: program.into(),
+            arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
+        };
+        let journal = Journal::in_directory(std::path::Path::new("/nonexistent"));
+        InstanceWorkload::new(coordinator, None, journal)
+    }
+
+    const SPEC: TrialSpec = TrialSpec {
+        round: 7,
+        seed: 1,
+        work_unit: 1,
+        window_s: 0.1,
+        warm_up_s_min: 0.1,
+        warm_up_s_max: 0.1,
+    };
+
+    #[test]
+    fn what_is_not_permitted_ends_the_run() {
+        let script = r#"cat > /dev/null; echo '{"not-permitted":{"reason":"no mbind here"}}'"#;
+        let mut workload = workload("/bin/sh", &["-c", script]);
+        let trial = workload.trial(&smallest_case(), &SPEC, &mut |_, _| {}, &Cancel::new());
+        let expected = WorkloadError::Fatal {
+            message: "no mbind here".to_owned(),
+            exit_code: ExitCode::NotPermitted,
+        };
+        assert_eq!(trial.unwrap_err(), expected);
+    }
+
+    /// The second ends before it has read its order.
+    #[test]
+    fn an_instance_that_does_not_start_fails_the_trial_and_not_the_run() {
+        for program in ["/nonexistent/numalab", "/bin/true"] {
+            let mut workload = workload(program, &[]);
+            let cancel = Cancel::new();
+            let trial = workload.trial(&smallest_case(), &SPEC, &mut |_, _| {}, &cancel);
+            let trial = trial.unwrap();
+            let Outcome::Failed(reason) = trial.outcome else {
+                panic!("{program}: {trial:?}");
+            };
+            assert!(reason.contains("instance"), "{program}: {reason}");
+            assert_eq!(trial.round, 7);
+        }
+    }
+
+    fn check(rates: &[f64], expected: u32) {
+        let points = rates
+            .iter()
+            .enumerate()
+            .map(|(index, rate)| CalibrationPoint {
+                work_unit: 1 << index,
+                logical_reads_per_s: *rate,
+            });
+        assert_eq!(
+            plateau(points.collect()).unwrap().work_unit,
+            expected,
+            "{rates:?}"
+        );
+    }
+
+    #[test]
+    fn the_work_unit_is_the_smallest_on_the_plateau() {
+        check(&[1.0, 2.0, 3.0, 3.5, 3.55, 3.56], 8);
+        check(&[1.0], 1);
+        check(&[1.0, 5.0, 4.0, 4.9], 2);
+    }
+}

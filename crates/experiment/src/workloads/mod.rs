@@ -1,0 +1,7 @@
+//! Adapters between the runner and what it measures: the only place that knows both.
+
+mod instance;
+mod simulated;
+
+pub use instance::InstanceWorkload;
+pub use simulated::{Behaviour, Outlier, Simulated};

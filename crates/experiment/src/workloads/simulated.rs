@@ -1,0 +1,349 @@
+//! A workload that measures nothing: rates with known noise, on a simulated clock.
+//!
+//! It tests the runner to the digit, and lets reports be developed without a machine. Nothing is
+//! read back, so its trials carry no evidence and say so.
+
+use std::collections::BTreeMap;
+
+use model::{
+    Calibration, CalibrationPoint, CasePlan, Evidence, LatencySummary, Measured, Outcome, Phase,
+    Sample, TimeModel, Trial, WAIT_CPU_QUANTUM, Wait,
+};
+use stats::Generator;
+
+use crate::{Cancel, SimulatedClock, TrialSpec, Workload, WorkloadError};
+
+/// How the trials of a case turn out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Behaviour {
+    /// The rate without noise.
+    pub logical_reads_per_s: f64,
+    /// Relative standard deviation of independent normal noise between trials.
+    pub noise: f64,
+    /// Relative change of the rate from each trial of the run to the next: a machine that heats up.
+    pub drift_per_trial: f64,
+    /// Trials that another program disturbed.
+    pub outlier: Option<Outlier>,
+    /// Share of trials whose placement is not honoured.
+    pub invalid_share: f64,
+    /// Share of trials that die.
+    pub failed_share: f64,
+}
+
+/// Trials that another program disturbed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outlier {
+    /// Their share.
+    pub share: f64,
+    /// Their rate is multiplied by this.
+    pub factor: f64,
+}
+
+impl Behaviour {
+    /// Trials of this rate with this noise, all valid.
+    pub fn steady(logical_reads_per_s: f64, noise: f64) -> Self {
+        Behaviour {
+            logical_reads_per_s,
+            noise,
+            drift_per_trial: 0.0,
+            outlier: None,
+            invalid_share: 0.0,
+            failed_share: 0.0,
+        }
+    }
+}
+
+/// The simulated workload.
+#[derive(Debug, Clone)]
+pub struct Simulated {
+    clock: SimulatedClock,
+    seed: u64,
+    otherwise: Behaviour,
+    behaviours: BTreeMap<String, Behaviour>,
+    /// Seconds to load the SGA before each trial.
+    loading_s: f64,
+    trials_made: u32,
+}
+
+/// Seconds a calibration spends on each work unit.
+const CALIBRATION_STEP_S: f64 = 0.5;
+/// Live samples in a window.
+const SAMPLES: u32 = 10;
+
+impl Simulated {
+    /// A workload of which every case behaves like `otherwise`.
+    pub fn new(clock: SimulatedClock, seed: u64, otherwise: Behaviour) -> Self {
+        Simulated {
+            clock,
+            seed,
+            otherwise,
+            behaviours: BTreeMap::new(),
+            loading_s: 0.5,
+            trials_made: 0,
+        }
+    }
+
+    /// Gives the case of this name a behaviour of its own.
+    #[must_use]
+    pub fn with_case(mut self, name: &str, behaviour: Behaviour) -> Self {
+        self.behaviours.insert(name.to_owned(), behaviour);
+        self
+    }
+
+    fn behaviour(&self, case: &CasePlan) -> Behaviour {
+        self.behaviours
+            .get(&case.name)
+            .copied()
+            .unwrap_or(self.otherwise)
+    }
+
+    /// Lets time pass, unless the run was cancelled.
+    fn pass(&self, seconds: f64, cancel: &Cancel) -> Result<(), WorkloadError> {
+        if cancel.is_cancelled() {
+            return Err(WorkloadError::Cancelled);
+        }
+        self.clock.advance(seconds);
+        Ok(())
+    }
+}
+
+impl Workload for Simulated {
+    fn calibrate(
+        &mut self,
+        case: &CasePlan,
+        _seed: u64,
+        on_point: &mut dyn FnMut(CalibrationPoint),
+        cancel: &Cancel,
+    ) -> Result<Calibration, WorkloadError> {
+        // The executor costs as much as eight rows, so the plateau is a few doublings away.
+        let plateau = self.behaviour(case).logical_reads_per_s / f64::from(case.load.sessions);
+        let rate = |work_unit: u32| plateau * f64::from(work_unit) / f64::from(work_unit + 8);
+        let mut points = Vec::new();
+        for work_unit in (0..8).map(|doublings| 1 << doublings) {
+            self.pass(CALIBRATION_STEP_S, cancel)?;
+            let point = CalibrationPoint {
+                work_unit,
+                logical_reads_per_s: rate(work_unit),
+            };
+            on_point(point);
+            points.push(point);
+        }
+        Ok(Calibration {
+            work_unit: 128,
+            plateau_reached: true,
+            points,
+        })
+    }
+
+    fn trial(
+        &mut self,
+        case: &CasePlan,
+        spec: &TrialSpec,
+        live: &mut dyn FnMut(Phase, Option<f64>),
+        cancel: &Cancel,
+    ) -> Result<Trial, WorkloadError> {
+        let behaviour = self.behaviour(case);
+        let number = self.trials_made;
+        self.trials_made += 1;
+        let mut generator = Generator::new(self.seed, u64::from(number));
+        let rate = rate_of(&behaviour, number, &mut generator);
+        let fate = generator.unit();
+
+        live(Phase::Loading, None);
+        self.pass(self.loading_s, cancel)?;
+        live(Phase::WarmingUp, Some(rate));
+        self.pass(spec.warm_up_s_min, cancel)?;
+        live(Phase::Measuring, Some(rate));
+        self.pass(spec.window_s, cancel)?;
+
+        let outcome = if fate < behaviour.failed_share {
+            Outcome::Failed("simulated: session 0 was killed".to_owned())
+        } else if fate < behaviour.failed_share + behaviour.invalid_share {
+            Outcome::Invalid("simulated: a page lies on another node".to_owned())
+        } else {
+            Outcome::Valid
+        };
+        let died = matches!(outcome, Outcome::Failed(_));
+        Ok(Trial {
+            round: spec.round,
+            outcome,
+            measured: (!died).then(|| measured(case, spec, rate)),
+            evidence: Evidence::default(),
+            warnings: vec!["simulated: nothing was measured".to_owned()],
+        })
+    }
+}
+
+/// The rate of the trial of this number.
+fn rate_of(behaviour: &Behaviour, number: u32, generator: &mut Generator) -> f64 {
+    let drift = (1.0 + behaviour.drift_per_trial).powf(f64::from(number));
+    let noise = 1.0 + behaviour.noise * generator.normal();
+    let disturbance = match behaviour.outlier {
+        Some(outlier) if generator.unit() < outlier.share => outlier.factor,
+        _ => 1.0,
+    };
+    behaviour.logical_reads_per_s * drift * noise.max(0.0) * disturbance
+}
+
+/// What a trial of this rate would have measured.
+fn measured(case: &CasePlan, spec: &TrialSpec, rate: f64) -> Measured {
+    let logical_reads = (rate * spec.window_s).round() as u64;
+    let sample = |number: u32| Sample {
+        at_s: spec.window_s * f64::from(number) / f64::from(SAMPLES),
+        logical_reads_per_s: rate,
+    };
+    Measured {
+        sessions: case.load.sessions,
+        window_s: spec.window_s,
+        warm_up_s: spec.warm_up_s_min,
+        work_unit: spec.work_unit,
+        statements: logical_reads / u64::from(spec.work_unit.max(1)),
+        logical_reads,
+        logical_reads_per_s: rate,
+        time: time_model(case, spec.window_s),
+        samples: (1..=SAMPLES).map(sample).collect(),
+        statement_latency: LatencySummary::default(),
+    }
+}
+
+/// Sessions that caging holds back wait for it; sessions beyond the CPUs wait for those.
+fn time_model(case: &CasePlan, window_s: f64) -> TimeModel {
+    let sessions = f64::from(case.load.sessions);
+    let let_run = case.load.cpu_count.map_or(sessions, f64::from);
+    let cpus = case.placement.cpus.as_ref();
+    let on_cpu = cpus.map_or(let_run, |cpus| let_run.min(cpus.len() as f64));
+    let mut time = TimeModel {
+        db_time_s: sessions * window_s,
+        db_cpu_s: on_cpu * window_s,
+        cpu_wait_s: (let_run - on_cpu) * window_s,
+        waits: BTreeMap::new(),
+    };
+    if case.load.cpu_count.is_some() {
+        let wait = Wait {
+            // One wait for each quantum of 100 ms that a session is let run.
+            count: (let_run * window_s * 10.0).round() as u64,
+            total_s: (sessions - let_run) * window_s,
+        };
+        time.waits.insert(WAIT_CPU_QUANTUM.to_owned(), wait);
+    }
+    time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Clock;
+    use crate::run::test_plans::case;
+
+    const SPEC: TrialSpec = TrialSpec {
+        round: 3,
+        seed: 1,
+        work_unit: 64,
+        window_s: 2.0,
+        warm_up_s_min: 1.0,
+        warm_up_s_max: 5.0,
+    };
+
+    fn trials(behaviour: Behaviour, count: u32) -> Vec<Trial> {
+        let mut workload = Simulated::new(SimulatedClock::new(), 7, behaviour);
+        let mut trial = |_| {
+            let cancel = Cancel::new();
+            workload
+                .trial(&case("any"), &SPEC, &mut |_, _| {}, &cancel)
+                .unwrap()
+        };
+        (0..count).map(&mut trial).collect()
+    }
+
+    fn rates(behaviour: Behaviour, count: u32) -> Vec<f64> {
+        let trials = trials(behaviour, count);
+        trials.iter().filter_map(Trial::valid_rate).collect()
+    }
+
+    #[test]
+    fn rates_have_the_noise_they_were_given() {
+        let rates = rates(Behaviour::steady(1000.0, 0.05), 500);
+        let mean = rates.iter().sum::<f64>() / 500.0;
+        let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / 499.0;
+        assert!((mean - 1000.0).abs() < 10.0, "{mean}");
+        assert!((variance.sqrt() - 50.0).abs() < 5.0, "{variance}");
+        assert_eq!(rates, self::rates(Behaviour::steady(1000.0, 0.05), 500));
+    }
+
+    #[test]
+    fn drift_and_outliers_change_rates() {
+        let drifting = Behaviour {
+            drift_per_trial: -0.5,
+            ..Behaviour::steady(1024.0, 0.0)
+        };
+        assert_eq!(rates(drifting, 3), [1024.0, 512.0, 256.0]);
+        let disturbed = Behaviour {
+            outlier: Some(Outlier {
+                share: 1.0,
+                factor: 0.25,
+            }),
+            ..Behaviour::steady(1024.0, 0.0)
+        };
+        assert_eq!(rates(disturbed, 1), [256.0]);
+    }
+
+    #[test]
+    fn trials_die_and_contradict_as_often_as_asked() {
+        let behaviour = Behaviour {
+            invalid_share: 0.25,
+            failed_share: 0.25,
+            ..Behaviour::steady(1000.0, 0.0)
+        };
+        let trials = trials(behaviour, 400);
+        let count = |wanted: fn(&Outcome) -> bool| {
+            trials.iter().filter(|trial| wanted(&trial.outcome)).count()
+        };
+        let invalid = count(|outcome| matches!(outcome, Outcome::Invalid(_)));
+        let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
+        assert!(invalid.abs_diff(100) < 40 && failed.abs_diff(100) < 40);
+        for trial in &trials {
+            let died = matches!(trial.outcome, Outcome::Failed(_));
+            assert_eq!(trial.measured.is_none(), died);
+            assert_eq!(trial.round, 3);
+        }
+    }
+
+    #[test]
+    fn a_trial_takes_its_loading_warm_up_and_window() {
+        let clock = SimulatedClock::new();
+        let mut workload = Simulated::new(clock.clone(), 7, Behaviour::steady(1000.0, 0.0));
+        let mut phases = Vec::new();
+        let mut live = |phase, rate| phases.push((phase, rate));
+        workload
+            .trial(&case("any"), &SPEC, &mut live, &Cancel::new())
+            .unwrap();
+        assert_eq!(clock.now_s(), 3.5);
+        assert_eq!(
+            phases,
+            [
+                (Phase::Loading, None),
+                (Phase::WarmingUp, Some(1000.0)),
+                (Phase::Measuring, Some(1000.0))
+            ]
+        );
+        let cancel = Cancel::new();
+        cancel.cancel();
+        let cancelled = workload.trial(&case("any"), &SPEC, &mut |_, _| {}, &cancel);
+        assert_eq!(cancelled, Err(WorkloadError::Cancelled));
+    }
+
+    #[test]
+    fn the_time_model_adds_up_under_caging_and_binding() {
+        let mut plan = case("any");
+        plan.load.sessions = 9;
+        plan.load.cpu_count = Some(6);
+        plan.placement.cpus = Some("0-3".parse().unwrap());
+        let time = time_model(&plan, 10.0);
+        assert_eq!(time.db_time_s, 90.0);
+        assert_eq!(
+            (time.db_cpu_s, time.cpu_wait_s, time.waits_s()),
+            (40.0, 20.0, 30.0)
+        );
+        assert_eq!(time.unaccounted_s(), 0.0);
+    }
+}

@@ -1,0 +1,236 @@
+//! What is inside a block: row blocks, index leaves, index branches.
+//!
+//! The layout is drawn in docs/instance.md.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::layout::{BLOCK_BYTES, BLOCK_WORDS, Block, BlockId, NONE};
+
+/// Words before the items.
+const HEADER_WORDS: usize = 4;
+/// Words of an index entry.
+const ENTRY_WORDS: usize = 2;
+/// Index entries that fit a block.
+pub const ENTRIES_MAX: u32 = ((BLOCK_WORDS - HEADER_WORDS) / ENTRY_WORDS) as u32;
+/// Bytes of a row, filler included.
+pub const ROW_BYTES: u64 = 1024;
+
+/// What a block holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// One row.
+    Row = 1,
+    /// Keys and the blocks of their rows.
+    Leaf = 2,
+    /// Lowest keys and child blocks.
+    Branch = 3,
+}
+
+/// A row as it lies in its block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// Key.
+    pub key: u64,
+    /// The column that statements add up.
+    pub value: u64,
+    /// [`checksum`] of table, key and value.
+    pub checksum: u64,
+}
+
+impl Row {
+    /// Row `key` of `table`.
+    pub fn of(table: u32, key: u64) -> Self {
+        let value = mix(key ^ 0x5bd1_e995) >> 40;
+        Row {
+            key,
+            value,
+            checksum: checksum(table, key, value),
+        }
+    }
+
+    /// Whether this is row `key` of `table`, undamaged.
+    #[inline]
+    pub fn is(&self, table: u32, key: u64) -> bool {
+        self.key == key && self.checksum == checksum(table, key, self.value)
+    }
+}
+
+/// The checksum of a row.
+#[inline]
+pub fn checksum(table: u32, key: u64, value: u64) -> u64 {
+    mix(key ^ mix(value ^ u64::from(table) << 32))
+}
+
+/// A 64-bit mix in which every input bit reaches every output bit (the finalizer of SplitMix64;
+/// Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+#[inline]
+fn mix(word: u64) -> u64 {
+    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ word >> 31
+}
+
+impl Block {
+    #[inline]
+    fn word(&self, index: usize) -> u64 {
+        self.words[index].load(Ordering::Relaxed)
+    }
+
+    fn set_word(&self, index: usize, value: u64) {
+        self.words[index].store(value, Ordering::Relaxed);
+    }
+
+    /// The id written in the block.
+    #[inline]
+    pub fn id(&self) -> BlockId {
+        BlockId(self.word(0))
+    }
+
+    /// Whether the block is of this kind.
+    #[inline]
+    pub fn is(&self, kind: Kind) -> bool {
+        self.word(1) as u32 == kind as u32
+    }
+
+    /// Number of entries or rows.
+    #[inline]
+    pub fn items(&self) -> u32 {
+        (self.word(1) >> 32) as u32
+    }
+
+    /// The leaf with the next higher keys.
+    #[inline]
+    pub fn next_leaf(&self) -> Option<u32> {
+        let next = self.word(2) as u32;
+        (next != NONE).then_some(next)
+    }
+
+    fn write_header(&self, id: BlockId, kind: Kind, items: u32, next_leaf: u32) {
+        self.set_word(0, id.0);
+        self.set_word(1, u64::from(kind as u32) | u64::from(items) << 32);
+        self.set_word(2, u64::from(next_leaf));
+        self.set_word(3, 0);
+    }
+
+    /// Makes this a row block.
+    pub fn write_row(&self, id: BlockId, row: Row) {
+        self.write_header(id, Kind::Row, 1, NONE);
+        let offset = BLOCK_BYTES - ROW_BYTES;
+        self.set_word(HEADER_WORDS, offset | ROW_BYTES << 16);
+        let first = offset as usize / 8;
+        self.set_word(first, row.key);
+        self.set_word(first + 1, row.value);
+        self.set_word(first + 2, row.checksum);
+        for word in first + 3..BLOCK_WORDS {
+            self.set_word(word, row.key ^ word as u64);
+        }
+    }
+
+    /// The row of slot `slot`; `None` when this is not a row block with such a slot.
+    #[inline]
+    pub fn row(&self, slot: u32) -> Option<Row> {
+        if !self.is(Kind::Row) || slot >= self.items() {
+            return None;
+        }
+        let offset = self.word(HEADER_WORDS + slot as usize) & 0xffff;
+        let first = offset as usize / 8;
+        let words: &[AtomicU64] = self.words.get(first..first + 3)?;
+        let [key, value, checksum] = [0, 1, 2].map(|index| words[index].load(Ordering::Relaxed));
+        Some(Row {
+            key,
+            value,
+            checksum,
+        })
+    }
+
+    /// Makes this an index block with `entries` of (key, block number), ascending by key.
+    pub fn write_index(&self, id: BlockId, kind: Kind, entries: &[(u64, u32)], next_leaf: u32) {
+        assert!(
+            entries.len() <= ENTRIES_MAX as usize,
+            "the entries fit a block"
+        );
+        self.write_header(id, kind, entries.len() as u32, next_leaf);
+        for (index, &(key, block)) in entries.iter().enumerate() {
+            self.set_word(HEADER_WORDS + index * ENTRY_WORDS, key);
+            self.set_word(HEADER_WORDS + index * ENTRY_WORDS + 1, u64::from(block));
+        }
+    }
+
+    /// Entry `index` of an index block: key and block number.
+    #[inline]
+    pub fn entry(&self, index: u32) -> (u64, u32) {
+        let first = HEADER_WORDS + index as usize * ENTRY_WORDS;
+        (self.word(first), self.word(first + 1) as u32)
+    }
+
+    /// Number of entries whose key is at most `key`, by binary search.
+    #[inline]
+    pub fn entries_up_to(&self, key: u64) -> u32 {
+        let (mut low, mut high) = (0, self.items().min(ENTRIES_MAX));
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.entry(middle).0 <= key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Row};
+    use crate::layout::{BLOCK_WORDS, Block, BlockId, NONE};
+
+    fn empty() -> Box<Block> {
+        Box::new(Block {
+            words: [const { std::sync::atomic::AtomicU64::new(0) }; BLOCK_WORDS],
+        })
+    }
+
+    #[test]
+    fn a_row_is_read_back_and_a_changed_bit_is_seen() {
+        let block = empty();
+        let row = Row::of(7, 1234);
+        block.write_row(BlockId::row(7, 99), row);
+        assert_eq!(block.row(0), Some(row));
+        assert_eq!(block.row(1), None);
+        assert!(row.is(7, 1234) && !row.is(7, 1235) && !row.is(6, 1234));
+        for bit in 0..64 {
+            assert!(
+                !Row {
+                    value: row.value ^ 1 << bit,
+                    ..row
+                }
+                .is(7, 1234),
+                "bit {bit}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_search_counts_the_keys_up_to() {
+        let block = empty();
+        let entries: Vec<(u64, u32)> = (0..510).map(|index| (10 * index, index as u32)).collect();
+        block.write_index(BlockId::index(0, 0), Kind::Leaf, &entries, NONE);
+        for (key, expected) in [
+            (0, 1),
+            (9, 1),
+            (10, 2),
+            (5089, 509),
+            (5090, 510),
+            (u64::MAX, 510),
+        ] {
+            assert_eq!(block.entries_up_to(key), expected, "key {key}");
+        }
+        assert_eq!(block.next_leaf(), None);
+    }
+
+    #[test]
+    fn an_empty_block_has_no_row() {
+        assert_eq!(empty().row(0), None);
+    }
+}

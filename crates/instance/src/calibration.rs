@@ -1,0 +1,88 @@
+//! Finds the work unit at which the memory is measured, not the executor.
+//!
+//! The rate of one session rises with the rows per statement until the work around a statement
+//! no longer counts (Bertrand Drouvot, "SLOB Logical I/O testing: check if your benchmark delivers
+//! the maximum", 2014). The sweep doubles until a doubling gains too little.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use linux::clock::monotonic_ns;
+use model::CalibrationPoint;
+
+use crate::Error;
+use crate::instance::{Instance, Report};
+use crate::order::{InstanceReport, Task};
+use crate::sessions::Sessions;
+
+/// Parts of a step; the fastest stands for it. Whatever else the machine does only slows a part
+/// down, and the sweep asks what the session can do, not what it usually does.
+const PARTS: u32 = 4;
+
+/// Doublings in a row that must gain too little before the plateau is believed.
+const IDLE_DOUBLINGS: u32 = 2;
+
+/// Sweeps work units 1, 2, 4, … and reports each point.
+pub(crate) fn run(
+    instance: &Instance<'_>,
+    sessions: &mut Sessions,
+    report: &mut Report<'_>,
+) -> Result<(), Error> {
+    let Task::Calibration {
+        step_s,
+        gain_min,
+        work_unit_max,
+    } = instance.order.task
+    else {
+        return Err(Error::Protocol {
+            what: "calibration",
+            cause: "not asked for".to_owned(),
+        });
+    };
+    let largest = work_unit_max.min(instance.sga.layout.rows_per_table);
+    let mut work_unit = 1;
+    let mut last: Option<f64> = None;
+    let mut idle_doublings = 0;
+    while work_unit <= largest && idle_doublings < IDLE_DOUBLINGS {
+        let rate = rate_at(instance, sessions, work_unit, step_s)?;
+        report(InstanceReport::Point(CalibrationPoint {
+            work_unit,
+            logical_reads_per_s: rate,
+        }))?;
+        let gains = last.is_none_or(|last| rate > last * (1.0 + gain_min));
+        idle_doublings = if gains { 0 } else { idle_doublings + 1 };
+        last = Some(last.map_or(rate, |last| last.max(rate)));
+        work_unit *= 2;
+    }
+    instance.stop();
+    report(InstanceReport::Calibrated)
+}
+
+/// The rate at one work unit: that of the fastest part of the step.
+fn rate_at(
+    instance: &Instance<'_>,
+    sessions: &mut Sessions,
+    work_unit: u32,
+    step_s: f64,
+) -> Result<f64, Error> {
+    instance
+        .sga
+        .control
+        .gate
+        .0
+        .work_unit
+        .store(work_unit, Ordering::Relaxed);
+    // A tenth of the step lets the statement under way end.
+    std::thread::sleep(Duration::from_secs_f64(step_s / 10.0));
+    let mut best = 0f64;
+    for _ in 0..PARTS {
+        let (reads_before, _) = instance.sga.live_totals();
+        let start_ns = monotonic_ns();
+        std::thread::sleep(Duration::from_secs_f64(step_s / f64::from(PARTS)));
+        let (reads_after, _) = instance.sga.live_totals();
+        let seconds = (monotonic_ns() - start_ns) as f64 / 1e9;
+        best = best.max((reads_after - reads_before) as f64 / seconds);
+    }
+    sessions.check_alive(&instance.sga)?;
+    Ok(best)
+}

@@ -1,0 +1,76 @@
+//! What can go wrong in an instance.
+
+use crate::layout::BlockId;
+
+/// What can go wrong in an instance.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The SGA cannot be laid out as asked, or is not what was announced.
+    #[error("SGA: {0}")]
+    Layout(String),
+    /// A statement needs a block that is not in the cache.
+    #[error("block {:#x} is not in the buffer cache", .0.0)]
+    NotCached(BlockId),
+    /// A buffer holds another block than its header says.
+    #[error("buffer of block {:#x} holds block {:#x}", wanted.0, found.0)]
+    WrongBlock {
+        /// What the header says.
+        wanted: BlockId,
+        /// What the block says.
+        found: BlockId,
+    },
+    /// The kernel does not tell the run-queue wait.
+    #[error("run-queue wait: {0} (the kernel needs CONFIG_SCHED_INFO)")]
+    Schedstat(#[source] std::io::Error),
+    /// A system call failed.
+    #[error(transparent)]
+    SystemCall(#[from] linux::SystemCallError),
+    /// The placement could not be carried out or read back.
+    #[error(transparent)]
+    Placement(#[from] numa::Error),
+    /// An order or report is not what was expected.
+    #[error("{what}: {cause}")]
+    Protocol {
+        /// Which document.
+        what: &'static str,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A session process could not be started, or ended early.
+    #[error("session {session}: {cause}")]
+    Session {
+        /// Number of the session.
+        session: u32,
+        /// What happened to it.
+        cause: String,
+    },
+    /// A file or pipe failed.
+    #[error("{what}: {cause}")]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// The kernel's answer.
+        #[source]
+        cause: std::io::Error,
+    },
+}
+
+impl Error {
+    /// How to get the permission that is missing, as a lower-case fragment; `None` when it is not
+    /// for lack of permission.
+    pub fn permission_wanted(&self) -> Option<&'static str> {
+        match self {
+            Error::SystemCall(error) | Error::Placement(numa::Error::SystemCall(error))
+                if error.is_permission() =>
+            {
+                // Docker's default profile refuses mbind, set_mempolicy and move_pages, unless the
+                // container has this capability (moby, profiles/seccomp/default.json).
+                Some("in a container, allow it: docker run --cap-add SYS_NICE")
+            }
+            Error::Placement(error) if error.is_permission() => {
+                Some("set mechanism = \"affinity\", which needs no group and no root")
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The embedded database instance: processes that share an SGA. docs/instance.md is its map.
+
+mod block;
+mod btree;
+mod buffer_cache;
+mod cage;
+mod calibration;
+mod coordinator;
+mod ending;
+mod error;
+mod histogram;
+mod instance;
+mod latch;
+mod layout;
+mod loader;
+mod order;
+mod results;
+mod session;
+mod sessions;
+mod sga;
+mod statement;
+mod trial;
+mod wait_clock;
+
+pub use cage::QUANTUM_NS;
+pub use coordinator::{Coordinator, Running};
+pub use error::Error;
+pub use instance::run as run_instance;
+pub use layout::{BLOCK_BYTES, SESSIONS_MAX, SgaLayout};
+pub use order::{InstanceOrder, InstanceReport, PhaseWord, SessionOrder, Task};
+pub use session::run as run_session;
+pub use sessions::SessionProgram;

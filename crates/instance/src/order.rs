@@ -1,0 +1,194 @@
+//! What the processes of an instance tell each other: orders down, reports up.
+
+use model::{CalibrationPoint, CasePlan, Phase, Trial};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::layout::SgaLayout;
+
+/// What the coordinator asks of an instance process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InstanceOrder {
+    /// Process id of the coordinator.
+    pub parent_pid: u32,
+    /// The case.
+    pub plan: CasePlan,
+    /// Directory of the processor group to join, made by the coordinator.
+    pub group: Option<std::path::PathBuf>,
+    /// Seed of the physical order of rows and of the keys that sessions draw.
+    pub seed: u64,
+    /// What to do.
+    pub task: Task,
+}
+
+/// What an instance is started for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "task")]
+pub enum Task {
+    /// One trial.
+    Trial {
+        /// Round the trial belongs to.
+        round: u32,
+        /// Rows per statement.
+        work_unit: u32,
+        /// Length of the measured window.
+        window_s: f64,
+        /// Shortest warm-up.
+        warm_up_s_min: f64,
+        /// Longest warm-up.
+        warm_up_s_max: f64,
+    },
+    /// A sweep of work units with one session.
+    Calibration {
+        /// Time at each work unit.
+        step_s: f64,
+        /// Gain of a doubling below which the plateau is reached, relative.
+        gain_min: f64,
+        /// Largest work unit to try.
+        work_unit_max: u32,
+    },
+}
+
+/// What an instance process tells the coordinator, one JSON document a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InstanceReport {
+    /// What it is doing, with the live rate when there is one.
+    Progress {
+        /// Loading, warming up, measuring.
+        phase: PhaseWord,
+        /// Logical reads per second since the last report.
+        logical_reads_per_s: Option<f64>,
+    },
+    /// One point of a calibration.
+    Point(CalibrationPoint),
+    /// The trial ended; valid or not.
+    Trial(Box<Trial>),
+    /// The calibration ended.
+    Calibrated,
+    /// The instance could not do it.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// The instance may not do it, and no other trial may.
+    NotPermitted {
+        /// What was refused, and the way out.
+        reason: String,
+    },
+}
+
+impl From<Error> for InstanceReport {
+    fn from(error: Error) -> Self {
+        match error.permission_wanted() {
+            Some(way_out) => InstanceReport::NotPermitted {
+                reason: format!("{error}; {way_out}"),
+            },
+            None => InstanceReport::Failed {
+                reason: error.to_string(),
+            },
+        }
+    }
+}
+
+/// [`model::Phase`] on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseWord {
+    /// [`Phase::Loading`].
+    Loading,
+    /// [`Phase::WarmingUp`].
+    WarmingUp,
+    /// [`Phase::Measuring`].
+    Measuring,
+}
+
+impl From<PhaseWord> for Phase {
+    fn from(word: PhaseWord) -> Self {
+        match word {
+            PhaseWord::Loading => Phase::Loading,
+            PhaseWord::WarmingUp => Phase::WarmingUp,
+            PhaseWord::Measuring => Phase::Measuring,
+        }
+    }
+}
+
+/// What an instance asks of a session process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionOrder {
+    /// Process id of the instance.
+    pub parent_pid: u32,
+    /// Number of the session, from 0.
+    pub session: u32,
+    /// Seed of the keys it draws.
+    pub seed: u64,
+    /// Layout of the SGA.
+    pub layout: SgaLayout,
+    /// How to find the SGA.
+    pub ticket: TicketWord,
+}
+
+/// [`linux::shared_memory::Ticket`] on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "number")]
+pub enum TicketWord {
+    /// Id of a System V segment.
+    Sysv(i32),
+    /// Inherited file descriptor of a memfd.
+    Memfd(i32),
+}
+
+impl From<TicketWord> for linux::shared_memory::Ticket {
+    fn from(word: TicketWord) -> Self {
+        match word {
+            TicketWord::Sysv(id) => Self::Sysv(id),
+            TicketWord::Memfd(fd) => Self::Memfd(fd),
+        }
+    }
+}
+
+impl From<linux::shared_memory::Ticket> for TicketWord {
+    fn from(ticket: linux::shared_memory::Ticket) -> Self {
+        match ticket {
+            linux::shared_memory::Ticket::Sysv(id) => Self::Sysv(id),
+            linux::shared_memory::Ticket::Memfd(fd) => Self::Memfd(fd),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use model::{Evidence, NodeId, Outcome, SgaEvidence, Trial};
+
+    use super::InstanceReport;
+
+    #[test]
+    fn a_trial_survives_the_wire() {
+        let by_node = BTreeMap::from([(NodeId(0), 1), (NodeId(250), 2)]);
+        let sga = SgaEvidence {
+            name: "/memfd:x (deleted)".to_owned(),
+            page_bytes: 4096,
+            policy: "weighted interleave:0,250".to_owned(),
+            bytes_by_node_before: by_node.clone(),
+            bytes_by_node_after: by_node,
+            bytes_without_node: 0,
+        };
+        let report = InstanceReport::Trial(Box::new(Trial {
+            round: 3,
+            outcome: Outcome::Invalid("because".to_owned()),
+            measured: None,
+            evidence: Evidence {
+                sga: Some(sga),
+                ..Evidence::default()
+            },
+            warnings: vec!["w".to_owned()],
+        }));
+        let wire = serde_json::to_string(&report).unwrap();
+        assert_eq!(
+            serde_json::from_str::<InstanceReport>(&wire).unwrap(),
+            report
+        );
+    }
+}

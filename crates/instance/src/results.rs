@@ -1,0 +1,136 @@
+//! Adds up what the sessions published.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use model::{
+    LatencySummary, Measured, Sample, TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, Wait,
+};
+
+use crate::histogram;
+use crate::layout::{HISTOGRAM_BUCKETS, SessionSlot, WAIT_EVENTS, WaitEvent};
+use crate::order::{InstanceOrder, Task};
+use crate::sga::Sga;
+
+/// The sum over all sessions.
+pub(crate) struct Total {
+    pub rows_verified: u64,
+    pub rows_wrong: u64,
+    statements: u64,
+    logical_reads: u64,
+    logical_reads_per_s: f64,
+    db_time_ns: u64,
+    db_cpu_ns: u64,
+    run_queue_ns: u64,
+    wait_counts: [u64; WAIT_EVENTS],
+    wait_ns: [u64; WAIT_EVENTS],
+    latency: [u64; HISTOGRAM_BUCKETS],
+    latency_max_ns: u64,
+}
+
+/// Adds up the published results of every session.
+pub(crate) fn collect(sga: &Sga<'_>) -> Total {
+    let mut total = Total {
+        rows_verified: 0,
+        rows_wrong: 0,
+        statements: 0,
+        logical_reads: 0,
+        logical_reads_per_s: 0.0,
+        db_time_ns: 0,
+        db_cpu_ns: 0,
+        run_queue_ns: 0,
+        wait_counts: [0; WAIT_EVENTS],
+        wait_ns: [0; WAIT_EVENTS],
+        latency: [0; HISTOGRAM_BUCKETS],
+        latency_max_ns: 0,
+    };
+    sga.slots.iter().for_each(|slot| total.add(slot));
+    total
+}
+
+impl Total {
+    fn add(&mut self, slot: &SessionSlot) {
+        let get = |field: &AtomicU64| field.load(Ordering::Relaxed);
+        let result = &slot.result;
+        let wall_ns = get(&result.end_ns).saturating_sub(get(&result.start_ns));
+        let reads = get(&result.logical_reads);
+        self.rows_verified += get(&result.rows_verified);
+        self.rows_wrong += get(&result.rows_wrong);
+        self.statements += get(&result.statements);
+        self.logical_reads += reads;
+        self.logical_reads_per_s += reads as f64 / (wall_ns.max(1) as f64 / 1e9);
+        self.db_time_ns += wall_ns;
+        self.db_cpu_ns += get(&result.cpu_ns);
+        self.run_queue_ns += get(&result.run_queue_ns);
+        for event in 0..WAIT_EVENTS {
+            self.wait_counts[event] += get(&result.waits[event].count);
+            self.wait_ns[event] += get(&result.waits[event].ns);
+        }
+        for (sum, count) in self.latency.iter_mut().zip(&result.latency) {
+            *sum += get(count);
+        }
+        self.latency_max_ns = self.latency_max_ns.max(get(&result.latency_max_ns));
+    }
+
+    /// The words for what was measured.
+    pub fn measured(
+        &self,
+        order: &InstanceOrder,
+        warm_up_s: f64,
+        samples: Vec<Sample>,
+    ) -> Measured {
+        let (work_unit, window_s) = match order.task {
+            Task::Trial {
+                work_unit,
+                window_s,
+                ..
+            } => (work_unit, window_s),
+            Task::Calibration {
+                work_unit_max,
+                step_s,
+                ..
+            } => (work_unit_max, step_s),
+        };
+        let quantile = |share| histogram::quantile(&self.latency, share);
+        Measured {
+            sessions: order.plan.load.sessions,
+            window_s,
+            warm_up_s,
+            work_unit,
+            statements: self.statements,
+            logical_reads: self.logical_reads,
+            logical_reads_per_s: self.logical_reads_per_s,
+            time: self.time_model(),
+            samples,
+            statement_latency: LatencySummary {
+                p50_ns: quantile(0.5),
+                p99_ns: quantile(0.99),
+                max_ns: (self.latency_max_ns > 0).then_some(self.latency_max_ns),
+            },
+        }
+    }
+
+    fn time_model(&self) -> TimeModel {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let names = [
+            (WaitEvent::CpuQuantum, WAIT_CPU_QUANTUM),
+            (WaitEvent::BucketLatch, WAIT_BUCKET_LATCH),
+        ];
+        let met = names.into_iter().filter(|(event, _)| {
+            self.wait_counts[*event as usize] > 0 || self.wait_ns[*event as usize] > 0
+        });
+        let waits: BTreeMap<String, Wait> = met
+            .map(|(event, name)| {
+                let count = self.wait_counts[event as usize];
+                let total_s = seconds(self.wait_ns[event as usize]);
+                (name.to_owned(), Wait { count, total_s })
+            })
+            .collect();
+        TimeModel {
+            db_time_s: seconds(self.db_time_ns),
+            db_cpu_s: seconds(self.db_cpu_ns),
+            cpu_wait_s: seconds(self.run_queue_ns),
+            waits,
+        }
+    }
+}

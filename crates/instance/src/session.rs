@@ -1,0 +1,259 @@
+//! A session: attaches the SGA, waits at the barrier, runs statements, publishes what it measured.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use linux::affinity::current_cpu;
+use linux::clock::{monotonic_ns, process_cpu_ns};
+use linux::shared_memory::SharedMemory;
+
+use crate::btree;
+use crate::buffer_cache::Reader;
+use crate::cage::Turn;
+use crate::histogram;
+use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionState, WAIT_EVENTS};
+use crate::order::SessionOrder;
+use crate::sga::Sga;
+use crate::statement::{Table, select};
+use crate::wait_clock::WaitClock;
+use crate::{Error, layout::SessionResult};
+
+/// Runs one session to its end.
+///
+/// # Errors
+/// Whatever keeps it from running; the instance sees the process end.
+pub fn run(order: &SessionOrder) -> Result<(), Error> {
+    linux::process::die_with_parent(order.parent_pid).map_err(|cause| Error::Io {
+        what: "prctl(PR_SET_PDEATHSIG)",
+        cause,
+    })?;
+    let bytes = order.layout.bytes as usize;
+    let memory = SharedMemory::from_ticket(order.ticket.into(), bytes)?;
+    let mapping = memory.map()?;
+    mapping.populate_for_reading()?;
+    let sga = Sga::attach(&mapping, order.layout)?;
+    let reader = Reader::new(sga, WaitClock::new()?);
+    set_state(&sga, order.session, SessionState::Ready);
+    wait_for_start(&sga);
+    set_state(&sga, order.session, SessionState::Running);
+    let mut session = Session::new(sga, reader, order);
+    let mut turn = Turn::enter(sga, order.session, &mut session.reader.waits);
+    let mut goes_on = session.after_wait();
+    while goes_on {
+        goes_on = session.statement()?;
+        if goes_on && turn.offer(session.now_ns, &mut session.reader.waits) {
+            goes_on = session.after_wait();
+        }
+    }
+    turn.leave();
+    wait_to_be_read(&sga, order.session);
+    Ok(())
+}
+
+/// Stays until the instance has read what the kernel says of this process.
+fn wait_to_be_read(sga: &Sga<'_>, session: u32) {
+    let state = &sga.slots[session as usize].live.0.state;
+    if state.load(Ordering::Relaxed) != SessionState::Finished as u32 {
+        return;
+    }
+    let stop = &sga.control.gate.0.stop;
+    while stop.load(Ordering::Acquire) == 0 {
+        linux::futex::wait(stop, 0, Some(Duration::from_secs(1)));
+    }
+}
+
+fn set_state(sga: &Sga<'_>, session: u32, state: SessionState) {
+    sga.slots[session as usize]
+        .live
+        .0
+        .state
+        .store(state as u32, Ordering::Release);
+}
+
+fn wait_for_start(sga: &Sga<'_>) {
+    let start = &sga.control.gate.0.start;
+    while start.load(Ordering::Acquire) == 0 {
+        linux::futex::wait(start, 0, Some(Duration::from_secs(1)));
+    }
+}
+
+/// Counters at one moment.
+#[derive(Clone, Copy)]
+struct Snapshot {
+    at_ns: u64,
+    cpu_ns: u64,
+    run_queue_ns: u64,
+    logical_reads: u64,
+    statements: u64,
+    rows: u64,
+    wait_counts: [u64; WAIT_EVENTS],
+    wait_ns: [u64; WAIT_EVENTS],
+}
+
+struct Session<'m> {
+    sga: Sga<'m>,
+    number: u32,
+    table: Table,
+    reader: Reader<'m>,
+    random: fastrand::Rng,
+    now_ns: u64,
+    statements: u64,
+    rows: u64,
+    wrong: u64,
+    window: Option<Snapshot>,
+    cpus_used: [u64; CPU_WORDS],
+    latency: [u64; HISTOGRAM_BUCKETS],
+    latency_max_ns: u64,
+}
+
+impl<'m> Session<'m> {
+    fn new(sga: Sga<'m>, reader: Reader<'m>, order: &SessionOrder) -> Self {
+        let rows = sga.layout.rows_per_table;
+        let number = order.session % sga.layout.tables;
+        Session {
+            sga,
+            number: order.session,
+            table: Table {
+                number,
+                rows,
+                root: btree::root(rows),
+            },
+            reader,
+            random: fastrand::Rng::with_seed(order.seed),
+            now_ns: monotonic_ns(),
+            statements: 0,
+            rows: 0,
+            wrong: 0,
+            window: None,
+            cpus_used: [0; CPU_WORDS],
+            latency: [0; HISTOGRAM_BUCKETS],
+            latency_max_ns: 0,
+        }
+    }
+
+    /// Executes one statement and keeps the books. Answers whether to go on.
+    #[inline]
+    fn statement(&mut self) -> Result<bool, Error> {
+        let gate = &self.sga.control.gate.0;
+        let work_unit = gate
+            .work_unit
+            .load(Ordering::Relaxed)
+            .clamp(1, self.table.rows);
+        let first_key = self.random.u64(0..=u64::from(self.table.rows - work_unit));
+        let start_ns = monotonic_ns();
+        let answer = select(&mut self.reader, self.table, first_key, work_unit)?;
+        self.now_ns = monotonic_ns();
+        self.statements += 1;
+        self.rows += u64::from(answer.rows);
+        self.wrong += u64::from(answer.wrong);
+        std::hint::black_box(answer.sum);
+        let live = &self.sga.slots[self.number as usize].live.0;
+        live.logical_reads
+            .store(self.reader.logical_reads, Ordering::Relaxed);
+        live.statements.store(self.statements, Ordering::Relaxed);
+        let goes_on = self.keep_window(self.now_ns - start_ns);
+        Ok(goes_on && gate.stop.load(Ordering::Relaxed) == 0)
+    }
+
+    /// Begins, continues or ends the measured window. Answers whether there is more to do.
+    #[inline]
+    fn keep_window(&mut self, latency_ns: u64) -> bool {
+        let window = &self.sga.control.window.0;
+        let Some(start) = self.window else {
+            if self.now_ns >= window.start_ns.load(Ordering::Relaxed) {
+                self.window = Some(self.snapshot());
+            }
+            return true;
+        };
+        let cpu = current_cpu().0 as usize;
+        self.cpus_used[cpu / 64 % CPU_WORDS] |= 1 << (cpu % 64);
+        self.latency[histogram::bucket(latency_ns)] += 1;
+        self.latency_max_ns = self.latency_max_ns.max(latency_ns);
+        if self.now_ns < window.end_ns.load(Ordering::Relaxed) {
+            return true;
+        }
+        self.publish(&start);
+        false
+    }
+
+    /// Keeps the window after a wait for a turn, in which it may have begun or ended. Answers
+    /// whether there is more to do.
+    fn after_wait(&mut self) -> bool {
+        let window = &self.sga.control.window.0;
+        let start_ns = window.start_ns.load(Ordering::Relaxed);
+        self.now_ns = monotonic_ns();
+        if self.window.is_none() && self.now_ns >= start_ns {
+            let (wait_counts, wait_ns) = self.reader.waits.as_of(start_ns);
+            let at_ns = start_ns;
+            self.window = Some(Snapshot {
+                at_ns,
+                wait_counts,
+                wait_ns,
+                ..self.snapshot()
+            });
+        }
+        match self.window {
+            Some(start) if self.now_ns >= window.end_ns.load(Ordering::Relaxed) => {
+                self.publish(&start);
+                false
+            }
+            _ => self.sga.control.gate.0.stop.load(Ordering::Relaxed) == 0,
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            at_ns: monotonic_ns(),
+            cpu_ns: process_cpu_ns(),
+            run_queue_ns: self.reader.waits.run_queue_ns(),
+            logical_reads: self.reader.logical_reads,
+            statements: self.statements,
+            rows: self.rows,
+            wait_counts: self.reader.waits.counts,
+            wait_ns: self.reader.waits.ns,
+        }
+    }
+
+    fn publish(&self, start: &Snapshot) {
+        let end = self.snapshot();
+        let result: &SessionResult = &self.sga.slots[self.number as usize].result;
+        let set = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
+        set(&result.start_ns, start.at_ns);
+        set(&result.end_ns, end.at_ns);
+        set(
+            &result.logical_reads,
+            end.logical_reads - start.logical_reads,
+        );
+        set(&result.statements, end.statements - start.statements);
+        set(&result.cpu_ns, end.cpu_ns - start.cpu_ns);
+        set(
+            &result.run_queue_ns,
+            end.run_queue_ns.saturating_sub(start.run_queue_ns),
+        );
+        set(&result.rows_verified, end.rows - start.rows);
+        set(&result.rows_wrong, self.wrong);
+        for event in 0..WAIT_EVENTS {
+            let wait = &result.waits[event];
+            set(
+                &wait.count,
+                end.wait_counts[event] - start.wait_counts[event],
+            );
+            set(
+                &wait.ns,
+                end.wait_ns[event].saturating_sub(start.wait_ns[event]),
+            );
+        }
+        result
+            .cpus_used
+            .iter()
+            .zip(self.cpus_used)
+            .for_each(|(field, word)| set(field, word));
+        result
+            .latency
+            .iter()
+            .zip(self.latency)
+            .for_each(|(field, count)| set(field, count));
+        set(&result.latency_max_ns, self.latency_max_ns);
+        set_state(&self.sga, self.number, SessionState::Finished);
+    }
+}

@@ -1,0 +1,149 @@
+//! The session processes of one instance: started, watched, ended.
+
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::Error;
+use crate::ending::ended_early;
+use crate::layout::SessionState;
+use crate::order::SessionOrder;
+use crate::sga::Sga;
+
+/// How often the instance looks whether its sessions are alive while it waits for them.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// What ps(1) shows as the first word of a process of an instance, whatever its file is.
+pub(crate) const PROCESS_NAME: &str = "numalab";
+
+/// Session processes; killed when dropped.
+pub struct Sessions {
+    children: Vec<Child>,
+}
+
+impl Sessions {
+    /// Starts one process per order with `program`, which must run [`crate::session::run`] on the
+    /// order it reads from its standard input.
+    ///
+    /// # Errors
+    /// [`Error::Session`] when a process cannot be started; those started are ended.
+    pub fn start(program: &SessionProgram, orders: &[SessionOrder]) -> Result<Self, Error> {
+        let mut sessions = Sessions {
+            children: Vec::with_capacity(orders.len()),
+        };
+        for order in orders {
+            let failed = |cause: String| Error::Session {
+                session: order.session,
+                cause,
+            };
+            let mut child = Command::new(&program.path)
+                .arg0(PROCESS_NAME)
+                .args(&program.arguments)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .spawn()
+                .map_err(|cause| failed(not_started(program, &cause, orders.len())))?;
+            let stdin = child.stdin.take();
+            sessions.children.push(child);
+            let document = serde_json::to_vec(order).map_err(|cause| failed(cause.to_string()))?;
+            stdin
+                .expect("standard input was asked to be a pipe")
+                .write_all(&document)
+                .map_err(|cause| failed(format!("cannot hand over its order: {cause}")))?;
+        }
+        Ok(sessions)
+    }
+
+    /// Process ids in order of session number.
+    pub fn pids(&self) -> Vec<u32> {
+        self.children.iter().map(Child::id).collect()
+    }
+
+    /// Waits until every session has reached `state`.
+    ///
+    /// # Errors
+    /// [`Error::Session`] when one ends before, or the deadline passes.
+    pub fn wait_for(
+        &mut self,
+        sga: &Sga<'_>,
+        state: SessionState,
+        within: Duration,
+    ) -> Result<(), Error> {
+        let deadline = Instant::now() + within;
+        loop {
+            let lagging = sga
+                .slots
+                .iter()
+                .position(|slot| slot.live.0.state.load(Ordering::Acquire) < state as u32);
+            let Some(session) = lagging else {
+                return Ok(());
+            };
+            self.check_alive(sga)?;
+            if Instant::now() >= deadline {
+                let cause = format!("did not get to {state:?} within {within:?}");
+                return Err(Error::Session {
+                    session: session as u32,
+                    cause,
+                });
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Fails when a session has ended that has not finished its window.
+    ///
+    /// # Errors
+    /// [`Error::Session`] with how it ended.
+    pub fn check_alive(&mut self, sga: &Sga<'_>) -> Result<(), Error> {
+        for (session, child) in (0..).zip(&mut self.children) {
+            let state = &sga.slots[session as usize].live.0.state;
+            let ended = child.try_wait().map_err(|cause| Error::Session {
+                session,
+                cause: cause.to_string(),
+            })?;
+            // Looked at after the process: it publishes first and ends then.
+            let finished = state.load(Ordering::Acquire) == SessionState::Finished as u32;
+            if let Some(status) = ended.filter(|_| !finished) {
+                return Err(Error::Session {
+                    session,
+                    cause: ended_early(status),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a session could not be started, with the way out where there is one.
+fn not_started(program: &SessionProgram, cause: &io::Error, sessions: usize) -> String {
+    let way_out = match cause.kind() {
+        // EAGAIN, by fork(2): a limit of the user, of the cgroup or of the kernel.
+        io::ErrorKind::WouldBlock => format!(
+            "; {sessions} sessions are more processes than are allowed here: raise `ulimit -u` \
+             (or pids.max, or kernel.pid_max), or use fewer sessions"
+        ),
+        _ => String::new(),
+    };
+    format!("cannot start {}: {cause}{way_out}", program.path)
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // A process that has ended cannot be killed, which is the aim.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// How a session process is started.
+#[derive(Debug, Clone)]
+pub struct SessionProgram {
+    /// The executable.
+    pub path: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}

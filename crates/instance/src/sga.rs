@@ -1,0 +1,119 @@
+//! A mapped SGA: typed views of its parts.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use linux::shared_memory::Mapping;
+
+use crate::Error;
+use crate::layout::{
+    Block, BlockId, Bucket, BufferHeader, Control, LAYOUT_VERSION, MAGIC, SessionSlot, SgaLayout,
+};
+
+/// The parts of an SGA that is mapped as long as `'m`. All of it is atomics: any process may
+/// read or write any field at any time.
+#[derive(Clone, Copy)]
+pub struct Sga<'m> {
+    /// How much there is of everything.
+    pub layout: SgaLayout,
+    /// Identity, barrier, window, cage.
+    pub control: &'m Control,
+    /// The ring of sessions that wait for a turn.
+    pub queue: &'m [AtomicU32],
+    /// One per session.
+    pub slots: &'m [SessionSlot],
+    /// Hash buckets.
+    pub directory: &'m [Bucket],
+    /// Buffer headers.
+    pub headers: &'m [BufferHeader],
+    /// Blocks.
+    pub blocks: &'m [Block],
+}
+
+impl<'m> Sga<'m> {
+    /// Views a new object, all zeroes, and writes its identity.
+    pub fn create(mapping: &'m Mapping, layout: SgaLayout) -> Self {
+        let sga = Self::view(mapping, layout);
+        let identity = &sga.control.identity.0;
+        identity.version.store(LAYOUT_VERSION, Ordering::Relaxed);
+        identity.bytes.store(layout.bytes, Ordering::Relaxed);
+        identity.magic.store(MAGIC, Ordering::Release);
+        sga
+    }
+
+    /// Views the SGA of another process.
+    ///
+    /// # Errors
+    /// [`Error::Layout`] when it is not an SGA of this layout.
+    pub fn attach(mapping: &'m Mapping, layout: SgaLayout) -> Result<Self, Error> {
+        let sga = Self::view(mapping, layout);
+        let identity = &sga.control.identity.0;
+        let found = (
+            identity.magic.load(Ordering::Acquire),
+            identity.version.load(Ordering::Relaxed),
+            identity.bytes.load(Ordering::Relaxed),
+        );
+        let expected = (MAGIC, LAYOUT_VERSION, layout.bytes);
+        if found != expected {
+            return Err(Error::Layout(format!(
+                "magic, version and size are {found:x?}, expected {expected:x?}"
+            )));
+        }
+        Ok(sga)
+    }
+
+    fn view(mapping: &'m Mapping, layout: SgaLayout) -> Self {
+        assert!(
+            mapping.len() as u64 >= layout.bytes,
+            "the layout fits the mapping"
+        );
+        let part = |offset: u64| {
+            mapping
+                .address()
+                .wrapping_byte_add(offset as usize)
+                .cast_const()
+        };
+        // SAFETY: the mapping is alive as long as 'm and holds `layout.bytes`; `SgaLayout` places
+        // every part inside it, apart from the others; `slice` checks the alignment. The types
+        // are atomics only: any bytes are values, and any process may write at any time.
+        unsafe {
+            Sga {
+                layout,
+                control: &slice::<Control>(part(0), 1)[0],
+                queue: slice(part(layout.queue_offset()), layout.sessions),
+                slots: slice(part(layout.slots_offset()), layout.sessions),
+                directory: slice(part(layout.directory_offset()), layout.buckets),
+                headers: slice(part(layout.headers_offset()), layout.buffers),
+                blocks: slice(part(layout.blocks_offset()), layout.buffers),
+            }
+        }
+    }
+
+    /// The bucket a block belongs to (multiplicative hashing, Knuth, TAOCP 6.4).
+    #[inline]
+    pub fn bucket_of(&self, id: BlockId) -> &'m Bucket {
+        let hash = id.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.directory[(hash >> (64 - self.layout.buckets.trailing_zeros())) as usize]
+    }
+
+    /// Logical reads and statements of all sessions so far.
+    pub fn live_totals(&self) -> (u64, u64) {
+        let live = self.slots.iter().map(|slot| &slot.live.0);
+        live.fold((0, 0), |(reads, statements), counters| {
+            (
+                reads + counters.logical_reads.load(Ordering::Relaxed),
+                statements + counters.statements.load(Ordering::Relaxed),
+            )
+        })
+    }
+}
+
+/// # Safety
+/// `count` values of `T` lie at `address` for as long as `'m`.
+unsafe fn slice<'m, T>(address: *const std::ffi::c_void, count: u32) -> &'m [T] {
+    assert!(
+        address.cast::<T>().is_aligned(),
+        "shared memory is aligned for its parts"
+    );
+    // SAFETY: the caller vouches for the range; alignment was just checked.
+    unsafe { std::slice::from_raw_parts(address.cast(), count as usize) }
+}

@@ -1,0 +1,189 @@
+//! The statement: read `work_unit` consecutive keys through the index.
+
+use crate::Error;
+use crate::block::Kind;
+use crate::buffer_cache::{Pinned, Reader};
+use crate::layout::BlockId;
+
+/// A table as a statement sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// Number of the table.
+    pub number: u32,
+    /// Rows.
+    pub rows: u32,
+    /// Number of the root block of its index.
+    pub root: u32,
+}
+
+/// What one statement found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Sum of the values of the rows.
+    pub sum: u64,
+    /// Rows that were read and verified.
+    pub rows: u32,
+    /// Rows that were not what the index promised.
+    pub wrong: u32,
+}
+
+/// Reads rows `first_key`, `first_key + 1`, … of `table`, `count` of them or up to the last.
+///
+/// # Errors
+/// [`Error::NotCached`] when the index names a block that is not in the cache.
+#[inline]
+pub fn select(
+    reader: &mut Reader<'_>,
+    table: Table,
+    first_key: u64,
+    count: u32,
+) -> Result<Answer, Error> {
+    let mut answer = Answer::default();
+    let mut leaf = find_leaf(reader, table, first_key)?;
+    // The entry with the highest key up to `first_key` is the key itself: keys are dense.
+    let mut position = leaf.block.entries_up_to(first_key).saturating_sub(1);
+    while answer.rows + answer.wrong < count {
+        if position == leaf.block.items() {
+            let next = leaf.block.next_leaf();
+            reader.release(leaf);
+            let Some(next) = next else { return Ok(answer) };
+            leaf = reader.get(BlockId::index(table.number, next))?;
+            position = 0;
+            continue;
+        }
+        let (key, row_block) = leaf.block.entry(position);
+        let pinned = reader.get(BlockId::row(table.number, row_block))?;
+        match pinned.block.row(0) {
+            Some(row) if row.is(table.number, key) => {
+                answer.sum = answer.sum.wrapping_add(row.value);
+                answer.rows += 1;
+            }
+            _ => answer.wrong += 1,
+        }
+        reader.release(pinned);
+        position += 1;
+    }
+    reader.release(leaf);
+    Ok(answer)
+}
+
+#[inline]
+fn find_leaf<'m>(reader: &mut Reader<'m>, table: Table, key: u64) -> Result<Pinned<'m>, Error> {
+    let mut pinned = reader.get(BlockId::index(table.number, table.root))?;
+    while pinned.block.is(Kind::Branch) {
+        let child = pinned.block.entries_up_to(key).saturating_sub(1);
+        let (_, number) = pinned.block.entry(child);
+        reader.release(pinned);
+        pinned = reader.get(BlockId::index(table.number, number))?;
+    }
+    Ok(pinned)
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::shared_memory::{ObjectKind, SharedMemory};
+
+    use super::{Answer, Table, select};
+    use crate::block::Row;
+    use crate::buffer_cache::Reader;
+    use crate::layout::SgaLayout;
+    use crate::loader::load;
+    use crate::sga::Sga;
+    use crate::wait_clock::WaitClock;
+
+    fn with_loaded_sga(cache_bytes: u64, check: impl FnOnce(Sga<'_>, Table)) {
+        let layout = SgaLayout::new(2, cache_bytes, 4096).unwrap();
+        let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
+        let mapping = memory.map().unwrap();
+        let sga = Sga::create(&mapping, layout);
+        load(&sga, 7);
+        let rows = layout.rows_per_table;
+        check(
+            sga,
+            Table {
+                number: 1,
+                rows,
+                root: crate::btree::root(rows),
+            },
+        );
+    }
+
+    fn expected_sum(keys: std::ops::Range<u64>) -> u64 {
+        keys.map(|key| Row::of(1, key).value).sum()
+    }
+
+    #[test]
+    fn every_range_gives_the_sum_of_its_rows_and_counts_its_blocks() {
+        with_loaded_sga(16 << 20, |sga, table| {
+            let rows = u64::from(table.rows);
+            assert!(rows > 1000, "two leaves at least");
+            let mut reader = Reader::new(sga, WaitClock::new().unwrap());
+            for (first, count) in [
+                (0, 1),
+                (0, 509),
+                (1, 512),
+                (509, 2),
+                (700, 100),
+                (0, 100_000),
+            ] {
+                let end = rows.min(first + u64::from(count));
+                let before = reader.logical_reads;
+                let answer = select(&mut reader, table, first, count).unwrap();
+                let expected = Answer {
+                    sum: expected_sum(first..end),
+                    rows: (end - first) as u32,
+                    wrong: 0,
+                };
+                assert_eq!(answer, expected, "{count} rows from {first}");
+                let leaves = (end - 1) / 510 - first / 510 + 1;
+                let blocks = 1 + leaves + (end - first);
+                assert_eq!(
+                    reader.logical_reads - before,
+                    blocks,
+                    "{count} rows from {first}"
+                );
+            }
+            let pins = sga
+                .headers
+                .iter()
+                .map(|header| header.pins.load(std::sync::atomic::Ordering::Relaxed));
+            assert_eq!(pins.sum::<u32>(), 0, "every pin is released");
+        });
+    }
+
+    #[test]
+    fn a_damaged_row_is_counted_as_wrong() {
+        with_loaded_sga(1 << 20, |sga, table| {
+            let mut reader = Reader::new(sga, WaitClock::new().unwrap());
+            let total = select(&mut reader, table, 0, u32::MAX).unwrap();
+            let victim = sga
+                .blocks
+                .iter()
+                .find(|block| block.row(0).is_some_and(|row| row.is(1, 17)))
+                .expect("row 17 lies somewhere");
+            let row = victim.row(0).unwrap();
+            victim.write_row(
+                victim.id(),
+                Row {
+                    value: row.value + 1,
+                    ..row
+                },
+            );
+            let damaged = select(&mut reader, table, 0, u32::MAX).unwrap();
+            assert_eq!((damaged.rows, damaged.wrong), (total.rows - 1, 1));
+        });
+    }
+
+    #[test]
+    fn a_block_that_is_not_cached_is_an_error() {
+        with_loaded_sga(1 << 20, |sga, table| {
+            let mut reader = Reader::new(sga, WaitClock::new().unwrap());
+            let missing = Table { number: 5, ..table };
+            let error = select(&mut reader, missing, 0, 1).unwrap_err();
+            assert!(
+                error.to_string().contains("not in the buffer cache"),
+                "{error}"
+            );
+        });
+    }
+}

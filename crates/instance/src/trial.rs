@@ -1,0 +1,309 @@
+//! One trial of an instance that is up: warm-up, window, evidence, verdict on its validity.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use linux::Root;
+use linux::clock::monotonic_ns;
+use linux::machine_counters::{self, MachineCounters};
+use model::{CpuId, Evidence, Measured, Outcome, Sample, SessionEvidence, Trial};
+use numa::evidence::Residency;
+
+use crate::instance::{Instance, Report};
+use crate::layout::{SessionSlot, SessionState};
+use crate::order::{InstanceReport, PhaseWord, Task};
+use crate::sessions::Sessions;
+use crate::sga::Sga;
+use crate::{Error, results};
+
+/// Samples in each half that the steady-state rule compares.
+const STEADY_SAMPLES: usize = 3;
+/// How near the two halves must be, relative.
+const STEADY_TOLERANCE: f64 = 0.05;
+/// Samples of a window.
+const WINDOW_SAMPLES: u32 = 20;
+/// From setting a window to its start: time for every session to see it.
+const WINDOW_LEAD_NS: u64 = 20_000_000;
+/// How long after the end of a window sessions may take to publish.
+const PUBLISH_WITHIN: Duration = Duration::from_secs(60);
+/// CPUs that others may use during a window before the trial carries a warning.
+const OTHER_CPUS_MAX: f64 = 0.1;
+/// Share of DB time that may be unaccounted for before the trial carries a warning.
+const UNACCOUNTED_MAX: f64 = 0.03;
+
+/// Runs the trial and reports it.
+pub(crate) fn run(
+    instance: &Instance<'_>,
+    sessions: &mut Sessions,
+    mut evidence: Evidence,
+    before: &Residency,
+    report: &mut Report<'_>,
+) -> Result<(), Error> {
+    let Task::Trial {
+        round,
+        window_s,
+        warm_up_s_min,
+        warm_up_s_max,
+        ..
+    } = instance.order.task
+    else {
+        return Err(Error::Protocol {
+            what: "trial",
+            cause: "not asked for".to_owned(),
+        });
+    };
+    let bounds = (warm_up_s_min, warm_up_s_max);
+    let warm_up = warm_up(instance, sessions, bounds, report)?;
+    let window = measure(instance, sessions, window_s, report)?;
+    evidence.sga = Some(instance.sga_evidence(before)?);
+    evidence.sessions = evidence_of_sessions(&instance.root, &instance.sga, &sessions.pids())?;
+    instance.stop();
+    if instance.order.plan.load.cpu_count.is_some() {
+        let most = instance
+            .sga
+            .control
+            .cage
+            .0
+            .running_max
+            .load(Ordering::Relaxed);
+        evidence.running_sessions_max = Some(most);
+    }
+    let total = results::collect(&instance.sga);
+    evidence.rows_verified = total.rows_verified;
+    let measured = total.measured(instance.order, warm_up.seconds, window.samples);
+    note_counters(
+        &mut evidence,
+        &window.before,
+        &window.after,
+        measured.time.db_cpu_s,
+    );
+    let mut warnings = Vec::new();
+    if !warm_up.steady {
+        let seconds = warm_up.seconds;
+        warnings.push(format!(
+            "the rate was not steady after {seconds:.1} s of warm-up"
+        ));
+    }
+    warnings.extend(doubts(&measured, &evidence));
+    // Whether the placement holds is judged by the coordinator, who reads the group back too.
+    let outcome = match total.rows_wrong {
+        0 => Outcome::Valid,
+        wrong => Outcome::Failed(format!("{wrong} rows read were wrong")),
+    };
+    let trial = Trial {
+        round,
+        outcome,
+        measured: Some(measured),
+        evidence,
+        warnings,
+    };
+    report(InstanceReport::Trial(Box::new(trial)))
+}
+
+/// What a reader should know before believing the figures of a trial that counts.
+fn doubts(measured: &Measured, evidence: &Evidence) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let unaccounted = measured.time.unaccounted_share();
+    if unaccounted.abs() > UNACCOUNTED_MAX {
+        let (share, steal) = (unaccounted * 100.0, evidence.steal_s.unwrap_or(0.0));
+        doubts.push(format!(
+            "{share:.1} % of DB time is unaccounted for; steal {steal:.2} s"
+        ));
+    }
+    let other_s = evidence.other_cpu_s.unwrap_or(0.0);
+    if other_s > measured.window_s * OTHER_CPUS_MAX {
+        let window_s = measured.window_s;
+        doubts.push(format!(
+            "others on this machine used {other_s:.1} s of CPU in the window of {window_s:.1} s"
+        ));
+    }
+    doubts
+}
+
+struct WarmUp {
+    seconds: f64,
+    steady: bool,
+}
+
+/// Lets the sessions run until their rate is steady, within bounds in seconds.
+fn warm_up(
+    instance: &Instance<'_>,
+    sessions: &mut Sessions,
+    (min_s, max_s): (f64, f64),
+    report: &mut Report<'_>,
+) -> Result<WarmUp, Error> {
+    let start_ns = monotonic_ns();
+    let step = Duration::from_secs_f64((min_s / 4.0).clamp(0.02, 0.5));
+    let mut meter = Meter::start(instance);
+    let mut rates = Vec::new();
+    loop {
+        std::thread::sleep(step);
+        sessions.check_alive(&instance.sga)?;
+        let rate = meter.rate(instance);
+        rates.push(rate);
+        let logical_reads_per_s = Some(rate);
+        report(InstanceReport::Progress {
+            phase: PhaseWord::WarmingUp,
+            logical_reads_per_s,
+        })?;
+        let seconds = (monotonic_ns() - start_ns) as f64 / 1e9;
+        let steady = stats::is_steady(&rates, STEADY_SAMPLES, STEADY_TOLERANCE) == Some(true);
+        if (steady && seconds >= min_s) || seconds >= max_s {
+            return Ok(WarmUp { seconds, steady });
+        }
+    }
+}
+
+/// A window that was measured.
+struct Window {
+    samples: Vec<Sample>,
+    before: MachineCounters,
+    after: MachineCounters,
+}
+
+/// Sets the window, samples it, and waits until every session has published.
+fn measure(
+    instance: &Instance<'_>,
+    sessions: &mut Sessions,
+    window_s: f64,
+    report: &mut Report<'_>,
+) -> Result<Window, Error> {
+    let start_ns = monotonic_ns() + WINDOW_LEAD_NS;
+    let end_ns = start_ns + (window_s * 1e9) as u64;
+    let window = &instance.sga.control.window.0;
+    // The end first: a session that sees the start must see an end that belongs to it.
+    window.end_ns.store(end_ns, Ordering::Release);
+    window.start_ns.store(start_ns, Ordering::Release);
+    sleep_until(start_ns);
+    let before = machine_counters::read(&instance.root).map_err(numa::Error::from)?;
+    let mut meter = Meter::start(instance);
+    let mut samples = Vec::with_capacity(WINDOW_SAMPLES as usize);
+    for number in 1..=u64::from(WINDOW_SAMPLES) {
+        sleep_until(start_ns + (end_ns - start_ns) * number / u64::from(WINDOW_SAMPLES));
+        let rate = meter.rate(instance);
+        let at_s = meter.since_ns.saturating_sub(start_ns) as f64 / 1e9;
+        samples.push(Sample {
+            at_s,
+            logical_reads_per_s: rate,
+        });
+        sessions.check_alive(&instance.sga)?;
+        let logical_reads_per_s = Some(rate);
+        report(InstanceReport::Progress {
+            phase: PhaseWord::Measuring,
+            logical_reads_per_s,
+        })?;
+    }
+    let after = machine_counters::read(&instance.root).map_err(numa::Error::from)?;
+    sessions.wait_for(&instance.sga, SessionState::Finished, PUBLISH_WITHIN)?;
+    Ok(Window {
+        samples,
+        before,
+        after,
+    })
+}
+
+fn sleep_until(at_ns: u64) {
+    std::thread::sleep(Duration::from_nanos(at_ns.saturating_sub(monotonic_ns())));
+}
+
+/// The rate of all sessions between two looks at their live counters.
+struct Meter {
+    reads: u64,
+    since_ns: u64,
+}
+
+impl Meter {
+    fn start(instance: &Instance<'_>) -> Self {
+        Meter {
+            reads: instance.sga.live_totals().0,
+            since_ns: monotonic_ns(),
+        }
+    }
+
+    fn rate(&mut self, instance: &Instance<'_>) -> f64 {
+        let now = Meter::start(instance);
+        let seconds = (now.since_ns - self.since_ns).max(1) as f64 / 1e9;
+        let rate = (now.reads - self.reads) as f64 / seconds;
+        *self = now;
+        rate
+    }
+}
+
+fn note_counters(
+    evidence: &mut Evidence,
+    before: &MachineCounters,
+    after: &MachineCounters,
+    sessions_cpu_s: f64,
+) {
+    let migrated = before.numa_pages_migrated.zip(after.numa_pages_migrated);
+    evidence.numa_pages_migrated = migrated.map(|(before, after)| after.saturating_sub(before));
+    let gain = |before: Option<f64>, after: Option<f64>| Some(after? - before?);
+    evidence.steal_s = gain(before.steal_s, after.steal_s);
+    let busy_s = gain(before.busy_s, after.busy_s);
+    evidence.other_cpu_s = busy_s.map(|busy_s| (busy_s - sessions_cpu_s).max(0.0));
+}
+
+/// What the kernel lets each session do, and what each did. Sessions stay until they are stopped,
+/// so that they can be asked about.
+fn evidence_of_sessions(
+    root: &Root,
+    sga: &Sga<'_>,
+    pids: &[u32],
+) -> Result<Vec<SessionEvidence>, Error> {
+    let slots = pids.iter().zip(sga.slots);
+    (0..)
+        .zip(slots)
+        .map(|(session, (pid, slot))| {
+            // A process that has ended since its window has nothing left that could be read.
+            evidence_of(root, *pid, slot).map_err(|error| Error::Session {
+                session,
+                cause: format!("cannot be read back: {error}"),
+            })
+        })
+        .collect()
+}
+
+fn evidence_of(root: &Root, pid: u32, slot: &SessionSlot) -> Result<SessionEvidence, Error> {
+    let allowed = linux::proc_status::allowed(root, pid).map_err(numa::Error::from)?;
+    let words = slot.result.cpus_used.iter();
+    let cpus_used = (0u32..).zip(words).flat_map(|(index, word)| {
+        let word = word.load(Ordering::Relaxed);
+        let bits = (0..64u32).filter(move |bit| word >> bit & 1 == 1);
+        bits.map(move |bit| CpuId(index * 64 + bit))
+    });
+    Ok(SessionEvidence {
+        pid,
+        cpus_allowed: allowed.cpus,
+        memory_nodes_allowed: allowed.memory_nodes,
+        cpus_used: cpus_used.collect(),
+        policy: numa::evidence::policy_of_process(root, pid)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::Root;
+    use linux::shared_memory::{ObjectKind, SharedMemory};
+
+    use super::evidence_of_sessions;
+    use crate::layout::SgaLayout;
+    use crate::sga::Sga;
+
+    #[test]
+    fn a_session_that_cannot_be_read_back_is_named() {
+        let layout = SgaLayout::new(2, 1 << 20, 4096).unwrap();
+        let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
+        let mapping = memory.map().unwrap();
+        let sga = Sga::create(&mapping, layout);
+        // No process has the highest id: the kernel's limit is far below.
+        let pids = [std::process::id(), i32::MAX as u32];
+        let error = evidence_of_sessions(&Root::live(), &sga, &pids).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.starts_with("session 1: cannot be read back: "),
+            "{text}"
+        );
+        let evidence = evidence_of_sessions(&Root::live(), &sga, &pids[..1]).unwrap();
+        assert_eq!(evidence[0].pid, std::process::id());
+    }
+}

@@ -1,0 +1,104 @@
+//! Which CPUs measure. Pure.
+
+use model::{CpuId, CpuSet, NodeId, Topology};
+
+/// One CPU of each core of a node, in ascending order: the first that is allowed. CPU 0 comes last:
+/// it serves interrupts of its own (Intel MLC leaves it out, too).
+pub fn cpus_of_cores(topology: &Topology, node: NodeId, allowed: &CpuSet) -> Vec<CpuId> {
+    let Some(node) = topology.node(node) else {
+        return Vec::new();
+    };
+    let usable = node.cpus.intersection(allowed);
+    let is_first_of_core = |cpu: &CpuId| {
+        let siblings = topology
+            .core_of_cpu(*cpu)
+            .map(|core| core.cpus.intersection(&usable));
+        siblings.is_none_or(|siblings| siblings.first() == Some(*cpu))
+    };
+    let mut cpus: Vec<CpuId> = usable.iter().filter(is_first_of_core).collect();
+    if cpus.first() == Some(&CpuId(0)) {
+        cpus.rotate_left(1);
+    }
+    cpus
+}
+
+/// The CPU of a node that measures; `None` when the node has none that is allowed.
+pub fn measuring_cpu(topology: &Topology, node: NodeId, allowed: &CpuSet) -> Option<CpuId> {
+    cpus_of_cores(topology, node, allowed).first().copied()
+}
+
+/// For each node but those in `resting`, a CPU that is to be kept busy, so that its package does
+/// not slow its clocks down while another measures its memory.
+pub fn cpus_to_keep_awake(topology: &Topology, resting: &[NodeId], allowed: &CpuSet) -> CpuSet {
+    let nodes = topology.cpu_nodes();
+    let others = nodes.iter().filter(|node| !resting.contains(node));
+    others
+        .filter_map(|node| measuring_cpu(topology, node, allowed))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Core, CpuId, CpuSet, Node, NodeId, Topology};
+
+    use super::{cpus_of_cores, cpus_to_keep_awake, measuring_cpu};
+
+    /// Two nodes of two cores with two threads each, and one of memory alone.
+    fn topology() -> Topology {
+        let node = |id, cpus: &str| Node {
+            id: NodeId(id),
+            cpus: cpus.parse().unwrap(),
+            ..Node::default()
+        };
+        let core = |cpus: &str| Core {
+            cpus: cpus.parse().unwrap(),
+            ..Core::default()
+        };
+        Topology {
+            nodes: vec![node(0, "0-1,4-5"), node(1, "2-3,6-7"), node(2, "")],
+            core_list: vec![core("0,4"), core("1,5"), core("2,6"), core("3,7")],
+            ..Topology::default()
+        }
+    }
+
+    fn check(node: u32, allowed: &str, expected: &[u32]) {
+        let found = cpus_of_cores(&topology(), NodeId(node), &allowed.parse().unwrap());
+        let expected: Vec<CpuId> = expected.iter().copied().map(CpuId).collect();
+        assert_eq!(found, expected, "node {node}, allowed {allowed}");
+    }
+
+    #[test]
+    fn one_cpu_of_each_core_and_cpu_0_last() {
+        check(0, "0-7", &[1, 0]);
+        check(1, "0-7", &[2, 3]);
+        check(0, "4-7", &[4, 5]);
+        check(0, "0", &[0]);
+        check(1, "0", &[]);
+        check(2, "0-7", &[]);
+        check(9, "0-7", &[]);
+    }
+
+    #[test]
+    fn a_cpu_of_an_unknown_core_stands_for_itself() {
+        let mut topology = topology();
+        topology.core_list.clear();
+        let allowed: CpuSet = "0-7".parse().unwrap();
+        assert_eq!(cpus_of_cores(&topology, NodeId(1), &allowed).len(), 4);
+        assert_eq!(
+            measuring_cpu(&topology, NodeId(0), &allowed),
+            Some(CpuId(1))
+        );
+    }
+
+    #[test]
+    fn the_other_nodes_are_kept_awake() {
+        let allowed: CpuSet = "0-7".parse().unwrap();
+        let awake = |resting: &[u32]| {
+            let resting: Vec<NodeId> = resting.iter().copied().map(NodeId).collect();
+            cpus_to_keep_awake(&topology(), &resting, &allowed).to_string()
+        };
+        assert_eq!(awake(&[0]), "2");
+        assert_eq!(awake(&[]), "1-2");
+        assert_eq!(awake(&[0, 1]), "");
+    }
+}

@@ -1,0 +1,239 @@
+//! Measures the depth curve: latency by working set, from a few lines to beyond the last cache.
+
+use linux::Root;
+use model::{CpuId, CurvePoint, MeasurementEvidence};
+
+use crate::Error;
+use crate::chase::Chase;
+use crate::contradictions::contradictions;
+use crate::cycle::{Cycle, CycleOrder, LINE_BYTES, STRIDE_BYTES, TLB_GROUP_PAGES};
+use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
+use crate::placed_thread::{Watch, on_cpu};
+use crate::timer::Timer;
+
+/// The smallest working set: four strides.
+pub const CURVE_BYTES_MIN: u64 = 1 << 10;
+
+/// Length of a window, ns, about: well below the time slice of a scheduler (3 ms on Linux), so that
+/// on a busy machine most windows are not interrupted and their median tells of memory.
+const WINDOW_NS: f64 = 400_000.0;
+
+/// Fewest windows timed at each point. Seven at 70 points are 0.2 s.
+const WINDOWS_MIN: u64 = 7;
+
+/// Most windows timed at each point.
+const WINDOWS_MAX: u64 = 101;
+
+/// Accesses timed at each point where a lap is longer: at 130 ns, 40 ms.
+const ACCESSES_MAX: u64 = 300_000;
+
+/// Accesses that come before the windows where a lap is no longer needed, because nothing that is
+/// visited has been visited before.
+const ACCESSES_UNTIMED: u64 = 20_000;
+
+/// How a curve is to be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurvePlan {
+    /// The CPU that measures.
+    pub cpu: CpuId,
+    /// Where the memory is to lie.
+    pub nodes: MemoryNodes,
+    /// The CPU that makes the memory.
+    pub home_cpu: CpuId,
+    /// Pages.
+    pub pages: PageChoice,
+    /// The largest working set.
+    pub bytes_max: u64,
+    /// The last cache as the kernel gives it: points are dense up to beyond it.
+    pub last_cache_bytes: Option<u64>,
+    /// Seed of the orders; each point takes a stream of its own.
+    pub seed: u64,
+}
+
+/// A curve as it was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurveMeasurement {
+    /// By ascending working set.
+    pub points: Vec<CurvePoint>,
+    /// All of their windows: latency of one access in ns, in the order they were timed.
+    pub samples_ns: Vec<Vec<f64>>,
+    /// Where the chases ended, as one number.
+    pub checksum: u64,
+    /// What the kernel says of memory and thread.
+    pub evidence: MeasurementEvidence,
+    /// How the evidence contradicts the plan; a curve with any is invalid.
+    pub contradictions: Vec<String>,
+}
+
+/// Measures a curve, once, in memory that is made once. Up to beyond the last cache every point
+/// goes round once, untimed, and its windows are spread over the next round; further out, nothing
+/// that is timed has been in a cache since it was written.
+///
+/// # Errors
+/// When the memory cannot be had, a CPU cannot be used, or evidence cannot be read.
+pub fn measure_curve(
+    plan: &CurvePlan,
+    timer: &Timer,
+    root: &Root,
+) -> Result<CurveMeasurement, Error> {
+    let bytes_max = plan.bytes_max.max(CURVE_BYTES_MIN) as usize;
+    let mut memory = on_cpu(plan.home_cpu, || {
+        PlacedMemory::make(root, bytes_max, &plan.nodes, plan.pages)
+    })?;
+    let group_bytes = memory.page_bytes() as usize * TLB_GROUP_PAGES as usize;
+    let sizes = working_sets(plan.bytes_max, plan.last_cache_bytes);
+    let whole_laps_to = whole_laps_to(plan.last_cache_bytes);
+    on_cpu(plan.cpu, || {
+        let mut watch = Watch::begin(root, memory.address())?;
+        let mut points = Vec::with_capacity(sizes.len());
+        let mut samples_ns = Vec::with_capacity(sizes.len());
+        let mut checksum = 0;
+        for (stream, bytes) in sizes.iter().enumerate() {
+            let order = CycleOrder {
+                group_bytes: Some(group_bytes),
+                seed: plan.seed,
+                stream: stream as u64,
+                chains: 1,
+            };
+            let words = &mut memory.words_mut()[..*bytes as usize / size_of::<u64>()];
+            let cycle = Cycle::build(words, order);
+            let mut chase = Chase::new(&cycle);
+            let samples = time_point(&mut chase, &cycle, *bytes <= whole_laps_to, timer);
+            checksum = u64::rotate_left(checksum, 5) ^ chase.checksum();
+            points.push(point(*bytes, &samples));
+            samples_ns.push(samples);
+            watch.look();
+        }
+        let evidence = watch.end()?;
+        Ok(CurveMeasurement {
+            contradictions: contradictions(plan.cpu, &plan.nodes, &evidence),
+            points,
+            samples_ns,
+            checksum,
+            evidence,
+        })
+    })
+}
+
+/// The windows of one point, ns per access.
+fn time_point(
+    chase: &mut Chase<'_, '_>,
+    cycle: &Cycle<'_>,
+    whole_lap: bool,
+    timer: &Timer,
+) -> Vec<f64> {
+    let lap = cycle.lines() as u64;
+    let untimed = if whole_lap { lap } else { ACCESSES_UNTIMED };
+    let first = chase.time(untimed, timer);
+    let accesses = (WINDOW_NS / first.ns_per_access()).max(1.0) as u64;
+    let windows = (lap.min(ACCESSES_MAX) / accesses).clamp(WINDOWS_MIN, WINDOWS_MAX);
+    (0..windows)
+        .map(|_| chase.time(accesses, timer).ns_per_access())
+        .collect()
+}
+
+fn point(bytes: u64, samples: &[f64]) -> CurvePoint {
+    CurvePoint {
+        bytes,
+        ns: stats::median(samples).expect("windows take time"),
+        ns_min: samples.iter().copied().fold(f64::INFINITY, f64::min),
+        ns_max: samples.iter().copied().fold(0.0, f64::max),
+    }
+}
+
+/// The largest working set that is gone round as a whole: twice what measures memory alone would
+/// take seconds a round.
+fn whole_laps_to(last_cache_bytes: Option<u64>) -> u64 {
+    last_cache_bytes
+        .map_or(DENSE_BYTES_DEFAULT, |bytes| bytes.saturating_mul(2))
+        .max(DENSE_BYTES_MIN)
+}
+
+/// How far points are dense when the kernel tells no caches: the largest caches of one CPU known
+/// are below it but for some with stacked memory.
+const DENSE_BYTES_DEFAULT: u64 = 128 << 20;
+
+/// Points are dense at least as far as this.
+const DENSE_BYTES_MIN: u64 = 16 << 20;
+
+/// Working sets: four to an octave up to twice the last cache, one to an octave beyond. Each is a
+/// whole number of strides.
+pub fn working_sets(bytes_max: u64, last_cache_bytes: Option<u64>) -> Vec<u64> {
+    /// Steps of an octave in 64ths, as near to the fourth root of 2 as strides allow.
+    const STEPS: [u64; 4] = [64, 76, 91, 108];
+    let dense_to = whole_laps_to(last_cache_bytes);
+    let mut sizes = Vec::new();
+    let mut octave = CURVE_BYTES_MIN;
+    while octave <= bytes_max {
+        let steps = if octave < dense_to {
+            &STEPS[..]
+        } else {
+            &STEPS[..1]
+        };
+        let of_octave = steps.iter().map(|step| octave / 64 * step);
+        sizes.extend(of_octave.map(|bytes| bytes - bytes % STRIDE_BYTES as u64));
+        let Some(next) = octave.checked_mul(2) else {
+            break;
+        };
+        octave = next;
+    }
+    sizes.dedup();
+    sizes.retain(|bytes| *bytes <= bytes_max);
+    sizes
+}
+
+const _: () = assert!(CURVE_BYTES_MIN as usize >= LINE_BYTES);
+
+#[cfg(test)]
+mod tests {
+    use linux::Root;
+    use model::NodeId;
+    use proptest::prelude::*;
+
+    use super::{CurvePlan, STRIDE_BYTES, measure_curve, working_sets};
+    use crate::placed_memory::{MemoryNodes, PageChoice};
+    use crate::timer::Timer;
+
+    #[test]
+    fn a_small_curve_has_a_point_for_every_working_set() {
+        let cpu = linux::affinity::of_this_thread().unwrap().last().unwrap();
+        let plan = CurvePlan {
+            cpu,
+            nodes: MemoryNodes::Bind(NodeId(0)),
+            home_cpu: cpu,
+            pages: PageChoice::Largest,
+            bytes_max: 64 << 10,
+            last_cache_bytes: None,
+            seed: 7,
+        };
+        let curve = measure_curve(&plan, &Timer::for_tests(), &Root::live()).unwrap();
+        assert_eq!(curve.contradictions, Vec::<String>::new());
+        let sizes: Vec<u64> = curve.points.iter().map(|point| point.bytes).collect();
+        assert_eq!(sizes, working_sets(64 << 10, None));
+        for (point, samples) in curve.points.iter().zip(&curve.samples_ns) {
+            assert!(0.0 < point.ns_min && point.ns_min <= point.ns && point.ns <= point.ns_max);
+            assert!(samples.len() >= 7);
+        }
+    }
+
+    #[test]
+    fn working_sets_are_dense_up_to_the_caches_and_sparse_beyond() {
+        let sizes = working_sets(1 << 30, Some(32 << 20));
+        assert_eq!(sizes[..6], [1024, 1280, 1536, 2048, 2304, 2816]);
+        assert_eq!(
+            sizes[sizes.len() - 5..],
+            [64 << 20, 128 << 20, 256 << 20, 512 << 20, 1 << 30]
+        );
+        assert!(sizes.len() < 80, "{}", sizes.len());
+    }
+
+    proptest! {
+        #[test]
+        fn working_sets_ascend_in_whole_strides(bytes_max in 0u64..1 << 50, cache: Option<u64>) {
+            let sizes = working_sets(bytes_max, cache);
+            prop_assert!(sizes.is_sorted_by(|a, b| a < b));
+            prop_assert!(sizes.iter().all(|bytes| bytes.is_multiple_of(STRIDE_BYTES as u64)));
+            prop_assert!(sizes.iter().all(|bytes| *bytes <= bytes_max));
+        }
+    }
+}

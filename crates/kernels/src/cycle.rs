@@ -1,0 +1,331 @@
+//! The order in which a chase visits memory: one random cycle through every cache line. Following
+//! it is in `chase`.
+//!
+//! Four things keep prefetchers and caches from helping (the first three after google/multichase,
+//! whose comments say why; the code is ours):
+//!
+//! - Pages are visited in groups ([`TLB_GROUP_PAGES`]): more than a stream prefetcher follows, few
+//!   enough for the TLB. The order of groups and the order within a group are random.
+//! - Of each stride of [`STRIDE_LINES`] lines one is visited per pass, a random one ("mixing"): the
+//!   neighbour that an adjacent-line prefetcher brings is not asked for before the next pass, and
+//!   no cache set or memory bank is favoured.
+//! - The word that holds the link is at a random place in its line, so that no word of a line that
+//!   arrives first is favoured.
+//! - As many passes as a stride has lines make up the cycle, so that it visits every line exactly
+//!   once and a working set of so many bytes fills so many bytes of cache.
+//!
+//! ```text
+//! memory  | stride 0          | stride 1          | stride 2          | …
+//! lines   | 0    1    2    3  | 4    5    6    7  | 8    9    10   11 |
+//! pass 0          x                            x    x
+//! pass 1               x        x                             x
+//! ```
+
+use std::marker::PhantomData;
+
+use stats::Generator;
+
+use crate::cache_flush;
+
+/// A cache line of every processor numalab runs on; arm64 cores with lines of 128 bytes fetch two
+/// of these at once, which is one more reason for strides.
+pub const LINE_BYTES: usize = 64;
+
+/// Lines in a stride. With 256 bytes neither the next-line nor the pairing (128 bytes) prefetcher
+/// gets hold of the next visit (multichase's default, for the same reason).
+pub const STRIDE_LINES: usize = 4;
+
+/// Bytes of a stride.
+pub const STRIDE_BYTES: usize = STRIDE_LINES * LINE_BYTES;
+
+/// Pages in a group: above the 32 streams that prefetchers have been seen to follow, and at most
+/// the entries of a first-level data TLB (64 on Skylake, 72 on Zen 4).
+pub const TLB_GROUP_PAGES: u32 = 64;
+
+/// Words in a line.
+const LINE_WORDS: usize = LINE_BYTES / size_of::<u64>();
+
+/// Words in a stride.
+const STRIDE_WORDS: usize = STRIDE_BYTES / size_of::<u64>();
+
+/// A link of the cycle, in memory: the address of the next link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Link(pub(crate) *const Link);
+
+/// How a cycle is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CycleOrder {
+    /// Bytes that are visited at random before others are; `None`: all of the memory.
+    pub group_bytes: Option<usize>,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Stream of the seed: every repeat takes its own, because some processors learn an order
+    /// that they have seen (multichase, "longer chase to get around CMC prefetcher").
+    pub stream: u64,
+    /// Equally distant places at which chases can begin.
+    pub chains: usize,
+}
+
+/// One cycle through every line of a piece of memory, until that is used for something else.
+#[derive(Debug)]
+pub struct Cycle<'m> {
+    /// Links at equal distances, one for each chain.
+    starts: Vec<*const Link>,
+    base: *const Link,
+    lines: usize,
+    memory: PhantomData<&'m mut [u64]>,
+}
+
+// SAFETY: the links lie in memory that the cycle borrows exclusively, whichever thread reads them.
+unsafe impl Send for Cycle<'_> {}
+// SAFETY: once it is built, a cycle is only read.
+unsafe impl Sync for Cycle<'_> {}
+
+impl<'m> Cycle<'m> {
+    /// Lays a cycle through all of `memory`, which must be whole strides, aligned to a line.
+    pub fn build(memory: &'m mut [u64], order: CycleOrder) -> Self {
+        assert!(
+            !memory.is_empty() && memory.len().is_multiple_of(STRIDE_WORDS),
+            "a cycle is made of whole strides"
+        );
+        assert!(
+            memory.as_ptr().addr().is_multiple_of(LINE_BYTES),
+            "a line begins where the processor's begins"
+        );
+        assert!(order.chains > 0, "a chase has a place to begin");
+        let strides = memory.len() / STRIDE_WORDS;
+        let lines = strides * STRIDE_LINES;
+        let mut writer = LinkWriter::new(memory, order.chains.min(lines));
+        let mut generator = Generator::new(order.seed, order.stream);
+        let mixing =
+            u64::from(generator.below(u32::MAX)) | u64::from(generator.below(u32::MAX)) << 32;
+        let group_strides = order
+            .group_bytes
+            .map_or(strides, |bytes| (bytes / STRIDE_BYTES).clamp(1, strides));
+        let mut groups: Vec<usize> = (0..strides.div_ceil(group_strides)).collect();
+        let mut within: Vec<u32> = Vec::with_capacity(group_strides);
+        for pass in 0..STRIDE_LINES {
+            generator.shuffle(&mut groups);
+            for group in &groups {
+                let first = group * group_strides;
+                let count = group_strides.min(strides - first);
+                within.clear();
+                within.extend(0..u32::try_from(count).expect("a group is below 1 TiB"));
+                generator.shuffle(&mut within);
+                for stride in &within {
+                    writer.visit(place(first + *stride as usize, pass, mixing));
+                }
+            }
+        }
+        let (starts, base) = writer.close();
+        Cycle {
+            starts,
+            base,
+            lines,
+            memory: PhantomData,
+        }
+    }
+
+    /// Lines, each visited once in a lap.
+    pub fn lines(&self) -> usize {
+        self.lines
+    }
+
+    /// Where chases begin.
+    pub(crate) fn starts(&self) -> &[*const Link] {
+        &self.starts
+    }
+
+    /// How far a link is from the first byte of the memory.
+    pub(crate) fn offset_bytes(&self, link: *const Link) -> usize {
+        link.addr() - self.base.addr()
+    }
+
+    /// Takes every line out of all caches.
+    pub fn flush(&self) {
+        // SAFETY: the memory is borrowed, so it is mapped.
+        unsafe { cache_flush::flush(self.base.cast(), self.lines * LINE_BYTES) };
+    }
+
+    /// Whether a lap visits every line exactly once and ends where it began.
+    pub fn visits_every_line_once(&self) -> bool {
+        let mut is_visited = vec![false; self.lines];
+        let mut at = self.starts[0];
+        for _ in 0..self.lines {
+            let visited = &mut is_visited[self.offset_bytes(at) / LINE_BYTES];
+            if std::mem::replace(visited, true) {
+                return false;
+            }
+            // SAFETY: links point to links of this cycle, whose memory is borrowed.
+            at = unsafe { *at }.0;
+        }
+        at == self.starts[0]
+    }
+}
+
+/// The word that a pass visits in a stride, counted from the start of the memory.
+fn place(stride: usize, pass: usize, mixing: u64) -> usize {
+    let mixed = mixed(stride as u64 ^ mixing);
+    // Exclusive or with a fixed number is a permutation of the lines of the stride.
+    let line = pass ^ (mixed as usize % STRIDE_LINES);
+    let word = (mixed >> (8 + 8 * line)) as usize % LINE_WORDS;
+    stride * STRIDE_WORDS + line * LINE_WORDS + word
+}
+
+/// A number whose bits all depend on all bits of the other (the finaliser of SplitMix64: Steele,
+/// Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators", OOPSLA).
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+/// Writes the links in the order of the visits.
+struct LinkWriter {
+    base: *mut Link,
+    words: usize,
+    chain_lines: usize,
+    chains: usize,
+    starts: Vec<*const Link>,
+    visited: usize,
+    last: *mut Link,
+}
+
+impl LinkWriter {
+    fn new(memory: &mut [u64], chains: usize) -> Self {
+        const {
+            assert!(
+                size_of::<Link>() == size_of::<u64>(),
+                "numalab needs 64-bit pointers"
+            )
+        };
+        LinkWriter {
+            base: memory.as_mut_ptr().cast(),
+            words: memory.len(),
+            chain_lines: memory.len() / LINE_WORDS / chains,
+            chains,
+            starts: Vec::with_capacity(chains),
+            visited: 0,
+            last: std::ptr::null_mut(),
+        }
+    }
+
+    fn visit(&mut self, word: usize) {
+        assert!(word < self.words, "a place lies within the memory");
+        // SAFETY: the word is within the memory, by the line above.
+        let link = unsafe { self.base.add(word) };
+        if self.visited.is_multiple_of(self.chain_lines) && self.starts.len() < self.chains {
+            self.starts.push(link);
+        }
+        if !self.last.is_null() {
+            // SAFETY: `last` was such a word, too, and is aligned like the memory's words.
+            unsafe { self.last.write(Link(link)) };
+        }
+        self.last = link;
+        self.visited += 1;
+    }
+
+    fn close(self) -> (Vec<*const Link>, *const Link) {
+        // SAFETY: as in `visit`; at least one stride was visited.
+        unsafe { self.last.write(Link(self.starts[0])) };
+        (self.starts, self.base)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Cycle, CycleOrder, LINE_BYTES, STRIDE_BYTES, STRIDE_LINES};
+    use crate::aligned_words::AlignedWords;
+
+    fn order(group_bytes: Option<usize>, seed: u64, chains: usize) -> CycleOrder {
+        CycleOrder {
+            group_bytes,
+            seed,
+            stream: 0,
+            chains,
+        }
+    }
+
+    /// The lines of one lap, in order.
+    fn lap(cycle: &Cycle<'_>) -> Vec<usize> {
+        let mut at = cycle.starts()[0];
+        let step = |_| {
+            let line = cycle.offset_bytes(at) / LINE_BYTES;
+            // SAFETY: links point to links of the cycle.
+            at = unsafe { *at }.0;
+            line
+        };
+        (0..cycle.lines()).map(step).collect()
+    }
+
+    #[test]
+    fn neighbours_are_visited_in_different_passes() {
+        let mut memory = AlignedWords::zeroed(64 * STRIDE_BYTES);
+        let cycle = Cycle::build(memory.words_mut(), order(None, 5, 1));
+        let lap = lap(&cycle);
+        for pass in lap.chunks(64) {
+            let mut strides: Vec<usize> = pass.iter().map(|line| line / STRIDE_LINES).collect();
+            strides.sort_unstable();
+            assert_eq!(strides, (0..64).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_group_is_finished_before_the_next_begins() {
+        let mut memory = AlignedWords::zeroed(64 * STRIDE_BYTES);
+        let cycle = Cycle::build(memory.words_mut(), order(Some(8 * STRIDE_BYTES), 5, 1));
+        let lap = lap(&cycle);
+        for visits in lap.chunks(8) {
+            let group = visits[0] / STRIDE_LINES / 8;
+            assert!(visits.iter().all(|line| line / STRIDE_LINES / 8 == group));
+        }
+    }
+
+    #[test]
+    fn seeds_and_streams_give_orders_of_their_own() {
+        let lap_of = |seed, stream| {
+            let mut memory = AlignedWords::zeroed(16 * STRIDE_BYTES);
+            let order = CycleOrder {
+                stream,
+                ..order(None, seed, 1)
+            };
+            lap(&Cycle::build(memory.words_mut(), order))
+        };
+        assert_eq!(lap_of(1, 0), lap_of(1, 0));
+        assert_ne!(lap_of(1, 0), lap_of(2, 0));
+        assert_ne!(lap_of(1, 0), lap_of(1, 1));
+    }
+
+    #[test]
+    fn chains_begin_at_equal_distances() {
+        let mut memory = AlignedWords::zeroed(4 * STRIDE_BYTES);
+        let cycle = Cycle::build(memory.words_mut(), order(None, 3, 4));
+        let lap = lap(&cycle);
+        let starts: Vec<usize> = cycle
+            .starts()
+            .iter()
+            .map(|start| cycle.offset_bytes(*start) / LINE_BYTES)
+            .collect();
+        assert_eq!(starts, [lap[0], lap[4], lap[8], lap[12]]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn every_line_is_visited_exactly_once(
+            strides in 1usize..200,
+            group in prop::option::of(1usize..20_000),
+            seed: u64,
+            chains in 1usize..20,
+        ) {
+            let mut memory = AlignedWords::zeroed(strides * STRIDE_BYTES);
+            let cycle = Cycle::build(memory.words_mut(), order(group, seed, chains));
+            prop_assert!(cycle.visits_every_line_once());
+            prop_assert_eq!(cycle.starts().len(), chains.min(strides * STRIDE_LINES));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Measures latency while other CPUs load the memory: one chase, and streams that pause for a
+//! while after every block. The shorter the pause, the more load (Intel MLC injects load the same
+//! way).
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use linux::{Root, affinity};
+use model::{CpuSet, MeasurementEvidence, StreamKernel};
+
+use crate::Error;
+use crate::bandwidth::{BYTES_PER_THREAD_MIN, StreamThread};
+use crate::cell::{CellMeasurement, CellPlan, measure_cell_between};
+use crate::contradictions::contradictions;
+use crate::placed_memory::{PageChoice, PlacedMemory};
+use crate::placed_thread::{Watch, join};
+use crate::simd::Simd;
+use crate::stream::Stream;
+use crate::timer::Timer;
+
+/// Bytes of each array between two pauses: small, so that the load is even.
+const BLOCK_BYTES: usize = 4 << 10;
+
+/// Pauses of a ladder, in iterations of an empty loop, from hardly any load to all that the
+/// threads can make. An iteration takes one or two cycles, a block without a pause some 100 ns.
+pub const DELAYS: [u32; 10] = [20_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 120, 60, 0];
+
+/// How latency under load is to be measured, once: one rung of a ladder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadedPlan {
+    /// The chase.
+    pub chase: CellPlan,
+    /// The threads that make the load; none of them on the CPU of the chase.
+    pub load: Vec<StreamThread>,
+    /// What they do.
+    pub kernel: StreamKernel,
+    /// With which instructions; ones that can run the kernel.
+    pub simd: Simd,
+    /// Memory of each.
+    pub bytes_per_thread: usize,
+    /// Pages of the load's memory.
+    pub pages: PageChoice,
+    /// Iterations of an empty loop after every block.
+    pub delay: u32,
+}
+
+/// What one rung gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedMeasurement {
+    /// The chase, with its own evidence.
+    pub chase: CellMeasurement,
+    /// Bytes per second that the load moved from the first window of the chase to the last.
+    pub load_bytes_per_s: f64,
+    /// Of each thread of the load, what the kernel says of its memory and where it ran.
+    pub load_evidence: Vec<MeasurementEvidence>,
+    /// How any evidence contradicts the plan; a measurement with any is invalid.
+    pub contradictions: Vec<String>,
+}
+
+/// How far one thread of the load has come, on a cache line of its own (two, because of the
+/// prefetcher that fetches pairs).
+#[repr(align(128))]
+struct Progress {
+    bytes: AtomicU64,
+    is_running: AtomicBool,
+}
+
+/// Measures one rung, once. The load runs before the chase begins and until it has ended.
+///
+/// # Errors
+/// When memory cannot be had, a CPU cannot be used, or evidence cannot be read.
+///
+/// # Panics
+/// When the instructions cannot run the kernel, or a thread has too little memory.
+pub fn measure_loaded(
+    plan: &LoadedPlan,
+    timer: &Timer,
+    root: &Root,
+) -> Result<LoadedMeasurement, Error> {
+    assert!(
+        plan.simd.can_run(plan.kernel),
+        "the instructions fit the kernel"
+    );
+    assert!(
+        plan.load.is_empty() || plan.bytes_per_thread >= BYTES_PER_THREAD_MIN,
+        "the arrays of a thread have room for a block each"
+    );
+    let is_over = AtomicBool::new(false);
+    let new_progress = |_: &StreamThread| Progress {
+        bytes: AtomicU64::new(0),
+        is_running: AtomicBool::new(false),
+    };
+    let progress: Vec<Progress> = plan.load.iter().map(new_progress).collect();
+    thread::scope(|scope| {
+        let is_over = &is_over;
+        let mut running = Vec::with_capacity(plan.load.len());
+        for (thread, progress) in plan.load.iter().zip(&progress) {
+            let work = move || load_on(plan, thread, progress, is_over, root);
+            running.push((thread.cpu, scope.spawn(work)));
+        }
+        wait_until_running(&progress, &running);
+        let mut edges = Vec::with_capacity(2);
+        let chase = measure_cell_between(&plan.chase, timer, root, || {
+            edges.push((timer.now(), bytes_of(&progress)));
+        });
+        is_over.store(true, Ordering::Relaxed);
+        let mut load_evidence = Vec::with_capacity(running.len());
+        let mut found = Vec::new();
+        for ((cpu, thread), planned) in running.into_iter().zip(&plan.load) {
+            let evidence = join(cpu, thread)?;
+            found.extend(contradictions(planned.cpu, &planned.nodes, &evidence));
+            load_evidence.push(evidence);
+        }
+        let chase = chase?;
+        found.extend(chase.contradictions.clone());
+        Ok(LoadedMeasurement {
+            load_bytes_per_s: bytes_per_s(&edges, timer),
+            chase,
+            load_evidence,
+            contradictions: found,
+        })
+    })
+}
+
+/// The rate between the first and the last of pairs of a moment in ticks and bytes so far.
+fn bytes_per_s(edges: &[(u64, u64)], timer: &Timer) -> f64 {
+    let (Some((begin, before)), Some((end, after))) = (edges.first(), edges.last()) else {
+        return 0.0;
+    };
+    let seconds = timer.ns_between(*begin, *end) / 1e9;
+    if seconds > 0.0 {
+        (after - before) as f64 / seconds
+    } else {
+        0.0
+    }
+}
+
+fn bytes_of(progress: &[Progress]) -> u64 {
+    let bytes = progress.iter().map(|thread| &thread.bytes);
+    bytes.map(|bytes| bytes.load(Ordering::Relaxed)).sum()
+}
+
+/// Waits until every thread of the load runs or has given up.
+fn wait_until_running<T>(
+    progress: &[Progress],
+    running: &[(model::CpuId, thread::ScopedJoinHandle<'_, T>)],
+) {
+    for (progress, (_, thread)) in progress.iter().zip(running) {
+        while !progress.is_running.load(Ordering::Acquire) && !thread.is_finished() {
+            thread::yield_now();
+        }
+    }
+}
+
+/// The work of one thread of the load.
+fn load_on(
+    plan: &LoadedPlan,
+    thread: &StreamThread,
+    progress: &Progress,
+    is_over: &AtomicBool,
+    root: &Root,
+) -> Result<MeasurementEvidence, Error> {
+    affinity::bind_this_thread(&CpuSet::of(thread.cpu))?;
+    let mut memory = PlacedMemory::make(root, plan.bytes_per_thread, &thread.nodes, plan.pages)?;
+    let address = memory.address();
+    let stream = Stream::with_chunk(memory.words_mut(), plan.kernel, plan.simd, BLOCK_BYTES);
+    let mut stream = stream.expect("a thread of the load has room for a block of each array");
+    stream.warm_up();
+    let mut watch = Watch::begin(root, address)?;
+    let block_bytes = stream.bytes_per_chunk();
+    progress.is_running.store(true, Ordering::Release);
+    while !is_over.load(Ordering::Relaxed) {
+        std::hint::black_box(stream.chunk());
+        progress.bytes.fetch_add(block_bytes, Ordering::Relaxed);
+        for iteration in 0..plan.delay {
+            std::hint::black_box(iteration);
+        }
+    }
+    watch.look();
+    watch.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::Root;
+    use model::{CpuSet, NodeId, StreamKernel};
+
+    use super::{LoadedPlan, measure_loaded};
+    use crate::bandwidth::{BYTES_PER_THREAD_MIN, StreamThread};
+    use crate::cell::CellPlan;
+    use crate::placed_memory::{MemoryNodes, PageChoice};
+    use crate::simd::Simd;
+    use crate::timer::Timer;
+
+    #[test]
+    fn latency_and_load_are_measured_together() {
+        let cpus = linux::affinity::of_this_thread().unwrap();
+        let (chase_cpu, load_cpu) = (cpus.last().unwrap(), cpus.first().unwrap());
+        if chase_cpu == load_cpu {
+            eprintln!("not tested: this process may use one CPU only");
+            return;
+        }
+        let nodes = MemoryNodes::Bind(NodeId(0));
+        let plan = LoadedPlan {
+            chase: CellPlan {
+                cpu: chase_cpu,
+                nodes: nodes.clone(),
+                home_cpu: chase_cpu,
+                awake_cpus: CpuSet::new(),
+                pages: PageChoice::Largest,
+                working_set_bytes: 64 << 10,
+                by_tlb_groups: true,
+                chains: 1,
+                windows: 3,
+                // Long enough that the load gets a turn on a busy machine.
+                window_ns: 30_000_000,
+                seed: 1,
+                stream: 0,
+            },
+            load: vec![StreamThread {
+                cpu: load_cpu,
+                nodes,
+            }],
+            kernel: StreamKernel::Read,
+            simd: Simd::best(),
+            bytes_per_thread: BYTES_PER_THREAD_MIN,
+            pages: PageChoice::Largest,
+            delay: 100,
+        };
+        let measured = measure_loaded(&plan, &Timer::for_tests(), &Root::live()).unwrap();
+        assert_eq!(measured.contradictions, Vec::<String>::new());
+        assert_eq!(measured.load_evidence.len(), 1);
+        assert!(measured.load_bytes_per_s > 0.0);
+        let unloaded = LoadedPlan {
+            load: Vec::new(),
+            ..plan
+        };
+        let measured = measure_loaded(&unloaded, &Timer::for_tests(), &Root::live()).unwrap();
+        assert_eq!(measured.load_bytes_per_s, 0.0);
+    }
+}

@@ -1,0 +1,119 @@
+//! The loops of the streams, the same for every set of vector instructions: a path names its
+//! vectors and how they are loaded, stored and added, and [`stream_functions`] makes its loops.
+
+/// Words that a loop takes in one turn: four of the widest vectors. Arrays are multiples of this.
+pub(crate) const TURN_WORDS: usize = 4 * 64 / size_of::<u64>();
+
+/// The loops of one path. All take arrays of one length, a multiple of [`TURN_WORDS`], that begin
+/// at a cache line.
+pub(crate) struct StreamFunctions {
+    /// The sum of all words.
+    pub(crate) read: unsafe fn(&[u64]) -> u64,
+    /// Sets every word.
+    pub(crate) write: unsafe fn(&mut [u64], u64),
+    /// Sets every word, past the caches.
+    pub(crate) nt_write: unsafe fn(&mut [u64], u64),
+    /// Copies the second array to the first.
+    pub(crate) copy: unsafe fn(&mut [u64], &[u64]),
+    /// The same, past the caches.
+    pub(crate) nt_copy: unsafe fn(&mut [u64], &[u64]),
+    /// Sets the first array to the second plus so many times the third, as `f64`.
+    pub(crate) triad: unsafe fn(&mut [u64], &[u64], &[u64], f64),
+    /// The same, past the caches.
+    pub(crate) nt_triad: unsafe fn(&mut [u64], &[u64], &[u64], f64),
+}
+
+/// Makes the loops of a path from what its module defines: `Vector`, `WORDS` in a vector, and the
+/// functions `load`, `store`, `stream`, `all`, `zero`, `add`, `sum`, `plus_times` and `fence`.
+macro_rules! stream_functions {
+    ($feature:literal) => {
+        /// The loops of this path.
+        pub(crate) const FUNCTIONS: StreamFunctions = StreamFunctions {
+            read,
+            write,
+            nt_write,
+            copy,
+            nt_copy,
+            triad,
+            nt_triad,
+        };
+
+        #[target_feature(enable = $feature)]
+        fn read(a: &[u64]) -> u64 {
+            let mut sums = [zero(); 4];
+            for turn in a.chunks_exact(4 * WORDS) {
+                for (part, sum) in turn.chunks_exact(WORDS).zip(&mut sums) {
+                    // SAFETY: the part is a vector long and aligned to one.
+                    *sum = add(*sum, unsafe { load(part.as_ptr()) });
+                }
+            }
+            sums.into_iter()
+                .fold(0, |total, part| total.wrapping_add(sum(part)))
+        }
+
+        #[target_feature(enable = $feature)]
+        fn write(a: &mut [u64], value: u64) {
+            let value = all(value);
+            for to in a.chunks_exact_mut(WORDS) {
+                // SAFETY: the part is a vector long and aligned to one.
+                unsafe { store(to.as_mut_ptr(), value) };
+            }
+        }
+
+        #[target_feature(enable = $feature)]
+        fn nt_write(a: &mut [u64], value: u64) {
+            let value = all(value);
+            for to in a.chunks_exact_mut(WORDS) {
+                // SAFETY: the part is a vector long and aligned to one.
+                unsafe { stream(to.as_mut_ptr(), value) };
+            }
+            fence();
+        }
+
+        #[target_feature(enable = $feature)]
+        fn copy(a: &mut [u64], b: &[u64]) {
+            for (to, from) in a.chunks_exact_mut(WORDS).zip(b.chunks_exact(WORDS)) {
+                // SAFETY: both parts are a vector long and aligned to one.
+                unsafe { store(to.as_mut_ptr(), load(from.as_ptr())) };
+            }
+        }
+
+        #[target_feature(enable = $feature)]
+        fn nt_copy(a: &mut [u64], b: &[u64]) {
+            for (to, from) in a.chunks_exact_mut(WORDS).zip(b.chunks_exact(WORDS)) {
+                // SAFETY: both parts are a vector long and aligned to one.
+                unsafe { stream(to.as_mut_ptr(), load(from.as_ptr())) };
+            }
+            fence();
+        }
+
+        #[target_feature(enable = $feature)]
+        fn triad(a: &mut [u64], b: &[u64], c: &[u64], factor: f64) {
+            let factor = all(factor.to_bits());
+            let sources = b.chunks_exact(WORDS).zip(c.chunks_exact(WORDS));
+            for (to, (b, c)) in a.chunks_exact_mut(WORDS).zip(sources) {
+                // SAFETY: the three parts are a vector long and aligned to one.
+                unsafe {
+                    let value = plus_times(load(b.as_ptr()), load(c.as_ptr()), factor);
+                    store(to.as_mut_ptr(), value);
+                }
+            }
+        }
+
+        #[target_feature(enable = $feature)]
+        fn nt_triad(a: &mut [u64], b: &[u64], c: &[u64], factor: f64) {
+            let factor = all(factor.to_bits());
+            let sources = b.chunks_exact(WORDS).zip(c.chunks_exact(WORDS));
+            for (to, (b, c)) in a.chunks_exact_mut(WORDS).zip(sources) {
+                // SAFETY: the three parts are a vector long and aligned to one.
+                unsafe {
+                    let value = plus_times(load(b.as_ptr()), load(c.as_ptr()), factor);
+                    stream(to.as_mut_ptr(), value);
+                }
+            }
+            fence();
+        }
+    };
+}
+
+pub(crate) use stream_functions;

@@ -1,0 +1,34 @@
+//! The streams as plain loops, which the compiler makes vectors of as it can. They do not write
+//! past the caches: those entries are there so that every path has the same shape.
+
+use crate::stream_path::StreamFunctions;
+
+/// The loops of this path.
+pub(crate) const FUNCTIONS: StreamFunctions = StreamFunctions {
+    read,
+    write,
+    nt_write: write,
+    copy,
+    nt_copy: copy,
+    triad,
+    nt_triad: triad,
+};
+
+/// The sum of all words.
+pub(crate) fn read(a: &[u64]) -> u64 {
+    a.iter().fold(0, |sum, word| sum.wrapping_add(*word))
+}
+
+fn write(a: &mut [u64], value: u64) {
+    a.fill(value);
+}
+
+fn copy(a: &mut [u64], b: &[u64]) {
+    a.copy_from_slice(b);
+}
+
+fn triad(a: &mut [u64], b: &[u64], c: &[u64], factor: f64) {
+    for ((to, b), c) in a.iter_mut().zip(b).zip(c) {
+        *to = (f64::from_bits(*b) + factor * f64::from_bits(*c)).to_bits();
+    }
+}

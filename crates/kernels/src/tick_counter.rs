@@ -1,0 +1,76 @@
+//! The counter that a processor lets programs read: one instruction and the fences around it.
+
+use model::TimerSource;
+
+/// The counter, if it ticks at the same rate at all times.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn constant_rate_source() -> Option<TimerSource> {
+    use std::arch::x86_64::__cpuid;
+    const LARGEST_LEAF: u32 = 0x8000_0000;
+    const POWER_LEAF: u32 = 0x8000_0007;
+    // Bit 8 of EDX, "invariant TSC" (Intel SDM, volume 3, 19.17.1; AMD APM, volume 3, E.4.6).
+    const INVARIANT_TSC: u32 = 1 << 8;
+    let has_leaf = __cpuid(LARGEST_LEAF).eax >= POWER_LEAF;
+    (has_leaf && __cpuid(POWER_LEAF).edx & INVARIANT_TSC != 0).then_some(TimerSource::Tsc)
+}
+
+/// Reads the time stamp counter when all loads before have ended and before any after has begun
+/// (Intel SDM, volume 2, RDTSC: `LFENCE` on both sides; Linux makes it wait on AMD, too).
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn read() -> u64 {
+    use std::arch::x86_64::{_mm_lfence, _rdtsc};
+    // SAFETY: both instructions are part of x86-64 and touch no memory.
+    unsafe {
+        _mm_lfence();
+        let ticks = _rdtsc();
+        _mm_lfence();
+        ticks
+    }
+}
+
+/// The virtual counter always ticks at the same rate (Arm ARM, D12.1).
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn constant_rate_source() -> Option<TimerSource> {
+    Some(TimerSource::VirtualCounter)
+}
+
+/// Reads the virtual counter, when all loads before have ended and before any after has begun.
+#[cfg(target_arch = "aarch64")]
+#[inline]
+pub(crate) fn read() -> u64 {
+    let ticks: u64;
+    // SAFETY: Linux lets programs read this register; nothing else is touched.
+    unsafe {
+        std::arch::asm!(
+            "dsb ld",
+            "isb",
+            "mrs {ticks}, cntvct_el0",
+            "isb",
+            ticks = out(reg) ticks,
+            options(nostack),
+        );
+    }
+    ticks
+}
+
+/// No counter is known: the kernel's clock is read instead.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) fn constant_rate_source() -> Option<TimerSource> {
+    None
+}
+
+/// The kernel's clock, which makes its ticks those of any other.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) fn read() -> u64 {
+    linux::clock::monotonic_ns()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_counter_never_goes_back() {
+        let first = super::read();
+        assert!(super::read() >= first);
+    }
+}

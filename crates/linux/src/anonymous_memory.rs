@@ -1,0 +1,329 @@
+//! Private anonymous memory with pages of a chosen kind, on chosen nodes. Nobody else has it
+//! mapped: it is what a measurement in this process touches.
+
+use std::ffi::{c_int, c_ulong, c_void};
+
+use model::{NodeSet, PageKind};
+
+use crate::{SystemCallError, bit_mask};
+
+/// Bits that carry the logarithm of a huge page's size in `MAP_` flags
+/// (include/uapi/asm-generic/hugetlb_encode.h).
+const HUGE_SHIFT: u32 = 26;
+
+/// Pages of one kind and size, as they are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pages {
+    /// Where they come from.
+    pub kind: PageKind,
+    /// Size of one: a power of two.
+    pub page_bytes: u64,
+}
+
+impl Pages {
+    /// Pages of the kernel's base size, and never a huge page in their place.
+    pub fn small() -> Self {
+        Pages {
+            kind: PageKind::Small,
+            page_bytes: base_page_bytes(),
+        }
+    }
+}
+
+/// The base page size of this kernel: 4096 on x86-64, up to 65536 on arm64.
+pub fn base_page_bytes() -> u64 {
+    // SAFETY: sysconf takes a number and touches no memory of ours.
+    let answer = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(answer).expect("POSIX requires a page size of at least 1")
+}
+
+/// A private mapping of zeroes, until dropped.
+///
+/// It has inaccessible pages on both sides, so that the kernel never joins it with a neighbour:
+/// its lines in numa_maps and smaps speak of it alone.
+#[derive(Debug)]
+pub struct AnonymousMemory {
+    reservation: *mut c_void,
+    reserved_bytes: usize,
+    address: *mut c_void,
+    bytes: usize,
+    pages: Pages,
+}
+
+// SAFETY: the mapping belongs to the value, not to a thread; access follows the borrow rules.
+unsafe impl Send for AnonymousMemory {}
+// SAFETY: a shared borrow only reads.
+unsafe impl Sync for AnonymousMemory {}
+
+impl AnonymousMemory {
+    /// Maps `bytes`, rounded up to whole pages and aligned to a page. No page exists yet.
+    ///
+    /// # Errors
+    /// `ENOMEM` when address space, or for huge pages the pool, is too small; `EINVAL` when the
+    /// kernel has no huge pages of that size, or no transparent ones at all.
+    pub fn map(bytes: usize, pages: Pages) -> Result<Self, SystemCallError> {
+        assert!(bytes > 0, "an empty mapping has no address");
+        assert!(
+            pages.page_bytes.is_power_of_two() && pages.page_bytes >= base_page_bytes(),
+            "pages have sizes of powers of two, from the base size up"
+        );
+        let page_bytes = pages.page_bytes as usize;
+        let arguments = || format!("{bytes} bytes in pages of {page_bytes}");
+        let too_large = || {
+            let cause = std::io::Error::from_raw_os_error(libc::ENOMEM);
+            SystemCallError::with("mmap", arguments(), cause)
+        };
+        let bytes = bytes
+            .checked_next_multiple_of(page_bytes)
+            .ok_or_else(too_large)?;
+        let reserved_bytes = bytes.checked_add(2 * page_bytes).ok_or_else(too_large)?;
+        let reservation = map_somewhere(reserved_bytes).map_err(|cause| {
+            SystemCallError::with("mmap", format!("{reserved_bytes} bytes, no access"), cause)
+        })?;
+        let after_guard = reservation.addr() + base_page_bytes() as usize;
+        let address = reservation.with_addr(after_guard.next_multiple_of(page_bytes));
+        // From here on, dropping it undoes the reservation.
+        let memory = AnonymousMemory {
+            reservation,
+            reserved_bytes,
+            address,
+            bytes,
+            pages,
+        };
+        memory
+            .map_inside()
+            .map_err(|cause| SystemCallError::with("mmap", arguments(), cause))?;
+        match pages.kind {
+            PageKind::Small => memory.forbid_transparent(),
+            PageKind::Transparent => memory.advise(libc::MADV_HUGEPAGE, "MADV_HUGEPAGE")?,
+            PageKind::Huge => {}
+        }
+        Ok(memory)
+    }
+
+    fn map_inside(&self) -> Result<(), std::io::Error> {
+        let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        if self.pages.kind == PageKind::Huge {
+            flags |= libc::MAP_HUGETLB;
+            flags |= (self.pages.page_bytes.trailing_zeros() as i32) << HUGE_SHIFT;
+        }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the range lies within the reservation, which nobody uses.
+        let address = unsafe { libc::mmap(self.address, self.bytes, protection, flags, -1, 0) };
+        if address == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    /// What was asked for.
+    pub fn pages(&self) -> Pages {
+        self.pages
+    }
+
+    /// First address, a multiple of the page size.
+    pub fn address(&self) -> usize {
+        self.address.addr()
+    }
+
+    /// Length in bytes, whole pages.
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a mapping is never empty: mmap refuses it"
+    )]
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// The content as words. A page that does not exist yet is made when it is written.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        // SAFETY: the range is mapped, readable, writable and zeroed; the borrow of `self` is
+        // exclusive, and every pattern of bits is a `u64`.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.address.cast(), self.bytes / size_of::<u64>())
+        }
+    }
+
+    /// From now on, pages are made on these nodes only (`MPOL_BIND`).
+    ///
+    /// # Errors
+    /// `EINVAL` when no node of the set exists or is allowed by the cpuset; `EPERM` under a seccomp
+    /// filter, as in many containers.
+    pub fn bind_to(&self, nodes: &NodeSet) -> Result<(), SystemCallError> {
+        self.set_policy(libc::MPOL_BIND, "MPOL_BIND", nodes)
+    }
+
+    /// From now on, pages are made on these nodes in turn (`MPOL_INTERLEAVE`).
+    ///
+    /// # Errors
+    /// As for [`AnonymousMemory::bind_to`].
+    pub fn interleave_over(&self, nodes: &NodeSet) -> Result<(), SystemCallError> {
+        self.set_policy(libc::MPOL_INTERLEAVE, "MPOL_INTERLEAVE", nodes)
+    }
+
+    fn set_policy(
+        &self,
+        mode: c_int,
+        name: &'static str,
+        nodes: &NodeSet,
+    ) -> Result<(), SystemCallError> {
+        let mask = bit_mask::from_set(nodes, 1);
+        // The kernel takes `maxnode` for the number of bits plus one: mm/mempolicy.c, `get_nodes`.
+        let maxnode = (mask.len() * 64 + 1) as c_ulong;
+        // SAFETY: the range is this mapping and `mask` outlives the call; a policy changes where
+        // future pages come from, never their content.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_mbind,
+                self.address,
+                self.bytes,
+                mode as c_ulong,
+                mask.as_ptr(),
+                maxnode,
+                0 as c_ulong,
+            )
+        };
+        if answer < 0 {
+            let arguments = format!("{} bytes, {name}, nodes {nodes}", self.bytes);
+            return Err(SystemCallError::last("mbind", arguments));
+        }
+        Ok(())
+    }
+
+    /// Makes every page, on the nodes of the policy or, without one, near the calling thread
+    /// (`MADV_POPULATE_WRITE`; on a kernel before 5.14, by writing to each).
+    ///
+    /// # Errors
+    /// `ENOMEM`, or `EFAULT` for huge pages, when the nodes allowed have too few free pages.
+    pub fn populate(&mut self) -> Result<(), SystemCallError> {
+        let populated = self.advise(libc::MADV_POPULATE_WRITE, "MADV_POPULATE_WRITE");
+        match populated {
+            Err(error) if error.errno() == Some(libc::EINVAL) => {
+                let words_per_page = base_page_bytes() as usize / size_of::<u64>();
+                for word in self.words_mut().iter_mut().step_by(words_per_page) {
+                    *word = 0;
+                }
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Asks the kernel to put transparent huge pages in the place of small ones now
+    /// (`MADV_COLLAPSE`, Linux 6.1).
+    ///
+    /// # Errors
+    /// `EINVAL` on an older kernel; `ENOMEM` or `EAGAIN` when there is no room for them.
+    pub fn collapse(&self) -> Result<(), SystemCallError> {
+        /// include/uapi/asm-generic/mman-common.h; the libc crate has it for some targets only.
+        const MADV_COLLAPSE: c_int = 25;
+        self.advise(MADV_COLLAPSE, "MADV_COLLAPSE")
+    }
+
+    /// A kernel without transparent huge pages refuses the advice, which then is not needed.
+    fn forbid_transparent(&self) {
+        let _unneeded = self.advise(libc::MADV_NOHUGEPAGE, "MADV_NOHUGEPAGE");
+    }
+
+    fn advise(&self, advice: c_int, name: &str) -> Result<(), SystemCallError> {
+        // SAFETY: the range is this mapping; the advices of this file make pages or change their
+        // size, never their content.
+        if unsafe { libc::madvise(self.address, self.bytes, advice) } < 0 {
+            let arguments = format!("{} bytes, {name}", self.bytes);
+            return Err(SystemCallError::last("madvise", arguments));
+        }
+        Ok(())
+    }
+}
+
+/// Address space without access, where the kernel likes.
+fn map_somewhere(bytes: usize) -> Result<*mut c_void, std::io::Error> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping at an address the kernel chooses aliases nothing.
+    let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+    if address == libc::MAP_FAILED {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(address)
+}
+
+impl Drop for AnonymousMemory {
+    fn drop(&mut self) {
+        // A failure would mean that the range is not mapped: nothing to undo.
+        // SAFETY: the range was mapped by us, and a borrow of it cannot outlive `self`.
+        unsafe { libc::munmap(self.reservation, self.reserved_bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{NodeId, NodeSet, PageKind};
+
+    use super::{AnonymousMemory, Pages, base_page_bytes};
+    use crate::proc_smaps;
+    use crate::{Root, transparent_huge_pages};
+
+    #[test]
+    fn small_pages_are_small_and_stand_alone() {
+        let mut memory = AnonymousMemory::map(8 << 20, Pages::small()).unwrap();
+        memory.populate().unwrap();
+        let entry = proc_smaps::entry_at(&Root::live(), memory.address()).unwrap();
+        assert_eq!(entry.kernel_page_bytes, base_page_bytes());
+        assert_eq!(entry.resident_bytes, 8 << 20);
+        assert_eq!(entry.transparent_huge_bytes, 0);
+        assert!(memory.words_mut().iter().all(|word| *word == 0));
+    }
+
+    #[test]
+    fn lengths_are_rounded_up_to_aligned_pages() {
+        let mut memory = AnonymousMemory::map(1, Pages::small()).unwrap();
+        assert_eq!(memory.len() as u64, base_page_bytes());
+        assert!((memory.address() as u64).is_multiple_of(base_page_bytes()));
+        let words = memory.words_mut();
+        words[words.len() - 1] = 1;
+    }
+
+    #[test]
+    fn transparent_huge_pages_are_aligned_and_found_where_the_kernel_gives_them() {
+        let root = Root::live();
+        let Some(page_bytes) = transparent_huge_pages::page_bytes(&root).unwrap() else {
+            eprintln!("not tested: this kernel has no transparent huge pages");
+            return;
+        };
+        let kind = PageKind::Transparent;
+        let pages = Pages { kind, page_bytes };
+        let Ok(mut memory) = AnonymousMemory::map(page_bytes as usize, pages) else {
+            eprintln!("not tested: no address space for a page of {page_bytes} bytes");
+            return;
+        };
+        assert!((memory.address() as u64).is_multiple_of(page_bytes));
+        memory.populate().unwrap();
+        let entry = proc_smaps::entry_at(&root, memory.address()).unwrap();
+        assert!([0, page_bytes].contains(&entry.transparent_huge_bytes));
+    }
+
+    #[test]
+    fn a_huge_page_is_huge_or_refused() {
+        let kind = PageKind::Huge;
+        let page_bytes = 2 << 20;
+        match AnonymousMemory::map(1, Pages { kind, page_bytes }) {
+            Ok(memory) => assert_eq!(memory.len(), 2 << 20),
+            Err(error) => assert!(error.to_string().contains("1 bytes in pages of 2097152")),
+        }
+    }
+
+    #[test]
+    fn a_node_that_does_not_exist_is_refused_by_name() {
+        let memory = AnonymousMemory::map(4096, Pages::small()).unwrap();
+        memory.bind_to(&NodeSet::of(NodeId(0))).unwrap();
+        memory.interleave_over(&NodeSet::of(NodeId(0))).unwrap();
+        let error = memory.bind_to(&NodeSet::of(NodeId(1000))).unwrap_err();
+        assert!(error.to_string().contains("nodes 1000"), "{error}");
+    }
+
+    #[test]
+    fn more_than_there_is_address_space_is_refused() {
+        assert!(AnonymousMemory::map(usize::MAX, Pages::small()).is_err());
+        assert!(AnonymousMemory::map(1 << 60, Pages::small()).is_err());
+    }
+}

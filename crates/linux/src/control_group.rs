@@ -1,0 +1,87 @@
+//! Files and directories of the cgroup hierarchies (cgroups(7), cpuset(7)): the only place that
+//! writes to them.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A cgroup file or directory could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {cause}", path.display())]
+pub struct ControlGroupError {
+    /// What was tried, a verb phrase.
+    pub action: String,
+    /// The file or directory.
+    pub path: PathBuf,
+    /// The kernel's answer.
+    #[source]
+    pub cause: io::Error,
+}
+
+impl ControlGroupError {
+    fn new(action: impl Into<String>, path: &Path, cause: io::Error) -> Self {
+        ControlGroupError {
+            action: action.into(),
+            path: path.to_owned(),
+            cause,
+        }
+    }
+
+    /// Whether the kernel refused for lack of permission or a read-only file system.
+    pub fn is_permission(&self) -> bool {
+        let refused = [libc::EPERM, libc::EACCES, libc::EROFS];
+        self.cause
+            .raw_os_error()
+            .is_some_and(|errno| refused.contains(&errno))
+    }
+}
+
+/// Makes a cgroup.
+///
+/// # Errors
+/// `EACCES` or `EROFS` without permission, `EEXIST` when it exists.
+pub fn create(directory: &Path) -> Result<(), ControlGroupError> {
+    fs::create_dir(directory)
+        .map_err(|cause| ControlGroupError::new("create cgroup", directory, cause))
+}
+
+/// Removes an empty cgroup; one that is gone is no error.
+///
+/// # Errors
+/// `EBUSY` while it has processes or children.
+pub fn remove(directory: &Path) -> Result<(), ControlGroupError> {
+    match fs::remove_dir(directory) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            Err(ControlGroupError::new("remove cgroup", directory, cause))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes one value to a control file in a single write(2), as the kernel demands.
+///
+/// # Errors
+/// The kernel's answer with file and value: `EINVAL`, `ENOSPC` for an empty cpuset, `EBUSY`, …
+pub fn write(file: &Path, value: &str) -> Result<(), ControlGroupError> {
+    fs::OpenOptions::new()
+        .write(true)
+        .open(file)
+        .and_then(|mut handle| handle.write_all(value.as_bytes()))
+        .map_err(|cause| ControlGroupError::new(format!("write {value:?} to"), file, cause))
+}
+
+/// Reads a control file, without the newline at its end.
+///
+/// # Errors
+/// When the file does not exist or may not be read.
+pub fn read(file: &Path) -> Result<String, ControlGroupError> {
+    fs::read_to_string(file)
+        .map(|text| text.trim_end().to_owned())
+        .map_err(|cause| ControlGroupError::new("read", file, cause))
+}
+
+/// Whether this process could make a cgroup in `directory` (access(2) for writing, which also
+/// knows read-only mounts).
+pub fn is_writable(directory: &Path) -> bool {
+    rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
+}

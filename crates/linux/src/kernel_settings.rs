@@ -1,0 +1,141 @@
+//! Settings of the kernel that matter to memory placement, from /proc/sys, /sys/kernel/mm,
+//! /proc/cmdline and /proc/mounts. The governors of the CPUs are read where the CPUs are.
+
+use std::str::FromStr;
+
+use model::{CgroupVersion, KernelSettings};
+
+use crate::{Error, Root, TextFile};
+
+/// Reads the settings; each that this kernel does not have is `None`.
+///
+/// # Errors
+/// When a file is malformed.
+pub fn read(root: &Root) -> Result<KernelSettings, Error> {
+    let command_line = root.read_optional("proc/cmdline")?;
+    let numa_option = command_line.as_ref().map(|file| numa_option(file.text()));
+    let mounts = root.read_optional("proc/mounts")?;
+    let huge = "sys/kernel/mm/transparent_hugepage";
+    Ok(KernelSettings {
+        numa_balancing: number(root, "proc/sys/kernel/numa_balancing")?,
+        zone_reclaim_mode: number(root, "proc/sys/vm/zone_reclaim_mode")?,
+        swappiness: number(root, "proc/sys/vm/swappiness")?,
+        transparent_huge_pages: choice(root, &format!("{huge}/enabled"))?,
+        transparent_huge_pages_defrag: choice(root, &format!("{huge}/defrag"))?,
+        transparent_huge_pages_shmem: choice(root, &format!("{huge}/shmem_enabled"))?,
+        numa_off: numa_option.as_ref().map(|option| {
+            option
+                .as_ref()
+                .is_some_and(|value| value.starts_with("off"))
+        }),
+        numa_option: numa_option.flatten(),
+        cgroup: mounts.map(|file| cgroup_version(&file)).transpose()?,
+        cpu_governors: None,
+        smt: name(root, "sys/devices/system/cpu/smt/control")?,
+        demotion: switch(root, "sys/kernel/mm/numa/demotion_enabled")?,
+    })
+}
+
+fn number<T: FromStr>(root: &Root, path: &str) -> Result<Option<T>, Error> {
+    root.read_optional(path)?
+        .map(|file| file.number())
+        .transpose()
+}
+
+fn choice(root: &Root, path: &str) -> Result<Option<String>, Error> {
+    root.read_optional(path)?
+        .map(|file| file.choice().map(str::to_owned))
+        .transpose()
+}
+
+fn name(root: &Root, path: &str) -> Result<Option<String>, Error> {
+    root.read_optional(path)?
+        .map(|file| file.name().map(str::to_owned))
+        .transpose()
+}
+
+fn switch(root: &Root, path: &str) -> Result<Option<bool>, Error> {
+    let Some(file) = root.read_optional(path)? else {
+        return Ok(None);
+    };
+    match file.word() {
+        "true" => Ok(Some(true)),
+        "false" => Ok(Some(false)),
+        other => Err(file.malformed(1, "true or false", other)),
+    }
+}
+
+/// The last value of `numa=` among the kernel's parameters; those after `--` are the init's
+/// (kernel, `Documentation/admin-guide/kernel-parameters.rst`).
+fn numa_option(command_line: &str) -> Option<String> {
+    let parameters = command_line
+        .split_ascii_whitespace()
+        .take_while(|word| *word != "--");
+    let values = parameters.filter_map(|word| word.strip_prefix("numa="));
+    values.last().map(str::to_owned)
+}
+
+/// Which control groups /proc/mounts shows (`proc_pid_mounts(5)`):
+/// `cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0`.
+fn cgroup_version(mounts: &TextFile) -> Result<CgroupVersion, Error> {
+    let (mut v1, mut v2) = (false, false);
+    for (number, line) in mounts.lines() {
+        let kind = line.split(' ').nth(2).ok_or_else(|| {
+            mounts.malformed(number, "a mount: source, directory, type, options", line)
+        })?;
+        v1 |= kind == "cgroup";
+        v2 |= kind == "cgroup2";
+    }
+    Ok(match (v1, v2) {
+        (true, true) => CgroupVersion::Hybrid,
+        (true, false) => CgroupVersion::V1,
+        (false, true) => CgroupVersion::V2,
+        (false, false) => CgroupVersion::None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numa_option_is_found_among_the_parameters() {
+        let check = |line: &str, expected: Option<&str>| {
+            assert_eq!(numa_option(line).as_deref(), expected, "{line}");
+        };
+        check(
+            "BOOT_IMAGE=/vmlinuz root=/dev/sda1 numa=off quiet\n",
+            Some("off"),
+        );
+        check("numa=fake=4", Some("fake=4"));
+        check("numa_balancing=disable xnuma=off", None);
+        check("quiet -- numa=off", None);
+        check("", None);
+    }
+
+    #[test]
+    fn mounts_tell_the_versions_of_control_groups() {
+        let check = |text: &str, expected| {
+            let mounts = TextFile::new("/proc/mounts", text);
+            assert_eq!(cgroup_version(&mounts).unwrap(), expected, "{text}");
+        };
+        let v1 = "cgroup /sys/fs/cgroup/cpuset cgroup rw,relatime,cpuset 0 0\n";
+        let v2 = "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n";
+        let other = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup /mnt/cgroup\\040x ext4 rw 0 0\n";
+        check("", CgroupVersion::None);
+        check(other, CgroupVersion::None);
+        check(&format!("{other}{v1}"), CgroupVersion::V1);
+        check(&format!("{other}{v2}"), CgroupVersion::V2);
+        check(&format!("{v1}{v2}"), CgroupVersion::Hybrid);
+    }
+
+    #[test]
+    fn a_malformed_mount_is_named_with_its_line() {
+        let mounts = TextFile::new("/proc/mounts", "proc /proc proc rw 0 0\ntrunc /x");
+        assert_eq!(
+            cgroup_version(&mounts).unwrap_err().to_string(),
+            "/proc/mounts, line 2: expected a mount: source, directory, type, options, \
+             found \"trunc /x\""
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! Linux: the only crate that makes system calls or opens files of /proc, /sys and cgroups.
+
+pub mod affinity;
+pub mod anonymous_memory;
+mod bit_mask;
+pub mod clock;
+pub mod control_group;
+pub mod cpuid;
+mod error;
+pub mod futex;
+pub mod kernel_settings;
+pub mod machine_counters;
+pub mod map_files;
+pub mod memory_blocks;
+pub mod mempolicy;
+mod numbered_entries;
+pub mod page_flags;
+pub mod pagemap;
+pub mod proc_cpuinfo;
+pub mod proc_maps;
+pub mod proc_meminfo;
+pub mod proc_smaps;
+pub mod proc_stat;
+pub mod proc_status;
+pub mod proc_zoneinfo;
+pub mod process;
+mod root;
+pub mod schedstat;
+pub mod shared_memory;
+pub mod sysfs_caches;
+pub mod sysfs_cpus;
+pub mod sysfs_huge_pages;
+pub mod sysfs_nodes;
+pub mod sysfs_pci;
+mod system_call;
+pub mod sysv_segments;
+mod text_file;
+pub mod thread_wait;
+pub mod transparent_huge_pages;
+
+pub use error::Error;
+pub use root::Root;
+pub use system_call::SystemCallError;
+pub use text_file::TextFile;

@@ -1,0 +1,215 @@
+//! `/proc/PID/map_files/START-END`: the object behind a mapping, however it is called and even
+//! when it is deleted (`proc_pid_map_files(5)`). Needs `CAP_SYS_ADMIN` or
+//! `CAP_CHECKPOINT_RESTORE`.
+
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
+
+use crate::pagemap::{Pagemap, PagemapEntry};
+use crate::proc_maps::Mapping;
+use crate::{Error, Root, SystemCallError};
+
+/// The unit of `st_blocks` (`stat(3type)`).
+const STAT_BLOCK_BYTES: u64 = 512;
+
+/// `HUGETLBFS_MAGIC` (include/uapi/linux/magic.h).
+const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
+
+/// `MADV_POPULATE_READ` (include/uapi/asm-generic/mman-common.h): Linux 5.14.
+const POPULATE_READ: i32 = 22;
+
+/// An object of which some process has a mapping.
+#[derive(Debug)]
+pub struct MappedObject {
+    file: File,
+    /// Length of the object.
+    pub bytes: u64,
+    /// Bytes that exist: pages that were touched by anyone, in memory or swapped out.
+    pub allocated_bytes: u64,
+    /// Size of its pages when they come from a huge-page pool.
+    pub huge_page_bytes: Option<u64>,
+}
+
+impl MappedObject {
+    /// Opens the object behind a mapping of process `pid`, for reading.
+    ///
+    /// # Errors
+    /// When it is not permitted, or the process or mapping is gone.
+    pub fn open(root: &Root, pid: u32, mapping: &Mapping) -> Result<Self, Error> {
+        let (start, end) = (mapping.start, mapping.end);
+        let path = root.path(&format!("proc/{pid}/map_files/{start:x}-{end:x}"));
+        let opened = File::open(&path).and_then(|file| {
+            let status = file.metadata()?;
+            let system = rustix::fs::fstatfs(&file)?;
+            let is_huge = system.f_type as u64 & 0xffff_ffff == HUGETLBFS_MAGIC;
+            Ok(Self {
+                bytes: status.len(),
+                huge_page_bytes: is_huge.then_some(system.f_bsize as u64),
+                allocated_bytes: status.blocks().saturating_mul(STAT_BLOCK_BYTES),
+                file,
+            })
+        });
+        opened.map_err(|cause| Error::Read { path, cause })
+    }
+
+    /// The next range from `from` on that is not a hole, as offsets.
+    ///
+    /// # Errors
+    /// When the file system has no `SEEK_DATA`.
+    pub fn next_data(&self, from: u64) -> Result<Option<(u64, u64)>, SystemCallError> {
+        let seek = |to: SeekFrom| match rustix::fs::seek(self.file.as_fd(), to) {
+            Ok(offset) => Ok(Some(offset)),
+            Err(Errno::NXIO) => Ok(None),
+            Err(cause) => Err(SystemCallError::with(
+                "lseek",
+                format!("{to:?}"),
+                cause.into(),
+            )),
+        };
+        let Some(start) = seek(SeekFrom::Data(from))? else {
+            return Ok(None);
+        };
+        let end = seek(SeekFrom::Hole(start))?.unwrap_or(self.bytes);
+        Ok(Some((start, end)))
+    }
+
+    /// The pagemap entries of `pages` pages of shared memory from offset `offset` on, as seen by
+    /// this process for a moment. Only pages that are in memory already are looked at (mincore(2)
+    /// is asked first), so none is made and none is swapped in. Not for huge pages of a pool:
+    /// mincore knows nothing of them.
+    ///
+    /// # Errors
+    /// When the kernel refuses one of the calls.
+    pub fn entries(
+        &self,
+        offset: u64,
+        pages: usize,
+        pagemap: &mut Pagemap,
+        entries: &mut Vec<PagemapEntry>,
+    ) -> Result<(), SystemCallError> {
+        let window = Window::map(&self.file, offset, pages)?;
+        window.look_at_resident()?;
+        let first = window.address.addr() as u64 / crate::process::page_bytes();
+        let read = pagemap.read(first, pages, entries);
+        read.map_err(|error| {
+            let cause = std::io::Error::other(error.to_string());
+            SystemCallError::with("pread", "/proc/self/pagemap", cause)
+        })
+    }
+}
+
+/// A mapping of ours, until dropped.
+struct Window {
+    address: *mut libc::c_void,
+    pages: usize,
+    page_bytes: usize,
+}
+
+impl Window {
+    fn map(file: &File, offset: u64, pages: usize) -> Result<Self, SystemCallError> {
+        let page_bytes = crate::process::page_bytes() as usize;
+        let bytes = pages * page_bytes;
+        let arguments = || format!("{bytes} bytes at offset {offset}");
+        let Ok(at) = libc::off_t::try_from(offset) else {
+            let cause = std::io::Error::from_raw_os_error(libc::EOVERFLOW);
+            return Err(SystemCallError::with("mmap", arguments(), cause));
+        };
+        let (protection, flags) = (libc::PROT_READ, libc::MAP_SHARED);
+        // SAFETY: the kernel chooses an address that nobody uses; the descriptor is open.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                protection,
+                flags,
+                file.as_raw_fd(),
+                at,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(SystemCallError::last("mmap", arguments()));
+        }
+        Ok(Self {
+            address,
+            pages,
+            page_bytes,
+        })
+    }
+
+    /// Maps those pages that are in memory, and no others.
+    fn look_at_resident(&self) -> Result<(), SystemCallError> {
+        let mut resident = vec![0_u8; self.pages];
+        let bytes = self.pages * self.page_bytes;
+        // SAFETY: the range is our own mapping, and the vector has a byte for each of its pages.
+        if unsafe { libc::mincore(self.address, bytes, resident.as_mut_ptr()) } != 0 {
+            return Err(SystemCallError::last("mincore", format!("{bytes} bytes")));
+        }
+        let mut page = 0;
+        for run in resident.chunk_by(|one, next| one & 1 == next & 1) {
+            if run[0] & 1 == 1 {
+                self.look_at(page, run.len())?;
+            }
+            page += run.len();
+        }
+        Ok(())
+    }
+
+    fn look_at(&self, page: usize, pages: usize) -> Result<(), SystemCallError> {
+        let start = self.address.wrapping_byte_add(page * self.page_bytes);
+        let bytes = pages * self.page_bytes;
+        // SAFETY: the range lies in our own mapping, which is only read.
+        if unsafe { libc::madvise(start, bytes, POPULATE_READ) } != 0 {
+            let arguments = format!("{bytes} bytes, MADV_POPULATE_READ");
+            return Err(SystemCallError::last("madvise", arguments));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and nothing refers to it any more.
+        unsafe { libc::munmap(self.address, self.pages * self.page_bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proc_maps;
+    use crate::shared_memory::{ObjectKind, SharedMemory};
+
+    #[test]
+    fn looking_at_an_object_finds_its_pages_and_makes_none() {
+        let memory = SharedMemory::create(ObjectKind::Memfd, 64 * 4096, 4096).unwrap();
+        let mapping = memory.map().unwrap();
+        mapping.populate_for_writing().unwrap();
+        let other = SharedMemory::create(ObjectKind::Memfd, 64 * 4096, 4096).unwrap();
+        let empty = other.map().unwrap();
+        for (mapping, pages) in [(&mapping, 64), (&empty, 0)] {
+            let root = Root::live();
+            let own = std::process::id();
+            let start = mapping.address().addr() as u64;
+            let maps = proc_maps::read(&root, own).unwrap().list;
+            let line = maps.iter().find(|line| line.start == start).unwrap();
+            let Ok(object) = MappedObject::open(&root, own, line) else {
+                println!("map_files may not be opened here");
+                return;
+            };
+            assert_eq!(object.allocated_bytes, pages * 4096);
+            let mut entries = Vec::new();
+            let mut pagemap = Pagemap::open_own().unwrap();
+            object.entries(0, 64, &mut pagemap, &mut entries).unwrap();
+            let present = entries.iter().filter(|entry| entry.is_present()).count();
+            assert_eq!(present as u64, pages);
+            let data = object.next_data(0).unwrap();
+            assert_eq!(data, (pages > 0).then_some((0, 64 * 4096)));
+            let again = MappedObject::open(&root, own, line).unwrap();
+            assert_eq!(again.allocated_bytes, pages * 4096);
+        }
+    }
+}

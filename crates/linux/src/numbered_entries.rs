@@ -1,0 +1,36 @@
+//! Directories whose entries are a name and a number: `node0`, `cpu17`.
+
+use model::{ID_MAX, Id, IdSet};
+
+use crate::{Error, Root};
+
+/// The numbers of the entries called `name` and a number; empty without the directory.
+pub(crate) fn numbered_entries<I: Id>(
+    root: &Root,
+    directory: &str,
+    name: &str,
+) -> Result<IdSet<I>, Error> {
+    let entries = root.entries(directory)?.unwrap_or_default();
+    let mut ids = Vec::new();
+    for entry in entries {
+        let Some(digits) = entry.strip_prefix(name).filter(|digits| is_number(digits)) else {
+            continue;
+        };
+        match digits.parse() {
+            Ok(number) if number <= ID_MAX => ids.push(I::from_number(number)),
+            _ => {
+                return Err(Error::MalformedName {
+                    path: root.path(directory).join(&entry),
+                    expected: format!("a number up to {ID_MAX} after \"{name}\""),
+                });
+            }
+        }
+    }
+    Ok(ids.into_iter().collect())
+}
+
+/// Digits as the kernel writes them: not none, and no leading zero.
+fn is_number(digits: &str) -> bool {
+    let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits && (digits == "0" || !digits.starts_with('0'))
+}

@@ -1,0 +1,167 @@
+//! `/proc/PID/pagemap`: which page frame is behind each page of a process. Reading it touches no
+//! page and makes no page table (kernel, `Documentation/admin-guide/mm/pagemap.rst`).
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use crate::{Error, Root};
+
+/// Bytes of one entry.
+const ENTRY_BYTES: u64 = 8;
+
+/// One entry, bit by bit: 0-54 the frame number (0 without `CAP_SYS_ADMIN`), 56 mapped here
+/// only, 61 page of a file or of shared memory, 62 swapped out, 63 present.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PagemapEntry(pub u64);
+
+impl PagemapEntry {
+    /// Whether the page is in memory and mapped by this process.
+    pub fn is_present(self) -> bool {
+        self.0 >> 63 & 1 == 1
+    }
+
+    /// Whether the page is swapped out. Pages of shared memory that are swapped out have no entry.
+    pub fn is_swapped(self) -> bool {
+        self.0 >> 62 & 1 == 1
+    }
+
+    /// Whether the page belongs to a file or to shared memory, and not to the process.
+    pub fn is_of_object(self) -> bool {
+        self.0 >> 61 & 1 == 1
+    }
+
+    /// Whether no one else has the page mapped (kernel 4.2 and later).
+    pub fn is_exclusive(self) -> bool {
+        self.0 >> 56 & 1 == 1
+    }
+
+    /// The frame number; `None` when the page is not present or the number is kept from us.
+    pub fn frame(self) -> Option<u64> {
+        let frame = self.0 & ((1 << 55) - 1);
+        (self.is_present() && frame != 0).then_some(frame)
+    }
+}
+
+/// An open pagemap.
+#[derive(Debug)]
+pub struct Pagemap {
+    file: File,
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Pagemap {
+    /// Opens that of process `pid`.
+    ///
+    /// # Errors
+    /// When the process is gone or may not be read.
+    pub fn open(root: &Root, pid: u32) -> Result<Self, Error> {
+        Self::open_path(root.path(&format!("proc/{pid}/pagemap")))
+    }
+
+    /// Opens that of this process.
+    ///
+    /// # Errors
+    /// When the kernel has none (`CONFIG_PROC_PAGE_MONITOR`).
+    pub fn open_own() -> Result<Self, Error> {
+        Self::open_path(PathBuf::from("/proc/self/pagemap"))
+    }
+
+    fn open_path(path: PathBuf) -> Result<Self, Error> {
+        match File::open(&path) {
+            Ok(file) => Ok(Self {
+                file,
+                path,
+                bytes: Vec::new(),
+            }),
+            Err(cause) => Err(Error::Read { path, cause }),
+        }
+    }
+
+    /// Reads the entries of `count` pages from page number `first` (address divided by the page
+    /// size) on. Fewer come back when the process has exited meanwhile.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn read(
+        &mut self,
+        first: u64,
+        count: usize,
+        entries: &mut Vec<PagemapEntry>,
+    ) -> Result<(), Error> {
+        entries.clear();
+        self.bytes.resize(count * ENTRY_BYTES as usize, 0);
+        let mut filled = 0;
+        while filled < self.bytes.len() {
+            let at = first.saturating_mul(ENTRY_BYTES) + filled as u64;
+            let read = self.file.read_at(&mut self.bytes[filled..], at);
+            let read = read.map_err(|cause| Error::Read {
+                path: self.path.clone(),
+                cause,
+            })?;
+            if read == 0 {
+                break;
+            }
+            filled += read;
+        }
+        let words = self.bytes[..filled].chunks_exact(ENTRY_BYTES as usize);
+        entries.extend(words.map(|word| {
+            let word = word.try_into().expect("chunks have the size of an entry");
+            PagemapEntry(u64::from_ne_bytes(word))
+        }));
+        Ok(())
+    }
+}
+
+/// Whether the kernel shows frame numbers to this process: it is asked for that of a page that
+/// certainly is present, one of the own stack.
+pub fn frames_are_shown() -> bool {
+    let witness = 0_u8;
+    let address = std::ptr::from_ref(std::hint::black_box(&witness)).addr() as u64;
+    let mut entries = Vec::new();
+    let read = Pagemap::open_own().and_then(|mut pagemap| {
+        pagemap.read(address / crate::process::page_bytes(), 1, &mut entries)
+    });
+    read.is_ok() && entries.first().is_some_and(|entry| entry.frame().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_told_apart() {
+        // As read on a 6.18 kernel: a page of shared memory, mapped here only.
+        let entry = PagemapEntry(0xa100_0000_002b_52d5);
+        assert!(entry.is_present() && entry.is_of_object() && entry.is_exclusive());
+        assert!(!entry.is_swapped());
+        assert_eq!(entry.frame(), Some(0x2b_52d5));
+        let swapped = PagemapEntry(1 << 62 | 77);
+        assert!(swapped.is_swapped() && !swapped.is_present() && swapped.frame().is_none());
+        assert_eq!(PagemapEntry(1 << 63).frame(), None);
+    }
+
+    #[test]
+    fn a_written_page_is_present_and_an_untouched_one_is_not() {
+        let memory = crate::anonymous_memory::AnonymousMemory::map(
+            8192,
+            crate::anonymous_memory::Pages::small(),
+        );
+        let mut memory = memory.unwrap();
+        memory.words_mut()[0] = 1;
+        let page = memory.address() as u64 / crate::process::page_bytes();
+        let mut entries = Vec::new();
+        Pagemap::open_own()
+            .unwrap()
+            .read(page, 2, &mut entries)
+            .unwrap();
+        assert!(entries[0].is_present() && !entries[0].is_of_object());
+        assert!(!entries[1].is_present());
+        if crate::process::is_root() && frames_are_shown() {
+            assert!(entries[0].frame().is_some());
+        } else {
+            println!("frame numbers are not shown here");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! `/proc/PID/stat` and its neighbours: who a process is (`proc_pid_stat(5)`). Of a command line
+//! only the first word is ever read out: the others may be secrets.
+
+use model::CpuId;
+
+use crate::{Error, Root, TextFile};
+
+/// `PF_KTHREAD` (include/linux/sched.h): the process is a thread of the kernel.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// Who a process is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// The process.
+    pub pid: u32,
+    /// `comm`: at most 15 bytes.
+    pub name: String,
+    /// Its parent.
+    pub parent: u32,
+    /// Whether it is a thread of the kernel, which has no memory of its own.
+    pub is_kernel_thread: bool,
+    /// When it started, in clock ticks after boot: tells a process from a later one of that id.
+    pub start_ticks: u64,
+    /// The CPU its first thread last ran on.
+    pub last_cpu: Option<CpuId>,
+}
+
+/// All process ids, ascending.
+///
+/// # Errors
+/// When /proc cannot be listed.
+pub fn pids(root: &Root) -> Result<Vec<u32>, Error> {
+    let entries = root.entries("proc")?.unwrap_or_default();
+    let mut pids: Vec<u32> = entries
+        .iter()
+        .filter_map(|entry| entry.parse().ok())
+        .collect();
+    pids.sort_unstable();
+    Ok(pids)
+}
+
+/// Reads who process `pid` is.
+///
+/// # Errors
+/// When it is gone, or the file is malformed.
+pub fn read(root: &Root, pid: u32) -> Result<ProcessStat, Error> {
+    parse(pid, &root.read_lossy(&format!("proc/{pid}/stat"))?)
+}
+
+/// `4242 (ora_p000_slob) S 1 4242 …`: the name may hold spaces and parentheses.
+fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
+    let malformed = || file.malformed(1, "the fields of stat", file.text());
+    let (start, end) = file
+        .text()
+        .find('(')
+        .zip(file.text().rfind(')'))
+        .ok_or_else(malformed)?;
+    let name = file.text().get(start + 1..end).ok_or_else(malformed)?;
+    let fields: Vec<&str> = file.text()[end + 1..].split_ascii_whitespace().collect();
+    // Fields are counted from 1 in the manual; the third is the first after the name.
+    let number = |field: usize| {
+        fields
+            .get(field - 3)
+            .and_then(|text| text.parse::<u64>().ok())
+    };
+    let parent = number(4).and_then(|parent| u32::try_from(parent).ok());
+    Ok(ProcessStat {
+        pid,
+        name: name.to_owned(),
+        parent: parent.ok_or_else(malformed)?,
+        is_kernel_thread: number(9).ok_or_else(malformed)? & KERNEL_THREAD != 0,
+        start_ticks: number(22).ok_or_else(malformed)?,
+        last_cpu: number(39)
+            .and_then(|cpu| u32::try_from(cpu).ok())
+            .map(CpuId),
+    })
+}
+
+/// The first word of the command line: the program, or the title that a server gave itself
+/// (`postgres: checkpointer`, `ora_pmon_ORCL`). Empty for kernel threads and zombies.
+///
+/// # Errors
+/// When the process is gone or may not be read.
+pub fn title(root: &Root, pid: u32) -> Result<String, Error> {
+    let file = root.read_lossy(&format!("proc/{pid}/cmdline"))?;
+    let first = file.text().split('\0').next().unwrap_or("");
+    Ok(first.trim_end().to_owned())
+}
+
+/// The control groups of a process: for each hierarchy its path, `/` for the root.
+///
+/// # Errors
+/// When the process is gone.
+pub fn control_groups(root: &Root, pid: u32) -> Result<Vec<String>, Error> {
+    let file = root.read_lossy(&format!("proc/{pid}/cgroup"))?;
+    // 0::/system.slice/postgresql.service
+    let path = |(_, line): (usize, &str)| line.splitn(3, ':').nth(2).map(str::to_owned);
+    Ok(file.lines().filter_map(path).collect())
+}
+
+/// Resident pages of a process (`statm`, second field): a cheap, rough figure.
+///
+/// # Errors
+/// When the process is gone or the file is malformed.
+pub fn resident_pages(root: &Root, pid: u32) -> Result<u64, Error> {
+    let file = root.read(&format!("proc/{pid}/statm"))?;
+    let pages = file
+        .text()
+        .split_ascii_whitespace()
+        .nth(1)
+        .and_then(|word| word.parse().ok());
+    pages.ok_or_else(|| file.malformed(1, "the fields of statm", file.text()))
+}
+
+/// Bytes of page tables of a process (`VmPTE` of /proc/PID/status); `None` for a kernel thread.
+///
+/// # Errors
+/// When the process is gone or the line is malformed.
+pub fn page_table_bytes(root: &Root, pid: u32) -> Result<Option<u64>, Error> {
+    let file = root.read_lossy(&format!("proc/{pid}/status"))?;
+    for (number, line) in file.lines() {
+        // VmPTE:\t     132 kB
+        let Some(value) = line.strip_prefix("VmPTE:") else {
+            continue;
+        };
+        let kib = value
+            .trim()
+            .strip_suffix(" kB")
+            .and_then(|kib| kib.trim().parse::<u64>().ok());
+        let bytes = kib.and_then(|kib| kib.checked_mul(1024));
+        return bytes
+            .map(Some)
+            .ok_or_else(|| file.malformed(number, "a size in kB", value));
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(text: &str) -> Result<ProcessStat, Error> {
+        parse(7, &TextFile::new("/stat", text))
+    }
+
+    #[test]
+    fn names_may_hold_anything() {
+        let rest = "S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 912 1 2 3 4 5 6 7 8 9 1 2 3 4 \
+                    6 7 17 11 0 0 0";
+        let stat = check(&format!("7 (a) b (c)) {rest}\n")).unwrap();
+        assert_eq!(stat.name, "a) b (c)");
+        assert_eq!(
+            (stat.parent, stat.start_ticks, stat.last_cpu),
+            (1, 912, Some(CpuId(11)))
+        );
+        assert!(!stat.is_kernel_thread);
+        for text in ["", "7 (x", ")(", "7 (x) S"] {
+            assert!(check(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn this_process_is_found() {
+        let root = Root::live();
+        let own = std::process::id();
+        assert!(pids(&root).unwrap().contains(&own));
+        let stat = read(&root, own).unwrap();
+        assert!(stat.parent > 0 && !stat.is_kernel_thread && stat.last_cpu.is_some());
+        assert!(!title(&root, own).unwrap().is_empty());
+        assert!(!control_groups(&root, own).unwrap().is_empty());
+        assert!(resident_pages(&root, own).unwrap() > 0);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[0-9() a-zé]{0,120}") {
+            let _ = check(&text);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Processes of ours: dying with the parent, killing, and what the machine calls itself.
+
+use std::ffi::CStr;
+use std::io;
+
+use rustix::process::{Pid, Signal};
+
+/// Has the kernel kill this process when the thread that started it ends (prctl(2),
+/// `PR_SET_PDEATHSIG`), and ends it now if `parent_pid` is gone already.
+///
+/// # Errors
+/// `ESRCH` when the parent is gone.
+pub fn die_with_parent(parent_pid: u32) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    if parent != parent_pid as i32 {
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
+    }
+    Ok(())
+}
+
+/// Whether a process with this id exists, zombies included.
+pub fn exists(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return false;
+    };
+    !matches!(
+        rustix::process::test_kill_process(pid),
+        Err(rustix::io::Errno::SRCH)
+    )
+}
+
+/// Sends `SIGKILL` to every process of the process group that `pid` leads. A group that is gone is
+/// no error.
+pub fn kill_group(pid: u32) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // The only failure left is a group that no longer exists, which is the aim.
+        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+    }
+}
+
+/// Sets what top(1) and pgrep(1) call this process: at most 15 bytes of it (`PR_SET_NAME`).
+pub fn set_name(name: &CStr) {
+    // The call fails for nothing but an address that is not mapped.
+    let _ = rustix::thread::set_name(name);
+}
+
+/// `uname -n` and `uname -r`.
+pub fn host_and_kernel() -> (String, String) {
+    let uname = rustix::system::uname();
+    (
+        uname.nodename().to_string_lossy().into_owned(),
+        uname.release().to_string_lossy().into_owned(),
+    )
+}
+
+/// Whether the effective user is root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Size of an ordinary page.
+pub fn page_bytes() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+/// Columns of the terminal behind a stream; `None` when it is no terminal or does not say.
+pub fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}

@@ -1,0 +1,316 @@
+//! The directory below which `/proc` and `/sys` are read: `/` on a live machine, any directory for
+//! a captured one. Nothing is ever written or executed through it.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::{Error, TextFile};
+
+/// The most bytes of one file that are read. The longest file of the topology is a table of 1024
+/// distances; a /proc/mounts of a container host comes to hundreds of KiB.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// The most entries of one directory. A node directory links each of its memory blocks, of 128 MiB
+/// at least: this is enough for 128 TiB in one node.
+const ENTRIES_MAX: usize = 1 << 20;
+
+/// `ENODEV`, `ENXIO`, `EOPNOTSUPP`: a file that exists but whose device has nothing to say, such as
+/// the governor of a CPU that is going offline (`errno(3)`).
+const NOTHING_TO_SAY: [i32; 3] = [19, 6, 95];
+
+/// A root directory. Paths given to it are relative to it and may begin with `/`.
+#[derive(Clone, Debug)]
+pub struct Root {
+    directory: PathBuf,
+    /// The directory without symbolic links; `None` for `/`, which nothing can lead out of.
+    confinement: Option<PathBuf>,
+}
+
+impl Root {
+    /// The machine this runs on.
+    pub fn live() -> Self {
+        Self {
+            directory: PathBuf::from("/"),
+            confinement: None,
+        }
+    }
+
+    /// A captured machine: files are read below `directory` and symbolic links may not leave it.
+    ///
+    /// # Errors
+    /// When there is no such directory.
+    pub fn at(directory: &Path) -> Result<Self, Error> {
+        let read_error = |cause| Error::Read {
+            path: directory.to_path_buf(),
+            cause,
+        };
+        let canonical = directory.canonicalize().map_err(read_error)?;
+        if !canonical.is_dir() {
+            return Err(read_error(io::ErrorKind::NotADirectory.into()));
+        }
+        Ok(Self {
+            directory: directory.to_path_buf(),
+            confinement: Some(canonical),
+        })
+    }
+
+    /// Whether this is the machine this runs on, not a captured one.
+    pub fn is_live(&self) -> bool {
+        self.confinement.is_none()
+    }
+
+    /// Where `path` is found, for messages.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.directory.join(path.trim_start_matches('/'))
+    }
+
+    /// Reads a file that must be there.
+    ///
+    /// # Errors
+    /// When it is not, is no regular file, is too large, or is not UTF-8.
+    pub fn read(&self, path: &str) -> Result<TextFile, Error> {
+        let path = self.path(path);
+        let bytes = self.read_bytes(&path, FILE_BYTES_MAX)?;
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            return Err(Error::FileTooLarge {
+                path,
+                bytes_max: FILE_BYTES_MAX,
+            });
+        }
+        TextFile::from_bytes(path, bytes)
+    }
+
+    /// Reads a file of /proc/PID, whose names of files and processes need not be UTF-8: other bytes
+    /// become replacement characters.
+    ///
+    /// # Errors
+    /// When it is not there, is no regular file, or is too large.
+    pub fn read_lossy(&self, path: &str) -> Result<TextFile, Error> {
+        let path = self.path(path);
+        let bytes = self.read_bytes(&path, FILE_BYTES_MAX)?;
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            let bytes_max = FILE_BYTES_MAX;
+            return Err(Error::FileTooLarge { path, bytes_max });
+        }
+        Ok(TextFile::new(path, String::from_utf8_lossy(&bytes)))
+    }
+
+    /// Reads a file that a kernel may not have, or may not show to this user: `None` then.
+    ///
+    /// # Errors
+    /// As [`Root::read`], but for absence and lack of permission.
+    pub fn read_optional(&self, path: &str) -> Result<Option<TextFile>, Error> {
+        absent_is_none(self.read(path))
+    }
+
+    /// Reads at most the first `bytes_max` bytes of a file that may be absent. What is cut off with
+    /// them is the last, incomplete line.
+    ///
+    /// # Errors
+    /// As [`Root::read_optional`], but never for its size.
+    pub fn read_start(&self, path: &str, bytes_max: u64) -> Result<Option<TextFile>, Error> {
+        let path = self.path(path);
+        let Some(mut bytes) = absent_is_none(self.read_bytes(&path, bytes_max))? else {
+            return Ok(None);
+        };
+        if bytes.len() as u64 > bytes_max {
+            let complete = bytes
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1);
+            bytes.truncate(complete);
+        }
+        TextFile::from_bytes(path, bytes).map(Some)
+    }
+
+    /// The names in a directory, in byte order; `None` when there is no such directory.
+    ///
+    /// # Errors
+    /// When the directory cannot be listed or has too many entries.
+    pub fn entries(&self, path: &str) -> Result<Option<Vec<String>>, Error> {
+        let path = self.path(path);
+        absent_is_none(self.list(&path))
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<String>, Error> {
+        let read_error = |cause| Error::Read {
+            path: path.to_path_buf(),
+            cause,
+        };
+        self.confine(path)?;
+        let mut names = Vec::new();
+        for entry in fs::read_dir(path).map_err(read_error)? {
+            if names.len() == ENTRIES_MAX {
+                let path = path.to_path_buf();
+                return Err(Error::DirectoryTooLarge {
+                    path,
+                    entries_max: ENTRIES_MAX,
+                });
+            }
+            names.push(
+                entry
+                    .map_err(read_error)?
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned(),
+            );
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The content, or one byte more than `bytes_max` of it.
+    fn read_bytes(&self, path: &Path, bytes_max: u64) -> Result<Vec<u8>, Error> {
+        let read_error = |cause| Error::Read {
+            path: path.to_path_buf(),
+            cause,
+        };
+        self.confine(path)?;
+        // Opening a pipe would wait for its writer.
+        if !fs::metadata(path).map_err(read_error)?.is_file() {
+            return Err(Error::NotAFile {
+                path: path.to_path_buf(),
+            });
+        }
+        let mut bytes = Vec::new();
+        let file = File::open(path).map_err(read_error)?;
+        file.take(bytes_max.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(read_error)?;
+        Ok(bytes)
+    }
+
+    fn confine(&self, path: &Path) -> Result<(), Error> {
+        let Some(root) = &self.confinement else {
+            return Ok(());
+        };
+        let canonical = path.canonicalize().map_err(|cause| Error::Read {
+            path: path.to_path_buf(),
+            cause,
+        })?;
+        if canonical.starts_with(root) {
+            return Ok(());
+        }
+        Err(Error::OutsideRoot {
+            path: path.to_path_buf(),
+            root: self.directory.clone(),
+        })
+    }
+}
+
+fn absent_is_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Read { cause, .. }) if is_absence(&cause) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_absence(cause: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    matches!(cause.kind(), NotFound | NotADirectory | PermissionDenied)
+        || cause
+            .raw_os_error()
+            .is_some_and(|number| NOTHING_TO_SAY.contains(&number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn root_with(files: &[(&str, &[u8])]) -> (tempfile::TempDir, Root) {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        let root = Root::at(directory.path()).unwrap();
+        (directory, root)
+    }
+
+    /// The message without the directory that differs from run to run.
+    fn message(directory: &tempfile::TempDir, error: &Error) -> String {
+        error
+            .to_string()
+            .replace(directory.path().to_str().unwrap(), "ROOT")
+    }
+
+    #[test]
+    fn files_are_read_below_the_root() {
+        let (_directory, root) = root_with(&[("sys/a", b"1\n")]);
+        assert_eq!(root.read("sys/a").unwrap().text(), "1\n");
+        assert_eq!(root.read("/sys/a").unwrap().text(), "1\n");
+        assert!(!root.is_live());
+    }
+
+    #[test]
+    fn absence_is_an_error_only_where_the_file_is_required() {
+        let (directory, root) = root_with(&[("sys/a", b"")]);
+        let error = root.read("sys/b").unwrap_err();
+        assert_eq!(
+            message(&directory, &error),
+            "ROOT/sys/b: No such file or directory (os error 2)"
+        );
+        assert!(root.read_optional("sys/b").unwrap().is_none());
+        assert!(root.read_optional("sys/a/b").unwrap().is_none());
+        assert!(root.entries("proc").unwrap().is_none());
+        assert!(Root::at(&directory.path().join("proc")).is_err());
+        assert!(Root::at(&directory.path().join("sys/a")).is_err());
+    }
+
+    #[test]
+    fn hostile_files_are_named() {
+        let (directory, root) = root_with(&[("a", b"one\ntwo \xff\n"), ("d/x", b"")]);
+        let file = File::create(directory.path().join("huge")).unwrap();
+        file.set_len(FILE_BYTES_MAX + 1).unwrap();
+        let check = |path: &str, expected: &str| {
+            let error = root.read_optional(path).unwrap_err();
+            assert_eq!(message(&directory, &error), expected);
+        };
+        check(
+            "a",
+            "ROOT/a, line 2: expected text in UTF-8, found byte 0xff",
+        );
+        check("d", "ROOT/d: expected a regular file");
+        check(
+            "huge",
+            "ROOT/huge: expected at most 16777216 bytes, found more",
+        );
+    }
+
+    #[test]
+    fn links_may_lead_about_in_the_root_but_not_out() {
+        let (directory, root) = root_with(&[("real/a", b"1\n")]);
+        symlink("real/a", directory.path().join("inside")).unwrap();
+        symlink("/etc/hostname", directory.path().join("outside")).unwrap();
+        symlink("/etc", directory.path().join("etc")).unwrap();
+        assert_eq!(root.read("inside").unwrap().text(), "1\n");
+        assert_eq!(
+            message(&directory, &root.read("outside").unwrap_err()),
+            "ROOT/outside: expected a file below ROOT, found a link that leads out"
+        );
+        assert!(matches!(
+            root.entries("etc"),
+            Err(Error::OutsideRoot { .. })
+        ));
+    }
+
+    #[test]
+    fn the_start_of_a_file_ends_with_a_whole_line() {
+        let (_directory, root) = root_with(&[("a", b"one\ntwo\nthree\n")]);
+        let start = |bytes_max| root.read_start("a", bytes_max).unwrap().unwrap();
+        assert_eq!(start(10).text(), "one\ntwo\n");
+        assert_eq!(start(2).text(), "");
+        assert_eq!(start(14).text(), "one\ntwo\nthree\n");
+        assert!(root.read_start("b", 10).unwrap().is_none());
+    }
+
+    #[test]
+    fn entries_are_in_order() {
+        let (_directory, root) = root_with(&[("d/b", b""), ("d/a/x", b""), ("d/c", b"")]);
+        assert_eq!(root.entries("d").unwrap().unwrap(), ["a", "b", "c"]);
+    }
+}

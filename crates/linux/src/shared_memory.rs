@@ -1,0 +1,365 @@
+//! Shared memory objects: System V segments and memfds, with pages of any size.
+//!
+//! None of them has a name that could be left behind: see [`SharedMemory`].
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use crate::SystemCallError;
+
+/// What kind of object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// shmget(2).
+    Sysv,
+    /// memfd_create(2).
+    Memfd,
+}
+
+/// A shared memory object that vanishes with the last process that has it mapped.
+///
+/// A System V segment is marked for destruction by the first [`SharedMemory::map`]; Linux lets
+/// others attach to it by id until then and after (shmctl(2), `IPC_RMID`).
+#[derive(Debug)]
+pub struct SharedMemory {
+    handle: Handle,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+enum Handle {
+    Sysv { id: i32, created_here: bool },
+    Memfd(OwnedFd),
+}
+
+/// How another process of ours finds the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ticket {
+    /// Id of a System V segment.
+    Sysv(i32),
+    /// Number of an inherited file descriptor.
+    Memfd(RawFd),
+}
+
+/// Bits that carry the logarithm of a huge page's size in `MAP_`, `MFD_` and `SHM_` flags
+/// (include/uapi/asm-generic/hugetlb_encode.h).
+const HUGE_SHIFT: u32 = 26;
+
+fn huge_flags(page_bytes: u64, huge_flag: i32) -> i32 {
+    if page_bytes == crate::process::page_bytes() {
+        return 0;
+    }
+    huge_flag | ((page_bytes.trailing_zeros() as i32) << HUGE_SHIFT)
+}
+
+impl SharedMemory {
+    /// Makes an object of `bytes`, which must be a multiple of `page_bytes`.
+    ///
+    /// # Errors
+    /// `ENOMEM` when the huge-page pool is too small for a reservation; `ENODEV` or `EINVAL` when
+    /// the kernel has no pages of that size.
+    pub fn create(
+        kind: ObjectKind,
+        bytes: usize,
+        page_bytes: u64,
+    ) -> Result<Self, SystemCallError> {
+        assert!(
+            page_bytes.is_power_of_two(),
+            "pages have sizes of powers of two"
+        );
+        assert!(
+            (bytes as u64).is_multiple_of(page_bytes),
+            "an object is made of whole pages"
+        );
+        let arguments = || format!("{bytes} bytes in pages of {page_bytes}");
+        let handle = match kind {
+            ObjectKind::Sysv => {
+                let flags = libc::IPC_CREAT | 0o600 | huge_flags(page_bytes, libc::SHM_HUGETLB);
+                // SAFETY: no pointer is passed.
+                let id = unsafe { libc::shmget(libc::IPC_PRIVATE, bytes, flags) };
+                if id < 0 {
+                    return Err(SystemCallError::last("shmget", arguments()));
+                }
+                Handle::Sysv {
+                    id,
+                    created_here: true,
+                }
+            }
+            ObjectKind::Memfd => {
+                // No close-on-exec: sessions inherit the descriptor.
+                let flags = huge_flags(page_bytes, libc::MFD_HUGETLB as i32) as u32;
+                // SAFETY: the name is a constant with a terminating zero.
+                let fd = unsafe { libc::memfd_create(c"numalab-sga".as_ptr(), flags) };
+                if fd < 0 {
+                    return Err(SystemCallError::last("memfd_create", arguments()));
+                }
+                // SAFETY: the descriptor was just made and is owned by nobody else.
+                let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+                rustix::fs::ftruncate(&fd, bytes as u64).map_err(|cause| {
+                    SystemCallError::with("ftruncate", arguments(), cause.into())
+                })?;
+                Handle::Memfd(fd)
+            }
+        };
+        Ok(SharedMemory { handle, bytes })
+    }
+
+    /// The object of `bytes` that another process made.
+    ///
+    /// # Errors
+    /// When an inherited descriptor with the ticket's number is not open.
+    pub fn from_ticket(ticket: Ticket, bytes: usize) -> Result<Self, SystemCallError> {
+        let handle = match ticket {
+            Ticket::Sysv(id) => Handle::Sysv {
+                id,
+                created_here: false,
+            },
+            Ticket::Memfd(fd) => {
+                // Opened anew: nothing is assumed about who owns the inherited descriptor.
+                let path = format!("/proc/self/fd/{fd}");
+                let opened = File::options().read(true).write(true).open(&path);
+                let file = opened.map_err(|cause| SystemCallError::with("open", path, cause))?;
+                Handle::Memfd(file.into())
+            }
+        };
+        Ok(SharedMemory { handle, bytes })
+    }
+
+    /// How a child finds this object.
+    pub fn ticket(&self) -> Ticket {
+        match &self.handle {
+            Handle::Sysv { id, .. } => Ticket::Sysv(*id),
+            Handle::Memfd(fd) => Ticket::Memfd(fd.as_raw_fd()),
+        }
+    }
+
+    /// Maps the whole object for reading and writing.
+    ///
+    /// # Errors
+    /// `ENOMEM` when address space or the huge-page pool is short; `EINVAL` or `EIDRM` when the
+    /// object is gone; an error of kind `InvalidData` when it is smaller than announced.
+    pub fn map(&self) -> Result<Mapping, SystemCallError> {
+        match &self.handle {
+            Handle::Sysv { id, created_here } => self.attach_sysv(*id, *created_here),
+            Handle::Memfd(fd) => self.map_memfd(fd),
+        }
+    }
+
+    fn attach_sysv(&self, id: i32, created_here: bool) -> Result<Mapping, SystemCallError> {
+        let segment = || format!("segment {id}");
+        // SAFETY: the kernel chooses a free address range.
+        let address = unsafe { libc::shmat(id, std::ptr::null(), 0) };
+        if address.addr() == usize::MAX {
+            return Err(SystemCallError::last("shmat", segment()));
+        }
+        let mapping = Mapping {
+            address,
+            bytes: self.bytes,
+            attached: true,
+        };
+        // SAFETY: `shmid_ds` is plain data, for which zeroes are a value.
+        let mut status: libc::shmid_ds = unsafe { std::mem::zeroed() };
+        // SAFETY: the kernel writes one `shmid_ds`.
+        if unsafe { libc::shmctl(id, libc::IPC_STAT, &raw mut status) } < 0 {
+            return Err(SystemCallError::last("shmctl", segment()));
+        }
+        if status.shm_segsz < self.bytes {
+            return Err(too_small("shmat", status.shm_segsz, self.bytes));
+        }
+        if created_here {
+            self.mark_for_destruction();
+        }
+        Ok(mapping)
+    }
+
+    fn map_memfd(&self, fd: &OwnedFd) -> Result<Mapping, SystemCallError> {
+        let object = rustix::fs::fstat(fd)
+            .map_err(|cause| SystemCallError::with("fstat", "the SGA", cause.into()))?;
+        if (object.st_size as usize) < self.bytes {
+            return Err(too_small("mmap", object.st_size as usize, self.bytes));
+        }
+        // SAFETY: a new mapping at an address the kernel chooses aliases nothing.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                self.bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                fd.as_raw_fd(),
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(SystemCallError::last(
+                "mmap",
+                format!("{} bytes", self.bytes),
+            ));
+        }
+        Ok(Mapping {
+            address,
+            bytes: self.bytes,
+            attached: false,
+        })
+    }
+
+    fn mark_for_destruction(&self) {
+        if let Handle::Sysv {
+            id,
+            created_here: true,
+        } = self.handle
+        {
+            // A failure means that the segment is gone or marked already, which is the aim.
+            // SAFETY: no pointer is used by this command.
+            unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
+        }
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        self.mark_for_destruction();
+    }
+}
+
+fn too_small(call: &'static str, found: usize, expected: usize) -> SystemCallError {
+    let arguments = format!("the object has {found} bytes, {expected} were announced");
+    SystemCallError::with(call, arguments, io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// Shared memory mapped into this process, until dropped.
+#[derive(Debug)]
+pub struct Mapping {
+    address: *mut c_void,
+    bytes: usize,
+    attached: bool,
+}
+
+impl Mapping {
+    /// First address.
+    pub fn address(&self) -> *mut c_void {
+        self.address
+    }
+
+    /// Length in bytes.
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a mapping is never empty: mmap refuses it"
+    )]
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Makes every page present and writable (`MADV_POPULATE_WRITE`, Linux 5.14): what a touch
+    /// would answer with SIGBUS or an out-of-memory kill is an error here.
+    ///
+    /// # Errors
+    /// `ENOMEM`, or `EFAULT` for huge pages, when the nodes allowed have too few free pages;
+    /// `EINVAL` on a kernel before 5.14.
+    pub fn populate_for_writing(&self) -> Result<(), SystemCallError> {
+        self.advise(libc::MADV_POPULATE_WRITE, "MADV_POPULATE_WRITE")
+    }
+
+    /// Makes every page present in this process (`MADV_POPULATE_READ`).
+    ///
+    /// # Errors
+    /// As for [`Mapping::populate_for_writing`].
+    pub fn populate_for_reading(&self) -> Result<(), SystemCallError> {
+        self.advise(libc::MADV_POPULATE_READ, "MADV_POPULATE_READ")
+    }
+
+    fn advise(&self, advice: i32, name: &str) -> Result<(), SystemCallError> {
+        // SAFETY: the range is this mapping, and both advices only fault pages in.
+        if unsafe { libc::madvise(self.address, self.bytes, advice) } < 0 {
+            return Err(SystemCallError::last(
+                "madvise",
+                format!("{} bytes, {name}", self.bytes),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // A failure would mean that the range is not mapped: nothing to undo.
+        // SAFETY: the range was mapped by us, and a borrow of it cannot outlive `self`.
+        unsafe {
+            if self.attached {
+                libc::shmdt(self.address);
+            } else {
+                libc::munmap(self.address, self.bytes);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ObjectKind, SharedMemory, Ticket};
+
+    #[test]
+    fn two_mappings_show_the_same_memory() {
+        for kind in [ObjectKind::Sysv, ObjectKind::Memfd] {
+            let memory = SharedMemory::create(kind, 8192, 4096).unwrap();
+            let (one, two) = (memory.map().unwrap(), memory.map().unwrap());
+            // SAFETY: both mappings are alive, 8192 bytes long, and nobody else writes.
+            unsafe {
+                one.address().cast::<u64>().write(42);
+                assert_eq!(two.address().cast::<u64>().read(), 42, "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_ticket_leads_to_the_same_memory() {
+        for kind in [ObjectKind::Sysv, ObjectKind::Memfd] {
+            let memory = SharedMemory::create(kind, 8192, 4096).unwrap();
+            let one = memory.map().unwrap();
+            let two = SharedMemory::from_ticket(memory.ticket(), 8192)
+                .unwrap()
+                .map()
+                .unwrap();
+            // SAFETY: both mappings are alive, 8192 bytes long, and nobody else writes.
+            unsafe {
+                one.address().cast::<u64>().write(42);
+                assert_eq!(two.address().cast::<u64>().read(), 42, "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_system_v_segment_is_gone_after_its_last_mapping() {
+        let memory = SharedMemory::create(ObjectKind::Sysv, 4096, 4096).unwrap();
+        let ticket = memory.ticket();
+        drop(memory.map().unwrap());
+        assert!(
+            SharedMemory::from_ticket(ticket, 4096)
+                .unwrap()
+                .map()
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn a_descriptor_that_is_not_open_is_refused() {
+        let error = SharedMemory::from_ticket(Ticket::Memfd(98765), 4096).unwrap_err();
+        assert!(error.to_string().contains("/proc/self/fd/98765"), "{error}");
+    }
+
+    #[test]
+    fn an_object_smaller_than_announced_is_refused() {
+        for kind in [ObjectKind::Sysv, ObjectKind::Memfd] {
+            let memory = SharedMemory::create(kind, 4096, 4096).unwrap();
+            let claimed = SharedMemory::from_ticket(memory.ticket(), 8192).unwrap();
+            let error = claimed.map().unwrap_err();
+            assert!(
+                error
+                    .to_string()
+                    .contains("4096 bytes, 8192 were announced"),
+                "{error}"
+            );
+        }
+    }
+}

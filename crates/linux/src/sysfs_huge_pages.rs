@@ -1,0 +1,90 @@
+//! `hugepages-<size>kB` directories, of the machine and of each node (kernel,
+//! `Documentation/admin-guide/mm/hugetlbpage.rst`).
+
+use crate::{Error, Root};
+
+/// The pool of one page size. A node's pool has no `reserved` and no `overcommit`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HugePagePool {
+    /// Size of one page.
+    pub page_bytes: u64,
+    /// `nr_hugepages`.
+    pub total: u64,
+    /// `free_hugepages`.
+    pub free: Option<u64>,
+    /// `resv_hugepages`.
+    pub reserved: Option<u64>,
+    /// `surplus_hugepages`.
+    pub surplus: Option<u64>,
+    /// `nr_overcommit_hugepages`.
+    pub overcommit: Option<u64>,
+}
+
+/// The pools of the whole machine, by ascending page size; `None` when the kernel has none.
+///
+/// # Errors
+/// When a file of them is missing or malformed.
+pub fn machine(root: &Root) -> Result<Option<Vec<HugePagePool>>, Error> {
+    read(root, "sys/kernel/mm/hugepages")
+}
+
+/// The pools in `directory`, by ascending page size; `None` when there is no such directory.
+pub(crate) fn read(root: &Root, directory: &str) -> Result<Option<Vec<HugePagePool>>, Error> {
+    let Some(entries) = root.entries(directory)? else {
+        return Ok(None);
+    };
+    let mut pools = Vec::new();
+    for entry in entries
+        .iter()
+        .filter(|entry| entry.starts_with("hugepages-"))
+    {
+        pools.push(read_pool(root, directory, entry)?);
+    }
+    pools.sort_by_key(|pool| pool.page_bytes);
+    Ok(Some(pools))
+}
+
+fn read_pool(root: &Root, directory: &str, entry: &str) -> Result<HugePagePool, Error> {
+    let optional = |name: &str| -> Result<Option<u64>, Error> {
+        let file = root.read_optional(&format!("{directory}/{entry}/{name}"))?;
+        file.map(|file| file.number()).transpose()
+    };
+    Ok(HugePagePool {
+        page_bytes: page_bytes(entry).ok_or_else(|| Error::MalformedName {
+            path: root.path(directory).join(entry),
+            expected: "a name such as hugepages-2048kB".to_owned(),
+        })?,
+        total: root
+            .read(&format!("{directory}/{entry}/nr_hugepages"))?
+            .number()?,
+        free: optional("free_hugepages")?,
+        reserved: optional("resv_hugepages")?,
+        surplus: optional("surplus_hugepages")?,
+        overcommit: optional("nr_overcommit_hugepages")?,
+    })
+}
+
+/// The size in `hugepages-2048kB`.
+fn page_bytes(entry: &str) -> Option<u64> {
+    let kib: u64 = entry
+        .strip_prefix("hugepages-")?
+        .strip_suffix("kB")?
+        .parse()
+        .ok()?;
+    kib.checked_mul(1024).filter(|bytes| *bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_is_in_the_name() {
+        assert_eq!(page_bytes("hugepages-2048kB"), Some(2 << 20));
+        assert_eq!(page_bytes("hugepages-1048576kB"), Some(1 << 30));
+        assert_eq!(page_bytes("hugepages-0kB"), None);
+        assert_eq!(page_bytes("hugepages-2048"), None);
+        assert_eq!(page_bytes("hugepages-99999999999999999999kB"), None);
+        assert_eq!(page_bytes("hugepages-18446744073709551615kB"), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! What the runner tells its observers: the progress bar, the store, the log.
+
+use crate::{Calibration, CalibrationPoint, Run, RunStatus, Trial};
+
+/// Something happened in a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event<'a> {
+    /// The run begins; it has its cases but no trials yet.
+    RunStarted {
+        /// The run.
+        run: &'a Run,
+        /// At most this many trials that count will be made; those that do not are repeated.
+        trials_at_most: u32,
+    },
+    /// One point of the sweep of work units was measured.
+    CalibrationPoint(CalibrationPoint),
+    /// The work unit is known.
+    Calibrated(&'a Calibration),
+    /// A trial begins.
+    TrialStarted {
+        /// Name of its case.
+        case: &'a str,
+        /// Round, from 0.
+        round: u32,
+        /// Trials made before this one.
+        trials_done: u32,
+        /// Seconds the run is expected to take from here, at most.
+        seconds_left: f64,
+    },
+    /// A trial is under way.
+    TrialProgress {
+        /// What it is doing.
+        phase: Phase,
+        /// Live logical reads per second, when there is one.
+        logical_reads_per_s: Option<f64>,
+    },
+    /// A trial ended.
+    TrialFinished {
+        /// Index of its case in the run.
+        case_index: usize,
+        /// Name of its case.
+        case: &'a str,
+        /// The trial.
+        trial: &'a Trial,
+    },
+    /// The run ended.
+    RunFinished {
+        /// How.
+        status: RunStatus,
+    },
+}
+
+/// What a trial is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Shared memory is made, placed and filled.
+    Loading,
+    /// Sessions run, not yet measured.
+    WarmingUp,
+    /// Sessions run and are measured.
+    Measuring,
+}
+
+/// Someone who is told about a run.
+pub trait Observer {
+    /// Is told one event. An error ends the run: a result that cannot be kept is not made.
+    fn observe(&mut self, event: &Event<'_>) -> Result<(), ObserverError>;
+}
+
+/// An observer could not do its part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObserverError {
+    /// What failed and how, as a lower-case fragment.
+    pub message: String,
+}

@@ -1,0 +1,96 @@
+//! What the kernel says came of a placement, read back during a trial.
+//!
+//! A requested value is never stored here. What could not be read is `None`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CpuSet, NodeId, NodeSet};
+
+/// The evidence of one trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Where the pages of the SGA were found.
+    pub sga: Option<SgaEvidence>,
+    /// One entry for each session, in order of session number.
+    pub sessions: Vec<SessionEvidence>,
+    /// The processor group the sessions ran in, if one was made.
+    pub group: Option<GroupEvidence>,
+    /// Huge-page pools before the instance was started.
+    pub huge_pages_before: Vec<HugePoolEvidence>,
+    /// Huge-page pools while the instance was up.
+    pub huge_pages_during: Vec<HugePoolEvidence>,
+    /// Pages the kernel's balancing moved on the whole machine during the window
+    /// (`numa_pages_migrated` of /proc/vmstat).
+    pub numa_pages_migrated: Option<u64>,
+    /// Seconds the hypervisor gave to others during the window, over all CPUs
+    /// (`steal` of /proc/stat).
+    pub steal_s: Option<f64>,
+    /// Seconds of CPU time that went to anything but the sessions during the window, over all
+    /// CPUs of the machine (busy time of /proc/stat less the sessions' own; to within a few ticks
+    /// of 10 ms).
+    pub other_cpu_s: Option<f64>,
+    /// Rows whose checksum was verified during the window.
+    pub rows_verified: u64,
+    /// The most sessions that instance caging let run at once; `None` without caging.
+    pub running_sessions_max: Option<u32>,
+}
+
+/// Where the pages of an SGA were found (`move_pages(2)` as a query, and `numa_maps`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SgaEvidence {
+    /// Name of the segment as in /proc/PID/maps.
+    pub name: String,
+    /// Page size the kernel uses for it (`kernelpagesize_kB` of numa_maps).
+    pub page_bytes: u64,
+    /// Policy in the kernel's words, the first field of its numa_maps line.
+    pub policy: String,
+    /// Bytes by node before the window.
+    pub bytes_by_node_before: BTreeMap<NodeId, u64>,
+    /// Bytes by node after the window.
+    pub bytes_by_node_after: BTreeMap<NodeId, u64>,
+    /// Bytes of pages that no node was reported for, before and after added up.
+    pub bytes_without_node: u64,
+}
+
+/// Where one session was allowed to run and did run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionEvidence {
+    /// Process id.
+    pub pid: u32,
+    /// `Cpus_allowed_list` of /proc/PID/status.
+    pub cpus_allowed: CpuSet,
+    /// `Mems_allowed_list` of /proc/PID/status.
+    pub memory_nodes_allowed: NodeSet,
+    /// CPUs on which statements of the window really ended (getcpu(2)).
+    pub cpus_used: CpuSet,
+    /// Policy of its private memory in the kernel's words (get_mempolicy(2)).
+    pub policy: String,
+}
+
+/// A processor group, read back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupEvidence {
+    /// Directory of the cgroup.
+    pub path: String,
+    /// Version of the hierarchy: 1 or 2.
+    pub cgroup_version: u8,
+    /// `cpuset.effective_cpus` (v1) or `cpuset.cpus.effective` (v2).
+    pub cpus: CpuSet,
+    /// `cpuset.effective_mems` (v1) or `cpuset.mems.effective` (v2).
+    pub memory_nodes: NodeSet,
+}
+
+/// State of one huge-page pool of one node, in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HugePoolEvidence {
+    /// Node.
+    pub node: NodeId,
+    /// Size of a page of this pool.
+    pub page_bytes: u64,
+    /// `nr_hugepages`.
+    pub total: u64,
+    /// `free_hugepages`.
+    pub free: u64,
+}

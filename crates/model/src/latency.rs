@@ -1,0 +1,160 @@
+//! The words of `numalab.latency/1`: how far memory is, and what came of judging it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CpuId, DistanceTable, Finding, Machine, NodeId, NodeMatrix, NodeSet, PageKind};
+
+/// Measured latencies with everything that was made of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LatencyResult {
+    /// The machine it was measured on; `None` for a matrix that was read from a file.
+    pub machine: Option<Machine>,
+    /// The file the matrix was read from; `None` for one that was measured.
+    pub file: Option<String>,
+    /// How it was measured; `None` for a matrix that was read from a file.
+    pub method: Option<LatencyMethod>,
+    /// Medians in ns with their intervals.
+    pub matrix: NodeMatrix,
+    /// The firmware's distances, if known.
+    pub distances: Option<DistanceTable>,
+    /// The nodes that measure alike, row by row.
+    pub hop_classes: Vec<HopClass>,
+    /// Nodes that are next to one another, as far as the figures tell.
+    pub links: Vec<NodeLink>,
+    /// What a user should know.
+    pub findings: Vec<Finding>,
+    /// Latency by working set.
+    pub curves: Vec<LatencyCurve>,
+    /// Transfers of a cache line between CPUs.
+    pub transfers: Vec<TransferMatrix>,
+}
+
+/// How latencies were measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatencyMethod {
+    /// Where the pages came from.
+    pub page_kind: PageKind,
+    /// Their real size.
+    pub page_bytes: u64,
+    /// Memory that one lap of the chase visits, every line of it once.
+    pub working_set_bytes: u64,
+    /// Pages that the chase visits at random before it goes on to others; `None`: all.
+    pub tlb_group_pages: Option<u32>,
+    /// Rounds, each with fresh memory and a fresh order.
+    pub rounds: u32,
+    /// Windows timed in one round.
+    pub samples_per_round: u32,
+    /// Seed of all orders.
+    pub seed: u64,
+    /// The clock.
+    pub timer: TimerFacts,
+}
+
+/// What a clock is and how well it tells time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TimerFacts {
+    /// What is read.
+    pub source: TimerSource,
+    /// Ticks in a second.
+    pub ticks_per_s: f64,
+    /// The smallest step seen.
+    pub precision_ns: f64,
+    /// What one reading costs: the median of many, back to back.
+    pub overhead_ns: f64,
+}
+
+/// What a clock reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimerSource {
+    /// The time stamp counter of x86, where it ticks at a constant rate in all states.
+    Tsc,
+    /// The virtual counter of arm64 (`CNTVCT_EL0`).
+    VirtualCounter,
+    /// `CLOCK_MONOTONIC`.
+    ClockMonotonic,
+}
+
+/// Memory nodes that measure alike from one node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HopClass {
+    /// The node whose CPUs measured.
+    pub cpu_node: NodeId,
+    /// Its number in the row: 0 is the nearest.
+    pub class: u32,
+    /// The memory nodes in it.
+    pub memory_nodes: NodeSet,
+    /// The smallest figure in it.
+    pub ns_min: f64,
+    /// The median figure.
+    pub ns: f64,
+    /// The largest figure.
+    pub ns_max: f64,
+    /// The firmware's distances to these nodes, ascending, each once; empty when not known.
+    pub distances: Vec<u32>,
+}
+
+/// Two nodes that are next to one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodeLink {
+    /// The node with the smaller id.
+    pub from: NodeId,
+    /// The other.
+    pub to: NodeId,
+    /// Whether both directions were measured and agree.
+    pub is_mutual: bool,
+}
+
+/// Latency by working set, for one pair of nodes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatencyCurve {
+    /// The node whose CPU measured.
+    pub cpu_node: NodeId,
+    /// The node whose memory was read.
+    pub memory_node: NodeId,
+    /// The CPU that measured.
+    pub cpu: CpuId,
+    /// Where the pages came from.
+    pub page_kind: PageKind,
+    /// Their real size.
+    pub page_bytes: u64,
+    /// By ascending working set.
+    pub points: Vec<CurvePoint>,
+    /// What the curve says of caches, the nearest first; the last is memory.
+    pub levels: Vec<CurveLevel>,
+}
+
+/// One point of a curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Working set.
+    pub bytes: u64,
+    /// Median latency of one access.
+    pub ns: f64,
+    /// The fastest window.
+    pub ns_min: f64,
+    /// The slowest window.
+    pub ns_max: f64,
+}
+
+/// One level of the memory hierarchy, found from a curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CurveLevel {
+    /// Latency while the working set fits.
+    pub ns: f64,
+    /// The largest working set measured that still fits; `None` for the last level.
+    pub fits_bytes: Option<u64>,
+}
+
+/// Transfers of one cache line between CPUs: from the one that wrote it last to the one that
+/// reads it next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TransferMatrix {
+    /// The node whose memory holds the line.
+    pub home_node: NodeId,
+    /// CPUs of rows and columns, in their order.
+    pub cpus: Vec<CpuId>,
+    /// One way in ns: half of the median round trip. The diagonal, and what was not measured, is
+    /// `None`.
+    pub ns: Vec<Vec<Option<f64>>>,
+}

@@ -1,0 +1,52 @@
+//! The words of numalab: pure types that every other crate meets in. No effects.
+#![forbid(unsafe_code)]
+
+mod bandwidth;
+mod byte_size;
+mod error;
+mod event;
+mod evidence;
+pub mod exit;
+mod finding;
+mod id_list;
+mod latency;
+mod measurement;
+mod node_matrix;
+mod page_kind;
+mod placement;
+mod residency;
+mod run;
+mod time_model;
+mod topology;
+
+pub use bandwidth::{
+    BandwidthMethod, BandwidthResult, LoadLadder, LoadPoint, StreamKernel, StreamKernelFacts,
+    ThreadPoint, ThreadSweep, WholeMachine, WholeMachineMemory,
+};
+pub use byte_size::ByteSize;
+pub use error::Error;
+pub use event::{Event, Observer, ObserverError, Phase};
+pub use evidence::{Evidence, GroupEvidence, HugePoolEvidence, SessionEvidence, SgaEvidence};
+pub use finding::{Cost, Diagnosis, Fact, Finding, Severity};
+pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
+pub use latency::{
+    CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult, NodeLink,
+    TimerFacts, TimerSource, TransferMatrix,
+};
+pub use measurement::{MeasurementEvidence, MemoryEvidence};
+pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
+pub use page_kind::PageKind;
+pub use placement::{Allocation, Backing, CasePlan, LoadPlan, Mechanism, Placement, SgaPlan};
+pub use residency::{
+    BytesByNode, ClassResidency, Layout, ProcessResidency, Residency, ResidencyMethod, Sampled,
+    SegmentArea, SegmentKind, SegmentResidency,
+};
+pub use run::{
+    Calibration, CalibrationPoint, Case, LatencySummary, Machine, Measured, Outcome, Run,
+    RunHeader, RunStatus, Sample, Skipped, Trial,
+};
+pub use time_model::{TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, Wait};
+pub use topology::{
+    Cache, CacheKind, CgroupVersion, Core, CpuGovernor, Device, DeviceKind, KernelSettings,
+    MachineHugePages, MemoryRating, Node, NodeHugePages, Topology,
+};

@@ -1,0 +1,210 @@
+//! A measured figure for every pair of a node with CPUs and a node with memory.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{NodeId, Topology};
+
+/// A figure for every pair of a node with CPUs (row) and a node with memory (column). The unit is
+/// said by who holds it: ns for latency, bytes per second for bandwidth.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeMatrix {
+    cpu_nodes: Vec<NodeId>,
+    memory_nodes: Vec<NodeId>,
+    /// One row for each of `cpu_nodes`, one cell in it for each of `memory_nodes`.
+    cells: Vec<Vec<MatrixCell>>,
+}
+
+/// One cell of a [`NodeMatrix`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MatrixCell {
+    /// The median; `None` where nothing was measured.
+    pub value: Option<f64>,
+    /// Lower end of the interval for the median; `None` where too few values were measured.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+    /// How many values are behind the median.
+    pub values: u32,
+    /// Whether its values scatter so much that the figure is doubtful.
+    pub is_unsteady: bool,
+    /// Why nothing was measured.
+    pub absent_because: Option<String>,
+}
+
+impl MatrixCell {
+    /// A figure without an interval.
+    pub fn of(value: f64) -> Self {
+        MatrixCell {
+            value: Some(value),
+            values: 1,
+            ..MatrixCell::default()
+        }
+    }
+
+    /// No figure, and why.
+    pub fn absent(reason: impl Into<String>) -> Self {
+        MatrixCell {
+            absent_because: Some(reason.into()),
+            ..MatrixCell::default()
+        }
+    }
+}
+
+impl NodeMatrix {
+    /// A matrix in which nothing is measured yet.
+    pub fn empty(cpu_nodes: Vec<NodeId>, memory_nodes: Vec<NodeId>) -> Self {
+        let cells = vec![vec![MatrixCell::default(); memory_nodes.len()]; cpu_nodes.len()];
+        NodeMatrix {
+            cpu_nodes,
+            memory_nodes,
+            cells,
+        }
+    }
+
+    /// The matrix of these cells; `None` unless there is a row for each of `cpu_nodes` and in each
+    /// a cell for each of `memory_nodes`.
+    pub fn new(
+        cpu_nodes: Vec<NodeId>,
+        memory_nodes: Vec<NodeId>,
+        cells: Vec<Vec<MatrixCell>>,
+    ) -> Option<Self> {
+        let fits = |row: &Vec<MatrixCell>| row.len() == memory_nodes.len();
+        if cells.len() != cpu_nodes.len() || !cells.iter().all(fits) {
+            return None;
+        }
+        Some(NodeMatrix {
+            cpu_nodes,
+            memory_nodes,
+            cells,
+        })
+    }
+
+    /// The nodes of the rows, in their order.
+    pub fn cpu_nodes(&self) -> &[NodeId] {
+        &self.cpu_nodes
+    }
+
+    /// The nodes of the columns, in their order.
+    pub fn memory_nodes(&self) -> &[NodeId] {
+        &self.memory_nodes
+    }
+
+    /// The rows with their nodes.
+    pub fn rows(&self) -> impl Iterator<Item = (NodeId, &[MatrixCell])> {
+        let nodes = self.cpu_nodes.iter().copied();
+        nodes.zip(self.cells.iter().map(Vec::as_slice))
+    }
+
+    /// The cell in this row and column, counted from 0.
+    ///
+    /// # Panics
+    /// When there is no such row or column.
+    pub fn cell_mut(&mut self, row: usize, column: usize) -> &mut MatrixCell {
+        &mut self.cells[row][column]
+    }
+
+    /// The cell from one node to another; of the first row and column that bear these ids.
+    pub fn cell(&self, cpu_node: NodeId, memory_node: NodeId) -> Option<&MatrixCell> {
+        let row = self.cpu_nodes.iter().position(|node| *node == cpu_node)?;
+        let mut columns = self.memory_nodes.iter();
+        self.cells[row].get(columns.position(|node| *node == memory_node)?)
+    }
+
+    /// The figure from one node to another, if one was measured.
+    pub fn value(&self, cpu_node: NodeId, memory_node: NodeId) -> Option<f64> {
+        self.cell(cpu_node, memory_node)?.value
+    }
+}
+
+/// The firmware's distances between nodes, 10 for local. Impossible values are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DistanceTable {
+    from: Vec<NodeId>,
+    to: Vec<NodeId>,
+    /// One row for each of `from`, one distance in it for each of `to`.
+    rows: Vec<Vec<Option<u32>>>,
+}
+
+impl DistanceTable {
+    /// The table of these rows, from every one of `nodes` to every one of them; `None` unless
+    /// there is a row for each and in each a distance for each.
+    pub fn new(nodes: Vec<NodeId>, rows: Vec<Vec<u32>>) -> Option<Self> {
+        let rows = rows.into_iter();
+        let rows = rows.map(|row| row.into_iter().map(Some).collect());
+        Self::of_parts(nodes.clone(), nodes, rows.collect())
+    }
+
+    /// The table of these rows, in which some distances may not be known; `None` unless there is a
+    /// row for each of `from` and in each a place for each of `to`.
+    pub fn of_parts(
+        from: Vec<NodeId>,
+        to: Vec<NodeId>,
+        rows: Vec<Vec<Option<u32>>>,
+    ) -> Option<Self> {
+        let fits = |row: &Vec<Option<u32>>| row.len() == to.len();
+        if rows.len() != from.len() || !rows.iter().all(fits) {
+            return None;
+        }
+        Some(DistanceTable { from, to, rows })
+    }
+
+    /// The distances of a machine, if its kernel gives them all.
+    pub fn of(topology: &Topology) -> Option<Self> {
+        let nodes = topology.nodes.iter().map(|node| node.id).collect();
+        Self::new(nodes, topology.distances.clone()?)
+    }
+
+    /// Every known distance with the node it is from and the node it is to.
+    pub fn cells(&self) -> impl Iterator<Item = (NodeId, NodeId, u32)> {
+        let rows = self.from.iter().zip(&self.rows);
+        rows.flat_map(|(from, row)| {
+            let cells = self.to.iter().zip(row);
+            cells.filter_map(|(to, distance)| Some((*from, *to, (*distance)?)))
+        })
+    }
+
+    /// The distance from one node to another.
+    pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
+        let row = self.from.iter().position(|node| *node == from)?;
+        let column = self.to.iter().position(|node| *node == to)?;
+        self.rows[row][column]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DistanceTable, MatrixCell, NodeMatrix};
+    use crate::NodeId;
+
+    fn nodes(ids: &[u32]) -> Vec<NodeId> {
+        ids.iter().copied().map(NodeId).collect()
+    }
+
+    #[test]
+    fn cells_are_found_by_the_ids_of_their_nodes() {
+        let mut matrix = NodeMatrix::empty(nodes(&[0, 8]), nodes(&[0, 8, 9]));
+        *matrix.cell_mut(1, 2) = MatrixCell::of(200.0);
+        assert_eq!(matrix.value(NodeId(8), NodeId(9)), Some(200.0));
+        assert_eq!(matrix.value(NodeId(0), NodeId(9)), None);
+        assert_eq!(matrix.cell(NodeId(9), NodeId(0)), None);
+        assert_eq!(matrix.rows().count(), 2);
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_no_matrix() {
+        let row = || vec![MatrixCell::of(1.0)];
+        assert!(NodeMatrix::new(nodes(&[0]), nodes(&[0]), vec![row()]).is_some());
+        assert!(NodeMatrix::new(nodes(&[0]), nodes(&[0, 1]), vec![row()]).is_none());
+        assert!(NodeMatrix::new(nodes(&[0]), nodes(&[0]), vec![]).is_none());
+        assert!(NodeMatrix::new(vec![], vec![], vec![]).is_some());
+        assert!(DistanceTable::new(nodes(&[0, 1]), vec![vec![10, 20]]).is_none());
+        let table = DistanceTable::new(nodes(&[0, 1]), vec![vec![10, 20], vec![21, 10]]);
+        assert_eq!(table.unwrap().distance(NodeId(1), NodeId(0)), Some(21));
+        let part = DistanceTable::of_parts(nodes(&[4]), nodes(&[4, 5]), vec![vec![Some(10), None]]);
+        let part = part.unwrap();
+        let cells: Vec<(NodeId, NodeId, u32)> = part.cells().collect();
+        assert_eq!(cells, [(NodeId(4), NodeId(4), 10)]);
+        assert_eq!(part.distance(NodeId(5), NodeId(4)), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! What is asked for: CPUs, memory policy, processor group, and the shape of the SGA.
+//!
+//! Nothing here says what came of it: that is `evidence`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CpuSet, NodeSet};
+
+/// Where processes may run and where their memory may lie.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Placement {
+    /// CPUs the processes may use; `None` leaves them as inherited.
+    pub cpus: Option<CpuSet>,
+    /// Memory nodes the processes may use (`cpuset.mems`, or the nodes of `MPOL_BIND` where no
+    /// processor group can be made); `None` leaves them as inherited.
+    pub memory_nodes: Option<NodeSet>,
+    /// What carries the placement out.
+    pub mechanism: Mechanism,
+}
+
+impl Placement {
+    /// The placement that asks for nothing.
+    pub fn inherited() -> Self {
+        Placement {
+            cpus: None,
+            memory_nodes: None,
+            mechanism: Mechanism::Affinity,
+        }
+    }
+
+    /// Whether anything at all is asked for.
+    pub fn asks_for_something(&self) -> bool {
+        self.cpus.is_some() || self.memory_nodes.is_some()
+    }
+}
+
+/// How a placement is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// A processor group: a cpuset cgroup of its own, v1 or v2 (cpuset(7), cgroups(7)).
+    Group,
+    /// `sched_setaffinity(2)` and `set_mempolicy(2)`: needs no privilege.
+    Affinity,
+}
+
+/// The shared memory of one instance, as asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SgaPlan {
+    /// Bytes of blocks that the buffer cache holds; headers and directory come on top.
+    pub cache_bytes: u64,
+    /// What kind of shared memory object backs the SGA.
+    pub backing: Backing,
+    /// Page size asked for.
+    pub page_bytes: u64,
+    /// On which nodes the pages are to lie.
+    pub allocation: Allocation,
+}
+
+/// The kind of shared memory object behind an SGA. Whether its pages are huge is said by
+/// [`SgaPlan::page_bytes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backing {
+    /// A System V segment (`shmget(2)`), with `SHM_HUGETLB` when the pages are huge.
+    Sysv,
+    /// `memfd_create(2)`, with `MFD_HUGETLB` when the pages are huge.
+    Memfd,
+}
+
+/// On which nodes the pages of an SGA are to lie.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "nodes")]
+pub enum Allocation {
+    /// No policy: the kernel decides, by the CPU that first touches a page.
+    OsDefault,
+    /// `MPOL_INTERLEAVE` over these nodes.
+    Interleave(NodeSet),
+    /// `MPOL_BIND` to these nodes.
+    Bind(NodeSet),
+}
+
+/// The load of one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadPlan {
+    /// Sessions, each a process.
+    pub sessions: u32,
+    /// Instance caging: this many sessions run, the others queue; `None` is off.
+    pub cpu_count: Option<u32>,
+}
+
+/// One case, as asked for: everything a workload needs to execute a trial of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CasePlan {
+    /// The case's name within its experiment.
+    pub name: String,
+    /// One line for people: what this case is.
+    pub about: String,
+    /// Where processes may run and their memory may lie.
+    pub placement: Placement,
+    /// The shared memory.
+    pub sga: SgaPlan,
+    /// The load.
+    pub load: LoadPlan,
+}

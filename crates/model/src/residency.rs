@@ -1,0 +1,215 @@
+//! The words of `numalab.residency/1`: where the memory of a set of processes lies.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CpuSet, Finding, NodeId, NodeSet};
+
+/// Bytes by node.
+pub type BytesByNode = BTreeMap<NodeId, u64>;
+
+/// Where the memory of a set of processes lies, each page counted once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Residency {
+    /// What was asked about, as it was asked.
+    pub target: String,
+    /// How the pages were found.
+    pub method: ResidencyMethod,
+    /// Whether the figures are exact. If not, they are lower bounds, and `gaps` says why.
+    pub complete: bool,
+    /// What could not be seen, one sentence each.
+    pub gaps: Vec<String>,
+    /// Nodes of the machine that have memory.
+    pub memory_nodes: NodeSet,
+    /// The processes.
+    pub processes: Vec<ProcessResidency>,
+    /// Shared memory objects and files, the largest first.
+    pub segments: Vec<SegmentResidency>,
+    /// Private memory by class of process, the largest first.
+    pub private: Vec<ClassResidency>,
+    /// All of it: segments and private memory.
+    pub bytes_by_node: BytesByNode,
+    /// Bytes that exist but whose node is not known.
+    pub bytes_without_node: u64,
+    /// How the shared memory is laid out over the nodes.
+    pub layout: Layout,
+    /// What the user should know.
+    pub findings: Vec<Finding>,
+}
+
+/// How pages were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResidencyMethod {
+    /// Frame numbers of /proc/PID/pagemap, joined with the memory of each node: exact.
+    Pagemap,
+    /// /proc/PID/numa_maps of each process: a lower bound, because it shows only what the process
+    /// itself has mapped, and two processes may have mapped the same pages or others.
+    #[default]
+    NumaMaps,
+}
+
+/// How shared memory is laid out over nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Most of it is interleaved.
+    Interleaved,
+    /// A pool for each of several nodes, made with a policy that names that node.
+    PoolPerNode,
+    /// Most of it is bound to, or prefers, one node.
+    OneNode,
+    /// No policy says where it is to lie.
+    Default,
+    /// There is no shared memory, or its policies could not be read.
+    #[default]
+    Unknown,
+}
+
+/// One process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessResidency {
+    /// Its id.
+    pub pid: u32,
+    /// `comm`.
+    pub name: String,
+    /// What it does, for processes that a database names; otherwise its name.
+    pub class: String,
+    /// CPUs it may run on.
+    pub cpus: CpuSet,
+    /// The nodes of these CPUs.
+    pub nodes_of_cpus: NodeSet,
+    /// The node whose CPUs are all it may use, when the machine has others with CPUs.
+    pub pinned_to_node: Option<NodeId>,
+    /// The node it last ran on.
+    pub last_node: Option<NodeId>,
+    /// Nodes it may have memory on.
+    pub memory_nodes_allowed: NodeSet,
+    /// Its private memory, apart from pages that another process of the target has as well and
+    /// that were counted there.
+    pub private_bytes_by_node: BytesByNode,
+    /// Share of that on the nodes of its CPUs, 0 to 1.
+    pub private_local_share: Option<f64>,
+    /// Share of all shared memory of the target on the nodes of its CPUs.
+    pub shared_local_share: Option<f64>,
+    /// Shared memory that this process itself has mapped; `None` when it was not counted for each
+    /// process.
+    pub touched_bytes_by_node: Option<BytesByNode>,
+    /// The same in the per-node pools alone.
+    pub touched_pool_bytes_by_node: Option<BytesByNode>,
+    /// Page tables (`VmPTE`); the kernel does not tell on which node they are.
+    pub page_table_bytes: Option<u64>,
+}
+
+/// One shared object or file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SegmentResidency {
+    /// Its name in /proc/PID/maps.
+    pub name: String,
+    /// What kind of object it is.
+    pub kind: SegmentKind,
+    /// Size of its pages; `None` when no process has any.
+    pub page_bytes: Option<u64>,
+    /// The policy of its mappings in the kernel's words; `mixed` when it has several.
+    pub policy: Option<String>,
+    /// The parts with a policy of their own, when there are several.
+    pub areas: Vec<SegmentArea>,
+    /// How many of the processes have it mapped.
+    pub processes: u32,
+    /// Length of what is mapped.
+    pub mapped_bytes: u64,
+    /// Bytes that exist, by the kernel's own count.
+    pub allocated_bytes: Option<u64>,
+    /// Bytes found, by node.
+    pub bytes_by_node: BytesByNode,
+    /// Bytes that exist but whose node is not known: swapped out, or mapped by nobody.
+    pub bytes_without_node: u64,
+    /// Whether every byte that exists was found.
+    pub complete: bool,
+    /// How the figures were estimated; `None` when every page was looked at.
+    pub sampled: Option<Sampled>,
+}
+
+impl SegmentResidency {
+    /// Bytes found on all nodes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes_by_node.values().sum()
+    }
+}
+
+/// An estimate from some of the pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// Pages looked at.
+    pub pages: u64,
+    /// Half the width of the widest 95 % interval of a node's share, 0 to 1.
+    pub share_margin: f64,
+}
+
+/// A part of a segment with its own policy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SegmentArea {
+    /// The policy in the kernel's words.
+    pub policy: String,
+    /// Length.
+    pub mapped_bytes: u64,
+    /// Bytes found, by node.
+    pub bytes_by_node: BytesByNode,
+}
+
+/// What kind of object a segment is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SegmentKind {
+    /// shmget(2): `/SYSV` and the key.
+    Sysv,
+    /// A file in /dev/shm.
+    DevShm,
+    /// memfd_create(2).
+    Memfd,
+    /// Shared anonymous memory: `/dev/zero`.
+    SharedAnonymous,
+    /// Anonymous memory in huge pages: `/anon_hugepage`, or a file of hugetlbfs.
+    HugePages,
+    /// A program or library.
+    ProgramText,
+    /// Any other mapped file.
+    #[default]
+    File,
+}
+
+impl SegmentKind {
+    /// Every kind and its word.
+    pub const TABLE: [(SegmentKind, &'static str); 7] = [
+        (SegmentKind::Sysv, "System V"),
+        (SegmentKind::DevShm, "/dev/shm"),
+        (SegmentKind::Memfd, "memfd"),
+        (SegmentKind::SharedAnonymous, "anonymous"),
+        (SegmentKind::HugePages, "huge pages"),
+        (SegmentKind::ProgramText, "program"),
+        (SegmentKind::File, "file"),
+    ];
+
+    /// The word for people.
+    pub fn word(self) -> &'static str {
+        let row = Self::TABLE.iter().find(|(kind, _)| *kind == self);
+        row.expect("the table has a row for every kind").1
+    }
+
+    /// Whether it is memory shared by processes, and not the cache of a file.
+    pub fn is_shared_memory(self) -> bool {
+        !matches!(self, SegmentKind::ProgramText | SegmentKind::File)
+    }
+}
+
+/// Private memory of the processes of one class.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassResidency {
+    /// The class.
+    pub class: String,
+    /// How many processes are in it.
+    pub processes: u32,
+    /// Their private memory.
+    pub bytes_by_node: BytesByNode,
+}

@@ -1,0 +1,223 @@
+//! A run as it is stored: what was asked, on which machine, and every trial with its raw samples.
+//!
+//! Summaries (medians, intervals, ranks, verdicts) are not here: they are computed from this.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CasePlan, Evidence, TimeModel, Topology};
+
+/// One execution of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Id, unique within a store and short enough to type.
+    pub id: String,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// The question the experiment answers.
+    pub question: String,
+    /// The experiment's definition, verbatim TOML.
+    pub definition: String,
+    /// Start, RFC 3339 with offset.
+    pub started_at: String,
+    /// How it ended, so far.
+    pub status: RunStatus,
+    /// The machine it ran on.
+    pub machine: Machine,
+    /// Seed of the order of trials and of the resampling.
+    pub seed: u64,
+    /// Name of the case that others are compared with.
+    pub baseline: String,
+    /// Whether the cases differ in where memory lies, so that an emulated machine has no answer.
+    pub asks_about_memory: bool,
+    /// Length of each measured window.
+    pub window_s: f64,
+    /// How the work unit was found; `None` until it was.
+    pub calibration: Option<Calibration>,
+    /// The cases with their trials.
+    pub cases: Vec<Case>,
+    /// Cases this machine cannot run, with the reason.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A run as a line of a list: what can be said of it without its documents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunHeader {
+    /// Id.
+    pub id: String,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Start, RFC 3339 with offset.
+    pub started_at: String,
+    /// How it ended, so far.
+    pub status: RunStatus,
+    /// `uname -n` of the machine.
+    pub host: String,
+    /// Whether that machine is emulated in software.
+    pub emulated: Option<bool>,
+    /// Cases that were run.
+    pub cases: u32,
+    /// Cases the machine could not run.
+    pub skipped: u32,
+    /// Trials that count.
+    pub trials_valid: u32,
+    /// Trials that ran and do not count.
+    pub trials_invalid: u32,
+    /// Trials that did not run to their end.
+    pub trials_failed: u32,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunStatus {
+    /// Trials are still being added, or the process was killed.
+    Unfinished,
+    /// The stop rule was met: every interval is narrow enough.
+    Settled,
+    /// A bound on trials or time was met first.
+    Bounded,
+    /// Interrupted by the user; finished trials are kept.
+    Interrupted,
+    /// The workload could not go on.
+    Failed,
+}
+
+/// The machine a run was made on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// `uname -n`.
+    pub host: String,
+    /// `uname -r`.
+    pub kernel: String,
+    /// `model name` of /proc/cpuinfo.
+    pub cpu_model: Option<String>,
+    /// Hypervisor signature of CPUID leaf 0x40000000, if a hypervisor says it is there.
+    pub hypervisor: Option<String>,
+    /// Whether the machine is emulated in software: its nodes are equally far, and no speed
+    /// measured on it means anything. `None` where CPUID does not exist.
+    pub emulated: Option<bool>,
+    /// Version of numalab.
+    pub numalab: String,
+    /// The topology.
+    pub topology: Topology,
+}
+
+/// How the work unit was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Rows per statement used for every trial.
+    pub work_unit: u32,
+    /// Whether doubling the work unit had stopped to pay.
+    pub plateau_reached: bool,
+    /// The sweep.
+    pub points: Vec<CalibrationPoint>,
+}
+
+/// One point of the sweep of work units.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CalibrationPoint {
+    /// Rows per statement.
+    pub work_unit: u32,
+    /// Logical reads per second of the probing session.
+    pub logical_reads_per_s: f64,
+}
+
+/// One case of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// What was asked for.
+    pub plan: CasePlan,
+    /// Its trials, in the order they were made.
+    pub trials: Vec<Trial>,
+}
+
+/// One execution of a case: fresh processes, fresh memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Round of the run this trial belongs to, from 0; every round holds each case once.
+    pub round: u32,
+    /// Whether it counts, and if not, why.
+    pub outcome: Outcome,
+    /// What was measured; `None` when the trial failed before its window ended.
+    pub measured: Option<Measured>,
+    /// What the kernel says of the placement.
+    pub evidence: Evidence,
+    /// What a reader should know although the trial counts.
+    pub warnings: Vec<String>,
+}
+
+impl Trial {
+    /// The trial's logical reads per second if it counts.
+    pub fn valid_rate(&self) -> Option<f64> {
+        match (&self.outcome, &self.measured) {
+            (Outcome::Valid, Some(measured)) => Some(measured.logical_reads_per_s),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a trial counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "reason")]
+pub enum Outcome {
+    /// It counts.
+    Valid,
+    /// It ran, but evidence contradicts what was asked: never counted.
+    Invalid(String),
+    /// It did not run to its end.
+    Failed(String),
+}
+
+/// What one trial measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Sessions that ran.
+    pub sessions: u32,
+    /// Length of the window.
+    pub window_s: f64,
+    /// Length of the warm-up before it.
+    pub warm_up_s: f64,
+    /// Rows per statement.
+    pub work_unit: u32,
+    /// Statements executed by all sessions.
+    pub statements: u64,
+    /// Logical reads by all sessions.
+    pub logical_reads: u64,
+    /// The sum of the sessions' own rates.
+    pub logical_reads_per_s: f64,
+    /// Where the time went.
+    pub time: TimeModel,
+    /// Live samples inside the window.
+    pub samples: Vec<Sample>,
+    /// Statement latency over all sessions.
+    pub statement_latency: LatencySummary,
+}
+
+/// One sample inside a window.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Seconds from the start of the window to the end of the sample.
+    pub at_s: f64,
+    /// Logical reads per second since the sample before.
+    pub logical_reads_per_s: f64,
+}
+
+/// Quantiles of statement latency; `None` when no statement ended in the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencySummary {
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// Largest.
+    pub max_ns: Option<u64>,
+}
+
+/// A case that was not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Name of the case.
+    pub case: String,
+    /// Why this machine cannot run it, and what could be done.
+    pub reason: String,
+}

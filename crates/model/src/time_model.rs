@@ -1,0 +1,57 @@
+//! The time model: DB time = DB CPU + CPU wait + named waits.
+//!
+//! The terms are Oracle's; the sources are the kernel's: CPU time of the session process
+//! (`CLOCK_PROCESS_CPUTIME_ID`), run-queue wait (second field of /proc/PID/schedstat), and waits
+//! that the instance itself times.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Where the time of all sessions went during one window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimeModel {
+    /// Sessions × their wall time in the window: the DB time of sessions that never idle.
+    pub db_time_s: f64,
+    /// CPU time.
+    pub db_cpu_s: f64,
+    /// Time on a run queue: ready, but not running.
+    pub cpu_wait_s: f64,
+    /// Named waits by event.
+    pub waits: BTreeMap<String, Wait>,
+}
+
+impl TimeModel {
+    /// Seconds of all named waits.
+    pub fn waits_s(&self) -> f64 {
+        self.waits.values().map(|wait| wait.total_s).sum()
+    }
+
+    /// DB time that no term accounts for; negative when the terms overlap.
+    pub fn unaccounted_s(&self) -> f64 {
+        self.db_time_s - self.db_cpu_s - self.cpu_wait_s - self.waits_s()
+    }
+
+    /// Share of DB time that no term accounts for, 0 when there was no DB time.
+    pub fn unaccounted_share(&self) -> f64 {
+        if self.db_time_s > 0.0 {
+            self.unaccounted_s() / self.db_time_s
+        } else {
+            0.0
+        }
+    }
+}
+
+/// One wait event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wait {
+    /// Number of waits.
+    pub count: u64,
+    /// Time spent in them, without the time on CPU or on a run queue.
+    pub total_s: f64,
+}
+
+/// Wait event of instance caging: no slot among the `cpu_count` running sessions.
+pub const WAIT_CPU_QUANTUM: &str = "resmgr:cpu quantum";
+/// Wait event of the hash directory: a bucket latch was held too long to spin for it.
+pub const WAIT_BUCKET_LATCH: &str = "latch: cache buffers chains";

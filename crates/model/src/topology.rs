@@ -1,0 +1,373 @@
+//! The words of `numalab.topology/1`: what a machine is, as its kernel and firmware describe it.
+//!
+//! Everything here is what was read, even where it is impossible; findings are made elsewhere.
+//! What could not be read is `None` and `null`. The field names are the document's.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CpuId, CpuSet, NodeId, NodeSet};
+
+/// What this machine is: nodes, CPUs, cores, caches, memory, distances, devices, settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Topology {
+    /// `model name` of /proc/cpuinfo.
+    pub cpu_model: Option<String>,
+    /// Signature of CPUID leaf 0x40000000 when a hypervisor says it is there. `None` for a captured
+    /// machine, too.
+    pub hypervisor: Option<String>,
+    /// Whether the machine is emulated in software: its nodes are then equally far, and no speed
+    /// measured on it means anything. `None` where CPUID does not exist or was not asked.
+    pub emulated: Option<bool>,
+    /// The nodes in ascending order of id; never empty.
+    pub nodes: Vec<Node>,
+    /// Whether the kernel has no node directory (built or started without NUMA), so that the one
+    /// node above is implied and holds everything.
+    pub node_is_implied: bool,
+    /// Nodes the kernel could bring online (`/sys/devices/system/node/possible`).
+    pub possible_nodes: Option<NodeSet>,
+    /// The firmware's distances, 10 for local: row `i`, column `j` is from the `i`-th to the `j`-th
+    /// of `nodes`. Impossible values (below 10, 255, asymmetric) are kept as read.
+    pub distances: Option<Vec<Vec<u32>>>,
+    /// What the firmware rates the memory of nodes at; left out of the document by the many that
+    /// rate nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memory_ratings: Vec<MemoryRating>,
+    /// CPUs that are online.
+    pub cpus: CpuSet,
+    /// CPUs that exist but are not online.
+    pub offline_cpus: CpuSet,
+    /// CPUs the kernel could bring online (`/sys/devices/system/cpu/possible`).
+    pub possible_cpus: Option<CpuSet>,
+    /// CPUs taken away from the scheduler (`isolcpus=`; `/sys/devices/system/cpu/isolated`).
+    pub isolated_cpus: Option<CpuSet>,
+    /// How many packages (sockets) have CPUs online.
+    pub packages: Option<u32>,
+    /// How many cores have CPUs online.
+    pub cores: Option<u32>,
+    /// The most CPUs (hardware threads) online in one core.
+    pub threads_per_core: Option<u32>,
+    /// One entry for each core with CPUs online, in order of their first CPU. A CPU whose core is
+    /// unknown has an entry of its own.
+    pub core_list: Vec<Core>,
+    /// Caches, the nearest first; like caches are one entry.
+    pub caches: Vec<Cache>,
+    /// `MemTotal` of /proc/meminfo.
+    pub memory_bytes: Option<u64>,
+    /// The huge-page pools of the whole machine, by ascending page size.
+    pub huge_pages: Vec<MachineHugePages>,
+    /// PCI devices for networks, storage and computing, in order of address; `None` when the kernel
+    /// lists no PCI devices at all.
+    pub devices: Option<Vec<Device>>,
+    /// Kernel settings that matter to memory placement.
+    pub settings: KernelSettings,
+}
+
+impl Topology {
+    /// The node with this id.
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.id == id)
+    }
+
+    /// The ids of all nodes.
+    pub fn node_ids(&self) -> NodeSet {
+        self.nodes.iter().map(|node| node.id).collect()
+    }
+
+    /// The nodes that have CPUs online.
+    pub fn cpu_nodes(&self) -> NodeSet {
+        self.nodes
+            .iter()
+            .filter(|node| !node.cpus.is_empty())
+            .map(|node| node.id)
+            .collect()
+    }
+
+    /// The nodes that have memory, or may have: those that are not known to have none.
+    pub fn memory_nodes(&self) -> NodeSet {
+        let with_memory = self
+            .nodes
+            .iter()
+            .filter(|node| node.memory_bytes != Some(0));
+        with_memory.map(|node| node.id).collect()
+    }
+
+    /// The memory of these nodes together; `None` when that of one is unknown, or the sum is beyond
+    /// 64 bits.
+    pub fn memory_bytes_of(&self, nodes: &NodeSet) -> Option<u64> {
+        let mut nodes = self.nodes.iter().filter(|node| nodes.contains(node.id));
+        nodes.try_fold(0_u64, |sum, node| sum.checked_add(node.memory_bytes?))
+    }
+
+    /// The node this CPU belongs to.
+    pub fn node_of_cpu(&self, cpu: CpuId) -> Option<NodeId> {
+        self.nodes
+            .iter()
+            .find(|node| node.cpus.contains(cpu))
+            .map(|node| node.id)
+    }
+
+    /// The core this CPU belongs to.
+    pub fn core_of_cpu(&self, cpu: CpuId) -> Option<&Core> {
+        self.core_list.iter().find(|core| core.cpus.contains(cpu))
+    }
+
+    /// The firmware's distance between two nodes.
+    pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
+        let index = |id| self.nodes.iter().position(|node| node.id == id);
+        let row = self.distances.as_ref()?.get(index(from)?)?;
+        row.get(index(to)?).copied()
+    }
+}
+
+/// One NUMA node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// Its id; ids may be sparse.
+    pub id: NodeId,
+    /// Its CPUs that are online; empty for a memory-only node.
+    pub cpus: CpuSet,
+    /// `MemTotal` of the node; 0 for a node without memory.
+    pub memory_bytes: Option<u64>,
+    /// `MemFree` of the node. Pages in huge-page pools are not free in this sense.
+    pub free_bytes: Option<u64>,
+    /// The huge-page pools of the node, by ascending page size.
+    pub huge_pages: Vec<NodeHugePages>,
+}
+
+/// Latency and bandwidth of a node's memory as the firmware rates them (HMAT), from the best of the
+/// nodes with CPUs (kernel, `Documentation/admin-guide/mm/numaperf.rst`). Not measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryRating {
+    /// The node whose memory is rated.
+    pub node: NodeId,
+    /// The nodes from which it is rated.
+    pub from: NodeSet,
+    /// `read_latency`.
+    pub read_latency_ns: Option<u64>,
+    /// `write_latency`.
+    pub write_latency_ns: Option<u64>,
+    /// `read_bandwidth`.
+    pub read_bytes_per_s: Option<u64>,
+    /// `write_bandwidth`.
+    pub write_bytes_per_s: Option<u64>,
+}
+
+/// One huge-page pool of one node (kernel, `Documentation/admin-guide/mm/hugetlbpage.rst`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeHugePages {
+    /// Size of one page.
+    pub page_bytes: u64,
+    /// Pages in the pool (`nr_hugepages`).
+    pub total: u64,
+    /// Pages of the pool not in use (`free_hugepages`).
+    pub free: Option<u64>,
+    /// Pages beyond the configured size of the pool (`surplus_hugepages`).
+    #[serde(default)]
+    pub surplus: Option<u64>,
+}
+
+/// One huge-page pool, over all nodes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineHugePages {
+    /// Size of one page.
+    pub page_bytes: u64,
+    /// Whether this is the size that `MAP_HUGETLB` means when it names none (`Hugepagesize` of
+    /// /proc/meminfo).
+    pub is_default: Option<bool>,
+    /// Pages in the pool (`nr_hugepages`).
+    pub total: u64,
+    /// Pages of the pool not in use (`free_hugepages`).
+    pub free: Option<u64>,
+    /// Free pages that are promised to a mapping already (`resv_hugepages`).
+    pub reserved: Option<u64>,
+    /// Pages beyond the configured size of the pool (`surplus_hugepages`).
+    pub surplus: Option<u64>,
+    /// How many pages the kernel may add on demand (`nr_overcommit_hugepages`).
+    pub overcommit: Option<u64>,
+}
+
+/// One core: the CPUs that share its execution units.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Core {
+    /// Its CPUs that are online: hardware threads, siblings of one another.
+    pub cpus: CpuSet,
+    /// The node of its CPUs.
+    pub node: Option<NodeId>,
+    /// The package it is in (`physical_package_id`).
+    pub package: Option<u32>,
+    /// The die within the package (`die_id`).
+    #[serde(default)]
+    pub die: Option<u32>,
+    /// Its id within the die or package (`core_id`); not unique in the machine.
+    pub core: Option<u32>,
+}
+
+/// Caches of one level, type and size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cache {
+    /// 1 is nearest to the core.
+    pub level: u32,
+    /// What it holds.
+    pub kind: CacheKind,
+    /// Size of each of them.
+    pub size_bytes: Option<u64>,
+    /// Size of a line (`coherency_line_size`).
+    #[serde(default)]
+    pub line_bytes: Option<u64>,
+    /// For each of them, in order of first CPU, the CPUs that share it.
+    pub shared_by: Vec<CpuSet>,
+}
+
+/// What a cache holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheKind {
+    /// Data only.
+    Data,
+    /// Instructions only.
+    Instruction,
+    /// Both.
+    Unified,
+}
+
+/// One PCI device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// PCI address, such as `0000:3b:00.0`.
+    pub address: String,
+    /// What it is for.
+    pub kind: DeviceKind,
+    /// Names under which users know it (`eth0`, `nvme0`, `vda`); empty when there are none.
+    pub names: Vec<String>,
+    /// The node it is attached to; `None` when the firmware does not say (`numa_node` -1).
+    pub node: Option<NodeId>,
+}
+
+/// What a device is for, by its PCI class code (PCI Code and ID Assignment Specification).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceKind {
+    /// Class 0x02.
+    Network,
+    /// Class 0x01.
+    Storage,
+    /// Class 0x03 (display) and 0x12 (processing accelerator).
+    Gpu,
+}
+
+/// Kernel settings that matter to memory placement; each `None` where the kernel does not have it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KernelSettings {
+    /// `kernel.numa_balancing`: 0 off, 1 moves pages to their users, 2 moves between memory tiers
+    /// (kernel, `Documentation/admin-guide/sysctl/kernel.rst`).
+    pub numa_balancing: Option<u32>,
+    /// `vm.zone_reclaim_mode`: 0 takes memory from other nodes before reclaiming; bits 1, 2, 4
+    /// reclaim first (kernel, `Documentation/admin-guide/sysctl/vm.rst`).
+    pub zone_reclaim_mode: Option<u32>,
+    /// `vm.swappiness`.
+    pub swappiness: Option<u32>,
+    /// Transparent huge pages for private memory: `always`, `madvise` or `never`.
+    pub transparent_huge_pages: Option<String>,
+    /// How hard the kernel tries to make transparent huge pages.
+    pub transparent_huge_pages_defrag: Option<String>,
+    /// Transparent huge pages for shared memory.
+    pub transparent_huge_pages_shmem: Option<String>,
+    /// Whether NUMA is switched off at boot (`numa=off` on /proc/cmdline).
+    pub numa_off: Option<bool>,
+    /// The value of `numa=` on /proc/cmdline, if it is there: `off`, `fake=4`, ….
+    pub numa_option: Option<String>,
+    /// Which control groups are mounted.
+    pub cgroup: Option<CgroupVersion>,
+    /// CPU frequency governors with their CPUs, by name; `None` without cpufreq.
+    pub cpu_governors: Option<Vec<CpuGovernor>>,
+    /// `on`, `off`, `forceoff`, `notsupported` or `notimplemented`
+    /// (`/sys/devices/system/cpu/smt/control`).
+    pub smt: Option<String>,
+    /// Whether cold pages are demoted to slower nodes instead of reclaimed
+    /// (`/sys/kernel/mm/numa/demotion_enabled`).
+    pub demotion: Option<bool>,
+}
+
+/// Which control groups are mounted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CgroupVersion {
+    /// Only version 1 hierarchies.
+    V1,
+    /// Only the unified hierarchy.
+    V2,
+    /// Both: controllers are in version 1 hierarchies, the unified one is mounted beside them.
+    Hybrid,
+    /// None at all.
+    None,
+}
+
+/// The CPUs that run under one frequency governor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuGovernor {
+    /// The kernel's name, such as `performance`.
+    pub name: String,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_nodes() -> Topology {
+        let node = |id, cpus: &str, memory_bytes| Node {
+            id: NodeId(id),
+            cpus: cpus.parse().unwrap(),
+            memory_bytes,
+            ..Node::default()
+        };
+        Topology {
+            nodes: vec![
+                node(0, "0-1", Some(1 << 30)),
+                node(8, "", None),
+                node(9, "2", Some(0)),
+            ],
+            distances: Some(vec![vec![10, 20, 30], vec![21, 10, 31], vec![22, 32, 10]]),
+            core_list: vec![Core {
+                cpus: "0-1".parse().unwrap(),
+                ..Core::default()
+            }],
+            ..Topology::default()
+        }
+    }
+
+    #[test]
+    fn nodes_are_found_by_what_they_have() {
+        let topology = two_nodes();
+        assert_eq!(topology.node_ids().to_string(), "0,8-9");
+        assert_eq!(topology.cpu_nodes().to_string(), "0,9");
+        assert_eq!(topology.memory_nodes().to_string(), "0,8");
+        assert_eq!(topology.node_of_cpu(CpuId(1)), Some(NodeId(0)));
+        assert_eq!(topology.node_of_cpu(CpuId(3)), None);
+        assert_eq!(topology.core_of_cpu(CpuId(1)), topology.core_list.first());
+        assert!(topology.node(NodeId(1)).is_none());
+        let memory = |list: &str| topology.memory_bytes_of(&list.parse().unwrap());
+        assert_eq!((memory("0,9"), memory("0,8")), (Some(1 << 30), None));
+    }
+
+    #[test]
+    fn distances_are_looked_up_by_id_and_direction() {
+        let topology = two_nodes();
+        assert_eq!(topology.distance(NodeId(0), NodeId(9)), Some(30));
+        assert_eq!(topology.distance(NodeId(9), NodeId(0)), Some(22));
+        assert_eq!(topology.distance(NodeId(0), NodeId(1)), None);
+    }
+
+    #[test]
+    fn documents_written_before_a_field_existed_can_be_read() {
+        let old = r#"{"nodes":[{"id":0,"cpus":"0-3","memory_bytes":null,"free_bytes":null,
+            "huge_pages":[{"page_bytes":2097152,"total":1,"free":1}]}],"cpus":"0-3"}"#;
+        let topology: Topology = serde_json::from_str(old).unwrap();
+        assert_eq!(topology.nodes[0].huge_pages[0].surplus, None);
+        assert!(topology.memory_ratings.is_empty());
+        assert_eq!(topology.settings, KernelSettings::default());
+    }
+}

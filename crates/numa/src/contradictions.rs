@@ -1,0 +1,339 @@
+//! Compares what was asked for with what the kernel says came of it. Pure.
+
+use model::{Allocation, CasePlan, Evidence, Mechanism, NodeSet, SessionEvidence, SgaEvidence};
+
+/// How far the share of a node may be from even under interleave, relative to the even share.
+/// Interleaving is page by page, so only the ends of the mapping make it uneven.
+const INTERLEAVE_TOLERANCE: f64 = 0.01;
+
+/// Every way in which `evidence` contradicts `plan`, in words; empty when the placement holds.
+pub fn contradictions(plan: &CasePlan, evidence: &Evidence) -> Vec<String> {
+    let mut found = Vec::new();
+    match &evidence.sga {
+        Some(sga) => sga_contradictions(plan, sga, &mut found),
+        None => found.push("the pages of the SGA could not be read back".to_owned()),
+    }
+    if evidence.sessions.len() != plan.load.sessions as usize {
+        let (asked, seen) = (plan.load.sessions, evidence.sessions.len());
+        found.push(format!(
+            "{asked} sessions were asked for, evidence exists for {seen}"
+        ));
+    }
+    for (number, session) in evidence.sessions.iter().enumerate() {
+        session_contradictions(plan, number, session, &mut found);
+    }
+    group_contradictions(plan, evidence, &mut found);
+    if let (Some(limit), Some(most)) = (plan.load.cpu_count, evidence.running_sessions_max)
+        && most > limit
+    {
+        found.push(format!(
+            "instance caging to {limit} let {most} sessions run at once"
+        ));
+    }
+    found
+}
+
+fn sga_contradictions(plan: &CasePlan, sga: &SgaEvidence, found: &mut Vec<String>) {
+    if sga.page_bytes != plan.sga.page_bytes {
+        let (asked, seen) = (plan.sga.page_bytes, sga.page_bytes);
+        found.push(format!(
+            "the SGA has pages of {seen} bytes, {asked} were asked for"
+        ));
+    }
+    if sga.bytes_without_node > 0 {
+        let bytes = sga.bytes_without_node;
+        found.push(format!(
+            "the kernel names no node for {bytes} bytes of the SGA"
+        ));
+    }
+    if sga.bytes_by_node_before != sga.bytes_by_node_after {
+        let (before, after) = (&sga.bytes_by_node_before, &sga.bytes_by_node_after);
+        found.push(format!(
+            "pages of the SGA moved in the window: {before:?}, then {after:?}"
+        ));
+    }
+    let allowed = match (&plan.sga.allocation, &plan.placement.memory_nodes) {
+        (Allocation::Bind(nodes) | Allocation::Interleave(nodes), _) => Some(nodes),
+        (Allocation::OsDefault, nodes) => nodes.as_ref(),
+    };
+    if let Some(allowed) = allowed {
+        outside(sga, allowed, found);
+    }
+    let policy = match &plan.sga.allocation {
+        Allocation::OsDefault => None,
+        Allocation::Bind(nodes) => Some(format!("bind:{nodes}")),
+        Allocation::Interleave(nodes) => Some(format!("interleave:{nodes}")),
+    };
+    if let Some(policy) = policy.filter(|policy| *policy != sga.policy) {
+        let seen = &sga.policy;
+        found.push(format!(
+            "the SGA's policy is {seen:?}, {policy:?} was asked for"
+        ));
+    }
+    if let Allocation::Interleave(nodes) = &plan.sga.allocation {
+        uneven(sga, nodes, found);
+    }
+}
+
+fn outside(sga: &SgaEvidence, allowed: &NodeSet, found: &mut Vec<String>) {
+    for (node, bytes) in &sga.bytes_by_node_before {
+        if !allowed.contains(*node) {
+            found.push(format!(
+                "{bytes} bytes of the SGA are on node {node}, not on {allowed}"
+            ));
+        }
+    }
+}
+
+fn uneven(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<String>) {
+    let total: u64 = sga.bytes_by_node_before.values().sum();
+    let even = total as f64 / nodes.len().max(1) as f64;
+    let slack = (even * INTERLEAVE_TOLERANCE).max(sga.page_bytes as f64);
+    for node in nodes.iter() {
+        let bytes = sga.bytes_by_node_before.get(&node).copied().unwrap_or(0);
+        if (bytes as f64 - even).abs() > slack {
+            found.push(format!(
+                "interleave is uneven: node {node} has {bytes} of {total} bytes, {even:.0} is even"
+            ));
+        }
+    }
+}
+
+fn session_contradictions(
+    plan: &CasePlan,
+    number: usize,
+    session: &SessionEvidence,
+    found: &mut Vec<String>,
+) {
+    if let Some(asked) = &plan.placement.cpus {
+        if session.cpus_allowed != *asked {
+            let seen = &session.cpus_allowed;
+            found.push(format!(
+                "session {number} may use CPUs {seen}, {asked} were asked for"
+            ));
+        }
+        if !session.cpus_used.is_subset(asked) {
+            let seen = &session.cpus_used;
+            found.push(format!(
+                "session {number} ran on CPUs {seen}, {asked} were asked for"
+            ));
+        }
+    }
+    if session.cpus_used.is_empty() {
+        found.push(format!("session {number} ended no statement in the window"));
+    }
+    let Some(asked) = &plan.placement.memory_nodes else {
+        return;
+    };
+    match plan.placement.mechanism {
+        Mechanism::Group if session.memory_nodes_allowed != *asked => {
+            let seen = &session.memory_nodes_allowed;
+            found.push(format!(
+                "session {number} may use nodes {seen}, {asked} were asked for"
+            ));
+        }
+        Mechanism::Affinity if session.policy != format!("bind:{asked}") => {
+            let seen = &session.policy;
+            found.push(format!(
+                "session {number} has policy {seen:?}, bind:{asked} was asked for"
+            ));
+        }
+        _ => {}
+    }
+}
+
+fn group_contradictions(plan: &CasePlan, evidence: &Evidence, found: &mut Vec<String>) {
+    if plan.placement.mechanism != Mechanism::Group || !plan.placement.asks_for_something() {
+        return;
+    }
+    let Some(group) = &evidence.group else {
+        found.push("the processor group could not be read back".to_owned());
+        return;
+    };
+    if let Some(asked) = plan
+        .placement
+        .cpus
+        .as_ref()
+        .filter(|asked| **asked != group.cpus)
+    {
+        let (path, seen) = (&group.path, &group.cpus);
+        found.push(format!(
+            "group {path} has CPUs {seen}, {asked} were asked for"
+        ));
+    }
+    let asked = plan.placement.memory_nodes.as_ref();
+    if let Some(asked) = asked.filter(|asked| **asked != group.memory_nodes) {
+        let (path, seen) = (&group.path, &group.memory_nodes);
+        found.push(format!(
+            "group {path} has memory nodes {seen}, {asked} were asked for"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use model::{
+        Allocation, Backing, CasePlan, Evidence, GroupEvidence, LoadPlan, Mechanism, NodeId,
+        Placement, SessionEvidence, SgaEvidence, SgaPlan,
+    };
+
+    use super::contradictions;
+
+    fn plan() -> CasePlan {
+        CasePlan {
+            name: "remote".to_owned(),
+            about: String::new(),
+            placement: Placement {
+                cpus: Some("1-2".parse().unwrap()),
+                memory_nodes: Some("7".parse().unwrap()),
+                mechanism: Mechanism::Group,
+            },
+            sga: SgaPlan {
+                cache_bytes: 8 << 20,
+                backing: Backing::Memfd,
+                page_bytes: 4096,
+                allocation: Allocation::Bind("7".parse().unwrap()),
+            },
+            load: LoadPlan {
+                sessions: 1,
+                cpu_count: Some(1),
+            },
+        }
+    }
+
+    fn evidence() -> Evidence {
+        let bytes = BTreeMap::from([(NodeId(7), 8 << 20)]);
+        Evidence {
+            sga: Some(SgaEvidence {
+                name: "/memfd:numalab-sga (deleted)".to_owned(),
+                page_bytes: 4096,
+                policy: "bind:7".to_owned(),
+                bytes_by_node_before: bytes.clone(),
+                bytes_by_node_after: bytes,
+                bytes_without_node: 0,
+            }),
+            sessions: vec![SessionEvidence {
+                pid: 1,
+                cpus_allowed: "1-2".parse().unwrap(),
+                memory_nodes_allowed: "7".parse().unwrap(),
+                cpus_used: "1".parse().unwrap(),
+                policy: "default".to_owned(),
+            }],
+            group: Some(GroupEvidence {
+                path: "/g".to_owned(),
+                cgroup_version: 1,
+                cpus: "1-2".parse().unwrap(),
+                memory_nodes: "7".parse().unwrap(),
+            }),
+            running_sessions_max: Some(1),
+            ..Evidence::default()
+        }
+    }
+
+    #[test]
+    fn a_placement_that_holds_has_no_contradiction() {
+        assert_eq!(contradictions(&plan(), &evidence()), Vec::<String>::new());
+    }
+
+    fn check(change: impl FnOnce(&mut CasePlan, &mut Evidence), expected: &str) {
+        let (mut plan, mut evidence) = (plan(), evidence());
+        change(&mut plan, &mut evidence);
+        let found = contradictions(&plan, &evidence);
+        assert!(
+            found.iter().any(|text| text.contains(expected)),
+            "{expected}: {found:?}"
+        );
+    }
+
+    #[test]
+    fn every_contradiction_is_found_and_named() {
+        let sga = |evidence: &mut Evidence, change: fn(&mut SgaEvidence)| {
+            change(evidence.sga.as_mut().unwrap());
+        };
+        check(|_, e| e.sga = None, "could not be read back");
+        check(
+            |_, e| sga(e, |s| s.page_bytes = 2 << 20),
+            "pages of 2097152 bytes",
+        );
+        check(
+            |_, e| sga(e, |s| s.bytes_without_node = 4096),
+            "no node for 4096 bytes",
+        );
+        check(
+            |_, e| sga(e, |s| s.policy = "default".to_owned()),
+            "policy is \"default\"",
+        );
+        check(
+            |_, e| {
+                sga(e, |s| {
+                    s.bytes_by_node_after = BTreeMap::from([(NodeId(6), 8 << 20)]);
+                });
+            },
+            "moved in the window",
+        );
+        check(
+            |_, e| {
+                sga(e, |s| {
+                    s.bytes_by_node_before.insert(NodeId(3), 4096);
+                });
+            },
+            "4096 bytes of the SGA are on node 3",
+        );
+        check(|_, e| e.sessions.clear(), "evidence exists for 0");
+        check(
+            |_, e| e.sessions[0].cpus_used = "1,9".parse().unwrap(),
+            "ran on CPUs 1,9",
+        );
+        check(
+            |_, e| e.sessions[0].cpus_used = "".parse().unwrap(),
+            "no statement",
+        );
+        check(
+            |_, e| e.sessions[0].cpus_allowed = "0-2".parse().unwrap(),
+            "may use CPUs 0-2",
+        );
+        check(
+            |_, e| e.sessions[0].memory_nodes_allowed = "0-7".parse().unwrap(),
+            "may use nodes 0-7",
+        );
+        check(|_, e| e.group = None, "group could not be read back");
+        check(
+            |_, e| e.group.as_mut().unwrap().cpus = "1".parse().unwrap(),
+            "has CPUs 1,",
+        );
+        check(
+            |_, e| e.running_sessions_max = Some(2),
+            "let 2 sessions run at once",
+        );
+        check(
+            |p, _| p.placement.mechanism = Mechanism::Affinity,
+            "session 0 has policy \"default\", bind:7",
+        );
+    }
+
+    #[test]
+    fn interleave_must_be_even() {
+        let even = |plan: &mut CasePlan, evidence: &mut Evidence, bytes: [u64; 2]| {
+            plan.placement = Placement::inherited();
+            plan.sga.allocation = Allocation::Interleave("0-1".parse().unwrap());
+            let sga = evidence.sga.as_mut().unwrap();
+            sga.policy = "interleave:0-1".to_owned();
+            let by_node = BTreeMap::from([(NodeId(0), bytes[0]), (NodeId(1), bytes[1])]);
+            sga.bytes_by_node_before = by_node.clone();
+            sga.bytes_by_node_after = by_node;
+        };
+        check(
+            |p, e| even(p, e, [6 << 20, 2 << 20]),
+            "interleave is uneven",
+        );
+        let (mut plan, mut evidence) = (plan(), evidence());
+        even(
+            &mut plan,
+            &mut evidence,
+            [(4 << 20) + 4096, (4 << 20) - 4096],
+        );
+        assert_eq!(contradictions(&plan, &evidence), Vec::<String>::new());
+    }
+}

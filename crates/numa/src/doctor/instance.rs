@@ -1,0 +1,385 @@
+//! The memory of the target: where it lies, and what its masks and policies say.
+
+use model::{ByteSize, Layout, NodeId, NodeSet, Residency, ResidencyMethod, SegmentKind};
+
+use super::patient::{Found, Patient, WORTH_BYTES, commands, fact};
+use crate::residency::{Skew, far_text as text_far_away, judge_skew};
+
+/// Where pages were found.
+fn source(residency: &Residency) -> &'static str {
+    match residency.method {
+        ResidencyMethod::Pagemap => "/proc/PID/pagemap and the memory blocks of each node",
+        ResidencyMethod::NumaMaps => "/proc/PID/numa_maps",
+    }
+}
+
+/// As good as all shared memory on one node.
+pub(super) fn cyclops(patient: &Patient) -> Option<Found> {
+    match judge_skew(patient.residency.as_ref()?) {
+        Skew::Cyclops { node, share } => Some(lopsided(patient, node, share)),
+        _ => None,
+    }
+}
+
+/// Far more than an even share on one node.
+pub(super) fn skew(patient: &Patient) -> Option<Found> {
+    match judge_skew(patient.residency.as_ref()?) {
+        Skew::Skewed { node, share } => Some(lopsided(patient, node, share)),
+        _ => None,
+    }
+}
+
+fn lopsided(patient: &Patient, node: NodeId, share: f64) -> Found {
+    let residency = patient.residency.as_ref();
+    let evidence = patient.shared().map(|segment| {
+        let bytes = segment
+            .bytes_by_node
+            .iter()
+            .map(|(n, b)| format!("node {n}: {}", ByteSize(*b)));
+        let bytes: Vec<String> = bytes.collect();
+        let source = residency.map_or("", source);
+        fact(source, format!("{}: {}", segment.name, bytes.join(", ")))
+    });
+    Found {
+        message: format!(
+            "{:.0} % of the shared memory lies on node {node}; processes may run on nodes {}",
+            share * 100.0,
+            patient.nodes_used()
+        ),
+        evidence: evidence.collect(),
+        fix: spread(patient),
+    }
+}
+
+/// How memory is spread that is made in this way.
+fn spread(patient: &Patient) -> Vec<String> {
+    let nodes = patient.topology.memory_nodes();
+    let mut fix = Vec::new();
+    if patient
+        .shared()
+        .any(|segment| segment.kind == SegmentKind::DevShm)
+    {
+        fix.push("# files made in /dev/shm from now on are interleaved:".to_owned());
+        fix.push(format!("mount -o remount,mpol=interleave:{nodes} /dev/shm"));
+        fix.push("# then restart the instance, which makes its files anew".to_owned());
+    }
+    if patient
+        .shared()
+        .any(|segment| segment.kind != SegmentKind::DevShm)
+    {
+        fix.push("# start the instance anew with its memory interleaved:".to_owned());
+        fix.push(format!("numactl --interleave={nodes} COMMAND"));
+        fix.push("# under systemd, in its unit:".to_owned());
+        fix.push("# [Service] NUMAPolicy=interleave".to_owned());
+        fix.push(format!("# [Service] NUMAMask={nodes}"));
+    }
+    fix
+}
+
+/// No policy although several nodes use the memory.
+pub(super) fn without_policy(patient: &Patient) -> Option<Found> {
+    let residency = patient.residency.as_ref()?;
+    let bytes: u64 = patient.shared().map(|segment| segment.bytes()).sum();
+    let used = patient.nodes_used();
+    let is_open = residency.layout == Layout::Default && bytes >= WORTH_BYTES;
+    (is_open && used.len() > 1 && residency.memory_nodes.len() > 1).then(|| Found {
+        message: format!(
+            "{} of shared memory have no policy and are used from nodes {used}",
+            ByteSize(bytes)
+        ),
+        evidence: vec![fact("/proc/PID/numa_maps", "policy default")],
+        fix: spread(patient),
+    })
+}
+
+/// CPUs here, memory only there.
+pub(super) fn masks_disagree(patient: &Patient) -> Option<Found> {
+    let residency = patient.residency.as_ref()?;
+    let memory_nodes = patient.topology.memory_nodes();
+    let mut processes = residency.processes.iter();
+    let process = processes.find(|process| {
+        let (cpus, memory) = (&process.nodes_of_cpus, &process.memory_nodes_allowed);
+        let near = cpus.intersection(&memory_nodes);
+        !near.is_empty() && !memory.is_empty() && near.is_disjoint(memory)
+    })?;
+    let (cpus, memory) = (&process.nodes_of_cpus, &process.memory_nodes_allowed);
+    Some(Found {
+        message: format!(
+            "{} ({}) may run on nodes {cpus} only and have memory on nodes {memory} only",
+            process.name, process.pid
+        ),
+        evidence: vec![
+            fact(
+                format!("/proc/{}/status", process.pid),
+                format!("Cpus_allowed_list {}", process.cpus),
+            ),
+            fact(
+                format!("/proc/{}/status", process.pid),
+                format!("Mems_allowed_list {memory}"),
+            ),
+        ],
+        fix: vec![
+            format!(
+                "# its control groups are in /proc/{}/cgroup; in the one that binds it:",
+                process.pid
+            ),
+            format!("echo {cpus} >/sys/fs/cgroup/GROUP/cpuset.mems"),
+            format!(
+                "# cgroup v2 moves its memory there; under v1: migratepages {} {memory} {cpus}",
+                process.pid
+            ),
+        ],
+    })
+}
+
+/// A policy of nodes that the cpuset forbids.
+pub(super) fn cpuset_narrower(patient: &Patient) -> Option<Found> {
+    let residency = patient.residency.as_ref()?;
+    for segment in patient.shared() {
+        let own = segment.policy.iter().map(String::as_str);
+        for policy in own.chain(segment.areas.iter().map(|area| area.policy.as_str())) {
+            let Some(nodes) = nodes_of(policy) else {
+                continue;
+            };
+            let narrower = residency.processes.iter().find(|process| {
+                let allowed = &process.memory_nodes_allowed;
+                !allowed.is_empty() && !nodes.is_subset(allowed)
+            });
+            let Some(process) = narrower else {
+                continue;
+            };
+            let allowed = &process.memory_nodes_allowed;
+            return Some(Found {
+                message: format!(
+                    "{} has the policy {policy}, but {} ({}) may have memory on nodes \
+                     {allowed} only",
+                    segment.name, process.name, process.pid
+                ),
+                evidence: vec![
+                    fact("/proc/PID/numa_maps", policy),
+                    fact(
+                        format!("/proc/{}/status", process.pid),
+                        format!("Mems_allowed_list {allowed}"),
+                    ),
+                ],
+                fix: vec![
+                    format!(
+                        "# give its control group (/proc/{}/cgroup) these nodes:",
+                        process.pid
+                    ),
+                    format!("echo {nodes} >/sys/fs/cgroup/GROUP/cpuset.mems"),
+                ],
+            });
+        }
+    }
+    None
+}
+
+/// The nodes of a policy; `None` for one that names none.
+fn nodes_of(policy: &str) -> Option<NodeSet> {
+    policy
+        .rsplit_once(':')
+        .and_then(|(_, nodes)| nodes.parse().ok())
+}
+
+/// Program text where nobody runs.
+pub(super) fn far_text(patient: &Patient) -> Option<Found> {
+    let residency = patient.residency.as_ref()?;
+    let (far, all) = text_far_away(residency)?;
+    let used = patient.nodes_used();
+    let text = residency
+        .segments
+        .iter()
+        .filter(|of| of.kind == SegmentKind::ProgramText);
+    let files: Vec<&str> = text.map(|of| of.name.as_str()).collect();
+    Some(Found {
+        message: format!(
+            "{} of {} of program text lie on other nodes than {used}, where the processes run",
+            ByteSize(far),
+            ByteSize(all)
+        ),
+        evidence: vec![fact(source(residency), files.join(", "))],
+        fix: vec![
+            "# stop it, have the kernel drop the file from its cache, and read it near:".to_owned(),
+            format!(
+                "dd if={} iflag=nocache count=0",
+                files.first().unwrap_or(&"FILE")
+            ),
+            format!("numactl --cpunodebind={used} --membind={used} COMMAND"),
+        ],
+    })
+}
+
+/// Memory on a node without CPUs.
+pub(super) fn memory_only_used(patient: &Patient) -> Option<Found> {
+    let residency = patient.residency.as_ref()?;
+    let with_cpus = patient.topology.cpu_nodes();
+    let mut far = residency.bytes_by_node.iter();
+    let (node, bytes) =
+        far.find(|(node, bytes)| !with_cpus.contains(**node) && **bytes >= WORTH_BYTES)?;
+    Some(Found {
+        message: format!("{} lie on node {node}, which has no CPUs", ByteSize(*bytes)),
+        evidence: vec![
+            fact(
+                format!("/sys/devices/system/node/node{node}/cpulist"),
+                "empty",
+            ),
+            fact(source(residency), format!("{bytes} bytes on node {node}")),
+        ],
+        fix: vec![
+            "# keep it off that node:".to_owned(),
+            format!("numactl --membind={with_cpus} COMMAND"),
+        ],
+    })
+}
+
+/// Something could not be seen.
+pub(super) fn limited_sight(patient: &Patient) -> Option<Found> {
+    let residency = patient
+        .residency
+        .as_ref()
+        .filter(|residency| !residency.complete)?;
+    let first = residency
+        .gaps
+        .first()
+        .map_or("some bytes have no known node", String::as_str);
+    Some(Found {
+        message: first.to_owned(),
+        evidence: residency
+            .gaps
+            .iter()
+            .map(|gap| fact(source(residency), gap))
+            .collect(),
+        fix: commands(&[
+            "# as root, on the host of the processes; frame numbers need CAP_SYS_ADMIN, other \
+             users' processes CAP_SYS_PTRACE:",
+            "sudo numalab doctor TARGET",
+            "# in a container: docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE --pid=host …",
+        ]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Node, ProcessResidency, SegmentResidency, Topology};
+
+    use super::*;
+
+    /// Two nodes with CPUs and memory, one with memory alone; one process, one segment.
+    fn patient(bytes: &[(u32, u64)], policy: &str, allowed: &str, cpus: &str) -> Patient {
+        let node = |id: u32, cpus: &str| Node {
+            id: NodeId(id),
+            cpus: cpus.parse().unwrap(),
+            memory_bytes: Some(8 << 30),
+            ..Node::default()
+        };
+        let topology = Topology {
+            nodes: vec![node(0, "0"), node(1, "1"), node(2, "")],
+            ..Topology::default()
+        };
+        let by_node: model::BytesByNode = bytes
+            .iter()
+            .map(|(node, mib)| (NodeId(*node), mib << 20))
+            .collect();
+        let nodes: NodeSet = cpus.parse().unwrap();
+        let residency = Residency {
+            memory_nodes: "0-2".parse().unwrap(),
+            complete: true,
+            layout: if policy == "default" {
+                Layout::Default
+            } else {
+                Layout::Interleaved
+            },
+            segments: vec![SegmentResidency {
+                name: "/dev/shm/a".to_owned(),
+                kind: SegmentKind::DevShm,
+                policy: Some(policy.to_owned()),
+                bytes_by_node: by_node.clone(),
+                ..SegmentResidency::default()
+            }],
+            bytes_by_node: by_node,
+            processes: vec![ProcessResidency {
+                cpus: cpus.parse().unwrap(),
+                pinned_to_node: nodes.first().filter(|_| nodes.len() == 1),
+                nodes_of_cpus: nodes,
+                memory_nodes_allowed: allowed.parse().unwrap(),
+                ..ProcessResidency::default()
+            }],
+            ..Residency::default()
+        };
+        Patient {
+            topology,
+            residency: Some(residency),
+        }
+    }
+
+    #[test]
+    fn a_cyclops_in_dev_shm_is_mended_by_its_mount() {
+        let found = cyclops(&patient(&[(0, 100)], "default", "0-2", "0-1")).unwrap();
+        assert!(
+            found
+                .message
+                .starts_with("100 % of the shared memory lies on node 0")
+        );
+        assert_eq!(
+            found.fix[1],
+            "mount -o remount,mpol=interleave:0-2 /dev/shm"
+        );
+        let even = patient(&[(0, 50), (1, 50), (2, 50)], "default", "0-2", "0-1");
+        assert!(cyclops(&even).is_none() && skew(&even).is_none());
+        assert!(skew(&patient(&[(0, 70), (1, 30)], "default", "0-2", "0-1")).is_some());
+    }
+
+    #[test]
+    fn shared_memory_without_policy_is_found_where_several_nodes_use_it() {
+        assert!(without_policy(&patient(&[(0, 50), (1, 50)], "default", "0-2", "0-1")).is_some());
+        assert!(without_policy(&patient(&[(0, 50)], "default", "0-2", "0")).is_none());
+        assert!(without_policy(&patient(&[(0, 50)], "interleave:0-1", "0-2", "0-1")).is_none());
+    }
+
+    #[test]
+    fn masks_that_disagree_are_found() {
+        assert!(masks_disagree(&patient(&[(1, 50)], "default", "1", "0")).is_some());
+        assert!(masks_disagree(&patient(&[(1, 50)], "default", "0-1", "0")).is_none());
+    }
+
+    #[test]
+    fn a_policy_beyond_the_cpuset_is_found() {
+        assert!(cpuset_narrower(&patient(&[(0, 50)], "interleave:0-1", "0", "0-1")).is_some());
+        assert!(cpuset_narrower(&patient(&[(0, 50)], "interleave:0-1", "0-2", "0-1")).is_none());
+        assert!(cpuset_narrower(&patient(&[(0, 50)], "default", "0", "0-1")).is_none());
+    }
+
+    #[test]
+    fn memory_on_a_node_without_cpus_is_found() {
+        assert!(memory_only_used(&patient(&[(2, 50)], "default", "0-2", "0-1")).is_some());
+        assert!(memory_only_used(&patient(&[(1, 50)], "default", "0-2", "0-1")).is_none());
+    }
+
+    #[test]
+    fn program_text_far_away_is_found() {
+        let mut it = patient(&[(1, 50)], "default", "0-2", "0");
+        assert!(far_text(&it).is_none());
+        for segment in it
+            .residency
+            .iter_mut()
+            .flat_map(|residency| &mut residency.segments)
+        {
+            segment.kind = SegmentKind::ProgramText;
+        }
+        assert!(far_text(&it).is_some());
+    }
+
+    #[test]
+    fn what_could_not_be_seen_is_said() {
+        let mut it = patient(&[(0, 50)], "default", "0-2", "0-1");
+        assert!(limited_sight(&it).is_none());
+        if let Some(residency) = &mut it.residency {
+            residency.complete = false;
+            residency
+                .gaps
+                .push("process 7 may not be read by this user".to_owned());
+        }
+        assert_eq!(limited_sight(&it).unwrap().evidence.len(), 1);
+    }
+}

@@ -1,0 +1,306 @@
+//! The machine itself: NUMA switched off or hidden, full nodes, distances, devices.
+
+use model::{ByteSize, DeviceKind, NodeSet};
+
+use super::patient::{Found, Patient, commands, fact};
+
+/// A node with less free memory than this share of it is nearly full.
+const FULL_PERCENT: u64 = 2;
+/// A node with more than this is one that could have been used.
+const PLENTY_PERCENT: u64 = 20;
+/// Distance of a node to itself, and what unreachable means (ACPI 6.5, 5.2.17).
+const LOCAL: u32 = 10;
+const UNREACHABLE: u32 = 255;
+/// Where the distances are.
+const DISTANCES: &str = "/sys/devices/system/node/node*/distance";
+
+/// `numa=off`.
+pub(super) fn numa_off(patient: &Patient) -> Option<Found> {
+    let settings = &patient.topology.settings;
+    (settings.numa_off == Some(true)).then(|| Found {
+        message: "the kernel was started with numa=off and knows one node".to_owned(),
+        evidence: vec![fact("/proc/cmdline", "numa=off")],
+        fix: commands(&[
+            "# take numa=off out of GRUB_CMDLINE_LINUX, then",
+            "sed -i 's/ *numa=off//' /etc/default/grub",
+            "grub2-mkconfig -o /boot/grub2/grub.cfg || update-grub",
+            "reboot",
+        ]),
+    })
+}
+
+/// Several packages in one node.
+pub(super) fn firmware_interleaving(patient: &Patient) -> Option<Found> {
+    let topology = &patient.topology;
+    let packages = topology.packages.filter(|packages| *packages > 1)?;
+    let is_hidden = topology.nodes.len() == 1 && topology.settings.numa_off != Some(true);
+    is_hidden.then(|| Found {
+        message: format!("{packages} packages share one node"),
+        evidence: vec![
+            fact(
+                "/sys/devices/system/cpu/cpu*/topology/physical_package_id",
+                packages,
+            ),
+            fact("/sys/devices/system/node", "one node"),
+        ],
+        fix: commands(&[
+            "# in the firmware's setup: switch node interleaving off (Dell, HPE: \"Node \
+             Interleaving: Disabled\"; AMD: NPS1 or more instead of NPS0), then start again",
+        ]),
+    })
+}
+
+/// One node nearly out of memory, another with plenty.
+pub(super) fn node_nearly_full(patient: &Patient) -> Option<Found> {
+    let nodes = patient.topology.nodes.iter();
+    let known: Vec<(model::NodeId, u64, u64)> = nodes
+        .filter_map(|node| Some((node.id, node.free_bytes?, node.memory_bytes?)))
+        .filter(|(_, _, all)| *all > 0)
+        .collect();
+    let full = known
+        .iter()
+        .find(|(_, free, all)| *free < all / 100 * FULL_PERCENT)?;
+    let other = known
+        .iter()
+        .find(|(_, free, all)| *free > all / 100 * PLENTY_PERCENT)?;
+    let file = |node| format!("/sys/devices/system/node/node{node}/meminfo");
+    let (full_id, other_id) = (full.0, other.0);
+    Some(Found {
+        message: format!(
+            "node {full_id} has {} free of {}, node {other_id} has {} free",
+            ByteSize(full.1),
+            ByteSize(full.2),
+            ByteSize(other.1)
+        ),
+        evidence: vec![
+            fact(file(full_id), format!("MemFree {}", ByteSize(full.1))),
+            fact(file(other_id), format!("MemFree {}", ByteSize(other.1))),
+        ],
+        fix: vec![
+            format!("# who has memory on node {full_id}; file cache is given up when asked for:"),
+            format!(
+                "grep -E 'FilePages|Shmem|AnonPages|HugePages' {}",
+                file(full_id)
+            ),
+            "# start what is bound there with --preferred or --interleave instead of --membind"
+                .to_owned(),
+        ],
+    })
+}
+
+/// Pairs of different nodes, by index, with the distances there and back.
+fn pairs(patient: &Patient) -> Vec<(usize, usize, u32, u32)> {
+    let rows = patient.topology.distances.as_deref().unwrap_or_default();
+    let cell = |row: usize, column: usize| rows.get(row).and_then(|row| row.get(column)).copied();
+    let mut pairs = Vec::new();
+    for row in 0..rows.len() {
+        for column in row + 1..rows.len() {
+            if let (Some(there), Some(back)) = (cell(row, column), cell(column, row)) {
+                pairs.push((row, column, there, back));
+            }
+        }
+    }
+    pairs
+}
+
+fn measure_fix() -> Vec<String> {
+    commands(&["# what is true is measured by:", "numalab latency"])
+}
+
+/// Distances that cannot be.
+pub(super) fn distances_impossible(patient: &Patient) -> Option<Found> {
+    let nodes = &patient.topology.nodes;
+    let rows = patient.topology.distances.as_ref()?;
+    let own = rows.iter().enumerate().find_map(|(index, row)| {
+        let own = *row.get(index)?;
+        (own != LOCAL).then(|| format!("node {} is {own} from itself", nodes[index].id))
+    });
+    let between = pairs(patient)
+        .into_iter()
+        .find_map(|(one, other, there, back)| {
+            let impossible = |distance| distance <= LOCAL || distance >= UNREACHABLE;
+            (impossible(there) || impossible(back)).then(|| {
+                let (one, other) = (nodes[one].id, nodes[other].id);
+                format!("node {one} to node {other} is {there}, and back {back}")
+            })
+        });
+    let what = own.or(between)?;
+    Some(Found {
+        message: format!("the firmware says {what}"),
+        evidence: vec![fact(DISTANCES, &what)],
+        fix: measure_fix(),
+    })
+}
+
+/// There is not as far as back.
+pub(super) fn distances_asymmetric(patient: &Patient) -> Option<Found> {
+    let mut pairs = pairs(patient).into_iter();
+    let (one, other, there, back) = pairs.find(|(_, _, there, back)| there != back)?;
+    let (one, other) = (
+        patient.topology.nodes[one].id,
+        patient.topology.nodes[other].id,
+    );
+    let what = format!("node {one} to node {other} is {there}, and back {back}");
+    Some(Found {
+        message: format!("the firmware says {what}"),
+        evidence: vec![fact(DISTANCES, &what)],
+        fix: measure_fix(),
+    })
+}
+
+/// One distance for all.
+pub(super) fn distances_flat(patient: &Patient) -> Option<Found> {
+    let pairs = pairs(patient);
+    // Two nodes have nothing to compare.
+    let (_, _, distance, _) = *pairs.first().filter(|_| pairs.len() > 1)?;
+    let is_flat = pairs
+        .iter()
+        .all(|(_, _, there, back)| (*there, *back) == (distance, distance));
+    is_flat.then(|| Found {
+        message: format!(
+            "the firmware says {distance} between any two of {} nodes",
+            patient.topology.nodes.len()
+        ),
+        evidence: vec![fact(DISTANCES, distance)],
+        fix: measure_fix(),
+    })
+}
+
+/// All storage, all networks or all accelerators on one of several nodes.
+pub(super) fn devices_on_one_node(patient: &Patient) -> Option<Found> {
+    let topology = &patient.topology;
+    if topology.cpu_nodes().len() < 2 {
+        return None;
+    }
+    let kinds = [
+        (DeviceKind::Storage, "storage"),
+        (DeviceKind::Network, "network"),
+        (DeviceKind::Gpu, "accelerator"),
+    ];
+    let mut evidence = Vec::new();
+    let mut parts = Vec::new();
+    for (kind, word) in kinds {
+        let devices = topology
+            .devices
+            .iter()
+            .flatten()
+            .filter(|device| device.kind == kind);
+        let known: Vec<_> = devices.filter(|device| device.node.is_some()).collect();
+        let nodes: NodeSet = known.iter().filter_map(|device| device.node).collect();
+        if let (1, Some(node)) = (nodes.len(), nodes.first()) {
+            parts.push(format!(
+                "all {word} devices ({}) on node {node}",
+                known.len()
+            ));
+            evidence.extend(known.iter().map(|device| {
+                fact(
+                    format!("/sys/bus/pci/devices/{}/numa_node", device.address),
+                    node,
+                )
+            }));
+        }
+    }
+    (!parts.is_empty()).then(|| Found {
+        message: parts.join("; "),
+        evidence,
+        fix: commands(&[
+            "# have what serves these devices (listeners, log writers, interrupts) run near them:",
+            "# numactl --cpunodebind=NODE COMMAND; interrupts: /proc/irq/N/smp_affinity_list",
+        ]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Device, Node, NodeId, Topology};
+
+    use super::*;
+
+    fn patient(distances: &[&[u32]]) -> Patient {
+        let node = |id: usize| Node {
+            id: NodeId(id as u32),
+            cpus: id.to_string().parse().unwrap(),
+            memory_bytes: Some(100 << 30),
+            free_bytes: Some(50 << 30),
+            ..Node::default()
+        };
+        let topology = Topology {
+            nodes: (0..distances.len()).map(node).collect(),
+            distances: Some(distances.iter().map(|row| row.to_vec()).collect()),
+            ..Topology::default()
+        };
+        Patient {
+            topology,
+            residency: None,
+        }
+    }
+
+    #[test]
+    fn numa_that_is_off_is_told_from_numa_that_is_hidden() {
+        let mut it = patient(&[&[10]]);
+        it.topology.packages = Some(1);
+        assert!(numa_off(&it).is_none() && firmware_interleaving(&it).is_none());
+        it.topology.packages = Some(2);
+        assert!(firmware_interleaving(&it).is_some());
+        it.topology.settings.numa_off = Some(true);
+        assert!(numa_off(&it).is_some() && firmware_interleaving(&it).is_none());
+        let mut two = patient(&[&[10, 21], &[21, 10]]);
+        two.topology.packages = Some(2);
+        assert!(firmware_interleaving(&two).is_none());
+    }
+
+    #[test]
+    fn a_full_node_beside_an_empty_one_is_found() {
+        let mut it = patient(&[&[10, 21], &[21, 10]]);
+        assert!(node_nearly_full(&it).is_none());
+        it.topology.nodes[0].free_bytes = Some(1 << 30);
+        assert!(
+            node_nearly_full(&it)
+                .unwrap()
+                .message
+                .starts_with("node 0 has 1 GiB free")
+        );
+        it.topology.nodes[1].free_bytes = Some(1 << 30);
+        assert!(node_nearly_full(&it).is_none());
+    }
+
+    #[test]
+    fn distances_are_judged() {
+        let check = |rows: &[&[u32]], expected: [bool; 3]| {
+            let it = patient(rows);
+            let found = [
+                distances_impossible(&it).is_some(),
+                distances_asymmetric(&it).is_some(),
+                distances_flat(&it).is_some(),
+            ];
+            assert_eq!(found, expected, "{rows:?}");
+        };
+        check(&[&[10, 21], &[21, 10]], [false; 3]);
+        check(&[&[10, 21], &[20, 10]], [false, true, false]);
+        check(&[&[10, 255], &[255, 10]], [true, false, false]);
+        check(&[&[10, 9], &[9, 10]], [true, false, false]);
+        check(&[&[20, 21], &[21, 10]], [true, false, false]);
+        check(
+            &[&[10, 21, 21], &[21, 10, 21], &[21, 21, 10]],
+            [false, false, true],
+        );
+        check(&[&[10, 21, 31], &[21, 10, 21], &[31, 21, 10]], [false; 3]);
+        check(&[&[10, 21], &[]], [false; 3]);
+    }
+
+    #[test]
+    fn devices_of_a_kind_on_one_node_are_found() {
+        let mut it = patient(&[&[10, 21], &[21, 10]]);
+        let device = |node| Device {
+            address: "0000:3b:00.0".to_owned(),
+            kind: DeviceKind::Network,
+            names: Vec::new(),
+            node: Some(NodeId(node)),
+        };
+        it.topology.devices = Some(vec![device(1), device(1)]);
+        let message = devices_on_one_node(&it).unwrap().message;
+        assert_eq!(message, "all network devices (2) on node 1");
+        it.topology.devices = Some(vec![device(1), device(0)]);
+        assert!(devices_on_one_node(&it).is_none());
+    }
+}

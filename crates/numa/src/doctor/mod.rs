@@ -1,0 +1,12 @@
+//! What is wrong with a machine, and with the memory of a database on it: one table of findings,
+//! each with evidence, cost and the way out.
+
+mod huge_pages;
+mod instance;
+mod machine;
+mod patient;
+mod settings;
+mod table;
+
+pub use patient::Patient;
+pub use table::{FINDINGS, Rule, diagnose};

@@ -1,0 +1,66 @@
+//! What can go wrong when memory nodes are read, used or changed.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What can go wrong when memory nodes are read, used or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file of /proc or /sys could not be read or understood.
+    #[error(transparent)]
+    Read(#[from] linux::Error),
+    /// A system call was refused.
+    #[error(transparent)]
+    SystemCall(#[from] linux::SystemCallError),
+    /// A cgroup file or directory was refused.
+    #[error(transparent)]
+    ControlGroup(#[from] linux::control_group::ControlGroupError),
+    /// No processor group can be made here.
+    #[error("no processor group can be made: {reason}")]
+    NoGroups {
+        /// Why.
+        reason: String,
+    },
+    /// Processor groups could be made, but not by this process.
+    #[error("no processor group may be made: {reason}")]
+    GroupsNotPermitted {
+        /// Why.
+        reason: String,
+    },
+    /// A line of numa_maps is not what the kernel writes there.
+    #[error("numa_maps: expected {expected}, found {found:?}")]
+    NumaMaps {
+        /// What would have been right.
+        expected: &'static str,
+        /// What was there.
+        found: String,
+    },
+    /// The journal of changes could not be read or written.
+    #[error("journal {}: {cause}", path.display())]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said, or what is wrong with the file.
+        cause: io::Error,
+    },
+    /// A change is still in use and cannot be taken back now.
+    #[error("cannot undo {change}: {reason}")]
+    Undo {
+        /// The change, in words.
+        change: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Whether a permission is missing, so that the way without root should be named.
+    pub fn is_permission(&self) -> bool {
+        match self {
+            Error::SystemCall(error) => error.is_permission(),
+            Error::ControlGroup(error) => error.is_permission(),
+            Error::GroupsNotPermitted { .. } => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Processor groups: a cpuset cgroup of its own for one trial, made through the journal.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use linux::{Root, control_group};
+use model::{CpuSet, GroupEvidence, Id, IdSet, NodeSet};
+
+use crate::Error;
+use crate::hierarchy::Hierarchy;
+use crate::journal::{Change, Journal};
+
+/// How long a group whose processes were just killed may take to become empty.
+const EMPTY_WITHIN: Duration = Duration::from_secs(5);
+
+/// A processor group that exists; removed by [`Group::remove`], or when dropped.
+#[derive(Debug)]
+pub struct Group {
+    directory: PathBuf,
+    version: u8,
+    journal: Journal,
+    entry: u64,
+    removed: bool,
+}
+
+impl Group {
+    /// Makes the group `name` with these CPUs and memory nodes; what is `None` is taken from the
+    /// parent, since cgroup v1 demands both.
+    ///
+    /// # Errors
+    /// When the journal or a cgroup file cannot be written; nothing is left behind then.
+    pub fn create(
+        hierarchy: &Hierarchy,
+        name: &str,
+        cpus: Option<&CpuSet>,
+        memory_nodes: Option<&NodeSet>,
+        journal: &Journal,
+    ) -> Result<Self, Error> {
+        if hierarchy.version == 2 {
+            enable_cpuset(&hierarchy.parent, journal)?;
+        }
+        let directory = hierarchy.parent.join(name);
+        let entry = journal.record(Change::GroupCreated {
+            directory: directory.clone(),
+        })?;
+        if let Err(error) = control_group::create(&directory) {
+            journal.mark_undone(entry)?;
+            return Err(error.into());
+        }
+        let version = hierarchy.version;
+        // From here on dropping the group removes it, whatever fails.
+        let group = Group {
+            directory,
+            version,
+            journal: journal.clone(),
+            entry,
+            removed: false,
+        };
+        let parent = |kind| effective_text(&hierarchy.parent, version, kind);
+        let cpus = cpus.map_or_else(|| parent("cpus"), |cpus| Ok(cpus.to_string()))?;
+        let nodes = memory_nodes.map_or_else(|| parent("mems"), |nodes| Ok(nodes.to_string()))?;
+        control_group::write(&group.directory.join("cpuset.mems"), &nodes)?;
+        control_group::write(&group.directory.join("cpuset.cpus"), &cpus)?;
+        Ok(group)
+    }
+
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Reads the group back.
+    ///
+    /// # Errors
+    /// When a file is gone or malformed.
+    pub fn evidence(&self) -> Result<GroupEvidence, Error> {
+        Ok(GroupEvidence {
+            path: self.directory.display().to_string(),
+            cgroup_version: self.version,
+            cpus: effective(&self.directory, self.version, "cpus")?,
+            memory_nodes: effective(&self.directory, self.version, "mems")?,
+        })
+    }
+
+    /// Removes the group once its processes are gone.
+    ///
+    /// # Errors
+    /// [`Error::Undo`] when processes stay in it; it is still in the journal then.
+    pub fn remove(mut self) -> Result<(), Error> {
+        self.remove_once()
+    }
+
+    fn remove_once(&mut self) -> Result<(), Error> {
+        self.removed = true;
+        remove_directory(&self.directory)?;
+        self.journal.mark_undone(self.entry)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.removed {
+            // What fails here stays in the journal, and `numalab undo` takes it back.
+            let _ = self.remove_once();
+        }
+    }
+}
+
+/// Has the calling process join a group.
+///
+/// # Errors
+/// When `cgroup.procs` may not be written, or the group has no CPUs or memory nodes.
+pub fn join(directory: &Path) -> Result<(), Error> {
+    // 0 is the writing process (cgroups(7)).
+    Ok(control_group::write(&directory.join("cgroup.procs"), "0")?)
+}
+
+/// Takes back one change of the journal. Safe to call twice.
+///
+/// # Errors
+/// [`Error::Undo`] when the change is still in use.
+pub fn undo(change: &Change) -> Result<(), Error> {
+    match change {
+        Change::GroupCreated { directory } => remove_directory(directory),
+        Change::ControllerEnabled {
+            directory,
+            controller,
+        } => {
+            if let Some(user) = user_of(directory, controller) {
+                return Err(Error::Undo {
+                    change: change.to_string(),
+                    reason: format!("cgroup {user} has come to use it"),
+                });
+            }
+            let file = directory.join("cgroup.subtree_control");
+            if !file.exists() {
+                return Ok(());
+            }
+            Ok(control_group::write(&file, &format!("-{controller}"))?)
+        }
+    }
+}
+
+/// Name of a child of `parent` that has set something of `controller`, or hands it on: disabling
+/// the controller would take that away without a word.
+fn user_of(parent: &Path, controller: &str) -> Option<String> {
+    let sets = |child: &Path, file: String| {
+        control_group::read(&child.join(file)).is_ok_and(|value| !value.is_empty())
+    };
+    let uses = |name: &String| {
+        let child = parent.join(name);
+        let handed_on = control_group::read(&child.join("cgroup.subtree_control"));
+        handed_on.is_ok_and(|names| names.split_ascii_whitespace().any(|it| it == controller))
+            || sets(&child, format!("{controller}.cpus"))
+            || sets(&child, format!("{controller}.mems"))
+    };
+    let children = Root::live().entries(parent.to_str()?).ok().flatten();
+    children.unwrap_or_default().into_iter().find(uses)
+}
+
+/// Removes a group, waiting for killed processes to leave it.
+fn remove_directory(directory: &Path) -> Result<(), Error> {
+    let deadline = Instant::now() + EMPTY_WITHIN;
+    loop {
+        let Err(error) = control_group::remove(directory) else {
+            return Ok(());
+        };
+        if error.cause.kind() != std::io::ErrorKind::ResourceBusy {
+            return Err(error.into());
+        }
+        if Instant::now() >= deadline {
+            let pids = control_group::read(&directory.join("cgroup.procs")).unwrap_or_default();
+            let change = format!("processor group {}", directory.display());
+            let pids = pids.split_ascii_whitespace().collect::<Vec<_>>().join(", ");
+            return Err(Error::Undo {
+                change,
+                reason: format!("processes are in it: {pids}"),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Makes the cpuset controller available to the children of `parent`, journalled if it was not.
+fn enable_cpuset(parent: &Path, journal: &Journal) -> Result<(), Error> {
+    let file = parent.join("cgroup.subtree_control");
+    let enabled = control_group::read(&file)?;
+    if enabled
+        .split_ascii_whitespace()
+        .any(|controller| controller == "cpuset")
+    {
+        return Ok(());
+    }
+    let controller = "cpuset".to_owned();
+    let entry = journal.record(Change::ControllerEnabled {
+        directory: parent.to_owned(),
+        controller,
+    })?;
+    if let Err(error) = control_group::write(&file, "+cpuset") {
+        journal.mark_undone(entry)?;
+        return Err(error.into());
+    }
+    Ok(())
+}
+
+/// Name of the file with what a group really has of `kind` (`cpus` or `mems`).
+fn effective_text(directory: &Path, version: u8, kind: &str) -> Result<String, Error> {
+    let name = match version {
+        1 => format!("cpuset.effective_{kind}"),
+        _ => format!("cpuset.{kind}.effective"),
+    };
+    Ok(control_group::read(&directory.join(name))?)
+}
+
+fn effective<T: Id>(directory: &Path, version: u8, kind: &str) -> Result<IdSet<T>, Error> {
+    let text = effective_text(directory, version, kind)?;
+    text.parse().map_err(|_| Error::NoGroups {
+        reason: format!("{}: effective {kind} are {text:?}", directory.display()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::{enable_cpuset, undo};
+    use crate::journal::{Change, Journal};
+
+    fn cgroup(directory: &Path, files: &[(&str, &str)]) {
+        fs::create_dir_all(directory).unwrap();
+        for (name, text) in files {
+            fs::write(directory.join(name), text).unwrap();
+        }
+    }
+
+    fn controller_in(directory: &Path) -> Change {
+        Change::ControllerEnabled {
+            directory: directory.to_owned(),
+            controller: "cpuset".to_owned(),
+        }
+    }
+
+    /// What undoing says, and what it wrote, where the one child has these files.
+    fn check(child: &[(&str, &str)], expected: Result<&str, &str>) {
+        let parent = tempfile::tempdir().unwrap();
+        cgroup(parent.path(), &[("cgroup.subtree_control", "")]);
+        cgroup(&parent.path().join("system.slice"), child);
+        let outcome = undo(&controller_in(parent.path()));
+        let control = fs::read_to_string(parent.path().join("cgroup.subtree_control")).unwrap();
+        match expected {
+            Ok(written) => assert_eq!((outcome.unwrap(), control.as_str()), ((), written)),
+            Err(reason) => {
+                let error = outcome.unwrap_err().to_string();
+                assert!(error.contains(reason) && control.is_empty(), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_controller_is_left_to_the_cgroups_that_use_it() {
+        check(
+            &[("cpuset.cpus", "\n"), ("cpuset.mems", "\n")],
+            Ok("-cpuset"),
+        );
+        check(&[("cgroup.subtree_control", "cpu memory\n")], Ok("-cpuset"));
+        let used = Err("cgroup system.slice has come to use it");
+        check(&[("cpuset.cpus", "0-1\n")], used);
+        check(&[("cpuset.mems", "0\n")], used);
+        check(&[("cgroup.subtree_control", "cpu cpuset\n")], used);
+    }
+
+    #[test]
+    fn a_controller_of_a_cgroup_that_is_gone_is_undone() {
+        undo(&controller_in(Path::new("/nonexistent/cgroup"))).unwrap();
+    }
+
+    #[test]
+    fn a_controller_that_cannot_be_enabled_is_not_in_the_journal() {
+        let parent = tempfile::tempdir().unwrap();
+        let control = parent.path().join("cgroup.subtree_control");
+        fs::write(&control, "cpu\n").unwrap();
+        let journal = Journal::in_directory(parent.path());
+        enable_cpuset(parent.path(), &journal).unwrap();
+        assert_eq!(journal.in_force().unwrap().len(), 1);
+        fs::remove_file(&control).unwrap();
+        // A file that can be read and not be written, for root, too.
+        std::os::unix::fs::symlink("/proc/self/stat", &control).unwrap();
+        enable_cpuset(parent.path(), &journal).unwrap_err();
+        assert_eq!(journal.in_force().unwrap().len(), 1);
+    }
+}

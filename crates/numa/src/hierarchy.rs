@@ -1,0 +1,146 @@
+//! Finds the cgroup hierarchy in which processor groups can be made: v2, v1, or both mounted.
+
+use std::path::PathBuf;
+
+use linux::{Root, control_group};
+
+use crate::Error;
+
+/// Where processor groups are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hierarchy {
+    /// 1 or 2.
+    pub version: u8,
+    /// The cgroup that becomes their parent.
+    pub parent: PathBuf,
+}
+
+/// Finds the hierarchy that has the cpuset controller, and checks that a group can be made there.
+///
+/// # Errors
+/// [`Error::NoGroups`] when no mounted hierarchy has the controller,
+/// [`Error::GroupsNotPermitted`] when none that has it may be written.
+pub fn find(root: &Root) -> Result<Hierarchy, Error> {
+    let mounts = root.read("proc/mounts")?;
+    let mut refused = Vec::new();
+    for (_, line) in mounts.lines() {
+        let Some(hierarchy) = cpuset_hierarchy(root, line)? else {
+            continue;
+        };
+        let parent = hierarchy.parent.display().to_string();
+        if !control_group::is_writable(&hierarchy.parent) {
+            refused.push(format!("{parent} may not be written"));
+            continue;
+        }
+        return Ok(hierarchy);
+    }
+    if refused.is_empty() {
+        let reason = "no cgroup hierarchy with the cpuset controller is mounted".to_owned();
+        return Err(Error::NoGroups { reason });
+    }
+    Err(Error::GroupsNotPermitted {
+        reason: refused.join("; "),
+    })
+}
+
+/// The hierarchy behind one line of /proc/mounts, if it has the cpuset controller.
+///
+/// Real lines: `cgroup /sys/fs/cgroup/cpuset cgroup rw,relatime,cpuset 0 0` and
+/// `cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0`.
+fn cpuset_hierarchy(root: &Root, line: &str) -> Result<Option<Hierarchy>, Error> {
+    let mut fields = line.split(' ');
+    let (_device, mount) = (fields.next(), fields.next().unwrap_or(""));
+    let (kind, options) = (fields.next().unwrap_or(""), fields.next().unwrap_or(""));
+    match kind {
+        "cgroup" if options.split(',').any(|option| option == "cpuset") => {
+            let parent = root.path(mount).join(own_group(root, "cpuset")?);
+            Ok(Some(Hierarchy { version: 1, parent }))
+        }
+        "cgroup2" => {
+            let controllers = root.read_optional(&format!("{mount}/cgroup.controllers"))?;
+            let has = controllers
+                .is_some_and(|file| file.text().split_ascii_whitespace().any(|c| c == "cpuset"));
+            // Only the root may have both processes and children with controllers (cgroups(7),
+            // "no internal processes"), so groups are made next to our own cgroup, not in it.
+            Ok(has.then(|| Hierarchy {
+                version: 2,
+                parent: root.path(mount),
+            }))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The cgroup of this process in the v1 hierarchy of `controller`, relative to its mount.
+///
+/// One real line of /proc/self/cgroup: `3:cpuset:/`.
+fn own_group(root: &Root, controller: &str) -> Result<String, Error> {
+    let file = root.read("proc/self/cgroup")?;
+    let group = file.lines().find_map(|(_, line)| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let has = fields.next()?.split(',').any(|name| name == controller);
+        fields
+            .next()
+            .filter(|_| has)
+            .map(|group| group.trim_start_matches('/').to_owned())
+    });
+    Ok(group.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::Root;
+
+    use super::find;
+
+    fn check(mounts: &str, files: &[(&str, &str)], expected: Result<(u8, &str), &str>) {
+        let directory = tempfile::tempdir().unwrap();
+        let all = [
+            ("proc/mounts", mounts),
+            ("proc/self/cgroup", "3:cpuset:/db\n0::/\n"),
+        ];
+        for (path, text) in all.iter().chain(files) {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let root = Root::at(directory.path()).unwrap();
+        match (find(&root), expected) {
+            (Ok(found), Ok((version, parent))) => {
+                assert_eq!((found.version, found.parent), (version, root.path(parent)));
+            }
+            (Err(error), Err(text)) => assert!(error.to_string().contains(text), "{error}"),
+            (found, expected) => panic!("found {found:?}, expected {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn version_1_groups_lie_in_our_own_group() {
+        let mounts = "cgroup /c/cpu cgroup rw,cpu 0 0\ncgroup /c/set cgroup rw,cpuset 0 0\n";
+        check(
+            mounts,
+            &[("c/set/db/cgroup.procs", "")],
+            Ok((1, "c/set/db")),
+        );
+    }
+
+    #[test]
+    fn version_2_needs_the_cpuset_controller() {
+        let mounts = "cgroup2 /c cgroup2 rw,relatime 0 0\n";
+        check(
+            mounts,
+            &[("c/cgroup.controllers", "cpuset cpu\n")],
+            Ok((2, "c")),
+        );
+        check(
+            mounts,
+            &[("c/cgroup.controllers", "cpu io\n")],
+            Err("no cgroup hierarchy"),
+        );
+    }
+
+    #[test]
+    fn without_cgroups_it_says_so() {
+        check("proc /proc proc rw 0 0\n", &[], Err("no cgroup hierarchy"));
+    }
+}

@@ -1,0 +1,238 @@
+//! Puts the findings about a matrix together, the gravest first.
+
+use std::collections::BTreeSet;
+
+use model::{DistanceTable, Finding, NodeId, NodeMatrix, Severity, Topology};
+
+use super::classes::{Measured, classes_of_row};
+use super::{asymmetry, figures, firmware_table, row_against_firmware, scale};
+
+/// One row of the table of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FindingFacts {
+    /// Its name.
+    pub id: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// Every finding that judging a matrix can give.
+pub const FINDINGS: [FindingFacts; 11] = [
+    facts(
+        HIDDEN_HOP,
+        "nodes at one distance by the firmware measure one hop apart",
+    ),
+    facts(
+        UNDERSTATED,
+        "the firmware's distance says less than was measured",
+    ),
+    facts(
+        OVERSTATED,
+        "the firmware's distance says more than was measured",
+    ),
+    facts(
+        ASYMMETRIC,
+        "the two directions between nodes measure differently",
+    ),
+    facts(
+        LOCAL_NOT_NEAREST,
+        "another node's memory is nearer than the own",
+    ),
+    facts(FLAT_LATENCY, "every node measures alike from everywhere"),
+    facts(FLAT_TABLE, "the firmware tells no remote node from another"),
+    facts(
+        IMPOSSIBLE_DISTANCE,
+        "the firmware's table has values that mean something else",
+    ),
+    facts(
+        ASYMMETRIC_DISTANCES,
+        "the firmware's distances depend on the direction",
+    ),
+    facts(INTERLEAVED_PACKAGES, "one node spans several packages"),
+    facts(UNSTEADY, "figures scatter so much that they are doubtful"),
+];
+
+pub(crate) const HIDDEN_HOP: &str = "hidden-hop";
+pub(crate) const UNDERSTATED: &str = "understated";
+pub(crate) const OVERSTATED: &str = "overstated";
+pub(crate) const ASYMMETRIC: &str = "asymmetric";
+pub(crate) const LOCAL_NOT_NEAREST: &str = "local-not-nearest";
+pub(crate) const FLAT_LATENCY: &str = "flat-latency";
+pub(crate) const FLAT_TABLE: &str = "flat-table";
+pub(crate) const IMPOSSIBLE_DISTANCE: &str = "impossible-distance";
+pub(crate) const ASYMMETRIC_DISTANCES: &str = "asymmetric-distances";
+pub(crate) const INTERLEAVED_PACKAGES: &str = "interleaved-packages";
+pub(crate) const UNSTEADY: &str = "unsteady";
+
+const fn facts(id: &'static str, meaning: &'static str) -> FindingFacts {
+    FindingFacts { id, meaning }
+}
+
+/// A finding of this name.
+pub(crate) fn finding(id: &'static str, severity: Severity, message: String) -> Finding {
+    Finding {
+        id: id.to_owned(),
+        severity,
+        message,
+    }
+}
+
+/// Everything worth saying about a matrix of latencies in ns, compared with the firmware's
+/// distances where they are known. `packages` has, for each node, how many packages (sockets) its
+/// CPUs are in: see [`packages_by_node`].
+///
+/// At most a few findings for each row: a list for the pairs of a thousand nodes would say nothing.
+///
+/// The figures of an emulated machine mean nothing: for one, pass [`NodeMatrix::default`], and what
+/// is left is what the tables say by themselves.
+pub fn judge(
+    matrix: &NodeMatrix,
+    distances: Option<&DistanceTable>,
+    packages: &[(NodeId, usize)],
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let is_flat = is_flat(matrix);
+    if let Some(distances) = distances {
+        if !is_flat {
+            row_against_firmware::judge(matrix, distances, &mut found);
+            scale::judge(matrix, distances, &mut found);
+        }
+        firmware_table::judge(matrix, distances, &mut found);
+    }
+    asymmetry::judge(matrix, &mut found);
+    local_not_nearest(matrix, &mut found);
+    if is_flat {
+        found.push(flat_latency(matrix, distances));
+    }
+    interleaved_packages(packages, &mut found);
+    unsteady(matrix, &mut found);
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    found
+}
+
+/// Whether there are several nodes to tell apart and no row tells any apart.
+fn is_flat(matrix: &NodeMatrix) -> bool {
+    let sizes = matrix.rows().map(|(_, cells)| {
+        let classes = classes_of_row(matrix, cells);
+        (classes.len(), classes.iter().map(Vec::len).sum::<usize>())
+    });
+    let mut any_pair = false;
+    for (classes, cells) in sizes {
+        if classes > 1 {
+            return false;
+        }
+        any_pair |= cells > 1;
+    }
+    any_pair
+}
+
+fn flat_latency(matrix: &NodeMatrix, distances: Option<&DistanceTable>) -> Finding {
+    let cells = matrix
+        .rows()
+        .flat_map(|(node, cells)| cells.iter().map(move |cell| (node, cell)));
+    let values = cells.filter_map(|(node, cell)| Some(Measured::of(node, cell)?.ns));
+    let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(low, high), ns| {
+        (low.min(ns), high.max(ns))
+    });
+    let told_apart = distances.is_some_and(|distances| {
+        let values: BTreeSet<u32> = distances.cells().map(|(_, _, value)| value).collect();
+        values.len() > 1
+    });
+    let although = if told_apart {
+        ", although the firmware tells them apart"
+    } else {
+        ""
+    };
+    let range = figures::ns_range(low, high);
+    finding(
+        FLAT_LATENCY,
+        if told_apart {
+            Severity::Warning
+        } else {
+            Severity::Info
+        },
+        format!(
+            "every node measures alike from everywhere ({range}){although}: memory is interleaved \
+             below the kernel, or the nodes of a virtual machine are not those of its host"
+        ),
+    )
+}
+
+fn local_not_nearest(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
+    for (cpu_node, cells) in matrix.rows() {
+        let classes = classes_of_row(matrix, cells);
+        let members = classes.iter().enumerate();
+        let mut members = members.flat_map(|(class, all)| all.iter().map(move |one| (class, one)));
+        let own = members.find(|(_, member)| member.node == cpu_node);
+        let (Some((own_class, own)), Some(nearest)) = (own, classes.first()) else {
+            continue;
+        };
+        if own_class == 0 {
+            continue;
+        }
+        let nearer = nearest.iter().map(|member| member.node).collect();
+        let (nearer, range) = (
+            figures::nodes(&nearer),
+            figures::ns_range(nearest[0].ns, nearest[nearest.len() - 1].ns),
+        );
+        let own_ns = figures::ns(own.ns);
+        found.push(finding(
+            LOCAL_NOT_NEAREST,
+            Severity::Warning,
+            format!(
+                "from node {cpu_node}, the memory of {nearer} is nearer ({range}) than its own \
+                 ({own_ns}): the firmware may have given CPUs or memory to the wrong node"
+            ),
+        ));
+    }
+}
+
+fn interleaved_packages(packages: &[(NodeId, usize)], found: &mut Vec<Finding>) {
+    for (node, count) in packages.iter().filter(|(_, count)| *count > 1) {
+        found.push(finding(
+            INTERLEAVED_PACKAGES,
+            Severity::Warning,
+            format!(
+                "node {node} has the CPUs of {count} packages: the firmware interleaves their \
+                 memory (node interleaving in its setup), and nothing here can be placed near"
+            ),
+        ));
+    }
+}
+
+fn unsteady(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
+    for (cpu_node, cells) in matrix.rows() {
+        let cells = matrix.memory_nodes().iter().zip(cells);
+        let unsteady: model::NodeSet = cells
+            .filter(|(_, cell)| cell.is_unsteady)
+            .map(|(node, _)| *node)
+            .collect();
+        if unsteady.is_empty() {
+            continue;
+        }
+        let to = figures::nodes(&unsteady);
+        found.push(finding(
+            UNSTEADY,
+            Severity::Warning,
+            format!(
+                "the figures from node {cpu_node} to {to} scatter by more than 5 %: measure again \
+                 when the machine is quieter"
+            ),
+        ));
+    }
+}
+
+/// For each node with CPUs, how many packages they are in; only where every CPU says.
+pub fn packages_by_node(topology: &Topology) -> Vec<(NodeId, usize)> {
+    let of_node = |node: NodeId| {
+        let cores = topology.core_list.iter();
+        let cores = cores.filter(|core| core.node == Some(node));
+        let packages: Option<BTreeSet<u32>> = cores.map(|core| core.package).collect();
+        packages.map(|packages| (node, packages.len()))
+    };
+    let nodes = topology.cpu_nodes();
+    nodes.iter().filter_map(of_node).collect()
+}
+
+#[cfg(test)]
+mod tests;

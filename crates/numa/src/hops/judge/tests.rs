@@ -1,0 +1,334 @@
+//! Judges published matrices, made-up ones with each fault, and any that can be thought of.
+
+use model::{Core, DistanceTable, MatrixCell, Node, NodeId, NodeMatrix, Topology};
+use proptest::prelude::*;
+
+use super::{FINDINGS, judge, packages_by_node};
+use crate::hops::{hop_classes, links};
+
+fn nodes(count: usize) -> Vec<NodeId> {
+    (0..count as u32).map(NodeId).collect()
+}
+
+fn matrix(rows: &[&[f64]]) -> NodeMatrix {
+    let columns = rows.first().map_or(0, |row| row.len());
+    let cells = rows
+        .iter()
+        .map(|row| row.iter().copied().map(MatrixCell::of).collect());
+    NodeMatrix::new(nodes(rows.len()), nodes(columns), cells.collect()).unwrap()
+}
+
+fn table(rows: &[&[u32]]) -> DistanceTable {
+    let rows: Vec<Vec<u32>> = rows.iter().map(|row| row.to_vec()).collect();
+    DistanceTable::new(nodes(rows.len()), rows).unwrap()
+}
+
+/// Findings as `id: message`, one a line.
+fn findings(matrix: &NodeMatrix, distances: Option<&DistanceTable>) -> Vec<String> {
+    let found = judge(matrix, distances, &[]);
+    let line = |finding: &model::Finding| format!("{}: {}", finding.id, finding.message);
+    found.iter().map(line).collect()
+}
+
+fn check(rows: &[&[f64]], distances: &[&[u32]], expected: &[&str]) {
+    assert_eq!(findings(&matrix(rows), Some(&table(distances))), expected);
+}
+
+const FOUR_AT_21: [&[u32]; 4] = [
+    &[10, 21, 21, 21],
+    &[21, 10, 21, 21],
+    &[21, 21, 10, 21],
+    &[21, 21, 21, 10],
+];
+
+#[test]
+fn article_002_has_a_hidden_hop_to_node_3() {
+    check(
+        &[&[53.0, 211.0, 217.0, 248.0]],
+        &FOUR_AT_21,
+        &[
+            "hidden-hop: from node 0, node 3 is a hop further than nodes 1-2: 248 ns against 211 \
+             to 217 ns, 14 to 17 % more; the firmware gives distance 21 to all of them",
+            "understated: distance 21 says 2.1 times the local latency; measured: 4.0 to 4.7 times",
+            "flat-table: the firmware gives one distance, 21, to every remote node; up to 2 \
+             classes of them were measured",
+        ],
+    );
+}
+
+#[test]
+fn an_ordinary_machine_with_two_sockets_has_nothing_to_report() {
+    check(
+        &[&[77.9, 143.2], &[144.4, 78.4]],
+        &[&[10, 21], &[21, 10]],
+        &[],
+    );
+}
+
+#[test]
+fn sub_numa_clusters_with_cxl_memory_are_judged_by_their_order() {
+    // The rows of a published report on Sapphire Rapids with a CXL card as node 4, whose own row
+    // of distances is 255.
+    check(
+        &[
+            &[107.5, 117.1, 200.7, 200.7, 279.4],
+            &[115.8, 106.8, 199.9, 199.9, 278.8],
+            &[200.0, 200.1, 106.8, 115.8, 363.8],
+            &[199.0, 199.0, 115.6, 105.9, 363.5],
+        ],
+        &[
+            &[10, 12, 32, 32, 50],
+            &[12, 10, 32, 32, 50],
+            &[32, 32, 10, 12, 60],
+            &[32, 32, 12, 10, 60],
+            &[255, 255, 255, 255, 10],
+        ],
+        &[
+            "impossible-distance: distance 255 means that there is no way: from node 4 to nodes \
+             0-3 (255)",
+            "overstated: distance 32 says 3.2 times the local latency; measured: 1.9 times; beyond \
+             30, Linux is slow to use idle CPUs of other nodes, too",
+            "overstated: distance 50 says 5.0 times the local latency; measured: 2.6 times; beyond \
+             30, Linux is slow to use idle CPUs of other nodes, too",
+            "overstated: distance 60 says 6.0 times the local latency; measured: 3.4 times; beyond \
+             30, Linux is slow to use idle CPUs of other nodes, too",
+            "asymmetric-distances: the firmware's distances depend on the direction: 50 from 0 to \
+             4, 255 from 4 to 0, and between 3 other pairs",
+        ],
+    );
+}
+
+#[test]
+fn nodes_in_the_wrong_order_are_understated() {
+    check(
+        &[&[80.0, 260.0, 140.0]],
+        &[&[10, 12, 32], &[12, 10, 32], &[32, 32, 10]],
+        &[
+            "understated: from node 0, node 1 (260 ns) measures further than node 2 (140 ns), \
+             which the firmware puts further away: distance 12 against 32",
+            "understated: distance 12 says 1.2 times the local latency; measured: 3.2 times",
+            "overstated: distance 32 says 3.2 times the local latency; measured: 1.8 times; beyond \
+             30, Linux is slow to use idle CPUs of other nodes, too",
+        ],
+    );
+}
+
+#[test]
+fn several_classes_in_the_wrong_order_are_told_apart() {
+    // From node 0: the firmware's order is 1, 2, 3; measured, it is 3, 2, 1.
+    check(
+        &[&[80.0, 260.0, 190.0, 140.0]],
+        &[
+            &[10, 14, 18, 22],
+            &[14, 10, 22, 18],
+            &[18, 22, 10, 14],
+            &[22, 18, 14, 10],
+        ],
+        &[
+            "understated: from node 0, node 2 (190 ns) measures further than node 3 (140 ns), \
+             which the firmware puts further away: distance 18 against 22",
+            "understated: from node 0, node 1 (260 ns) measures further than nodes 2-3 (140 to 190 \
+             ns), which the firmware puts further away: distance 14 against 18 to 22",
+            "understated: distance 14 says 1.4 times the local latency; measured: 3.2 times",
+        ],
+    );
+}
+
+#[test]
+fn nodes_that_measure_like_nearer_ones_are_overstated() {
+    check(
+        &[&[80.0, 140.0, 142.0, 230.0]],
+        &[
+            &[10, 16, 22, 28],
+            &[16, 10, 28, 22],
+            &[22, 28, 10, 16],
+            &[28, 22, 16, 10],
+        ],
+        &[
+            "overstated: from node 0, node 2 (142 ns) measures like node 1 (140 ns), which the \
+           firmware puts nearer: distance 22 against 16",
+        ],
+    );
+}
+
+#[test]
+fn the_directions_are_compared_both_ways() {
+    check(
+        &[&[80.0, 140.0], &[180.0, 80.0]],
+        &[&[10, 20], &[20, 10]],
+        &[
+            "asymmetric: the directions between node 0 and node 1 differ by 28 %: 140 ns from 0 \
+             to 1, 180 ns from 1 to 0",
+        ],
+    );
+}
+
+#[test]
+fn memory_interleaved_below_the_kernel_is_flat() {
+    // An E5-2630 v4 that MLC measured so.
+    let rows: [&[f64]; 2] = [&[106.9, 106.9], &[107.2, 107.2]];
+    let text = "every node measures alike from everywhere (107 ns)";
+    let found = findings(&matrix(&rows), Some(&table(&[&[10, 21], &[21, 10]])));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("flat-latency: "), "{found:?}");
+    assert!(
+        found[0].contains(text) && found[0].contains("the firmware tells"),
+        "{found:?}"
+    );
+    let found = findings(&matrix(&rows), None);
+    assert!(
+        found[0].contains(text) && !found[0].contains("firmware tells"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn memory_of_another_node_that_is_nearer_is_reported() {
+    let found = findings(&matrix(&[&[140.0, 80.0], &[80.0, 140.0]]), None);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("local-not-nearest: from node 0, the memory of node 1"));
+}
+
+#[test]
+fn tables_that_the_kernel_would_throw_away_are_named() {
+    let rows: [&[f64]; 2] = [&[80.0, 140.0], &[140.0, 80.0]];
+    let found = findings(&matrix(&rows), Some(&table(&[&[11, 10], &[9, 10]])));
+    let expected = [
+        "overstated: from node 0, node 0",
+        "impossible-distance: a node is at distance 10 from itself by definition, but not from \
+         node 0 to node 0 (11)",
+        "impossible-distance: a remote node is further than 10 by definition, but not from node 0 \
+         to node 1 (10), and in 1 other rows",
+    ];
+    for text in &expected[1..] {
+        assert!(found.iter().any(|line| line == text), "{text}: {found:#?}");
+    }
+}
+
+#[test]
+fn one_node_with_two_packages_is_interleaved() {
+    let core = |package| Core {
+        node: Some(NodeId(0)),
+        package,
+        ..Core::default()
+    };
+    let mut topology = Topology {
+        nodes: vec![Node {
+            cpus: "0-1".parse().unwrap(),
+            ..Node::default()
+        }],
+        core_list: vec![core(Some(0)), core(Some(1))],
+        ..Topology::default()
+    };
+    let packages = packages_by_node(&topology);
+    assert_eq!(packages, [(NodeId(0), 2)]);
+    let found = judge(&matrix(&[&[90.0]]), None, &packages);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].message.contains("2 packages"), "{found:?}");
+    topology.core_list[1].package = None;
+    assert_eq!(packages_by_node(&topology), []);
+}
+
+#[test]
+fn cells_that_scatter_are_named() {
+    let mut matrix = matrix(&[&[80.0, 140.0]]);
+    let cell = matrix.cell_mut(0, 1);
+    (cell.is_unsteady, cell.low, cell.high) = (true, Some(120.0), Some(180.0));
+    let found = findings(&matrix, None);
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].starts_with("unsteady: the figures from node 0 to node 1"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn every_finding_is_in_the_table() {
+    let names: std::collections::BTreeSet<&str> = FINDINGS.iter().map(|facts| facts.id).collect();
+    assert_eq!(names.len(), FINDINGS.len());
+}
+
+/// A figure of any kind, and often one of few.
+fn any_figure() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>(),
+        50.0..500.0f64,
+        prop::sample::select(vec![0.0, -1.0, f64::NAN, f64::INFINITY, 80.0, 140.0]),
+    ]
+}
+
+fn any_cell() -> impl Strategy<Value = MatrixCell> {
+    let interval = prop::option::of((any_figure(), any_figure()));
+    (prop::option::of(any_figure()), interval, any::<bool>()).prop_map(
+        |(value, interval, is_unsteady)| MatrixCell {
+            value,
+            low: interval.map(|(low, _)| low),
+            high: interval.map(|(_, high)| high),
+            is_unsteady,
+            ..MatrixCell::default()
+        },
+    )
+}
+
+fn any_matrix() -> impl Strategy<Value = NodeMatrix> {
+    (0usize..6, 0usize..6)
+        .prop_flat_map(|(rows, columns)| {
+            let ids = |count| prop::collection::vec(0u32..7, count);
+            let cells = prop::collection::vec(prop::collection::vec(any_cell(), columns), rows);
+            (ids(rows), ids(columns), cells)
+        })
+        .prop_map(|(rows, columns, cells)| {
+            let ids = |ids: Vec<u32>| ids.into_iter().map(NodeId).collect();
+            NodeMatrix::new(ids(rows), ids(columns), cells).unwrap()
+        })
+}
+
+fn any_table() -> impl Strategy<Value = DistanceTable> {
+    let distance = prop_oneof![
+        any::<u32>(),
+        prop::sample::select(vec![0, 9, 10, 20, 21, 255])
+    ];
+    (0usize..6, prop::collection::vec(distance, 36)).prop_map(|(count, distances)| {
+        let rows = distances.chunks(6).take(count);
+        let rows = rows.map(|row| row[..count].to_vec()).collect();
+        DistanceTable::new(nodes(count), rows).unwrap()
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_matrix_panics_and_findings_stay_few(
+        matrix in any_matrix(),
+        distances in prop::option::of(any_table()),
+        packages in prop::collection::vec((0u32..7, 0usize..3), 0..3),
+    ) {
+        let packages: Vec<(NodeId, usize)> =
+            packages.into_iter().map(|(node, count)| (NodeId(node), count)).collect();
+        let found = judge(&matrix, distances.as_ref(), &packages);
+        // A few for each row, the distances, the table and the packages.
+        prop_assert!(found.len() <= 16 * (matrix.cpu_nodes().len() + 1) + 40);
+        let known = |id: &str| FINDINGS.iter().any(|facts| facts.id == id);
+        prop_assert!(found.iter().all(|finding| known(&finding.id)));
+        prop_assert!(found.iter().all(|finding| !finding.message.contains("NaN")));
+        let _ = hop_classes(&matrix, distances.as_ref());
+        let _ = links(&matrix);
+    }
+
+    #[test]
+    fn the_unit_of_a_matrix_does_not_change_its_findings(
+        rows in prop::collection::vec(prop::collection::vec(50.0..500.0f64, 3), 3),
+    ) {
+        let of = |factor: f64| {
+            let rows: Vec<Vec<f64>> = rows
+                .iter()
+                .map(|row| row.iter().map(|ns| ns * factor).collect())
+                .collect();
+            let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+            let distances = table(&[&[10, 20, 30], &[20, 10, 20], &[30, 20, 10]]);
+            let found = judge(&matrix(&rows), Some(&distances), &[]);
+            found.into_iter().map(|finding| finding.id).collect::<Vec<_>>()
+        };
+        // A power of two scales without rounding.
+        prop_assert_eq!(of(1.0), of(4.0));
+    }
+}

@@ -1,0 +1,239 @@
+//! Finds the processes of a target in /proc.
+
+use std::collections::BTreeSet;
+
+use linux::Root;
+use linux::proc_stat::{self, ProcessStat};
+
+use super::{InstanceError, Target, class_of};
+
+/// One process of an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Who it is.
+    pub stat: ProcessStat,
+    /// What it does.
+    pub class: String,
+}
+
+/// A process while it is not known whether it belongs.
+struct Candidate {
+    stat: ProcessStat,
+    title: String,
+}
+
+/// Finds the processes, ascending by id. This process and threads of the kernel are never among
+/// them. Processes that end meanwhile are left out.
+///
+/// # Errors
+/// When there are none, or one that is named is a thread of the kernel.
+pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> {
+    let candidates = candidates(root)?;
+    let chosen = match target {
+        Target::Process(pid) => with_descendants(&candidates, [*pid].into()),
+        Target::Name(name) => with_descendants(&candidates, named(&candidates, name)),
+        Target::Postgres(directory) => {
+            with_descendants(&candidates, [postmaster(root, directory)?].into())
+        }
+        Target::Oracle(sid) => pids_where(&candidates, |process| is_of_sid(process, sid)),
+        Target::ControlGroup(path) => in_groups(root, &candidates, |group| is_below(group, path)),
+        Target::Unit(name) => in_groups(root, &candidates, |group| is_of_unit(group, name)),
+    };
+    let chosen: Vec<Candidate> = candidates
+        .into_iter()
+        .filter(|process| chosen.contains(&process.stat.pid))
+        .collect();
+    if let (Target::Process(_), [only]) = (target, &chosen[..])
+        && only.stat.is_kernel_thread
+    {
+        let (pid, name) = (only.stat.pid, only.stat.name.clone());
+        return Err(InstanceError::KernelThread { pid, name });
+    }
+    let members: Vec<Member> = chosen
+        .into_iter()
+        .filter(|process| !process.stat.is_kernel_thread)
+        .map(|process| Member {
+            class: class_of(&process.stat.name, &process.title),
+            stat: process.stat,
+        })
+        .collect();
+    if members.is_empty() {
+        return Err(InstanceError::NoProcess {
+            target: target.to_string(),
+        });
+    }
+    Ok(members)
+}
+
+fn candidates(root: &Root) -> Result<Vec<Candidate>, InstanceError> {
+    let own = root.is_live().then(std::process::id);
+    let pids = proc_stat::pids(root)?
+        .into_iter()
+        .filter(|pid| Some(*pid) != own);
+    // A process that ended since the directory was listed is none.
+    let candidates = pids.filter_map(|pid| {
+        let stat = proc_stat::read(root, pid).ok()?;
+        Some(Candidate {
+            stat,
+            title: proc_stat::title(root, pid).unwrap_or_default(),
+        })
+    });
+    Ok(candidates.collect())
+}
+
+fn pids_where(candidates: &[Candidate], belongs: impl Fn(&Candidate) -> bool) -> BTreeSet<u32> {
+    let chosen = candidates.iter().filter(|process| belongs(process));
+    chosen.map(|process| process.stat.pid).collect()
+}
+
+fn named(candidates: &[Candidate], name: &str) -> BTreeSet<u32> {
+    pids_where(candidates, |process| {
+        let program = process.title.rsplit('/').next().unwrap_or("");
+        process.stat.name == name || program == name
+    })
+}
+
+fn with_descendants(candidates: &[Candidate], mut chosen: BTreeSet<u32>) -> BTreeSet<u32> {
+    loop {
+        let parents = chosen.clone();
+        let is_child = |process: &Candidate| parents.contains(&process.stat.parent);
+        chosen.extend(pids_where(candidates, is_child));
+        if chosen.len() == parents.len() {
+            return chosen;
+        }
+    }
+}
+
+/// The first line of DATADIR/postmaster.pid.
+fn postmaster(root: &Root, directory: &str) -> Result<u32, InstanceError> {
+    let file = root.read_lossy(&format!("{directory}/postmaster.pid"))?;
+    let first = file.text().lines().next().unwrap_or("").trim().parse();
+    first.map_err(|_| InstanceError::PostmasterFile {
+        file: file.path().display().to_string(),
+    })
+}
+
+/// `ora_pmon_ORCL`, or a session `oracleORCL`.
+fn is_of_sid(process: &Candidate, sid: &str) -> bool {
+    let title = process.title.split(' ').next().unwrap_or("");
+    let background = |text: &str| {
+        let rest = text
+            .strip_prefix("ora_")
+            .and_then(|rest| rest.split_once('_'));
+        rest.is_some_and(|(_, of)| of.eq_ignore_ascii_case(sid))
+    };
+    let session = title
+        .strip_prefix("oracle")
+        .is_some_and(|of| of.eq_ignore_ascii_case(sid));
+    background(title) || background(&process.stat.name) || session
+}
+
+fn in_groups(
+    root: &Root,
+    candidates: &[Candidate],
+    belongs: impl Fn(&str) -> bool,
+) -> BTreeSet<u32> {
+    pids_where(candidates, |process| {
+        let groups = proc_stat::control_groups(root, process.stat.pid).unwrap_or_default();
+        groups.iter().any(|group| belongs(group))
+    })
+}
+
+fn is_below(group: &str, path: &str) -> bool {
+    let path = path.trim_end_matches('/');
+    group
+        .strip_prefix(path)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// `/system.slice/postgresql.service` for `postgresql` or `postgresql.service`.
+fn is_of_unit(group: &str, name: &str) -> bool {
+    let is_unit = |part: &str| {
+        let short = part.rsplit_once('.').map_or(part, |(short, _)| short);
+        part == name || (short == name && part != short)
+    };
+    group.split('/').any(is_unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A captured /proc with one line per process: pid, parent, flags, name, title, cgroup.
+    fn root() -> (tempfile::TempDir, Root) {
+        let processes = [
+            (1, 0, 0, "systemd", "/sbin/init", "/init.scope"),
+            (2, 0, 0x0020_0000, "kthreadd", "", "/"),
+            (
+                10,
+                1,
+                0,
+                "postgres",
+                "/usr/bin/postgres",
+                "/system.slice/postgresql@16.service",
+            ),
+            (
+                11,
+                10,
+                0,
+                "postgres",
+                "postgres: checkpointer",
+                "/system.slice/pg.service",
+            ),
+            (20, 1, 0, "ora_pmon_slob", "ora_pmon_slob", "/db/slob"),
+            (21, 1, 0, "ora_p000_slob", "ora_p000_slob", "/db/slob/px"),
+            (22, 1, 0, "oracle_22_slob", "oracleslob (LOCAL=NO)", "/dbx"),
+            (30, 1, 0, "ora_pmon_other", "ora_pmon_other", "/"),
+        ];
+        let directory = tempfile::tempdir().unwrap();
+        for (pid, parent, flags, name, title, group) in processes {
+            let process = directory.path().join(format!("proc/{pid}"));
+            std::fs::create_dir_all(&process).unwrap();
+            let zeros = "0 ".repeat(40);
+            let stat = format!("{pid} ({name}) S {parent} 1 1 0 -1 {flags} {zeros}");
+            std::fs::write(process.join("stat"), stat).unwrap();
+            std::fs::write(process.join("cmdline"), format!("{title}\0-D\0secret\0")).unwrap();
+            std::fs::write(process.join("cgroup"), format!("0::{group}\n")).unwrap();
+        }
+        std::fs::create_dir_all(directory.path().join("proc/99")).unwrap();
+        std::fs::create_dir_all(directory.path().join("data")).unwrap();
+        std::fs::write(directory.path().join("data/postmaster.pid"), "10\n/data\n").unwrap();
+        let root = Root::at(directory.path()).unwrap();
+        (directory, root)
+    }
+
+    #[test]
+    fn every_form_of_target_finds_its_processes() {
+        let (_directory, root) = root();
+        let check = |target: &str, expected: &[u32]| {
+            let members = find(&root, &target.parse().unwrap()).unwrap();
+            let pids: Vec<u32> = members.iter().map(|member| member.stat.pid).collect();
+            assert_eq!(pids, expected, "{target}");
+        };
+        check("10", &[10, 11]);
+        check("postgres", &[10, 11]);
+        check("postgres:/data", &[10, 11]);
+        check("oracle:SLOB", &[20, 21, 22]);
+        check("cgroup:/db", &[20, 21]);
+        check("cgroup:/", &[1, 10, 11, 20, 21, 22, 30]);
+        check("unit:postgresql@16", &[10]);
+        check("unit:pg.service", &[11]);
+        check("1", &[1, 10, 11, 20, 21, 22, 30]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused() {
+        let (_directory, root) = root();
+        let check = |target: &str, expected: &str| {
+            let error = find(&root, &target.parse().unwrap())
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check("2", "process 2 (kthreadd) is a thread of the kernel");
+        check("99", "no process of 99 is running");
+        check("mysqld", "no process of mysqld is running");
+        check("oracle:nope", "no process of oracle:nope is running");
+        check("postgres:/nowhere", "postmaster.pid");
+    }
+}

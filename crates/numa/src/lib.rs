@@ -1,0 +1,25 @@
+//! NUMA: what this machine is, what was asked of it, and what the kernel says came of it.
+#![forbid(unsafe_code)]
+
+mod contradictions;
+pub mod doctor;
+mod error;
+pub mod evidence;
+pub mod group;
+pub mod hierarchy;
+pub mod hops;
+pub mod instances;
+pub mod journal;
+mod maker;
+pub mod numa_maps;
+pub mod placement;
+pub mod residency;
+pub mod topology;
+mod topology_caches;
+mod topology_cores;
+mod undo;
+
+pub use contradictions::contradictions;
+pub use error::Error;
+pub use maker::Maker;
+pub use undo::{Undone, undo};

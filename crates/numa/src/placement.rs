@@ -1,0 +1,47 @@
+//! Carries out a placement on the calling process, before it touches memory.
+
+use std::path::Path;
+
+use linux::mempolicy::{self, Policy};
+use linux::shared_memory::Mapping;
+use model::{Allocation, Mechanism, Placement};
+
+use crate::{Error, group};
+
+/// Places the calling process; children inherit it through fork and exec.
+///
+/// `group` is the processor group made for the purpose; needed when the mechanism is a group.
+///
+/// # Errors
+/// When the group cannot be joined, or a system call is refused.
+pub fn apply_to_this_process(placement: &Placement, group: Option<&Path>) -> Result<(), Error> {
+    match (placement.mechanism, group) {
+        (Mechanism::Group, Some(directory)) => group::join(directory),
+        (Mechanism::Group, None) if placement.asks_for_something() => Err(Error::NoGroups {
+            reason: "none was made for this case".to_owned(),
+        }),
+        (Mechanism::Group, None) => Ok(()),
+        (Mechanism::Affinity, _) => {
+            if let Some(cpus) = &placement.cpus {
+                linux::affinity::bind_this_thread(cpus)?;
+            }
+            if let Some(nodes) = &placement.memory_nodes {
+                mempolicy::set_task_policy(&Policy::Bind(nodes.clone()))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Sets where the pages of a shared mapping are to come from, before they exist.
+///
+/// # Errors
+/// When mbind(2) is refused: no node of the allocation is allowed here, or a seccomp filter.
+pub fn allocate_mapping(mapping: &Mapping, allocation: &Allocation) -> Result<(), Error> {
+    let policy = match allocation {
+        Allocation::OsDefault => return Ok(()),
+        Allocation::Interleave(nodes) => Policy::Interleave(nodes.clone()),
+        Allocation::Bind(nodes) => Policy::Bind(nodes.clone()),
+    };
+    Ok(mempolicy::bind_mapping(mapping, &policy)?)
+}

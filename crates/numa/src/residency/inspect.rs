@@ -1,0 +1,236 @@
+//! The whole answer of `numalab inspect`: from a target to the words of numalab.residency/1.
+
+use std::collections::BTreeMap;
+
+use linux::{Root, pagemap};
+use model::{
+    ClassResidency, Finding, Residency, ResidencyMethod, SegmentResidency, Severity, Topology,
+};
+
+use super::frames::Frames;
+use super::gaps::Gaps;
+use super::processes::{self, PerProcess};
+use super::tally::{Tally, add_bytes};
+use super::{layout, numa_maps_method, pagemap_method, policies, process_maps, skew};
+use crate::instances::{self, InstanceError, Member, Target};
+
+/// What a captured tree says pages are: captures come from x86-64.
+const PAGE_BYTES_OF_CAPTURES: u64 = 4096;
+
+/// How to look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Use numa_maps even where frame numbers are shown.
+    pub only_numa_maps: bool,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectError {
+    /// The processes could not be found.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    /// The machine could not be read.
+    #[error(transparent)]
+    Read(#[from] linux::Error),
+    /// None of the processes may be read.
+    #[error("none of the {processes} processes of {target} may be read by this user")]
+    NotPermitted {
+        /// What was asked about.
+        target: String,
+        /// How many there are.
+        processes: usize,
+    },
+    /// None of the processes could be read, for another reason.
+    #[error("nothing of {target} could be read: {reason}")]
+    Nothing {
+        /// What was asked about.
+        target: String,
+        /// The first reason.
+        reason: String,
+    },
+}
+
+/// Looks where the memory of a target lies.
+///
+/// # Errors
+/// When there is no such target, none of it may be read, or the machine cannot be read.
+pub fn inspect(
+    root: &Root,
+    target: &Target,
+    topology: &Topology,
+    options: &Options,
+) -> Result<Residency, InspectError> {
+    let members = instances::find(root, target)?;
+    let mut gaps = Gaps::default();
+    let exact = root.is_live() && !options.only_numa_maps && pagemap::frames_are_shown();
+    let mut looked = if exact {
+        by_pagemap(root, &members, &mut gaps)?
+    } else {
+        by_numa_maps(root, &members, topology, &mut gaps)
+    };
+    if looked.counted.private.is_empty() {
+        let target = target.to_string();
+        if gaps.refused() > 0 {
+            let processes = members.len();
+            return Err(InspectError::NotPermitted { target, processes });
+        }
+        let reason = gaps.into_sentences().into_iter().next().unwrap_or_default();
+        return Err(InspectError::Nothing { target, reason });
+    }
+    let all_seen = gaps.is_empty();
+    let tallies = std::mem::take(&mut looked.segments);
+    let mut segments: Vec<SegmentResidency> = tallies
+        .into_iter()
+        .map(|tally| tally.into_segment(all_seen && exact))
+        .collect();
+    // A private mapping of a file of which nothing is in memory is not worth a line.
+    segments.retain(|segment| {
+        segment.kind.is_shared_memory() || segment.bytes() > 0 || segment.bytes_without_node > 0
+    });
+    segments.sort_by(|one, other| {
+        other
+            .bytes()
+            .cmp(&one.bytes())
+            .then_with(|| one.name.cmp(&other.name))
+    });
+    if !exact {
+        gaps.add(
+            "frame numbers were not read, so the figures are lower bounds: numa_maps shows only \
+             what each process has mapped itself",
+        );
+    }
+    let residency = Residency {
+        target: target.to_string(),
+        method: if exact {
+            ResidencyMethod::Pagemap
+        } else {
+            ResidencyMethod::NumaMaps
+        },
+        memory_nodes: topology.memory_nodes(),
+        layout: layout::layout(&segments),
+        private: classes(&members, &looked.counted),
+        segments,
+        ..Residency::default()
+    };
+    Ok(finished(root, residency, &members, topology, &looked, gaps))
+}
+
+/// What a method found.
+struct Looked {
+    segments: Vec<Tally>,
+    counted: PerProcess,
+    private_without_node: u64,
+}
+
+fn by_pagemap(root: &Root, members: &[Member], gaps: &mut Gaps) -> Result<Looked, InspectError> {
+    let page_bytes = linux::process::page_bytes();
+    let frames = Frames::read(root, page_bytes)?;
+    let processes = process_maps::read_all(root, members, gaps);
+    let areas = policies::of_objects(root, &processes);
+    let scan = pagemap_method::Scan::new(root, &frames, page_bytes, areas);
+    let found = scan.run(&processes, gaps);
+    Ok(Looked {
+        segments: found.segments.into_values().collect(),
+        counted: PerProcess {
+            private: found.private,
+            ..PerProcess::default()
+        },
+        private_without_node: found.private_without_node,
+    })
+}
+
+fn by_numa_maps(root: &Root, members: &[Member], topology: &Topology, gaps: &mut Gaps) -> Looked {
+    let default_pool = topology
+        .huge_pages
+        .iter()
+        .find(|pool| pool.is_default == Some(true));
+    let meminfo = root.read_optional("proc/meminfo").ok().flatten();
+    let meminfo = meminfo.and_then(|file| linux::proc_meminfo::Meminfo::parse(&file).ok());
+    let huge_page_bytes = default_pool
+        .map(|pool| pool.page_bytes)
+        .or_else(|| meminfo.and_then(|meminfo| meminfo.huge_page_bytes));
+    let page_bytes = if root.is_live() {
+        linux::process::page_bytes()
+    } else {
+        PAGE_BYTES_OF_CAPTURES
+    };
+    let found = numa_maps_method::read(root, members, huge_page_bytes, page_bytes, gaps);
+    Looked {
+        segments: found.segments,
+        counted: PerProcess {
+            private: found.private,
+            touched: Some(found.touched),
+            touched_pools: Some(found.touched_pools),
+        },
+        private_without_node: 0,
+    }
+}
+
+/// Adds totals, processes, gaps and findings.
+fn finished(
+    root: &Root,
+    mut residency: Residency,
+    members: &[Member],
+    topology: &Topology,
+    looked: &Looked,
+    mut gaps: Gaps,
+) -> Residency {
+    let shared = skew::shared_memory(&residency);
+    let describe = |member| processes::describe(root, member, topology, &looked.counted, &shared);
+    residency.processes = members.iter().map(describe).collect();
+    for segment in &residency.segments {
+        add_bytes(&mut residency.bytes_by_node, &segment.bytes_by_node);
+        residency.bytes_without_node += segment.bytes_without_node;
+        if segment.kind.is_shared_memory()
+            && segment.bytes_without_node > 0
+            && residency.method == ResidencyMethod::Pagemap
+        {
+            gaps.add(format!(
+                "{} bytes of {} exist without being found: swapped out, set aside and never \
+                 written, or huge pages that no process looked at has mapped",
+                segment.bytes_without_node, segment.name
+            ));
+        }
+    }
+    for class in &residency.private {
+        add_bytes(&mut residency.bytes_by_node, &class.bytes_by_node);
+    }
+    residency.bytes_without_node += looked.private_without_node;
+    residency.complete = residency.method == ResidencyMethod::Pagemap
+        && gaps.is_empty()
+        && residency.bytes_without_node == 0;
+    residency.gaps = gaps.into_sentences();
+    residency.findings = skew::finding(&residency).into_iter().collect();
+    residency.findings.extend(far_text(&residency));
+    residency
+}
+
+/// Programs of which most lies on nodes where no process runs.
+fn far_text(residency: &Residency) -> Option<Finding> {
+    let (far, all) = super::far_text(residency)?;
+    let message = format!(
+        "{far} of {all} bytes of program text lie on nodes where none of the processes may run"
+    );
+    Some(Finding {
+        id: "far-program-text".to_owned(),
+        severity: Severity::Info,
+        message,
+    })
+}
+
+fn classes(members: &[Member], counted: &PerProcess) -> Vec<ClassResidency> {
+    let mut classes: BTreeMap<&str, ClassResidency> = BTreeMap::new();
+    for member in members {
+        let Some(bytes) = counted.private.get(&member.stat.pid) else {
+            continue;
+        };
+        let class = classes.entry(&member.class).or_default();
+        class.class.clone_from(&member.class);
+        class.processes += 1;
+        add_bytes(&mut class.bytes_by_node, bytes);
+    }
+    let mut classes: Vec<ClassResidency> = classes.into_values().collect();
+    classes.sort_by_key(|class| std::cmp::Reverse(class.bytes_by_node.values().sum::<u64>()));
+    classes
+}

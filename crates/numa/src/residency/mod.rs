@@ -1,0 +1,27 @@
+//! Residency: on which node every page of a set of processes lies, each counted once, and none
+//! touched.
+
+mod frames;
+mod gaps;
+mod inspect;
+mod kind;
+mod layout;
+mod numa_maps_method;
+mod object_part;
+mod page_set;
+mod pagemap_method;
+mod policies;
+mod process_maps;
+mod processes;
+mod program_text;
+mod skew;
+mod tally;
+mod unmapped;
+
+pub use frames::{Frames, Lookup};
+pub use inspect::{InspectError, Options, inspect};
+pub use kind::kind_of;
+pub use layout::node_of_pool;
+pub use processes::local_share;
+pub use program_text::far_text;
+pub use skew::{Skew, judge as judge_skew, shared_memory};

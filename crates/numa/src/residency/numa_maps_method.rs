@@ -1,0 +1,259 @@
+//! Residency by numa_maps, where frame numbers are not shown: a lower bound. Each process shows
+//! only what it has mapped itself, so of an object the largest figure of any process counts, node
+//! by node; adding them up would count pages twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use linux::Root;
+use linux::proc_maps::{Mapping, ObjectId};
+use model::{BytesByNode, SegmentKind};
+
+use super::gaps::Gaps;
+use super::kind::kind_of;
+use super::tally::{Area, Span, Tally, add_bytes, max_bytes};
+use crate::instances::Member;
+use crate::numa_maps::{self, NumaMapsLine};
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Objects.
+    pub segments: Vec<Tally>,
+    /// Private memory of each process that was read.
+    pub private: BTreeMap<u32, BytesByNode>,
+    /// What each process has mapped of shared memory.
+    pub touched: BTreeMap<u32, BytesByNode>,
+    /// What each process has mapped of the areas that name one node.
+    pub touched_pools: BTreeMap<u32, BytesByNode>,
+}
+
+/// Which object: by its id where maps could be read, else by name and address, which processes of
+/// one instance share (forked servers, and Oracle by its own arrangement).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Object(ObjectId),
+    NameAt(String, u64),
+}
+
+/// A part of an object that some process has as one mapping.
+#[derive(Default)]
+struct Piece {
+    policy: String,
+    bytes_by_node: BytesByNode,
+}
+
+#[derive(Default)]
+struct Object {
+    name: String,
+    kind: SegmentKind,
+    page_bytes: Option<u64>,
+    pids: BTreeSet<u32>,
+    pieces: BTreeMap<Span, Piece>,
+}
+
+/// Reads the numa_maps of all processes.
+pub(super) fn read(
+    root: &Root,
+    members: &[Member],
+    default_huge_page_bytes: Option<u64>,
+    page_bytes: u64,
+    gaps: &mut Gaps,
+) -> Found {
+    let mut reading = Reading {
+        default_huge_page_bytes,
+        page_bytes,
+        ..Reading::default()
+    };
+    for member in members {
+        let pid = member.stat.pid;
+        let file = match root.read_lossy(&format!("proc/{pid}/numa_maps")) {
+            Ok(file) => file,
+            Err(error) => {
+                gaps.process(pid, &error);
+                continue;
+            }
+        };
+        let maps = linux::proc_maps::read(root, pid)
+            .map(|maps| maps.list)
+            .unwrap_or_default();
+        let maps: BTreeMap<u64, Mapping> = maps.into_iter().map(|map| (map.start, map)).collect();
+        reading.found.private.insert(pid, BytesByNode::new());
+        reading.found.touched.insert(pid, BytesByNode::new());
+        reading.found.touched_pools.insert(pid, BytesByNode::new());
+        for (number, line) in file.lines() {
+            match numa_maps::parse_line(line) {
+                Ok(parsed) => {
+                    let mapping = maps.get(&parsed.address);
+                    reading.line(pid, &parsed, mapping, gaps);
+                }
+                Err(error) => {
+                    gaps.add(format!("{}, line {number}: {error}", file.path().display()))
+                }
+            }
+        }
+    }
+    reading.finish()
+}
+
+#[derive(Default)]
+struct Reading {
+    default_huge_page_bytes: Option<u64>,
+    page_bytes: u64,
+    objects: BTreeMap<Key, Object>,
+    /// Private memory that several processes have since a fork, by address.
+    shared_since_fork: BTreeMap<u64, (u32, BytesByNode)>,
+    found: Found,
+}
+
+impl Reading {
+    fn line(&mut self, pid: u32, line: &NumaMapsLine, mapping: Option<&Mapping>, gaps: &mut Gaps) {
+        let page_bytes = match (line.kernel_page_bytes, line.huge) {
+            (Some(bytes), _) => bytes,
+            // Kernels before 3.10 and files of them: only the default size is told elsewhere.
+            (None, true) => match self.default_huge_page_bytes {
+                Some(bytes) => bytes,
+                None if line.pages() == 0 => 0,
+                None => {
+                    gaps.add("the size of huge pages is not known");
+                    return;
+                }
+            },
+            (None, false) => self.page_bytes,
+        };
+        let bytes_by_node: BytesByNode = line
+            .pages_by_node
+            .iter()
+            .map(|(node, pages)| (*node, pages.saturating_mul(page_bytes)))
+            .collect();
+        let is_anonymous = line.anonymous_pages > 0 && line.anonymous_pages >= line.pages();
+        match &line.file {
+            Some(name) if mapping.map_or(!is_anonymous, |map| map.is_shared) || !is_anonymous => {
+                self.object(pid, line, name, mapping, page_bytes, &bytes_by_node);
+            }
+            _ => self.private(pid, line, bytes_by_node),
+        }
+    }
+
+    fn object(
+        &mut self,
+        pid: u32,
+        line: &NumaMapsLine,
+        name: &str,
+        mapping: Option<&Mapping>,
+        page_bytes: u64,
+        bytes_by_node: &BytesByNode,
+    ) {
+        let is_executable = mapping.is_some_and(|mapping| mapping.is_executable);
+        let kind = kind_of(name, is_executable, line.huge);
+        let key = match mapping.filter(|mapping| mapping.has_object()) {
+            Some(mapping) => Key::Object(mapping.object),
+            None => Key::NameAt(name.to_owned(), line.address),
+        };
+        let span = mapping.map_or(
+            // Without maps the length is not known; what has pages is at least as long as they.
+            Span {
+                start: 0,
+                end: bytes_by_node.values().sum(),
+            },
+            |mapping| Span {
+                start: mapping.offset,
+                end: mapping.offset.saturating_add(mapping.bytes()),
+            },
+        );
+        let is_known = mapping.is_some();
+        let object = self.objects.entry(key).or_insert_with(|| Object {
+            name: name.to_owned(),
+            kind,
+            ..Object::default()
+        });
+        if is_executable && !object.kind.is_shared_memory() {
+            object.kind = SegmentKind::ProgramText;
+        }
+        object.pids.insert(pid);
+        if line.pages() > 0 {
+            object.page_bytes = Some(page_bytes);
+        }
+        let key = if is_known {
+            span
+        } else {
+            Span {
+                start: 0,
+                end: u64::MAX,
+            }
+        };
+        let piece = object.pieces.entry(key).or_default();
+        piece.policy.clone_from(&line.policy);
+        max_bytes(&mut piece.bytes_by_node, bytes_by_node);
+        if object.kind.is_shared_memory() {
+            add_bytes(self.found.touched.entry(pid).or_default(), bytes_by_node);
+            if super::layout::node_of_pool(&line.policy).is_some() {
+                add_bytes(
+                    self.found.touched_pools.entry(pid).or_default(),
+                    bytes_by_node,
+                );
+            }
+        }
+    }
+
+    /// Private memory that only one process has is its own; of what a fork shares, the most that
+    /// any process has at the address counts once.
+    fn private(&mut self, pid: u32, line: &NumaMapsLine, bytes_by_node: BytesByNode) {
+        if line.mapped_by_most > 1 {
+            let shared = self.shared_since_fork.entry(line.address);
+            let (_, most) = shared.or_insert_with(|| (pid, BytesByNode::new()));
+            max_bytes(most, &bytes_by_node);
+        } else {
+            add_bytes(self.found.private.entry(pid).or_default(), &bytes_by_node);
+        }
+    }
+
+    fn finish(mut self) -> Found {
+        for (pid, bytes) in self.shared_since_fork.into_values() {
+            add_bytes(self.found.private.entry(pid).or_default(), &bytes);
+        }
+        self.found.segments = self.objects.into_values().map(Object::into_tally).collect();
+        self.found
+    }
+}
+
+impl Object {
+    /// Pieces of different processes may overlap; then the largest of them stands for all, which
+    /// again is a lower bound.
+    fn into_tally(self) -> Tally {
+        let mut tally = Tally {
+            name: self.name,
+            kind: self.kind,
+            page_bytes: self.page_bytes,
+            pids: self.pids,
+            ..Tally::default()
+        };
+        let mut pieces: Vec<(Span, Piece)> = self.pieces.into_iter().collect();
+        let bytes = |piece: &Piece| piece.bytes_by_node.values().sum::<u64>();
+        pieces.sort_by_key(|(span, piece)| (std::cmp::Reverse(bytes(piece)), *span));
+        let mut chosen: Vec<(Span, Piece)> = Vec::new();
+        for (span, piece) in pieces {
+            let overlaps = |other: &Span| span.start < other.end && other.start < span.end;
+            if !chosen.iter().any(|(other, _)| overlaps(other)) {
+                chosen.push((span, piece));
+            }
+        }
+        chosen.sort_by_key(|(span, _)| *span);
+        for (index, (span, piece)) in chosen.into_iter().enumerate() {
+            let is_known = span.end != u64::MAX;
+            let end = if is_known { span.end } else { bytes(&piece) };
+            let span = Span {
+                start: span.start,
+                end: end.max(span.start),
+            };
+            tally.spans.insert(span);
+            tally.areas.push(Area {
+                span,
+                policy: piece.policy,
+            });
+            for (node, bytes) in piece.bytes_by_node {
+                tally.add(index, node, bytes);
+            }
+        }
+        tally
+    }
+}

@@ -1,0 +1,107 @@
+//! Counting the pages of one part of an object: small pages by all their entries, huge pages by
+//! one entry each.
+
+use linux::Error;
+use linux::pagemap::{Pagemap, PagemapEntry};
+use model::NodeId;
+
+use super::frames::Lookup;
+use super::page_set::CHUNK_PAGES;
+use super::tally::Tally;
+
+/// Pages of one object within one chunk and one area.
+pub(super) struct Part<'a> {
+    /// What is known of the object.
+    pub tally: &'a mut Tally,
+    /// First page, as a number in the object.
+    pub page: u64,
+    /// Pages.
+    pub count: u64,
+    /// Index of the area.
+    pub area: usize,
+    /// Size of a base page.
+    pub page_bytes: u64,
+}
+
+impl Part<'_> {
+    /// Whether every page of it was counted before.
+    pub fn is_known(&mut self) -> bool {
+        let index = (self.page % CHUNK_PAGES) as usize;
+        self.tally
+            .known
+            .chunk(self.page / CHUNK_PAGES)
+            .has_all(index, self.count as usize)
+    }
+
+    /// Counts the pages of these entries that are not known yet.
+    pub fn count(&mut self, entries: &[PagemapEntry], frames: &mut Lookup<'_>) {
+        let chunk = self.tally.known.chunk(self.page / CHUNK_PAGES);
+        let start = (self.page % CHUNK_PAGES) as usize;
+        let (mut counts, mut without) = (Counts::default(), 0);
+        for (index, entry) in entries.iter().enumerate() {
+            let Some(frame) = entry.frame() else {
+                continue;
+            };
+            if chunk.insert(start + index) {
+                match frames.node_of(frame) {
+                    Some(node) => counts.add(node),
+                    None => without += 1,
+                }
+            }
+        }
+        self.tally.bytes_without_node += without * self.page_bytes;
+        for (node, pages) in counts.iter() {
+            self.tally.add(self.area, node, pages * self.page_bytes);
+        }
+    }
+
+    /// The same for huge pages: one entry stands for each of them.
+    pub fn huge(
+        &mut self,
+        step: u64,
+        address: u64,
+        pagemap: &mut Pagemap,
+        frames: &mut Lookup<'_>,
+        entries: &mut Vec<PagemapEntry>,
+    ) -> Result<(), Error> {
+        let start = self.page.next_multiple_of(step);
+        let end = self.page + self.count;
+        for page in (start..end).step_by(step as usize) {
+            let huge = page / step;
+            let chunk = self.tally.known.chunk(huge / CHUNK_PAGES);
+            if chunk.has_all((huge % CHUNK_PAGES) as usize, 1) {
+                continue;
+            }
+            pagemap.read(address + (page - self.page), 1, entries)?;
+            let Some(frame) = entries.first().and_then(|entry| entry.frame()) else {
+                continue;
+            };
+            self.tally.known.insert(huge);
+            let bytes = step * self.page_bytes;
+            match frames.node_of(frame) {
+                Some(node) => self.tally.add(self.area, node, bytes),
+                None => self.tally.bytes_without_node += bytes,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Pages by node; quick to add to, because it happens for every page.
+#[derive(Default)]
+struct Counts(Vec<u64>);
+
+impl Counts {
+    fn add(&mut self, node: NodeId) {
+        let index = node.0 as usize;
+        if index >= self.0.len() {
+            self.0.resize(index + 1, 0);
+        }
+        self.0[index] += 1;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (NodeId, u64)> {
+        let counts = self.0.iter().enumerate().filter(|(_, pages)| **pages > 0);
+        counts.map(|(node, pages)| (NodeId(node as u32), *pages))
+    }
+}

@@ -1,0 +1,94 @@
+//! A set of page numbers that is large in places and empty elsewhere: which pages were counted.
+
+use std::collections::HashMap;
+
+/// Pages of one chunk: 128 MiB of 4 KiB pages, in 4 KiB of bits.
+pub const CHUNK_PAGES: u64 = 32768;
+
+/// Which pages of one chunk are in the set.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    words: Box<[u64; (CHUNK_PAGES / 64) as usize]>,
+    count: u64,
+}
+
+impl Chunk {
+    fn new() -> Self {
+        Self {
+            words: Box::new([0; (CHUNK_PAGES / 64) as usize]),
+            count: 0,
+        }
+    }
+
+    /// Adds the page at `index` in the chunk; false when it was there.
+    pub fn insert(&mut self, index: usize) -> bool {
+        let (word, bit) = (&mut self.words[index / 64], 1 << (index % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        self.count += u64::from(is_new);
+        is_new
+    }
+
+    /// Whether all of `count` pages from `index` on are in the set.
+    pub fn has_all(&self, index: usize, count: usize) -> bool {
+        let mut pages = index..index + count;
+        self.count == CHUNK_PAGES || pages.all(|page| self.words[page / 64] >> (page % 64) & 1 == 1)
+    }
+}
+
+/// A set of page numbers.
+#[derive(Clone, Debug, Default)]
+pub struct PageSet {
+    chunks: HashMap<u64, Chunk>,
+}
+
+impl PageSet {
+    /// The chunk with this number: that of pages from it times [`CHUNK_PAGES`] on.
+    pub fn chunk(&mut self, number: u64) -> &mut Chunk {
+        self.chunks.entry(number).or_insert_with(Chunk::new)
+    }
+
+    /// Adds a page; false when it was there.
+    pub fn insert(&mut self, page: u64) -> bool {
+        self.chunk(page / CHUNK_PAGES)
+            .insert((page % CHUNK_PAGES) as usize)
+    }
+
+    /// How many pages are in the set.
+    #[cfg(test)]
+    fn len(&self) -> u64 {
+        self.chunks.values().map(|chunk| chunk.count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_full_chunk_knows_that_it_is_full() {
+        let mut set = PageSet::default();
+        for page in 0..CHUNK_PAGES {
+            assert!(set.insert(CHUNK_PAGES + page));
+        }
+        assert!(set.chunk(1).has_all(0, CHUNK_PAGES as usize));
+        assert!(!set.chunk(0).has_all(0, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_set(pages in prop::collection::vec(0..100_000_u64, 0..200)) {
+            let (mut set, mut expected) = (PageSet::default(), BTreeSet::new());
+            for page in pages {
+                prop_assert_eq!(set.insert(page), expected.insert(page));
+            }
+            prop_assert_eq!(set.len(), expected.len() as u64);
+            for page in expected {
+                let index = (page % CHUNK_PAGES) as usize;
+                prop_assert!(set.chunk(page / CHUNK_PAGES).has_all(index, 1));
+            }
+        }
+    }
+}

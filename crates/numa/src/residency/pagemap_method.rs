@@ -1,0 +1,275 @@
+//! Residency by frame numbers: the pages of every process, each counted once, without touching
+//! any. What one process has shown of an object is not read again in another.
+
+use std::collections::BTreeMap;
+
+use linux::map_files::MappedObject;
+use linux::page_flags::PageFlags;
+use linux::pagemap::{Pagemap, PagemapEntry};
+use linux::proc_maps::{Mapping, ObjectId};
+use linux::{Error, Root};
+use model::BytesByNode;
+
+use super::frames::{Frames, Lookup};
+use super::gaps::Gaps;
+use super::kind::kind_of;
+use super::object_part::Part;
+use super::page_set::{CHUNK_PAGES, PageSet};
+use super::process_maps::{self, ProcessMaps};
+use super::tally::{Area, Span, Tally};
+use super::unmapped::Unmapped;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Objects.
+    pub segments: BTreeMap<ObjectId, Tally>,
+    /// Private memory of each process that was read.
+    pub private: BTreeMap<u32, BytesByNode>,
+    /// Private bytes whose node is not known: swapped out, or in frames of no known node.
+    pub private_without_node: u64,
+}
+
+/// A look at a set of processes.
+pub(super) struct Scan<'a> {
+    root: &'a Root,
+    frames: Lookup<'a>,
+    flags: PageFlags,
+    page_bytes: u64,
+    /// Frames of private memory that several processes have since a fork.
+    shared_since_fork: PageSet,
+    objects: BTreeMap<ObjectId, Option<MappedObject>>,
+    areas: BTreeMap<ObjectId, Vec<Area>>,
+    entries: Vec<PagemapEntry>,
+    found: Found,
+}
+
+impl<'a> Scan<'a> {
+    /// A look that has seen nothing yet.
+    pub fn new(
+        root: &'a Root,
+        frames: &'a Frames,
+        page_bytes: u64,
+        areas: BTreeMap<ObjectId, Vec<Area>>,
+    ) -> Self {
+        Self {
+            root,
+            frames: frames.lookup(),
+            flags: PageFlags::open(),
+            page_bytes,
+            shared_since_fork: PageSet::default(),
+            objects: BTreeMap::new(),
+            areas,
+            entries: Vec::new(),
+            found: Found::default(),
+        }
+    }
+
+    /// Looks at all processes, and then at what exists of shared memory without being mapped.
+    pub fn run(mut self, processes: &[ProcessMaps], gaps: &mut Gaps) -> Found {
+        for process in processes {
+            if let Err(error) = self.process(process) {
+                gaps.process(process.pid, &error);
+            }
+            match process_maps::are_unchanged(self.root, process) {
+                Ok(true) => {}
+                Ok(false) => gaps.add(format!(
+                    "process {} changed its shared mappings while it was read",
+                    process.pid
+                )),
+                Err(error) => gaps.process(process.pid, &error),
+            }
+        }
+        self.unmapped(gaps);
+        self.found
+    }
+
+    fn process(&mut self, process: &ProcessMaps) -> Result<(), Error> {
+        let mut pagemap = Pagemap::open(self.root, process.pid)?;
+        let mut private = BytesByNode::new();
+        let mut result = Ok(());
+        for mapping in &process.mappings {
+            let part = if mapping.is_shared && mapping.has_object() {
+                self.shared(process.pid, mapping, &mut pagemap)
+            } else {
+                self.private(process.pid, mapping, &mut pagemap, &mut private)
+            };
+            if part.is_err() {
+                result = part;
+                break;
+            }
+        }
+        self.found.private.insert(process.pid, private);
+        result
+    }
+
+    /// The tally of the object behind a mapping, opened when it is seen for the first time.
+    fn object(&mut self, pid: u32, mapping: &Mapping) {
+        let id = mapping.object;
+        let root = self.root;
+        let object = self.objects.entry(id).or_insert_with(|| {
+            // Only of shared memory it matters how much there is.
+            let opens = mapping.is_shared;
+            opens
+                .then(|| MappedObject::open(root, pid, mapping).ok())
+                .flatten()
+        });
+        let page_bytes = self.page_bytes;
+        let areas = &mut self.areas;
+        let tally = self.found.segments.entry(id).or_insert_with(|| {
+            let huge = object.as_ref().and_then(|object| object.huge_page_bytes);
+            let kind = kind_of(&mapping.name, mapping.is_executable, huge.is_some());
+            Tally {
+                name: mapping.name.clone(),
+                kind,
+                page_bytes: Some(huge.unwrap_or(page_bytes)),
+                areas: areas.remove(&id).unwrap_or_default(),
+                allocated_bytes: object.as_ref().map(|object| object.allocated_bytes),
+                ..Tally::default()
+            }
+        });
+        if mapping.is_executable && !tally.kind.is_shared_memory() {
+            tally.kind = model::SegmentKind::ProgramText;
+        }
+        tally.pids.insert(pid);
+        let end = mapping.offset.saturating_add(mapping.bytes());
+        tally.spans.insert(Span {
+            start: mapping.offset,
+            end,
+        });
+    }
+
+    fn shared(&mut self, pid: u32, mapping: &Mapping, pagemap: &mut Pagemap) -> Result<(), Error> {
+        self.object(pid, mapping);
+        let tally = self
+            .found
+            .segments
+            .get_mut(&mapping.object)
+            .expect("it was just put there");
+        let step = tally.page_bytes.unwrap_or(self.page_bytes) / self.page_bytes;
+        let end = mapping.offset.saturating_add(mapping.bytes());
+        for (span, area) in tally.parts(Span {
+            start: mapping.offset,
+            end,
+        }) {
+            // Page numbers in the object, and in the address space.
+            let first = span.start / self.page_bytes;
+            let last = span.end.div_ceil(self.page_bytes);
+            let to_address = mapping.start / self.page_bytes;
+            let origin = mapping.offset / self.page_bytes;
+            let mut page = first;
+            while page < last {
+                let count = (last - page).min(CHUNK_PAGES - page % CHUNK_PAGES);
+                let address = to_address + (page - origin);
+                let mut part = Part {
+                    tally,
+                    page,
+                    count,
+                    area,
+                    page_bytes: self.page_bytes,
+                };
+                if step > 1 {
+                    part.huge(step, address, pagemap, &mut self.frames, &mut self.entries)?;
+                } else if !part.is_known() {
+                    pagemap.read(address, count as usize, &mut self.entries)?;
+                    part.count(&self.entries, &mut self.frames);
+                }
+                page += count;
+            }
+        }
+        Ok(())
+    }
+
+    fn private(
+        &mut self,
+        pid: u32,
+        mapping: &Mapping,
+        pagemap: &mut Pagemap,
+        private: &mut BytesByNode,
+    ) -> Result<(), Error> {
+        if mapping.has_object() {
+            self.object(pid, mapping);
+        }
+        let pages = mapping.bytes() / self.page_bytes;
+        let first = mapping.start / self.page_bytes;
+        let origin = mapping.offset / self.page_bytes;
+        let mut page = 0;
+        while page < pages {
+            let count = (pages - page).min(CHUNK_PAGES);
+            pagemap.read(first + page, count as usize, &mut self.entries)?;
+            for index in 0..self.entries.len() {
+                let entry = self.entries[index];
+                self.private_page(mapping, origin + page + index as u64, entry, private);
+            }
+            page += count;
+        }
+        Ok(())
+    }
+
+    /// One page of a private mapping: of the process, or still of the file.
+    fn private_page(
+        &mut self,
+        mapping: &Mapping,
+        page: u64,
+        entry: PagemapEntry,
+        private: &mut BytesByNode,
+    ) {
+        if entry.is_swapped() {
+            self.found.private_without_node += self.page_bytes;
+        }
+        let Some(frame) = entry.frame() else {
+            return;
+        };
+        if entry.is_of_object() && mapping.has_object() {
+            let tally = self
+                .found
+                .segments
+                .get_mut(&mapping.object)
+                .expect("put there before");
+            if tally.known.insert(page) {
+                match self.frames.node_of(frame) {
+                    Some(node) => tally.add(tally.areas.len(), node, self.page_bytes),
+                    None => tally.bytes_without_node += self.page_bytes,
+                }
+            }
+            return;
+        }
+        let is_new = entry.is_exclusive()
+            || (self.shared_since_fork.insert(frame) && !self.flags.is_zero_page(frame));
+        match self.frames.node_of(frame).filter(|_| is_new) {
+            Some(node) => *private.entry(node).or_default() += self.page_bytes,
+            None if is_new => self.found.private_without_node += self.page_bytes,
+            None => {}
+        }
+    }
+
+    /// Pages of shared memory that exist although none of the processes has them mapped: those
+    /// that sessions touched which have ended. Never asked of huge pages.
+    fn unmapped(&mut self, gaps: &mut Gaps) {
+        let Ok(mut pagemap) = Pagemap::open_own() else {
+            return;
+        };
+        for (id, tally) in &mut self.found.segments {
+            let Some(Some(object)) = self.objects.get(id) else {
+                if tally.kind.is_shared_memory() {
+                    gaps.add(format!("how much there is of {} is not known", tally.name));
+                }
+                continue;
+            };
+            let is_missing = tally.found_bytes() < object.allocated_bytes;
+            if !is_missing || !tally.kind.is_shared_memory() || object.huge_page_bytes.is_some() {
+                continue;
+            }
+            let mut look = Unmapped {
+                object,
+                page_bytes: self.page_bytes,
+                pagemap: &mut pagemap,
+                frames: &mut self.frames,
+                entries: &mut self.entries,
+            };
+            if let Err(error) = look.at(tally) {
+                gaps.add(format!("unmapped pages of {}: {error}", tally.name));
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Where each process may run and have memory, and how much of the memory is near it.
+
+use std::collections::BTreeMap;
+
+use linux::{Root, proc_stat, proc_status};
+use model::{BytesByNode, NodeSet, ProcessResidency, Topology};
+
+use crate::instances::Member;
+
+/// What was counted for single processes.
+#[derive(Debug, Default)]
+pub(super) struct PerProcess {
+    /// Private memory.
+    pub private: BTreeMap<u32, BytesByNode>,
+    /// Shared memory that each has mapped itself, where that was counted.
+    pub touched: Option<BTreeMap<u32, BytesByNode>>,
+    /// The same in pools.
+    pub touched_pools: Option<BTreeMap<u32, BytesByNode>>,
+}
+
+/// The words for one process.
+pub(super) fn describe(
+    root: &Root,
+    member: &Member,
+    topology: &Topology,
+    counted: &PerProcess,
+    shared: &BytesByNode,
+) -> ProcessResidency {
+    let pid = member.stat.pid;
+    // A process that ended meanwhile keeps what was counted; the rest stays unknown.
+    let allowed = proc_status::allowed(root, pid).ok();
+    let cpus = allowed
+        .as_ref()
+        .map(|allowed| allowed.cpus.clone())
+        .unwrap_or_default();
+    let nodes_of_cpus: NodeSet = topology
+        .nodes
+        .iter()
+        .filter(|node| !node.cpus.is_disjoint(&cpus))
+        .map(|node| node.id)
+        .collect();
+    let of = |map: &BTreeMap<u32, BytesByNode>| map.get(&pid).cloned();
+    let private = of(&counted.private).unwrap_or_default();
+    let only = nodes_of_cpus.first().filter(|_| nodes_of_cpus.len() == 1);
+    ProcessResidency {
+        pid,
+        name: member.stat.name.clone(),
+        class: member.class.clone(),
+        pinned_to_node: only.filter(|_| topology.cpu_nodes().len() > 1),
+        last_node: member
+            .stat
+            .last_cpu
+            .and_then(|cpu| topology.node_of_cpu(cpu)),
+        memory_nodes_allowed: allowed
+            .map(|allowed| allowed.memory_nodes)
+            .unwrap_or_default(),
+        private_local_share: local_share(&private, &nodes_of_cpus),
+        shared_local_share: local_share(shared, &nodes_of_cpus),
+        private_bytes_by_node: private,
+        touched_bytes_by_node: counted.touched.as_ref().and_then(of),
+        touched_pool_bytes_by_node: counted.touched_pools.as_ref().and_then(of),
+        page_table_bytes: proc_stat::page_table_bytes(root, pid).ok().flatten(),
+        cpus,
+        nodes_of_cpus,
+    }
+}
+
+/// The share of memory on these nodes; `None` without memory or without nodes.
+pub fn local_share(bytes: &BytesByNode, nodes: &NodeSet) -> Option<f64> {
+    let all: u64 = bytes.values().sum();
+    let local: u64 = nodes.iter().filter_map(|node| bytes.get(&node)).sum();
+    (all > 0 && !nodes.is_empty()).then(|| local as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::NodeId;
+
+    use super::*;
+
+    #[test]
+    fn a_share_needs_memory_and_nodes() {
+        let bytes: BytesByNode = [(NodeId(0), 300), (NodeId(1), 100)].into();
+        let nodes = |list: &str| list.parse::<NodeSet>().unwrap();
+        assert_eq!(local_share(&bytes, &nodes("0")), Some(0.75));
+        assert_eq!(local_share(&bytes, &nodes("2")), Some(0.0));
+        assert_eq!(local_share(&bytes, &NodeSet::default()), None);
+        assert_eq!(local_share(&BytesByNode::new(), &nodes("0")), None);
+    }
+}

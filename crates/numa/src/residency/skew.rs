@@ -1,0 +1,144 @@
+//! Whether shared memory lies too much on one node: Cyclops, and what comes near it.
+
+use model::{BytesByNode, Finding, NodeId, Residency, Severity};
+
+/// Less shared memory than this is not worth a word.
+const WORTH_BYTES: u64 = 16 << 20;
+
+/// From this share on one node on, memory is a Cyclops: "all the memory for the SGA was allocated
+/// from node 0" (Closson, "Introducing Cyclops", 2007). The rest are other, small segments.
+const CYCLOPS_SHARE: f64 = 0.9;
+
+/// Memory is skewed when one node has this part of the way from an even share to all of it.
+const SKEW_PART: f64 = 1.0 / 3.0;
+
+/// The verdict on how evenly shared memory lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Skew {
+    /// Nothing to say.
+    Even,
+    /// Far more on one node than on the others.
+    Skewed {
+        /// The node.
+        node: NodeId,
+        /// Its share, 0 to 1.
+        share: f64,
+    },
+    /// As good as all of it on one node.
+    Cyclops {
+        /// The node.
+        node: NodeId,
+        /// Its share, 0 to 1.
+        share: f64,
+    },
+}
+
+/// Shared memory of the target, without files, by node.
+pub fn shared_memory(residency: &Residency) -> BytesByNode {
+    let mut sum = BytesByNode::new();
+    for segment in residency
+        .segments
+        .iter()
+        .filter(|segment| segment.kind.is_shared_memory())
+    {
+        super::tally::add_bytes(&mut sum, &segment.bytes_by_node);
+    }
+    sum
+}
+
+/// Judges shared memory. It may lie on one node when all processes run there, or when the machine
+/// has no other.
+pub fn judge(residency: &Residency) -> Skew {
+    let shared = shared_memory(residency);
+    let all: u64 = shared.values().sum();
+    let nodes = residency.memory_nodes.len();
+    let Some((node, bytes)) = shared.iter().max_by_key(|(_, bytes)| **bytes) else {
+        return Skew::Even;
+    };
+    if all < WORTH_BYTES || nodes < 2 || is_used_only_from(residency, *node) {
+        return Skew::Even;
+    }
+    let (share, even) = (*bytes as f64 / all as f64, 1.0 / nodes as f64);
+    if share >= CYCLOPS_SHARE {
+        Skew::Cyclops { node: *node, share }
+    } else if share > even + (1.0 - even) * SKEW_PART {
+        Skew::Skewed { node: *node, share }
+    } else {
+        Skew::Even
+    }
+}
+
+/// Whether all processes whose CPUs are known run on this node alone.
+fn is_used_only_from(residency: &Residency, node: NodeId) -> bool {
+    let mut known = residency
+        .processes
+        .iter()
+        .filter(|process| !process.cpus.is_empty())
+        .peekable();
+    known.peek().is_some() && known.all(|process| process.pinned_to_node == Some(node))
+}
+
+/// The finding of `numalab inspect`.
+pub(super) fn finding(residency: &Residency) -> Option<Finding> {
+    let (id, node, share, words) = match judge(residency) {
+        Skew::Even => return None,
+        Skew::Cyclops { node, share } => ("cyclops", node, share, "as good as all"),
+        Skew::Skewed { node, share } => ("skew", node, share, "far more than an even share"),
+    };
+    let message = format!(
+        "{:.0} % of the shared memory lies on node {node}, {words}, while the machine has memory \
+         on nodes {} and the processes run elsewhere, too",
+        share * 100.0,
+        residency.memory_nodes
+    );
+    Some(Finding {
+        id: id.to_owned(),
+        severity: Severity::Warning,
+        message,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{ProcessResidency, SegmentKind, SegmentResidency};
+
+    use super::*;
+
+    fn residency(bytes: &[(u32, u64)], memory_nodes: &str, pinned_to: Option<u32>) -> Residency {
+        Residency {
+            memory_nodes: memory_nodes.parse().unwrap(),
+            segments: vec![SegmentResidency {
+                kind: SegmentKind::Sysv,
+                bytes_by_node: bytes
+                    .iter()
+                    .map(|(n, mib)| (NodeId(*n), mib << 20))
+                    .collect(),
+                ..SegmentResidency::default()
+            }],
+            processes: vec![ProcessResidency {
+                cpus: "0".parse().unwrap(),
+                pinned_to_node: pinned_to.map(NodeId),
+                ..ProcessResidency::default()
+            }],
+            ..Residency::default()
+        }
+    }
+
+    #[test]
+    fn a_cyclops_is_told_from_skew_and_from_what_is_even() {
+        let check = |bytes: &[(u32, u64)], nodes, pinned, expected: Option<&str>| {
+            let found = finding(&residency(bytes, nodes, pinned)).map(|finding| finding.id);
+            assert_eq!(found.as_deref(), expected, "{bytes:?} {nodes} {pinned:?}");
+        };
+        check(&[(0, 1000)], "0-1", None, Some("cyclops"));
+        check(&[(0, 950), (1, 50)], "0-1", None, Some("cyclops"));
+        check(&[(0, 800), (1, 200)], "0-1", None, Some("skew"));
+        check(&[(0, 600), (1, 400)], "0-1", None, None);
+        check(&[(0, 500), (1, 100), (2, 100)], "0-7", None, Some("skew"));
+        check(&[(0, 1000)], "0", None, None);
+        check(&[(0, 1000)], "0-1", Some(0), None);
+        check(&[(0, 1000)], "0-1", Some(1), Some("cyclops"));
+        check(&[(0, 8)], "0-1", None, None);
+        check(&[], "0-1", None, None);
+    }
+}

@@ -1,0 +1,261 @@
+//! What was found of one object so far: which of its pages, on which nodes, under which policies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{BytesByNode, NodeId, SegmentArea, SegmentKind, SegmentResidency};
+
+use super::page_set::PageSet;
+
+/// The policy of a segment whose parts have several.
+const MIXED: &str = "mixed";
+
+/// A part of an object, as offsets in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Span {
+    /// First offset.
+    pub start: u64,
+    /// First offset after it.
+    pub end: u64,
+}
+
+/// A part of an object and its policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Area {
+    /// Where it is.
+    pub span: Span,
+    /// The policy in the kernel's words.
+    pub policy: String,
+}
+
+/// What was found of one object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: SegmentKind,
+    /// Size of its pages.
+    pub page_bytes: Option<u64>,
+    /// Who has it mapped.
+    pub pids: BTreeSet<u32>,
+    /// What they have mapped of it.
+    pub spans: BTreeSet<Span>,
+    /// Parts with a policy, ascending and without overlap.
+    pub areas: Vec<Area>,
+    /// Bytes of each area by node; one entry more for what lies outside of all.
+    pub bytes_by_area: Vec<BytesByNode>,
+    /// Pages that were counted.
+    pub known: PageSet,
+    /// Bytes that exist, by the kernel's count.
+    pub allocated_bytes: Option<u64>,
+    /// Bytes found whose node is not known.
+    pub bytes_without_node: u64,
+}
+
+impl Tally {
+    /// The parts of `span` that lie in one area each, with the index of the area.
+    pub fn parts(&self, span: Span) -> Vec<(Span, usize)> {
+        let outside = self.areas.len();
+        let mut parts = Vec::new();
+        let mut at = span.start;
+        for (index, area) in self.areas.iter().enumerate() {
+            let (start, end) = (area.span.start.max(at), area.span.end.min(span.end));
+            if start >= end {
+                continue;
+            }
+            if at < start {
+                parts.push((
+                    Span {
+                        start: at,
+                        end: start,
+                    },
+                    outside,
+                ));
+            }
+            parts.push((Span { start, end }, index));
+            at = end;
+        }
+        if at < span.end {
+            parts.push((
+                Span {
+                    start: at,
+                    end: span.end,
+                },
+                outside,
+            ));
+        }
+        parts
+    }
+
+    /// Adds bytes on a node to an area.
+    pub fn add(&mut self, area: usize, node: NodeId, bytes: u64) {
+        if self.bytes_by_area.len() <= area {
+            self.bytes_by_area.resize(area + 1, BytesByNode::new());
+        }
+        *self.bytes_by_area[area].entry(node).or_default() += bytes;
+    }
+
+    /// All that was found, by node.
+    pub fn bytes_by_node(&self) -> BytesByNode {
+        let mut sum = BytesByNode::new();
+        for area in &self.bytes_by_area {
+            add_bytes(&mut sum, area);
+        }
+        sum
+    }
+
+    /// Bytes found, their node known or not.
+    pub fn found_bytes(&self) -> u64 {
+        self.bytes_by_node()
+            .values()
+            .sum::<u64>()
+            .saturating_add(self.bytes_without_node)
+    }
+
+    /// Length of all that is mapped, overlaps counted once.
+    pub fn mapped_bytes(&self) -> u64 {
+        union_bytes(self.spans.iter().copied())
+    }
+
+    /// The words for it. `all_seen`: whether every process of the target could be read.
+    pub fn into_segment(self, all_seen: bool) -> SegmentResidency {
+        let found = self.found_bytes();
+        let missing = self
+            .allocated_bytes
+            .map_or(0, |all| all.saturating_sub(found));
+        let bytes_by_node = self.bytes_by_node();
+        let mapped_bytes = self.mapped_bytes();
+        let areas = self.areas_by_policy();
+        let policy = match &areas[..] {
+            [] => None,
+            [only] => Some(only.policy.clone()),
+            _ => Some(MIXED.to_owned()),
+        };
+        // Of a file, only what is mapped is asked about; of shared memory, all that exists.
+        let complete = match (self.kind.is_shared_memory(), self.allocated_bytes) {
+            (true, Some(_)) => missing == 0 && self.bytes_without_node == 0,
+            (true, None) => false,
+            (false, _) => all_seen && self.bytes_without_node == 0,
+        };
+        SegmentResidency {
+            name: self.name,
+            kind: self.kind,
+            page_bytes: self.page_bytes,
+            policy,
+            areas: if areas.len() > 1 { areas } else { Vec::new() },
+            processes: self.pids.len() as u32,
+            mapped_bytes,
+            allocated_bytes: self.allocated_bytes,
+            bytes_by_node,
+            bytes_without_node: self.bytes_without_node
+                + if self.kind.is_shared_memory() {
+                    missing
+                } else {
+                    0
+                },
+            complete,
+            sampled: None,
+        }
+    }
+
+    /// The areas, those of one policy put together, in order of their first.
+    fn areas_by_policy(&self) -> Vec<SegmentArea> {
+        let mut areas: Vec<SegmentArea> = Vec::new();
+        for (index, area) in self.areas.iter().enumerate() {
+            let at = areas.iter().position(|known| known.policy == area.policy);
+            let at = at.unwrap_or_else(|| {
+                let policy = area.policy.clone();
+                areas.push(SegmentArea {
+                    policy,
+                    ..SegmentArea::default()
+                });
+                areas.len() - 1
+            });
+            areas[at].mapped_bytes += area.span.end - area.span.start;
+            if let Some(bytes) = self.bytes_by_area.get(index) {
+                add_bytes(&mut areas[at].bytes_by_node, bytes);
+            }
+        }
+        areas
+    }
+}
+
+/// Adds `more` to `sum`.
+pub(super) fn add_bytes(sum: &mut BytesByNode, more: &BytesByNode) {
+    for (node, bytes) in more {
+        let entry = sum.entry(*node).or_default();
+        *entry = entry.saturating_add(*bytes);
+    }
+}
+
+/// The length of the union of spans that are given in ascending order.
+fn union_bytes(spans: impl Iterator<Item = Span>) -> u64 {
+    let (mut bytes, mut reached) = (0_u64, 0);
+    for span in spans {
+        let start = span.start.max(reached);
+        bytes = bytes.saturating_add(span.end.saturating_sub(start));
+        reached = reached.max(span.end);
+    }
+    bytes
+}
+
+/// The larger of two figures, node by node.
+pub(super) fn max_bytes(most: &mut BTreeMap<NodeId, u64>, other: &BTreeMap<NodeId, u64>) {
+    for (node, bytes) in other {
+        let entry = most.entry(*node).or_default();
+        *entry = (*entry).max(*bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn span(start: u64, end: u64) -> Span {
+        Span { start, end }
+    }
+
+    #[test]
+    fn a_span_is_divided_at_the_borders_of_policies() {
+        let area = |start, end| Area {
+            span: span(start, end),
+            policy: "default".to_owned(),
+        };
+        let tally = Tally {
+            areas: vec![area(10, 20), area(20, 30)],
+            ..Tally::default()
+        };
+        let expected = [
+            (span(5, 10), 2),
+            (span(10, 20), 0),
+            (span(20, 30), 1),
+            (span(30, 40), 2),
+        ];
+        assert_eq!(tally.parts(span(5, 40)), expected);
+        assert_eq!(tally.parts(span(12, 14)), [(span(12, 14), 0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn parts_cover_a_span_exactly(
+            borders in prop::collection::btree_set(0..100_u64, 0..8),
+            start in 0..100_u64,
+            bytes in 1..100_u64,
+        ) {
+            let borders: Vec<u64> = borders.into_iter().collect();
+            let areas = borders.chunks_exact(2).map(|pair| Area {
+                span: span(pair[0], pair[1]),
+                policy: String::new(),
+            });
+            let tally = Tally { areas: areas.collect(), ..Tally::default() };
+            let parts = tally.parts(span(start, start + bytes));
+            let mut at = start;
+            for (part, _) in parts {
+                prop_assert_eq!(part.start, at);
+                at = part.end;
+            }
+            prop_assert_eq!(at, start + bytes);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Processor groups on this machine's own cgroup hierarchy, v1 or v2. Needs permission to make
+//! cgroups; without it the tests say so and check the refusal instead.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "how a test fails, and says why not"
+)]
+
+use std::process::Command;
+
+use linux::Root;
+use model::CpuSet;
+use numa::group::Group;
+use numa::hierarchy::{self, Hierarchy};
+use numa::journal::Journal;
+
+fn hierarchy_or_refusal() -> Option<Hierarchy> {
+    match hierarchy::find(&Root::live()) {
+        Ok(found) => Some(found),
+        Err(error) => {
+            eprintln!("NOT RUN : {error}");
+            let missing = matches!(error, numa::Error::NoGroups { .. });
+            assert!(missing || error.is_permission(), "{error}");
+            None
+        }
+    }
+}
+
+fn one_cpu() -> CpuSet {
+    let allowed = linux::affinity::of_this_thread().unwrap();
+    allowed.iter().last().into_iter().collect()
+}
+
+fn name(test: &str) -> String {
+    format!("numalab-test-{}-{test}", std::process::id())
+}
+
+#[test]
+fn a_group_has_what_was_asked_and_leaves_nothing() {
+    let Some(hierarchy) = hierarchy_or_refusal() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let journal = Journal::in_directory(folder.path());
+    let cpus = one_cpu();
+    let group = Group::create(&hierarchy, &name("a"), Some(&cpus), None, &journal).unwrap();
+    let directory = group.directory().to_owned();
+    let evidence = group.evidence().unwrap();
+    assert_eq!(evidence.cpus, cpus);
+    assert!(!evidence.memory_nodes.is_empty());
+    assert_eq!(evidence.cgroup_version, hierarchy.version);
+    let script = format!(
+        "echo 0 > {}/cgroup.procs && grep Cpus_allowed_list /proc/self/status",
+        directory.display()
+    );
+    let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(
+        text.split_whitespace().last(),
+        Some(cpus.to_string().as_str()),
+        "{text}"
+    );
+    group.remove().unwrap();
+    assert!(!directory.exists());
+    numa::undo(&journal, |_| true).unwrap();
+    assert_eq!(journal.in_force().unwrap(), []);
+}
+
+#[test]
+fn a_group_left_behind_is_undone_from_the_journal() {
+    let Some(hierarchy) = hierarchy_or_refusal() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let journal = Journal::in_directory(folder.path());
+    let cpus = one_cpu();
+    let group = Group::create(&hierarchy, &name("b"), Some(&cpus), None, &journal).unwrap();
+    let directory = group.directory().to_owned();
+    // As after kill -9: nobody removes the group.
+    std::mem::forget(group);
+    assert!(directory.exists());
+    for expected in [1, 0] {
+        let undone = numa::undo(&journal, |_| true).unwrap();
+        assert!(
+            undone.iter().all(|undone| undone.failure.is_none()),
+            "{undone:?}"
+        );
+        assert!(undone.len() >= expected, "{undone:?}");
+        assert!(!directory.exists());
+    }
+}
+
+#[test]
+fn a_group_that_cannot_be_made_is_not_in_the_journal() {
+    let Some(hierarchy) = hierarchy_or_refusal() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let journal = Journal::in_directory(folder.path());
+    let absent: CpuSet = "8000".parse().unwrap();
+    let error = Group::create(&hierarchy, &name("c"), Some(&absent), None, &journal).unwrap_err();
+    assert!(error.to_string().contains("cpuset.cpus"), "{error}");
+    assert!(!hierarchy.parent.join(name("c")).exists());
+    numa::undo(&journal, |_| true).unwrap();
+    assert_eq!(journal.in_force().unwrap(), []);
+}

@@ -1,0 +1,160 @@
+//! The topology of every captured and described machine, as JSON, against golden files that the
+//! tests of crate report start from.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use linux::Root;
+use model::{CpuId, NodeId, Topology};
+use testing::tree::Unpacked;
+use testing::{article_machines, golden, tree, unusual_machines};
+
+fn topology_of(unpacked: &Unpacked) -> Topology {
+    let root = Root::at(unpacked.path()).unwrap();
+    numa::topology::read(&root).unwrap()
+}
+
+fn check(name: &str, unpacked: &Unpacked) -> Topology {
+    let topology = topology_of(unpacked);
+    // Large machines on one line: nobody reads 1000 cores, and the texts made from them are read.
+    let json = if topology.core_list.len() > 128 {
+        serde_json::to_string(&topology).unwrap()
+    } else {
+        serde_json::to_string_pretty(&topology).unwrap()
+    };
+    golden::check(&format!("topology/{name}.json"), &(json + "\n"));
+    topology
+}
+
+#[test]
+fn article_000_has_eight_nodes_in_two_halves() {
+    let topology = check(
+        "article-000",
+        &article_machines::eight_nodes().tree().expand().unwrap(),
+    );
+    assert_eq!(topology.cpus.to_string(), "0-159");
+    assert_eq!(
+        (topology.packages, topology.cores, topology.threads_per_core),
+        (Some(8), Some(80), Some(2))
+    );
+    assert_eq!(topology.node_of_cpu(CpuId(0)), Some(NodeId(4)));
+    assert_eq!(topology.distance(NodeId(0), NodeId(7)), Some(22));
+    assert_eq!(topology.nodes[0].memory_bytes, Some(132_864 << 20));
+    assert_eq!(topology.nodes[0].huge_pages[0].free, Some(23589));
+    assert_eq!(topology.huge_pages[0].total, 8 * 39302 + 1);
+    assert_eq!(topology.caches.last().unwrap().shared_by.len(), 8);
+}
+
+#[test]
+fn article_002_has_four_nodes_all_at_21() {
+    let topology = check(
+        "article-002",
+        &article_machines::four_nodes().tree().expand().unwrap(),
+    );
+    assert_eq!(topology.cores, Some(32));
+    assert_eq!(topology.distance(NodeId(0), NodeId(3)), Some(21));
+}
+
+#[test]
+fn article_003_has_thirty_two_nodes_and_unknown_distances() {
+    let machine = article_machines::thirty_two_nodes();
+    let topology = check("article-003", &machine.tree().expand().unwrap());
+    assert_eq!(
+        (topology.packages, topology.cores, topology.cpus.len()),
+        (Some(32), Some(576), 1152)
+    );
+    assert_eq!(topology.nodes[25].cpus.to_string(), "450-467,1026-1043");
+    assert_eq!(topology.distances, None);
+    assert_eq!(topology.nodes[0].memory_bytes, None);
+}
+
+#[test]
+fn article_004_has_two_nodes() {
+    let topology = check(
+        "article-004",
+        &article_machines::two_nodes().tree().expand().unwrap(),
+    );
+    assert_eq!(topology.nodes[1].free_bytes, Some(3956 << 20));
+}
+
+#[test]
+fn unusual_machines_are_read() {
+    for (name, machine) in unusual_machines::all() {
+        check(name, &machine.tree().expand().unwrap());
+    }
+}
+
+#[test]
+fn a_machine_without_nodes_is_one_node_that_holds_everything() {
+    let machine = unusual_machines::no_node_directory();
+    let topology = topology_of(&machine.tree().expand().unwrap());
+    assert!(topology.node_is_implied);
+    assert_eq!(topology.nodes.len(), 1);
+    assert_eq!(topology.nodes[0].cpus.to_string(), "0-3");
+    assert_eq!(topology.nodes[0].memory_bytes, Some(8 << 30));
+    assert_eq!(topology.nodes[0].huge_pages[0].free, Some(5));
+    assert_eq!(topology.distances, None);
+    assert_eq!(topology.settings.numa_off, Some(true));
+}
+
+#[test]
+fn cpus_that_are_off_are_in_no_node_and_no_core() {
+    let topology = topology_of(&unusual_machines::offline_cpus().tree().expand().unwrap());
+    assert_eq!(topology.cpus.to_string(), "0-5,8-12");
+    assert_eq!(topology.offline_cpus.to_string(), "6-7,13-15");
+    assert_eq!(
+        (topology.cores, topology.threads_per_core),
+        (Some(6), Some(2))
+    );
+    assert!(topology.core_of_cpu(CpuId(6)).is_none());
+}
+
+#[test]
+fn captured_machines_are_read() {
+    for name in tree::names().unwrap() {
+        let topology = check(&format!("captured-{name}"), &tree::expand(&name).unwrap());
+        assert!(
+            !topology.nodes.is_empty() && !topology.cpus.is_empty(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_ratings_of_the_firmware_are_read() {
+    let topology = topology_of(&tree::expand("memory-only-node").unwrap());
+    let rating = &topology.memory_ratings[2];
+    assert_eq!(
+        (rating.node, rating.from.to_string().as_str()),
+        (NodeId(2), "0")
+    );
+    assert_eq!(rating.read_latency_ns, Some(240));
+    assert_eq!(rating.read_bytes_per_s, Some(4266 << 20));
+    let unrated = topology_of(&tree::expand("two-node").unwrap());
+    assert!(unrated.memory_ratings.is_empty());
+}
+
+/// What a guest's shape promises, so that a golden file cannot hide a misreading.
+#[test]
+fn captured_guests_are_what_their_shape_says() {
+    let check = |name: &str, nodes: &str, cpus: &str, row: &[u32]| {
+        let topology = topology_of(&tree::expand(name).unwrap());
+        assert_eq!(topology.node_ids().to_string(), nodes, "{name}");
+        assert_eq!(topology.cpus.to_string(), cpus, "{name}");
+        assert_eq!(topology.distances.unwrap()[0], row, "{name}");
+    };
+    check("one-node", "0", "0-3", &[10]);
+    check("two-node", "0-1", "0-3", &[10, 21]);
+    check("four-node-ring", "0-3", "0-7", &[10, 21, 21, 21]);
+    check(
+        "eight-node",
+        "0-7",
+        "0-15",
+        &[10, 13, 12, 12, 22, 22, 22, 22],
+    );
+    check("memory-only-node", "0-2", "0-3", &[10, 21, 24]);
+    check("cpu-only-node", "0-1", "0-3", &[10, 21]);
+    check("sparse", "0,2,5", "0,2-5", &[10, 22, 25]);
+    let enclosures: Vec<u32> = (0..32)
+        .map(|to| [10, 16, 16, 16].get(to).copied().unwrap_or(28))
+        .collect();
+    check("thirty-two-node", "0-31", "0-31", &enclosures);
+}

@@ -1,0 +1,179 @@
+//! The command line: every command, its question, its options and an example.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A NUMA laboratory for databases: measures the machine, places a load, proves the placement, and
+/// says which placement wins, by how much, and how sure that is.
+#[derive(Debug, Parser)]
+#[command(name = "numalab", version, after_help = crate::exit_codes::help())]
+#[command(disable_help_subcommand = true, propagate_version = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// What is this machine? Nodes, CPUs, caches, memory, huge pages, distances, kernel settings.
+    #[command(after_help = "Example: numalab topology --cpus")]
+    Topology(TopologyArguments),
+    /// Where does the memory of a process or a database lie, by node, each page counted once?
+    #[command(after_help = "Example: numalab inspect postgres:/var/lib/postgresql/18/main")]
+    Inspect(InspectArguments),
+    /// What is wrong with this machine, or with the memory of a database, and what mends it?
+    #[command(after_help = "Example: numalab doctor oracle:ORCL --fail-on warning")]
+    Doctor(DoctorArguments),
+    /// Which experiments are there, and which of them can this machine run?
+    #[command(after_help = "Example: numalab list")]
+    List(ListArguments),
+    /// Which placement wins, by how much, how sure, and on what evidence?
+    ///
+    /// Without an experiment, everything that this machine can run is run, shortly.
+    #[command(after_help = "Example: numalab run binding-vs-caging --trials 10 --seconds 5")]
+    Run(RunArguments),
+    /// Which runs are stored?
+    #[command(after_help = "Example: numalab history --limit 5")]
+    History(HistoryArguments),
+    /// What did a stored run find?
+    #[command(after_help = "Example: numalab show last")]
+    Show(ShowArguments),
+    /// Is anything that numalab changed still in force? Take it back.
+    #[command(after_help = "Example: numalab undo --list")]
+    Undo(UndoArguments),
+    /// The instance process of a trial.
+    #[command(hide = true, name = crate::commands::internal::INSTANCE)]
+    InternalInstance,
+    /// A session process of an instance.
+    #[command(hide = true, name = crate::commands::internal::SESSION)]
+    InternalSession,
+}
+
+/// Options of `numalab topology`.
+#[derive(Debug, Args)]
+pub struct TopologyArguments {
+    /// Read a captured /sys and /proc below this folder instead of this machine's.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print the document numalab.topology/1.
+    #[arg(long)]
+    pub json: bool,
+    /// Print a table of CPUs with their node, package, core and siblings.
+    #[arg(long, conflicts_with = "json")]
+    pub cpus: bool,
+    /// Also write a picture of nodes and distances.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
+
+/// Options of `numalab inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArguments {
+    /// A PID, a process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    pub target: String,
+    /// Read a captured /sys and /proc below this folder instead of this machine's.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Read numa_maps even where exact figures can be had: also shows what each process touched.
+    #[arg(long)]
+    pub numa_maps: bool,
+    /// Print the document numalab.residency/1.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `numalab doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// A PID, a process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME; without
+    /// one, only the machine is looked at.
+    pub target: Option<String>,
+    /// Read a captured /sys and /proc below this folder instead of this machine's.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// End with exit code 7 when something at least this bad is found.
+    #[arg(long, value_name = "SEVERITY", value_enum)]
+    pub fail_on: Option<FailOn>,
+    /// Print the document numalab.doctor/1.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How bad a finding must be for `--fail-on`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Anything.
+    Info,
+    /// What costs performance, or worse.
+    Warning,
+    /// What is wrong.
+    Error,
+}
+
+/// Options of `numalab list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// Print the document numalab.experiments/1.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `numalab run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// A shipped experiment, or a TOML file of your own (anything with a slash or ending in .toml).
+    #[arg(value_name = "EXPERIMENT|FILE.toml")]
+    pub experiment: Option<String>,
+    /// Valid trials of each case: exactly this many. Without it, from 5 until the intervals are
+    /// narrow, at most 20.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(allow_negative_numbers = true)]
+    pub trials: Option<u32>,
+    /// Length of each measured window.
+    #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
+    #[arg(allow_negative_numbers = true)]
+    pub seconds: Option<f64>,
+    /// Begin no further round that would end after this many seconds.
+    #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
+    #[arg(allow_negative_numbers = true)]
+    pub within: Option<f64>,
+    /// Seed of the order of trials, of the rows and of the resampling; else taken from the clock.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// Print the document numalab.run/1 (numalab.runs/1 when several experiments are run).
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `numalab history`.
+#[derive(Debug, Args)]
+pub struct HistoryArguments {
+    /// At most this many runs, newest first.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub limit: u32,
+    /// Print the document numalab.history/1.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `numalab show`.
+#[derive(Debug, Args)]
+pub struct ShowArguments {
+    /// Id of a run, the beginning of one, or `last`.
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    /// Print the document numalab.run/1.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `numalab undo`.
+#[derive(Debug, Args)]
+pub struct UndoArguments {
+    /// Only list what is in force.
+    #[arg(long)]
+    pub list: bool,
+}

@@ -1,0 +1,54 @@
+//! `numalab doctor`: what is wrong with this machine, and with the memory of a database on it.
+
+use model::Severity;
+use model::exit::ExitCode;
+use numa::doctor::{self, FINDINGS, Patient};
+use numa::instances::Target;
+use numa::residency::{self, Options};
+
+use super::inspect::root_at;
+use crate::arguments::{DoctorArguments, FailOn};
+use crate::failure::Failure;
+use crate::{output, text_options};
+
+/// Looks, shows, and fails when something as bad as `--fail-on` was found.
+pub fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
+    let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
+    let root = root_at(arguments.root.as_deref())?;
+    let topology = numa::topology::read(&root)?;
+    let residency = target
+        .map(|target| residency::inspect(&root, &target, &topology, &Options::default()))
+        .transpose()?;
+    let findings = doctor::diagnose(&Patient {
+        topology,
+        residency,
+    });
+    if arguments.json {
+        let target = arguments.target.as_deref();
+        output::json(&report::doctor_document(target, FINDINGS.len(), &findings))?;
+    } else {
+        let options = text_options::for_stdout();
+        output::data(&report::doctor_text(FINDINGS.len(), &findings, &options))?;
+    }
+    let limit = arguments.fail_on.map(FailOn::severity);
+    let bad = findings
+        .iter()
+        .find(|finding| limit.is_some_and(|limit| finding.severity >= limit));
+    match bad {
+        None => Ok(()),
+        Some(finding) => {
+            let message = format!("{}: {}", finding.id, finding.message);
+            Err(Failure::new(ExitCode::ComparisonBelow, message))
+        }
+    }
+}
+
+impl FailOn {
+    fn severity(self) -> Severity {
+        match self {
+            FailOn::Info => Severity::Info,
+            FailOn::Warning => Severity::Warning,
+            FailOn::Error => Severity::Error,
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! `numalab history`: the stored runs.
+
+use serde_json::json;
+use store::Store;
+
+use crate::arguments::HistoryArguments;
+use crate::failure::Failure;
+use crate::state_folder::StateFolder;
+use crate::{output, text_options};
+
+/// Lists stored runs, newest first.
+pub fn run(arguments: &HistoryArguments) -> Result<(), Failure> {
+    let path = StateFolder::from_environment()?.store();
+    let headers = match Store::open_existing(&path) {
+        Err(store::Error::NotThere { .. }) => Vec::new(),
+        opened => opened?.history(arguments.limit as usize)?,
+    };
+    if arguments.json {
+        return output::json(&json!({ "format": "numalab.history/1", "runs": headers }));
+    }
+    if headers.is_empty() {
+        output::talk("no run is stored yet: `numalab run` makes one");
+        return Ok(());
+    }
+    output::data(&report::history_text(&headers, &text_options::for_stdout()))
+}

@@ -1,0 +1,67 @@
+//! `numalab inspect`: where the memory of a process or of a whole instance lies.
+
+use linux::Root;
+use model::exit::ExitCode;
+use numa::instances::{InstanceError, Target};
+use numa::residency::{self, InspectError, Options};
+
+use crate::arguments::InspectArguments;
+use crate::failure::Failure;
+use crate::{output, text_options};
+
+/// Looks and shows.
+pub fn run(arguments: &InspectArguments) -> Result<(), Failure> {
+    let target: Target = arguments.target.parse()?;
+    let root = root_at(arguments.root.as_deref())?;
+    let topology = numa::topology::read(&root)?;
+    let options = Options {
+        only_numa_maps: arguments.numa_maps,
+    };
+    let residency = residency::inspect(&root, &target, &topology, &options)?;
+    if arguments.json {
+        return output::json(&report::residency_document(&residency));
+    }
+    output::data(&report::residency_text(
+        &residency,
+        &text_options::for_stdout(),
+    ))
+}
+
+/// This machine, or a captured one.
+pub fn root_at(directory: Option<&std::path::Path>) -> Result<Root, Failure> {
+    let Some(directory) = directory else {
+        return Ok(Root::live());
+    };
+    Root::at(directory).map_err(|error| {
+        Failure::new(ExitCode::Usage, format!("cannot use --root: {error}"))
+            .advise("--root takes a directory that holds a captured sys and proc")
+    })
+}
+
+impl From<InstanceError> for Failure {
+    fn from(error: InstanceError) -> Self {
+        let message = error.to_string();
+        match error {
+            InstanceError::Read(error) => error.into(),
+            InstanceError::NoProcess { .. } => Failure::new(ExitCode::Usage, message)
+                .advise("`ps -e` shows what is running; threads and other namespaces do not count"),
+            _ => Failure::new(ExitCode::Usage, message),
+        }
+    }
+}
+
+impl From<InspectError> for Failure {
+    fn from(error: InspectError) -> Self {
+        let message = error.to_string();
+        match error {
+            InspectError::Instance(error) => error.into(),
+            InspectError::Read(error) => error.into(),
+            InspectError::NotPermitted { .. } => Failure::new(ExitCode::NotPermitted, message)
+                .advise(
+                    "run it as the user of these processes, or as root; in a container, \
+                     --cap-add SYS_PTRACE (and SYS_ADMIN for exact figures)",
+                ),
+            InspectError::Nothing { .. } => Failure::new(ExitCode::MachineCannot, message),
+        }
+    }
+}

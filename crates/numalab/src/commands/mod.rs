@@ -1,0 +1,11 @@
+//! The commands, one file each.
+
+pub mod doctor;
+pub mod history;
+pub mod inspect;
+pub mod internal;
+pub mod list;
+pub mod run;
+pub mod show;
+pub mod topology;
+pub mod undo;

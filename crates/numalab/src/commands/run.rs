@@ -1,0 +1,252 @@
+//! `numalab run`: executes experiments and says what they found.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use experiment::workloads::InstanceWorkload;
+use experiment::{Cancel, Definition, Plan, RealClock, RunRequest, SHIPPED, TRIALS_MIN};
+use instance::Coordinator;
+use model::exit::ExitCode;
+use model::{Machine, Outcome, Run, RunStatus};
+use serde_json::json;
+use store::{RunRecorder, Store};
+
+use crate::arguments::RunArguments;
+use crate::commands::internal;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::state_folder::StateFolder;
+use crate::{caging_window, host, interrupt, machine, output, run_id, text_options};
+
+/// Length of a window unless asked for otherwise.
+const WINDOW_S: f64 = 2.0;
+/// Length of a window when everything is run shortly.
+const WINDOW_SHORT_S: f64 = 1.0;
+/// Seconds that all experiments together may take when everything is run shortly.
+const SHORT_S: f64 = 110.0;
+/// Valid trials per case at most, unless asked for otherwise.
+const TRIALS_MAX: u32 = 20;
+/// Half-width of every case's interval, relative to its median, at which a run may end.
+const HALF_WIDTH_TARGET: f64 = 0.02;
+/// Longest warm-up, as a multiple of the window, and at least in seconds.
+const WARM_UP_MAX: (f64, f64) = (2.0, 3.0);
+/// Shortest warm-up in seconds.
+const WARM_UP_MIN_S: f64 = 0.3;
+/// The most of an experiment file that is read: whoever names /dev/zero is told, not starved.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Runs one experiment, or all that this machine can run.
+pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    if let Some(trials) = arguments.trials.filter(|trials| *trials < TRIALS_MIN) {
+        let message = format!("--trials {trials}: an interval needs at least {TRIALS_MIN} trials");
+        return Err(Failure::new(ExitCode::Usage, message));
+    }
+    let machine = machine::record()?;
+    let plans = plans(arguments, &machine)?;
+    let window_s = window_s(arguments);
+    plans
+        .iter()
+        .try_for_each(|plan| caging_window::check(plan, window_s))?;
+    let state = StateFolder::from_environment()?;
+    let cancel = interrupt::cancel_on_signals()?;
+    warn_of_leftovers(&state)?;
+    let mut store = Store::open(&state.store())?;
+    let share_s = arguments
+        .experiment
+        .is_none()
+        .then_some(SHORT_S / plans.len() as f64);
+    let mut runs = Vec::new();
+    for plan in plans {
+        let request = request(arguments, &machine, plan, share_s)?;
+        let finished = execute(request, &state, &mut store, &cancel)?;
+        if !arguments.json {
+            let options = text_options::for_stdout();
+            output::data(&report::run_text(&finished, &options))?;
+        }
+        output::talk(&format!(
+            "stored as run {} in {}",
+            finished.id,
+            state.store().display()
+        ));
+        runs.push(finished);
+        if cancel.is_cancelled() {
+            break;
+        }
+    }
+    if arguments.json {
+        print_documents(arguments, &runs)?;
+    }
+    runs.iter().try_for_each(conclusion)
+}
+
+/// What to run: the experiment named, or every shipped one that this machine can run.
+fn plans(arguments: &RunArguments, machine: &Machine) -> Result<Vec<Plan>, Failure> {
+    let host = host::of_this_process(&machine.topology)?;
+    if let Some(name) = &arguments.experiment {
+        let plan = experiment::plan(&definition(name)?, &host)?;
+        plan.notes.iter().for_each(|note| output::talk(note));
+        return Ok(vec![plan]);
+    }
+    let mut plans = Vec::new();
+    let mut reasons = Vec::new();
+    for shipped in SHIPPED {
+        match experiment::plan(&shipped.definition()?, &host) {
+            Ok(plan) => plans.push(plan),
+            Err(cannot) => reasons.push(format!("{} cannot run here: {cannot}", shipped.name)),
+        }
+    }
+    reasons.iter().for_each(|reason| output::talk(reason));
+    if plans.is_empty() {
+        let message = "this machine can run none of the experiments";
+        return Err(Failure::new(ExitCode::MachineCannot, message));
+    }
+    Ok(plans)
+}
+
+/// A shipped experiment by name, or one of the user's by file: what has a slash or ends in .toml.
+fn definition(name: &str) -> Result<Definition, Failure> {
+    if !name.contains('/') && !name.ends_with(".toml") {
+        return Ok(experiment::find(name)?);
+    }
+    let text = text_of(name).map_err(|error| {
+        Failure::new(
+            ExitCode::Usage,
+            format!("cannot read the experiment {name}: {error}"),
+        )
+    })?;
+    Ok(Definition::parse(name, &text)?)
+}
+
+fn text_of(path: &str) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let file = File::open(path)?;
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(io::Error::other("it has more than 1 MiB"));
+    }
+    let not_text = |_| io::Error::other("it is no text in UTF-8");
+    String::from_utf8(bytes).map_err(not_text)
+}
+
+/// Length of each window.
+fn window_s(arguments: &RunArguments) -> f64 {
+    let usual = match arguments.experiment {
+        Some(_) => WINDOW_S,
+        None => WINDOW_SHORT_S,
+    };
+    arguments.seconds.unwrap_or(usual)
+}
+
+fn request(
+    arguments: &RunArguments,
+    machine: &Machine,
+    plan: Plan,
+    share_s: Option<f64>,
+) -> Result<RunRequest, Failure> {
+    let short = share_s.is_some();
+    let window_s = window_s(arguments);
+    let trials_max = if short { TRIALS_MIN } else { TRIALS_MAX };
+    let now = jiff::Zoned::now();
+    Ok(RunRequest {
+        id: run_id::new(&now),
+        started_at: run_id::rfc_3339(&now),
+        machine: machine.clone(),
+        plan,
+        seed: arguments
+            .seed
+            .unwrap_or_else(|| now.timestamp().as_nanosecond() as u64),
+        window_s,
+        warm_up_s_min: WARM_UP_MIN_S,
+        warm_up_s_max: (window_s * WARM_UP_MAX.0).max(WARM_UP_MAX.1),
+        trials_min: arguments.trials.unwrap_or(TRIALS_MIN),
+        trials_max: arguments.trials.unwrap_or(trials_max),
+        time_bound_s: arguments.within.or(share_s),
+        half_width_target: HALF_WIDTH_TARGET,
+    })
+}
+
+fn execute(
+    request: RunRequest,
+    state: &StateFolder,
+    store: &mut Store,
+    cancel: &Cancel,
+) -> Result<Run, Failure> {
+    // This very program, even if its file is replaced or removed while the run goes on.
+    let coordinator = Coordinator {
+        program: "/proc/self/exe".into(),
+        arguments: vec![internal::INSTANCE.to_owned()],
+    };
+    let hierarchy = numa::hierarchy::find(&linux::Root::live()).ok();
+    let journal = state.journal();
+    let mut workload = InstanceWorkload::new(coordinator, hierarchy, journal.clone());
+    let (mut recorder, mut progress) = (RunRecorder::new(store), Progress::on_stderr());
+    let clock = RealClock::start();
+    let result = experiment::execute(
+        request,
+        &mut workload,
+        &clock,
+        &mut [&mut recorder, &mut progress],
+        cancel,
+    );
+    // The groups are gone; what is left is the controller that was enabled for them.
+    let this_process = numa::Maker::this_process(&linux::Root::live());
+    for undone in numa::undo(&journal, |entry| entry.maker == this_process)? {
+        if let Some(error) = undone.failure {
+            output::talk(&format!(
+                "left in place: {error}; `numalab undo` tries again"
+            ));
+        }
+    }
+    Ok(result?)
+}
+
+fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {
+    for entry in state.journal().in_force()? {
+        if !entry.maker.still_runs(&linux::Root::live()) {
+            let change = entry.change;
+            output::talk(&format!(
+                "an earlier run left {change} behind: `numalab undo`"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn print_documents(arguments: &RunArguments, runs: &[Run]) -> Result<(), Failure> {
+    match (&arguments.experiment, runs) {
+        (Some(_), [run]) => output::json(&report::run_document(run)),
+        _ => {
+            let documents: Vec<_> = runs.iter().map(report::run_document).collect();
+            output::json(&json!({ "format": "numalab.runs/1", "runs": documents }))
+        }
+    }
+}
+
+/// The exit code of a run: its cases must all have valid trials.
+fn conclusion(run: &Run) -> Result<(), Failure> {
+    if run.status == RunStatus::Interrupted {
+        let message = format!(
+            "interrupted; the finished trials are kept as run {}",
+            run.id
+        );
+        return Err(Failure::new(ExitCode::Interrupted, message));
+    }
+    for case in &run.cases {
+        if case.trials.iter().any(|trial| trial.valid_rate().is_some()) {
+            continue;
+        }
+        let name = &case.plan.name;
+        match case.trials.last().map(|trial| &trial.outcome) {
+            Some(Outcome::Invalid(reason)) => {
+                let message = format!("case {name}: the placement was not honoured: {reason}");
+                return Err(Failure::new(ExitCode::PlacementNotHonoured, message));
+            }
+            Some(Outcome::Failed(reason)) => {
+                let message = format!("case {name}: every trial failed: {reason}");
+                return Err(Failure::new(ExitCode::WorkloadFailed, message));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! `numalab topology`: what this machine, or a captured one, is.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use linux::Root;
+use model::Topology;
+use model::exit::ExitCode;
+use report::TextOptions;
+
+use crate::arguments::TopologyArguments;
+use crate::failure::Failure;
+
+/// Why the topology could not be shown.
+#[derive(Debug)]
+pub enum Error {
+    /// There is no such root directory.
+    Root(linux::Error),
+    /// A file of the machine is missing or malformed.
+    Read(linux::Error),
+    /// The picture could not be written.
+    Picture {
+        /// Where to.
+        path: PathBuf,
+        /// What the operating system said.
+        cause: io::Error,
+    },
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Root(error) => {
+                Failure::new(ExitCode::Usage, format!("cannot use --root: {error}"))
+                    .advise("--root takes a directory that holds a captured sys and proc")
+            }
+            Error::Read(error) => {
+                let message = format!("cannot read the topology: {error}");
+                Failure::new(ExitCode::MachineCannot, message)
+            }
+            Error::Picture { path, cause } => {
+                let message = format!("cannot write {}: {cause}", path.display());
+                let exit_code = match cause.kind() {
+                    io::ErrorKind::PermissionDenied => ExitCode::NotPermitted,
+                    _ => ExitCode::Usage,
+                };
+                Failure::new(exit_code, message)
+            }
+        }
+    }
+}
+
+/// Writes the picture, if one is asked for, and returns the text or document for stdout.
+pub fn run(arguments: &TopologyArguments, options: &TextOptions) -> Result<String, Error> {
+    let topology = match &arguments.root {
+        Some(directory) => captured(directory)?,
+        None => live()?,
+    };
+    if let Some(path) = &arguments.svg {
+        fs::write(path, report::topology_svg(&topology)).map_err(|cause| Error::Picture {
+            path: path.clone(),
+            cause,
+        })?;
+    }
+    Ok(if arguments.json {
+        json(&topology)
+    } else if arguments.cpus {
+        report::topology_cpus_text(&topology, options)
+    } else {
+        report::topology_text(&topology, options)
+    })
+}
+
+fn captured(directory: &Path) -> Result<Topology, Error> {
+    let root = Root::at(directory).map_err(Error::Root)?;
+    numa::topology::read(&root).map_err(Error::Read)
+}
+
+fn live() -> Result<Topology, Error> {
+    let topology = numa::topology::read(&Root::live()).map_err(Error::Read)?;
+    let virtualisation = linux::cpuid::virtualisation();
+    Ok(Topology {
+        hypervisor: virtualisation.hypervisor,
+        emulated: virtualisation.emulated,
+        ..topology
+    })
+}
+
+fn json(topology: &Topology) -> String {
+    let document = serde_json::to_string_pretty(&report::topology_document(topology));
+    document.expect("a topology has no maps with keys that are not text") + "\n"
+}

@@ -1,0 +1,94 @@
+//! Expected failures: what went wrong, the way out, and the exit code.
+
+use model::exit::ExitCode;
+
+/// An expected failure of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What went wrong: names the thing, the value and the cause.
+    pub message: String,
+    /// The way out, if there is one.
+    pub advice: Option<String>,
+    /// What the shell sees.
+    pub exit_code: ExitCode,
+}
+
+impl Failure {
+    /// A failure without advice.
+    pub fn new(exit_code: ExitCode, message: impl Into<String>) -> Self {
+        Failure {
+            message: message.into(),
+            advice: None,
+            exit_code,
+        }
+    }
+
+    /// The same failure with the way out.
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+}
+
+impl From<linux::Error> for Failure {
+    fn from(error: linux::Error) -> Self {
+        Failure::new(
+            ExitCode::MachineCannot,
+            format!("cannot read this machine: {error}"),
+        )
+    }
+}
+
+impl From<numa::Error> for Failure {
+    fn from(error: numa::Error) -> Self {
+        let exit_code = match &error {
+            _ if error.is_permission() => ExitCode::NotPermitted,
+            numa::Error::Journal { .. } => ExitCode::Store,
+            _ => ExitCode::MachineCannot,
+        };
+        Failure::new(exit_code, error.to_string())
+    }
+}
+
+impl From<instance::Error> for Failure {
+    fn from(error: instance::Error) -> Self {
+        Failure::new(ExitCode::WorkloadFailed, error.to_string())
+    }
+}
+
+impl From<experiment::Error> for Failure {
+    fn from(error: experiment::Error) -> Self {
+        let message = format!("cannot read the experiment: {error}");
+        Failure::new(ExitCode::Usage, message).advise("`numalab list` has the experiments")
+    }
+}
+
+impl From<experiment::Cannot> for Failure {
+    fn from(cannot: experiment::Cannot) -> Self {
+        let failure = Failure::new(cannot.exit_code, cannot.reason);
+        if cannot.advice.is_empty() {
+            failure
+        } else {
+            failure.advise(cannot.advice)
+        }
+    }
+}
+
+impl From<experiment::RunError> for Failure {
+    fn from(error: experiment::RunError) -> Self {
+        let exit_code = match &error {
+            experiment::RunError::Request(_) => ExitCode::Usage,
+            experiment::RunError::Observer { .. } => ExitCode::Store,
+            experiment::RunError::Workload { exit_code, .. } => *exit_code,
+        };
+        Failure::new(exit_code, error.to_string())
+    }
+}
+
+impl From<store::Error> for Failure {
+    fn from(error: store::Error) -> Self {
+        let advice = error.advice();
+        let exit_code = error.exit_code();
+        Failure::new(exit_code, error.to_string()).advise(advice)
+    }
+}

@@ -1,0 +1,38 @@
+//! What plans are made for: this machine, and what this process may use of it.
+
+use linux::{Root, proc_status, sysfs_nodes};
+use model::Topology;
+
+use crate::failure::Failure;
+
+/// Looks at what this process may use of the machine.
+pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Failure> {
+    let root = Root::live();
+    let allowed = proc_status::allowed(&root, std::process::id())?;
+    let mut host = experiment::Host::new(topology);
+    host.cpus_allowed = Some(allowed.cpus);
+    host.memory_nodes_allowed = Some(allowed.memory_nodes);
+    host.groups = group_support(&root)?;
+    host.base_page_bytes = linux::process::page_bytes();
+    for node in &topology.nodes {
+        let meminfo = sysfs_nodes::meminfo(&root, node.id)?;
+        if let Some(bytes) = meminfo.and_then(|meminfo| meminfo.file_cache_bytes) {
+            host.reclaimable_bytes.insert(node.id, bytes);
+        }
+    }
+    Ok(host)
+}
+
+fn group_support(root: &Root) -> Result<experiment::GroupSupport, Failure> {
+    use experiment::GroupSupport;
+    match numa::hierarchy::find(root) {
+        Ok(found) => Ok(GroupSupport::Available {
+            cgroup_version: found.version,
+        }),
+        Err(numa::Error::NoGroups { reason }) => Ok(GroupSupport::Missing { reason }),
+        Err(numa::Error::GroupsNotPermitted { reason }) => {
+            Ok(GroupSupport::NotPermitted { reason })
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,16 @@
+//! Ctrl-C and SIGTERM: a wish to stop that is looked at between and inside trials.
+
+use experiment::Cancel;
+use model::exit::ExitCode;
+
+use crate::failure::Failure;
+
+/// Has Ctrl-C, SIGTERM and SIGHUP set the returned flag.
+pub fn cancel_on_signals() -> Result<Cancel, Failure> {
+    let cancel = Cancel::new();
+    let flag = cancel.clone();
+    ctrlc::set_handler(move || flag.cancel()).map_err(|error| {
+        Failure::new(ExitCode::Bug, format!("cannot listen for Ctrl-C: {error}"))
+    })?;
+    Ok(cancel)
+}

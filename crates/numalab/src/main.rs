@@ -1,0 +1,55 @@
+//! The binary: arguments, commands, exit codes.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod caging_window;
+mod commands;
+mod durations;
+mod exit_codes;
+mod failure;
+mod host;
+mod interrupt;
+mod machine;
+mod output;
+mod progress;
+mod run_id;
+mod state_folder;
+mod text_options;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    match dispatch(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::talk(&format!("numalab: {}", failure.message));
+            if let Some(advice) = &failure.advice {
+                output::talk(&format!("  way out: {advice}"));
+            }
+            ExitCode::from(failure.exit_code.number())
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Topology(arguments) => {
+            let text = commands::topology::run(&arguments, &text_options::for_stdout())?;
+            output::data(&text)
+        }
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
+        Command::Inspect(arguments) => commands::inspect::run(&arguments),
+        Command::List(arguments) => commands::list::run(&arguments),
+        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::History(arguments) => commands::history::run(&arguments),
+        Command::Show(arguments) => commands::show::run(&arguments),
+        Command::Undo(arguments) => commands::undo::run(&arguments),
+        Command::InternalInstance => commands::internal::instance(),
+        Command::InternalSession => commands::internal::session(),
+    }
+}

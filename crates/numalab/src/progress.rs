@@ -1,0 +1,83 @@
+//! The progress bar: case, trial, live rate and time left, on stderr when it is a terminal.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use model::{Event, Observer, ObserverError, Phase};
+
+/// Shows a run on stderr.
+pub struct Progress {
+    bar: ProgressBar,
+    case: String,
+}
+
+impl Progress {
+    /// A bar when stderr is a terminal, else nothing.
+    pub fn on_stderr() -> Self {
+        let bar = ProgressBar::hidden();
+        if std::io::stderr().is_terminal() {
+            let style = ProgressStyle::with_template("{prefix:<28} {bar:24} {pos}/{len}  {msg}");
+            bar.set_style(style.expect("the template is a constant that indicatif accepts"));
+            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+        }
+        Progress {
+            bar,
+            case: String::new(),
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn observe(&mut self, event: &Event<'_>) -> Result<(), ObserverError> {
+        match event {
+            Event::RunStarted {
+                run,
+                trials_at_most,
+            } => {
+                self.bar.set_length(u64::from(*trials_at_most));
+                self.bar.set_prefix(run.experiment.clone());
+                self.bar.set_message("calibrating the work unit");
+            }
+            Event::CalibrationPoint(point) => {
+                let rate = rate_text(Some(point.logical_reads_per_s));
+                let work_unit = point.work_unit;
+                self.bar
+                    .set_message(format!("calibrating: {work_unit} rows a statement, {rate}"));
+            }
+            Event::TrialStarted {
+                case,
+                round,
+                trials_done,
+                seconds_left,
+            } => {
+                self.bar.set_position(u64::from(*trials_done));
+                let left = format!("at most {:.0} s left", seconds_left.max(0.0));
+                self.case = format!("{case}, round {}, {left}", round + 1);
+                self.bar.set_message(self.case.clone());
+            }
+            Event::TrialProgress {
+                phase,
+                logical_reads_per_s,
+            } => {
+                let phase = match phase {
+                    Phase::Loading => "loading",
+                    Phase::WarmingUp => "warming up",
+                    Phase::Measuring => "measuring",
+                };
+                let rate = rate_text(*logical_reads_per_s);
+                self.bar
+                    .set_message(format!("{}: {phase} {rate}", self.case));
+            }
+            Event::TrialFinished { .. } => self.bar.inc(1),
+            Event::Calibrated(_) => {}
+            Event::RunFinished { .. } => self.bar.finish_and_clear(),
+        }
+        Ok(())
+    }
+}
+
+fn rate_text(rate: Option<f64>) -> String {
+    rate.map_or_else(String::new, |rate| {
+        format!("{:.2} M logical reads/s", rate / 1e6)
+    })
+}

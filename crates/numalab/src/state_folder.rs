@@ -1,0 +1,40 @@
+//! Where runs and the journal are kept: the XDG state folder.
+
+use std::path::PathBuf;
+
+use model::exit::ExitCode;
+
+use crate::failure::Failure;
+
+/// The folder with the store and the journal.
+#[derive(Debug, Clone)]
+pub struct StateFolder(PathBuf);
+
+impl StateFolder {
+    /// `$XDG_STATE_HOME/numalab`, else `$HOME/.local/state/numalab` (XDG Base Directory
+    /// Specification 0.8; a relative path in the variable is to be ignored).
+    pub fn from_environment() -> Result<Self, Failure> {
+        let absolute = |name: &str| {
+            let path = PathBuf::from(std::env::var_os(name)?);
+            path.is_absolute().then_some(path)
+        };
+        let home = || Some(absolute("HOME")?.join(".local/state"));
+        let state = absolute("XDG_STATE_HOME").or_else(home);
+        state
+            .map(|path| StateFolder(path.join("numalab")))
+            .ok_or_else(|| {
+                let message = "no folder to keep runs in: neither XDG_STATE_HOME nor HOME is set";
+                Failure::new(ExitCode::Store, message).advise("set XDG_STATE_HOME to a folder")
+            })
+    }
+
+    /// The store of runs.
+    pub fn store(&self) -> PathBuf {
+        self.0.join("runs.sqlite")
+    }
+
+    /// The journal of changes.
+    pub fn journal(&self) -> numa::journal::Journal {
+        numa::journal::Journal::in_directory(&self.0)
+    }
+}

@@ -1,0 +1,27 @@
+//! How text is laid out for the terminal at hand.
+
+use std::io::IsTerminal;
+
+use report::TextOptions;
+
+/// Columns when stdout is no terminal, or does not say.
+const WIDTH_DEFAULT: usize = 100;
+/// Columns beyond which a report becomes no more readable.
+const WIDTH_MAX: usize = 140;
+/// Columns below which a table cannot be laid out.
+const WIDTH_MIN: usize = 60;
+
+/// The options for stdout. Colour only on a terminal, and not when `NO_COLOR` is set
+/// (no-color.org).
+pub fn for_stdout() -> TextOptions {
+    let stdout = std::io::stdout();
+    let columns = stdout
+        .is_terminal()
+        .then(|| linux::process::terminal_columns(&stdout))
+        .flatten();
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    TextOptions {
+        width: columns.map_or(WIDTH_DEFAULT, |columns| columns.clamp(WIDTH_MIN, WIDTH_MAX)),
+        color: stdout.is_terminal() && !no_colour,
+    }
+}

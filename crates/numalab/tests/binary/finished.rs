@@ -1,0 +1,49 @@
+//! A numalab that has ended: its exit code and what it said.
+
+use std::process::ExitStatus;
+
+use serde_json::Value;
+
+/// What a numalab that has ended left to its caller.
+#[derive(Debug)]
+pub struct Finished {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Finished {
+    /// The same, which must have ended with this exit code.
+    #[track_caller]
+    pub fn with_code(self, code: i32) -> Self {
+        let Finished {
+            status,
+            stdout,
+            stderr,
+        } = &self;
+        assert_eq!(
+            status.code(),
+            Some(code),
+            "{status}\n--- stdout\n{stdout}\n--- stderr\n{stderr}"
+        );
+        self
+    }
+
+    /// The JSON document on stdout.
+    #[track_caller]
+    pub fn document(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
+    }
+
+    /// Every one of `texts` stands in stderr, in this order.
+    #[track_caller]
+    pub fn says(&self, texts: &[&str]) {
+        let mut rest = self.stderr.as_str();
+        for text in texts {
+            let at = rest.find(text);
+            let at = at.unwrap_or_else(|| panic!("no {text:?} (in order) in:\n{}", self.stderr));
+            rest = &rest[at + text.len()..];
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Whose change is still in use: `numalab undo` asks for the process that made it, not for its id.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::experiment_file::{ExperimentFile, SMALL};
+use crate::laboratory::Laboratory;
+use crate::processes::Role;
+use crate::unmet_need::has_groups;
+
+fn journal(laboratory: &Laboratory) -> PathBuf {
+    laboratory.state().join("numalab/journal.jsonl")
+}
+
+/// A laboratory whose journal says that a process `pid` made a group, which is gone by now.
+fn with_entry(maker: &str) -> Laboratory {
+    let laboratory = Laboratory::new();
+    fs::create_dir(laboratory.state().join("numalab")).unwrap();
+    let change = r#"{"kind":"group-created","directory":"/sys/fs/cgroup/cpuset/numalab-none"}"#;
+    let line = format!("{{\"entry\":1,{maker},\"change\":{change}}}\n");
+    fs::write(journal(&laboratory), line).unwrap();
+    laboratory
+}
+
+fn with_a_group() -> ExperimentFile {
+    ExperimentFile::new("one", SMALL).case("one", "cpus = \"all:1\"\nmechanism = \"group\"")
+}
+
+/// In a container nobody may collect a coordinator that was killed.
+#[test]
+fn a_killed_coordinator_that_nobody_collects_holds_nothing() {
+    if !has_groups("a_killed_coordinator_that_nobody_collects_holds_nothing") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let path = laboratory.file("group.toml", with_a_group().text());
+    let mut under_way = laboratory.start(&["run", &path]);
+    under_way.until_there_are(1, Role::Session);
+    under_way.kill();
+    laboratory.no_process_or_memory_is_left();
+    let undone = laboratory.run(&["undo"]).with_code(0).stdout;
+    assert!(undone.starts_with("undone: processor group"), "{undone}");
+    laboratory.nothing_is_left();
+    under_way.finish();
+}
+
+#[test]
+fn another_process_with_the_same_id_holds_nothing() {
+    // Process 1 runs, but it did not start so late.
+    let pid = "\"pid\":1,\"boot\":\"BOOT\",\"start_ticks\":99999999999999";
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let later = with_entry(&pid.replace("BOOT", boot.trim()));
+    later.run(&["undo"]).with_code(0);
+    later.nothing_is_left();
+    // After the machine was started anew, ids and start times mean other processes.
+    let rebooted = with_entry(&pid.replace("BOOT", "00000000-0000-0000-0000-000000000000"));
+    rebooted.run(&["undo"]).with_code(0);
+    rebooted.nothing_is_left();
+}
+
+/// Lines without a start time were written by the first versions.
+#[test]
+fn a_running_process_holds_what_it_made() {
+    let laboratory = with_entry("\"pid\":1");
+    let listed = laboratory.run(&["undo", "--list"]).with_code(0).stdout;
+    assert!(listed.contains("by process 1, which runs"), "{listed}");
+    let refused = laboratory.run(&["undo"]).with_code(4);
+    refused.says(&["is in use by process 1, which still runs", "way out: "]);
+}
+
+#[test]
+fn undo_leaves_a_run_under_way_alone() {
+    if !has_groups("undo_leaves_a_run_under_way_alone") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let path = laboratory.file("group.toml", with_a_group().text());
+    let words = ["run", &path, "--trials", "5", "--seconds", "0.2"];
+    let mut under_way = laboratory.start(&words);
+    under_way.until_trials_are_stored(1);
+    under_way.until_there_are(2, Role::Session);
+    let refused = laboratory.run(&["undo"]).with_code(4);
+    refused.says(&["numalab-", "is in use by process", "which still runs"]);
+    assert_eq!(refused.stdout, "");
+    under_way.finish().with_code(0);
+    let run = laboratory.document(&["show", "--json"]);
+    assert_eq!(run["cases"][0]["trials_valid"], 5);
+    assert_eq!(run["cases"][0]["trials_failed"], 0);
+    laboratory.nothing_is_left();
+}

@@ -1,0 +1,307 @@
+//! One test's own numalab: its state folder, its processes, and that nothing is left of them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use linux::Root;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+use store::Store;
+use tempfile::TempDir;
+
+use crate::finished::Finished;
+use crate::leftovers;
+use crate::patience::{until, until_within};
+use crate::processes::{self, Process, Role};
+use crate::user::{User, open_to_all};
+
+/// What is killed may take so long to be gone.
+const GONE_WITHIN: Duration = Duration::from_secs(20);
+
+/// Tests that measure shares of time run alone, the others beside each other.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+thread_local! {
+    /// Laboratories of this test. The first holds the machine for all: to wait for it again would
+    /// be to wait for ever.
+    static LABORATORIES: Cell<u32> = const { Cell::new(0) };
+}
+
+#[expect(dead_code, reason = "held, not read")]
+enum Use {
+    Alone(RwLockWriteGuard<'static, ()>),
+    Shared(RwLockReadGuard<'static, ()>),
+    OfTheFirst,
+}
+
+/// A numalab of its own.
+pub struct Laboratory {
+    folder: TempDir,
+    launcher: Vec<String>,
+    binary: PathBuf,
+    segments_before: BTreeSet<String>,
+    names_before: BTreeSet<String>,
+    coordinators: RefCell<Vec<u32>>,
+    _use: Use,
+}
+
+impl Laboratory {
+    /// A numalab of the user who runs the tests.
+    pub fn new() -> Self {
+        if LABORATORIES.get() > 0 {
+            return Self::using(Use::OfTheFirst);
+        }
+        // On cgroup v2 all groups share the controller that the first of them enabled.
+        let hierarchy = numa::hierarchy::find(&Root::live());
+        if hierarchy.is_ok_and(|hierarchy| hierarchy.version == 2) {
+            return Self::alone();
+        }
+        let guard = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+        Self::using(Use::Shared(guard))
+    }
+
+    /// The same; no other test of this file's program runs meanwhile.
+    pub fn alone() -> Self {
+        let guard = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+        Self::using(Use::Alone(guard))
+    }
+
+    /// A numalab of another user, who can read a copy of the binary and write the state folder.
+    pub fn of(user: User) -> Self {
+        let mut laboratory = Self::new();
+        open_to_all(laboratory.folder.path());
+        user.owns(&laboratory.state());
+        laboratory.launcher = user.launcher();
+        laboratory.use_a_copy();
+        laboratory
+    }
+
+    fn using(use_: Use) -> Self {
+        LABORATORIES.set(LABORATORIES.get() + 1);
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("state")).unwrap();
+        Laboratory {
+            folder,
+            launcher: Vec::new(),
+            binary: PathBuf::from(env!("CARGO_BIN_EXE_numalab")),
+            segments_before: leftovers::segments_nobody_uses(),
+            names_before: leftovers::named_shared_memory(),
+            coordinators: RefCell::default(),
+            _use: use_,
+        }
+    }
+
+    /// Runs a copy of the binary from now on; answers where it is.
+    pub fn use_a_copy(&mut self) -> PathBuf {
+        let copy = self.folder.path().join("numalab");
+        fs::copy(&self.binary, &copy).unwrap();
+        open_to_all(&copy);
+        self.binary.clone_from(&copy);
+        copy
+    }
+
+    /// Starts numalab behind a program that ends by starting it, such as `prlimit`.
+    pub fn launch_behind(&mut self, words: &[&str]) {
+        self.launcher
+            .extend(words.iter().map(|&word| word.to_owned()));
+    }
+
+    /// The state folder's parent: what `XDG_STATE_HOME` is set to.
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    /// The store of runs.
+    pub fn store(&self) -> PathBuf {
+        self.state().join("numalab/runs.sqlite")
+    }
+
+    /// Writes a file; answers its path as an argument.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.folder.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// The command with these arguments, not started yet.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let binary = self.binary.to_str().unwrap().to_owned();
+        let mut words = self.launcher.iter().chain([&binary]);
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words).args(arguments);
+        command.env("XDG_STATE_HOME", self.state());
+        command.current_dir(self.folder.path());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Starts numalab, as a shell does: in a process group of its own.
+    pub fn start(&self, arguments: &[&str]) -> UnderWay<'_> {
+        let number = self.coordinators.borrow().len();
+        let path = |stream| self.folder.path().join(format!("{number}.{stream}"));
+        let (stdout, stderr) = (path("stdout"), path("stderr"));
+        let child = self
+            .command(arguments)
+            .stdout(File::create(&stdout).unwrap())
+            .stderr(File::create(&stderr).unwrap())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        self.coordinators.borrow_mut().push(child.id());
+        UnderWay {
+            laboratory: self,
+            child,
+            stdout,
+            stderr,
+        }
+    }
+
+    /// Runs numalab to its end.
+    pub fn run(&self, arguments: &[&str]) -> Finished {
+        self.start(arguments).finish()
+    }
+
+    /// The document of a command that must work.
+    #[track_caller]
+    pub fn document(&self, arguments: &[&str]) -> Value {
+        self.run(arguments).with_code(0).document()
+    }
+
+    /// Pids of the live processes in this role, ascending.
+    pub fn pids(&self, role: Role) -> Vec<u32> {
+        let found = processes::of_state_folder(&self.state()).into_iter();
+        let in_role = found.filter(|process| process.role == role);
+        in_role.map(|Process { pid, .. }| pid).collect()
+    }
+
+    /// Processor groups of this numalab that exist.
+    pub fn groups(&self) -> Vec<PathBuf> {
+        leftovers::groups_of(&self.coordinators.borrow())
+    }
+
+    /// No process and no shared memory is left, of whatever was started here.
+    #[track_caller]
+    pub fn no_process_or_memory_is_left(&self) {
+        let look = || {
+            let processes = processes::of_state_folder(&self.state());
+            let segments = leftovers::segments_nobody_uses();
+            let segments: Vec<_> = segments
+                .difference(&self.segments_before)
+                .cloned()
+                .collect();
+            let names = leftovers::named_shared_memory();
+            let names: Vec<_> = names.difference(&self.names_before).cloned().collect();
+            (processes, segments, names)
+        };
+        let nothing = (vec![], vec![], vec![]);
+        let gone = until_within(GONE_WITHIN, || (look() == nothing).then_some(()));
+        assert!(gone.is_some(), "left behind: {:?}", look());
+    }
+
+    /// Nothing at all is left of whatever was started here.
+    #[track_caller]
+    pub fn nothing_is_left(&self) {
+        self.no_process_or_memory_is_left();
+        assert_eq!(self.groups(), Vec::<PathBuf>::new());
+        let listed = self.run(&["undo", "--list"]).with_code(0);
+        assert_eq!(listed.stdout, "nothing is in force\n");
+    }
+}
+
+impl Drop for Laboratory {
+    /// A test that fails must not disturb the next one.
+    fn drop(&mut self) {
+        for process in processes::of_state_folder(&self.state()) {
+            kill(process.pid);
+        }
+        let _ = self.command(&["undo"]).output();
+        LABORATORIES.set(LABORATORIES.get() - 1);
+    }
+}
+
+/// A numalab that was started; killed if it is dropped before its end.
+pub struct UnderWay<'l> {
+    laboratory: &'l Laboratory,
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl UnderWay<'_> {
+    /// What it has said to stderr so far.
+    pub fn stderr(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap()
+    }
+
+    /// Waits until so many trials of this laboratory's newest run are stored.
+    pub fn until_trials_are_stored(&mut self, trials: u32) {
+        let store = self.laboratory.store();
+        until("trials are stored", || {
+            assert!(!self.has_ended(), "it ended early: {}", self.stderr());
+            (stored_trials(&store) >= trials).then_some(())
+        });
+    }
+
+    /// Waits until exactly so many live processes of this laboratory are in this role.
+    pub fn until_there_are(&mut self, count: usize, role: Role) -> Vec<u32> {
+        until("processes are there", || {
+            assert!(!self.has_ended(), "it ended early: {}", self.stderr());
+            let pids = self.laboratory.pids(role);
+            (pids.len() == count).then_some(pids)
+        })
+    }
+
+    /// Sends a signal to its process group, as the terminal does with Ctrl-C.
+    pub fn signal_group(&self, signal: Signal) {
+        kill_process_group(pid(self.child.id()), signal).unwrap();
+    }
+
+    /// Kills it alone, with a signal that it cannot see, and leaves it for [`Self::finish`].
+    pub fn kill(&self) {
+        kill(self.child.id());
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Finished {
+        let status = until("numalab ends", || self.child.try_wait().unwrap());
+        Finished {
+            status,
+            stdout: fs::read_to_string(&self.stdout).unwrap(),
+            stderr: self.stderr(),
+        }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Ends a process, which cannot do anything about it. One that is gone already is no error.
+pub fn kill(process: u32) {
+    let _ = kill_process(pid(process), Signal::KILL);
+}
+
+fn pid(process: u32) -> Pid {
+    Pid::from_raw(i32::try_from(process).unwrap()).unwrap()
+}
+
+/// Trials of the newest run that are stored, whatever came of them; none while the store is made.
+fn stored_trials(store: &Path) -> u32 {
+    let headers = Store::open_existing(store).and_then(|store| store.history(1));
+    let count = |run: &model::RunHeader| run.trials_valid + run.trials_invalid + run.trials_failed;
+    headers.map_or(0, |headers| headers.first().map_or(0, count))
+}

@@ -1,0 +1,37 @@
+//! The binary as a person uses it: real processes, real shared memory, the machine's own cgroups.
+//!
+//! One file per concept. Every test has a state folder of its own (`Laboratory`), and most end by
+//! looking for what numalab may have left behind on the machine.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a panic is how a test fails"
+)]
+
+mod experiment_file;
+mod finished;
+mod laboratory;
+mod leftovers;
+mod patience;
+mod processes;
+mod unmet_need;
+mod user;
+
+mod bad_input;
+mod binding_vs_caging;
+mod containers;
+mod contention;
+mod help;
+mod interrupts;
+mod journal;
+mod kills;
+mod more_than_there_is;
+mod other_backings;
+mod process_deaths;
+mod process_names;
+mod same_case_twice;
+mod side_by_side;
+mod stores;
+mod streams;
+mod unprivileged;

@@ -1,0 +1,139 @@
+//! Asking for more than the machine has: what is there, what is asked, how to get it.
+
+use std::fs;
+
+use crate::experiment_file::ExperimentFile;
+use crate::finished::Finished;
+use crate::laboratory::Laboratory;
+use crate::unmet_need::{is_root, not_run};
+use crate::user::User;
+
+/// What numalab says to an experiment of one case with these keys.
+#[track_caller]
+fn refused(laboratory: &Laboratory, keys: &str, code: i32) -> Finished {
+    let experiment = ExperimentFile::new("one", "").case("one", keys);
+    let path = laboratory.file("more.toml", experiment.text());
+    let finished = laboratory.run(&["run", &path]).with_code(code);
+    assert_eq!(finished.stdout, "");
+    laboratory.nothing_is_left();
+    finished
+}
+
+#[test]
+fn too_few_huge_pages_are_refused_with_the_command_that_makes_them() {
+    const NAME: &str = "too_few_huge_pages_are_refused_with_the_command_that_makes_them";
+    const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB";
+    let laboratory = Laboratory::new();
+    let Ok(free) = fs::read_to_string(format!("{POOL}/free_hugepages")) else {
+        return not_run(NAME, &format!("the kernel has no {POOL}"));
+    };
+    let free: u64 = free.trim().parse().unwrap();
+    let pool_before = fs::read_to_string(format!("{POOL}/nr_hugepages")).unwrap();
+    let mebibytes = 2 * free + 64;
+    let keys = |backing| {
+        format!(
+            "sessions = 1\ncache = \"{mebibytes}MiB\"\npage-size = \"2MiB\"\n\
+             backing = \"{backing}\""
+        )
+    };
+    for backing in ["memfd", "sysv"] {
+        refused(&laboratory, &keys(backing), 3).says(&[
+            "case one",
+            "free pages of 2 MiB",
+            &format!("where {free} are free"),
+            "way out: as root: echo ",
+            "nr_hugepages",
+        ]);
+    }
+    let pool_after = fs::read_to_string(format!("{POOL}/nr_hugepages")).unwrap();
+    assert_eq!(pool_before, pool_after, "the pool is the host's");
+}
+
+#[test]
+fn a_page_size_the_kernel_does_not_have_is_refused() {
+    let laboratory = Laboratory::new();
+    let keys = "sessions = 1\ncache = \"1MiB\"\npage-size = \"512GiB\"";
+    refused(&laboratory, keys, 3).says(&["no pool of 512 GiB pages", "numalab topology"]);
+}
+
+#[test]
+fn more_sga_than_memory_is_refused() {
+    let laboratory = Laboratory::new();
+    let keys = "sessions = 1\ncache = \"15TiB\"";
+    refused(&laboratory, keys, 3).says(&["the SGA needs 15.", "are free", "way out: ", "`cache`"]);
+}
+
+#[test]
+fn cpus_and_nodes_that_do_not_exist_are_refused_with_those_that_do() {
+    let laboratory = Laboratory::new();
+    let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    let keys = "sessions = 1\ncpus = \"8000-8001\"";
+    let said = refused(&laboratory, keys, 3);
+    said.says(&["CPUs 8000-8001 are not online", "way out: it may use "]);
+    if said.stderr.contains(online.trim()) {
+        said.says(&[online.trim()]);
+    }
+    let keys = "sessions = 1\nmemory-nodes = \"900\"";
+    refused(&laboratory, keys, 3).says(&["nodes 900 have no memory", "it may use nodes "]);
+    let keys = "sessions = 1\ncpus = \"all:5000\"";
+    refused(&laboratory, keys, 3).says(&["5000 CPUs are asked for where there are "]);
+}
+
+#[test]
+fn more_sessions_than_an_instance_can_have_are_refused() {
+    let laboratory = Laboratory::new();
+    refused(&laboratory, "sessions = 8193", 2).says(&["line 11", "`sessions`", "from 1 to 8192"]);
+    let keys = "sessions = 8192\ncache = \"1MiB\"";
+    refused(&laboratory, keys, 2).says(&["8192 sessions need a cache of 512 MiB", "way out: "]);
+}
+
+/// A limit of a user's processes (`ulimit -u`) is only met when they are started.
+#[test]
+fn more_sessions_than_the_user_may_have_fail_with_the_way_out() {
+    const NAME: &str = "more_sessions_than_the_user_may_have_fail_with_the_way_out";
+    if !is_root(NAME) {
+        return;
+    }
+    // A user of its own: the kernel counts all processes of a user.
+    let mut laboratory = Laboratory::of(User(54_321));
+    laboratory.launch_behind(&["prlimit", "--nproc=12"]);
+    let experiment = ExperimentFile::new("one", "[sga]\ncache = \"2MiB\"\n[load]\nsessions = 32")
+        .case("one", "mechanism = \"affinity\"");
+    let path = laboratory.file("many.toml", experiment.text());
+    let finished = laboratory.run(&["run", &path, "--trials", "5", "--seconds", "0.2"]);
+    finished.with_code(8).says(&[
+        "case one: every trial failed: session ",
+        "cannot start",
+        "32 sessions are more processes than are allowed",
+        "ulimit -u",
+    ]);
+    laboratory.no_process_or_memory_is_left();
+}
+
+#[test]
+fn one_node_cannot_be_local_and_remote() {
+    const NAME: &str = "one_node_cannot_be_local_and_remote";
+    let laboratory = Laboratory::new();
+    let topology = laboratory.document(&["topology", "--json"]);
+    let nodes = topology["nodes"].as_array().unwrap();
+    if nodes.len() > 1 {
+        return not_run(NAME, "the machine has more than one node");
+    }
+    let refused = laboratory.run(&["run", "local-vs-remote"]).with_code(3);
+    refused.says(&[
+        "it needs 2 nodes with memory, and this process may use 1 node",
+        "way out: ",
+        "cargo xtask guest --shape eight-node -- numalab run local-vs-remote",
+        "what works here: ",
+    ]);
+    assert!(
+        !laboratory.store().exists(),
+        "nothing was run, so nothing is stored"
+    );
+    let listed = laboratory.run(&["list"]).with_code(0).stdout;
+    assert!(
+        listed.contains("local-vs-remote (cannot run here)"),
+        "{listed}"
+    );
+    laboratory.nothing_is_left();
+}

@@ -1,0 +1,27 @@
+//! Waiting for something that other processes bring about: looked at again and again, with a
+//! deadline, and never by sleeping for as long as it usually takes.
+
+use std::time::{Duration, Instant};
+
+/// Generous: the machine may be busy, and a test that passes never waits so long.
+const WITHIN: Duration = Duration::from_secs(300);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// The answer of `look` as soon as it has one.
+pub fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    until_within(WITHIN, look).unwrap_or_else(|| panic!("waited {WITHIN:?} for this: {what}"))
+}
+
+/// The answer of `look` as soon as it has one; `None` when it has none within `within`.
+pub fn until_within<T>(within: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + within;
+    loop {
+        if let Some(answer) = look() {
+            return Some(answer);
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}

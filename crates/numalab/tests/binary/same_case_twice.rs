@@ -1,0 +1,35 @@
+//! A/A: two names for the same case must not become a winner and a loser.
+
+use crate::experiment_file::ExperimentFile;
+use crate::laboratory::Laboratory;
+use crate::unmet_need::{not_run, say};
+
+#[test]
+fn the_same_case_under_two_names_is_a_tie() {
+    const NAME: &str = "the_same_case_under_two_names_is_a_tie";
+    let laboratory = Laboratory::alone();
+    let experiment = ExperimentFile::new("one", "[sga]\ncache = \"16MiB\"\n[load]\nsessions = 1")
+        .case("one", "")
+        .case("other", "");
+    let path = laboratory.file("same.toml", experiment.text());
+    let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.3"];
+    // An interval of 95 % leaves out the truth once in 20 runs; twice running, once in 400.
+    for attempt in 1..=2 {
+        let run = laboratory.document(&words);
+        if run["machine"]["emulated"] == true {
+            return not_run(
+                NAME,
+                "the machine is emulated, and no speed of it is judged",
+            );
+        }
+        let comparison = &run["comparisons"][0];
+        assert_eq!(comparison["case"], "other");
+        if comparison["verdict"] == "tie" {
+            let verdict = run["verdict"].as_str().unwrap();
+            assert!(verdict.starts_with("no difference"), "{verdict}");
+            return laboratory.nothing_is_left();
+        }
+        say(&format!("attempt {attempt} of 2 was no tie: {comparison}"));
+    }
+    panic!("the same case twice was told apart in two runs");
+}

@@ -1,0 +1,36 @@
+//! Another user than the one who runs the tests, without any privilege.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+
+/// `nobody` (Linux Standard Base, and every distribution's /etc/passwd).
+pub const NOBODY: User = User(65_534);
+
+/// A user by number; the group has the same one.
+#[derive(Debug, Clone, Copy)]
+pub struct User(pub u32);
+
+impl User {
+    /// The words that start a program as this user, without any other group (util-linux).
+    pub fn launcher(self) -> Vec<String> {
+        let User(id) = self;
+        let words = [
+            "setpriv".to_owned(),
+            format!("--reuid={id}"),
+            format!("--regid={id}"),
+            "--clear-groups".to_owned(),
+        ];
+        words.to_vec()
+    }
+
+    /// Lets this user have a folder.
+    pub fn owns(self, folder: &Path) {
+        chown(folder, Some(self.0), Some(self.0)).unwrap();
+    }
+}
+
+/// Lets everyone enter a folder, or read and execute a file.
+pub fn open_to_all(path: &Path) {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}

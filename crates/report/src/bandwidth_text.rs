@@ -1,0 +1,188 @@
+//! Bandwidths as a text: the matrix, threads, the whole machine, latency under load.
+
+use model::{
+    BandwidthResult, LoadLadder, MatrixCell, NodeId, StreamKernel, ThreadSweep, WholeMachine,
+    WholeMachineMemory,
+};
+
+use crate::latency_figures::{gigabytes_per_s, pages, short_ns, size};
+use crate::latency_grid::{GridCell, grid};
+use crate::latency_text::{findings_text, machine_warning};
+use crate::run_figures::{UNKNOWN, ids};
+use crate::run_plain::plain;
+use crate::run_style::{Style, TextOptions};
+use crate::run_table::{Side, Table};
+
+/// The longest bar of a ladder.
+const BAR_COLUMNS: usize = 30;
+
+/// Bandwidths for a terminal.
+pub fn bandwidth_text(result: &BandwidthResult, options: &TextOptions) -> String {
+    let title = format!("Memory bandwidth in GB/s: {}", result.kernel.name());
+    let mut text = options.heading(&title);
+    let about = "all CPUs of each node (rows) with the memory of each node (columns)";
+    text.push_str(&options.paragraph("", about, Style::Usual));
+    text.push('\n');
+    text.push_str(&matrix(result, options));
+    text.push('\n');
+    for note in notes(result) {
+        text.push_str(&options.paragraph("", &note, Style::Usual));
+    }
+    text.push_str(&sweeps(&result.sweeps, options));
+    text.push_str(&whole_machine(&result.whole_machine, options));
+    for ladder in &result.ladders {
+        text.push_str(&ladder_text(ladder, options));
+    }
+    text.push_str(&findings_text(&result.findings, options));
+    text.push_str(&machine_warning(result.machine.as_ref(), options));
+    text
+}
+
+fn matrix(result: &BandwidthResult, options: &TextOptions) -> String {
+    let cell = |from: NodeId, to: NodeId| {
+        let value = result.matrix.value(from, to);
+        GridCell {
+            text: value.map_or(UNKNOWN.to_owned(), gigabytes_per_s),
+            style: if from == to {
+                Style::Good
+            } else {
+                Style::Usual
+            },
+        }
+    };
+    grid(&result.matrix, cell, options)
+}
+
+fn notes(result: &BandwidthResult) -> Vec<String> {
+    let mut notes = vec![traffic_sentence(result.kernel)];
+    if let Some(method) = &result.method {
+        notes.push(format!(
+            "Medians of {} rounds with {}; {}; {} for each thread.",
+            method.rounds,
+            plain(&method.simd),
+            pages(method.page_kind, method.page_bytes),
+            size(method.bytes_per_thread),
+        ));
+    }
+    let missing = |cell: &&MatrixCell| cell.value.is_none();
+    let cells = result.matrix.rows().flat_map(|(_, cells)| cells);
+    let mut reasons: Vec<&str> = cells
+        .filter(missing)
+        .map(|cell| cell.absent_because.as_deref().unwrap_or("no reason known"))
+        .collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    notes.extend(
+        reasons
+            .iter()
+            .map(|reason| format!("{UNKNOWN} not measured: {reason}.")),
+    );
+    notes
+}
+
+/// What is counted, and what else may cross the bus.
+fn traffic_sentence(kernel: StreamKernel) -> String {
+    let factor = kernel.traffic_factor_max();
+    let counted = "GB are 10^9 bytes that the program reads and writes";
+    if factor > 1.0 {
+        return format!(
+            "{counted}; the bus carries up to {factor:.2} times as many, because a line that is \
+             written is read first (write allocate)."
+        );
+    }
+    format!("{counted}; nothing else crosses the bus.")
+}
+
+fn sweeps(sweeps: &[ThreadSweep], options: &TextOptions) -> String {
+    if sweeps.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}", options.heading("More and more threads, GB/s"));
+    for sweep in sweeps {
+        let points = sweep.points.iter();
+        let points = points.map(|point| {
+            let mark = if Some(point.threads) == sweep.knee_threads {
+                "*"
+            } else {
+                ""
+            };
+            format!(
+                "{}{mark}: {}",
+                point.threads,
+                gigabytes_per_s(point.bytes_per_s)
+            )
+        });
+        let start = format!("node {} to {}  ", sweep.cpu_node, sweep.memory_node);
+        let points = points.collect::<Vec<_>>().join("  ");
+        text.push_str(&options.paragraph(&start, &points, Style::Usual));
+    }
+    let legend = "* the fewest threads with 95 % of the most";
+    text.push_str(&options.paragraph("", legend, Style::Usual));
+    text
+}
+
+fn whole_machine(measured: &[WholeMachine], options: &TextOptions) -> String {
+    if measured.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}", options.heading("All CPUs at once"));
+    let mut table = Table::new(&[
+        ("memory", Side::Left),
+        ("threads", Side::Right),
+        ("GB/s", Side::Right),
+    ]);
+    for row in measured {
+        let memory = match row.memory {
+            WholeMachineMemory::Local => "local to each thread",
+            WholeMachineMemory::Interleaved => "interleaved over all nodes",
+            WholeMachineMemory::Remote => "remote to each thread",
+        };
+        let cells = [
+            memory.to_owned(),
+            row.threads.to_string(),
+            gigabytes_per_s(row.bytes_per_s),
+        ];
+        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+    }
+    text.push_str(&table.text(options));
+    text
+}
+
+fn ladder_text(ladder: &LoadLadder, options: &TextOptions) -> String {
+    let title = format!(
+        "Latency from node {} to node {} under load by {} threads of {}",
+        ladder.cpu_node,
+        ladder.memory_node,
+        ladder.load_threads,
+        ids("node", &ladder.load_nodes),
+    );
+    let mut text = format!("\n{}", options.heading(&title));
+    let mut table = Table::new(&[
+        ("pause", Side::Right),
+        ("GB/s", Side::Right),
+        ("ns", Side::Right),
+        ("", Side::Left),
+    ]);
+    let figures = ladder.points.iter().map(|point| point.ns);
+    let most = figures.filter(|ns| ns.is_finite()).fold(0.0, f64::max);
+    for point in &ladder.points {
+        let length = (point.ns / most * BAR_COLUMNS as f64).round();
+        // A figure that is none has no bar.
+        let length = if length.is_finite() {
+            length.max(0.0) as usize
+        } else {
+            0
+        };
+        let cells = [
+            point
+                .delay
+                .map_or("no load".to_owned(), |delay| delay.to_string()),
+            gigabytes_per_s(point.bytes_per_s),
+            short_ns(point.ns),
+            "█".repeat(length.min(BAR_COLUMNS)),
+        ];
+        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+    }
+    text.push_str(&table.text(options));
+    text
+}

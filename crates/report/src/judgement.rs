@@ -1,0 +1,216 @@
+//! Decides what a run says: medians, intervals, ranks, a verdict for each case and one for all.
+//!
+//! Pure and deterministic: the resampling is seeded by the run. Showing is elsewhere.
+
+use model::{Case, Run};
+use stats::Interval;
+
+use crate::run_outcome::Standing;
+use crate::verdict::Verdict;
+use crate::verdict_sentence::sentence;
+use crate::verdict_warnings::warnings;
+
+/// Confidence of every interval.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Valid trials that a case needs before anything is said about it.
+pub const TRIALS_ENOUGH: usize = stats::VALUES_MIN;
+
+/// What a run says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// The cases, in the order of the run.
+    pub cases: Vec<CaseJudgement>,
+    /// Every case but the baseline, compared with the baseline, in the order of the run.
+    pub comparisons: Vec<Comparison>,
+    /// Index of the case with the highest median, then of those that cannot be told apart from it,
+    /// whatever their ranks. One alone is the winner; none where nothing can be said.
+    pub leaders: Vec<usize>,
+    /// One sentence that can be quoted.
+    pub verdict: String,
+    /// What a reader must know before believing the figures.
+    pub warnings: Vec<String>,
+}
+
+/// What the trials of one case say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseJudgement {
+    /// Name of the case.
+    pub name: String,
+    /// Trials that count.
+    pub valid: usize,
+    /// Trials that ran and do not count.
+    pub invalid: usize,
+    /// Trials that did not run to their end.
+    pub failed: usize,
+    /// Median of logical reads per second over the valid trials.
+    pub median: Option<f64>,
+    /// Interval of the median.
+    pub interval: Option<Interval>,
+    /// 1 for the fastest; cases that cannot be told apart share one.
+    pub rank: Option<u32>,
+}
+
+impl CaseJudgement {
+    /// All trials.
+    pub fn trials(&self) -> usize {
+        self.valid + self.invalid + self.failed
+    }
+}
+
+/// One case against the baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Name of the baseline.
+    pub baseline: String,
+    /// Name of the case.
+    pub case: String,
+    /// Index of the case in the run.
+    pub case_index: usize,
+    /// The case's median over the baseline's; only together with its interval.
+    pub ratio: Option<Ratio>,
+    /// What it says.
+    pub verdict: Verdict,
+}
+
+/// A ratio of two medians.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio {
+    /// The ratio of the medians.
+    pub ratio: f64,
+    /// Its interval.
+    pub interval: Interval,
+}
+
+impl Ratio {
+    /// The same comparison seen from the other side.
+    pub(crate) fn inverse(self) -> Ratio {
+        Ratio {
+            ratio: 1.0 / self.ratio,
+            interval: Interval {
+                low: 1.0 / self.interval.high,
+                high: 1.0 / self.interval.low,
+            },
+        }
+    }
+}
+
+/// Judges a run.
+pub fn judge(run: &Run) -> Judgement {
+    let rates: Vec<Vec<f64>> = run.cases.iter().map(valid_rates).collect();
+    let cases = judge_cases(run, &rates);
+    let comparisons = compare(run, &rates);
+    let leaders = leaders(run, &cases, &rates);
+    Judgement {
+        verdict: sentence(run, &cases, &comparisons, &leaders),
+        warnings: warnings(run, &cases),
+        cases,
+        comparisons,
+        leaders,
+    }
+}
+
+/// Whether the machine's speeds mean nothing.
+pub(crate) fn is_emulated(run: &Run) -> bool {
+    let machine = &run.machine;
+    machine.emulated == Some(true) || machine.topology.emulated == Some(true)
+}
+
+/// Index of the case that others are compared with.
+pub(crate) fn baseline_index(run: &Run) -> Option<usize> {
+    run.cases
+        .iter()
+        .position(|case| case.plan.name == run.baseline)
+}
+
+fn valid_rates(case: &Case) -> Vec<f64> {
+    case.trials
+        .iter()
+        .filter_map(|trial| trial.valid_rate())
+        .collect()
+}
+
+fn judge_cases(run: &Run, rates: &[Vec<f64>]) -> Vec<CaseJudgement> {
+    let samples: Vec<&[f64]> = rates.iter().map(Vec::as_slice).collect();
+    let ranks = if is_emulated(run) {
+        vec![None; samples.len()]
+    } else {
+        stats::ranks(&samples, CONFIDENCE, run.seed)
+    };
+    let judged = run.cases.iter().zip(samples).zip(ranks);
+    judged
+        .map(|((case, rates), rank)| {
+            let count = |counts: fn(Standing<'_>) -> bool| {
+                let standings = case.trials.iter().map(Standing::of);
+                standings.filter(|standing| counts(*standing)).count()
+            };
+            CaseJudgement {
+                name: case.plan.name.clone(),
+                valid: count(|standing| standing.is_valid()),
+                invalid: count(|standing| matches!(standing, Standing::Invalid(_))),
+                failed: count(|standing| matches!(standing, Standing::Failed(_))),
+                median: stats::median(rates).filter(|median| median.is_finite()),
+                interval: stats::median_interval(rates, CONFIDENCE, run.seed),
+                rank,
+            }
+        })
+        .collect()
+}
+
+/// Ranks group cases by neighbours, so a case of a lower rank whose rates vary much may not be told
+/// apart from the first. A winner must be told apart from every case that can be ranked.
+fn leaders(run: &Run, cases: &[CaseJudgement], rates: &[Vec<f64>]) -> Vec<usize> {
+    let ranked = |index: &usize| cases[*index].rank.is_some();
+    let median = |index: &usize| cases[*index].median.unwrap_or(f64::NEG_INFINITY);
+    // The first of equals, as in the run.
+    let first = (0..cases.len())
+        .filter(ranked)
+        .rev()
+        .max_by(|a, b| median(a).total_cmp(&median(b)));
+    let Some(first) = first else {
+        return Vec::new();
+    };
+    let is_rival = |index: &usize| {
+        *index != first
+            && ratio(&rates[first], &rates[*index], run.seed)
+                .is_none_or(|it| it.interval.contains(1.0))
+    };
+    let rivals = (0..cases.len()).filter(ranked).filter(is_rival);
+    std::iter::once(first).chain(rivals).collect()
+}
+
+fn compare(run: &Run, rates: &[Vec<f64>]) -> Vec<Comparison> {
+    let Some(baseline) = baseline_index(run) else {
+        return Vec::new();
+    };
+    let others = (0..run.cases.len()).filter(|index| *index != baseline);
+    others
+        .map(|case_index| {
+            let ratio = if is_emulated(run) {
+                None
+            } else {
+                ratio(&rates[case_index], &rates[baseline], run.seed)
+            };
+            Comparison {
+                baseline: run.baseline.clone(),
+                case: run.cases[case_index].plan.name.clone(),
+                case_index,
+                ratio,
+                verdict: match ratio {
+                    _ if is_emulated(run) => Verdict::Emulated,
+                    Some(it) if it.interval.low > 1.0 => Verdict::Faster,
+                    Some(it) if it.interval.high < 1.0 => Verdict::Slower,
+                    Some(_) => Verdict::Tie,
+                    None => Verdict::Undecided,
+                },
+            }
+        })
+        .collect()
+}
+
+/// The ratio of the medians, if it has an interval.
+fn ratio(case: &[f64], baseline: &[f64], seed: u64) -> Option<Ratio> {
+    let interval = stats::ratio_interval(case, baseline, CONFIDENCE, seed)?;
+    let ratio = stats::median(case)? / stats::median(baseline)?;
+    ratio.is_finite().then_some(Ratio { ratio, interval })
+}

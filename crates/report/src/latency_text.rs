@@ -1,0 +1,258 @@
+//! Latencies as a text: the matrix, the classes of hops, neighbours, findings.
+
+use std::collections::BTreeMap;
+
+use model::{
+    Finding, HopClass, LatencyMethod, LatencyResult, Machine, MatrixCell, NodeId, NodeSet, Severity,
+};
+
+use crate::latency_figures::{ns, ns_range, pages, size};
+use crate::latency_grid::{GridCell, grid};
+use crate::run_figures::{UNKNOWN, ids};
+use crate::run_plain::plain;
+use crate::run_style::{Style, TextOptions};
+
+/// Behind a figure that scatters.
+const UNSTEADY: char = '~';
+
+/// Latencies for a terminal. Curves and transfers are shown by [`crate::latency_curve_text`] and
+/// [`crate::latency_transfers_text`].
+pub fn latency_text(result: &LatencyResult, options: &TextOptions) -> String {
+    let mut text = options.heading("Memory latency in ns");
+    if result.matrix.cpu_nodes().is_empty() {
+        text.push_str("No node was measured.\n");
+        text.push_str(&findings_text(&result.findings, options));
+        return text + &machine_warning(result.machine.as_ref(), options);
+    }
+    let about = "from the CPUs of each node (rows) to the memory of each node (columns)";
+    text.push_str(&options.paragraph("", about, Style::Usual));
+    text.push('\n');
+    text.push_str(&matrix(result, options));
+    text.push('\n');
+    text.push_str(&notes(result, options));
+    text.push_str(&classes(result, options));
+    text.push_str(&neighbours(result, options));
+    text.push_str(&findings_text(&result.findings, options));
+    text.push_str(&machine_warning(result.machine.as_ref(), options));
+    text
+}
+
+fn matrix(result: &LatencyResult, options: &TextOptions) -> String {
+    let last_class = |from: NodeId| {
+        let classes = result
+            .hop_classes
+            .iter()
+            .filter(|class| class.cpu_node == from);
+        classes.map(|class| class.class).max()
+    };
+    let cell = |from: NodeId, to: NodeId| {
+        let text = match result.matrix.cell(from, to) {
+            Some(MatrixCell {
+                value: Some(value),
+                is_unsteady,
+                ..
+            }) => {
+                let mark = if *is_unsteady {
+                    UNSTEADY.to_string()
+                } else {
+                    String::new()
+                };
+                ns(*value) + &mark
+            }
+            _ => UNKNOWN.to_owned(),
+        };
+        let class = class_of(&result.hop_classes, from, to).map(|class| class.class);
+        let style = match class {
+            Some(0) => Style::Good,
+            Some(class) if class > 1 && Some(class) == last_class(from) => Style::Care,
+            _ => Style::Usual,
+        };
+        GridCell { text, style }
+    };
+    grid(&result.matrix, cell, options)
+}
+
+fn class_of(classes: &[HopClass], from: NodeId, to: NodeId) -> Option<&HopClass> {
+    let of_row = classes.iter().filter(|class| class.cpu_node == from);
+    of_row
+        .into_iter()
+        .find(|class| class.memory_nodes.contains(to))
+}
+
+/// Where the figures come from and how sure they are.
+fn notes(result: &LatencyResult, options: &TextOptions) -> String {
+    let mut notes = Vec::new();
+    if let Some(file) = &result.file {
+        notes.push(format!("Read from {}; not measured here.", plain(file)));
+    }
+    if let Some(method) = &result.method {
+        notes.push(method_sentence(method));
+    }
+    if let Some(widest) = widest_interval(result) {
+        notes.push(widest);
+    }
+    let cells = || result.matrix.rows().flat_map(|(_, cells)| cells);
+    if cells().any(|cell| cell.is_unsteady) {
+        notes.push(format!(
+            "{UNSTEADY} behind a figure: its rounds scatter; do not rely on it."
+        ));
+    }
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for cell in cells().filter(|cell| cell.value.is_none()) {
+        *reasons
+            .entry(cell.absent_because.as_deref().unwrap_or("no reason known"))
+            .or_default() += 1;
+    }
+    for (reason, count) in reasons {
+        let cells = if count == 1 {
+            "1 cell".to_owned()
+        } else {
+            format!("{count} cells")
+        };
+        notes.push(format!("{UNKNOWN} not measured ({cells}): {reason}."));
+    }
+    let notes = notes
+        .iter()
+        .map(|note| options.paragraph("", note, Style::Usual));
+    notes.collect()
+}
+
+fn method_sentence(method: &LatencyMethod) -> String {
+    let LatencyMethod {
+        rounds,
+        samples_per_round,
+        ..
+    } = method;
+    format!(
+        "Medians of {rounds} rounds of {samples_per_round} windows; {}; working set {}; random \
+         order, each line once.",
+        pages(method.page_kind, method.page_bytes),
+        size(method.working_set_bytes),
+    )
+}
+
+/// The interval that is widest for its figure.
+fn widest_interval(result: &LatencyResult) -> Option<String> {
+    let mut widest: Option<(f64, String)> = None;
+    for (from, cells) in result.matrix.rows() {
+        for (to, cell) in result.matrix.memory_nodes().iter().zip(cells) {
+            let (Some(value), Some(low), Some(high)) = (cell.value, cell.low, cell.high) else {
+                continue;
+            };
+            let share = (high - low) / value;
+            if share.is_finite() && widest.as_ref().is_none_or(|(most, _)| share > *most) {
+                let percent = crate::CONFIDENCE * 100.0;
+                let (low, high) = (ns(low), ns(high));
+                let sentence = format!(
+                    "Widest {percent:.0} % interval: {low} to {high} ns, from node {from} to node \
+                     {to}."
+                );
+                widest = Some((share, sentence));
+            }
+        }
+    }
+    widest.map(|(_, sentence)| sentence)
+}
+
+fn classes(result: &LatencyResult, options: &TextOptions) -> String {
+    if result.hop_classes.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}", options.heading("Hop classes"));
+    let about = match result.distances {
+        Some(_) => "nodes that measure alike, ns; the firmware's distance in brackets",
+        None => "nodes that measure alike, ns; the firmware's distances are not known",
+    };
+    text.push_str(&options.paragraph("", about, Style::Usual));
+    let mut rows: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
+    for class in &result.hop_classes {
+        let nodes = ids("node", &class.memory_nodes);
+        let range = ns_range(class.ns_min, class.ns_max);
+        let distances: Vec<String> = class.distances.iter().map(u32::to_string).collect();
+        let distances = match distances.is_empty() {
+            true => String::new(),
+            false => format!(" [{}]", distances.join(", ")),
+        };
+        let row = rows.entry(class.cpu_node).or_default();
+        row.push(format!("{nodes}: {range}{distances}"));
+    }
+    for (from, classes) in rows {
+        let start = format!("from node {from}  ");
+        text.push_str(&options.paragraph(&start, &classes.join("; "), Style::Usual));
+    }
+    text
+}
+
+fn neighbours(result: &LatencyResult, options: &TextOptions) -> String {
+    if result.links.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "\n{}",
+        options.heading("Neighbours, as far as the figures tell")
+    );
+    let mut by_node: BTreeMap<NodeId, NodeSet> = BTreeMap::new();
+    for link in &result.links {
+        by_node.entry(link.from).or_default().insert(link.to);
+    }
+    for (node, others) in by_node {
+        let others: Vec<String> = others.iter().map(|other| other.to_string()).collect();
+        let start = format!("{node} ── ");
+        text.push_str(&options.paragraph(&start, &others.join(", "), Style::Usual));
+    }
+    text
+}
+
+/// Findings of one name that are shown in full. A machine with many nodes has one for each of them.
+const ALIKE_MAX: usize = 8;
+
+/// Findings under a heading, a paragraph each; one sentence where there are none.
+pub(crate) fn findings_text(findings: &[Finding], options: &TextOptions) -> String {
+    let mut text = format!("\n{}", options.heading("Findings"));
+    if findings.is_empty() {
+        text.push_str("Nothing to report.\n");
+    }
+    let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in findings {
+        let alike = shown.entry(&finding.id).or_default();
+        *alike += 1;
+        if *alike > ALIKE_MAX {
+            continue;
+        }
+        let style = match finding.severity {
+            Severity::Info => Style::Usual,
+            Severity::Warning => Style::Care,
+            Severity::Error => Style::Bad,
+        };
+        let start = format!("{:<9}", finding.severity.name());
+        let message = format!("{}: {}", finding.id, finding.message);
+        text.push_str(&options.paragraph(&start, &message, style));
+    }
+    for (id, count) in shown.iter().filter(|(_, count)| **count > ALIKE_MAX) {
+        let more = format!(
+            "… and {} more: {id}; the document has all of them",
+            count - ALIKE_MAX
+        );
+        text.push_str(&options.paragraph("", &more, Style::Usual));
+    }
+    text
+}
+
+/// What a virtual or emulated machine means for the figures.
+pub(crate) fn machine_warning(machine: Option<&Machine>, options: &TextOptions) -> String {
+    let Some(machine) = machine else {
+        return String::new();
+    };
+    let warning = match (&machine.hypervisor, machine.emulated) {
+        (_, Some(true)) => {
+            "This machine is emulated in software: its nodes are equally far, and its figures say \
+             nothing about NUMA."
+        }
+        (Some(_), _) => {
+            "This is a virtual machine: its nodes may not be those of its host, its page walks are \
+             longer, and its neighbours use the same caches and memory."
+        }
+        (None, _) => return String::new(),
+    };
+    format!("\n{}", options.paragraph("", warning, Style::Care))
+}

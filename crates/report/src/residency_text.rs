@@ -1,0 +1,389 @@
+//! Residency as text: totals by node, segments, private memory by class, processes, findings.
+
+use std::collections::BTreeMap;
+
+use model::{
+    ByteSize, BytesByNode, Finding, Layout, NodeId, NodeSet, ProcessResidency, Residency,
+    ResidencyMethod, SegmentResidency, Severity,
+};
+
+use crate::run_plain::{plain, plain_within};
+use crate::run_style::{Style, TextOptions};
+use crate::run_table::{Side, Table};
+
+/// Segments shown; files come after shared memory, and the small ones are put together.
+const SEGMENTS_MAX: usize = 12;
+/// Processes shown one by one.
+const PROCESSES_MAX: usize = 24;
+/// Columns of a name.
+const NAME_COLUMNS: usize = 36;
+/// Nodes with columns of their own; more are written into one column.
+const NODE_COLUMNS_MAX: usize = 8;
+
+/// The text of a residency.
+pub fn residency_text(residency: &Residency, options: &TextOptions) -> String {
+    let sections = [
+        head(residency, options),
+        nodes(residency, options),
+        segments(residency, options),
+        private(residency, options),
+        processes(residency, options),
+        findings(&residency.findings, options),
+        gaps(residency, options),
+    ];
+    let shown: Vec<String> = sections
+        .into_iter()
+        .filter(|section| !section.is_empty())
+        .collect();
+    shown.join("\n")
+}
+
+fn head(residency: &Residency, options: &TextOptions) -> String {
+    let count = residency.processes.len();
+    let processes = if count == 1 { "process" } else { "processes" };
+    let all: u64 = residency.bytes_by_node.values().sum();
+    let method = match (residency.method, residency.complete) {
+        (ResidencyMethod::Pagemap, true) => "exact: every page counted once, by its frame number",
+        (ResidencyMethod::Pagemap, false) => {
+            "by frame numbers, each page once; see what is missing"
+        }
+        (ResidencyMethod::NumaMaps, _) => "a lower bound, from numa_maps; see what is missing",
+    };
+    let mut text = options.heading(&format!("Memory of {}", plain(&residency.target)));
+    let sentence = format!("{} in {count} {processes}, {method}", ByteSize(all));
+    text.push_str(&options.paragraph("", &sentence, Style::Usual));
+    if let Some(layout) = layout_sentence(residency.layout) {
+        text.push_str(&options.paragraph("", layout, Style::Usual));
+    }
+    text
+}
+
+fn layout_sentence(layout: Layout) -> Option<&'static str> {
+    match layout {
+        Layout::Interleaved => Some("shared memory is interleaved over nodes"),
+        Layout::PoolPerNode => {
+            Some("shared memory has a pool for each node: the instance is NUMA-aware")
+        }
+        Layout::OneNode => Some("shared memory is bound to, or prefers, one node"),
+        Layout::Default => {
+            Some("shared memory has no policy: each page lies where it was first touched")
+        }
+        Layout::Unknown => None,
+    }
+}
+
+fn nodes(residency: &Residency, options: &TextOptions) -> String {
+    let mut shared = BytesByNode::new();
+    let mut files = BytesByNode::new();
+    for segment in &residency.segments {
+        let sum = if segment.kind.is_shared_memory() {
+            &mut shared
+        } else {
+            &mut files
+        };
+        for (node, bytes) in &segment.bytes_by_node {
+            *sum.entry(*node).or_default() += bytes;
+        }
+    }
+    let mut private = BytesByNode::new();
+    for (node, bytes) in residency
+        .private
+        .iter()
+        .flat_map(|class| &class.bytes_by_node)
+    {
+        *private.entry(*node).or_default() += bytes;
+    }
+    let all: u64 = residency.bytes_by_node.values().sum();
+    let mut table = Table::new(&[
+        ("node", Side::Right),
+        ("all", Side::Right),
+        ("share", Side::Right),
+        ("shared", Side::Right),
+        ("private", Side::Right),
+        ("files", Side::Right),
+    ]);
+    let with_memory = residency.bytes_by_node.keys().copied();
+    let nodes: NodeSet = residency.memory_nodes.iter().chain(with_memory).collect();
+    for node in &nodes {
+        let of = |bytes: &BytesByNode| bytes.get(&node).copied().unwrap_or(0);
+        let bytes = of(&residency.bytes_by_node);
+        let cells = [
+            node.to_string(),
+            size(bytes),
+            percent(bytes, all),
+            size(of(&shared)),
+            size(of(&private)),
+            size(of(&files)),
+        ];
+        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+    }
+    options.heading("By node") + &table.text(options)
+}
+
+fn segments(residency: &Residency, options: &TextOptions) -> String {
+    let (mut shared, files): (Vec<_>, Vec<_>) = residency
+        .segments
+        .iter()
+        .partition(|segment| segment.kind.is_shared_memory());
+    shared.extend(files);
+    if shared.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("segment", Side::Left),
+        ("kind", Side::Left),
+        ("bytes", Side::Right),
+        ("pages", Side::Right),
+        ("processes", Side::Right),
+        ("policy", Side::Left),
+        ("by node", Side::Left),
+    ]);
+    for segment in shared.iter().take(SEGMENTS_MAX) {
+        table.push(segment_row(segment));
+    }
+    let mut text = options.heading("Segments") + &table.text(options);
+    if let Some(more) = shared.get(SEGMENTS_MAX..).filter(|more| !more.is_empty()) {
+        let bytes: u64 = more.iter().map(|segment| segment.bytes()).sum();
+        let sentence = format!("and {} more with {} together", more.len(), ByteSize(bytes));
+        text.push_str(&options.paragraph("", &sentence, Style::Usual));
+    }
+    text
+}
+
+fn segment_row(segment: &SegmentResidency) -> Vec<(String, Style)> {
+    let usual = |text: String| (text, Style::Usual);
+    let mut by_node = by_node_text(&segment.bytes_by_node);
+    if segment.bytes_without_node > 0 {
+        by_node += &format!(", unknown {}", size(segment.bytes_without_node));
+    }
+    vec![
+        usual(plain_within(&segment.name, NAME_COLUMNS)),
+        usual(segment.kind.word().to_owned()),
+        usual(size(segment.bytes())),
+        usual(
+            segment
+                .page_bytes
+                .map_or(String::new(), |bytes| ByteSize(bytes).to_string()),
+        ),
+        usual(segment.processes.to_string()),
+        usual(plain_within(
+            segment.policy.as_deref().unwrap_or(""),
+            NAME_COLUMNS,
+        )),
+        usual(by_node),
+    ]
+}
+
+/// `0: 1 GiB, 3: 2 GiB`; many nodes as the range of their figures.
+fn by_node_text(bytes: &BytesByNode) -> String {
+    let present: Vec<(&NodeId, &u64)> = bytes.iter().filter(|(_, bytes)| **bytes > 0).collect();
+    if present.len() <= NODE_COLUMNS_MAX {
+        let parts = present
+            .iter()
+            .map(|(node, bytes)| format!("{node}: {}", size(**bytes)));
+        return parts.collect::<Vec<_>>().join(", ");
+    }
+    let nodes: NodeSet = present.iter().map(|(node, _)| **node).collect();
+    let least = present.iter().map(|(_, bytes)| **bytes).min().unwrap_or(0);
+    let most = present.iter().map(|(_, bytes)| **bytes).max().unwrap_or(0);
+    format!("{nodes}: {} to {} each", size(least), size(most))
+}
+
+fn private(residency: &Residency, options: &TextOptions) -> String {
+    if residency.private.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("class", Side::Left),
+        ("processes", Side::Right),
+        ("bytes", Side::Right),
+        ("by node", Side::Left),
+    ]);
+    for class in &residency.private {
+        let cells = [
+            plain_within(&class.class, NAME_COLUMNS),
+            class.processes.to_string(),
+            size(class.bytes_by_node.values().sum()),
+            by_node_text(&class.bytes_by_node),
+        ];
+        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+    }
+    options.heading("Private memory") + &table.text(options)
+}
+
+fn processes(residency: &Residency, options: &TextOptions) -> String {
+    let mut table = Table::new(&[
+        ("PID", Side::Right),
+        ("what", Side::Left),
+        ("CPUs on nodes", Side::Left),
+        ("last on", Side::Right),
+        ("memory nodes", Side::Left),
+        ("private local", Side::Right),
+        ("shared local", Side::Right),
+    ]);
+    for process in residency.processes.iter().take(PROCESSES_MAX) {
+        let pinned = if process.pinned_to_node.is_some() {
+            " only"
+        } else {
+            ""
+        };
+        let cells = [
+            process.pid.to_string(),
+            plain_within(&process.class, NAME_COLUMNS),
+            format!("{}{pinned}", process.nodes_of_cpus),
+            process
+                .last_node
+                .map_or(String::new(), |node| node.to_string()),
+            process.memory_nodes_allowed.to_string(),
+            share(process.private_local_share),
+            share(process.shared_local_share),
+        ];
+        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+    }
+    let mut text = options.heading("Processes") + &table.text(options);
+    if residency.processes.len() > PROCESSES_MAX {
+        let more = residency.processes.len() - PROCESSES_MAX;
+        text.push_str(&options.paragraph("", &format!("and {more} more"), Style::Usual));
+    }
+    for sentence in pinned_sentences(&residency.processes) {
+        text.push_str(&options.paragraph("", &sentence, Style::Usual));
+    }
+    text
+}
+
+/// Parallel workers pinned to nodes, and how much of what they touched is theirs.
+fn pinned_sentences(processes: &[ProcessResidency]) -> Vec<String> {
+    let workers = processes
+        .iter()
+        .filter(|process| process.class == "parallel worker");
+    let mut by_node: BTreeMap<NodeId, u32> = BTreeMap::new();
+    let mut sentences = Vec::new();
+    for worker in workers {
+        let Some(node) = worker.pinned_to_node else {
+            continue;
+        };
+        *by_node.entry(node).or_default() += 1;
+        let touched = worker.touched_pool_bytes_by_node.as_ref();
+        let all: u64 = touched.iter().flat_map(|bytes| bytes.values()).sum();
+        let local = touched
+            .and_then(|bytes| bytes.get(&node))
+            .copied()
+            .unwrap_or(0);
+        if all > 0 && sentences.len() < PROCESSES_MAX {
+            sentences.push(format!(
+                "{} is pinned to node {node}; {} of the buffer pools' memory that it touched lies \
+                 there ({} of {})",
+                plain(&worker.name),
+                percent(local, all),
+                ByteSize(local),
+                ByteSize(all)
+            ));
+        }
+    }
+    if !by_node.is_empty() {
+        let parts: Vec<String> = by_node
+            .iter()
+            .map(|(node, count)| format!("{count} on node {node}"))
+            .collect();
+        let list = parts.join(", ");
+        sentences.insert(0, format!("parallel workers are pinned per node: {list}"));
+    }
+    sentences
+}
+
+fn findings(findings: &[Finding], options: &TextOptions) -> String {
+    if findings.is_empty() {
+        return String::new();
+    }
+    let mut text = options.heading("Findings");
+    for finding in findings {
+        let style = match finding.severity {
+            Severity::Info => Style::Usual,
+            Severity::Warning => Style::Care,
+            Severity::Error => Style::Bad,
+        };
+        text.push_str(&options.paragraph(&format!("{}: ", finding.id), &finding.message, style));
+    }
+    text
+}
+
+fn gaps(residency: &Residency, options: &TextOptions) -> String {
+    if residency.gaps.is_empty() {
+        return String::new();
+    }
+    let mut text = options.heading("What is missing");
+    for gap in &residency.gaps {
+        text.push_str(&options.paragraph("- ", gap, Style::Care));
+    }
+    text
+}
+
+fn size(bytes: u64) -> String {
+    if bytes == 0 {
+        "-".to_owned()
+    } else {
+        format!("{:.1}", ByteSize(bytes))
+    }
+}
+
+fn percent(part: u64, all: u64) -> String {
+    if all == 0 {
+        String::new()
+    } else {
+        format!("{:.1} %", part as f64 * 100.0 / all as f64)
+    }
+}
+
+fn share(share: Option<f64>) -> String {
+    share.map_or(String::new(), |share| format!("{:.1} %", share * 100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::SegmentKind;
+
+    use super::*;
+
+    #[test]
+    fn totals_segments_and_findings_are_shown() {
+        let residency = Residency {
+            target: "oracle:slob".to_owned(),
+            memory_nodes: "0-1".parse().unwrap(),
+            complete: true,
+            method: ResidencyMethod::Pagemap,
+            layout: Layout::Interleaved,
+            segments: vec![SegmentResidency {
+                name: "/SYSV00000000 (deleted)".to_owned(),
+                kind: SegmentKind::Sysv,
+                page_bytes: Some(2 << 20),
+                policy: Some("interleave:0-1".to_owned()),
+                processes: 2,
+                bytes_by_node: [(NodeId(0), 3 << 30), (NodeId(1), 1 << 30)].into(),
+                ..SegmentResidency::default()
+            }],
+            bytes_by_node: [(NodeId(0), 3 << 30), (NodeId(1), 1 << 30)].into(),
+            findings: vec![Finding {
+                id: "skew".to_owned(),
+                severity: Severity::Warning,
+                message: "75 % on node 0".to_owned(),
+            }],
+            ..Residency::default()
+        };
+        let text = residency_text(
+            &residency,
+            &TextOptions {
+                width: 120,
+                color: false,
+            },
+        );
+        for words in [
+            "4 GiB in 0 processes, exact",
+            "75.0 %",
+            "interleave:0-1",
+            "0: 3.0 GiB, 1: 1.0 GiB",
+            "skew: 75 % on node 0",
+        ] {
+            assert!(text.contains(words), "{words}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! A small picture of the medians and their intervals, from 0, so that lengths can be compared.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::judgement::Judgement;
+use crate::run_figures::rate;
+use crate::run_plain::plain_within;
+use crate::run_ranking::{NAME_COLUMNS, order};
+use crate::run_style::{Style, TextOptions};
+
+/// Up to the lower end of the interval.
+const SURE: char = '█';
+/// Within the interval.
+const UNSURE: char = '▒';
+/// The median.
+const MEDIAN: char = '┃';
+
+/// One bar for each case that has an interval; nothing when no two cases have one.
+pub(crate) fn bars(judgement: &Judgement, options: &TextOptions) -> String {
+    let drawn: Vec<_> = order(judgement)
+        .into_iter()
+        .filter_map(|index| {
+            let case = &judgement.cases[index];
+            let median = case.median?;
+            let interval = case.interval?;
+            let (low, high) = (interval.low, interval.high);
+            let name = plain_within(&case.name, NAME_COLUMNS);
+            Some((name, low, median, high))
+        })
+        .collect();
+    let most = drawn.iter().map(|(.., high)| *high).fold(0.0, f64::max);
+    if drawn.len() < 2 || most <= 0.0 || !most.is_finite() {
+        return String::new();
+    }
+    let names = drawn.iter().map(|(name, ..)| name.width()).max();
+    let names = names.unwrap_or(0);
+    let room = options.columns().saturating_sub(names + 2).clamp(10, 80);
+    // The picture: a column stands for an equal share of the largest upper end.
+    let column = |value: f64| ((value / most * room as f64).round() as usize).clamp(1, room) - 1;
+    let mut text = String::new();
+    for (name, low, median, high) in &drawn {
+        let (low, median, high) = (column(*low), column(*median), column(*high));
+        let bar: String = (0..=high.max(median))
+            .map(|at| match at {
+                at if at == median => MEDIAN,
+                at if at < low => SURE,
+                _ => UNSURE,
+            })
+            .collect();
+        let pad = " ".repeat(names - name.width());
+        text.push_str(&format!("{name}{pad}  {bar}\n"));
+    }
+    let most = rate(most);
+    let pad = " ".repeat(names + 2);
+    text.push_str(&format!("{pad}0{most:>width$}\n", width = room - 1));
+    let legend = format!("{MEDIAN} median, {UNSURE} 95 % interval, logical reads/s");
+    text.push_str(&options.paragraph(&pad, &legend, Style::Usual));
+    text
+}

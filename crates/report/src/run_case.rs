@@ -1,0 +1,159 @@
+//! One case of a run as text: what was asked, what it did, what the kernel says, what was lost.
+
+use model::{Allocation, Backing, ByteSize, Case, CasePlan, Mechanism, Topology, Trial};
+
+use crate::run_events::top_events;
+use crate::run_evidence::evidence_lines;
+use crate::run_figures::{ids, rate};
+use crate::run_load_profile::load_profile;
+use crate::run_outcome::Standing;
+use crate::run_plain::plain_within;
+use crate::run_style::{Style, TextOptions};
+use crate::run_totals::CaseTotals;
+
+/// Columns of a case's name in its heading.
+const NAME_COLUMNS: usize = 200;
+/// Rates that are shown; the document has them all.
+const RATES_SHOWN: usize = 20;
+/// Reasons and warnings that are shown; more are counted.
+const REASONS_SHOWN: usize = 5;
+
+/// The section of a case.
+pub(crate) fn case_text(case: &Case, topology: &Topology, options: &TextOptions) -> String {
+    let plan = &case.plan;
+    let mut text = options.heading(&plain_within(&plan.name, NAME_COLUMNS));
+    if !plan.about.is_empty() {
+        text.push_str(&options.paragraph("  ", &plan.about, Style::Usual));
+    }
+    text.push_str(&options.paragraph("  asked: ", &asked(plan), Style::Usual));
+    if let Some(rates) = rates(case) {
+        text.push_str(&options.paragraph("  trials: ", &rates, Style::Usual));
+    }
+    let totals = CaseTotals::of(case);
+    if totals.trials > 0 {
+        text.push('\n');
+        text.push_str(&load_profile(&totals));
+        text.push('\n');
+        text.push_str(&top_events(&totals));
+    }
+    text.push_str(&evidence(case, topology, options));
+    text.push_str(&lost(case, options));
+    text.push_str(&remarks(case, options));
+    text
+}
+
+/// The placement and the load, as asked for.
+fn asked(plan: &CasePlan) -> String {
+    let placement = &plan.placement;
+    let cpus = placement.cpus.as_ref();
+    let cpus = cpus.map_or("any CPU".to_string(), |cpus| ids("CPU", cpus));
+    let memory = placement.memory_nodes.as_ref();
+    let memory = memory.map_or("any node".to_string(), |nodes| ids("node", nodes));
+    let by = match placement.mechanism {
+        _ if !placement.asks_for_something() => "",
+        Mechanism::Group => ", by a processor group",
+        Mechanism::Affinity => ", by affinity and memory policy",
+    };
+    let allocation = match &plan.sga.allocation {
+        Allocation::OsDefault => "placed by the kernel".to_string(),
+        Allocation::Interleave(nodes) => format!("interleaved over {}", ids("node", nodes)),
+        Allocation::Bind(nodes) => format!("bound to {}", ids("node", nodes)),
+    };
+    let backing = match plan.sga.backing {
+        Backing::Sysv => "System V segment",
+        Backing::Memfd => "memfd",
+    };
+    let caging = match plan.load.cpu_count {
+        Some(count) => format!(", cpu_count {count}"),
+        None => String::new(),
+    };
+    format!(
+        "{} sessions{caging}, on {cpus}, memory of {memory}{by}; \
+         SGA of {} in {} pages, a {backing} {allocation}",
+        plan.load.sessions,
+        ByteSize(plan.sga.cache_bytes),
+        ByteSize(plan.sga.page_bytes),
+    )
+}
+
+/// The rates of the trials that count, in the order they were made.
+fn rates(case: &Case) -> Option<String> {
+    let rates: Vec<f64> = case.trials.iter().filter_map(Trial::valid_rate).collect();
+    let shown = rates.iter().take(RATES_SHOWN).map(|value| rate(*value));
+    let shown: Vec<String> = shown.collect();
+    let more = match rates.len().saturating_sub(RATES_SHOWN) {
+        0 => String::new(),
+        hidden => format!(" and {hidden} more"),
+    };
+    let shown = shown.join(" ");
+    (!rates.is_empty()).then(|| format!("{shown}{more} logical reads/s"))
+}
+
+fn evidence(case: &Case, topology: &Topology, options: &TextOptions) -> String {
+    let of = |valid: bool| {
+        let trials = case.trials.iter();
+        let trials = trials.filter(|trial| Standing::of(trial).is_valid() == valid);
+        trials.collect::<Vec<&Trial>>()
+    };
+    let (title, trials) = match (of(true), of(false)) {
+        (valid, _) if !valid.is_empty() => ("Evidence", valid),
+        (_, lost) if !lost.is_empty() => ("Evidence, of trials that do not count", lost),
+        _ => return String::new(),
+    };
+    let lines = evidence_lines(&trials, topology);
+    list(title, &lines, Style::Usual, options)
+}
+
+/// Trials that do not count, with their reasons.
+fn lost(case: &Case, options: &TextOptions) -> String {
+    let lost = case.trials.iter().filter_map(|trial| {
+        let standing = Standing::of(trial);
+        let reason = standing.reason()?;
+        Some(format!(
+            "round {}: {}: {reason}",
+            trial.round,
+            standing.word()
+        ))
+    });
+    let lines: Vec<String> = lost.collect();
+    list("Trials that do not count", &lines, Style::Bad, options)
+}
+
+/// What trials that count were warned of, each warning once.
+fn remarks(case: &Case, options: &TextOptions) -> String {
+    let mut counted: Vec<(&str, usize)> = Vec::new();
+    let valid = case.trials.iter();
+    let valid = valid.filter(|trial| Standing::of(trial).is_valid());
+    for warning in valid.flat_map(|trial| &trial.warnings) {
+        match counted.iter_mut().find(|(known, _)| known == warning) {
+            Some((_, times)) => *times += 1,
+            None => counted.push((warning, 1)),
+        }
+    }
+    let lines: Vec<String> = counted
+        .into_iter()
+        .map(|(warning, times)| match times {
+            1 => format!("in 1 trial: {warning}"),
+            times => format!("in {times} trials: {warning}"),
+        })
+        .collect();
+    list("Remarks", &lines, Style::Care, options)
+}
+
+fn list(title: &str, lines: &[String], style: Style, options: &TextOptions) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{title}\n");
+    let shown = match lines.len() {
+        count if count > 2 * REASONS_SHOWN => REASONS_SHOWN,
+        count => count,
+    };
+    for line in &lines[..shown] {
+        text.push_str(&options.paragraph("- ", line, style));
+    }
+    if lines.len() > shown {
+        text.push_str(&format!("and {} more\n", lines.len() - shown));
+    }
+    text
+}

@@ -1,0 +1,180 @@
+//! A run as the document `numalab.run/1`: raw trials with their evidence, and what they say.
+
+use std::collections::BTreeMap;
+
+use model::{
+    Calibration, Case, Evidence, LatencySummary, LoadPlan, Machine, Measured, Placement, Run,
+    RunStatus, Sample, SgaPlan, Skipped, Trial, Wait,
+};
+use serde::Serialize;
+
+use crate::judgement::{CaseJudgement, Comparison, judge};
+use crate::run_outcome::Standing;
+
+/// Name and version of the document.
+pub const RUN_FORMAT: &str = "numalab.run/1";
+
+/// The document. The order of the fields here is their order in the document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunDocument<'r> {
+    format: &'static str,
+    run: &'r str,
+    experiment: &'r str,
+    question: &'r str,
+    started_at: &'r str,
+    status: RunStatus,
+    machine: &'r Machine,
+    seed: u64,
+    window_s: f64,
+    asks_about_memory: bool,
+    /// What `median`, `low` and `high` of a case are about.
+    metric: &'static str,
+    confidence: f64,
+    baseline: &'r str,
+    verdict: String,
+    warnings: Vec<String>,
+    cases: Vec<CaseDocument<'r>>,
+    comparisons: Vec<ComparisonDocument>,
+    skipped: &'r [Skipped],
+    calibration: Option<&'r Calibration>,
+    definition: &'r str,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct CaseDocument<'r> {
+    name: &'r str,
+    about: &'r str,
+    placement: &'r Placement,
+    sga: &'r SgaPlan,
+    load: &'r LoadPlan,
+    rank: Option<u32>,
+    median: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    trials_valid: usize,
+    trials_invalid: usize,
+    trials_failed: usize,
+    trials: Vec<TrialDocument<'r>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct TrialDocument<'r> {
+    round: u32,
+    valid: bool,
+    outcome: &'static str,
+    reason: Option<&'r str>,
+    logical_reads_per_s: Option<f64>,
+    sessions: Option<u32>,
+    window_s: Option<f64>,
+    warm_up_s: Option<f64>,
+    work_unit: Option<u32>,
+    statements: Option<u64>,
+    logical_reads: Option<u64>,
+    db_time_s: Option<f64>,
+    db_cpu_s: Option<f64>,
+    cpu_wait_s: Option<f64>,
+    waits: Option<&'r BTreeMap<String, Wait>>,
+    unaccounted_s: Option<f64>,
+    statement_latency: Option<LatencySummary>,
+    samples: Option<&'r [Sample]>,
+    evidence: &'r Evidence,
+    warnings: &'r [String],
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct ComparisonDocument {
+    baseline: String,
+    case: String,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    verdict: &'static str,
+}
+
+/// The document of a run, judged anew.
+pub fn run_document(run: &Run) -> RunDocument<'_> {
+    let judgement = judge(run);
+    let cases = run.cases.iter().zip(&judgement.cases);
+    RunDocument {
+        format: RUN_FORMAT,
+        run: &run.id,
+        experiment: &run.experiment,
+        question: &run.question,
+        started_at: &run.started_at,
+        status: run.status,
+        machine: &run.machine,
+        seed: run.seed,
+        window_s: run.window_s,
+        asks_about_memory: run.asks_about_memory,
+        metric: "logical_reads_per_s",
+        confidence: crate::CONFIDENCE,
+        baseline: &run.baseline,
+        cases: cases
+            .map(|(case, judged)| case_document(case, judged))
+            .collect(),
+        comparisons: judgement.comparisons.iter().map(comparison).collect(),
+        verdict: judgement.verdict,
+        warnings: judgement.warnings,
+        skipped: &run.skipped,
+        calibration: run.calibration.as_ref(),
+        definition: &run.definition,
+    }
+}
+
+fn case_document<'r>(case: &'r Case, judged: &CaseJudgement) -> CaseDocument<'r> {
+    CaseDocument {
+        name: &case.plan.name,
+        about: &case.plan.about,
+        placement: &case.plan.placement,
+        sga: &case.plan.sga,
+        load: &case.plan.load,
+        rank: judged.rank,
+        median: judged.median,
+        low: judged.interval.map(|interval| interval.low),
+        high: judged.interval.map(|interval| interval.high),
+        trials_valid: judged.valid,
+        trials_invalid: judged.invalid,
+        trials_failed: judged.failed,
+        trials: case.trials.iter().map(trial_document).collect(),
+    }
+}
+
+fn trial_document(trial: &Trial) -> TrialDocument<'_> {
+    let standing = Standing::of(trial);
+    let measured: Option<&Measured> = trial.measured.as_ref();
+    let time = measured.map(|measured| &measured.time);
+    TrialDocument {
+        round: trial.round,
+        valid: standing.is_valid(),
+        outcome: standing.word(),
+        reason: standing.reason(),
+        logical_reads_per_s: measured.map(|it| it.logical_reads_per_s),
+        sessions: measured.map(|it| it.sessions),
+        window_s: measured.map(|it| it.window_s),
+        warm_up_s: measured.map(|it| it.warm_up_s),
+        work_unit: measured.map(|it| it.work_unit),
+        statements: measured.map(|it| it.statements),
+        logical_reads: measured.map(|it| it.logical_reads),
+        db_time_s: time.map(|it| it.db_time_s),
+        db_cpu_s: time.map(|it| it.db_cpu_s),
+        cpu_wait_s: time.map(|it| it.cpu_wait_s),
+        waits: time.map(|it| &it.waits),
+        unaccounted_s: time.map(|it| it.unaccounted_s()),
+        statement_latency: measured.map(|it| it.statement_latency),
+        samples: measured.map(|it| it.samples.as_slice()),
+        evidence: &trial.evidence,
+        warnings: &trial.warnings,
+    }
+}
+
+fn comparison(comparison: &Comparison) -> ComparisonDocument {
+    let ratio = comparison.ratio;
+    ComparisonDocument {
+        baseline: comparison.baseline.clone(),
+        case: comparison.case.clone(),
+        ratio: ratio.map(|it| it.ratio),
+        low: ratio.map(|it| it.interval.low),
+        high: ratio.map(|it| it.interval.high),
+        verdict: comparison.verdict.word(),
+    }
+}

@@ -1,0 +1,239 @@
+//! What the kernel said of the placement, in plain words, over the trials of a case.
+
+use std::collections::BTreeMap;
+
+use model::{ByteSize, CpuSet, Evidence, HugePoolEvidence, NodeId, SgaEvidence, Topology, Trial};
+
+use crate::run_distance;
+use crate::run_figures::{decimals, ids, whole};
+
+/// Different answers to one question that are shown; more are counted.
+const VARIANTS_SHOWN: usize = 3;
+
+/// What is said of one trial's evidence on a machine.
+type Describe = fn(&Evidence, &Topology) -> Option<String>;
+
+/// The evidence of these trials, a sentence for each thing.
+pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<String> {
+    let by_trial: [Describe; 7] = [
+        |evidence, _| sga(evidence),
+        |evidence, _| sessions(evidence),
+        run_distance::of_sessions_to_sga,
+        |evidence, _| group(evidence),
+        |evidence, _| caging(evidence),
+        |evidence, _| huge_pages(evidence),
+        |evidence, _| migrated(evidence),
+    ];
+    let mut lines: Vec<String> = by_trial
+        .iter()
+        .flat_map(|describe| {
+            merged(
+                trials
+                    .iter()
+                    .map(|trial| describe(&trial.evidence, topology)),
+            )
+        })
+        .collect();
+    lines.extend(steal(trials));
+    lines.extend(others(trials));
+    lines.extend(rows(trials));
+    lines
+}
+
+/// What the trials say about one thing: once if they agree, else each answer and how many gave it.
+fn merged(answers: impl Iterator<Item = Option<String>>) -> Vec<String> {
+    let mut variants: Vec<(String, usize)> = Vec::new();
+    let mut count = 0;
+    for answer in answers {
+        count += 1;
+        let Some(answer) = answer else { continue };
+        match variants.iter_mut().find(|(known, _)| *known == answer) {
+            Some((_, times)) => *times += 1,
+            None => variants.push((answer, 1)),
+        }
+    }
+    let hidden = variants.len().saturating_sub(VARIANTS_SHOWN);
+    let mut lines: Vec<String> = variants
+        .into_iter()
+        .take(VARIANTS_SHOWN)
+        .map(|(answer, times)| match times {
+            times if times == count => answer,
+            times => format!("{answer} ({times} of {count} trials)"),
+        })
+        .collect();
+    if hidden > 0 {
+        lines.push(format!("(and {hidden} other answers)"));
+    }
+    lines
+}
+
+fn sga(evidence: &Evidence) -> Option<String> {
+    let sga: &SgaEvidence = evidence.sga.as_ref()?;
+    let total = total(&sga.bytes_by_node_before).saturating_add(sga.bytes_without_node / 2);
+    let lay = if sga.bytes_by_node_before == sga.bytes_by_node_after {
+        format!("{} before and after", nodes(&sga.bytes_by_node_before))
+    } else {
+        format!(
+            "{} before, {} after",
+            nodes(&sga.bytes_by_node_before),
+            nodes(&sga.bytes_by_node_after)
+        )
+    };
+    let without = match sga.bytes_without_node {
+        0 => String::new(),
+        bytes => format!(", no node known for {}", ByteSize(bytes)),
+    };
+    Some(format!(
+        "SGA: {} of {} pages, policy {}, {lay}{without}",
+        ByteSize(total),
+        ByteSize(sga.page_bytes),
+        sga.policy,
+    ))
+}
+
+/// `all on node 0`, or the bytes of each node.
+fn nodes(bytes_by_node: &BTreeMap<NodeId, u64>) -> String {
+    let mut used = bytes_by_node.iter().filter(|(_, bytes)| **bytes > 0);
+    match (used.next(), used.next()) {
+        (None, _) => "on no node".to_string(),
+        (Some((node, _)), None) => format!("all on node {node}"),
+        _ => {
+            let each = bytes_by_node.iter().filter(|(_, bytes)| **bytes > 0);
+            let each = each.map(|(node, bytes)| format!("{} on node {node}", ByteSize(*bytes)));
+            each.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+fn total(bytes_by_node: &BTreeMap<NodeId, u64>) -> u64 {
+    let add = |sum: u64, bytes: &u64| sum.saturating_add(*bytes);
+    bytes_by_node.values().fold(0, add)
+}
+
+fn sessions(evidence: &Evidence) -> Option<String> {
+    let sessions = &evidence.sessions;
+    let first = sessions.first()?;
+    let union = |of: fn(&model::SessionEvidence) -> &CpuSet| {
+        let all = sessions.iter().flat_map(|session| of(session).iter());
+        all.collect::<CpuSet>()
+    };
+    let (used, allowed) = (union(|it| &it.cpus_used), union(|it| &it.cpus_allowed));
+    let alike = |of: fn(&model::SessionEvidence) -> String| {
+        sessions.iter().all(|session| of(session) == of(first))
+    };
+    let each = match alike(|it| it.cpus_allowed.to_string()) {
+        true => "",
+        false => " (not all the same)",
+    };
+    let memory = match alike(|it| format!("{} {}", it.memory_nodes_allowed, it.policy)) {
+        true => format!(
+            "memory of {} allowed, policy {}",
+            ids("node", &first.memory_nodes_allowed),
+            first.policy
+        ),
+        false => "memory policies differ".to_string(),
+    };
+    let ran = match (used.len(), used.is_subset(&allowed)) {
+        (0, _) => "CPUs used not known".to_string(),
+        (_, true) => format!("ran on {} only", ids("CPU", &used)),
+        (_, false) => format!("ran on {}", ids("CPU", &used)),
+    };
+    let count = match sessions.len() {
+        1 => "1 session".to_string(),
+        count => format!("{count} sessions"),
+    };
+    let allowed = ids("CPU", &allowed);
+    Some(format!("{count}: {ran}, allowed {allowed}{each}; {memory}"))
+}
+
+fn group(evidence: &Evidence) -> Option<String> {
+    let group = evidence.group.as_ref()?;
+    Some(format!(
+        "processor group {} (cgroup v{}): {}, memory of {}",
+        group.path,
+        group.cgroup_version,
+        ids("CPU", &group.cpus),
+        ids("node", &group.memory_nodes),
+    ))
+}
+
+fn caging(evidence: &Evidence) -> Option<String> {
+    let most = evidence.running_sessions_max?;
+    let sessions = if most == 1 { "session" } else { "sessions" };
+    Some(format!(
+        "instance caging let at most {most} {sessions} run at once"
+    ))
+}
+
+fn huge_pages(evidence: &Evidence) -> Option<String> {
+    if evidence.huge_pages_during.is_empty() {
+        return None;
+    }
+    let used = |pool: &HugePoolEvidence| pool.total.saturating_sub(pool.free);
+    let taken: Vec<String> = evidence
+        .huge_pages_during
+        .iter()
+        .filter_map(|during| {
+            let before = evidence.huge_pages_before.iter().find(|before| {
+                (before.node, before.page_bytes) == (during.node, during.page_bytes)
+            });
+            let taken = used(during).saturating_sub(before.map_or(0, used));
+            (taken > 0).then(|| {
+                format!(
+                    "{} of {} from node {}",
+                    whole(taken),
+                    ByteSize(during.page_bytes),
+                    during.node
+                )
+            })
+        })
+        .collect();
+    Some(match taken.is_empty() {
+        true => "huge pages: none taken".to_string(),
+        false => format!("huge pages: {}", taken.join(", ")),
+    })
+}
+
+fn migrated(evidence: &Evidence) -> Option<String> {
+    Some(match evidence.numa_pages_migrated? {
+        0 => "the kernel's balancing moved no page of the machine".to_string(),
+        1 => "the kernel's balancing moved 1 page of the machine".to_string(),
+        pages => format!(
+            "the kernel's balancing moved {} pages of the machine",
+            whole(pages)
+        ),
+    })
+}
+
+fn steal(trials: &[&Trial]) -> Option<String> {
+    let steals = trials.iter().filter_map(|trial| trial.evidence.steal_s);
+    let most = steals.reduce(f64::max)?;
+    Some(match most {
+        0.0 => "steal: the hypervisor took no CPU time in any window".to_string(),
+        most => format!(
+            "steal: the hypervisor took up to {} s of CPU time in a window",
+            decimals(most, 2)
+        ),
+    })
+}
+
+fn others(trials: &[&Trial]) -> Option<String> {
+    let others = trials.iter().filter_map(|trial| trial.evidence.other_cpu_s);
+    let most = others.reduce(f64::max)?;
+    Some(format!(
+        "others on this machine used up to {} s of CPU time in a window",
+        decimals(most, 2)
+    ))
+}
+
+fn rows(trials: &[&Trial]) -> Option<String> {
+    let add = |sum: u64, trial: &&Trial| sum.saturating_add(trial.evidence.rows_verified);
+    match trials.iter().fold(0, add) {
+        0 => None,
+        1 => Some("1 row was read and verified by its checksum".to_string()),
+        rows => Some(format!(
+            "{} rows were read and verified by their checksums",
+            whole(rows)
+        )),
+    }
+}

@@ -1,0 +1,147 @@
+//! Numbers as people read them: thousands separators, as many decimals as mean something.
+
+use model::{Id, IdSet};
+
+use crate::judgement::Ratio;
+
+/// What stands where a number is not known.
+pub(crate) const UNKNOWN: &str = "-";
+
+/// A whole number with thousands separators: `8,623,444`.
+pub(crate) fn whole(number: u64) -> String {
+    separated(&number.to_string())
+}
+
+/// A rate: whole from 100 on, with decimals below.
+pub(crate) fn rate(number: f64) -> String {
+    let places = match number.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    decimals(number, places)
+}
+
+/// `CPU 1`, `CPUs 0-3`, `no CPU`.
+pub(crate) fn ids<I: Id>(word: &str, set: &IdSet<I>) -> String {
+    match set.len() {
+        0 => format!("no {word}"),
+        1 => format!("{word} {set}"),
+        _ => format!("{word}s {set}"),
+    }
+}
+
+/// A number with so many decimals and thousands separators; [`UNKNOWN`] if it is not finite.
+pub(crate) fn decimals(number: f64, places: usize) -> String {
+    if !number.is_finite() {
+        return UNKNOWN.to_string();
+    }
+    // Beyond this a rate is an error, and its digits would fill the screen.
+    if number.abs() >= 1e18 {
+        return format!("{number:e}");
+    }
+    let text = format!("{number:.places$}");
+    let (sign, digits) = match text.strip_prefix('-') {
+        // What rounds to nought has no sign.
+        Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => ("", digits),
+        Some(digits) => ("-", digits),
+        None => ("", text.as_str()),
+    };
+    let (whole, fraction) = match digits.split_once('.') {
+        Some((whole, fraction)) => (whole, format!(".{fraction}")),
+        None => (digits, String::new()),
+    };
+    format!("{sign}{}{fraction}", separated(whole))
+}
+
+fn separated(digits: &str) -> String {
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A ratio and its interval, with as many decimals as it takes to see that they differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RatioText {
+    /// The ratio.
+    pub(crate) ratio: String,
+    /// Lower end of its interval.
+    pub(crate) low: String,
+    /// Upper end of its interval.
+    pub(crate) high: String,
+}
+
+impl RatioText {
+    /// Two decimals, or up to four when the ends would look alike or an end like 1.
+    pub(crate) fn of(ratio: Ratio) -> Self {
+        let (low, high) = (ratio.interval.low, ratio.interval.high);
+        let is_clear = |places: &usize| {
+            let one = decimals(1.0, *places);
+            let shown = |end: f64| decimals(end, *places);
+            let is_one = |end: f64| end != 1.0 && shown(end) == one;
+            !is_one(low) && !is_one(high) && (low == high || shown(low) != shown(high))
+        };
+        let places = (2..4).find(is_clear).unwrap_or(4);
+        RatioText {
+            ratio: decimals(ratio.ratio, places),
+            low: decimals(low, places),
+            high: decimals(high, places),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::CpuId;
+    use stats::Interval;
+
+    #[test]
+    fn large_figures_have_separators() {
+        assert_eq!(whole(0), "0");
+        assert_eq!(whole(999), "999");
+        assert_eq!(whole(1_000), "1,000");
+        assert_eq!(whole(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(rate(8_623_444.6), "8,623,445");
+        assert_eq!(rate(-1234.5), "-1,234");
+        assert_eq!(rate(12.34), "12.3");
+        assert_eq!(rate(0.001), "0.00");
+        assert_eq!(rate(-0.001), "0.00");
+        assert_eq!(decimals(1065.44, 1), "1,065.4");
+        assert_eq!(decimals(f64::NAN, 1), "-");
+        assert_eq!(decimals(f64::NEG_INFINITY, 1), "-");
+        assert_eq!(rate(1.5e300), "1.5e300");
+    }
+
+    #[test]
+    fn sets_of_ids_are_named_by_their_number() {
+        let shown = |list: &str| ids::<CpuId>("CPU", &list.parse().unwrap());
+        assert_eq!(shown(""), "no CPU");
+        assert_eq!(shown("7"), "CPU 7");
+        assert_eq!(shown("0-3,8"), "CPUs 0-3,8");
+    }
+
+    fn check(numbers: [f64; 3], expected: [&str; 3]) {
+        let [ratio, low, high] = numbers;
+        let text = RatioText::of(Ratio {
+            ratio,
+            interval: Interval { low, high },
+        });
+        assert_eq!([text.ratio, text.low, text.high], expected);
+    }
+
+    #[test]
+    fn an_interval_that_excludes_one_is_shown_to_exclude_it() {
+        check([1.09, 1.05, 1.131], ["1.09", "1.05", "1.13"]);
+        check([0.99, 0.98, 0.998], ["0.990", "0.980", "0.998"]);
+        check([1.001, 1.0002, 1.002], ["1.0010", "1.0002", "1.0020"]);
+        check([1.0, 0.97, 1.04], ["1.00", "0.97", "1.04"]);
+        check([1.0, 1.0, 1.0], ["1.00", "1.00", "1.00"]);
+        check([12.3, 12.0, 12.9], ["12.30", "12.00", "12.90"]);
+    }
+}

@@ -1,0 +1,142 @@
+//! The ranking: who did how many logical reads, how sure, and against the baseline.
+
+use model::Run;
+
+use crate::judgement::{CaseJudgement, Comparison, Judgement};
+use crate::run_figures::{RatioText, UNKNOWN, rate};
+use crate::run_plain::plain_within;
+use crate::run_style::{Style, TextOptions};
+use crate::run_table::{Side, Table};
+
+/// Columns of a case's name in a table; the whole name heads its section.
+pub(crate) const NAME_COLUMNS: usize = 24;
+
+/// The ranking, with the comparison beside it or, on a narrow terminal, below it.
+pub(crate) fn ranking(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
+    let whole = table(run, judgement, true);
+    if whole.width() <= options.columns() || judgement.comparisons.is_empty() {
+        return whole.text(options);
+    }
+    let ranked = table(run, judgement, false).text(options);
+    format!("{ranked}\n{}", comparisons(run, judgement, options))
+}
+
+/// Indices of the cases by rank and then by median; without ranks as in the run.
+pub(crate) fn order(judgement: &Judgement) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..judgement.cases.len()).collect();
+    let cases = &judgement.cases;
+    if cases.iter().any(|case| case.rank.is_some()) {
+        order.sort_by(|a, b| {
+            let rank = |index: &usize| cases[*index].rank.unwrap_or(u32::MAX);
+            let median = |index: &usize| cases[*index].median.unwrap_or(f64::NEG_INFINITY);
+            rank(a).cmp(&rank(b)).then(median(b).total_cmp(&median(a)))
+        });
+    }
+    order
+}
+
+fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
+    let mut columns = vec![
+        ("rank", Side::Right),
+        ("case", Side::Left),
+        ("logical reads/s", Side::Right),
+        ("95 % interval", Side::Right),
+        ("valid", Side::Right),
+    ];
+    let against = against(run);
+    if compared {
+        columns.push((&against, Side::Left));
+        columns.push(("verdict", Side::Left));
+    }
+    let mut table = Table::new(&columns);
+    for index in order(judgement) {
+        let case = &judgement.cases[index];
+        let mut row = figures(case);
+        if compared {
+            let comparison = judgement.comparisons.iter();
+            let comparison = comparison.clone().find(|it| it.case_index == index);
+            row.extend(comparison_cells(case.name == run.baseline, comparison));
+        }
+        table.push(row);
+    }
+    table
+}
+
+fn figures(case: &CaseJudgement) -> Vec<(String, Style)> {
+    let unknown = || UNKNOWN.to_string();
+    let interval = case.interval.map(|it| {
+        let (low, high) = (rate(it.low), rate(it.high));
+        format!("{low} to {high}")
+    });
+    let style = match case.rank {
+        Some(1) => Style::Strong,
+        _ => Style::Usual,
+    };
+    let valid_style = if case.valid < case.trials() {
+        Style::Care
+    } else {
+        Style::Usual
+    };
+    vec![
+        (
+            case.rank.map_or_else(unknown, |rank| rank.to_string()),
+            style,
+        ),
+        (plain_within(&case.name, NAME_COLUMNS), style),
+        (case.median.map_or_else(unknown, rate), style),
+        (interval.unwrap_or_else(unknown), Style::Usual),
+        (format!("{} of {}", case.valid, case.trials()), valid_style),
+    ]
+}
+
+fn comparison_cells(is_baseline: bool, comparison: Option<&Comparison>) -> [(String, Style); 2] {
+    match comparison {
+        Some(comparison) => [
+            (ratio_text(comparison), Style::Usual),
+            (
+                comparison.verdict.word().to_string(),
+                Style::of(comparison.verdict),
+            ),
+        ],
+        None if is_baseline => [
+            ("1".to_string(), Style::Usual),
+            ("baseline".to_string(), Style::Usual),
+        ],
+        None => [
+            (UNKNOWN.to_string(), Style::Usual),
+            (UNKNOWN.to_string(), Style::Usual),
+        ],
+    }
+}
+
+fn comparisons(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
+    let against = against(run);
+    let mut table = Table::new(&[
+        ("case", Side::Left),
+        (&against, Side::Left),
+        ("verdict", Side::Left),
+    ]);
+    for comparison in &judgement.comparisons {
+        let name = plain_within(&comparison.case, NAME_COLUMNS);
+        let mut row = vec![(name, Style::Usual)];
+        row.extend(comparison_cells(false, Some(comparison)));
+        table.push(row);
+    }
+    table.text(options)
+}
+
+/// Title of the column of ratios.
+fn against(run: &Run) -> String {
+    format!("times {}", plain_within(&run.baseline, NAME_COLUMNS))
+}
+
+/// `1.49 (1.47 to 1.51)`.
+fn ratio_text(comparison: &Comparison) -> String {
+    comparison.ratio.map_or_else(
+        || UNKNOWN.to_string(),
+        |ratio| {
+            let RatioText { ratio, low, high } = RatioText::of(ratio);
+            format!("{ratio} ({low} to {high})")
+        },
+    )
+}

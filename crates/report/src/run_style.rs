@@ -1,0 +1,160 @@
+//! How a text is shown: its width, its colours, its paragraphs.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::run_plain::plain;
+use crate::verdict::Verdict;
+
+/// Narrower than this, columns cannot be kept.
+const WIDTH_MIN: usize = 40;
+
+/// How a text is to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether escape sequences for colours are used.
+    pub color: bool,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        TextOptions {
+            width: 80,
+            color: false,
+        }
+    }
+}
+
+/// What a piece of text is, as far as its looks go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Like the rest.
+    Usual,
+    /// A heading, the verdict.
+    Strong,
+    /// Good news.
+    Good,
+    /// Bad news.
+    Bad,
+    /// Take care.
+    Care,
+}
+
+impl Style {
+    /// The style of a verdict's word.
+    pub(crate) fn of(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster => Style::Good,
+            Verdict::Slower => Style::Bad,
+            Verdict::Tie | Verdict::Undecided | Verdict::Emulated => Style::Care,
+        }
+    }
+
+    /// The parameter of SGR (ECMA-48, 8.3.117).
+    fn sgr(self) -> Option<&'static str> {
+        match self {
+            Style::Usual => None,
+            Style::Strong => Some("1"),
+            Style::Bad => Some("31"),
+            Style::Good => Some("32"),
+            Style::Care => Some("33"),
+        }
+    }
+}
+
+impl TextOptions {
+    /// Columns to fill.
+    pub(crate) fn columns(&self) -> usize {
+        self.width.max(WIDTH_MIN)
+    }
+
+    /// The text in its style.
+    pub(crate) fn paint(&self, text: &str, style: Style) -> String {
+        match style.sgr() {
+            Some(sgr) if self.color && !text.is_empty() => format!("\u{1b}[{sgr}m{text}\u{1b}[0m"),
+            _ => text.to_string(),
+        }
+    }
+
+    /// A heading and its line end.
+    pub(crate) fn heading(&self, text: &str) -> String {
+        format!("{}\n", self.paint(text, Style::Strong))
+    }
+
+    /// The text made plain and broken into lines, the first after `start`, the others below it.
+    pub(crate) fn paragraph(&self, start: &str, text: &str, style: Style) -> String {
+        let indent = start.width();
+        let room = self.columns().saturating_sub(indent).max(WIDTH_MIN / 2);
+        let mut shown = String::new();
+        for (index, line) in broken(&plain(text), room).iter().enumerate() {
+            let before = if index == 0 { start } else { "" };
+            shown.push_str(&format!("{before:indent$}"));
+            shown.push_str(&self.paint(line, style));
+            shown.push('\n');
+        }
+        shown
+    }
+}
+
+/// Breaks a text between its words, and a word that is wider than a line within.
+fn broken(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        if !line.is_empty() && line.width() + 1 + word.width() > room {
+            lines.push(String::new());
+        } else if !line.is_empty() {
+            line.push(' ');
+        }
+        push_word(&mut lines, word, room);
+    }
+    lines
+}
+
+fn push_word(lines: &mut Vec<String>, word: &str, room: usize) {
+    let mut width = lines.last().map_or(0, |line| line.width());
+    for character in word.chars() {
+        let columns = character.encode_utf8(&mut [0; 4]).width();
+        if width + columns > room {
+            lines.push(String::new());
+            width = 0;
+        }
+        width += columns;
+        lines
+            .last_mut()
+            .expect("there is always a line")
+            .push(character);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_are_broken_and_indented() {
+        let options = TextOptions {
+            width: 40,
+            color: false,
+        };
+        let text = "the interval of the ratio includes 1, so no winner";
+        assert_eq!(
+            options.paragraph("- ", text, Style::Usual),
+            "- the interval of the ratio includes 1,\n  so no winner\n"
+        );
+        let long = "x".repeat(50);
+        let expected = format!("{}\n{}\n", "x".repeat(40), "x".repeat(10));
+        assert_eq!(options.paragraph("", &long, Style::Usual), expected);
+        assert_eq!(options.paragraph("", "", Style::Usual), "\n");
+    }
+
+    #[test]
+    fn colours_come_only_when_asked() {
+        let mut options = TextOptions::default();
+        assert_eq!(options.paint("tie", Style::Care), "tie");
+        options.color = true;
+        assert_eq!(options.paint("tie", Style::Care), "\u{1b}[33mtie\u{1b}[0m");
+        assert_eq!(options.paint("tie", Style::Usual), "tie");
+    }
+}

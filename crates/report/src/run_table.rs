@@ -1,0 +1,123 @@
+//! A table in aligned columns. Cells are plain text already; colours do not count as width.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::run_style::{Style, TextOptions};
+
+/// Between two columns.
+const GAP: &str = "  ";
+
+/// On which side of its column a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Texts.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// Rows under titles.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    columns: Vec<(String, Side)>,
+    rows: Vec<Vec<(String, Style)>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub(crate) fn new(columns: &[(&str, Side)]) -> Self {
+        let columns = columns.iter();
+        Table {
+            columns: columns
+                .map(|(title, side)| ((*title).to_string(), *side))
+                .collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row, a cell for each column.
+    pub(crate) fn push(&mut self, cells: Vec<(String, Style)>) {
+        assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
+        self.rows.push(cells);
+    }
+
+    /// Columns it takes, without trailing spaces.
+    pub(crate) fn width(&self) -> usize {
+        let widths = self.widths();
+        widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
+    }
+
+    /// Title, rule and rows.
+    pub(crate) fn text(&self, options: &TextOptions) -> String {
+        let widths = self.widths();
+        let titles = self.columns.iter();
+        let titles: Vec<_> = titles
+            .map(|(title, _)| (title.clone(), Style::Usual))
+            .collect();
+        let rule = widths
+            .iter()
+            .map(|width| ("-".repeat(*width), Style::Usual));
+        let rule: Vec<_> = rule.collect();
+        let mut text = String::new();
+        for row in [&titles, &rule].into_iter().chain(&self.rows) {
+            text.push_str(self.line(row, &widths, options).trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let of_column = |index: usize| {
+            let cells = self.rows.iter().map(|row| row[index].0.width());
+            cells.max().unwrap_or(0)
+        };
+        let columns = self.columns.iter().enumerate();
+        columns
+            .map(|(index, (title, _))| title.width().max(of_column(index)))
+            .collect()
+    }
+
+    fn line(&self, row: &[(String, Style)], widths: &[usize], options: &TextOptions) -> String {
+        let cells = row.iter().zip(&self.columns).zip(widths);
+        let cells = cells.map(|(((text, style), (_, side)), width)| {
+            let pad = " ".repeat(width.saturating_sub(text.width()));
+            let text = options.paint(text, *style);
+            match side {
+                Side::Left => text + &pad,
+                Side::Right => pad + &text,
+            }
+        });
+        cells.collect::<Vec<_>>().join(GAP)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_by_what_a_terminal_shows() {
+        let mut table = Table::new(&[("case", Side::Left), ("n", Side::Right)]);
+        table.push(vec![
+            ("字幕字".to_string(), Style::Usual),
+            ("1".to_string(), Style::Good),
+        ]);
+        table.push(vec![
+            ("a".to_string(), Style::Usual),
+            ("1,000".to_string(), Style::Usual),
+        ]);
+        let mut options = TextOptions::default();
+        let text = table.text(&options);
+        assert_eq!(
+            text,
+            "case        n\n------  -----\n字幕字      1\na       1,000\n"
+        );
+        assert_eq!(table.width(), 13);
+        options.color = true;
+        assert!(
+            table
+                .text(&options)
+                .contains("字幕字      \u{1b}[32m1\u{1b}[0m\n")
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! A run as text for a terminal: the question first, one verdict sentence last.
+
+use model::{ByteSize, Run, RunStatus};
+
+use crate::history::status;
+use crate::judgement::{Judgement, is_emulated, judge};
+use crate::run_bars::bars;
+use crate::run_calibration::work_unit;
+use crate::run_case::case_text;
+use crate::run_figures::decimals;
+use crate::run_plain::plain;
+use crate::run_ranking::{order, ranking};
+use crate::run_style::{Style, TextOptions};
+
+/// The report of a run.
+pub fn run_text(run: &Run, options: &TextOptions) -> String {
+    let judgement = judge(run);
+    let mut sections = vec![head(run, options)];
+    sections.push(warnings(&judgement, options));
+    if !run.cases.is_empty() {
+        sections.push(ranking(run, &judgement, options));
+    }
+    if !is_emulated(run) {
+        sections.push(bars(&judgement, options));
+    }
+    for index in order(&judgement) {
+        sections.push(case_text(&run.cases[index], &run.machine.topology, options));
+    }
+    sections.push(skipped(run, options));
+    // On one line whatever the width, so that it is copied as one.
+    let verdict = format!("Verdict: {}", plain(&judgement.verdict));
+    sections.push(format!("{}\n", options.paint(&verdict, Style::Strong)));
+    sections.retain(|section| !section.is_empty());
+    sections.join("\n")
+}
+
+fn head(run: &Run, options: &TextOptions) -> String {
+    let mut text = options.paragraph("", &run.question, Style::Strong);
+    text.push('\n');
+    text.push_str(&options.paragraph("machine  ", &machine(run), Style::Usual));
+    let (_, style) = status(run.status);
+    let status = ended(run.status);
+    let run_line = format!(
+        "{} of {}, started {}, {status}",
+        run.id, run.experiment, run.started_at
+    );
+    text.push_str(&options.paragraph("run      ", &run_line, style));
+    let mut method = format!("windows of {} s", decimals(run.window_s, 1));
+    if let Some(calibration) = &run.calibration {
+        method.push_str(&format!(", {}", work_unit(calibration)));
+    }
+    method.push_str(&format!(", seed {}", run.seed));
+    text.push_str(&options.paragraph("method   ", &method, Style::Usual));
+    text
+}
+
+/// How a run ended, for someone who does not know the words.
+fn ended(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Unfinished => "not ended",
+        RunStatus::Settled => "ended when every interval was narrow enough",
+        RunStatus::Bounded => "ended at its bound of trials or time",
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::Failed => "failed",
+    }
+}
+
+/// The machine in one line.
+fn machine(run: &Run) -> String {
+    let machine = &run.machine;
+    let topology = &machine.topology;
+    let count = |count: usize, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    };
+    let mut parts = vec![
+        machine.host.clone(),
+        machine
+            .cpu_model
+            .clone()
+            .unwrap_or_else(|| "CPU model not known".to_string()),
+        count(topology.nodes.len(), "node", "nodes"),
+        count(topology.cpus.len(), "CPU", "CPUs"),
+    ];
+    parts.extend(
+        topology
+            .memory_bytes
+            .map(|bytes| ByteSize(bytes).to_string()),
+    );
+    parts.push(format!("Linux {}", machine.kernel));
+    if is_emulated(run) {
+        parts.push("emulated".to_string());
+    } else {
+        let hypervisor = machine.hypervisor.as_ref();
+        parts.extend(hypervisor.map(|signature| format!("guest of {signature}")));
+    }
+    parts.push(format!("numalab {}", machine.numalab));
+    parts.join(", ")
+}
+
+fn warnings(judgement: &Judgement, options: &TextOptions) -> String {
+    let warnings = judgement.warnings.iter();
+    warnings
+        .map(|warning| options.paragraph("warning: ", warning, Style::Care))
+        .collect()
+}
+
+fn skipped(run: &Run, options: &TextOptions) -> String {
+    if run.skipped.is_empty() {
+        return String::new();
+    }
+    let mut text = options.heading("Skipped");
+    for skipped in &run.skipped {
+        let line = format!("{}: {}", skipped.case, skipped.reason);
+        text.push_str(&options.paragraph("- ", &line, Style::Usual));
+    }
+    text
+}

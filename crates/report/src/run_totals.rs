@@ -1,0 +1,50 @@
+//! Sums over the valid trials of a case, from which load profile and top events are made.
+
+use model::{Case, LatencySummary, TimeModel};
+
+use crate::run_outcome::Standing;
+
+/// What the valid trials of a case add up to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct CaseTotals {
+    /// Trials that were added up.
+    pub(crate) trials: usize,
+    /// Seconds of all windows.
+    pub(crate) window_s: f64,
+    /// Statements.
+    pub(crate) statements: f64,
+    /// Logical reads.
+    pub(crate) logical_reads: f64,
+    /// Where the time went.
+    pub(crate) time: TimeModel,
+    /// Statement latency of each trial.
+    pub(crate) latencies: Vec<LatencySummary>,
+}
+
+impl CaseTotals {
+    /// Adds the valid trials up.
+    pub(crate) fn of(case: &Case) -> Self {
+        let mut totals = CaseTotals::default();
+        let valid = case
+            .trials
+            .iter()
+            .filter(|trial| Standing::of(trial).is_valid());
+        for measured in valid.filter_map(|trial| trial.measured.as_ref()) {
+            totals.trials += 1;
+            totals.window_s += measured.window_s;
+            // Counts of one run stay far below 2^53, and a hostile file must not overflow.
+            totals.statements += measured.statements as f64;
+            totals.logical_reads += measured.logical_reads as f64;
+            totals.time.db_time_s += measured.time.db_time_s;
+            totals.time.db_cpu_s += measured.time.db_cpu_s;
+            totals.time.cpu_wait_s += measured.time.cpu_wait_s;
+            totals.latencies.push(measured.statement_latency);
+            for (event, wait) in &measured.time.waits {
+                let sum = totals.time.waits.entry(event.clone()).or_default();
+                sum.count = sum.count.saturating_add(wait.count);
+                sum.total_s += wait.total_s;
+            }
+        }
+        totals
+    }
+}

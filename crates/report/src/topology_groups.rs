@@ -1,0 +1,252 @@
+//! Which nodes are near one another: groups by the firmware's distances, from the outside in.
+//!
+//! Nodes are a group when every two of them are nearer to each other than either is to any node
+//! outside. Where the table is not symmetric, the longer of the two ways counts.
+
+use std::collections::BTreeSet;
+
+use model::{NodeSet, Topology};
+
+/// Nodes that belong together, and how they fall apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// The nodes.
+    pub(crate) nodes: NodeSet,
+    /// The distances between nodes of different parts, ascending; empty for a single node.
+    pub(crate) apart: Vec<u32>,
+    /// The nearer groups within, in order of first node; empty for a single node.
+    pub(crate) parts: Vec<Group>,
+}
+
+impl Group {
+    /// Whether the parts are single nodes.
+    pub(crate) fn is_innermost(&self) -> bool {
+        self.parts.iter().all(|part| part.parts.is_empty())
+    }
+
+    /// Whether the groups say everything the table does: one distance at each level.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.apart.len() <= 1 && self.parts.iter().all(Group::is_exact)
+    }
+}
+
+/// The group of all nodes; `None` without distances or without a second node.
+pub(crate) fn groups(topology: &Topology) -> Option<Group> {
+    let count = topology.nodes.len();
+    let rows = topology.distances.as_ref()?;
+    let is_square = rows.len() == count && rows.iter().all(|row| row.len() == count);
+    if count < 2 || !is_square {
+        return None;
+    }
+    let mut pairs: Vec<(u32, usize, usize)> = Vec::new();
+    for (from, row) in rows.iter().enumerate() {
+        pairs.extend((0..from).map(|to| (row[to].max(rows[to][from]), from, to)));
+    }
+    pairs.sort_unstable();
+    let mut forest = Forest::new(topology);
+    for class in pairs.chunk_by(|one, other| one.0 == other.0) {
+        for &(_, from, to) in class {
+            forest.join(from, to);
+        }
+        forest.close_groups(class);
+    }
+    forest.into_whole()
+}
+
+/// Nodes that are joined step by step, the nearest first.
+struct Forest {
+    /// For each node, another of the same component, or itself.
+    parents: Vec<usize>,
+    /// For each component, under its root.
+    components: Vec<Component>,
+}
+
+#[derive(Default)]
+struct Component {
+    nodes: usize,
+    /// The pairs of nodes in it whose distance was seen.
+    pairs: usize,
+    /// Groups that have been closed, of which the component consists.
+    groups: Vec<Group>,
+    /// Distances seen since.
+    apart: BTreeSet<u32>,
+}
+
+impl Forest {
+    fn new(topology: &Topology) -> Self {
+        let single = |id| Group {
+            nodes: NodeSet::of(id),
+            apart: Vec::new(),
+            parts: Vec::new(),
+        };
+        let component = |id| Component {
+            nodes: 1,
+            groups: vec![single(id)],
+            ..Component::default()
+        };
+        let components: Vec<_> = topology
+            .nodes
+            .iter()
+            .map(|node| component(node.id))
+            .collect();
+        Self {
+            parents: (0..components.len()).collect(),
+            components,
+        }
+    }
+
+    fn root(&mut self, mut node: usize) -> usize {
+        while self.parents[node] != node {
+            self.parents[node] = self.parents[self.parents[node]];
+            node = self.parents[node];
+        }
+        node
+    }
+
+    fn join(&mut self, from: usize, to: usize) {
+        let (mut large, mut small) = (self.root(from), self.root(to));
+        if large != small {
+            if self.components[large].nodes < self.components[small].nodes {
+                (large, small) = (small, large);
+            }
+            let joined = std::mem::take(&mut self.components[small]);
+            self.parents[small] = large;
+            let component = &mut self.components[large];
+            component.nodes += joined.nodes;
+            component.pairs += joined.pairs;
+            component.groups.extend(joined.groups);
+            component.apart.extend(joined.apart);
+        }
+        self.components[large].pairs += 1;
+    }
+
+    /// After all pairs of one distance: a component in which every pair was seen is a group.
+    fn close_groups(&mut self, class: &[(u32, usize, usize)]) {
+        for &(distance, from, _) in class {
+            let root = self.root(from);
+            self.components[root].apart.insert(distance);
+        }
+        for &(_, from, _) in class {
+            let root = self.root(from);
+            let component = &mut self.components[root];
+            let pairs_of_all = component.nodes * (component.nodes - 1) / 2;
+            if component.groups.len() > 1 && component.pairs == pairs_of_all {
+                let mut parts = std::mem::take(&mut component.groups);
+                parts.sort_by(|one, other| one.nodes.cmp(&other.nodes));
+                let nodes = parts.iter().flat_map(|part| &part.nodes).collect();
+                let apart = std::mem::take(&mut component.apart).into_iter().collect();
+                component.groups = vec![Group {
+                    nodes,
+                    apart,
+                    parts,
+                }];
+            }
+        }
+    }
+
+    fn into_whole(mut self) -> Option<Group> {
+        let root = self.root(0);
+        self.components[root].groups.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Node, NodeId};
+    use proptest::prelude::*;
+
+    fn topology(rows: Vec<Vec<u32>>) -> Topology {
+        let node = |id| Node {
+            id: NodeId(id),
+            ..Node::default()
+        };
+        let nodes = (0..rows.len() as u32).map(node).collect();
+        Topology {
+            nodes,
+            distances: Some(rows),
+            ..Topology::default()
+        }
+    }
+
+    fn show(group: &Group) -> String {
+        if group.parts.is_empty() {
+            return group.nodes.to_string();
+        }
+        let parts: Vec<String> = group.parts.iter().map(show).collect();
+        format!("({} @{:?})", parts.join(" "), group.apart)
+    }
+
+    fn check(rows: Vec<Vec<u32>>, expected: &str) {
+        assert_eq!(show(&groups(&topology(rows)).unwrap()), expected);
+    }
+
+    #[test]
+    fn nodes_that_are_equally_far_are_one_group() {
+        check(vec![vec![10, 21], vec![21, 10]], "(0 1 @[21])");
+        let row = |from: usize| (0..4).map(|to| if from == to { 10 } else { 21 }).collect();
+        check((0..4).map(row).collect(), "(0 1 2 3 @[21])");
+    }
+
+    #[test]
+    fn article_000_has_two_groups_of_four() {
+        let row = |from: usize| {
+            let distance = |to: usize| match () {
+                () if from == to => 10,
+                () if from / 4 != to / 4 => 22,
+                () if from / 2 == to / 2 => 13,
+                () => 12,
+            };
+            (0..8).map(distance).collect()
+        };
+        check(
+            (0..8).map(row).collect(),
+            "((0 1 2 3 @[12, 13]) (4 5 6 7 @[12, 13]) @[22])",
+        );
+    }
+
+    #[test]
+    fn a_chain_has_no_groups_within() {
+        check(
+            vec![vec![10, 16, 22], vec![16, 10, 16], vec![22, 16, 10]],
+            "(0 1 2 @[16, 22])",
+        );
+    }
+
+    #[test]
+    fn memory_is_grouped_with_the_socket_it_hangs_on() {
+        check(
+            vec![vec![10, 21, 14], vec![21, 10, 24], vec![14, 24, 10]],
+            "((0 2 @[14]) 1 @[21, 24])",
+        );
+    }
+
+    #[test]
+    fn the_longer_way_counts() {
+        check(
+            vec![vec![10, 20, 255], vec![30, 10, 40], vec![255, 9, 10]],
+            "((0 1 @[30]) 2 @[40, 255])",
+        );
+    }
+
+    #[test]
+    fn one_node_or_an_odd_table_has_no_groups() {
+        assert_eq!(groups(&topology(vec![vec![10]])), None);
+        assert_eq!(groups(&topology(vec![vec![10, 20], vec![20]])), None);
+        assert_eq!(groups(&Topology::default()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_node_is_in_the_tree_once(
+            distances in prop::collection::vec(prop::collection::vec(0..30_u32, 9), 9)
+        ) {
+            fn singles(group: &Group) -> usize {
+                group.parts.iter().map(singles).sum::<usize>().max(1)
+            }
+            let group = groups(&topology(distances)).unwrap();
+            prop_assert_eq!(group.nodes.len(), 9);
+            prop_assert_eq!(singles(&group), 9);
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! A machine as text: what it is, its nodes, who is near whom, caches, huge pages, devices,
+//! settings. Says what is; judges nothing.
+
+use std::collections::BTreeSet;
+
+use model::{ByteSize, Cache, CacheKind, Device, DeviceKind, Node, Topology};
+
+use crate::run_plain::plain;
+use crate::run_style::{Style, TextOptions};
+use crate::run_table::{Side, Table};
+use crate::topology_distances::{counted, distances_text, named};
+use crate::topology_settings::settings_text;
+
+/// What a software emulator means for whoever reads on.
+const EMULATED: &str = "emulated in software, so no speed measured here says anything about NUMA";
+
+/// What any other hypervisor means.
+const VIRTUAL: &str = "a virtual machine, whose nodes may not be those of its host";
+
+/// The text of a machine.
+pub fn topology_text(topology: &Topology, options: &TextOptions) -> String {
+    let sections = [
+        machine_text(topology, options),
+        nodes_text(topology, options),
+        distances_text(topology, options),
+        ratings_text(topology, options),
+        caches_text(topology, options),
+        huge_pages_text(topology, options),
+        devices_text(topology, options),
+        settings_text(topology, options),
+    ];
+    let shown: Vec<String> = sections
+        .into_iter()
+        .filter(|section| !section.is_empty())
+        .collect();
+    shown.join("\n")
+}
+
+/// Rows of a name and what is said of it, under a heading.
+pub(crate) fn facts_text(
+    heading: &str,
+    facts: &[(&str, String, Style)],
+    options: &TextOptions,
+) -> String {
+    let width = facts.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+    let mut text = options.heading(heading);
+    for (name, value, style) in facts {
+        text.push_str(&options.paragraph(&format!("{name:width$}  "), value, *style));
+    }
+    text
+}
+
+fn machine_text(topology: &Topology, options: &TextOptions) -> String {
+    let mut facts = Vec::new();
+    let mut fact = |name, value: String| facts.push((name, value, Style::Usual));
+    if let Some(model) = &topology.cpu_model {
+        fact("processor", plain(model));
+    }
+    fact("CPUs", cpus_sentence(topology));
+    let parts = [
+        topology
+            .packages
+            .map(|packages| counted(packages as usize, "package")),
+        topology.cores.map(|cores| counted(cores as usize, "core")),
+        topology
+            .threads_per_core
+            .map(|threads| counted(threads as usize, "thread") + " per core"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if !parts.is_empty() {
+        fact("made of", parts.join(", "));
+    }
+    let online = topology.node_ids();
+    if let Some(possible) = topology
+        .possible_nodes
+        .as_ref()
+        .filter(|nodes| **nodes != online)
+    {
+        let count = online.len();
+        fact(
+            "nodes",
+            format!("{count} online: {online}; the kernel has room for {possible}"),
+        );
+    }
+    fact("memory", memory_sentence(topology));
+    if let Some(hypervisor) = &topology.hypervisor {
+        let means = if topology.emulated == Some(true) {
+            EMULATED
+        } else {
+            VIRTUAL
+        };
+        facts.push((
+            "hypervisor",
+            format!("{}: {means}", plain(hypervisor)),
+            Style::Care,
+        ));
+    }
+    facts_text("Machine", &facts, options)
+}
+
+/// The kernel's total, and that of its nodes where they differ by more than a hundredth.
+fn memory_sentence(topology: &Topology) -> String {
+    let nodes = counted(topology.nodes.len(), "node");
+    let Some(total) = topology.memory_bytes else {
+        return format!("unknown, in {nodes}");
+    };
+    let of_nodes = topology.memory_bytes_of(&topology.node_ids());
+    match of_nodes.filter(|of_nodes| of_nodes.abs_diff(total) > total / 100) {
+        Some(of_nodes) => {
+            let (total, of_nodes) = (ByteSize(total), ByteSize(of_nodes));
+            format!("{total} in {nodes}, of which the nodes' own figures show {of_nodes}")
+        }
+        None => format!("{} in {nodes}", ByteSize(total)),
+    }
+}
+
+fn cpus_sentence(topology: &Topology) -> String {
+    let mut text = format!("{} online: {}", topology.cpus.len(), topology.cpus);
+    if !topology.offline_cpus.is_empty() {
+        let offline = &topology.offline_cpus;
+        text.push_str(&format!("; {} offline: {offline}", offline.len()));
+    }
+    if let Some(isolated) = topology
+        .isolated_cpus
+        .as_ref()
+        .filter(|cpus| !cpus.is_empty())
+    {
+        text.push_str(&format!("; isolated from the scheduler: {isolated}"));
+    }
+    text
+}
+
+fn nodes_text(topology: &Topology, options: &TextOptions) -> String {
+    let sizes: BTreeSet<u64> = topology
+        .nodes
+        .iter()
+        .flat_map(|node| &node.huge_pages)
+        .filter(|pool| pool.total > 0)
+        .map(|pool| pool.page_bytes)
+        .collect();
+    let titles: Vec<String> = sizes
+        .iter()
+        .map(|bytes| format!("{} pages", ByteSize(*bytes)))
+        .collect();
+    let mut columns = vec![
+        ("node", Side::Right),
+        ("package", Side::Right),
+        ("memory", Side::Right),
+        ("free", Side::Right),
+    ];
+    columns.extend(titles.iter().map(|title| (title.as_str(), Side::Right)));
+    columns.extend([("CPUs", Side::Right), ("which", Side::Left)]);
+    let mut table = Table::new(&columns);
+    for node in &topology.nodes {
+        let mut cells = vec![
+            node.id.to_string(),
+            packages_of(topology, node),
+            memory(node.memory_bytes),
+            memory(node.free_bytes),
+        ];
+        cells.extend(sizes.iter().map(|bytes| pool_of(node, *bytes)));
+        cells.extend([node.cpus.len().to_string(), node.cpus.to_string()]);
+        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+    }
+    options.heading("Nodes") + &table.text(options)
+}
+
+fn memory(bytes: Option<u64>) -> String {
+    match bytes {
+        None => "unknown".to_owned(),
+        Some(0) => "none".to_owned(),
+        Some(bytes) => format!("{:.1}", ByteSize(bytes)),
+    }
+}
+
+/// `4`, `0-1`, or nothing for a node without CPUs.
+fn packages_of(topology: &Topology, node: &Node) -> String {
+    let cores = topology
+        .core_list
+        .iter()
+        .filter(|core| core.node == Some(node.id));
+    let packages: BTreeSet<u32> = cores.filter_map(|core| core.package).collect();
+    packages
+        .iter()
+        .map(u32::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+/// `23589 of 39303 free`.
+fn pool_of(node: &Node, page_bytes: u64) -> String {
+    match node
+        .huge_pages
+        .iter()
+        .find(|pool| pool.page_bytes == page_bytes)
+    {
+        None => "unknown".to_owned(),
+        Some(pool) if pool.total == 0 => "none".to_owned(),
+        Some(pool) => match pool.free {
+            Some(free) => format!("{free} of {} free", pool.total),
+            None => pool.total.to_string(),
+        },
+    }
+}
+
+/// The firmware's ratings of the nodes' memory; nothing where it has none.
+fn ratings_text(topology: &Topology, options: &TextOptions) -> String {
+    let mut table = Table::new(&[
+        ("node", Side::Right),
+        ("seen from", Side::Left),
+        ("read", Side::Right),
+        ("write", Side::Right),
+        ("read/s", Side::Right),
+        ("write/s", Side::Right),
+    ]);
+    let unknown = || "unknown".to_owned();
+    let time = |ns: Option<u64>| ns.map_or_else(unknown, |ns| format!("{ns} ns"));
+    let rate = |bytes: Option<u64>| bytes.map_or_else(unknown, |bytes| ByteSize(bytes).to_string());
+    if topology.memory_ratings.is_empty() {
+        return String::new();
+    }
+    for rating in &topology.memory_ratings {
+        let cells = [
+            rating.node.to_string(),
+            named(&rating.from),
+            time(rating.read_latency_ns),
+            time(rating.write_latency_ns),
+            rate(rating.read_bytes_per_s),
+            rate(rating.write_bytes_per_s),
+        ];
+        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+    }
+    options.heading("Memory as the firmware rates it (not measured)") + &table.text(options)
+}
+
+fn caches_text(topology: &Topology, options: &TextOptions) -> String {
+    if topology.caches.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("cache", Side::Left),
+        ("size", Side::Right),
+        ("count", Side::Right),
+        ("each shared by", Side::Left),
+    ]);
+    for cache in &topology.caches {
+        let size = cache.size_bytes.map(|bytes| ByteSize(bytes).to_string());
+        let cells = [
+            cache_name(cache),
+            size.unwrap_or_else(|| "unknown".to_owned()),
+            cache.shared_by.len().to_string(),
+            sharers(cache),
+        ];
+        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+    }
+    options.heading("Caches") + &table.text(options)
+}
+
+fn cache_name(cache: &Cache) -> String {
+    let kind = match cache.kind {
+        CacheKind::Data => " data",
+        CacheKind::Instruction => " instructions",
+        CacheKind::Unified => "",
+    };
+    format!("L{}{kind}", cache.level)
+}
+
+/// `2 CPUs`, `18 to 20 CPUs`.
+fn sharers(cache: &Cache) -> String {
+    let counts: BTreeSet<usize> = cache.shared_by.iter().map(|cpus| cpus.len()).collect();
+    match (counts.first(), counts.last()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most} CPUs"),
+        (Some(count), _) => counted(*count, "CPU"),
+        _ => String::new(),
+    }
+}
+
+fn huge_pages_text(topology: &Topology, options: &TextOptions) -> String {
+    let pools = &topology.huge_pages;
+    let heading = options.heading("Huge pages");
+    if pools.is_empty() {
+        return heading + "This kernel has no huge-page pools.\n";
+    }
+    if pools
+        .iter()
+        .all(|pool| pool.total == 0 && pool.overcommit.unwrap_or(0) == 0)
+    {
+        let sizes: Vec<String> = pools
+            .iter()
+            .map(|pool| ByteSize(pool.page_bytes).to_string())
+            .collect();
+        return heading
+            + &format!(
+                "All pools are empty. Page sizes of this kernel: {}.\n",
+                sizes.join(", ")
+            );
+    }
+    let titles = [
+        "page",
+        "total",
+        "free",
+        "reserved",
+        "surplus",
+        "may be added",
+    ];
+    let mut table = Table::new(&titles.map(|title| (title, Side::Right)));
+    let number = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
+    for pool in pools {
+        let default = if pool.is_default == Some(true) {
+            "default "
+        } else {
+            ""
+        };
+        let cells = [
+            format!("{default}{}", ByteSize(pool.page_bytes)),
+            pool.total.to_string(),
+            number(pool.free),
+            number(pool.reserved),
+            number(pool.surplus),
+            number(pool.overcommit),
+        ];
+        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+    }
+    heading + &table.text(options)
+}
+
+fn devices_text(topology: &Topology, options: &TextOptions) -> String {
+    let mut devices: Vec<&Device> = topology.devices.iter().flatten().collect();
+    if devices.is_empty() {
+        return String::new();
+    }
+    // Devices whose node is unknown come last.
+    devices.sort_by_key(|device| (device.node.is_none(), device.node, device.kind));
+    let columns = ["node", "device", "address", "name"];
+    let mut table = Table::new(&columns.map(|title| (title, Side::Left)));
+    for device in devices {
+        let kind = match device.kind {
+            DeviceKind::Network => "network",
+            DeviceKind::Storage => "storage",
+            DeviceKind::Gpu => "GPU",
+        };
+        let cells = [
+            device
+                .node
+                .map_or("unknown".to_owned(), |node| node.to_string()),
+            kind.to_owned(),
+            plain(&device.address),
+            plain(&device.names.join(" ")),
+        ];
+        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
+    }
+    options.heading("Devices by node") + &table.text(options)
+}

@@ -1,0 +1,79 @@
+//! The words a comparison can end with: one table.
+
+/// What a comparison with the baseline says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The whole interval of the ratio lies above 1.
+    Faster,
+    /// The whole interval of the ratio lies below 1.
+    Slower,
+    /// The interval of the ratio includes 1.
+    Tie,
+    /// There is no interval: too few valid trials.
+    Undecided,
+    /// The machine is emulated, so there is no winner whatever was measured.
+    Emulated,
+}
+
+impl Verdict {
+    /// Every verdict, its word in documents, and what it means.
+    pub const TABLE: [(Verdict, &'static str, &'static str); 5] = [
+        (
+            Verdict::Faster,
+            "faster",
+            "the case does more than the baseline: the interval of the ratio lies above 1",
+        ),
+        (
+            Verdict::Slower,
+            "slower",
+            "the case does less than the baseline: the interval of the ratio lies below 1",
+        ),
+        (
+            Verdict::Tie,
+            "tie",
+            "no difference can be named: the interval of the ratio includes 1",
+        ),
+        (
+            Verdict::Undecided,
+            "undecided",
+            "too few valid trials for an interval",
+        ),
+        (
+            Verdict::Emulated,
+            "emulated",
+            "the machine is emulated in software, so its speeds mean nothing",
+        ),
+    ];
+
+    /// The word in documents and tables.
+    pub fn word(self) -> &'static str {
+        self.row().1
+    }
+
+    /// What the word means.
+    pub fn meaning(self) -> &'static str {
+        self.row().2
+    }
+
+    fn row(self) -> (Verdict, &'static str, &'static str) {
+        let row = Self::TABLE
+            .into_iter()
+            .find(|(verdict, ..)| *verdict == self);
+        row.expect("the table has a row for every variant")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Verdict;
+
+    #[test]
+    fn every_verdict_has_one_row_and_its_own_word() {
+        for (verdict, word, meaning) in Verdict::TABLE {
+            assert_eq!((verdict.word(), verdict.meaning()), (word, meaning));
+        }
+        let words: std::collections::BTreeSet<_> =
+            Verdict::TABLE.iter().map(|(_, word, _)| word).collect();
+        assert_eq!(words.len(), Verdict::TABLE.len());
+    }
+}

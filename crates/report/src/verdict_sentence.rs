@@ -1,0 +1,267 @@
+//! The one sentence a person can quote.
+
+use model::{Run, RunStatus};
+
+use crate::judgement::{
+    CaseJudgement, Comparison, Ratio, TRIALS_ENOUGH, baseline_index, is_emulated,
+};
+use crate::run_figures::{RatioText, rate};
+use crate::verdict::Verdict;
+
+/// A name in the sentence is cut here.
+const NAME_CHARS: usize = 80;
+
+/// Comparisons that are listed; more are counted.
+const COMPARISONS_LISTED: usize = 8;
+
+/// Says what the run says. `leaders` are the fastest case and those not told apart from it.
+pub(crate) fn sentence(
+    run: &Run,
+    cases: &[CaseJudgement],
+    comparisons: &[Comparison],
+    leaders: &[usize],
+) -> String {
+    if is_emulated(run) {
+        return "no winner is named, because this machine is emulated in software \
+                and its speeds mean nothing"
+            .to_string();
+    }
+    if cases.is_empty() {
+        return match run.skipped.len() {
+            0 => "nothing is compared: the run has no cases".to_string(),
+            1 => "nothing is compared: this machine cannot run the only case".to_string(),
+            skipped => {
+                format!("nothing is compared: this machine can run none of {skipped} cases")
+            }
+        };
+    }
+    let Some(baseline) = baseline_index(run) else {
+        return format!(
+            "nothing is compared: the baseline {} was not run",
+            name(&run.baseline)
+        );
+    };
+    let leaders: Vec<&CaseJudgement> = leaders.iter().map(|index| &cases[*index]).collect();
+    let baseline = &cases[baseline];
+    match comparisons {
+        [] => alone(baseline),
+        [only] => of_two(run, baseline, &cases[only.case_index], only),
+        _ => of_many(run, baseline, cases, comparisons, &leaders),
+    }
+}
+
+fn alone(case: &CaseJudgement) -> String {
+    match (case.median, case.interval) {
+        (Some(median), Some(interval)) => format!(
+            "{} does {} logical reads per second (95 % interval {} to {}, {}); \
+             nothing is compared",
+            name(&case.name),
+            rate(median),
+            rate(interval.low),
+            rate(interval.high),
+            trials(case.valid),
+        ),
+        _ => format!("undecided: {}", too_few(&[case])),
+    }
+}
+
+fn of_two(
+    run: &Run,
+    baseline: &CaseJudgement,
+    case: &CaseJudgement,
+    comparison: &Comparison,
+) -> String {
+    match comparison.ratio {
+        Some(ratio) => compared(case, baseline, ratio, comparison.verdict),
+        None => undecided(run, &[baseline, case]),
+    }
+}
+
+/// Of several cases: who wins, and how each compares with the baseline.
+fn of_many(
+    run: &Run,
+    baseline: &CaseJudgement,
+    cases: &[CaseJudgement],
+    comparisons: &[Comparison],
+    leaders: &[&CaseJudgement],
+) -> String {
+    let head = match leaders {
+        [] => return undecided(run, &cases.iter().collect::<Vec<_>>()),
+        [winner] => won(winner, cases),
+        [_, _, ..] => tied(cases),
+    };
+    if baseline.valid < TRIALS_ENOUGH {
+        let too_few = too_few(&[baseline]);
+        return format!("{head}; nothing is compared with the baseline: {too_few}");
+    }
+    let mut compared: Vec<&Comparison> = comparisons.iter().collect();
+    let ratio_of = |it: &Comparison| it.ratio.map_or(f64::NEG_INFINITY, |it| it.ratio);
+    compared.sort_by(|a, b| ratio_of(b).total_cmp(&ratio_of(a)));
+    let listed = compared.iter().take(COMPARISONS_LISTED);
+    let mut listed: Vec<String> = listed.map(|it| listed_comparison(it)).collect();
+    if compared.len() > listed.len() {
+        listed.push(format!("and {} more", compared.len() - listed.len()));
+    }
+    let valid = comparisons
+        .iter()
+        .filter(|it| it.ratio.is_some())
+        .map(|it| cases[it.case_index].valid)
+        .chain([baseline.valid]);
+    let (least, most) = valid.fold((usize::MAX, 0), |(least, most), count| {
+        (least.min(count), most.max(count))
+    });
+    let trials = match least == most {
+        true => format!("{} each", trials(most)),
+        false => format!("{least} to {}", trials(most)),
+    };
+    format!(
+        "{head}; compared with {}, {} (95 % intervals, {trials})",
+        name(&baseline.name),
+        listed.join(", "),
+    )
+}
+
+/// "A is 1.49 times faster [1.46 to 1.52]", one of a list.
+fn listed_comparison(comparison: &Comparison) -> String {
+    let case = name(&comparison.case);
+    let Some(ratio) = comparison.ratio else {
+        return format!("{case} is undecided");
+    };
+    let word = comparison.verdict.word();
+    match comparison.verdict {
+        Verdict::Faster | Verdict::Slower => {
+            let RatioText { ratio, low, high } = seen(ratio, comparison.verdict);
+            format!("{case} is {ratio} times {word} [{low} to {high}]")
+        }
+        _ => {
+            let RatioText { low, high, .. } = RatioText::of(ratio);
+            format!("{case} cannot be told apart [{low} to {high}]")
+        }
+    }
+}
+
+/// One of several cases is told apart from all others.
+fn won(winner: &CaseJudgement, cases: &[CaseJudgement]) -> String {
+    let ranked = cases.iter().filter(|case| case.rank.is_some()).count();
+    let of_all = match ranked == cases.len() {
+        true => format!("{ranked} cases"),
+        false => format!("{ranked} cases that can be ranked"),
+    };
+    format!("{} is fastest of {of_all}", name(&winner.name))
+}
+
+/// The fastest of several cases cannot be told apart from others; the ranks say from which.
+fn tied(cases: &[CaseJudgement]) -> String {
+    format!("none of {} cases is fastest beyond doubt", cases.len())
+}
+
+/// "A is 1.09 times slower than B (…)", or that no difference can be named.
+fn compared(
+    case: &CaseJudgement,
+    baseline: &CaseJudgement,
+    ratio: Ratio,
+    verdict: Verdict,
+) -> String {
+    match verdict {
+        Verdict::Faster | Verdict::Slower => {
+            let of = [case, baseline];
+            let times = times(&baseline.name, &of, ratio, verdict);
+            format!("{} is {times}", name(&case.name))
+        }
+        _ => {
+            let text = RatioText::of(ratio);
+            format!(
+                "no difference between {} and {} can be named: \
+                 the 95 % interval of their ratio, {} to {}, includes 1 ({})",
+                name(&case.name),
+                name(&baseline.name),
+                text.low,
+                text.high,
+                trials_of(&[case, baseline]),
+            )
+        }
+    }
+}
+
+/// "1.09 times slower than B (95 % interval 1.05 to 1.13, 5 trials each)".
+fn times(than: &str, of: &[&CaseJudgement], ratio: Ratio, verdict: Verdict) -> String {
+    let text = seen(ratio, verdict);
+    format!(
+        "{} times {} than {} (95 % interval {} to {}, {})",
+        text.ratio,
+        verdict.word(),
+        name(than),
+        text.low,
+        text.high,
+        trials_of(of),
+    )
+}
+
+/// The ratio as the verdict says it: "1.09 times slower" is a ratio of 0.92.
+fn seen(ratio: Ratio, verdict: Verdict) -> RatioText {
+    RatioText::of(match verdict {
+        Verdict::Slower => ratio.inverse(),
+        _ => ratio,
+    })
+}
+
+fn undecided(run: &Run, cases: &[&CaseJudgement]) -> String {
+    let short: Vec<&CaseJudgement> = cases
+        .iter()
+        .filter(|case| case.valid < TRIALS_ENOUGH)
+        .copied()
+        .collect();
+    let why = if short.is_empty() {
+        "the rates that were measured have no ratio".to_string()
+    } else {
+        too_few(&short)
+    };
+    match run.status {
+        RunStatus::Interrupted => format!("undecided, because the run was interrupted: {why}"),
+        RunStatus::Unfinished => format!("undecided, because the run has not ended: {why}"),
+        RunStatus::Failed => format!("undecided, because the run failed: {why}"),
+        RunStatus::Settled | RunStatus::Bounded => format!("undecided: {why}"),
+    }
+}
+
+/// "A has 3 valid trials of 5, and 5 are needed".
+fn too_few(cases: &[&CaseJudgement]) -> String {
+    let have: Vec<String> = cases
+        .iter()
+        .map(|case| {
+            let name = name(&case.name);
+            format!("{name} has {} of {}", valid(case.valid), case.trials())
+        })
+        .collect();
+    format!("{}, and {TRIALS_ENOUGH} are needed", have.join(", "))
+}
+
+fn valid(count: usize) -> String {
+    match count {
+        1 => "1 valid trial".to_string(),
+        count => format!("{count} valid trials"),
+    }
+}
+
+fn trials(count: usize) -> String {
+    match count {
+        1 => "1 trial".to_string(),
+        count => format!("{count} trials"),
+    }
+}
+
+/// "5 trials each", or "5 and 6 trials".
+fn trials_of(cases: &[&CaseJudgement]) -> String {
+    match cases {
+        [a, b] if a.valid == b.valid => format!("{} each", trials(a.valid)),
+        [a, b] => format!("{} and {}", a.valid, trials(b.valid)),
+        _ => trials(cases.iter().map(|case| case.valid).sum()),
+    }
+}
+
+fn name(name: &str) -> String {
+    match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_string(),
+    }
+}

@@ -1,0 +1,108 @@
+//! What a reader must know before believing the figures of a run.
+
+use model::{Run, RunStatus};
+
+use crate::judgement::{CaseJudgement, TRIALS_ENOUGH, baseline_index, is_emulated};
+use crate::run_figures::decimals;
+use crate::run_totals::CaseTotals;
+use crate::verdict_busy::busy_warning;
+
+/// A share of DB time from which on it is said that it is not accounted for.
+const UNACCOUNTED_SHARE: f64 = 0.05;
+
+/// The warnings, the gravest first.
+pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    warnings.extend(machine_warning(run));
+    warnings.extend(status_warning(run));
+    if baseline_index(run).is_none() && !cases.is_empty() {
+        let baseline = &run.baseline;
+        warnings.push(format!(
+            "the baseline {baseline} was not run, so no case is compared"
+        ));
+    }
+    warnings.extend(trials_warnings(cases));
+    for case in &run.cases {
+        warnings.extend(time_warning(&case.plan.name, &CaseTotals::of(case)));
+    }
+    warnings.extend(busy_warning(run));
+    warnings.extend(calibration_warning(run));
+    warnings
+}
+
+fn machine_warning(run: &Run) -> Option<String> {
+    let machine = &run.machine;
+    let hypervisor = machine.hypervisor.as_ref();
+    let hypervisor = hypervisor.or(machine.topology.hypervisor.as_ref());
+    if is_emulated(run) {
+        return Some(
+            "this machine is emulated in software: its nodes are equally far and its speeds mean \
+             nothing, so no ratio, rank or winner is given; what was read back of the placement \
+             holds"
+                .to_string(),
+        );
+    }
+    let may_be_about_memory = run.asks_about_memory && machine.topology.nodes.len() > 1;
+    let hypervisor = hypervisor.filter(|_| may_be_about_memory)?;
+    Some(format!(
+        "this machine is a guest of a hypervisor ({hypervisor}): its nodes may not be the host's, \
+         so a difference or its absence may not be about memory"
+    ))
+}
+
+fn status_warning(run: &Run) -> Option<String> {
+    let text = match run.status {
+        RunStatus::Unfinished => "the run has not ended: it is still going, or it was killed",
+        RunStatus::Interrupted => "the run was interrupted; the trials that had ended are kept",
+        RunStatus::Failed => "the run failed; the trials that had ended are kept",
+        RunStatus::Settled | RunStatus::Bounded => return None,
+    };
+    Some(text.to_string())
+}
+
+/// Cases with too few valid trials, and cases that lost some and have enough.
+fn trials_warnings(cases: &[CaseJudgement]) -> Vec<String> {
+    let (enough, short): (Vec<_>, Vec<_>) =
+        cases.iter().partition(|case| case.valid >= TRIALS_ENOUGH);
+    let counts = |cases: Vec<&CaseJudgement>| {
+        let of_each = cases.iter();
+        let of_each = of_each.map(|it| format!("{} {} of {}", it.name, it.valid, it.trials()));
+        let of_each: Vec<String> = of_each.collect();
+        (!of_each.is_empty()).then(|| of_each.join(", "))
+    };
+    let lost = enough.into_iter().filter(|it| it.valid < it.trials());
+    let short = counts(short).map(|counts| {
+        format!(
+            "fewer than {TRIALS_ENOUGH} valid trials give no interval, \
+             and without one nothing is said: {counts}"
+        )
+    });
+    let lost = counts(lost.collect());
+    let lost = lost.map(|counts| format!("not every trial counts: {counts}"));
+    short.into_iter().chain(lost).collect()
+}
+
+fn time_warning(name: &str, totals: &CaseTotals) -> Option<String> {
+    let share = totals.time.unaccounted_share();
+    if totals.trials == 0 || share.is_nan() || share.abs() < UNACCOUNTED_SHARE {
+        return None;
+    }
+    Some(if share > 0.0 {
+        let percent = decimals(100.0 * share, 1);
+        format!("{percent} % of the DB time of {name} is not accounted for")
+    } else {
+        let percent = decimals(-100.0 * share, 1);
+        format!("the parts of the DB time of {name} exceed it by {percent} %")
+    })
+}
+
+fn calibration_warning(run: &Run) -> Option<String> {
+    let calibration = run.calibration.as_ref()?;
+    (!calibration.plateau_reached).then(|| {
+        format!(
+            "the work unit of {} rows was still too small for the plateau, \
+             so the statements are measured as well as the memory",
+            calibration.work_unit
+        )
+    })
+}

@@ -1,0 +1,123 @@
+//! What holds for any run: it renders, harmlessly and always alike, and is judged by the rules.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+// The strategies belong in the crate `testing`, once it has runs.
+#[path = "../../store/tests/arbitrary/mod.rs"]
+mod arbitrary;
+mod run_samples;
+
+use model::Run;
+use proptest::prelude::*;
+use report::{TextOptions, Verdict, calibration_text, judge, run_document, run_text};
+
+/// A run with rates that can be judged: `rates` are the trials of each case.
+fn with_rates(rates: &[Vec<f64>]) -> Run {
+    let mut run = run_samples::normal();
+    let case = run.cases[0].clone();
+    let cases = rates.iter().enumerate().map(|(index, rates)| {
+        let mut case = case.clone();
+        case.plan.name = format!("case {index}");
+        let trials = rates.iter().map(|rate| {
+            let mut trial = case.trials[0].clone();
+            let measured = trial.measured.as_mut().unwrap();
+            measured.logical_reads_per_s = *rate;
+            trial
+        });
+        case.trials = trials.collect();
+        case
+    });
+    run.cases = cases.collect();
+    run.baseline = "case 0".to_string();
+    run
+}
+
+fn any_rates() -> impl Strategy<Value = Vec<Vec<f64>>> {
+    // Near enough to one another that ties are common.
+    let rates = prop::collection::vec(900.0..1100.0f64, 0..9);
+    let scaled = (rates, prop_oneof![Just(1.0), 0.5..2.0f64]);
+    let scaled = scaled.prop_map(|(rates, scale)| rates.iter().map(|it| it * scale).collect());
+    prop::collection::vec(scaled, 1..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_run_renders_and_cannot_disturb_the_terminal(
+        run in arbitrary::run(),
+        width in prop_oneof![0..200usize, Just(usize::MAX)],
+    ) {
+        let plain = TextOptions { width, color: false };
+        let text = run_text(&run, &plain);
+        let disturbing = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{200b}".contains(c);
+        prop_assert!(!text.contains(disturbing), "{text:?}");
+        prop_assert!(!calibration_text(&run, &plain).contains(disturbing));
+        prop_assert_eq!(&text, &run_text(&run, &plain));
+        prop_assert!(text.lines().last().unwrap().starts_with("Verdict: "));
+
+        let color = TextOptions { width, color: true };
+        let mut painted = run_text(&run, &color);
+        for code in ["0", "1", "31", "32", "33"] {
+            painted = painted.replace(&format!("\u{1b}[{code}m"), "");
+        }
+        prop_assert_eq!(painted, text);
+    }
+
+    #[test]
+    fn any_run_has_a_document(run in arbitrary::run()) {
+        let text = serde_json::to_string(&run_document(&run)).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(&document["format"], "numalab.run/1");
+        for (case, shown) in run.cases.iter().zip(document["cases"].as_array().unwrap()) {
+            prop_assert_eq!(shown["name"].as_str(), Some(case.plan.name.as_str()));
+            prop_assert_eq!(shown["trials"].as_array().unwrap().len(), case.trials.len());
+        }
+    }
+
+    #[test]
+    fn no_winner_without_an_interval_that_excludes_one(rates in any_rates()) {
+        let judgement = judge(&with_rates(&rates));
+        for comparison in &judgement.comparisons {
+            let enough = |index: usize| rates[index].len() >= report::TRIALS_ENOUGH;
+            let has_enough = enough(0) && enough(comparison.case_index);
+            prop_assert_eq!(comparison.ratio.is_some(), has_enough);
+            let expected = match comparison.ratio {
+                None => Verdict::Undecided,
+                Some(it) if it.interval.contains(1.0) => Verdict::Tie,
+                Some(it) if it.ratio > 1.0 => Verdict::Faster,
+                Some(_) => Verdict::Slower,
+            };
+            prop_assert_eq!(comparison.verdict, expected);
+        }
+        if judgement.cases.len() > 2 {
+            let has_winner = judgement.leaders.len() == 1;
+            prop_assert_eq!(judgement.verdict.contains("is fastest of"), has_winner);
+        }
+        if let [winner] = judgement.leaders.as_slice() {
+            let enough = |rates: &&Vec<f64>| rates.len() >= report::TRIALS_ENOUGH;
+            for other in rates.iter().filter(enough) {
+                let interval = stats::ratio_interval(&rates[*winner], other, 0.95, 42).unwrap();
+                prop_assert!(interval.low > 1.0 || std::ptr::eq(other, &rates[*winner]));
+            }
+            prop_assert_eq!(judgement.cases[*winner].rank, Some(1));
+        }
+    }
+
+    #[test]
+    fn an_emulated_machine_never_has_a_winner(rates in any_rates(), by_topology: bool) {
+        let mut run = with_rates(&rates);
+        if by_topology {
+            run.machine.topology.emulated = Some(true);
+        } else {
+            run.machine.emulated = Some(true);
+        }
+        let judgement = judge(&run);
+        prop_assert!(judgement.cases.iter().all(|case| case.rank.is_none()));
+        for comparison in &judgement.comparisons {
+            prop_assert_eq!(comparison.verdict, Verdict::Emulated);
+            prop_assert_eq!(comparison.ratio, None);
+        }
+        prop_assert!(judgement.verdict.contains("emulated"));
+        prop_assert!(judgement.warnings[0].contains("emulated"));
+    }
+}

@@ -1,0 +1,454 @@
+//! Runs made by hand, one for each way a run can come out.
+#![allow(dead_code, reason = "each test binary uses some of them")]
+
+use std::collections::BTreeMap;
+
+use model::*;
+
+/// A list of ids.
+fn ids<I: Id>(list: &str) -> IdSet<I> {
+    list.parse().expect("a list of ids")
+}
+
+/// Every sample and its name, which is the name of its golden files.
+pub fn all() -> Vec<(&'static str, Run)> {
+    vec![
+        ("normal", normal()),
+        ("five-cases", five_cases()),
+        ("baseline-leads", baseline_leads()),
+        ("baseline-undecided", baseline_undecided()),
+        ("alone", alone()),
+        ("tied", tied()),
+        ("tied-leaders", tied_leaders()),
+        ("emulated", emulated()),
+        ("virtual-machine", virtual_machine()),
+        ("busy", busy()),
+        ("invalid-trials", invalid_trials()),
+        ("no-valid-trial", no_valid_trial()),
+        ("too-few-trials", too_few_trials()),
+        ("skipped", skipped()),
+        ("baseline-skipped", baseline_skipped()),
+        ("interrupted", interrupted()),
+        ("nothing-yet", nothing_yet()),
+        ("hostile", hostile()),
+    ]
+}
+
+/// Binding against caging, told apart.
+pub fn normal() -> Run {
+    let mut run = empty("binding-vs-caging", "binding");
+    run.question = "Does it cost more to bind an instance to CPUs or to cage it?".to_string();
+    run.cases = vec![
+        case(
+            "binding",
+            "3 sessions bound to 1 CPU",
+            &[
+                1_263_991.0,
+                1_270_020.0,
+                1_259_870.0,
+                1_266_105.0,
+                1_261_377.0,
+            ],
+            bound,
+        ),
+        case(
+            "caging",
+            "3 sessions on 3 CPUs, caged to 1",
+            &[
+                1_158_202.0,
+                1_149_930.0,
+                1_166_713.0,
+                1_161_044.0,
+                1_155_481.0,
+            ],
+            caged,
+        ),
+    ];
+    run
+}
+
+/// The five tests of article 001, with its figures.
+pub fn five_cases() -> Run {
+    let mut run = empty("binding-vs-caging", "binding-6");
+    run.question = "Does it cost more to bind an instance to CPUs or to cage it?".to_string();
+    let around = |rate: f64| [0.99, 1.0, 1.01, 0.995, 1.005].map(|share| share * rate);
+    run.cases = vec![
+        case("free", "nothing bound", &around(6_323_758.9), bound),
+        case("caging-6", "caged to 6", &around(3_495_618.2), caged),
+        case("binding-6", "bound to 6 CPUs", &around(5_786_023.5), bound),
+        case(
+            "both",
+            "bound to 9, caged to 6",
+            &around(5_182_622.4),
+            caged,
+        ),
+        case("binding-9", "bound to 9 CPUs", &around(8_623_444.6), bound),
+    ];
+    run
+}
+
+/// The baseline is the fastest of several.
+pub fn baseline_leads() -> Run {
+    let mut run = five_cases();
+    run.baseline = "binding-9".to_string();
+    run
+}
+
+/// One of several cases wins, and the baseline has too few trials.
+pub fn baseline_undecided() -> Run {
+    let mut run = five_cases();
+    run.cases[2].trials.truncate(4);
+    run
+}
+
+/// One case and nothing to compare it with.
+pub fn alone() -> Run {
+    let mut run = normal();
+    run.cases.truncate(1);
+    run
+}
+
+/// Two cases that cannot be told apart.
+pub fn tied() -> Run {
+    let mut run = normal();
+    run.cases[1] = case(
+        "caging",
+        "3 sessions on 3 CPUs, caged to 1",
+        &[
+            1_262_000.0,
+            1_271_500.0,
+            1_258_000.0,
+            1_268_000.0,
+            1_255_000.0,
+        ],
+        caged,
+    );
+    run
+}
+
+/// Three cases; two share the first rank.
+pub fn tied_leaders() -> Run {
+    let mut run = tied();
+    let slow = [902_000.0, 899_000.0, 905_000.0, 897_500.0, 900_100.0];
+    run.cases
+        .push(case("quota", "cpu.max of 1 CPU", &slow, bound));
+    run
+}
+
+/// A machine emulated in software.
+pub fn emulated() -> Run {
+    let mut run = normal();
+    run.machine.hypervisor = Some("TCGTCGTCGTCG".to_string());
+    run.machine.emulated = Some(true);
+    run
+}
+
+/// A guest of a hypervisor that is asked about memory.
+pub fn virtual_machine() -> Run {
+    let mut run = normal();
+    run.asks_about_memory = true;
+    run.machine.hypervisor = Some("KVMKVMKVM".to_string());
+    let second = Node {
+        id: NodeId(1),
+        ..run.machine.topology.nodes[0].clone()
+    };
+    run.machine.topology.nodes.push(second);
+    run
+}
+
+/// A machine that had other things to do in more than a quarter of the windows.
+pub fn busy() -> Run {
+    let mut run = normal();
+    for trial in run.cases[0].trials.iter_mut().take(3) {
+        trial.evidence.other_cpu_s = Some(3.4);
+        trial.evidence.steal_s = Some(0.1);
+    }
+    run
+}
+
+/// Some trials do not count; the others are enough.
+pub fn invalid_trials() -> Run {
+    let mut run = normal();
+    let caging = &mut run.cases[1];
+    let mut wandered = caging.trials[0].clone();
+    wandered.round = 5;
+    wandered.outcome =
+        Outcome::Invalid("session 2 ran on CPU 3, and only CPUs 0-2 were allowed".to_string());
+    let mut died = caging.trials[0].clone();
+    died.round = 6;
+    died.outcome = Outcome::Failed("session 1 was killed by signal 9".to_string());
+    died.measured = None;
+    died.evidence = Evidence::default();
+    caging.trials.extend([wandered, died]);
+    caging.trials[1].warnings = vec!["the window was cut by a suspend".to_string()];
+    run
+}
+
+/// No trial of one case counts.
+pub fn no_valid_trial() -> Run {
+    let mut run = normal();
+    for trial in &mut run.cases[1].trials {
+        trial.outcome = Outcome::Invalid("4 KiB of the SGA lie on node 1".to_string());
+    }
+    run
+}
+
+/// Three trials of each case.
+pub fn too_few_trials() -> Run {
+    let mut run = normal();
+    run.cases
+        .iter_mut()
+        .for_each(|case| case.trials.truncate(3));
+    run.calibration
+        .as_mut()
+        .expect("calibrated")
+        .plateau_reached = false;
+    run
+}
+
+/// One case could not be run.
+pub fn skipped() -> Run {
+    let mut run = normal();
+    run.skipped = vec![Skipped {
+        case: "remote".to_string(),
+        reason: "it needs a second node with memory, and this machine has 1".to_string(),
+    }];
+    run
+}
+
+/// The baseline itself could not be run.
+pub fn baseline_skipped() -> Run {
+    let mut run = skipped();
+    run.baseline = "remote".to_string();
+    run
+}
+
+/// Interrupted in the middle of the second round.
+pub fn interrupted() -> Run {
+    let mut run = normal();
+    run.status = RunStatus::Interrupted;
+    run.cases[0].trials.truncate(2);
+    run.cases[1].trials.truncate(1);
+    run
+}
+
+/// Killed before anything was measured.
+pub fn nothing_yet() -> Run {
+    let mut run = normal();
+    run.status = RunStatus::Unfinished;
+    run.calibration = None;
+    run.cases.iter_mut().for_each(|case| case.trials.clear());
+    run
+}
+
+/// Names and reasons that mean harm.
+pub fn hostile() -> Run {
+    let mut run = invalid_trials();
+    let harm = "\u{1b}[2J\u{1b}]0;title\u{7}\r\nroot# \u{202e}evil\u{200b}";
+    run.question = format!("{harm}?");
+    run.experiment = harm.to_string();
+    run.machine.host = harm.to_string();
+    run.machine.cpu_model = Some("字幕 ".repeat(50));
+    run.machine.hypervisor = Some("\0\u{9b}31m".to_string());
+    run.asks_about_memory = true;
+    run.cases[0].plan.name = "字幕".repeat(60);
+    run.baseline = run.cases[0].plan.name.clone();
+    run.cases[1].plan.name = harm.to_string();
+    run.cases[1].plan.about = "x".repeat(300);
+    run.cases[1].trials[5].outcome = Outcome::Invalid(harm.to_string());
+    run.cases[1].trials[1].warnings = vec![harm.to_string()];
+    let measured = run.cases[1].trials[0].measured.as_mut().expect("measured");
+    measured.time.waits.insert(harm.to_string(), wait(1, 0.2));
+    let sga = run.cases[1].trials[0].evidence.sga.as_mut().expect("read");
+    sga.policy = harm.to_string();
+    run.skipped = vec![Skipped {
+        case: harm.to_string(),
+        reason: harm.repeat(3),
+    }];
+    run
+}
+
+fn empty(experiment: &str, baseline: &str) -> Run {
+    Run {
+        id: "b7f3".to_string(),
+        experiment: experiment.to_string(),
+        question: String::new(),
+        definition: format!("name = \"{experiment}\"\n"),
+        started_at: "2026-11-21T03:04:05+00:00".to_string(),
+        status: RunStatus::Settled,
+        machine: machine(),
+        seed: 42,
+        baseline: baseline.to_string(),
+        asks_about_memory: false,
+        window_s: 5.0,
+        calibration: Some(Calibration {
+            work_unit: 64,
+            plateau_reached: true,
+            points: [
+                (16, 980_000.5),
+                (32, 1_190_000.0),
+                (64, 1_260_000.0),
+                (128, 1_262_000.0),
+            ]
+            .map(|(work_unit, logical_reads_per_s)| CalibrationPoint {
+                work_unit,
+                logical_reads_per_s,
+            })
+            .to_vec(),
+        }),
+        cases: Vec::new(),
+        skipped: Vec::new(),
+    }
+}
+
+fn machine() -> Machine {
+    Machine {
+        host: "dbserver".to_string(),
+        kernel: "6.18.0".to_string(),
+        cpu_model: Some("Example CPU 4850 @ 2.00GHz".to_string()),
+        hypervisor: None,
+        emulated: Some(false),
+        numalab: "0.1.0".to_string(),
+        topology: Topology {
+            nodes: vec![Node {
+                id: NodeId(0),
+                cpus: ids("0-3"),
+                memory_bytes: Some(16 << 30),
+                free_bytes: Some(12 << 30),
+                huge_pages: Vec::new(),
+            }],
+            cpus: ids("0-3"),
+            packages: Some(1),
+            cores: Some(4),
+            memory_bytes: Some(16 << 30),
+            ..Topology::default()
+        },
+    }
+}
+
+/// What the kernel said when sessions were bound, and where their time went.
+fn bound(plan: &mut CasePlan, evidence: &mut Evidence, time: &mut TimeModel) {
+    plan.placement.cpus = Some(ids("1"));
+    plan.placement.mechanism = Mechanism::Group;
+    evidence.group = Some(GroupEvidence {
+        path: "/sys/fs/cgroup/numalab-b7f3".to_string(),
+        cgroup_version: 2,
+        cpus: ids("1"),
+        memory_nodes: ids("0"),
+    });
+    for session in &mut evidence.sessions {
+        session.cpus_allowed = ids("1");
+        session.cpus_used = ids("1");
+    }
+    time.db_cpu_s = 4.981;
+    time.cpu_wait_s = 10.007;
+}
+
+/// What the kernel said when sessions were caged, and where their time went.
+fn caged(plan: &mut CasePlan, evidence: &mut Evidence, time: &mut TimeModel) {
+    plan.load.cpu_count = Some(1);
+    evidence.running_sessions_max = Some(1);
+    time.db_cpu_s = 4.902;
+    time.cpu_wait_s = 0.012;
+    time.waits
+        .insert(WAIT_CPU_QUANTUM.to_string(), wait(98, 10.061));
+}
+
+fn wait(count: u64, total_s: f64) -> Wait {
+    Wait { count, total_s }
+}
+
+fn case(
+    name: &str,
+    about: &str,
+    rates: &[f64],
+    placed: fn(&mut CasePlan, &mut Evidence, &mut TimeModel),
+) -> Case {
+    let mut plan = CasePlan {
+        name: name.to_string(),
+        about: about.to_string(),
+        placement: Placement {
+            cpus: Some(ids("0-2")),
+            memory_nodes: None,
+            mechanism: Mechanism::Affinity,
+        },
+        sga: SgaPlan {
+            cache_bytes: 256 << 20,
+            backing: Backing::Memfd,
+            page_bytes: 4096,
+            allocation: Allocation::Bind(ids("0")),
+        },
+        load: LoadPlan {
+            sessions: 3,
+            cpu_count: None,
+        },
+    };
+    let mut evidence = evidence();
+    let mut time = TimeModel {
+        db_time_s: 15.000_3,
+        ..TimeModel::default()
+    };
+    placed(&mut plan, &mut evidence, &mut time);
+    let trials = (0..).zip(rates);
+    let trials = trials.map(|(round, rate)| Trial {
+        round,
+        outcome: Outcome::Valid,
+        measured: Some(measured(*rate, time.clone())),
+        evidence: evidence.clone(),
+        warnings: Vec::new(),
+    });
+    let trials = trials.collect();
+    Case { plan, trials }
+}
+
+fn measured(rate: f64, time: TimeModel) -> Measured {
+    Measured {
+        sessions: 3,
+        window_s: 5.0,
+        warm_up_s: 1.0,
+        work_unit: 64,
+        statements: (rate * 5.0 / 64.0) as u64,
+        logical_reads: (rate * 5.0) as u64,
+        logical_reads_per_s: rate,
+        time,
+        samples: vec![Sample {
+            at_s: 1.0,
+            logical_reads_per_s: rate,
+        }],
+        statement_latency: LatencySummary {
+            p50_ns: Some(50_000),
+            p99_ns: Some(200_000_000),
+            max_ns: Some(300_000_000),
+        },
+    }
+}
+
+fn evidence() -> Evidence {
+    let all_on_0 = BTreeMap::from([(NodeId(0), 256 << 20)]);
+    let session = |pid| SessionEvidence {
+        pid,
+        cpus_allowed: ids("0-2"),
+        memory_nodes_allowed: ids("0"),
+        cpus_used: ids("0-2"),
+        policy: "default".to_string(),
+    };
+    Evidence {
+        sga: Some(SgaEvidence {
+            name: "/memfd:numalab (deleted)".to_string(),
+            page_bytes: 4096,
+            policy: "bind:0".to_string(),
+            bytes_by_node_before: all_on_0.clone(),
+            bytes_by_node_after: all_on_0,
+            bytes_without_node: 0,
+        }),
+        sessions: (4711..4714).map(session).collect(),
+        group: None,
+        huge_pages_before: Vec::new(),
+        huge_pages_during: Vec::new(),
+        numa_pages_migrated: Some(0),
+        steal_s: Some(0.03),
+        other_cpu_s: Some(0.05),
+        rows_verified: 6_320_000,
+        running_sessions_max: None,
+    }
+}

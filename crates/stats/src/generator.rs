@@ -1,0 +1,166 @@
+//! Random numbers that a stored seed repeats on every machine and in every later version.
+//!
+//! ChaCha with 8 rounds (Bernstein 2008, "ChaCha, a variant of Salsa20"); the key is
+//!
+//! ```text
+//! bytes  0..8   seed, little-endian
+//! bytes  8..16  stream, little-endian
+//! bytes 16..32  zero
+//! ```
+//!
+//! so that one stored seed gives independent streams for independent purposes.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use statrs::distribution::ContinuousCDF;
+
+use crate::percentile::standard_normal;
+
+/// A seeded generator whose output is part of the stored format: it must never change.
+#[derive(Debug, Clone)]
+pub struct Generator {
+    words: ChaCha8Rng,
+}
+
+impl Generator {
+    /// The generator of one `stream` of `seed`. Different streams are independent.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        key[8..16].copy_from_slice(&stream.to_le_bytes());
+        Generator {
+            words: ChaCha8Rng::from_seed(key),
+        }
+    }
+
+    /// Any 64 bits, all equally likely: a seed for something else.
+    pub fn word(&mut self) -> u64 {
+        self.words.next_u64()
+    }
+
+    /// A whole number from 0 up to but not including `bound`, all equally likely; 0 for bound 0.
+    ///
+    /// The method is Lemire's (2019, "Fast Random Integer Generation in an Interval", ACM TOMACS
+    /// 29): the high half of a product, with the few low halves rejected that would favour some
+    /// numbers.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        let mut product = u64::from(self.words.next_u32()) * u64::from(bound);
+        if (product as u32) < bound {
+            let rejected_below = bound.wrapping_neg() % bound;
+            while (product as u32) < rejected_below {
+                product = u64::from(self.words.next_u32()) * u64::from(bound);
+            }
+        }
+        (product >> 32) as u32
+    }
+
+    /// A number strictly between 0 and 1: the middle of one of 2^53 equal steps.
+    pub fn unit(&mut self) -> f64 {
+        let step = self.word() >> 11;
+        (step as f64 + 0.5) * (-53.0f64).exp2()
+    }
+
+    /// A standard normal deviate, by inversion of the distribution function. For simulations:
+    /// its last digit may depend on the platform's logarithm.
+    pub fn normal(&mut self) -> f64 {
+        standard_normal().inverse_cdf(self.unit())
+    }
+
+    /// Puts the items in random order, every order equally likely (Fisher–Yates, in the form of
+    /// Durstenfeld 1964, Communications of the ACM 7, algorithm 235).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            // More than 2^32 items would keep their tail; no list here comes near that.
+            let bound = u32::try_from(last + 1).unwrap_or(u32::MAX);
+            items.swap(last, self.below(bound) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_zero_seed_gives_the_published_key_stream() {
+        // First bytes of the ChaCha8 key stream for a zero key and zero nonce:
+        // 3e00ef2f895f40d67f5bb8e81f09a5a1… (draft-strombergson-chacha-test-vectors-01, TC1).
+        let mut generator = Generator::new(0, 0);
+        let words: Vec<u32> = (0..4).map(|_| generator.words.next_u32()).collect();
+        assert_eq!(
+            words,
+            [
+                u32::from_le_bytes([0x3e, 0x00, 0xef, 0x2f]),
+                u32::from_le_bytes([0x89, 0x5f, 0x40, 0xd6]),
+                u32::from_le_bytes([0x7f, 0x5b, 0xb8, 0xe8]),
+                u32::from_le_bytes([0x1f, 0x09, 0xa5, 0xa1]),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_order_for_ever() {
+        let mut order = [0, 1, 2, 3, 4, 5, 6, 7];
+        Generator::new(42, 0).shuffle(&mut order);
+        assert_eq!(order, [5, 6, 3, 4, 1, 7, 2, 0]);
+        let mut order = [0, 1, 2, 3, 4, 5, 6, 7];
+        Generator::new(42, 1).shuffle(&mut order);
+        assert_eq!(order, [5, 2, 1, 6, 0, 7, 3, 4]);
+    }
+
+    #[test]
+    fn every_order_of_three_is_equally_likely() {
+        let mut generator = Generator::new(1, 0);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..6_000 {
+            let mut order = [0, 1, 2];
+            generator.shuffle(&mut order);
+            *counts.entry(order).or_insert(0u32) += 1;
+        }
+        assert_eq!(counts.len(), 6);
+        // Five standard deviations of a binomial count: sqrt(6000 * 1/6 * 5/6) is 29.
+        for (order, count) in counts {
+            assert!(count.abs_diff(1_000) < 145, "{order:?}: {count}");
+        }
+    }
+
+    #[test]
+    fn bounds_of_nought_and_one_leave_no_choice() {
+        let mut generator = Generator::new(9, 9);
+        assert_eq!(generator.below(0), 0);
+        assert_eq!(generator.below(1), 0);
+        generator.shuffle::<u8>(&mut []);
+    }
+
+    #[test]
+    fn normal_deviates_have_mean_nought_and_deviation_one() {
+        let mut generator = Generator::new(3, 0);
+        let deviates: Vec<f64> = (0..20_000).map(|_| generator.normal()).collect();
+        let mean = deviates.iter().sum::<f64>() / 20_000.0;
+        let variance = deviates.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 19_999.0;
+        assert!(mean.abs() < 0.03, "{mean}");
+        assert!((variance - 1.0).abs() < 0.05, "{variance}");
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_stay_below_their_bound(seed: u64, stream: u64, bound in 1u32..) {
+            let mut generator = Generator::new(seed, stream);
+            for _ in 0..20 {
+                prop_assert!(generator.below(bound) < bound);
+                let unit = generator.unit();
+                prop_assert!(0.0 < unit && unit < 1.0);
+                prop_assert!(generator.normal().is_finite());
+            }
+        }
+
+        #[test]
+        fn a_shuffle_keeps_every_item(seed: u64, len in 0usize..50) {
+            let mut items: Vec<usize> = (0..len).collect();
+            Generator::new(seed, 0).shuffle(&mut items);
+            items.sort_unstable();
+            prop_assert_eq!(items, (0..len).collect::<Vec<_>>());
+        }
+    }
+}

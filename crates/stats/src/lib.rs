@@ -1,0 +1,19 @@
+//! Pure arithmetic on samples: medians, honest intervals, ranks, steadiness, seeded order.
+//!
+//! No effects and no words of numalab: everything takes slices of `f64` and gives numbers back.
+//! Functions that cannot answer (too few values, NaN, infinity) return `None`; none panics.
+#![forbid(unsafe_code)]
+
+mod bootstrap;
+mod generator;
+mod percentile;
+mod quantile;
+mod ranks;
+mod steady;
+
+pub use bootstrap::{Interval, RESAMPLES, VALUES_MIN, median_interval, ratio_interval};
+pub use generator::Generator;
+pub use percentile::{expanded_tail, student_t_quantile};
+pub use quantile::{mad, median, quantile};
+pub use ranks::ranks;
+pub use steady::is_steady;

@@ -1,0 +1,116 @@
+//! Ranks that do not pretend: samples that cannot be told apart share one.
+
+use crate::bootstrap::{VALUES_MIN, ratio_interval};
+use crate::quantile::median;
+
+/// Ranks of samples of rates, 1 for the highest median.
+///
+/// The samples are taken by falling median (equal medians in the order given). The first leads a
+/// group; the next one joins it, sharing its rank, unless the interval of the ratio of the
+/// leader's median to its own excludes 1; then it leads the next group, ranked one more than the
+/// number of samples before it: 1, 1, 3. Being tied is not transitive: the last of a group may
+/// well be told apart from the first of the next and yet not from that one's neighbours.
+///
+/// `None` for samples that are empty or otherwise cannot have an interval: fewer than
+/// [`VALUES_MIN`] values, or one that is NaN or infinite. If no interval of a ratio can be made
+/// for another reason (rates of 0), the samples count as not told apart.
+pub fn ranks(samples: &[&[f64]], confidence: f64, seed: u64) -> Vec<Option<u32>> {
+    let mut by_median: Vec<(usize, f64)> = samples
+        .iter()
+        .enumerate()
+        .filter(|(_, sample)| sample.len() >= VALUES_MIN)
+        .filter_map(|(index, sample)| Some((index, median(sample)?)))
+        .collect();
+    by_median.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+
+    let mut ranks = vec![None; samples.len()];
+    let mut group: Option<(&[f64], u32)> = None;
+    for (position, (index, _)) in by_median.into_iter().enumerate() {
+        let sample = samples[index];
+        let (leader, rank) = match group {
+            Some((leader, rank)) if !told_apart(leader, sample, confidence, seed) => (leader, rank),
+            _ => (sample, position as u32 + 1),
+        };
+        ranks[index] = Some(rank);
+        group = Some((leader, rank));
+    }
+    ranks
+}
+
+/// Whether the interval of the ratio of the two medians excludes 1.
+fn told_apart(a: &[f64], b: &[f64], confidence: f64, seed: u64) -> bool {
+    ratio_interval(a, b, confidence, seed).is_some_and(|interval| !interval.contains(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(samples: &[&[f64]], expected: &[Option<u32>]) {
+        assert_eq!(ranks(samples, 0.95, 7), expected);
+    }
+
+    #[test]
+    fn clearly_different_samples_have_their_own_ranks() {
+        let slow = [3.48, 3.49, 3.50, 3.51, 3.52];
+        let middle = [5.76, 5.78, 5.79, 5.80, 5.82];
+        let fast = [8.60, 8.61, 8.62, 8.63, 8.64];
+        check(&[&middle, &slow, &fast], &[Some(2), Some(3), Some(1)]);
+    }
+
+    #[test]
+    fn samples_that_overlap_share_the_leaders_rank() {
+        let leader = [100.0, 101.0, 102.0, 103.0, 104.0];
+        let near = [99.0, 100.0, 101.0, 102.0, 103.0];
+        let far = [50.0, 51.0, 52.0, 53.0, 54.0];
+        check(&[&far, &near, &leader], &[Some(3), Some(1), Some(1)]);
+        check(&[&leader, &leader], &[Some(1), Some(1)]);
+    }
+
+    #[test]
+    fn ties_are_with_the_leader_and_not_handed_on() {
+        let first = [104.0, 105.0, 106.0, 107.0, 108.0];
+        let second = [101.0, 102.0, 103.0, 104.0, 105.0];
+        let third = [98.0, 99.0, 100.0, 101.0, 102.0];
+        check(&[&first, &second, &third], &[Some(1), Some(1), Some(3)]);
+    }
+
+    #[test]
+    fn samples_without_an_interval_have_no_rank() {
+        let good = [1.0, 2.0, 3.0, 4.0, 5.0];
+        let holed = [1.0, 2.0, f64::NAN, 4.0, 5.0];
+        check(&[], &[]);
+        check(&[&[]], &[None]);
+        check(&[&[9.0, 9.0, 9.0, 9.0], &good], &[None, Some(1)]);
+        check(&[&good, &holed, &[]], &[Some(1), None, None]);
+    }
+
+    #[test]
+    fn rates_of_nought_are_not_told_apart() {
+        check(&[&[0.0; 5], &[0.0; 5]], &[Some(1), Some(1)]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn ranks_follow_the_medians(
+            samples in prop::collection::vec(prop::collection::vec(0.1..1e6f64, 0..8), 0..5),
+            seed: u64,
+        ) {
+            let slices: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
+            let ranks = ranks(&slices, 0.95, seed);
+            prop_assert_eq!(ranks.len(), samples.len());
+            for (a, rank_a) in samples.iter().zip(&ranks) {
+                prop_assert_eq!(rank_a.is_none(), a.len() < VALUES_MIN);
+                for (b, rank_b) in samples.iter().zip(&ranks) {
+                    if rank_a.is_some() && rank_b.is_some() && median(a) > median(b) {
+                        prop_assert!(rank_a <= rank_b);
+                    }
+                }
+            }
+            prop_assert!(ranks.iter().all(Option::is_none) || ranks.contains(&Some(1)));
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Reads runs: the list of them, and one as a whole.
+
+use std::path::Path;
+
+use model::{Case, Run, RunHeader, RunStatus, Skipped};
+use rusqlite::{Connection, Row};
+
+use crate::document::{CALIBRATION, CASE, MACHINE, RUN, TRIAL};
+use crate::record::RunNumber;
+use crate::status::status_of;
+use crate::{Error, Store};
+
+impl Store {
+    /// The runs that were stored last, newest first, at most `limit` of them.
+    pub fn history(&self, limit: usize) -> Result<Vec<RunHeader>, Error> {
+        const SQL: &str = "
+            WITH counts AS (
+                SELECT run, sum(outcome = 'valid') AS valid, sum(outcome = 'invalid') AS invalid,
+                    sum(outcome = 'failed') AS failed
+                FROM trials GROUP BY run
+            )
+            SELECT id, experiment, started_at, status, host, emulated,
+                (SELECT count(*) FROM cases WHERE cases.run = runs.number),
+                (SELECT count(*) FROM skipped WHERE skipped.run = runs.number),
+                coalesce(valid, 0), coalesce(invalid, 0), coalesce(failed, 0)
+            FROM runs LEFT JOIN counts ON counts.run = runs.number
+            ORDER BY number DESC LIMIT ?";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let failed = |cause| Error::sqlite(&self.path, cause);
+        let mut statement = self.connection.prepare(SQL).map_err(failed)?;
+        let mut rows = statement.query([limit]).map_err(failed)?;
+        let mut headers = Vec::new();
+        while let Some(row) = rows.next().map_err(failed)? {
+            let status: String = row.get(3).map_err(failed)?;
+            let status = read_status(&self.path, &status)?;
+            headers.push(header(row, status).map_err(failed)?);
+        }
+        Ok(headers)
+    }
+
+    /// The run with this id, the only one whose id starts like this, or the `last` one.
+    pub fn load(&self, asked: &str) -> Result<Run, Error> {
+        // One transaction, so that a run that is being recorded is seen at one moment.
+        let transaction = self
+            .connection
+            .unchecked_transaction()
+            .map_err(|cause| Error::sqlite(&self.path, cause))?;
+        let number = self.find(&transaction, asked)?;
+        let mut run = read_run(&self.path, &transaction, number)?;
+        run.cases = read_cases(&self.path, &transaction, number)?;
+        run.skipped = read_skipped(&self.path, &transaction, number)?;
+        Ok(run)
+    }
+}
+
+fn header(row: &Row<'_>, status: RunStatus) -> rusqlite::Result<RunHeader> {
+    Ok(RunHeader {
+        id: row.get(0)?,
+        experiment: row.get(1)?,
+        started_at: row.get(2)?,
+        status,
+        host: row.get(4)?,
+        emulated: row.get(5)?,
+        cases: row.get(6)?,
+        skipped: row.get(7)?,
+        trials_valid: row.get(8)?,
+        trials_invalid: row.get(9)?,
+        trials_failed: row.get(10)?,
+    })
+}
+
+/// The run without its cases.
+fn read_run(path: &Path, connection: &Connection, number: RunNumber) -> Result<Run, Error> {
+    let failed = |cause| Error::sqlite(path, cause);
+    let mut statement = connection
+        .prepare(
+            "SELECT id, format, experiment, question, definition, started_at, status, seed,
+                 baseline, asks_about_memory, window_s, machine, calibration
+             FROM runs WHERE number = ?",
+        )
+        .map_err(failed)?;
+    let mut rows = statement.query([number.0]).map_err(failed)?;
+    let row = rows.next().map_err(failed)?;
+    let row = row.ok_or_else(|| damaged(path, "a run vanished while it was read".to_string()))?;
+    let text = |column: &str| row.get::<_, String>(column).map_err(failed);
+    RUN.check_format(path, &text("format")?)?;
+    let seed = text("seed")?;
+    let calibration: Option<String> = row.get("calibration").map_err(failed)?;
+    Ok(Run {
+        id: text("id")?,
+        experiment: text("experiment")?,
+        question: text("question")?,
+        definition: text("definition")?,
+        started_at: text("started_at")?,
+        status: read_status(path, &text("status")?)?,
+        machine: MACHINE.read(path, &text("machine")?)?,
+        seed: seed
+            .parse()
+            .map_err(|_| damaged(path, format!("expected a seed, found {seed:?}")))?,
+        baseline: text("baseline")?,
+        asks_about_memory: row.get("asks_about_memory").map_err(failed)?,
+        window_s: row.get("window_s").map_err(failed)?,
+        calibration: calibration
+            .map(|text| CALIBRATION.read(path, &text))
+            .transpose()?,
+        cases: Vec::new(),
+        skipped: Vec::new(),
+    })
+}
+
+/// The cases with their trials.
+fn read_cases(path: &Path, connection: &Connection, run: RunNumber) -> Result<Vec<Case>, Error> {
+    let failed = |cause| Error::sqlite(path, cause);
+    let mut cases = Vec::new();
+    let mut statement = connection
+        .prepare("SELECT position, plan FROM cases WHERE run = ? ORDER BY position")
+        .map_err(failed)?;
+    let mut rows = statement.query([run.0]).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let (position, plan): (u32, String) =
+            (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
+        if position as usize != cases.len() {
+            return Err(damaged(
+                path,
+                format!("case {} of a run is missing", cases.len()),
+            ));
+        }
+        cases.push(Case {
+            plan: CASE.read(path, &plan)?,
+            trials: Vec::new(),
+        });
+    }
+    let mut statement = connection
+        .prepare("SELECT case_position, trial FROM trials WHERE run = ? ORDER BY number")
+        .map_err(failed)?;
+    let mut rows = statement.query([run.0]).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let (position, trial): (u32, String) =
+            (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
+        let case = cases
+            .get_mut(position as usize)
+            .ok_or_else(|| damaged(path, format!("case {position} of a run is missing")))?;
+        case.trials.push(TRIAL.read(path, &trial)?);
+    }
+    Ok(cases)
+}
+
+fn read_skipped(
+    path: &Path,
+    connection: &Connection,
+    run: RunNumber,
+) -> Result<Vec<Skipped>, Error> {
+    let read = || {
+        let mut statement = connection
+            .prepare("SELECT case_name, reason FROM skipped WHERE run = ? ORDER BY position")?;
+        let rows = statement.query_map([run.0], |row| {
+            Ok(Skipped {
+                case: row.get(0)?,
+                reason: row.get(1)?,
+            })
+        })?;
+        rows.collect::<rusqlite::Result<Vec<_>>>()
+    };
+    read().map_err(|cause| Error::sqlite(path, cause))
+}
+
+fn read_status(path: &Path, word: &str) -> Result<RunStatus, Error> {
+    status_of(word).ok_or_else(|| damaged(path, format!("expected a status, found {word:?}")))
+}
+
+fn damaged(path: &Path, cause: String) -> Error {
+    Error::Damaged {
+        path: path.to_path_buf(),
+        cause,
+    }
+}

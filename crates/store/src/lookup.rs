@@ -1,0 +1,103 @@
+//! Finds the run that a person means: an id, the start of one, or "last".
+
+use rusqlite::Connection;
+
+use crate::record::RunNumber;
+use crate::{Error, Store};
+
+/// The word for the run that was stored last.
+const LAST: &str = "last";
+/// How many ids a message names.
+const NAMED: usize = 5;
+/// What was asked for is compared with ids only up to here; ids are much shorter.
+const ASKED_CHARS: usize = 64;
+
+impl Store {
+    pub(crate) fn find(&self, connection: &Connection, asked: &str) -> Result<RunNumber, Error> {
+        let runs = self.ids(connection)?;
+        let path = self.path.clone();
+        let last = runs.first().ok_or(Error::NoRuns { path })?;
+        if asked == LAST {
+            return Ok(last.0);
+        }
+        if let Some((number, _)) = runs.iter().find(|(_, id)| id == asked) {
+            return Ok(*number);
+        }
+        let starts = |(_, id): &&(RunNumber, String)| !asked.is_empty() && id.starts_with(asked);
+        let matches: Vec<_> = runs.iter().filter(starts).collect();
+        match matches.as_slice() {
+            [(number, _)] => Ok(*number),
+            [] => Err(Error::UnknownRun {
+                asked: asked.to_string(),
+                nearest: nearest(asked, runs.iter().map(|(_, id)| id.as_str())),
+            }),
+            _ => Err(Error::AmbiguousRun {
+                asked: asked.to_string(),
+                count: matches.len(),
+                examples: matches
+                    .iter()
+                    .take(NAMED)
+                    .map(|(_, id)| id.clone())
+                    .collect(),
+            }),
+        }
+    }
+
+    /// Every run, newest first.
+    fn ids(&self, connection: &Connection) -> Result<Vec<(RunNumber, String)>, Error> {
+        let read = || {
+            let mut statement =
+                connection.prepare("SELECT number, id FROM runs ORDER BY number DESC")?;
+            let rows = statement.query_map([], |row| Ok((RunNumber(row.get(0)?), row.get(1)?)))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(|cause| Error::sqlite(&self.path, cause))
+    }
+}
+
+/// The ids most like what was asked for: by their starts, because people type starts, then whole.
+fn nearest<'i>(asked: &str, ids: impl Iterator<Item = &'i str>) -> Vec<String> {
+    let asked: String = asked.chars().take(ASKED_CHARS).collect();
+    let length = asked.chars().count();
+    let mut ranked: Vec<_> = ids
+        .map(|id| {
+            let id: String = id.chars().take(ASKED_CHARS).collect();
+            let start: String = id.chars().take(length).collect();
+            let of_start = strsim::damerau_levenshtein(&asked, &start);
+            let of_whole = strsim::damerau_levenshtein(&asked, &id);
+            (of_start, of_whole, id)
+        })
+        .collect();
+    // Stable, so that of equals the newest comes first.
+    ranked.sort_by_key(|(of_start, of_whole, _)| (*of_start, *of_whole));
+    ranked.truncate(NAMED);
+    ranked.into_iter().map(|(_, _, id)| id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(asked: &str, expected: &[&str]) {
+        let ids = ["b7f3", "c102", "b8aa", "xyzzy"];
+        let nearest = nearest(asked, ids.into_iter());
+        assert_eq!(nearest[..expected.len()], *expected, "{asked:?}");
+    }
+
+    #[test]
+    fn the_nearest_ids_are_those_that_start_alike() {
+        check("b8", &["b8aa"]);
+        check("b7e3", &["b7f3"]);
+        check("7bf3", &["b7f3"]);
+        check("xyzyz", &["xyzzy"]);
+        check("", &["b7f3", "c102", "b8aa", "xyzzy"]);
+    }
+
+    #[test]
+    fn a_hostile_name_takes_no_time() {
+        assert_eq!(
+            nearest(&"x".repeat(1 << 20), ["b7f3"].into_iter()),
+            ["b7f3"]
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! Writes runs: each function here is one transaction.
+
+use model::{Calibration, Case, Run, RunStatus, Trial};
+use rusqlite::{Transaction, TransactionBehavior, named_params, params};
+
+use crate::document::{CALIBRATION, CASE, MACHINE, RUN, TRIAL};
+use crate::status::{outcome_words, status_word};
+use crate::{Error, Store};
+
+/// The number of a stored run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RunNumber(pub(crate) i64);
+
+impl Store {
+    /// Stores a whole run, with the trials it has, or nothing of it.
+    pub fn insert(&mut self, run: &Run) -> Result<(), Error> {
+        self.insert_run(run).map(|_| ())
+    }
+
+    pub(crate) fn insert_run(&mut self, run: &Run) -> Result<RunNumber, Error> {
+        let machine = MACHINE.write(&run.machine)?;
+        let calibration = run.calibration.as_ref();
+        let calibration = calibration.map(|it| CALIBRATION.write(it)).transpose()?;
+        let path = self.path.clone();
+        let failed = |cause: rusqlite::Error| match cause.sqlite_error() {
+            Some(error) if error.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE => {
+                Error::IdTaken {
+                    path: path.clone(),
+                    id: run.id.clone(),
+                }
+            }
+            _ => Error::sqlite(&path, cause),
+        };
+        self.in_transaction(|transaction| {
+            let inserted = transaction.execute(
+                "INSERT INTO runs (id, format, experiment, question, definition, started_at,
+                     status, seed, baseline, asks_about_memory, window_s, host, emulated,
+                     machine, calibration)
+                 VALUES (:id, :format, :experiment, :question, :definition, :started_at,
+                     :status, :seed, :baseline, :asks_about_memory, :window_s, :host, :emulated,
+                     :machine, :calibration)",
+                named_params! {
+                    ":id": run.id,
+                    ":format": RUN.format(),
+                    ":experiment": run.experiment,
+                    ":question": run.question,
+                    ":definition": run.definition,
+                    ":started_at": run.started_at,
+                    ":status": status_word(run.status),
+                    ":seed": run.seed.to_string(),
+                    ":baseline": run.baseline,
+                    ":asks_about_memory": run.asks_about_memory,
+                    ":window_s": run.window_s,
+                    ":host": run.machine.host,
+                    ":emulated": run.machine.emulated,
+                    ":machine": machine,
+                    ":calibration": calibration,
+                },
+            );
+            inserted.map_err(failed)?;
+            let number = RunNumber(transaction.last_insert_rowid());
+            for (position, case) in run.cases.iter().enumerate() {
+                insert_case(transaction, &path, number, position, case)?;
+            }
+            for (position, skipped) in run.skipped.iter().enumerate() {
+                let inserted = transaction.execute(
+                    "INSERT INTO skipped (run, position, case_name, reason) VALUES (?, ?, ?, ?)",
+                    params![number.0, position as i64, skipped.case, skipped.reason],
+                );
+                inserted.map_err(|cause| Error::sqlite(&path, cause))?;
+            }
+            Ok(number)
+        })
+    }
+
+    pub(crate) fn insert_trial(
+        &mut self,
+        run: RunNumber,
+        case_index: usize,
+        trial: &Trial,
+    ) -> Result<(), Error> {
+        let path = self.path.clone();
+        self.in_transaction(|transaction| insert_trial(transaction, &path, run, case_index, trial))
+    }
+
+    pub(crate) fn set_calibration(
+        &mut self,
+        run: RunNumber,
+        calibration: &Calibration,
+    ) -> Result<(), Error> {
+        let text = CALIBRATION.write(calibration)?;
+        self.update(
+            "UPDATE runs SET calibration = ? WHERE number = ?",
+            &text,
+            run,
+        )
+    }
+
+    pub(crate) fn set_status(&mut self, run: RunNumber, status: RunStatus) -> Result<(), Error> {
+        self.update(
+            "UPDATE runs SET status = ? WHERE number = ?",
+            status_word(status),
+            run,
+        )
+    }
+
+    fn update(&mut self, sql: &str, value: &str, run: RunNumber) -> Result<(), Error> {
+        let path = self.path.clone();
+        self.in_transaction(|transaction| {
+            let updated = transaction.execute(sql, params![value, run.0]);
+            updated.map_err(|cause| Error::sqlite(&path, cause))?;
+            Ok(())
+        })
+    }
+
+    /// Commits what `write` did, or rolls all of it back.
+    ///
+    /// The lock is taken at the start: two writers that both begin as readers would block each
+    /// other for good.
+    fn in_transaction<T>(
+        &mut self,
+        write: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let failed = |cause| Error::sqlite(&self.path, cause);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let value = write(&transaction)?;
+        transaction.commit().map_err(failed)?;
+        Ok(value)
+    }
+}
+
+fn insert_case(
+    transaction: &Transaction<'_>,
+    path: &std::path::Path,
+    run: RunNumber,
+    position: usize,
+    case: &Case,
+) -> Result<(), Error> {
+    let plan = CASE.write(&case.plan)?;
+    let inserted = transaction.execute(
+        "INSERT INTO cases (run, position, name, plan) VALUES (?, ?, ?, ?)",
+        params![run.0, position as i64, case.plan.name, plan],
+    );
+    inserted.map_err(|cause| Error::sqlite(path, cause))?;
+    for trial in &case.trials {
+        insert_trial(transaction, path, run, position, trial)?;
+    }
+    Ok(())
+}
+
+fn insert_trial(
+    transaction: &Transaction<'_>,
+    path: &std::path::Path,
+    run: RunNumber,
+    case_index: usize,
+    trial: &Trial,
+) -> Result<(), Error> {
+    let text = TRIAL.write(trial)?;
+    let (outcome, reason) = outcome_words(&trial.outcome);
+    let rate = trial.measured.as_ref().map(|it| it.logical_reads_per_s);
+    let inserted = transaction.execute(
+        "INSERT INTO trials
+             (run, case_position, round, outcome, reason, logical_reads_per_s, trial)
+         VALUES (?, ?, ?, ?, ?, ?, ?)",
+        params![
+            run.0,
+            case_index as i64,
+            trial.round,
+            outcome,
+            reason,
+            rate,
+            text
+        ],
+    );
+    inserted.map(|_| ()).map_err(|cause| {
+        match cause.sqlite_error().map(|error| error.extended_code) {
+            Some(rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => {
+                Error::NotRecording { what: "a trial" }
+            }
+            _ => Error::sqlite(path, cause),
+        }
+    })
+}

@@ -1,0 +1,148 @@
+//! The tables, and the steps that bring an older file to them.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::Error;
+
+/// "numa" in ASCII: SQLite's place for the program a file belongs to.
+const APPLICATION_ID: i64 = 0x6e75_6d61;
+
+/// Step `n` brings a file of version `n` to version `n + 1`. A released step is never edited.
+const STEPS: [&str; 1] = [STEP_1];
+
+const STEP_1: &str = "
+    CREATE TABLE runs (
+        number            INTEGER PRIMARY KEY AUTOINCREMENT,
+        id                TEXT NOT NULL UNIQUE,
+        format            TEXT NOT NULL,
+        experiment        TEXT NOT NULL,
+        question          TEXT NOT NULL,
+        definition        TEXT NOT NULL,
+        started_at        TEXT NOT NULL,
+        status            TEXT NOT NULL,
+        seed              TEXT NOT NULL,
+        baseline          TEXT NOT NULL,
+        asks_about_memory INTEGER NOT NULL,
+        window_s          REAL NOT NULL,
+        host              TEXT NOT NULL,
+        emulated          INTEGER,
+        machine           TEXT NOT NULL,
+        calibration       TEXT
+    ) STRICT;
+    CREATE TABLE cases (
+        run      INTEGER NOT NULL REFERENCES runs (number),
+        position INTEGER NOT NULL,
+        name     TEXT NOT NULL,
+        plan     TEXT NOT NULL,
+        PRIMARY KEY (run, position)
+    ) STRICT;
+    CREATE TABLE trials (
+        number              INTEGER PRIMARY KEY AUTOINCREMENT,
+        run                 INTEGER NOT NULL,
+        case_position       INTEGER NOT NULL,
+        round               INTEGER NOT NULL,
+        outcome             TEXT NOT NULL CHECK (outcome IN ('valid', 'invalid', 'failed')),
+        reason              TEXT,
+        logical_reads_per_s REAL,
+        trial               TEXT NOT NULL,
+        FOREIGN KEY (run, case_position) REFERENCES cases (run, position)
+    ) STRICT;
+    CREATE INDEX trials_of_case ON trials (run, case_position, number, outcome);
+    CREATE TABLE skipped (
+        run       INTEGER NOT NULL REFERENCES runs (number),
+        position  INTEGER NOT NULL,
+        case_name TEXT NOT NULL,
+        reason    TEXT NOT NULL,
+        PRIMARY KEY (run, position)
+    ) STRICT;
+";
+
+/// The schema version this program writes.
+pub(crate) const VERSION: i64 = STEPS.len() as i64;
+
+/// What a file is, before anything in it is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing is in it yet.
+    Empty,
+    /// A store of an older version.
+    Older(i64),
+    /// A store of this version.
+    Current,
+}
+
+/// Finds out what a file is. What is not ours, or not yet ours to understand, is an error.
+pub(crate) fn identify(path: &Path, connection: &Connection) -> Result<State, Error> {
+    let number = |sql: &str| -> Result<i64, Error> {
+        let value = connection.query_row(sql, [], |row| row.get(0));
+        value.map_err(|cause| Error::sqlite(path, cause))
+    };
+    let application_id = number("PRAGMA application_id")?;
+    let version = number("PRAGMA user_version")?;
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    let path = path.to_path_buf();
+    match (application_id, version) {
+        (0, 0) if tables == 0 => Ok(State::Empty),
+        (APPLICATION_ID, version) if version > VERSION => Err(Error::Newer {
+            path,
+            what: "schema",
+            found: version,
+            known: VERSION,
+        }),
+        (APPLICATION_ID, VERSION) => Ok(State::Current),
+        (APPLICATION_ID, version) if version > 0 => Ok(State::Older(version)),
+        (APPLICATION_ID, version) => Err(Error::Damaged {
+            path,
+            cause: format!("schema version {version} was never released"),
+        }),
+        _ => Err(Error::Foreign { path }),
+    }
+}
+
+/// Refuses a file whose end is missing, as after a copy that was broken off.
+///
+/// SQLite takes the missing part of a last page for zeros and may find rows in it. The file may be
+/// longer than its pages: another process is adding some. In write-ahead mode it may be shorter.
+pub(crate) fn check_length(path: &Path, connection: &Connection) -> Result<(), Error> {
+    const SQL: &str = "
+        SELECT page_count * page_size, journal_mode = 'wal'
+        FROM pragma_page_count, pragma_page_size, pragma_journal_mode";
+    let (bytes, write_ahead): (i64, bool) = connection
+        .query_row(SQL, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .map_err(|cause| Error::sqlite(path, cause))?;
+    let found = std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
+    if write_ahead || found >= bytes.unsigned_abs() {
+        return Ok(());
+    }
+    Err(Error::Damaged {
+        path: path.to_path_buf(),
+        cause: format!("it has {found} bytes, and {bytes} are expected"),
+    })
+}
+
+/// Brings a file to this version in one transaction, unless another process did so meanwhile.
+pub(crate) fn migrate(path: &Path, connection: &mut Connection) -> Result<(), Error> {
+    let failed = |cause| Error::sqlite(path, cause);
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(failed)?;
+    let steps_done = match identify(path, &transaction)? {
+        State::Current => return Ok(()),
+        State::Older(version) => version as usize,
+        State::Empty => 0,
+    };
+    for step in &STEPS[steps_done..] {
+        transaction.execute_batch(step).map_err(failed)?;
+    }
+    for (pragma, value) in [
+        ("application_id", APPLICATION_ID),
+        ("user_version", VERSION),
+    ] {
+        transaction
+            .pragma_update(None, pragma, value)
+            .map_err(failed)?;
+    }
+    transaction.commit().map_err(failed)
+}

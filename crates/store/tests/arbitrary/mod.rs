@@ -1,0 +1,317 @@
+//! Strategies for runs with anything in them that their types allow, but numbers that JSON has.
+
+use std::collections::BTreeMap;
+
+use model::*;
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+
+/// Any text: empty, long, wide, with control characters.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[a-z][a-z0-9-]{0,12}",
+        1 => any::<String>(),
+        1 => "[\u{0}-\u{1f}\u{7f}-\u{9f}\u{202e}\u{200b}é字👩]{0,8}",
+        1 => Just("very long ".repeat(40)),
+    ]
+}
+
+/// Any number that JSON has.
+fn number() -> impl Strategy<Value = f64> {
+    use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
+    prop_oneof![
+        3 => 0.0..1e7,
+        1 => NORMAL | SUBNORMAL | ZERO | POSITIVE | NEGATIVE,
+    ]
+}
+
+fn cpus() -> impl Strategy<Value = CpuSet> {
+    vec(0..4096u32, 0..6).prop_map(|ids| ids.into_iter().map(CpuId).collect())
+}
+
+fn nodes() -> impl Strategy<Value = NodeSet> {
+    vec(0..64u32, 0..6).prop_map(|ids| ids.into_iter().map(NodeId).collect())
+}
+
+fn bytes_by_node() -> impl Strategy<Value = BTreeMap<NodeId, u64>> {
+    btree_map((0..64u32).prop_map(NodeId), any::<u64>(), 0..4)
+}
+
+fn placement() -> impl Strategy<Value = Placement> {
+    let mechanism = prop_oneof![Just(Mechanism::Group), Just(Mechanism::Affinity)];
+    let parts = (
+        prop::option::of(cpus()),
+        prop::option::of(nodes()),
+        mechanism,
+    );
+    parts.prop_map(|(cpus, memory_nodes, mechanism)| Placement {
+        cpus,
+        memory_nodes,
+        mechanism,
+    })
+}
+
+fn sga_plan() -> impl Strategy<Value = SgaPlan> {
+    let backing = prop_oneof![Just(Backing::Sysv), Just(Backing::Memfd)];
+    let allocation = prop_oneof![
+        Just(Allocation::OsDefault),
+        nodes().prop_map(Allocation::Interleave),
+        nodes().prop_map(Allocation::Bind),
+    ];
+    (any::<u64>(), backing, any::<u64>(), allocation).prop_map(
+        |(cache_bytes, backing, page_bytes, allocation)| SgaPlan {
+            cache_bytes,
+            backing,
+            page_bytes,
+            allocation,
+        },
+    )
+}
+
+fn case_plan() -> impl Strategy<Value = CasePlan> {
+    let load = (any::<u32>(), any::<Option<u32>>());
+    (text(), text(), placement(), sga_plan(), load).prop_map(
+        |(name, about, placement, sga, (sessions, cpu_count))| CasePlan {
+            name,
+            about,
+            placement,
+            sga,
+            load: LoadPlan {
+                sessions,
+                cpu_count,
+            },
+        },
+    )
+}
+
+fn sga_evidence() -> impl Strategy<Value = SgaEvidence> {
+    let bytes = (bytes_by_node(), bytes_by_node(), any::<u64>());
+    (text(), any::<u64>(), text(), bytes).prop_map(
+        |(name, page_bytes, policy, (before, after, without))| SgaEvidence {
+            name,
+            page_bytes,
+            policy,
+            bytes_by_node_before: before,
+            bytes_by_node_after: after,
+            bytes_without_node: without,
+        },
+    )
+}
+
+fn session_evidence() -> impl Strategy<Value = SessionEvidence> {
+    (any::<u32>(), cpus(), nodes(), cpus(), text()).prop_map(
+        |(pid, cpus_allowed, memory_nodes_allowed, cpus_used, policy)| SessionEvidence {
+            pid,
+            cpus_allowed,
+            memory_nodes_allowed,
+            cpus_used,
+            policy,
+        },
+    )
+}
+
+fn group_evidence() -> impl Strategy<Value = GroupEvidence> {
+    (text(), any::<u8>(), cpus(), nodes()).prop_map(|(path, cgroup_version, cpus, memory_nodes)| {
+        GroupEvidence {
+            path,
+            cgroup_version,
+            cpus,
+            memory_nodes,
+        }
+    })
+}
+
+fn huge_pools() -> impl Strategy<Value = Vec<HugePoolEvidence>> {
+    let pool = (0..8u32, any::<u64>(), any::<u64>(), any::<u64>());
+    let pool = pool.prop_map(|(node, page_bytes, total, free)| HugePoolEvidence {
+        node: NodeId(node),
+        page_bytes,
+        total,
+        free,
+    });
+    vec(pool, 0..3)
+}
+
+fn evidence() -> impl Strategy<Value = Evidence> {
+    let placed = (
+        prop::option::of(sga_evidence()),
+        vec(session_evidence(), 0..3),
+        prop::option::of(group_evidence()),
+    );
+    let counted = (
+        any::<Option<u64>>(),
+        prop::option::of(number()),
+        any::<u64>(),
+    );
+    let caged = any::<Option<u32>>();
+    (placed, huge_pools(), huge_pools(), counted, caged).prop_map(
+        |((sga, sessions, group), before, during, (migrated, steal_s, rows), caged)| Evidence {
+            sga,
+            sessions,
+            group,
+            huge_pages_before: before,
+            huge_pages_during: during,
+            numa_pages_migrated: migrated,
+            steal_s,
+            other_cpu_s: steal_s,
+            rows_verified: rows,
+            running_sessions_max: caged,
+        },
+    )
+}
+
+fn time_model() -> impl Strategy<Value = TimeModel> {
+    let wait = (any::<u64>(), number()).prop_map(|(count, total_s)| Wait { count, total_s });
+    (number(), number(), number(), btree_map(text(), wait, 0..3)).prop_map(
+        |(db_time_s, db_cpu_s, cpu_wait_s, waits)| TimeModel {
+            db_time_s,
+            db_cpu_s,
+            cpu_wait_s,
+            waits,
+        },
+    )
+}
+
+fn measured() -> impl Strategy<Value = Measured> {
+    let sample = (number(), number()).prop_map(|(at_s, logical_reads_per_s)| Sample {
+        at_s,
+        logical_reads_per_s,
+    });
+    let quantile = any::<Option<u64>>;
+    let latency =
+        (quantile(), quantile(), quantile()).prop_map(|(p50_ns, p99_ns, max_ns)| LatencySummary {
+            p50_ns,
+            p99_ns,
+            max_ns,
+        });
+    let counts = (any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>());
+    let windows = (number(), number(), number());
+    (counts, windows, time_model(), vec(sample, 0..4), latency).prop_map(
+        |((sessions, work_unit, statements, logical_reads), windows, time, samples, latency)| {
+            Measured {
+                sessions,
+                window_s: windows.0,
+                warm_up_s: windows.1,
+                work_unit,
+                statements,
+                logical_reads,
+                logical_reads_per_s: windows.2,
+                time,
+                samples,
+                statement_latency: latency,
+            }
+        },
+    )
+}
+
+/// Any trial; one of three counts.
+pub fn trial() -> impl Strategy<Value = Trial> {
+    let outcome = prop_oneof![
+        Just(Outcome::Valid),
+        text().prop_map(Outcome::Invalid),
+        text().prop_map(Outcome::Failed),
+    ];
+    let measured = prop::option::weighted(0.8, measured());
+    let warnings = vec(text(), 0..2);
+    (any::<u32>(), outcome, measured, evidence(), warnings).prop_map(
+        |(round, outcome, measured, evidence, warnings)| Trial {
+            round,
+            outcome,
+            measured,
+            evidence,
+            warnings,
+        },
+    )
+}
+
+fn topology() -> impl Strategy<Value = Topology> {
+    let node = (0..64u32, cpus(), any::<Option<u64>>(), any::<Option<u64>>());
+    let node = node.prop_map(|(id, cpus, memory_bytes, free_bytes)| Node {
+        id: NodeId(id),
+        cpus,
+        memory_bytes,
+        free_bytes,
+        ..Node::default()
+    });
+    let distances = prop::option::of(vec(vec(any::<u32>(), 0..3), 0..3));
+    (vec(node, 0..3), cpus(), distances, any::<Option<u32>>()).prop_map(
+        |(nodes, cpus, distances, packages)| Topology {
+            nodes,
+            cpus,
+            distances,
+            packages,
+            ..Topology::default()
+        },
+    )
+}
+
+fn machine() -> impl Strategy<Value = Machine> {
+    let texts = (text(), text(), prop::option::of(text()), text());
+    let hypervisor = prop::option::of(text());
+    (texts, hypervisor, any::<Option<bool>>(), topology()).prop_map(
+        |((host, kernel, cpu_model, numalab), hypervisor, emulated, topology)| Machine {
+            host,
+            kernel,
+            cpu_model,
+            hypervisor,
+            emulated,
+            numalab,
+            topology,
+        },
+    )
+}
+
+fn calibration() -> impl Strategy<Value = Calibration> {
+    let point = (any::<u32>(), number());
+    let point = point.prop_map(|(work_unit, logical_reads_per_s)| CalibrationPoint {
+        work_unit,
+        logical_reads_per_s,
+    });
+    (any::<u32>(), any::<bool>(), vec(point, 0..4)).prop_map(
+        |(work_unit, plateau_reached, points)| Calibration {
+            work_unit,
+            plateau_reached,
+            points,
+        },
+    )
+}
+
+fn status() -> impl Strategy<Value = RunStatus> {
+    prop_oneof![
+        Just(RunStatus::Unfinished),
+        Just(RunStatus::Settled),
+        Just(RunStatus::Bounded),
+        Just(RunStatus::Interrupted),
+        Just(RunStatus::Failed),
+    ]
+}
+
+/// Any run. Its baseline is one of its cases as a rule.
+pub fn run() -> impl Strategy<Value = Run> {
+    let texts = (text(), text(), text(), text(), text(), text());
+    let case = (case_plan(), vec(trial(), 0..8)).prop_map(|(plan, trials)| Case { plan, trials });
+    let skipped = (text(), text()).prop_map(|(case, reason)| Skipped { case, reason });
+    let asked = (any::<u64>(), any::<bool>(), number(), any::<bool>());
+    let found = (status(), machine(), prop::option::of(calibration()));
+    (texts, asked, found, vec(case, 0..4), vec(skipped, 0..3)).prop_map(
+        |(texts, (seed, asks_about_memory, window_s, stray), found, cases, skipped)| {
+            let first = cases.first().map(|case| case.plan.name.clone());
+            Run {
+                id: texts.0,
+                experiment: texts.1,
+                question: texts.2,
+                definition: texts.3,
+                started_at: texts.4,
+                status: found.0,
+                machine: found.1,
+                seed,
+                baseline: first.filter(|_| !stray).unwrap_or(texts.5),
+                asks_about_memory,
+                window_s,
+                calibration: found.2,
+                cases,
+                skipped,
+            }
+        },
+    )
+}

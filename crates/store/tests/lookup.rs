@@ -1,0 +1,153 @@
+//! Runs are listed, and found by what a person types.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+mod small_run;
+
+use model::exit::ExitCode;
+use model::{Event, RunStatus};
+use small_run::small_run;
+use store::{Error, RunRecorder, Store};
+use tempfile::TempDir;
+
+fn store_of(ids: &[&str]) -> (TempDir, Store) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&directory.path().join("store.db")).unwrap();
+    for id in ids {
+        store.insert(&small_run(id)).unwrap();
+    }
+    (directory, store)
+}
+
+fn check_found(asked: &str, expected: &str) {
+    let (_directory, store) = store_of(&["b7f3", "b7f3c", "c102", "d9\u{1b}"]);
+    assert_eq!(store.load(asked).unwrap().id, expected, "{asked:?}");
+}
+
+fn check_error(asked: &str, expected: &str) {
+    let (_directory, store) = store_of(&["b7f3", "b7a0", "c102"]);
+    let error = store.load(asked).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(error.exit_code(), ExitCode::Usage);
+}
+
+#[test]
+fn a_run_is_found_by_its_id_or_an_unmistakable_start() {
+    check_found("b7f3", "b7f3");
+    check_found("b7f3c", "b7f3c");
+    check_found("c102", "c102");
+    check_found("c", "c102");
+    check_found("d", "d9\u{1b}");
+    check_found("last", "d9\u{1b}");
+}
+
+#[test]
+fn an_unknown_id_names_the_nearest() {
+    check_error(
+        "b9",
+        "no run is called \"b9\"; the nearest are b7a0, b7f3, c102",
+    );
+    check_error(
+        "",
+        "no run is called \"\"; the nearest are c102, b7a0, b7f3",
+    );
+    check_error(
+        "c102x",
+        "no run is called \"c102x\"; the nearest are c102, b7a0, b7f3",
+    );
+}
+
+#[test]
+fn an_ambiguous_start_names_what_it_can_mean() {
+    check_error("b7", "\"b7\" can mean 2 runs: b7a0, b7f3");
+    check_error("b", "\"b\" can mean 2 runs: b7a0, b7f3");
+}
+
+#[test]
+fn an_empty_store_has_an_empty_history() {
+    let (_directory, store) = store_of(&[]);
+    assert_eq!(store.history(9).unwrap(), []);
+    let error = store.load("last").unwrap_err();
+    assert!(matches!(error, Error::NoRuns { .. }), "{error}");
+}
+
+#[test]
+fn the_history_is_newest_first_and_counts_trials() {
+    let (_directory, store) = store_of(&["first", "second", "third"]);
+    let headers = store.history(2).unwrap();
+    let ids: Vec<&str> = headers.iter().map(|header| header.id.as_str()).collect();
+    assert_eq!(ids, ["third", "second"]);
+    let header = &headers[0];
+    assert_eq!((header.cases, header.skipped), (2, 1));
+    assert_eq!(
+        (
+            header.trials_valid,
+            header.trials_invalid,
+            header.trials_failed
+        ),
+        (1, 1, 1)
+    );
+    assert_eq!(header.status, RunStatus::Bounded);
+    assert_eq!(header.host, "example");
+    assert_eq!(header.emulated, Some(false));
+    assert_eq!(store.history(0).unwrap(), []);
+}
+
+#[test]
+fn an_id_is_taken_once() {
+    let (_directory, mut store) = store_of(&["b7f3"]);
+    let error = store.insert(&small_run("b7f3")).unwrap_err();
+    assert!(matches!(error, Error::IdTaken { .. }), "{error}");
+    assert_eq!(store.history(9).unwrap().len(), 1);
+}
+
+#[test]
+fn a_run_that_was_left_alone_stays_unfinished_and_can_be_read() {
+    let (_directory, mut store) = store_of(&[]);
+    let mut run = small_run("left");
+    run.status = RunStatus::Unfinished;
+    let started = Event::RunStarted {
+        run: &run,
+        trials_at_most: 9,
+    };
+    RunRecorder::new(&mut store).record(&started).unwrap();
+    assert_eq!(store.load("left").unwrap(), run);
+    assert_eq!(store.history(1).unwrap()[0].status, RunStatus::Unfinished);
+}
+
+#[test]
+fn what_belongs_to_no_run_is_refused() {
+    let (_directory, mut store) = store_of(&[]);
+    let trial = small_run::trial(0);
+    let finished = |case_index| Event::TrialFinished {
+        case_index,
+        case: "local",
+        trial: &trial,
+    };
+    let mut recorder = RunRecorder::new(&mut store);
+    let error = recorder.record(&finished(0)).unwrap_err();
+    assert!(matches!(error, Error::NotRecording { .. }), "{error}");
+    let run = small_run("a");
+    let started = Event::RunStarted {
+        run: &run,
+        trials_at_most: 9,
+    };
+    recorder.record(&started).unwrap();
+    let error = recorder.record(&finished(2)).unwrap_err();
+    assert!(matches!(error, Error::NotRecording { .. }), "{error}");
+    assert_eq!(store.load("a").unwrap(), run);
+}
+
+#[test]
+fn a_rate_that_is_not_a_number_is_refused_and_leaves_nothing() {
+    let (_directory, mut store) = store_of(&[]);
+    let mut run = small_run("a");
+    let measured = run.cases[1].trials.first_mut().map(|trial| {
+        *trial = small_run::trial(0);
+        trial.measured.as_mut().unwrap()
+    });
+    measured.unwrap().logical_reads_per_s = f64::NAN;
+    let error = store.insert(&run).unwrap_err();
+    assert!(matches!(error, Error::NotStorable { .. }), "{error}");
+    assert_eq!(error.exit_code(), ExitCode::Bug);
+    assert_eq!(store.history(9).unwrap(), []);
+}

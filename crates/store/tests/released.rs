@@ -1,0 +1,44 @@
+//! A stored file of every released version can be read.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+mod small_run;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use small_run::small_run;
+use store::Store;
+
+/// The version of the files that this program writes.
+const PRESENT: u32 = 1;
+
+fn file_of(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/released/version-{version}.db"))
+}
+
+/// Before a release, the file of its version is built anew with `NUMALAB_BUILD_STORE_FILE=1`.
+fn build_if_asked() {
+    if std::env::var_os("NUMALAB_BUILD_STORE_FILE").is_some() {
+        let path = file_of(PRESENT);
+        if path.exists() {
+            fs::remove_file(&path).unwrap();
+        }
+        let mut store = Store::open(&path).unwrap();
+        store.insert(&small_run("released")).unwrap();
+    }
+}
+
+#[test]
+fn a_stored_file_of_every_released_version_can_be_read() {
+    build_if_asked();
+    for version in 1..=PRESENT {
+        // A copy, because opening an older version brings it up to date.
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        fs::copy(file_of(version), &path).unwrap();
+        let store = Store::open_existing(&path).unwrap();
+        assert_eq!(store.history(9).unwrap().len(), 1, "version {version}");
+        let run = store.load("released").unwrap();
+        assert_eq!(run, small_run("released"), "version {version}");
+    }
+}

@@ -1,0 +1,13 @@
+//! Captured and described machines for the tests of other crates. Only ever a dev-dependency.
+#![forbid(unsafe_code)]
+
+pub mod article_machines;
+mod error;
+pub mod golden;
+pub mod machine;
+pub mod tree;
+pub mod unusual_machines;
+
+pub use error::Error;
+pub use machine::Machine;
+pub use tree::Tree;

@@ -1,0 +1,120 @@
+//! The command line: the tasks and their arguments, nothing about how they work.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Developer tasks of numalab.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version = None)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub task: Task,
+}
+
+/// The tasks.
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Run a command on a real kernel with many nodes: an emulated machine (docs/guests.md).
+    Guest(GuestArguments),
+    /// Write what the kernel says about nodes, CPUs and memory into one text file.
+    CaptureTree(CaptureArguments),
+    /// Measure a performance claim against a limit or a peer, in one run.
+    Bench {
+        /// Which one.
+        #[arg(value_enum)]
+        bench: crate::bench::command::Bench,
+    },
+    /// Check the rules of the project that compiler and linter do not know.
+    Tidy,
+    /// Format, lints, tidy and unit tests: what to run before each commit.
+    Check,
+    /// Everything, guests included; installs what guests need when it is root.
+    Test(TestArguments),
+}
+
+/// Arguments of `cargo xtask guest`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: that of COMMAND; 124 when the guest was killed at the \
+    timeout; 125 when the guest itself failed; 130 after Ctrl-C.\n\n\
+    Example: cargo xtask guest --shape eight-node -- numactl --hardware"
+)]
+pub struct GuestArguments {
+    /// The machine to emulate; --list names them.
+    #[arg(long, required_unless_present = "list")]
+    pub shape: Option<String>,
+    /// List the shapes and leave.
+    #[arg(long)]
+    pub list: bool,
+    /// How to boot.
+    #[command(flatten)]
+    pub boot: BootArguments,
+    /// The command and its arguments, exactly as given: no shell is put in between.
+    #[arg(last = true, required_unless_present = "list")]
+    pub command: Vec<String>,
+}
+
+/// How a guest is booted, whatever runs in it.
+#[derive(Debug, Args)]
+pub struct BootArguments {
+    /// Kill the guest after this many seconds.
+    #[arg(long, default_value_t = 300)]
+    pub timeout: u64,
+    /// Memory of each node that has memory, in MiB, instead of the shape's own.
+    #[arg(long, value_name = "MIB")]
+    pub memory: Option<u32>,
+    /// A directory of this host that the guest may write: it appears there as /run/share.
+    #[arg(long, value_name = "DIR")]
+    pub share: Option<PathBuf>,
+    /// The numalab binary for the guest's PATH [default: target/release, else target/debug].
+    #[arg(long, value_name = "PATH")]
+    pub binary: Option<PathBuf>,
+    /// The cgroup version mounted at /sys/fs/cgroup.
+    #[arg(long, value_enum, default_value_t = CgroupVersion::V2)]
+    pub cgroup: CgroupVersion,
+    /// Use hardware virtualisation instead of emulation; it does not work on every host.
+    #[arg(long)]
+    pub kvm: bool,
+    /// More words for the guest's kernel command line, for instance numa_balancing=disable.
+    #[arg(long, value_name = "WORDS")]
+    pub append: Option<String>,
+}
+
+/// The cgroup version that a guest mounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CgroupVersion {
+    /// One hierarchy per controller group, as old distributions have it.
+    V1,
+    /// The unified hierarchy.
+    V2,
+}
+
+/// Arguments of `cargo xtask capture-tree`.
+#[derive(Debug, Args)]
+pub struct CaptureArguments {
+    /// The file to write; `-` is stdout.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Capture a guest of this shape instead of this host.
+    #[arg(long)]
+    pub shape: Option<String>,
+    /// One line that says which machine this is.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+}
+
+/// Arguments of `cargo xtask test`.
+#[derive(Debug, Args)]
+pub struct TestArguments {
+    /// Leave the guests out; they are listed as skipped.
+    #[arg(long)]
+    pub no_guest: bool,
+    /// Run only this step, or the steps whose names begin with it and a colon (`guest`).
+    #[arg(long, value_name = "STEP")]
+    pub only: Option<String>,
+    /// List the steps and leave.
+    #[arg(long)]
+    pub list: bool,
+}

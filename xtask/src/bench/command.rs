@@ -1,0 +1,27 @@
+//! `cargo xtask bench NAME`: which benchmarks there are.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use super::{inspect, logical_reads};
+
+/// The table of benchmarks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Bench {
+    /// `numalab inspect` against `numastat -p`: 4 GiB of shared memory in 50 processes.
+    Inspect,
+    /// One session of the embedded instance at the plateau, on a 1 GiB cache, and how much of its
+    /// time is memory latency.
+    LogicalReads,
+}
+
+/// Runs one benchmark and prints what it found.
+pub fn run(bench: Bench) -> Result<ExitCode> {
+    match bench {
+        Bench::Inspect => inspect::run()?,
+        Bench::LogicalReads => logical_reads::run()?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

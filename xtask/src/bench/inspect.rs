@@ -1,0 +1,152 @@
+//! `cargo xtask bench inspect`: the time of `numalab inspect` against that of `numastat -p` (Debian
+//! package numactl) for one shared segment of 4 GiB in 4 KiB pages that 50 processes have mapped.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{program, repository};
+
+/// The program that makes the segment; guests use it, too.
+const PROGRAM: &str = include_str!("../guest_checks/shared_memory.py");
+/// Size of the segment.
+const MIB: &str = "4096";
+/// Processes that have it mapped.
+const PROCESSES: &str = "50";
+/// Looks with each program, alternately.
+const ROUNDS: usize = 5;
+/// How long the processes may take to read all of it.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Builds the release binary, makes the segment, and prints both medians and their ratio.
+pub fn run() -> Result<()> {
+    let build = [
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--package",
+        "numalab",
+    ];
+    program::output("cargo", &build, &repository::root())?;
+    let binary = repository::target().join("release/numalab");
+    let folder = repository::target().join("bench");
+    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+    let holder = Holder::start(&folder)?;
+    let family = holder.family()?;
+    let pid = holder.child.id().to_string();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ours.push(timed(
+            Command::new(&binary).args(["inspect", &pid, "--json"]),
+        )?);
+        theirs.push(timed(Command::new("numastat").arg("-p").args(&family))?);
+    }
+    println!("{}", summary(&mut ours, &mut theirs));
+    Ok(())
+}
+
+/// What the benchmark found, in words.
+fn summary(ours: &mut [f64], theirs: &mut [f64]) -> String {
+    let range = |times: &mut [f64]| {
+        times.sort_by(f64::total_cmp);
+        (times[0], times[times.len() / 2], times[times.len() - 1])
+    };
+    let (ours, theirs) = (range(ours), range(theirs));
+    let line = |name: &str, times: (f64, f64, f64)| {
+        let (least, median, most) = times;
+        format!("{name:16} {median:.3} s ({least:.3} to {most:.3})")
+    };
+    format!(
+        "{MIB} MiB of shared memory in {PROCESSES} processes, median of {ROUNDS} looks (range):\n\
+         {}\n{}\nratio of the medians: {:.1}",
+        line("numalab inspect", ours),
+        line("numastat -p", theirs),
+        theirs.1 / ours.1
+    )
+}
+
+fn timed(command: &mut Command) -> Result<f64> {
+    let start = Instant::now();
+    let status = command
+        .stdout(Stdio::null())
+        .status()
+        .with_context(|| format!("run {:?}", command.get_program()))?;
+    if !status.success() {
+        bail!("{:?} ended with {status}", command.get_program());
+    }
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// The processes that have the segment mapped, until dropped.
+struct Holder {
+    child: Child,
+}
+
+impl Holder {
+    fn start(folder: &Path) -> Result<Self> {
+        let (program, ready) = (
+            folder.join("shared_memory.py"),
+            folder.join("shared_memory.ready"),
+        );
+        std::fs::write(&program, PROGRAM)
+            .with_context(|| format!("write {}", program.display()))?;
+        // From an earlier run, if it is there.
+        let _ = std::fs::remove_file(&ready);
+        let child = Command::new("python3")
+            .arg(&program)
+            .args([MIB, PROCESSES, "memfd"])
+            .arg(&ready)
+            .spawn()
+            .context("run python3")?;
+        let holder = Holder { child };
+        let start = Instant::now();
+        while std::fs::read_to_string(&ready).map_or(true, |text| text.is_empty()) {
+            if start.elapsed() > PATIENCE {
+                bail!("the processes did not read the segment within {PATIENCE:?}");
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(holder)
+    }
+
+    /// All of them, by id.
+    fn family(&self) -> Result<Vec<String>> {
+        let pid = self.child.id();
+        let path = format!("/proc/{pid}/task/{pid}/children");
+        let children = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+        let own = pid.to_string();
+        Ok(std::iter::once(own.as_str())
+            .chain(children.split(' '))
+            .map(str::to_owned)
+            .filter(|pid| !pid.trim().is_empty())
+            .collect())
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // Its children first: they would outlive it. What is gone already is no failure.
+        for pid in self.family().unwrap_or_default().iter().rev() {
+            let _ = Command::new("kill").arg(pid).status();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summary;
+
+    #[test]
+    fn the_ratio_is_that_of_the_medians() {
+        let text = summary(&mut [0.3, 0.1, 0.2], &mut [4.0, 2.0, 9.0]);
+        assert!(
+            text.contains("numalab inspect  0.200 s (0.100 to 0.300)"),
+            "{text}"
+        );
+        assert!(text.ends_with("ratio of the medians: 20.0"), "{text}");
+    }
+}

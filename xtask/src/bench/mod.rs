@@ -1,0 +1,5 @@
+//! Benchmarks: performance claims as ratios against a limit or a peer measured in the same run.
+
+pub mod command;
+mod inspect;
+mod logical_reads;

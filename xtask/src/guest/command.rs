@@ -1,0 +1,73 @@
+//! `cargo xtask guest`: one command in one guest, or the list of shapes.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use super::machine::Stopped;
+use super::{Options, Relay, SHAPES, run as run_guest};
+use crate::arguments::GuestArguments;
+use crate::interrupt::Interrupt;
+use crate::repository;
+
+/// The exit status when the guest was killed at its timeout, as timeout(1) has it.
+const TIMED_OUT: u8 = 124;
+/// The exit status when the guest itself failed and the command has none.
+const GUEST_FAILED: u8 = 125;
+
+/// Runs the task.
+pub fn run(arguments: &GuestArguments) -> Result<ExitCode> {
+    if arguments.list {
+        for shape in SHAPES {
+            println!("{:<18} {} ({})", shape.name, shape.summary, shape.origin);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::from(run_command(arguments).unwrap_or_else(
+        |error| {
+            eprintln!("error: {error:#}");
+            match error.downcast_ref() {
+                Some(Stopped::Timeout { .. }) => TIMED_OUT,
+                Some(Stopped::Interrupted(signal)) => 128 + signal,
+                None => GUEST_FAILED,
+            }
+        },
+    )))
+}
+
+fn run_command(arguments: &GuestArguments) -> Result<u8> {
+    let shape = arguments.shape.as_deref().context("--shape is missing")?;
+    let mut options = Options::from_arguments(shape, &arguments.boot)?;
+    match numalab(arguments.boot.binary.clone())? {
+        Some(binary) => options.binaries.push(binary),
+        None if arguments
+            .command
+            .first()
+            .is_some_and(|program| program == "numalab") =>
+        {
+            bail!(
+                "numalab is not built, so the guest has none; `cargo build --release --package \
+             numalab` builds it, --binary names another"
+            )
+        }
+        None => {}
+    }
+    let commands = std::slice::from_ref(&arguments.command);
+    let outcomes = run_guest(&options, commands, Relay::Pass, &Interrupt::watch()?)?;
+    let outcome = outcomes.first().context("the guest ran no command")?;
+    Ok(outcome.status)
+}
+
+/// The numalab binary: the one that was asked for, else the one that was built last for release,
+/// else for debugging.
+fn numalab(asked: Option<PathBuf>) -> Result<Option<PathBuf>> {
+    if let Some(path) = asked {
+        if !path.is_file() {
+            bail!("--binary {}: there is no such file", path.display());
+        }
+        return Ok(Some(path));
+    }
+    let built = ["release", "debug"].map(|kind| repository::target().join(kind).join("numalab"));
+    Ok(built.into_iter().find(|path| path.is_file()))
+}

@@ -1,0 +1,199 @@
+//! One guest from start to end: boots it, waits, kills it when it must, and collects what came out.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::options::Options;
+use super::relay::{Follower, Relay};
+use super::run_directory::RunDirectory;
+use super::{busybox, initial_ramdisk, kernel, packages, qemu};
+use crate::interrupt::Interrupt;
+
+/// What one command did.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The exit status, as a shell states it: 128 and more for a signal.
+    pub status: u8,
+    /// Everything it wrote to stdout.
+    pub stdout: Vec<u8>,
+    /// Everything it wrote to stderr.
+    pub stderr: Vec<u8>,
+}
+
+/// Why the commands did not all run.
+#[derive(Debug, thiserror::Error)]
+pub enum Stopped {
+    /// The guest ran out of time.
+    #[error(
+        "the guest was killed after {seconds} s, before `{command}` had ended; a longer timeout \
+         (--timeout) or a quieter machine may help; its console ended with\n{console}"
+    )]
+    Timeout {
+        /// The limit.
+        seconds: u64,
+        /// The command that it was at, or was still booting for.
+        command: String,
+        /// The end of its console.
+        console: String,
+    },
+    /// We were told to stop.
+    #[error("stopped by signal {0}")]
+    Interrupted(u8),
+}
+
+/// Boots a guest, runs the commands in it one after the other, and switches it off. It is killed
+/// when we are told to stop.
+pub fn run(
+    options: &Options,
+    commands: &[Vec<String>],
+    relay: Relay,
+    interrupt: &Interrupt,
+) -> Result<Vec<Outcome>> {
+    let emulator = packages::require_program("qemu-system-x86_64", "qemu-system-x86")?;
+    let kernel = kernel::fetch()?;
+    let busybox = busybox::fetch()?;
+    let run = RunDirectory::create(options, commands)?;
+    initial_ramdisk::write(&run.initial_ramdisk(), &kernel, &busybox)?;
+
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).arg(emulator);
+    command.args(qemu::arguments(options, &kernel, &run));
+    let mut machine = Machine::start(command, &run)?;
+    let followers = match relay {
+        Relay::Pass => (0..commands.len())
+            .map(|number| Follower::open(&run.command(number)))
+            .collect::<Result<Vec<_>>>()?,
+        Relay::Keep => Vec::new(),
+    };
+    let deadline = Instant::now() + options.timeout;
+    let is_late = || Instant::now() >= deadline;
+    let ended = match wait(&mut machine, followers, interrupt, is_late)? {
+        Some(status) => status,
+        None => return Err(timed_out(options, commands, &run).into()),
+    };
+    outcomes(&run, commands.len(), ended)
+}
+
+/// Waits for the end of QEMU and passes output on. None when it is too late.
+fn wait(
+    machine: &mut Machine,
+    mut followers: Vec<Follower>,
+    interrupt: &Interrupt,
+    is_late: impl Fn() -> bool,
+) -> Result<Option<ExitStatus>> {
+    loop {
+        // Asked first: what is written before the end is passed on after it.
+        let ended = machine.ended()?;
+        for follower in &mut followers {
+            follower.pass_on()?;
+        }
+        if ended.is_some() || is_late() {
+            return Ok(ended);
+        }
+        if let Some(signal) = interrupt.signal() {
+            bail!(Stopped::Interrupted(signal));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn timed_out(options: &Options, commands: &[Vec<String>], run: &RunDirectory) -> Stopped {
+    let is_open = |number: &usize| !run.command(*number).join("status").exists();
+    let first_open = (0..commands.len()).find(is_open);
+    Stopped::Timeout {
+        seconds: options.timeout.as_secs(),
+        command: first_open.map_or_else(|| "switching off".into(), |at| commands[at].join(" ")),
+        console: console(run),
+    }
+}
+
+/// A running QEMU; it is killed with the value.
+#[derive(Debug)]
+struct Machine {
+    child: Child,
+}
+
+impl Machine {
+    fn start(mut command: Command, run: &RunDirectory) -> Result<Self> {
+        let messages = run.qemu_messages();
+        let messages = File::create(&messages)
+            .with_context(|| format!("cannot write {}", messages.display()))?;
+        // A process group of its own: Ctrl-C reaches us alone, and we end the guest. Should we be
+        // killed without a chance to do so, setpriv has asked the kernel to kill QEMU with us.
+        let child = command
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(
+                messages
+                    .try_clone()
+                    .context("cannot share the file of messages")?,
+            )
+            .stderr(messages)
+            .spawn()
+            .context("cannot start setpriv (of util-linux) with qemu-system-x86_64")?;
+        Ok(Self { child })
+    }
+
+    fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        self.child.try_wait().context("cannot wait for QEMU")
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn outcomes(run: &RunDirectory, count: usize, ended: ExitStatus) -> Result<Vec<Outcome>> {
+    if let Some(failure) = run.failure() {
+        bail!("the guest could not be prepared: {failure}");
+    }
+    (0..count)
+        .map(|number| outcome(run, number, ended))
+        .collect()
+}
+
+fn outcome(run: &RunDirectory, number: usize, ended: ExitStatus) -> Result<Outcome> {
+    let directory = run.command(number);
+    let Ok(status) = fs::read_to_string(directory.join("status")) else {
+        let console = console(run);
+        let qemu = tail(&fs::read(run.qemu_messages()).unwrap_or_default());
+        bail!(
+            "the guest ended before command {} did (QEMU: {ended})\n{qemu}{console}",
+            number + 1
+        );
+    };
+    let read = |name: &str| {
+        let path = directory.join(name);
+        fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    Ok(Outcome {
+        status: status
+            .trim()
+            .parse()
+            .with_context(|| format!("the guest wrote the exit status {status:?}"))?,
+        stdout: read("stdout")?,
+        stderr: read("stderr")?,
+    })
+}
+
+fn console(run: &RunDirectory) -> String {
+    tail(&fs::read(run.console()).unwrap_or_default())
+}
+
+/// The last lines, indented, for an error message.
+fn tail(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<_> = text.lines().collect();
+    let last = &lines[lines.len().saturating_sub(20)..];
+    last.iter()
+        .map(|line| format!("  | {}\n", line.trim_end()))
+        .collect()
+}

@@ -1,0 +1,20 @@
+//! A real kernel with many nodes on any machine: QEMU emulates a machine of a named shape, Debian's
+//! kernel boots in it, and the host's root file system is its root, read-only.
+
+mod busybox;
+mod initial_ramdisk;
+mod kernel;
+mod machine;
+mod options;
+mod packages;
+mod qemu;
+mod relay;
+mod run_directory;
+mod shape;
+
+pub mod command;
+
+pub use machine::{Outcome, run};
+pub use options::Options;
+pub use relay::Relay;
+pub use shape::{SHAPES, Shape, find};

@@ -1,0 +1,74 @@
+//! What can be chosen about a boot, checked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::shape::{self, Shape};
+use crate::arguments::{BootArguments, CgroupVersion};
+
+/// One boot: which machine, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The machine.
+    pub shape: &'static Shape,
+    /// The guest is killed after this time.
+    pub timeout: Duration,
+    /// Memory in MiB of each node that has memory, instead of the shape's own.
+    pub memory_mib: Option<u32>,
+    /// A directory of the host that the guest may write.
+    pub share: Option<PathBuf>,
+    /// Programs of the host that are put into the guest's PATH under their file names.
+    pub binaries: Vec<PathBuf>,
+    /// The cgroup version.
+    pub cgroup: CgroupVersion,
+    /// Hardware virtualisation instead of emulation.
+    pub kvm: bool,
+    /// More words for the kernel command line.
+    pub append: String,
+}
+
+impl Options {
+    /// A boot of a shape with everything as usual.
+    pub fn of(shape: &'static Shape) -> Self {
+        Self {
+            shape,
+            timeout: Duration::from_secs(300),
+            memory_mib: None,
+            share: None,
+            binaries: Vec::new(),
+            cgroup: CgroupVersion::V2,
+            kvm: false,
+            append: String::new(),
+        }
+    }
+
+    /// What the command line asks for.
+    pub fn from_arguments(shape: &str, arguments: &BootArguments) -> Result<Self> {
+        let shape = shape::find(shape)?;
+        let share = arguments
+            .share
+            .as_ref()
+            .map(|share| {
+                let path = share
+                    .canonicalize()
+                    .with_context(|| format!("cannot share {}", share.display()))?;
+                if !path.is_dir() {
+                    bail!("cannot share {}: it is not a directory", path.display());
+                }
+                Ok(path)
+            })
+            .transpose()?;
+        Ok(Self {
+            timeout: Duration::from_secs(arguments.timeout),
+            memory_mib: arguments.memory,
+            share,
+            binaries: Vec::new(),
+            cgroup: arguments.cgroup,
+            kvm: arguments.kvm,
+            append: arguments.append.clone().unwrap_or_default(),
+            ..Self::of(shape)
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! Debian's packages: what guests need is installed or unpacked here, and nothing else is touched.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::program;
+
+/// Makes sure that a program is there: it is installed with its package when we are root.
+pub fn require_program(name: &str, package: &str) -> Result<PathBuf> {
+    if let Some(path) = program::find(name) {
+        return Ok(path);
+    }
+    let command = format!("apt-get install --no-install-recommends {package}");
+    if !is_root() {
+        bail!("{name} is missing; install it as root with `{command}`");
+    }
+    eprintln!("guest: {name} is missing, installing the package {package}");
+    let install = || {
+        let lock = "DPkg::Lock::Timeout=300";
+        let arguments = [
+            "-y",
+            "-o",
+            lock,
+            "install",
+            "--no-install-recommends",
+            package,
+        ];
+        program::output("apt-get", &arguments, Path::new("/"))
+    };
+    if install().is_err() {
+        update_lists()?;
+        install().with_context(|| format!("cannot install {package}, which has {name}"))?;
+    }
+    program::find(name).with_context(|| format!("{package} was installed but has no {name}"))
+}
+
+/// Unpacks those files of a package that match the patterns into a directory, without installing
+/// it. The directory exists only when all of it is there.
+pub fn unpack(package: &str, patterns: &[&str], into: &Path) -> Result<()> {
+    if into.is_dir() {
+        return Ok(());
+    }
+    let parent = into
+        .parent()
+        .context("a package is unpacked below a directory")?;
+    let scratch = parent.join(format!("unpack-{}", std::process::id()));
+    fs::create_dir_all(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
+    let outcome = unpack_in(&scratch, package, patterns, into);
+    let _ = fs::remove_dir_all(&scratch);
+    outcome.with_context(|| {
+        format!(
+            "cannot fetch the Debian package {package} (needed: apt-get, dpkg-deb, tar, and a \
+            package archive that can be reached)"
+        )
+    })
+}
+
+/// The package that a package without content stands for, by the pattern of its name.
+pub fn dependency(package: &str, prefix: &str) -> Result<String> {
+    let ask = || program::output("apt-cache", &["depends", package], Path::new("/"));
+    if let Ok(Some(name)) = ask().map(|text| dependency_in(&text, prefix)) {
+        return Ok(name);
+    }
+    if is_root() {
+        update_lists()?;
+    }
+    let text = ask().with_context(|| {
+        format!("the package {package} is unknown; run `apt-get update` as root first")
+    })?;
+    dependency_in(&text, prefix)
+        .with_context(|| format!("{package} depends on no package named {prefix}…"))
+}
+
+fn unpack_in(scratch: &Path, package: &str, patterns: &[&str], into: &Path) -> Result<()> {
+    eprintln!("guest: fetching the package {package}");
+    let download = || program::output("apt-get", &["download", package], scratch);
+    if download().is_err() {
+        if is_root() {
+            update_lists()?;
+        }
+        download()?;
+    }
+    let archive = fs::read_dir(scratch)
+        .with_context(|| format!("cannot list {}", scratch.display()))?
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
+        .context("apt-get download left no .deb file")?;
+    fs::create_dir(scratch.join("root"))?;
+    let script = "set -o pipefail; \
+        dpkg-deb --fsys-tarfile \"$1\" | tar -x -C root --wildcards \"${@:2}\"";
+    let archive = archive.display().to_string();
+    let fixed = ["-c", script, "unpack", &archive];
+    program::output("bash", &[&fixed, patterns].concat(), scratch)?;
+    match fs::rename(scratch.join("root"), into) {
+        // Another task was faster; its files are the same.
+        Err(_) if into.is_dir() => Ok(()),
+        outcome => outcome.with_context(|| format!("cannot create {}", into.display())),
+    }
+}
+
+fn update_lists() -> Result<()> {
+    program::output("apt-get", &["update"], Path::new("/")).map(|_| ())
+}
+
+/// ```text
+/// linux-image-amd64
+///   Depends: linux-image-6.1.0-35-amd64
+/// ```
+fn dependency_in(text: &str, prefix: &str) -> Option<String> {
+    let names = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Depends: "));
+    names
+        .filter(|name| name.starts_with(prefix))
+        .map(str::to_string)
+        .next()
+}
+
+fn is_root() -> bool {
+    // The owner of our own process directory is our effective user.
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_behind_the_empty_package_is_found() {
+        let text = "linux-image-amd64\n  Depends: linux-image-6.1.0-35-amd64\n";
+        let found = dependency_in(text, "linux-image-");
+        assert_eq!(found.as_deref(), Some("linux-image-6.1.0-35-amd64"));
+        assert_eq!(
+            dependency_in("x\n  Suggests: linux-image-1\n", "linux-image-"),
+            None
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! Passes on what a guest's command writes while it runs: the guest writes files, we read them.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// What happens to the output of a guest's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relay {
+    /// It is passed on to our own stdout and stderr as it comes.
+    Pass,
+    /// It is only kept for the caller.
+    Keep,
+}
+
+/// The two files of one command, read as they grow.
+#[derive(Debug)]
+pub struct Follower {
+    stdout: File,
+    stderr: File,
+}
+
+impl Follower {
+    /// Starts at the beginning of both files.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let open = |name: &str| {
+            let path = directory.join(name);
+            File::open(&path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        Ok(Self {
+            stdout: open("stdout")?,
+            stderr: open("stderr")?,
+        })
+    }
+
+    /// Passes on what came since the last time.
+    pub fn pass_on(&mut self) -> Result<()> {
+        copy(&mut self.stdout, &mut io::stdout().lock()).context("cannot pass stdout on")?;
+        copy(&mut self.stderr, &mut io::stderr().lock()).context("cannot pass stderr on")
+    }
+}
+
+fn copy(from: &mut File, to: &mut impl Write) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    from.read_to_end(&mut bytes)?;
+    to.write_all(&bytes)?;
+    to.flush()
+}

@@ -1,0 +1,158 @@
+//! The directory of one running guest: what it boots from, what it is told to run, what came out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result, bail};
+
+use super::options::Options;
+use crate::arguments::CgroupVersion;
+use crate::repository;
+
+const MAIN_SCRIPT: &str = include_str!("scripts/main.sh");
+
+/// The directory; it is removed with the value.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Makes a directory with everything the guest is told, and removes those that a killed task
+    /// left behind.
+    pub fn create(options: &Options, commands: &[Vec<String>]) -> Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let parent = repository::guest().join("runs");
+        remove_abandoned(&parent);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let run = Self {
+            path: parent.join(format!("{}-{number}", std::process::id())),
+        };
+        let bin = run.control().join("bin");
+        fs::create_dir_all(&bin).with_context(|| format!("cannot create {}", bin.display()))?;
+        run.write("main.sh", MAIN_SCRIPT)?;
+        run.write("settings.sh", &settings(options))?;
+        for (number, command) in commands.iter().enumerate() {
+            let directory = run.command(number);
+            fs::create_dir_all(&directory)
+                .with_context(|| format!("cannot create {}", directory.display()))?;
+            let script = format!("exec {}\n", quoted(command));
+            run.write(&format!("commands/{number:03}/command.sh"), &script)?;
+            run.write(&format!("commands/{number:03}/stdout"), "")?;
+            run.write(&format!("commands/{number:03}/stderr"), "")?;
+        }
+        for binary in &options.binaries {
+            copy_into(binary, &bin)?;
+        }
+        Ok(run)
+    }
+
+    /// What the guest sees as /run/guest.
+    pub fn control(&self) -> PathBuf {
+        self.path.join("control")
+    }
+
+    /// What the guest says on its console.
+    pub fn console(&self) -> PathBuf {
+        self.path.join("console")
+    }
+
+    /// What QEMU itself says.
+    pub fn qemu_messages(&self) -> PathBuf {
+        self.path.join("qemu-messages")
+    }
+
+    /// The first root file system of the guest's kernel.
+    pub fn initial_ramdisk(&self) -> PathBuf {
+        self.path.join("initial-ramdisk")
+    }
+
+    /// The directory of one command: stdout, stderr, status.
+    pub fn command(&self, number: usize) -> PathBuf {
+        self.control().join("commands").join(format!("{number:03}"))
+    }
+
+    /// Why the guest gave up, if it did.
+    pub fn failure(&self) -> Option<String> {
+        let text = fs::read_to_string(self.control().join("failure")).ok()?;
+        (!text.trim().is_empty()).then(|| text.trim().to_string())
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.control().join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+impl Drop for RunDirectory {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure here; the next run tries again.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes the directories of tasks that are gone. They are named by process id.
+fn remove_abandoned(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_string_lossy().split('-').next().map(str::to_string);
+        let is_alive = process.is_some_and(|id| Path::new("/proc").join(id).exists());
+        if !is_alive {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn copy_into(binary: &Path, directory: &Path) -> Result<()> {
+    let Some(name) = binary.file_name() else {
+        bail!("{} does not name a program", binary.display());
+    };
+    fs::copy(binary, directory.join(name))
+        .with_context(|| format!("cannot copy {} for the guest", binary.display()))?;
+    Ok(())
+}
+
+fn settings(options: &Options) -> String {
+    let cgroup = match options.cgroup {
+        CgroupVersion::V1 => "v1",
+        CgroupVersion::V2 => "v2",
+    };
+    let share = if options.share.is_some() { "yes" } else { "no" };
+    let cpus: Vec<_> = options
+        .shape
+        .offline_cpus
+        .iter()
+        .map(u32::to_string)
+        .collect();
+    format!(
+        "cgroup={cgroup}\nshare={share}\noffline_cpus='{}'\n",
+        cpus.join(" ")
+    )
+}
+
+/// The words as the shell reads them back unchanged.
+fn quoted(words: &[String]) -> String {
+    let quote = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_reach_the_command_unchanged() {
+        let words = ["sh", "-c", "echo \"$HOME\" 'a'"].map(String::from);
+        assert_eq!(quoted(&words), r#"'sh' '-c' 'echo "$HOME" '\''a'\'''"#);
+    }
+
+    #[test]
+    fn settings_name_the_cpus_to_switch_off() {
+        let options = Options::of(super::super::find("sparse").unwrap());
+        assert_eq!(
+            settings(&options),
+            "cgroup=v2\nshare=no\noffline_cpus='1'\n"
+        );
+    }
+}

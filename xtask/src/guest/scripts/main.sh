@@ -1,0 +1,75 @@
+# The second half of the guest's first process: makes the machine habitable, runs the commands of
+# the control directory one after the other, and switches the machine off.
+# Settings come from settings.sh: cgroup=v1|v2, share=yes|no, offline_cpus="1 2".
+b=/run/busybox
+control=/run/guest
+
+die() {
+    echo "$*" >>$control/failure
+    $b poweroff -f
+}
+
+mount_tmpfs() {
+    [ -d "$1" ] || return 0
+    $b mount -t tmpfs -o "mode=$2" tmpfs "$1" || die "cannot mount a tmpfs at $1"
+}
+
+mount_cgroup_v1() {
+    $b mount -t tmpfs -o mode=755 tmpfs /sys/fs/cgroup || die "cannot mount /sys/fs/cgroup"
+    for controllers in cpuset cpu,cpuacct memory hugetlb pids; do
+        $b mkdir "/sys/fs/cgroup/$controllers"
+        $b mount -t cgroup -o "$controllers" cgroup "/sys/fs/cgroup/$controllers" ||
+            die "cannot mount the cgroup v1 hierarchy $controllers"
+    done
+    $b ln -s cpu,cpuacct /sys/fs/cgroup/cpu
+    $b ln -s cpu,cpuacct /sys/fs/cgroup/cpuacct
+}
+
+. $control/settings.sh
+
+mount_tmpfs /tmp 1777
+mount_tmpfs /var/tmp 1777
+$b mkdir -p /dev/shm /dev/pts /dev/hugepages /run/lock /run/user
+mount_tmpfs /dev/shm 1777
+$b mount -t devpts -o mode=620 devpts /dev/pts || die "cannot mount /dev/pts"
+$b mount -t hugetlbfs hugetlbfs /dev/hugepages || die "cannot mount /dev/hugepages"
+$b ln -s /proc/self/fd /dev/fd
+$b ln -s /proc/self/fd/0 /dev/stdin
+$b ln -s /proc/self/fd/1 /dev/stdout
+$b ln -s /proc/self/fd/2 /dev/stderr
+if [ "$cgroup" = v1 ]; then
+    mount_cgroup_v1
+else
+    $b mount -t cgroup2 cgroup2 /sys/fs/cgroup || die "cannot mount cgroup v2"
+fi
+if [ "$share" = yes ]; then
+    # A write-through page cache: programs may map shared files, and the host sees every write.
+    $b mount -t 9p -o version=9p2000.L,trans=virtio,msize=512000,cache=mmap share /run/share ||
+        die "cannot mount the shared directory"
+fi
+$b hostname numalab-guest
+$b ip link set lo up
+for cpu in $offline_cpus; do
+    echo 0 >"/sys/devices/system/cpu/cpu$cpu/online" || die "cannot switch CPU $cpu off"
+done
+
+export PATH=$control/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/tmp/home XDG_STATE_HOME=/tmp/home/.local/state LC_ALL=C.UTF-8 USER=root SHELL=/bin/sh
+$b mkdir -p "$XDG_STATE_HOME"
+
+for command in $control/commands/*; do
+    cd "$HOME" || die "cannot enter $HOME"
+    # A session of its own, so that signals to its group reach nothing else; and redirected in a
+    # subshell, so that what this shell says about a killed command is not taken for its output.
+    (
+        exec </dev/null >>"$command/stdout" 2>>"$command/stderr"
+        exec $b setsid /bin/sh "$command/command.sh"
+    )
+    echo $? >"$command/status.new"
+    $b mv "$command/status.new" "$command/status"
+done
+if [ "$share" = yes ]; then
+    $b cp -R "$XDG_STATE_HOME" /run/share/ 2>>$control/failure
+fi
+$b sync
+$b poweroff -f

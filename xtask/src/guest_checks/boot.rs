@@ -1,0 +1,96 @@
+//! The checks that share one boot, and running them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::answers::Answers;
+use super::check::{Check, GuestCommand};
+use super::complaints::Complaints;
+use super::table::CHECKS;
+use crate::arguments::CgroupVersion;
+use crate::guest::{self, Options, Relay, SHAPES, Shape};
+use crate::interrupt::Interrupt;
+
+/// The time that a boot itself may take on a slow and busy machine.
+const BOOT_SECONDS: u64 = 400;
+
+/// One boot and the checks that share it.
+pub struct Boot {
+    /// The machine.
+    pub shape: &'static Shape,
+    /// The cgroup version.
+    pub cgroup: CgroupVersion,
+    /// The checks; at least one.
+    pub checks: Vec<&'static Check>,
+}
+
+impl Boot {
+    /// The shape, and the cgroup version where it is the old one.
+    pub fn name(&self) -> String {
+        match self.cgroup {
+            CgroupVersion::V1 => format!("{}-cgroup-v1", self.shape.name),
+            CgroupVersion::V2 => self.shape.name.to_string(),
+        }
+    }
+}
+
+/// All boots, in the order of the shapes.
+pub fn boots() -> Vec<Boot> {
+    let versions = [CgroupVersion::V2, CgroupVersion::V1];
+    let pairs = SHAPES
+        .iter()
+        .flat_map(|shape| versions.map(|version| (shape, version)));
+    let boots = pairs.map(|(shape, cgroup)| {
+        let belongs = |check: &&Check| check.cgroup == cgroup && (check.applies_to)(shape);
+        Boot {
+            shape,
+            cgroup,
+            checks: CHECKS.iter().filter(belongs).collect(),
+        }
+    });
+    boots.filter(|boot| !boot.checks.is_empty()).collect()
+}
+
+/// Boots once, runs the commands of all checks, and returns the complaints of each check.
+pub fn run(
+    boot: &Boot,
+    numalab: &Path,
+    interrupt: &Interrupt,
+) -> Result<Vec<(&'static str, Vec<String>)>> {
+    let allowed: u64 = boot.checks.iter().map(|check| check.seconds).sum();
+    let options = Options {
+        timeout: Duration::from_secs(BOOT_SECONDS + allowed),
+        binaries: vec![numalab.to_path_buf()],
+        cgroup: boot.cgroup,
+        ..Options::of(boot.shape)
+    };
+    let commands: Vec<Vec<GuestCommand>> = boot
+        .checks
+        .iter()
+        .map(|check| (check.commands)(boot.shape))
+        .collect();
+    let words: Vec<_> = commands
+        .iter()
+        .flatten()
+        .map(|command| command.words.clone())
+        .collect();
+    let mut outcomes = guest::run(&options, &words, Relay::Keep, interrupt)?.into_iter();
+    let results = boot.checks.iter().zip(commands).map(|(check, commands)| {
+        let mut answers = Answers::default();
+        for (command, outcome) in commands.into_iter().zip(outcomes.by_ref()) {
+            answers.add(command, outcome);
+        }
+        (check.name, judge(check, boot.shape, &answers))
+    });
+    Ok(results.collect())
+}
+
+fn judge(check: &Check, shape: &Shape, answers: &Answers) -> Vec<String> {
+    let mut complaints = Complaints::default();
+    if let Err(error) = (check.judge)(shape, answers, &mut complaints) {
+        complaints.add(format!("{error:#}"));
+    }
+    complaints.into_list()
+}

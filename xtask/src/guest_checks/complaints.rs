@@ -1,0 +1,28 @@
+//! What a check finds wrong, collected so that one run shows all of it.
+
+use std::fmt::Debug;
+
+/// The complaints of one check.
+#[derive(Debug, Default)]
+pub struct Complaints {
+    list: Vec<String>,
+}
+
+impl Complaints {
+    /// Complains unless both are the same.
+    pub fn expect<T: PartialEq + Debug>(&mut self, what: &str, found: &T, expected: &T) {
+        if found != expected {
+            self.add(format!("{what}: found {found:?}, expected {expected:?}"));
+        }
+    }
+
+    /// Complains.
+    pub fn add(&mut self, complaint: String) {
+        self.list.push(complaint);
+    }
+
+    /// All of them, in order.
+    pub fn into_list(self) -> Vec<String> {
+        self.list
+    }
+}

@@ -1,0 +1,19 @@
+//! What numalab must do on real kernels with many nodes. A check is a list of commands and a
+//! judgement on what they answer; the checks of one shape share one boot.
+
+mod answers;
+mod boot;
+mod check;
+mod complaints;
+mod doctor;
+mod inspect;
+mod kernel_view;
+mod local_vs_remote;
+mod placements;
+mod run_document;
+mod streams;
+mod table;
+mod topology;
+
+pub use boot::{Boot, boots, run};
+pub use check::Check;

@@ -1,0 +1,29 @@
+"""Makes a shared segment of MIB MiB in FILE (a path, or 'memfd'), has COUNT processes attached to
+it that have read all of it, says so in READY, and waits to be killed."""
+import mmap
+import os
+import sys
+import time
+
+mib, count, name, ready = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+if name == "memfd":
+    descriptor = os.memfd_create("numalab-check")
+else:
+    descriptor = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
+os.ftruncate(descriptor, mib << 20)
+memory = mmap.mmap(descriptor, mib << 20)
+block = b"x" * (1 << 20)
+for offset in range(0, mib << 20, 1 << 20):
+    memory[offset:offset + (1 << 20)] = block
+started, finished = os.pipe()
+for _ in range(count - 1):
+    if os.fork() == 0:
+        for offset in range(0, mib << 20, 4096):
+            memory[offset]
+        os.write(finished, b"r")
+        time.sleep(3600)
+for _ in range(count - 1):
+    os.read(started, 1)
+with open(ready, "w") as file:
+    file.write(str(os.getpid()))
+time.sleep(3600)

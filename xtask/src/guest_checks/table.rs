@@ -1,0 +1,42 @@
+//! Every guest check.
+
+use super::check::Check;
+use super::{doctor, inspect, local_vs_remote, placements, streams, topology};
+
+/// All checks.
+pub const CHECKS: &[Check] = &[
+    streams::CHECK,
+    topology::CHECK,
+    inspect::CHECK,
+    doctor::CHECK,
+    local_vs_remote::CHECK,
+    placements::CHECK_V2,
+    placements::CHECK_V1,
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::guest::SHAPES;
+
+    #[test]
+    fn answers_are_told_apart_by_name() {
+        let names: BTreeSet<_> = CHECKS.iter().map(|check| check.name).collect();
+        assert_eq!(names.len(), CHECKS.len());
+        for check in CHECKS {
+            for shape in SHAPES.iter().filter(|shape| (check.applies_to)(shape)) {
+                let commands = (check.commands)(shape);
+                let names: BTreeSet<_> = commands.iter().map(|command| command.name).collect();
+                assert_eq!(
+                    names.len(),
+                    commands.len(),
+                    "{} on {}",
+                    check.name,
+                    shape.name
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Ctrl-C and its relatives as a flag that waiting loops look at, so that they can clean up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Remembers the last of SIGINT, SIGTERM and SIGHUP that arrived.
+#[derive(Debug, Clone)]
+pub struct Interrupt {
+    signal: Arc<AtomicUsize>,
+}
+
+impl Interrupt {
+    /// Takes over the three signals for the rest of the process.
+    pub fn watch() -> Result<Self> {
+        let signal = Arc::new(AtomicUsize::new(0));
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            let value = usize::try_from(number).context("signal numbers are positive")?;
+            signal_hook::flag::register_usize(number, Arc::clone(&signal), value)
+                .with_context(|| format!("cannot watch signal {number}"))?;
+        }
+        Ok(Self { signal })
+    }
+
+    /// The signal that arrived, if any.
+    pub fn signal(&self) -> Option<u8> {
+        match self.signal.load(Ordering::Relaxed) {
+            0 => None,
+            number => u8::try_from(number).ok(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Developer tasks, run as `cargo xtask TASK`. What a task does lives in the module of its name.
+#![forbid(unsafe_code)]
+// A developer tool talks to its developer; the rule against printing is for the product.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod arguments;
+mod bench;
+mod capture;
+mod guest;
+mod guest_checks;
+mod interrupt;
+mod program;
+mod repository;
+mod steps;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Task};
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().task {
+        Task::Guest(arguments) => guest::command::run(&arguments),
+        Task::CaptureTree(arguments) => capture::command::run(&arguments),
+        Task::Bench { bench } => bench::command::run(bench),
+        Task::Tidy => tidy::command::run(),
+        Task::Check => steps::command::check(),
+        Task::Test(arguments) => steps::command::test(&arguments),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}

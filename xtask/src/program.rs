@@ -1,0 +1,59 @@
+//! Starting other programs, with errors that name the program and what it said.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::interrupt::Interrupt;
+
+/// The first executable file of this name in PATH or the system directories.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"].map(PathBuf::from))
+        .map(|directory| directory.join(name))
+        .find(|file| file.is_file())
+}
+
+/// Runs a program to its end and returns its stdout; fails with its stderr.
+pub fn output(program: &str, arguments: &[&str], directory: &Path) -> Result<String> {
+    let shown = format!("{program} {}", arguments.join(" "));
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(directory)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .env("LC_ALL", "C.UTF-8")
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start `{shown}`"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("`{shown}` failed with {}: {}", output.status, said.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs a program to its end with our own stdout and stderr. It is killed when we are told to stop.
+pub fn run(command: &mut Command, interrupt: &Interrupt) -> Result<ExitStatus> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .stdin(Stdio::null())
+        .spawn()
+        .with_context(|| format!("cannot start {name}"))?;
+    loop {
+        let ended = child
+            .try_wait()
+            .with_context(|| format!("cannot wait for {name}"))?;
+        if let Some(status) = ended {
+            return Ok(status);
+        }
+        if interrupt.signal().is_some() {
+            child
+                .kill()
+                .with_context(|| format!("cannot stop {name}"))?;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

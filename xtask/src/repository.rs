@@ -1,0 +1,21 @@
+//! Where things are in the repository.
+
+use std::path::{Path, PathBuf};
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    // Cargo sets the variable for `cargo xtask`; the compiled-in path serves a direct start.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    manifest.parent().unwrap_or(Path::new(".")).to_path_buf()
+}
+
+/// The build directory, shared by everything that is made and not committed.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// What guests need: kernel, busybox, and the files of running guests.
+pub fn guest() -> PathBuf {
+    target().join("guest")
+}

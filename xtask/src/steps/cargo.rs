@@ -1,0 +1,51 @@
+//! Steps that are one cargo command.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::step::{Checked, Step, Verdict};
+use crate::interrupt::Interrupt;
+use crate::{program, repository};
+
+/// A step that passes when cargo does.
+pub fn step(
+    name: &'static str,
+    summary: &'static str,
+    before_each_commit: bool,
+    arguments: &'static [&'static str],
+) -> Step {
+    let action = move |interrupt: &Interrupt| {
+        let verdict = run(arguments, interrupt)?;
+        Ok(vec![Checked {
+            name: name.to_string(),
+            verdict,
+        }])
+    };
+    Step {
+        name: name.to_string(),
+        summary: summary.to_string(),
+        before_each_commit,
+        needs_guest: false,
+        action: Box::new(action),
+    }
+}
+
+/// Runs cargo at the root of the repository.
+pub fn run(arguments: &[&str], interrupt: &Interrupt) -> Result<Verdict> {
+    println!("$ cargo {}", arguments.join(" "));
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(arguments).current_dir(repository::root());
+    // Only rustdoc reads the variable; a warning of a document is an error here.
+    command.env("RUSTDOCFLAGS", "-Dwarnings");
+    let status = program::run(&mut command, interrupt)?;
+    Ok(if status.success() {
+        Verdict::Passed
+    } else {
+        Verdict::Failed(format!(
+            "`cargo {}` ended with {status}",
+            arguments.join(" ")
+        ))
+    })
+}

@@ -1,0 +1,53 @@
+//! Steps that boot a guest: one for each boot of the guest checks.
+
+use super::cargo;
+use super::step::{Checked, Step, Verdict};
+use crate::guest_checks::{self, Boot};
+use crate::interrupt::Interrupt;
+use crate::repository;
+
+/// How the product is built for release and for guests.
+pub const BUILD: &[&str] = &["build", "--release", "--locked", "--package", "numalab"];
+
+/// One step for each boot.
+pub fn steps() -> Vec<Step> {
+    guest_checks::boots().into_iter().map(step).collect()
+}
+
+fn step(boot: Boot) -> Step {
+    let name = format!("guest:{}", boot.name());
+    let checks: Vec<_> = boot.checks.iter().map(|check| check.name).collect();
+    Step {
+        name: name.clone(),
+        summary: format!("in a guest: {}", checks.join(", ")),
+        before_each_commit: false,
+        needs_guest: true,
+        action: Box::new(move |interrupt| run(&name, &boot, interrupt)),
+    }
+}
+
+fn run(name: &str, boot: &Boot, interrupt: &Interrupt) -> anyhow::Result<Vec<Checked>> {
+    let checked = |check: &str, verdict| Checked {
+        name: format!("{name} {check}"),
+        verdict,
+    };
+    if let Verdict::Failed(reason) = cargo::run(BUILD, interrupt)? {
+        let failed = |check: &&guest_checks::Check| {
+            checked(
+                check.name,
+                Verdict::Failed(format!("numalab was not built: {reason}")),
+            )
+        };
+        return Ok(boot.checks.iter().map(failed).collect());
+    }
+    let binary = repository::target().join("release/numalab");
+    let results = guest_checks::run(boot, &binary, interrupt)?;
+    let verdict = |complaints: Vec<String>| match complaints.is_empty() {
+        true => Verdict::Passed,
+        false => Verdict::Failed(complaints.join("\n")),
+    };
+    let results = results.into_iter();
+    Ok(results
+        .map(|(check, complaints)| checked(check, verdict(complaints)))
+        .collect())
+}

@@ -1,0 +1,49 @@
+//! One step of the whole test, and what can come of it.
+
+use anyhow::Result;
+
+use crate::interrupt::Interrupt;
+
+/// What came of one check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds.
+    Passed,
+    /// It does not hold, and why, as far as that was not printed already.
+    Failed(String),
+    /// It was not tried, and why.
+    Skipped(String),
+}
+
+/// One check and what came of it. A step may hold several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// The name, which begins with the name of the step.
+    pub name: String,
+    /// What came of it.
+    pub verdict: Verdict,
+}
+
+/// What a step does.
+pub type Action = Box<dyn Fn(&Interrupt) -> Result<Vec<Checked>>>;
+
+/// One step.
+pub struct Step {
+    /// The name that `--only` takes.
+    pub name: String,
+    /// What it checks, in one line.
+    pub summary: String,
+    /// Whether it is part of `cargo xtask check`.
+    pub before_each_commit: bool,
+    /// Whether it boots a guest.
+    pub needs_guest: bool,
+    /// Runs it.
+    pub action: Action,
+}
+
+impl Step {
+    /// Whether `--only` with this word means the step: its name, or the beginning up to a colon.
+    pub fn is_meant_by(&self, word: &str) -> bool {
+        self.name == word || self.name.starts_with(&format!("{word}:"))
+    }
+}

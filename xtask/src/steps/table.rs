@@ -1,0 +1,93 @@
+//! Every step, in the order in which they run: the quick ones first.
+
+use super::step::{Checked, Step, Verdict};
+use super::{cargo, guests};
+use crate::tidy;
+
+/// All steps.
+pub fn steps() -> Vec<Step> {
+    let mut steps = vec![
+        cargo::step(
+            "fmt",
+            "sources are formatted",
+            true,
+            &["fmt", "--all", "--check"],
+        ),
+        cargo::step(
+            "clippy",
+            "the compiler and clippy have nothing to say",
+            true,
+            &[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--locked",
+                "--",
+                "-D",
+                "warnings",
+            ],
+        ),
+        tidy(),
+        cargo::step(
+            "rustdoc",
+            "the documentation of the code has no broken links",
+            false,
+            &["doc", "--no-deps", "--workspace", "--locked"],
+        ),
+        cargo::step(
+            "unit",
+            "unit and integration tests on this machine",
+            true,
+            &["test", "--workspace", "--locked"],
+        ),
+        cargo::step(
+            "release",
+            "the product as it is released",
+            false,
+            guests::BUILD,
+        ),
+    ];
+    steps.extend(guests::steps());
+    steps
+}
+
+fn tidy() -> Step {
+    let action = || {
+        let count = tidy::command::print_findings()?;
+        let verdict = match count {
+            0 => Verdict::Passed,
+            count => Verdict::Failed(format!("{count} findings")),
+        };
+        Ok(vec![Checked {
+            name: "tidy".to_string(),
+            verdict,
+        }])
+    };
+    Step {
+        name: "tidy".to_string(),
+        summary: "the project's own rules".to_string(),
+        before_each_commit: true,
+        needs_guest: false,
+        action: Box::new(move |_| action()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_a_group_is_named_by_its_beginning() {
+        let steps = steps();
+        let mut names: Vec<_> = steps.iter().map(|step| &step.name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), steps.len());
+        let guests = steps
+            .iter()
+            .filter(|step| step.is_meant_by("guest"))
+            .count();
+        assert_eq!(guests, steps.iter().filter(|step| step.needs_guest).count());
+        assert!(guests > 0);
+    }
+}

@@ -1,0 +1,118 @@
+//! `cargo xtask tidy`: reads the repository and applies every rule.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::finding::Finding;
+use super::project::{Project, SourceFile};
+use super::{
+    allowed_sizes, dependency_reasons, forbid_unsafe, layer_table, layers, links, markers, names,
+    printing, sizes,
+};
+use crate::repository;
+
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+
+/// Runs the task.
+pub fn run() -> Result<ExitCode> {
+    Ok(match print_findings()? {
+        0 => ExitCode::SUCCESS,
+        count => {
+            eprintln!("tidy: {count} findings");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// Prints what the rules find, and returns how much that is.
+pub fn print_findings() -> Result<usize> {
+    let mut findings = check(&Project::read(&repository::root())?);
+    findings.sort();
+    for finding in &findings {
+        println!("{finding}");
+    }
+    Ok(findings.len())
+}
+
+fn check(project: &Project) -> Vec<Finding> {
+    let mut findings = check_layers(project);
+    findings.extend(project.manifests().flat_map(dependency_reasons::check));
+    findings.extend(project.files.iter().flat_map(markers::check));
+    findings.extend(project.files.iter().flat_map(check_text));
+    findings.extend(check_rust(project));
+    findings
+}
+
+fn check_layers(project: &Project) -> Vec<Finding> {
+    let path = Path::new(ARCHITECTURE);
+    let Some(architecture) = project.file(ARCHITECTURE) else {
+        return vec![Finding::new(
+            path,
+            1,
+            "layers",
+            "the file is missing; it has the layers",
+        )];
+    };
+    let (table, problems) = layer_table::parse(&architecture.text);
+    let problems = problems.into_iter();
+    let mut findings: Vec<_> = problems
+        .map(|(line, problem)| Finding::new(path, line, "layers", problem))
+        .collect();
+    let manifests: Vec<_> = project.manifests().collect();
+    findings.extend(layers::check(path, &table, &manifests));
+    findings.extend(forbid_unsafe::check(
+        &table,
+        &project.rust_files().collect::<Vec<_>>(),
+    ));
+    findings
+}
+
+/// Rules about lines, whatever the language.
+fn check_text(file: &SourceFile) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if file.has_extension("rs") || file.path.ends_with("Cargo.toml") {
+        findings.extend(printing::check(file));
+    }
+    if file.has_extension("rs") || file.has_extension("sh") {
+        findings.extend(sizes::check_lines(file));
+    }
+    findings
+}
+
+/// Rules about the structure of Rust files.
+fn check_rust(project: &Project) -> Vec<Finding> {
+    let (mut findings, mut excesses) = (Vec::new(), Vec::new());
+    for file in project.rust_files() {
+        match syn::parse_file(&file.text) {
+            Ok(parsed) => {
+                findings.extend(names::check(file, &parsed));
+                excesses.extend(sizes::measure(file, &parsed));
+            }
+            Err(error) => {
+                let line = error.span().start().line;
+                let message = format!("cannot be parsed: {error}");
+                findings.push(Finding::new(&file.path, line, "syntax", message));
+            }
+        }
+    }
+    let text = project
+        .file(allowed_sizes::FILE)
+        .map_or("", |file| file.text.as_str());
+    match allowed_sizes::parse(text) {
+        Ok(allowed) => findings.extend(allowed_sizes::check(&allowed, excesses)),
+        Err(problem) => {
+            let path = Path::new(allowed_sizes::FILE);
+            findings.push(Finding::new(
+                path,
+                1,
+                "ratchet",
+                format!("cannot be read: {problem}"),
+            ));
+        }
+    }
+    let documents = project.files.iter().filter(|file| file.has_extension("md"));
+    findings.extend(documents.flat_map(|file| links::check(file, project)));
+    findings
+}

@@ -1,0 +1,68 @@
+//! The rule of unsafe code: only crates whose row says so may hold it.
+
+use std::path::Path;
+
+use super::finding::Finding;
+use super::layer_table::Layer;
+use super::project::SourceFile;
+
+const RULE: &str = "forbid-unsafe";
+const ATTRIBUTE: &str = "#![forbid(unsafe_code)]";
+
+/// Looks at the root files of the crates that may not hold unsafe code.
+pub fn check(layers: &[Layer], rust_files: &[&SourceFile]) -> Vec<Finding> {
+    let may_be_unsafe = |name: &str| {
+        layers
+            .iter()
+            .find(|layer| layer.name == name)
+            .is_none_or(|layer| layer.may_be_unsafe)
+    };
+    let lacks = |file: &&&SourceFile| {
+        is_root(&file.path)
+            && file.crate_name().is_some_and(|name| !may_be_unsafe(name))
+            && !file.text.lines().any(|line| line == ATTRIBUTE)
+    };
+    let message = format!("the crate may not hold unsafe code; add `{ATTRIBUTE}`");
+    let finding = |file: &&SourceFile| Finding::new(&file.path, 1, RULE, message.clone());
+    rust_files.iter().filter(lacks).map(finding).collect()
+}
+
+/// Files that the compiler starts at: lib.rs, main.rs, programs in src/bin.
+fn is_root(path: &Path) -> bool {
+    path.ends_with("src/lib.rs")
+        || path.ends_with("src/main.rs")
+        || path
+            .parent()
+            .is_some_and(|parent| parent.ends_with("src/bin"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layer_table;
+    use super::*;
+
+    fn count(path: &str, text: &str) -> usize {
+        let table = "| layer | crate | may import | unsafe |\n| --- | --- | --- | --- |\n\
+            | 1 | linux | | yes |\n| 0 | model | | no |\n";
+        let file = SourceFile {
+            path: path.into(),
+            text: text.into(),
+        };
+        check(&layer_table::parse(table).0, &[&file]).len()
+    }
+
+    #[test]
+    fn roots_of_safe_crates_forbid_unsafe_code() {
+        assert_eq!(
+            count(
+                "crates/model/src/lib.rs",
+                "//! X.\n#![forbid(unsafe_code)]\n"
+            ),
+            0
+        );
+        assert_eq!(count("crates/model/src/lib.rs", "//! X.\n"), 1);
+        assert_eq!(count("crates/model/src/bin/tool.rs", "//! X.\n"), 1);
+        assert_eq!(count("crates/model/src/id.rs", "//! X.\n"), 0);
+        assert_eq!(count("crates/linux/src/lib.rs", "//! X.\n"), 0);
+    }
+}

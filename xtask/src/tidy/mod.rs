@@ -1,0 +1,18 @@
+//! `cargo xtask tidy`: the rules of the project that compiler and linter do not know. Each rule is
+//! a function from texts to findings; only `project` reads files.
+
+mod allowed_sizes;
+mod dependency_reasons;
+mod finding;
+mod forbid_unsafe;
+mod layer_table;
+mod layers;
+mod links;
+mod manifest;
+mod markers;
+mod names;
+mod printing;
+mod project;
+mod sizes;
+
+pub mod command;

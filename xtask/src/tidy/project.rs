@@ -1,0 +1,133 @@
+//! The texts of the repository, read once and given to every rule.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// One text file.
+#[derive(Debug)]
+pub struct SourceFile {
+    /// The path, relative to the root of the repository.
+    pub path: PathBuf,
+    /// Its content.
+    pub text: String,
+}
+
+impl SourceFile {
+    /// Whether the file name ends in this, without the dot.
+    pub fn has_extension(&self, extension: &str) -> bool {
+        self.path
+            .extension()
+            .is_some_and(|found| found == extension)
+    }
+
+    /// Whether the file holds nothing but tests: below a tests directory, or named `…_tests.rs`.
+    pub fn is_test(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        name == "tests.rs"
+            || name.ends_with("_tests.rs")
+            || self.path.iter().any(|part| part == "tests")
+    }
+
+    /// The directory name of the crate that the file belongs to.
+    pub fn crate_name(&self) -> Option<&str> {
+        crate_of(&self.path)
+    }
+}
+
+/// Everything that rules look at.
+#[derive(Debug)]
+pub struct Project {
+    /// All text files, by path.
+    pub files: Vec<SourceFile>,
+    /// The paths of all files, text or not, and of all directories.
+    pub paths: Vec<PathBuf>,
+}
+
+impl Project {
+    /// Reads the repository at a root.
+    pub fn read(root: &Path) -> Result<Self> {
+        let mut project = Self {
+            files: Vec::new(),
+            paths: Vec::new(),
+        };
+        project.read_directory(root, Path::new(""))?;
+        Ok(project)
+    }
+
+    /// The Rust sources.
+    pub fn rust_files(&self) -> impl Iterator<Item = &SourceFile> {
+        self.files.iter().filter(|file| file.has_extension("rs"))
+    }
+
+    /// The Cargo.toml files.
+    pub fn manifests(&self) -> impl Iterator<Item = &SourceFile> {
+        self.files
+            .iter()
+            .filter(|file| file.path.ends_with("Cargo.toml"))
+    }
+
+    /// The file at this path.
+    pub fn file(&self, path: &str) -> Option<&SourceFile> {
+        self.files.iter().find(|file| file.path == Path::new(path))
+    }
+
+    fn read_directory(&mut self, root: &Path, directory: &Path) -> Result<()> {
+        let full = root.join(directory);
+        let mut names: Vec<_> = fs::read_dir(&full)
+            .with_context(|| format!("cannot list {}", full.display()))?
+            .map(|entry| entry.map(|entry| entry.file_name()))
+            .collect::<Result<_, _>>()
+            .with_context(|| format!("cannot list {}", full.display()))?;
+        names.sort();
+        for name in names
+            .iter()
+            .filter(|name| *name != "target" && *name != ".git")
+        {
+            let path = directory.join(name);
+            // A file that vanishes while we look was somebody's scratch file.
+            let Ok(metadata) = fs::symlink_metadata(root.join(&path)) else {
+                continue;
+            };
+            self.paths.push(path.clone());
+            if metadata.is_dir() {
+                self.read_directory(root, &path)?;
+            } else if metadata.is_file()
+                && let Ok(text) = fs::read_to_string(root.join(&path))
+            {
+                self.files.push(SourceFile { path, text });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `crates/linux/src/lib.rs` belongs to `linux`, `xtask/src/main.rs` to `xtask`.
+fn crate_of(path: &Path) -> Option<&str> {
+    let mut parts = path.iter().map(|part| part.to_str());
+    match parts.next()?? {
+        "crates" => parts.next()?.filter(|_| parts.next().is_some()),
+        "xtask" => Some("xtask"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_belongs_to_its_crate() {
+        let cases = [
+            ("crates/linux/src/lib.rs", Some("linux")),
+            ("crates/linux/Cargo.toml", Some("linux")),
+            ("xtask/src/main.rs", Some("xtask")),
+            ("crates/README.md", None),
+            ("docs/guests.md", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(crate_of(Path::new(path)), expected, "{path}");
+        }
+    }
+}
