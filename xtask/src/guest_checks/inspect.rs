@@ -77,7 +77,9 @@ fn commands(_: &Shape) -> Vec<GuestCommand> {
     commands
 }
 
-/// Shmem of every node is read before the segment exists, after, and after five looks. Nothing is
+/// Shmem of every node is read before the segment exists, after, and after five looks, each time
+/// after every CPU has handed in what it counted (`stat_refresh`): the kernel adds up the changes
+/// of a CPU once a second, and shows a node without them until then (mm/vmstat.c). Nothing is
 /// written to /tmp meanwhile, which is shared memory, too: answers are kept in variables, and the
 /// program says that it is ready through a pipe.
 fn script(row: &Row) -> String {
@@ -85,7 +87,7 @@ fn script(row: &Row) -> String {
         numactl, processes, ..
     } = row;
     format!(
-        "shmem() {{ awk '/Shmem:/ {{ printf \"%s%s\", s, $4; s = \",\" }}' \
+        "shmem() {{ echo 1 >/proc/sys/vm/stat_refresh; awk '/Shmem:/ {{ printf \"%s%s\", s, $4; s = \",\" }}' \
            /sys/devices/system/node/node*/meminfo; }}
          rm -f /tmp/ready; mkfifo /tmp/ready; before=$(shmem)
          numactl {numactl} /usr/bin/python3 /tmp/shared_memory.py {MIB} {processes} memfd \
