@@ -27,6 +27,18 @@ pub enum Change {
         /// The controller.
         controller: String,
     },
+    /// A file of the kernel (/sys, /proc/sys, a cgroup) was written; see [`crate::kernel_file`].
+    FileWritten {
+        /// The file.
+        path: PathBuf,
+        /// What it said before, without the newline at its end.
+        before: String,
+        /// What was written.
+        written: String,
+        /// What it said afterwards, where that is not what was written.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reached: Option<String>,
+    },
 }
 
 impl std::fmt::Display for Change {
@@ -45,6 +57,12 @@ impl std::fmt::Display for Change {
                     directory.display()
                 )
             }
+            Change::FileWritten {
+                path,
+                before,
+                written,
+                ..
+            } => write!(f, "{}: {written:?} for {before:?}", path.display()),
         }
     }
 }
@@ -67,6 +85,7 @@ pub struct Entry {
 enum Line {
     Made(Entry),
     Undone { undone: u64 },
+    Reached { reached: u64, value: String },
 }
 
 /// The journal, a file of one JSON document per line.
@@ -114,6 +133,24 @@ impl Journal {
     /// [`Error::Journal`]; the change then stays listed, and undoing it again does no harm.
     pub fn mark_undone(&self, entry: u64) -> Result<(), Error> {
         self.with_file(|file, _, _| append(file, &Line::Undone { undone: entry }))
+    }
+
+    /// Writes what a file says after change number `entry` wrote to it, where that differs from
+    /// what was written.
+    ///
+    /// # Errors
+    /// [`Error::Journal`].
+    pub fn note_reached(&self, entry: u64, value: &str) -> Result<(), Error> {
+        let value = value.to_owned();
+        self.with_file(|file, _, _| {
+            append(
+                file,
+                &Line::Reached {
+                    reached: entry,
+                    value,
+                },
+            )
+        })
     }
 
     /// The changes still in force, oldest first. A journal that was never written has none.
@@ -190,6 +227,16 @@ fn parse(text: &str) -> io::Result<(Vec<Entry>, u64)> {
                 entries.push(entry);
             }
             Line::Undone { undone } => entries.retain(|entry| entry.entry != undone),
+            Line::Reached {
+                reached: number,
+                value,
+            } => {
+                let of_number = |entry: &&mut Entry| entry.entry == number;
+                let change = entries.iter_mut().find(of_number).map(|it| &mut it.change);
+                if let Some(Change::FileWritten { reached, .. }) = change {
+                    *reached = Some(value);
+                }
+            }
         }
     }
     Ok((entries, last_entry))

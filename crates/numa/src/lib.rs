@@ -10,6 +10,7 @@ pub mod hierarchy;
 pub mod hops;
 pub mod instances;
 pub mod journal;
+pub mod kernel_file;
 mod maker;
 pub mod numa_maps;
 pub mod placement;

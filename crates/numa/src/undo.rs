@@ -2,9 +2,8 @@
 
 use linux::Root;
 
-use crate::Error;
-use crate::group;
-use crate::journal::{Entry, Journal};
+use crate::journal::{Change, Entry, Journal};
+use crate::{Error, group, kernel_file};
 
 /// What became of one change.
 #[derive(Debug)]
@@ -15,18 +14,23 @@ pub struct Undone {
     pub failure: Option<Error>,
 }
 
-/// Takes back the changes in force that `wanted` chooses, newest first.
+/// Takes back the changes in force that `wanted` chooses, newest first: what a later change stands
+/// on is taken back after it. With `force`, also what somebody else has changed since.
 ///
 /// # Errors
 /// [`Error::Journal`] when the journal itself cannot be used; a change that cannot be taken back
 /// is in the answer and stays in the journal.
-pub fn undo(journal: &Journal, wanted: impl Fn(&Entry) -> bool) -> Result<Vec<Undone>, Error> {
+pub fn undo(
+    journal: &Journal,
+    wanted: impl Fn(&Entry) -> bool,
+    force: bool,
+) -> Result<Vec<Undone>, Error> {
     let mut done = Vec::new();
     for entry in journal.in_force()?.into_iter().filter(wanted).rev() {
         let failure = match entry.maker.is_of_an_earlier_boot(&Root::live()) {
             // What is there now under the same name is somebody else's.
             true => None,
-            false => group::undo(&entry.change).err(),
+            false => take_back(&entry.change, force).err(),
         };
         if failure.is_none() {
             journal.mark_undone(entry.entry)?;
@@ -34,4 +38,12 @@ pub fn undo(journal: &Journal, wanted: impl Fn(&Entry) -> bool) -> Result<Vec<Un
         done.push(Undone { entry, failure });
     }
     Ok(done)
+}
+
+/// Takes back one change. Safe to call twice.
+fn take_back(change: &Change, force: bool) -> Result<(), Error> {
+    match change {
+        Change::GroupCreated { .. } | Change::ControllerEnabled { .. } => group::undo(change),
+        Change::FileWritten { .. } => kernel_file::undo(change, force),
+    }
 }

@@ -63,7 +63,7 @@ fn a_group_has_what_was_asked_and_leaves_nothing() {
     );
     group.remove().unwrap();
     assert!(!directory.exists());
-    numa::undo(&journal, |_| true).unwrap();
+    numa::undo(&journal, |_| true, false).unwrap();
     assert_eq!(journal.in_force().unwrap(), []);
 }
 
@@ -81,7 +81,7 @@ fn a_group_left_behind_is_undone_from_the_journal() {
     std::mem::forget(group);
     assert!(directory.exists());
     for expected in [1, 0] {
-        let undone = numa::undo(&journal, |_| true).unwrap();
+        let undone = numa::undo(&journal, |_| true, false).unwrap();
         assert!(
             undone.iter().all(|undone| undone.failure.is_none()),
             "{undone:?}"
@@ -102,6 +102,6 @@ fn a_group_that_cannot_be_made_is_not_in_the_journal() {
     let error = Group::create(&hierarchy, &name("c"), Some(&absent), None, &journal).unwrap_err();
     assert!(error.to_string().contains("cpuset.cpus"), "{error}");
     assert!(!hierarchy.parent.join(name("c")).exists());
-    numa::undo(&journal, |_| true).unwrap();
+    numa::undo(&journal, |_| true, false).unwrap();
     assert_eq!(journal.in_force().unwrap(), []);
 }

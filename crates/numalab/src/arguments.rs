@@ -173,7 +173,13 @@ pub struct ShowArguments {
 /// Options of `numalab undo`.
 #[derive(Debug, Args)]
 pub struct UndoArguments {
+    /// Numbers of changes, as --list shows them; without one, all.
+    #[arg(value_name = "CHANGE", conflicts_with = "list")]
+    pub entries: Vec<u64>,
     /// Only list what is in force.
     #[arg(long)]
     pub list: bool,
+    /// Take back also what somebody else has changed since.
+    #[arg(long, conflicts_with = "list")]
+    pub force: bool,
 }

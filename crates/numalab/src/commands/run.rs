@@ -190,7 +190,7 @@ fn execute(
     );
     // The groups are gone; what is left is the controller that was enabled for them.
     let this_process = numa::Maker::this_process(&linux::Root::live());
-    for undone in numa::undo(&journal, |entry| entry.maker == this_process)? {
+    for undone in numa::undo(&journal, |entry| entry.maker == this_process, false)? {
         if let Some(error) = undone.failure {
             output::talk(&format!(
                 "left in place: {error}; `numalab undo` tries again"
@@ -205,7 +205,7 @@ fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {
         if !entry.maker.still_runs(&linux::Root::live()) {
             let change = entry.change;
             output::talk(&format!(
-                "an earlier run left {change} behind: `numalab undo`"
+                "still in force from an earlier command: {change}; `numalab undo` takes it back"
             ));
         }
     }

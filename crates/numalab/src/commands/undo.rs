@@ -2,7 +2,7 @@
 
 use linux::Root;
 use model::exit::ExitCode;
-use numa::journal::Journal;
+use numa::journal::{Entry, Journal};
 
 use crate::arguments::UndoArguments;
 use crate::failure::Failure;
@@ -18,7 +18,11 @@ pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
     let root = Root::live();
     let mut text = String::new();
     let mut failures = Vec::new();
-    for undone in numa::undo(&journal, |entry| !entry.maker.still_runs(&root))? {
+    let of_no_one_running = |entry: &Entry| {
+        let wanted = arguments.entries.is_empty() || arguments.entries.contains(&entry.entry);
+        wanted && !entry.maker.still_runs(&root)
+    };
+    for undone in numa::undo(&journal, of_no_one_running, arguments.force)? {
         match undone.failure {
             None => text.push_str(&format!("undone: {}\n", undone.entry.change)),
             Some(error) => failures.push(error.to_string()),
@@ -39,7 +43,8 @@ pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
     if failures.is_empty() {
         return Ok(());
     }
-    let advice = "end what uses it, then `numalab undo` again";
+    let advice = "end what uses it, then `numalab undo` again; `numalab undo --force` takes back \
+                  even what somebody else has changed since";
     Err(Failure::new(ExitCode::NotPermitted, failures.join("; ")).advise(advice))
 }
 

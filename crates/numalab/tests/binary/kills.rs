@@ -54,7 +54,10 @@ fn a_kill_in_a_trial_loses_no_stored_trial_and_undo_removes_its_group() {
     assert_eq!(left.len(), 1, "{left:?}");
 
     let mut next = laboratory.start(&words(&path));
-    let warning = format!("left processor group {} behind", left[0].display());
+    let warning = format!(
+        "in force from an earlier command: processor group {}",
+        left[0].display()
+    );
     until("the warning", || {
         assert!(!next.has_ended(), "{}", next.stderr());
         let said = next.stderr();

@@ -1,0 +1,149 @@
+//! Files of the kernel written through the journal: what they said before is kept, and comes back.
+
+use std::path::Path;
+
+use linux::control_group;
+
+use crate::Error;
+use crate::journal::{Change, Journal};
+
+/// Writes `value` to a file of the kernel, through the journal; answers the number of the change,
+/// `None` when the file says so already and nothing was done. The kernel may make something else of
+/// the value; what it says afterwards is noted with the change.
+///
+/// # Errors
+/// When the journal or the file cannot be written; then nothing is changed.
+pub fn write(journal: &Journal, path: &Path, value: &str) -> Result<Option<u64>, Error> {
+    let before = control_group::read(path)?;
+    if before == value {
+        return Ok(None);
+    }
+    let entry = journal.record(Change::FileWritten {
+        path: path.to_owned(),
+        before,
+        written: value.to_owned(),
+        reached: None,
+    })?;
+    if let Err(error) = control_group::write(path, value) {
+        journal.mark_undone(entry)?;
+        return Err(error.into());
+    }
+    let reached = control_group::read(path)?;
+    if reached != value {
+        journal.note_reached(entry, &reached)?;
+    }
+    Ok(Some(entry))
+}
+
+/// Writes what the file said before, unless it is gone or says so already.
+///
+/// # Errors
+/// [`Error::Undo`] when somebody else has written to the file since and `force` is not set.
+pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
+    let Change::FileWritten {
+        path,
+        before,
+        written,
+        reached,
+    } = change
+    else {
+        return Ok(());
+    };
+    if !path.exists() {
+        return Ok(());
+    }
+    let now = control_group::read(path)?;
+    if now == *before {
+        return Ok(());
+    }
+    if !force && now != *written && reached.as_ref() != Some(&now) {
+        return Err(Error::Undo {
+            change: change.to_string(),
+            reason: format!("somebody else has written {now:?} there since"),
+        });
+    }
+    Ok(control_group::write(path, before)?)
+}
+
+#[cfg(test)]
+mod tests {
+    // Ordinary files stand for those of the kernel; a write replaces all of one only where the
+    // values are equally long.
+    use std::fs;
+
+    use super::write;
+    use crate::journal::{Change, Journal};
+
+    #[test]
+    fn what_a_file_said_comes_back_newest_first_and_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, journal) = (
+            directory.path().join("cpus"),
+            Journal::in_directory(directory.path()),
+        );
+        fs::write(&file, "0-3\n").unwrap();
+        assert!(write(&journal, &file, "0-3").unwrap().is_none());
+        write(&journal, &file, "0-1").unwrap().unwrap();
+        write(&journal, &file, "1-2").unwrap().unwrap();
+        for expected in [2, 0] {
+            let undone = crate::undo(&journal, |_| true, false).unwrap();
+            assert_eq!(undone.len(), expected);
+            assert!(undone.iter().all(|it| it.failure.is_none()), "{undone:?}");
+            assert_eq!(fs::read_to_string(&file).unwrap().trim(), "0-3");
+        }
+    }
+
+    #[test]
+    fn what_somebody_else_wrote_stays_unless_forced() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, journal) = (
+            directory.path().join("cpus"),
+            Journal::in_directory(directory.path()),
+        );
+        fs::write(&file, "0-3").unwrap();
+        write(&journal, &file, "0-1").unwrap();
+        fs::write(&file, "2-2").unwrap();
+        for (force, left) in [(false, 1), (true, 0)] {
+            let undone = crate::undo(&journal, |_| true, force).unwrap();
+            let failure = undone[0].failure.as_ref().map(ToString::to_string);
+            let says = failure.is_some_and(|it| it.contains("somebody else has written \"2-2\""));
+            assert_eq!(says, !force);
+            assert_eq!(journal.in_force().unwrap().len(), left);
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "0-3");
+    }
+
+    #[test]
+    fn what_the_kernel_made_of_a_value_is_known_as_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(directory.path());
+        let file = directory.path().join("nr_hugepages");
+        fs::write(&file, "900").unwrap();
+        let change = Change::FileWritten {
+            path: file.clone(),
+            before: "100".to_owned(),
+            written: "999".to_owned(),
+            reached: None,
+        };
+        let entry = journal.record(change).unwrap();
+        journal.note_reached(entry, "900").unwrap();
+        let undone = crate::undo(&journal, |_| true, false).unwrap();
+        assert!(undone[0].failure.is_none(), "{undone:?}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "100");
+    }
+
+    #[test]
+    fn a_file_that_is_gone_has_nothing_to_take_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, journal) = (
+            directory.path().join("cpus"),
+            Journal::in_directory(directory.path()),
+        );
+        fs::write(&file, "0").unwrap();
+        write(&journal, &file, "1").unwrap();
+        fs::remove_file(&file).unwrap();
+        let undone = crate::undo(&journal, |_| true, false).unwrap();
+        assert!(undone[0].failure.is_none(), "{undone:?}");
+        assert!(write(&journal, &file, "1").is_err());
+    }
+}
