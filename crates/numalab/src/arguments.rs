@@ -27,6 +27,12 @@ pub enum Command {
     /// What is wrong with this machine, or with the memory of a database, and what mends it?
     #[command(after_help = "Example: numalab doctor oracle:ORCL --fail-on warning")]
     Doctor(DoctorArguments),
+    /// What does somebody else need to judge this machine, or the memory of a database on it?
+    ///
+    /// They name the archive instead of this machine: `numalab doctor oracle:ORCL --root
+    /// machine.tar.zst`.
+    #[command(after_help = "Example: numalab capture machine.tar.zst oracle:ORCL")]
+    Capture(CaptureArguments),
     /// Which experiments are there, and which of them can this machine run?
     #[command(after_help = "Example: numalab list")]
     List(ListArguments),
@@ -55,8 +61,9 @@ pub enum Command {
 /// Options of `numalab topology`.
 #[derive(Debug, Args)]
 pub struct TopologyArguments {
-    /// Read a captured /sys and /proc below this folder instead of this machine's.
-    #[arg(long, value_name = "DIR")]
+    /// Read a captured machine instead of this one: a folder with its /sys and /proc, or the
+    /// archive that `numalab capture` wrote.
+    #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
     /// Print the document numalab.topology/1.
     #[arg(long)]
@@ -74,8 +81,9 @@ pub struct TopologyArguments {
 pub struct InspectArguments {
     /// A PID, a process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
-    /// Read a captured /sys and /proc below this folder instead of this machine's.
-    #[arg(long, value_name = "DIR")]
+    /// Read a captured machine instead of this one: a folder with its /sys and /proc, or the
+    /// archive that `numalab capture` wrote.
+    #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
     /// Read numa_maps even where exact figures can be had: also shows what each process touched.
     #[arg(long)]
@@ -91,8 +99,9 @@ pub struct DoctorArguments {
     /// A PID, a process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME; without
     /// one, only the machine is looked at.
     pub target: Option<String>,
-    /// Read a captured /sys and /proc below this folder instead of this machine's.
-    #[arg(long, value_name = "DIR")]
+    /// Read a captured machine instead of this one: a folder with its /sys and /proc, or the
+    /// archive that `numalab capture` wrote.
+    #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
     /// End with exit code 7 when something at least this bad is found.
     #[arg(long, value_name = "SEVERITY", value_enum)]
@@ -100,6 +109,17 @@ pub struct DoctorArguments {
     /// Print the document numalab.doctor/1.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `numalab capture`.
+#[derive(Debug, Args)]
+pub struct CaptureArguments {
+    /// The archive to write; `-` is stdout.
+    #[arg(value_name = "FILE.tar.zst")]
+    pub file: PathBuf,
+    /// A PID, a process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME; without
+    /// one, only the machine is captured.
+    pub target: Option<String>,
 }
 
 /// How bad a finding must be for `--fail-on`.

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod caging_window;
+mod capture;
 mod commands;
 mod durations;
 mod exit_codes;
@@ -42,6 +43,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
             let text = commands::topology::run(&arguments, &text_options::for_stdout())?;
             output::data(&text)
         }
+        Command::Capture(arguments) => commands::capture::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
         Command::List(arguments) => commands::list::run(&arguments),

@@ -1,16 +1,20 @@
-//! `cargo xtask capture-tree`: captures this host, or a guest by running itself in it.
+//! `cargo xtask capture-tree`: `numalab capture` of this host, or in a guest, as a text.
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use super::{condense, format, selection};
+use super::{archive, format};
 use crate::arguments::CaptureArguments;
 use crate::guest::{self, Options, Relay};
 use crate::interrupt::Interrupt;
+use crate::{program, repository};
+
+/// The words that write an archive to stdout.
+const CAPTURE: &[&str] = &["capture", "-"];
 
 /// Runs the task.
 pub fn run(arguments: &CaptureArguments) -> Result<ExitCode> {
@@ -31,34 +35,32 @@ pub fn run(arguments: &CaptureArguments) -> Result<ExitCode> {
 }
 
 fn capture_here(title: &str) -> Result<String> {
-    let entries = selection::collect(Path::new("/"));
-    format::render(
-        title,
-        &entries
-            .into_iter()
-            .map(condense::condensed)
-            .collect::<Vec<_>>(),
-    )
+    let output = Command::new(numalab()?)
+        .args(CAPTURE)
+        .output()
+        .context("cannot run numalab")?;
+    if !output.status.success() {
+        bail!(
+            "capturing failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    format::render(title, &archive::read(&output.stdout)?)
 }
 
 fn capture_guest(shape: &str, title: Option<&str>) -> Result<String> {
     let shape = guest::find(shape)?;
-    let itself = std::env::current_exe().context("cannot find the running program")?;
     let title = title.map_or_else(
         || format!("The emulated guest '{}': {}.", shape.name, shape.summary),
         str::to_string,
     );
     let options = Options {
-        binaries: vec![itself],
+        binaries: vec![numalab()?],
         ..Options::of(shape)
     };
-    let command = ["xtask", "capture-tree", "--out", "-", "--title", &title].map(String::from);
-    let outcomes = guest::run(
-        &options,
-        &[command.to_vec()],
-        Relay::Keep,
-        &Interrupt::watch()?,
-    )?;
+    let command = [&["numalab"], CAPTURE].concat();
+    let command = command.into_iter().map(String::from).collect();
+    let outcomes = guest::run(&options, &[command], Relay::Keep, &Interrupt::watch()?)?;
     let outcome = outcomes.first().context("the guest ran no command")?;
     if outcome.status != 0 {
         let said = String::from_utf8_lossy(&outcome.stderr);
@@ -68,5 +70,12 @@ fn capture_guest(shape: &str, title: Option<&str>) -> Result<String> {
             said.trim()
         );
     }
-    String::from_utf8(outcome.stdout.clone()).context("the capture is not text")
+    format::render(&title, &archive::read(&outcome.stdout)?)
+}
+
+/// Builds the program that captures.
+fn numalab() -> Result<PathBuf> {
+    let build = ["build", "--locked", "--quiet", "--package", "numalab"];
+    program::output("cargo", &build, &repository::root())?;
+    Ok(repository::target().join("debug/numalab"))
 }

@@ -2,44 +2,29 @@
 
 use anyhow::{Result, bail};
 
-use super::entry::{Content, Entry};
+use super::archive::Archive;
 
 const EXPLANATION: &str = "\
 # A capture of what a kernel says about its machine, written by `cargo xtask capture-tree`.
 # Lines that begin with # describe the capture; they stand only before the first file.
 # ==> PATH <==            a file: its content follows, up to the next such line
-# ==> PATH -> TARGET <==  a symbolic link, without content
 # A file whose line is followed directly by the next such line is empty.
 # Each content ends with a newline, which the original may lack.
 ";
 
-/// The entries as one text.
-pub fn render(title: &str, entries: &[Entry]) -> Result<String> {
+/// The archive as one text.
+pub fn render(title: &str, archive: &Archive) -> Result<String> {
     let mut text = format!("# {title}\n{EXPLANATION}");
-    for entry in entries {
-        if let Content::Unreadable(reason) = &entry.content {
-            text.push_str(&format!(
-                "# not readable: {}: {reason}\n",
-                entry.path.display()
-            ));
-        }
+    for (path, reason) in &archive.missing {
+        text.push_str(&format!("# not readable: {path}: {reason}\n"));
     }
-    for entry in entries {
-        let path = entry.path.display();
-        match &entry.content {
-            Content::Unreadable(_) => {}
-            Content::Link(target) => {
-                text.push_str(&format!("==> {path} -> {} <==\n", target.display()));
-            }
-            Content::Text(content) => {
-                if content.lines().any(is_header) {
-                    bail!("cannot write {path}: one of its lines looks like `==> PATH <==`");
-                }
-                text.push_str(&format!("==> {path} <==\n{content}"));
-                if !content.is_empty() && !content.ends_with('\n') {
-                    text.push('\n');
-                }
-            }
+    for (path, content) in &archive.files {
+        if content.lines().any(is_header) {
+            bail!("cannot write {path}: one of its lines looks like `==> PATH <==`");
+        }
+        text.push_str(&format!("==> {path} <==\n{content}"));
+        if !content.is_empty() && !content.ends_with('\n') {
+            text.push('\n');
         }
     }
     Ok(text)
@@ -53,45 +38,42 @@ fn is_header(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn entry(path: &str, content: Content) -> Entry {
-        Entry {
-            path: path.into(),
-            content,
-        }
-    }
-
-    fn body(entries: &[Entry]) -> String {
-        let text = render("test", entries).unwrap();
-        text.strip_prefix("# test\n")
-            .unwrap()
-            .strip_prefix(EXPLANATION)
-            .unwrap()
-            .to_string()
+    fn body(files: &[(&str, &str)], missing: &[(&str, &str)]) -> Result<String> {
+        let owned = |list: &[(&str, &str)]| {
+            let pairs = list
+                .iter()
+                .map(|(one, other)| (one.to_string(), other.to_string()));
+            pairs.collect::<Vec<_>>()
+        };
+        let (files, missing) = (owned(files), owned(missing));
+        let text = render("test", &Archive { files, missing })?;
+        let body = text.strip_prefix("# test\n").unwrap();
+        Ok(body.strip_prefix(EXPLANATION).unwrap().to_string())
     }
 
     #[test]
-    fn each_kind_has_its_spelling() {
-        let text = body(&[
-            entry("a/file", Content::Text("0-3\n".into())),
-            entry("a/no-newline", Content::Text("x".into())),
-            entry("a/blank-line", Content::Text("\n".into())),
-            entry("a/empty", Content::Text(String::new())),
-            entry("a/link", Content::Link("../b".into())),
-        ]);
+    fn each_content_ends_with_a_newline() {
+        let files = [
+            ("a/file", "0-3\n"),
+            ("a/no-newline", "x"),
+            ("a/blank-line", "\n"),
+            ("a/empty", ""),
+        ];
         let expected = "==> a/file <==\n0-3\n==> a/no-newline <==\nx\n==> a/blank-line <==\n\n\
-            ==> a/empty <==\n==> a/link -> ../b <==\n";
-        assert_eq!(text, expected);
+            ==> a/empty <==\n";
+        assert_eq!(body(&files, &[]).unwrap(), expected);
     }
 
     #[test]
     fn what_cannot_be_read_is_named_at_the_top() {
-        let text = body(&[entry("a", Content::Unreadable("denied".into()))]);
-        assert_eq!(text, "# not readable: a: denied\n");
+        assert_eq!(
+            body(&[], &[("a", "denied")]).unwrap(),
+            "# not readable: a: denied\n"
+        );
     }
 
     #[test]
     fn a_content_that_looks_like_a_header_is_refused() {
-        let content = Content::Text("==> x <==\n".into());
-        assert!(render("test", &[entry("a", content)]).is_err());
+        assert!(body(&[("a", "==> x <==\n")], &[]).is_err());
     }
 }

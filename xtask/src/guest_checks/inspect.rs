@@ -87,7 +87,8 @@ fn script(row: &Row) -> String {
         numactl, processes, ..
     } = row;
     format!(
-        "shmem() {{ echo 1 >/proc/sys/vm/stat_refresh; awk '/Shmem:/ {{ printf \"%s%s\", s, $4; s = \",\" }}' \
+        "shmem() {{ echo 1 >/proc/sys/vm/stat_refresh; \
+           awk '/Shmem:/ {{ printf \"%s%s\", s, $4; s = \",\" }}' \
            /sys/devices/system/node/node*/meminfo; }}
          rm -f /tmp/ready; mkfifo /tmp/ready; before=$(shmem)
          numactl {numactl} /usr/bin/python3 /tmp/shared_memory.py {MIB} {processes} memfd \

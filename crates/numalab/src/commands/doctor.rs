@@ -6,18 +6,19 @@ use numa::doctor::{self, FINDINGS, Patient};
 use numa::instances::Target;
 use numa::residency::{self, Options};
 
-use super::inspect::root_at;
 use crate::arguments::{DoctorArguments, FailOn};
+use crate::capture::MachineRoot;
 use crate::failure::Failure;
 use crate::{output, text_options};
 
 /// Looks, shows, and fails when something as bad as `--fail-on` was found.
 pub fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
-    let root = root_at(arguments.root.as_deref())?;
-    let topology = numa::topology::read(&root)?;
+    let machine = MachineRoot::at(arguments.root.as_deref())?;
+    let root = machine.root();
+    let topology = numa::topology::read(root)?;
     let residency = target
-        .map(|target| residency::inspect(&root, &target, &topology, &Options::default()))
+        .map(|target| residency::inspect(root, &target, &topology, &Options::default()))
         .transpose()?;
     let findings = doctor::diagnose(&Patient {
         topology,

@@ -1,23 +1,24 @@
 //! `numalab inspect`: where the memory of a process or of a whole instance lies.
 
-use linux::Root;
 use model::exit::ExitCode;
 use numa::instances::{InstanceError, Target};
 use numa::residency::{self, InspectError, Options};
 
 use crate::arguments::InspectArguments;
+use crate::capture::MachineRoot;
 use crate::failure::Failure;
 use crate::{output, text_options};
 
 /// Looks and shows.
 pub fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let target: Target = arguments.target.parse()?;
-    let root = root_at(arguments.root.as_deref())?;
-    let topology = numa::topology::read(&root)?;
+    let machine = MachineRoot::at(arguments.root.as_deref())?;
+    let root = machine.root();
+    let topology = numa::topology::read(root)?;
     let options = Options {
         only_numa_maps: arguments.numa_maps,
     };
-    let residency = residency::inspect(&root, &target, &topology, &options)?;
+    let residency = residency::inspect(root, &target, &topology, &options)?;
     if arguments.json {
         return output::json(&report::residency_document(&residency));
     }
@@ -25,17 +26,6 @@ pub fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         &residency,
         &text_options::for_stdout(),
     ))
-}
-
-/// This machine, or a captured one.
-pub fn root_at(directory: Option<&std::path::Path>) -> Result<Root, Failure> {
-    let Some(directory) = directory else {
-        return Ok(Root::live());
-    };
-    Root::at(directory).map_err(|error| {
-        Failure::new(ExitCode::Usage, format!("cannot use --root: {error}"))
-            .advise("--root takes a directory that holds a captured sys and proc")
-    })
 }
 
 impl From<InstanceError> for Failure {

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub mod capture;
 pub mod doctor;
 pub mod history;
 pub mod inspect;

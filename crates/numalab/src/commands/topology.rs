@@ -9,13 +9,14 @@ use model::exit::ExitCode;
 use report::TextOptions;
 
 use crate::arguments::TopologyArguments;
+use crate::capture::MachineRoot;
 use crate::failure::Failure;
 
 /// Why the topology could not be shown.
 #[derive(Debug)]
 pub enum Error {
-    /// There is no such root directory.
-    Root(linux::Error),
+    /// There is no such captured machine.
+    Root(Failure),
     /// A file of the machine is missing or malformed.
     Read(linux::Error),
     /// The picture could not be written.
@@ -30,10 +31,7 @@ pub enum Error {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Root(error) => {
-                Failure::new(ExitCode::Usage, format!("cannot use --root: {error}"))
-                    .advise("--root takes a directory that holds a captured sys and proc")
-            }
+            Error::Root(failure) => failure,
             Error::Read(error) => {
                 let message = format!("cannot read the topology: {error}");
                 Failure::new(ExitCode::MachineCannot, message)
@@ -72,8 +70,8 @@ pub fn run(arguments: &TopologyArguments, options: &TextOptions) -> Result<Strin
 }
 
 fn captured(directory: &Path) -> Result<Topology, Error> {
-    let root = Root::at(directory).map_err(Error::Root)?;
-    numa::topology::read(&root).map_err(Error::Read)
+    let machine = MachineRoot::at(Some(directory)).map_err(Error::Root)?;
+    numa::topology::read(machine.root()).map_err(Error::Read)
 }
 
 fn live() -> Result<Topology, Error> {

@@ -20,6 +20,7 @@ mod user;
 
 mod bad_input;
 mod binding_vs_caging;
+mod captures;
 mod containers;
 mod contention;
 mod help;

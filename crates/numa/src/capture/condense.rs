@@ -1,9 +1,7 @@
 //! What is left out of captured texts: repetition, and what tells about people and installations
 //! instead of about the machine, because captures are published.
 
-use std::path::Path;
-
-use super::entry::{Content, Entry};
+use crate::instances::class_of;
 
 /// Words of the kernel command line that change CPUs, memory or control groups, by their beginning.
 const KERNEL_WORDS: &[&str] = &[
@@ -46,26 +44,62 @@ const FILE_SYSTEMS: &[&str] = &[
 /// Where a tmpfs means the same on every machine.
 const TMPFS_MOUNT_POINTS: &[&str] = &["/dev", "/dev/shm", "/run", "/sys/fs/cgroup", "/tmp"];
 
-/// The entry with a shorter text where there is one.
-pub fn condensed(entry: Entry) -> Entry {
-    let Content::Text(text) = &entry.content else {
-        return entry;
-    };
-    let text = if entry.path == Path::new("proc/cpuinfo") {
-        cpuinfo(text)
-    } else if entry.path == Path::new("proc/cmdline") {
-        kernel_command_line(text)
-    } else if entry.path == Path::new("proc/mounts") {
-        mounts(text)
-    } else if entry.path == Path::new("proc/version") {
-        version(text)
-    } else {
-        return entry;
-    };
-    Entry {
-        content: Content::Text(text),
-        ..entry
+/// Lines of /proc/PID/status that tell where a process is and what memory it has.
+const STATUS_LINES: &[&str] = &[
+    "Name:",
+    "State:",
+    "Tgid:",
+    "Pid:",
+    "PPid:",
+    "NSpid:",
+    "Threads:",
+    "Vm",
+    "Rss",
+    "HugetlbPages:",
+    "Cpus_allowed",
+    "Mems_allowed",
+];
+
+/// What is captured of a file with this content.
+pub(super) fn condensed(path: &str, text: &str) -> String {
+    match path {
+        "proc/cpuinfo" => return cpuinfo(text),
+        "proc/cmdline" => return kernel_command_line(text),
+        "proc/mounts" => return mounts(text),
+        "proc/version" => return version(text),
+        _ => {}
     }
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let is_of_process = path.starts_with("proc/") && path.split('/').count() == 3;
+    match file {
+        "cmdline" if is_of_process => title(text),
+        "status" if is_of_process => status(text),
+        // What follows the number of the process are directories and addresses.
+        "postmaster.pid" => text
+            .lines()
+            .take(1)
+            .map(|line| format!("{line}\n"))
+            .collect(),
+        _ => text.to_owned(),
+    }
+}
+
+/// The program, or the title that a server gave itself, and never an argument: that may be a
+/// secret. A session of PostgreSQL names user, database and client in its title.
+fn title(text: &str) -> String {
+    let title = text.split('\0').next().unwrap_or("");
+    let title = if title.starts_with("postgres: ") {
+        format!("postgres: {}", class_of("", title))
+    } else {
+        title.split(' ').next().unwrap_or("").to_owned()
+    };
+    title + "\0"
+}
+
+fn status(text: &str) -> String {
+    let is_kept = |line: &&str| STATUS_LINES.iter().any(|start| line.starts_with(start));
+    let lines = text.lines().filter(is_kept);
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// /proc/cpuinfo repeats twenty lines for each CPU. The first CPU is kept whole, of the others
@@ -149,6 +183,31 @@ mod tests {
             mounts(text),
             "proc /proc proc rw 0 0\nshm /dev/shm tmpfs rw 0 0\n"
         );
+    }
+
+    #[test]
+    fn titles_say_what_a_process_does_and_nothing_else() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(condensed("proc/7/cmdline", text), format!("{expected}\0"));
+        };
+        check("/usr/sbin/mysqld\0--password=x\0", "/usr/sbin/mysqld");
+        check("mysqld --password=x", "mysqld");
+        check("postgres: checkpointer ", "postgres: checkpointer");
+        check("postgres: main: walwriter", "postgres: walwriter");
+        check(
+            "postgres: alice secrets 10.0.0.1(5) idle",
+            "postgres: session",
+        );
+        check("oracleslob (LOCAL=NO)", "oracleslob");
+        check("", "");
+    }
+
+    #[test]
+    fn of_a_process_only_what_tells_about_placement_is_kept() {
+        let text = "Name:\tx\nUid:\t7\nVmPTE:\t8 kB\nGroups:\t1\nMems_allowed_list:\t0\n";
+        let expected = "Name:\tx\nVmPTE:\t8 kB\nMems_allowed_list:\t0\n";
+        assert_eq!(condensed("proc/7/status", text), expected);
+        assert_eq!(condensed("data/postmaster.pid", "7\n/data\n5432\n"), "7\n");
     }
 
     #[test]

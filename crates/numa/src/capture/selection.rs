@@ -1,12 +1,9 @@
 //! Which files of a machine are captured: those that a reader of topology, memory and kernel
 //! settings needs, and not the thousands of others around them.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use linux::Root;
 
-use super::entry::{Entry, read};
-
-/// Paths of files and links. `*` stands for any name or its end, `#` for a number at the end of a
+/// Paths of files. `*` stands for any name or its end, `#` for a number at the end of a
 /// name, and `**` for everything below.
 const PATTERNS: &[&str] = &[
     "proc/cmdline",
@@ -29,9 +26,17 @@ const PATTERNS: &[&str] = &[
     "proc/sys/vm/overcommit_ratio",
     "proc/sys/vm/swappiness",
     "proc/sys/vm/zone_reclaim_mode",
+    "proc/sysvipc/shm",
     "proc/version",
+    "proc/vmstat",
     "sys/bus/pci/devices/*/class",
+    // A device's name is that of a directory: one file of it that says little stands for it.
+    "sys/bus/pci/devices/*/block/*/ro",
+    "sys/bus/pci/devices/*/drm/*/dev",
+    "sys/bus/pci/devices/*/infiniband/*/node_type",
+    "sys/bus/pci/devices/*/net/*/mtu",
     "sys/bus/pci/devices/*/numa_node",
+    "sys/bus/pci/devices/*/nvme/*/state",
     "sys/class/block/*/device/numa_node",
     "sys/class/dmi/id/product_name",
     "sys/class/dmi/id/sys_vendor",
@@ -45,7 +50,6 @@ const PATTERNS: &[&str] = &[
     "sys/devices/system/cpu/cpu#/cache/index#/type",
     "sys/devices/system/cpu/cpu#/cpufreq/scaling_driver",
     "sys/devices/system/cpu/cpu#/cpufreq/scaling_governor",
-    "sys/devices/system/cpu/cpu#/node#",
     "sys/devices/system/cpu/cpu#/online",
     "sys/devices/system/cpu/cpu#/topology/cluster_id",
     "sys/devices/system/cpu/cpu#/topology/core_cpus_list",
@@ -100,61 +104,55 @@ const PATTERNS: &[&str] = &[
     "sys/kernel/mm/transparent_hugepage/use_zero_page",
 ];
 
-/// Everything that the patterns find below a root.
-pub fn collect(root: &Path) -> Vec<Entry> {
+/// All paths that the patterns find below a root, in the order in which a person reviews them.
+pub fn paths(root: &Root) -> Vec<String> {
     let mut paths = Vec::new();
     for pattern in PATTERNS {
         let parts: Vec<&str> = pattern.split('/').collect();
-        expand(root, PathBuf::new(), &parts, &mut paths);
+        expand(root, String::new(), &parts, &mut paths);
     }
     paths.sort_by_cached_key(|path| review_order(path));
-    paths.iter().filter_map(|path| read(root, path)).collect()
+    paths
 }
 
-fn expand(root: &Path, done: PathBuf, parts: &[&str], found: &mut Vec<PathBuf>) {
+fn expand(root: &Root, done: String, parts: &[&str], found: &mut Vec<String>) {
     let Some((part, rest)) = parts.split_first() else {
         found.push(done);
         return;
     };
+    let below = |name: &str| match done.as_str() {
+        "" => name.to_owned(),
+        done => format!("{done}/{name}"),
+    };
     if *part == "**" {
         everything_below(root, &done, found);
     } else if part.contains(['*', '#']) {
-        for name in sorted_names(&root.join(&done)) {
-            if matches(part, &name) {
-                expand(root, done.join(name), rest, found);
-            }
+        for name in names(root, &done).iter().filter(|name| matches(part, name)) {
+            expand(root, below(name), rest, found);
         }
     } else {
-        expand(root, done.join(part), rest, found);
+        expand(root, below(part), rest, found);
     }
 }
 
-fn everything_below(root: &Path, directory: &Path, found: &mut Vec<PathBuf>) {
-    for name in sorted_names(&root.join(directory)) {
-        let path = directory.join(name);
-        let is_directory = fs::symlink_metadata(root.join(&path)).is_ok_and(|data| data.is_dir());
-        if is_directory {
-            everything_below(root, &path, found);
-        } else {
-            found.push(path);
+fn everything_below(root: &Root, directory: &str, found: &mut Vec<String>) {
+    for name in names(root, directory) {
+        let path = format!("{directory}/{name}");
+        match root.entries(&path) {
+            Ok(Some(_)) => everything_below(root, &path, found),
+            _ => found.push(path),
         }
     }
 }
 
-/// The names in a directory, node2 before node10; none when there is no such directory.
-fn sorted_names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut names: Vec<_> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
+/// The names in a directory; none when there is no such directory, or it may not be listed.
+fn names(root: &Root, directory: &str) -> Vec<String> {
+    root.entries(directory).ok().flatten().unwrap_or_default()
 }
 
 /// Alphabetical by directory, with node2 before node10.
-fn review_order(path: &Path) -> Vec<(String, Option<u64>)> {
-    let parts = path.iter().map(|part| part.to_string_lossy());
-    parts.map(|part| split_number(&part)).collect()
+fn review_order(path: &str) -> Vec<(String, Option<u64>)> {
+    path.split('/').map(split_number).collect()
 }
 
 /// `node12` as `node` and 12; a name without a number at its end as itself and none.
@@ -196,8 +194,21 @@ mod tests {
 
     #[test]
     fn node_2_stands_before_node_10() {
-        let order = |path: &str| review_order(Path::new(path));
-        assert!(order("a/node2/z") < order("a/node10/b"));
-        assert!(order("a/node2/b") < order("a/node2/z"));
+        assert!(review_order("a/node2/z") < review_order("a/node10/b"));
+        assert!(review_order("a/node2/b") < review_order("a/node2/z"));
+    }
+
+    #[test]
+    fn a_captured_machine_is_captured_again_in_full() {
+        let tree = testing::Tree::captured("two-node").unwrap();
+        let unpacked = tree.expand().unwrap();
+        let found = paths(&Root::at(unpacked.path()).unwrap());
+        for path in ["proc/meminfo", "sys/devices/system/node/node1/distance"] {
+            assert!(found.iter().any(|it| it == path), "{path}");
+        }
+        let known = tree.paths().filter(|path| tree.text(path).is_some());
+        for path in known {
+            assert!(found.iter().any(|it| it == path), "{path}");
+        }
     }
 }

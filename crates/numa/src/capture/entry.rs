@@ -1,0 +1,64 @@
+//! One captured file, and how it is read.
+
+use std::io::ErrorKind;
+
+use linux::{Error, Root};
+
+use super::condense;
+
+/// What a path of the captured machine holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// The text of a file, as far as it is captured.
+    Text(String),
+    /// The file is there and cannot be read, for this reason.
+    Unreadable(String),
+}
+
+/// A path, relative to the root of the captured machine, and its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The path, without a leading slash.
+    pub path: String,
+    /// What is there.
+    pub content: Content,
+}
+
+/// Reads what is captured of one path; `None` when nothing is there, or nothing to be read.
+pub fn read(root: &Root, path: &str) -> Option<Entry> {
+    let content = match root.read_lossy(path) {
+        Ok(file) => Content::Text(condense::condensed(path, file.text())),
+        Err(Error::Read { cause, .. }) if is_absence(&cause) => return None,
+        Err(Error::NotAFile { .. }) => return None,
+        Err(Error::Read { cause, .. }) => Content::Unreadable(cause.to_string()),
+        Err(error) => Content::Unreadable(error.to_string()),
+    };
+    let path = path.to_owned();
+    Some(Entry { path, content })
+}
+
+/// Whether there is no such file, or its process is gone.
+fn is_absence(cause: &std::io::Error) -> bool {
+    /// `ESRCH` (`errno(3)`): what reads of /proc/PID say after the process is gone.
+    const NO_SUCH_PROCESS: i32 = 3;
+    matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+        || cause.raw_os_error() == Some(NO_SUCH_PROCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_read_and_what_is_not_is_left_out() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("proc")).unwrap();
+        std::fs::write(directory.path().join("proc/meminfo"), "MemTotal: 1 kB\n").unwrap();
+        let root = Root::at(directory.path()).unwrap();
+        let found = read(&root, "proc/meminfo").unwrap();
+        assert_eq!(found.content, Content::Text("MemTotal: 1 kB\n".to_owned()));
+        for path in ["proc/stat", "proc/meminfo/x", "proc"] {
+            assert_eq!(read(&root, path), None, "{path}");
+        }
+    }
+}

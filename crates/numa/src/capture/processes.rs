@@ -1,0 +1,31 @@
+//! Which files of the processes of a target are captured: who they are, where they may run and
+//! have memory, and what they have mapped.
+
+use crate::instances::{Member, Target};
+
+/// The files of each process, below /proc/PID.
+const FILES: [&str; 8] = [
+    "cgroup",
+    "cmdline",
+    "maps",
+    "numa_maps",
+    "smaps_rollup",
+    "stat",
+    "statm",
+    "status",
+];
+
+/// The paths for a target and its processes. What names the target to begin with (the file
+/// postmaster.pid of a cluster) is among them, so that the same target is found in the capture.
+pub fn paths(target: &Target, members: &[Member]) -> Vec<String> {
+    let of_member = |member: &Member| {
+        let pid = member.stat.pid;
+        FILES.map(|file| format!("proc/{pid}/{file}"))
+    };
+    let mut paths: Vec<String> = members.iter().flat_map(of_member).collect();
+    if let Target::Postgres(directory) = target {
+        let directory = directory.trim_matches('/');
+        paths.push(format!("{directory}/postmaster.pid"));
+    }
+    paths
+}

@@ -1,0 +1,9 @@
+//! Captures: a machine's files in one archive that can be sent to somebody else, and `--root`,
+//! which takes such an archive or a folder in place of this machine.
+
+mod pack;
+mod root;
+mod unpack;
+
+pub use pack::{Manifest, Packer};
+pub use root::MachineRoot;

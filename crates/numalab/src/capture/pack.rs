@@ -1,0 +1,106 @@
+//! Writing a capture: a tar archive compressed with zstd, with a manifest as its last file.
+
+use std::io::{self, Write};
+
+use numa::capture::{Content, Entry};
+use serde::{Deserialize, Serialize};
+
+/// The name of the manifest in the archive.
+const MANIFEST: &str = "numalab-capture.json";
+
+/// The name of its format.
+const FORMAT: &str = "numalab.capture/1";
+
+/// What a capture says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The version of numalab that wrote it.
+    pub numalab: String,
+    /// When, by the clock of the machine.
+    pub captured_at: String,
+    /// The target, as it was asked for.
+    pub target: Option<String>,
+    /// How many processes the target had.
+    pub processes: usize,
+    /// How many files follow.
+    pub files: usize,
+    /// Bytes of them, before they were compressed.
+    pub files_bytes: u64,
+    /// What is there on the machine and could not be read.
+    pub missing: Vec<Missing>,
+}
+
+/// A file that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// Its path.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Manifest {
+    /// That of a capture with nothing in it yet.
+    pub fn new(captured_at: String, target: Option<String>, processes: usize) -> Self {
+        Manifest {
+            format: FORMAT.to_owned(),
+            numalab: env!("CARGO_PKG_VERSION").to_owned(),
+            captured_at,
+            target,
+            processes,
+            files: 0,
+            files_bytes: 0,
+            missing: Vec::new(),
+        }
+    }
+}
+
+/// An archive that is being written.
+pub struct Packer<W: Write> {
+    archive: tar::Builder<zstd::Encoder<'static, W>>,
+    manifest: Manifest,
+}
+
+impl<W: Write> Packer<W> {
+    /// Begins an archive.
+    pub fn new(to: W, manifest: Manifest) -> io::Result<Self> {
+        let mut compressed = zstd::Encoder::new(to, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+        compressed.include_checksum(true)?;
+        let archive = tar::Builder::new(compressed);
+        Ok(Packer { archive, manifest })
+    }
+
+    /// Adds a file, or the word that it could not be read.
+    pub fn add(&mut self, entry: Entry) -> io::Result<()> {
+        match entry.content {
+            Content::Text(text) => {
+                self.manifest.files += 1;
+                self.manifest.files_bytes += text.len() as u64;
+                self.file(&entry.path, text.as_bytes())
+            }
+            Content::Unreadable(reason) => {
+                let path = entry.path;
+                self.manifest.missing.push(Missing { path, reason });
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds the manifest and ends the archive.
+    pub fn finish(mut self) -> io::Result<(W, Manifest)> {
+        let text = serde_json::to_string_pretty(&self.manifest)? + "\n";
+        self.file(MANIFEST, text.as_bytes())?;
+        let written = self.archive.into_inner()?.finish()?;
+        Ok((written, self.manifest))
+    }
+
+    /// Owner, time and permissions of the kernel's files tell nothing.
+    fn file(&mut self, path: &str, content: &[u8]) -> io::Result<()> {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        self.archive.append_data(&mut header, path, content)
+    }
+}

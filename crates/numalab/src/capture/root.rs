@@ -1,0 +1,65 @@
+//! `--root`: this machine, a folder with a captured one, or an archive, which is unpacked to a
+//! temporary folder for as long as it is looked at.
+
+use std::path::Path;
+
+use linux::Root;
+use model::exit::ExitCode;
+use tempfile::TempDir;
+
+use super::unpack::unpack;
+use crate::failure::Failure;
+
+/// A root directory, and the folder that goes when it does.
+#[derive(Debug)]
+pub struct MachineRoot {
+    root: Root,
+    _unpacked: Option<TempDir>,
+}
+
+impl MachineRoot {
+    /// This machine when no path is given.
+    pub fn at(path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else {
+            let root = Root::live();
+            return Ok(MachineRoot {
+                root,
+                _unpacked: None,
+            });
+        };
+        if path.is_file() {
+            return Self::of_archive(path);
+        }
+        let root = Root::at(path).map_err(|error| refused(&error))?;
+        Ok(MachineRoot {
+            root,
+            _unpacked: None,
+        })
+    }
+
+    fn of_archive(path: &Path) -> Result<Self, Failure> {
+        let folder = tempfile::Builder::new()
+            .prefix("numalab-capture-")
+            .tempdir()
+            .map_err(|error| refused(&format!("no temporary folder to unpack it: {error}")))?;
+        unpack(path, folder.path())
+            .map_err(|error| refused(&format!("{}: {error}", path.display())))?;
+        let root = Root::at(folder.path()).map_err(|error| refused(&error))?;
+        Ok(MachineRoot {
+            root,
+            _unpacked: Some(folder),
+        })
+    }
+
+    /// Where to read.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+}
+
+fn refused(error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(ExitCode::Usage, format!("cannot use --root: {error}")).advise(
+        "--root takes what `numalab capture FILE.tar.zst` wrote, or a folder that holds a captured \
+         sys and proc",
+    )
+}

@@ -1,0 +1,120 @@
+//! `numalab capture`: what one needs to judge a machine, and the memory of a database on it,
+//! elsewhere, in one file.
+
+use std::fs::Permissions;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use linux::Root;
+use model::ByteSize;
+use model::exit::ExitCode;
+use numa::instances::{self, Member, Target};
+use numa::residency::InspectError;
+
+use crate::arguments::CaptureArguments;
+use crate::capture::{Manifest, Packer};
+use crate::failure::Failure;
+use crate::output;
+
+/// Reads and writes.
+pub fn run(arguments: &CaptureArguments) -> Result<(), Failure> {
+    let root = Root::live();
+    let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
+    let members = match &target {
+        Some(target) => instances::find(&root, target)?,
+        None => Vec::new(),
+    };
+    let file = &arguments.file;
+    let failed = |cause: io::Error| cannot_write(file, &cause);
+    let manifest = if file == Path::new("-") {
+        let packed = pack(&root, target.as_ref(), &members, io::stdout().lock());
+        let (_, manifest) = packed.map_err(failed)?;
+        refuse_unreadable(&manifest, &members)?;
+        manifest
+    } else {
+        // Whatever had this name before stays until the new file is whole.
+        let partial = partial_file(file).map_err(failed)?;
+        let packed = pack(&root, target.as_ref(), &members, partial);
+        let (partial, manifest) = packed.map_err(failed)?;
+        refuse_unreadable(&manifest, &members)?;
+        let persisted = partial.persist(file);
+        persisted.map_err(|error| failed(error.error))?;
+        manifest
+    };
+    output::talk(&summary(file, &manifest));
+    Ok(())
+}
+
+/// A file beside the one asked for, with the permissions of an ordinary new file.
+fn partial_file(file: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let folder = file.parent().filter(|folder| *folder != Path::new(""));
+    tempfile::Builder::new()
+        .prefix(".numalab-capture-")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder.unwrap_or(Path::new(".")))
+}
+
+fn pack<W: Write>(
+    root: &Root,
+    target: Option<&Target>,
+    members: &[Member],
+    to: W,
+) -> io::Result<(W, Manifest)> {
+    let now = jiff::Zoned::now()
+        .strftime("%Y-%m-%dT%H:%M:%S%:z")
+        .to_string();
+    let manifest = Manifest::new(now, target.map(Target::to_string), members.len());
+    let mut packer = Packer::new(to, manifest)?;
+    let mut paths = numa::capture::paths_of_machine(root);
+    paths.extend(target.map_or(Vec::new(), |target| {
+        numa::capture::paths_of_processes(target, members)
+    }));
+    for path in paths {
+        if let Some(entry) = numa::capture::read(root, &path) {
+            packer.add(entry)?;
+        }
+    }
+    packer.finish()
+}
+
+/// A capture of processes that may not be read would tell nothing about them.
+fn refuse_unreadable(manifest: &Manifest, members: &[Member]) -> Result<(), Failure> {
+    let refused = manifest.missing.iter();
+    let refused = refused.filter(|missing| missing.path.ends_with("/numa_maps"));
+    let processes = members.len();
+    if processes == 0 || refused.count() < processes {
+        return Ok(());
+    }
+    let target = manifest.target.clone().unwrap_or_default();
+    Err(InspectError::NotPermitted { target, processes }.into())
+}
+
+fn cannot_write(file: &Path, cause: &io::Error) -> Failure {
+    let exit_code = match cause.kind() {
+        io::ErrorKind::PermissionDenied => ExitCode::NotPermitted,
+        _ => ExitCode::Usage,
+    };
+    Failure::new(
+        exit_code,
+        format!("cannot write {}: {cause}", file.display()),
+    )
+    .advise("FILE is the archive to write, such as machine.tar.zst; `-` is stdout")
+}
+
+fn summary(file: &Path, manifest: &Manifest) -> String {
+    let of_target = manifest.target.as_ref().map_or(String::new(), |target| {
+        format!(", {} processes of {target} among them", manifest.processes)
+    });
+    let mut text = format!(
+        "{}: {} files with {}{of_target}",
+        file.display(),
+        manifest.files,
+        ByteSize(manifest.files_bytes)
+    );
+    if let Some(first) = manifest.missing.first() {
+        let (count, path, reason) = (manifest.missing.len(), &first.path, &first.reason);
+        text += &format!("; {count} could not be read, the first {path}: {reason}");
+    }
+    text
+}
