@@ -1,4 +1,4 @@
-//! What the runner asks of an engine: find a work unit, execute a trial.
+//! What the runner asks of an engine: find a work unit if there is one, execute a trial.
 
 use model::exit::ExitCode;
 use model::{Calibration, CalibrationPoint, CasePlan, Phase, Trial};
@@ -9,14 +9,17 @@ use crate::Cancel;
 ///
 /// Implemented by the adapter of each engine, and by [`crate::workloads::Simulated`].
 pub trait Workload {
-    /// Finds the work unit at which the memory is measured and not the executor, on the case given.
+    /// Finds the work unit at which the memory is measured and not the executor, on the case
+    /// given; `None` where the work has no such unit.
     fn calibrate(
         &mut self,
-        case: &CasePlan,
-        seed: u64,
-        on_point: &mut dyn FnMut(CalibrationPoint),
-        cancel: &Cancel,
-    ) -> Result<Calibration, WorkloadError>;
+        _case: &CasePlan,
+        _seed: u64,
+        _on_point: &mut dyn FnMut(CalibrationPoint),
+        _cancel: &Cancel,
+    ) -> Result<Option<Calibration>, WorkloadError> {
+        Ok(None)
+    }
 
     /// Executes one trial: fresh processes, fresh memory, placement read back.
     ///
@@ -39,8 +42,8 @@ pub struct TrialSpec {
     /// Seed of the physical order of rows and of the keys that are read. All cases of a round get
     /// the same one, so that they differ in placement only.
     pub seed: u64,
-    /// Rows per statement.
-    pub work_unit: u32,
+    /// Rows per statement; `None` where the work has no such unit.
+    pub work_unit: Option<u32>,
     /// Length of the measured window.
     pub window_s: f64,
     /// The warm-up lasts at least so long.

@@ -33,7 +33,7 @@ pub fn run(
         what: "prctl(PR_SET_PDEATHSIG)",
         cause,
     })?;
-    numa::placement::apply_to_this_process(&order.plan.placement, order.group.as_deref())?;
+    numa::placement::apply_to_this_process(&order.placement, order.group.as_deref())?;
     let root = Root::live();
     report(InstanceReport::Progress {
         phase: PhaseWord::Loading,
@@ -41,9 +41,9 @@ pub fn run(
     })?;
     let huge_pages_before = pools_if_huge(&root, order)?;
     let layout = SgaLayout::new(
-        order.plan.load.sessions,
-        order.plan.sga.cache_bytes,
-        order.plan.sga.page_bytes,
+        order.work.load.sessions,
+        order.work.sga.cache_bytes,
+        order.work.sga.page_bytes,
     )?;
     let (memory, mapping) = make_sga(order, &layout)?;
     let sga = Sga::create(&mapping, layout);
@@ -60,7 +60,7 @@ pub fn run(
         ..Evidence::default()
     };
     evidence.huge_pages_during = pools_if_huge(&instance.root, order)?;
-    let before = residency(&mapping, order.plan.sga.page_bytes)?;
+    let before = residency(&mapping, order.work.sga.page_bytes)?;
     let mut sessions = start_sessions(&instance, &memory, program)?;
     match order.task {
         Task::Trial { .. } => trial::run(&instance, &mut sessions, evidence, &before, report),
@@ -79,7 +79,7 @@ pub(crate) struct Instance<'m> {
 impl Instance<'_> {
     /// What the kernel says of the SGA, given where its pages were before.
     pub fn sga_evidence(&self, before: &Residency) -> Result<SgaEvidence, Error> {
-        let after = residency(self.mapping, self.order.plan.sga.page_bytes)?;
+        let after = residency(self.mapping, self.order.work.sga.page_bytes)?;
         let line = numa_maps_line(&self.root, self.mapping)?;
         Ok(SgaEvidence {
             name: line.file.unwrap_or_default(),
@@ -100,7 +100,7 @@ impl Instance<'_> {
 }
 
 fn make_sga(order: &InstanceOrder, layout: &SgaLayout) -> Result<(SharedMemory, Mapping), Error> {
-    let plan = &order.plan.sga;
+    let plan = &order.work.sga;
     let kind = match plan.backing {
         Backing::Sysv => ObjectKind::Sysv,
         Backing::Memfd => ObjectKind::Memfd,
@@ -125,7 +125,7 @@ fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
         .0
         .work_unit
         .store(work_unit, Ordering::Relaxed);
-    let cpu_count = order.plan.load.cpu_count.unwrap_or(0);
+    let cpu_count = order.work.load.cpu_count.unwrap_or(0);
     sga.control
         .cage
         .0
@@ -156,7 +156,7 @@ fn start_sessions(
 }
 
 fn pools_if_huge(root: &Root, order: &InstanceOrder) -> Result<Vec<HugePoolEvidence>, Error> {
-    let page_bytes = order.plan.sga.page_bytes;
+    let page_bytes = order.work.sga.page_bytes;
     if page_bytes == linux::process::page_bytes() {
         return Ok(Vec::new());
     }

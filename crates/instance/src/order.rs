@@ -1,6 +1,6 @@
 //! What the processes of an instance tell each other: orders down, reports up.
 
-use model::{CalibrationPoint, CasePlan, Phase, Trial};
+use model::{CalibrationPoint, LogicalReads, Phase, Placement, Trial};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -11,8 +11,10 @@ use crate::layout::SgaLayout;
 pub struct InstanceOrder {
     /// Process id of the coordinator.
     pub parent_pid: u32,
-    /// The case.
-    pub plan: CasePlan,
+    /// Where its processes may run and their memory may lie.
+    pub placement: Placement,
+    /// Its shared memory and its load.
+    pub work: LogicalReads,
     /// Directory of the processor group to join, made by the coordinator.
     pub group: Option<std::path::PathBuf>,
     /// Seed of the physical order of rows and of the keys that sessions draw.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{
-    LatencySummary, Measured, Sample, TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, Wait,
+    LatencySummary, Measured, Sample, SessionFigures, TimeModel, WAIT_BUCKET_LATCH,
+    WAIT_CPU_QUANTUM, Wait,
 };
 
 use crate::histogram;
@@ -92,14 +93,11 @@ impl Total {
             } => (work_unit_max, step_s),
         };
         let quantile = |share| histogram::quantile(&self.latency, share);
-        Measured {
-            sessions: order.plan.load.sessions,
-            window_s,
-            warm_up_s,
+        let sessions = SessionFigures {
+            sessions: order.work.load.sessions,
             work_unit,
             statements: self.statements,
             logical_reads: self.logical_reads,
-            logical_reads_per_s: self.logical_reads_per_s,
             time: self.time_model(),
             samples,
             statement_latency: LatencySummary {
@@ -107,7 +105,19 @@ impl Total {
                 p99_ns: quantile(0.99),
                 max_ns: (self.latency_max_ns > 0).then_some(self.latency_max_ns),
             },
+        };
+        Measured {
+            value: self.logical_reads_per_s,
+            window_s,
+            warm_up_s,
+            sessions: Some(sessions),
+            kernel: None,
         }
+    }
+
+    /// CPU time of all sessions.
+    pub fn db_cpu_s(&self) -> f64 {
+        self.db_cpu_ns as f64 / 1e9
     }
 
     fn time_model(&self) -> TimeModel {
@@ -128,7 +138,7 @@ impl Total {
             .collect();
         TimeModel {
             db_time_s: seconds(self.db_time_ns),
-            db_cpu_s: seconds(self.db_cpu_ns),
+            db_cpu_s: self.db_cpu_s(),
             cpu_wait_s: seconds(self.run_queue_ns),
             waits,
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use linux::Root;
 use linux::clock::monotonic_ns;
 use linux::machine_counters::{self, MachineCounters};
-use model::{CpuId, Evidence, Measured, Outcome, Sample, SessionEvidence, Trial};
+use model::{CpuId, Evidence, Outcome, Sample, SessionEvidence, Trial};
 use numa::evidence::Residency;
 
 use crate::instance::{Instance, Report};
@@ -26,10 +26,6 @@ const WINDOW_SAMPLES: u32 = 20;
 const WINDOW_LEAD_NS: u64 = 20_000_000;
 /// How long after the end of a window sessions may take to publish.
 const PUBLISH_WITHIN: Duration = Duration::from_secs(60);
-/// CPUs that others may use during a window before the trial carries a warning.
-const OTHER_CPUS_MAX: f64 = 0.1;
-/// Share of DB time that may be unaccounted for before the trial carries a warning.
-const UNACCOUNTED_MAX: f64 = 0.03;
 
 /// Runs the trial and reports it.
 pub(crate) fn run(
@@ -58,7 +54,7 @@ pub(crate) fn run(
     evidence.sga = Some(instance.sga_evidence(before)?);
     evidence.sessions = evidence_of_sessions(&instance.root, &instance.sga, &sessions.pids())?;
     instance.stop();
-    if instance.order.plan.load.cpu_count.is_some() {
+    if instance.order.work.load.cpu_count.is_some() {
         let most = instance
             .sga
             .control
@@ -71,12 +67,8 @@ pub(crate) fn run(
     let total = results::collect(&instance.sga);
     evidence.rows_verified = total.rows_verified;
     let measured = total.measured(instance.order, warm_up.seconds, window.samples);
-    note_counters(
-        &mut evidence,
-        &window.before,
-        &window.after,
-        measured.time.db_cpu_s,
-    );
+    let db_cpu_s = total.db_cpu_s();
+    note_counters(&mut evidence, &window.before, &window.after, db_cpu_s);
     let mut warnings = Vec::new();
     if !warm_up.steady {
         let seconds = warm_up.seconds;
@@ -84,7 +76,6 @@ pub(crate) fn run(
             "the rate was not steady after {seconds:.1} s of warm-up"
         ));
     }
-    warnings.extend(doubts(&measured, &evidence));
     // Whether the placement holds is judged by the coordinator, who reads the group back too.
     let outcome = match total.rows_wrong {
         0 => Outcome::Valid,
@@ -98,26 +89,6 @@ pub(crate) fn run(
         warnings,
     };
     report(InstanceReport::Trial(Box::new(trial)))
-}
-
-/// What a reader should know before believing the figures of a trial that counts.
-fn doubts(measured: &Measured, evidence: &Evidence) -> Vec<String> {
-    let mut doubts = Vec::new();
-    let unaccounted = measured.time.unaccounted_share();
-    if unaccounted.abs() > UNACCOUNTED_MAX {
-        let (share, steal) = (unaccounted * 100.0, evidence.steal_s.unwrap_or(0.0));
-        doubts.push(format!(
-            "{share:.1} % of DB time is unaccounted for; steal {steal:.2} s"
-        ));
-    }
-    let other_s = evidence.other_cpu_s.unwrap_or(0.0);
-    if other_s > measured.window_s * OTHER_CPUS_MAX {
-        let window_s = measured.window_s;
-        doubts.push(format!(
-            "others on this machine used {other_s:.1} s of CPU in the window of {window_s:.1} s"
-        ));
-    }
-    doubts
 }
 
 struct WarmUp {

@@ -31,8 +31,8 @@ pub enum Event<'a> {
     TrialProgress {
         /// What it is doing.
         phase: Phase,
-        /// Live logical reads per second, when there is one.
-        logical_reads_per_s: Option<f64>,
+        /// The live figure in the run's metric, when there is one.
+        value: Option<f64>,
     },
     /// A trial ended.
     TrialFinished {
@@ -53,11 +53,11 @@ pub enum Event<'a> {
 /// What a trial is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Shared memory is made, placed and filled.
+    /// Memory is made, placed and filled.
     Loading,
-    /// Sessions run, not yet measured.
+    /// The work is done, not yet measured.
     WarmingUp,
-    /// Sessions run and are measured.
+    /// The work is done and measured.
     Measuring,
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, NodeId, NodeSet};
+use crate::{CpuSet, MeasurementEvidence, NodeId, NodeSet};
 
 /// The evidence of one trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub struct Evidence {
     pub sga: Option<SgaEvidence>,
     /// One entry for each session, in order of session number.
     pub sessions: Vec<SessionEvidence>,
+    /// One entry for each thread of a measuring kernel that has memory of its own.
+    pub measurements: Vec<MeasurementEvidence>,
     /// The processor group the sessions ran in, if one was made.
     pub group: Option<GroupEvidence>,
     /// Huge-page pools before the instance was started.

@@ -11,6 +11,7 @@ mod finding;
 mod id_list;
 mod latency;
 mod measurement;
+mod metric;
 mod node_matrix;
 mod page_kind;
 mod placement;
@@ -18,6 +19,7 @@ mod residency;
 mod run;
 mod time_model;
 mod topology;
+mod work;
 
 pub use bandwidth::{
     BandwidthMethod, BandwidthResult, LoadLadder, LoadPoint, StreamKernel, StreamKernelFacts,
@@ -34,19 +36,21 @@ pub use latency::{
     TimerFacts, TimerSource, TransferMatrix,
 };
 pub use measurement::{MeasurementEvidence, MemoryEvidence};
+pub use metric::{Better, Metric, MetricFacts};
 pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
 pub use page_kind::PageKind;
-pub use placement::{Allocation, Backing, CasePlan, LoadPlan, Mechanism, Placement, SgaPlan};
+pub use placement::{Allocation, Backing, LoadPlan, Mechanism, Placement, SgaPlan};
 pub use residency::{
     BytesByNode, ClassResidency, Layout, ProcessResidency, Residency, ResidencyMethod, Sampled,
     SegmentArea, SegmentKind, SegmentResidency,
 };
 pub use run::{
-    Calibration, CalibrationPoint, Case, LatencySummary, Machine, Measured, Outcome, Run,
-    RunHeader, RunStatus, Sample, Skipped, Trial,
+    Calibration, CalibrationPoint, Case, KernelFigures, LatencySummary, Machine, Measured, Outcome,
+    Run, RunHeader, RunStatus, Sample, SessionFigures, Skipped, Trial,
 };
 pub use time_model::{TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, Wait};
 pub use topology::{
     Cache, CacheKind, CgroupVersion, Core, CpuGovernor, Device, DeviceKind, KernelSettings,
     MachineHugePages, MemoryRating, Node, NodeHugePages, Topology,
 };
+pub use work::{CasePlan, LogicalReads, MemoryLatency, StreamThreadPlan, StreamWork, Work};

@@ -1,4 +1,5 @@
-//! What is asked for: CPUs, memory policy, processor group, and the shape of the SGA.
+//! What is asked for: CPUs, memory policy, processor group, and the shape of the SGA. What is done
+//! there is `work`.
 //!
 //! Nothing here says what came of it: that is `evidence`.
 
@@ -87,19 +88,4 @@ pub struct LoadPlan {
     pub sessions: u32,
     /// Instance caging: this many sessions run, the others queue; `None` is off.
     pub cpu_count: Option<u32>,
-}
-
-/// One case, as asked for: everything a workload needs to execute a trial of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CasePlan {
-    /// The case's name within its experiment.
-    pub name: String,
-    /// One line for people: what this case is.
-    pub about: String,
-    /// Where processes may run and their memory may lie.
-    pub placement: Placement,
-    /// The shared memory.
-    pub sga: SgaPlan,
-    /// The load.
-    pub load: LoadPlan,
 }

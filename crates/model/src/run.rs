@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CasePlan, Evidence, TimeModel, Topology};
+use crate::{CasePlan, Evidence, Metric, TimeModel, TimerFacts, Topology};
 
 /// One execution of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,8 @@ pub struct Run {
     pub machine: Machine,
     /// Seed of the order of trials and of the resampling.
     pub seed: u64,
+    /// What the cases are compared by.
+    pub metric: Metric,
     /// Name of the case that others are compared with.
     pub baseline: String,
     /// Whether the cases differ in where memory lies, so that an emulated machine has no answer.
@@ -147,10 +149,10 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The trial's logical reads per second if it counts.
-    pub fn valid_rate(&self) -> Option<f64> {
+    /// What the trial measured, in the run's metric, if it counts.
+    pub fn valid_value(&self) -> Option<f64> {
         match (&self.outcome, &self.measured) {
-            (Outcome::Valid, Some(measured)) => Some(measured.logical_reads_per_s),
+            (Outcome::Valid, Some(measured)) => Some(measured.value),
             _ => None,
         }
     }
@@ -171,26 +173,53 @@ pub enum Outcome {
 /// What one trial measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Sessions that ran.
-    pub sessions: u32,
-    /// Length of the window.
+    /// The figure of the trial, in the unit of the run's metric.
+    pub value: f64,
+    /// Length of the window, or of all windows together.
     pub window_s: f64,
     /// Length of the warm-up before it.
     pub warm_up_s: f64,
+    /// What only sessions of a database have.
+    pub sessions: Option<SessionFigures>,
+    /// What only a measuring kernel has.
+    pub kernel: Option<KernelFigures>,
+}
+
+/// What the sessions of one trial did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionFigures {
+    /// Sessions that ran.
+    pub sessions: u32,
     /// Rows per statement.
     pub work_unit: u32,
     /// Statements executed by all sessions.
     pub statements: u64,
     /// Logical reads by all sessions.
     pub logical_reads: u64,
-    /// The sum of the sessions' own rates.
-    pub logical_reads_per_s: f64,
     /// Where the time went.
     pub time: TimeModel,
     /// Live samples inside the window.
     pub samples: Vec<Sample>,
     /// Statement latency over all sessions.
     pub statement_latency: LatencySummary,
+}
+
+/// What a measuring kernel gave in one trial, raw.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelFigures {
+    /// The figure of each window, in the unit of the run's metric and in the order they were timed.
+    pub windows: Vec<f64>,
+    /// Of each window, the stretch that all threads ran in as a share of that in which any did;
+    /// empty where there is one thread.
+    pub overlaps: Vec<f64>,
+    /// Memory that was visited or moved through, by all threads.
+    pub working_set_bytes: u64,
+    /// Pages that a chase visits at random before it goes on to others; `None`: all.
+    pub tlb_group_pages: Option<u32>,
+    /// What the kernel computed, so that it was computed.
+    pub checksum: u64,
+    /// The clock.
+    pub timer: TimerFacts,
 }
 
 /// One sample inside a window.

@@ -1,29 +1,36 @@
 //! Compares what was asked for with what the kernel says came of it. Pure.
 
-use model::{Allocation, CasePlan, Evidence, Mechanism, NodeSet, SessionEvidence, SgaEvidence};
+use model::{
+    Allocation, Evidence, LogicalReads, Mechanism, NodeSet, Placement, SessionEvidence, SgaEvidence,
+};
 
 /// How far the share of a node may be from even under interleave, relative to the even share.
 /// Interleaving is page by page, so only the ends of the mapping make it uneven.
 const INTERLEAVE_TOLERANCE: f64 = 0.01;
 
-/// Every way in which `evidence` contradicts `plan`, in words; empty when the placement holds.
-pub fn contradictions(plan: &CasePlan, evidence: &Evidence) -> Vec<String> {
+/// Every way in which the `evidence` of an instance contradicts the placement of its processes or
+/// of its SGA, in words; empty when both hold.
+pub fn contradictions(
+    placement: &Placement,
+    work: &LogicalReads,
+    evidence: &Evidence,
+) -> Vec<String> {
     let mut found = Vec::new();
     match &evidence.sga {
-        Some(sga) => sga_contradictions(plan, sga, &mut found),
+        Some(sga) => sga_contradictions(placement, work, sga, &mut found),
         None => found.push("the pages of the SGA could not be read back".to_owned()),
     }
-    if evidence.sessions.len() != plan.load.sessions as usize {
-        let (asked, seen) = (plan.load.sessions, evidence.sessions.len());
+    if evidence.sessions.len() != work.load.sessions as usize {
+        let (asked, seen) = (work.load.sessions, evidence.sessions.len());
         found.push(format!(
             "{asked} sessions were asked for, evidence exists for {seen}"
         ));
     }
     for (number, session) in evidence.sessions.iter().enumerate() {
-        session_contradictions(plan, number, session, &mut found);
+        session_contradictions(placement, number, session, &mut found);
     }
-    group_contradictions(plan, evidence, &mut found);
-    if let (Some(limit), Some(most)) = (plan.load.cpu_count, evidence.running_sessions_max)
+    group_contradictions(placement, evidence, &mut found);
+    if let (Some(limit), Some(most)) = (work.load.cpu_count, evidence.running_sessions_max)
         && most > limit
     {
         found.push(format!(
@@ -33,9 +40,14 @@ pub fn contradictions(plan: &CasePlan, evidence: &Evidence) -> Vec<String> {
     found
 }
 
-fn sga_contradictions(plan: &CasePlan, sga: &SgaEvidence, found: &mut Vec<String>) {
-    if sga.page_bytes != plan.sga.page_bytes {
-        let (asked, seen) = (plan.sga.page_bytes, sga.page_bytes);
+fn sga_contradictions(
+    placement: &Placement,
+    work: &LogicalReads,
+    sga: &SgaEvidence,
+    found: &mut Vec<String>,
+) {
+    if sga.page_bytes != work.sga.page_bytes {
+        let (asked, seen) = (work.sga.page_bytes, sga.page_bytes);
         found.push(format!(
             "the SGA has pages of {seen} bytes, {asked} were asked for"
         ));
@@ -52,14 +64,14 @@ fn sga_contradictions(plan: &CasePlan, sga: &SgaEvidence, found: &mut Vec<String
             "pages of the SGA moved in the window: {before:?}, then {after:?}"
         ));
     }
-    let allowed = match (&plan.sga.allocation, &plan.placement.memory_nodes) {
+    let allowed = match (&work.sga.allocation, &placement.memory_nodes) {
         (Allocation::Bind(nodes) | Allocation::Interleave(nodes), _) => Some(nodes),
         (Allocation::OsDefault, nodes) => nodes.as_ref(),
     };
     if let Some(allowed) = allowed {
         outside(sga, allowed, found);
     }
-    let policy = match &plan.sga.allocation {
+    let policy = match &work.sga.allocation {
         Allocation::OsDefault => None,
         Allocation::Bind(nodes) => Some(format!("bind:{nodes}")),
         Allocation::Interleave(nodes) => Some(format!("interleave:{nodes}")),
@@ -70,7 +82,7 @@ fn sga_contradictions(plan: &CasePlan, sga: &SgaEvidence, found: &mut Vec<String
             "the SGA's policy is {seen:?}, {policy:?} was asked for"
         ));
     }
-    if let Allocation::Interleave(nodes) = &plan.sga.allocation {
+    if let Allocation::Interleave(nodes) = &work.sga.allocation {
         uneven(sga, nodes, found);
     }
 }
@@ -100,12 +112,12 @@ fn uneven(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<String>) {
 }
 
 fn session_contradictions(
-    plan: &CasePlan,
+    placement: &Placement,
     number: usize,
     session: &SessionEvidence,
     found: &mut Vec<String>,
 ) {
-    if let Some(asked) = &plan.placement.cpus {
+    if let Some(asked) = &placement.cpus {
         if session.cpus_allowed != *asked {
             let seen = &session.cpus_allowed;
             found.push(format!(
@@ -122,10 +134,10 @@ fn session_contradictions(
     if session.cpus_used.is_empty() {
         found.push(format!("session {number} ended no statement in the window"));
     }
-    let Some(asked) = &plan.placement.memory_nodes else {
+    let Some(asked) = &placement.memory_nodes else {
         return;
     };
-    match plan.placement.mechanism {
+    match placement.mechanism {
         Mechanism::Group if session.memory_nodes_allowed != *asked => {
             let seen = &session.memory_nodes_allowed;
             found.push(format!(
@@ -142,16 +154,15 @@ fn session_contradictions(
     }
 }
 
-fn group_contradictions(plan: &CasePlan, evidence: &Evidence, found: &mut Vec<String>) {
-    if plan.placement.mechanism != Mechanism::Group || !plan.placement.asks_for_something() {
+fn group_contradictions(placement: &Placement, evidence: &Evidence, found: &mut Vec<String>) {
+    if placement.mechanism != Mechanism::Group || !placement.asks_for_something() {
         return;
     }
     let Some(group) = &evidence.group else {
         found.push("the processor group could not be read back".to_owned());
         return;
     };
-    if let Some(asked) = plan
-        .placement
+    if let Some(asked) = placement
         .cpus
         .as_ref()
         .filter(|asked| **asked != group.cpus)
@@ -161,7 +172,7 @@ fn group_contradictions(plan: &CasePlan, evidence: &Evidence, found: &mut Vec<St
             "group {path} has CPUs {seen}, {asked} were asked for"
         ));
     }
-    let asked = plan.placement.memory_nodes.as_ref();
+    let asked = placement.memory_nodes.as_ref();
     if let Some(asked) = asked.filter(|asked| **asked != group.memory_nodes) {
         let (path, seen) = (&group.path, &group.memory_nodes);
         found.push(format!(
@@ -175,21 +186,22 @@ mod tests {
     use std::collections::BTreeMap;
 
     use model::{
-        Allocation, Backing, CasePlan, Evidence, GroupEvidence, LoadPlan, Mechanism, NodeId,
+        Allocation, Backing, Evidence, GroupEvidence, LoadPlan, LogicalReads, Mechanism, NodeId,
         Placement, SessionEvidence, SgaEvidence, SgaPlan,
     };
 
     use super::contradictions;
 
-    fn plan() -> CasePlan {
-        CasePlan {
-            name: "remote".to_owned(),
-            about: String::new(),
-            placement: Placement {
-                cpus: Some("1-2".parse().unwrap()),
-                memory_nodes: Some("7".parse().unwrap()),
-                mechanism: Mechanism::Group,
-            },
+    fn placement() -> Placement {
+        Placement {
+            cpus: Some("1-2".parse().unwrap()),
+            memory_nodes: Some("7".parse().unwrap()),
+            mechanism: Mechanism::Group,
+        }
+    }
+
+    fn work() -> LogicalReads {
+        LogicalReads {
             sga: SgaPlan {
                 cache_bytes: 8 << 20,
                 backing: Backing::Memfd,
@@ -234,13 +246,14 @@ mod tests {
 
     #[test]
     fn a_placement_that_holds_has_no_contradiction() {
-        assert_eq!(contradictions(&plan(), &evidence()), Vec::<String>::new());
+        let found = contradictions(&placement(), &work(), &evidence());
+        assert_eq!(found, Vec::<String>::new());
     }
 
-    fn check(change: impl FnOnce(&mut CasePlan, &mut Evidence), expected: &str) {
-        let (mut plan, mut evidence) = (plan(), evidence());
-        change(&mut plan, &mut evidence);
-        let found = contradictions(&plan, &evidence);
+    fn check(change: impl FnOnce(&mut Placement, &mut Evidence), expected: &str) {
+        let (mut placement, mut evidence) = (placement(), evidence());
+        change(&mut placement, &mut evidence);
+        let found = contradictions(&placement, &work(), &evidence);
         assert!(
             found.iter().any(|text| text.contains(expected)),
             "{expected}: {found:?}"
@@ -308,32 +321,27 @@ mod tests {
             "let 2 sessions run at once",
         );
         check(
-            |p, _| p.placement.mechanism = Mechanism::Affinity,
+            |placement, _| placement.mechanism = Mechanism::Affinity,
             "session 0 has policy \"default\", bind:7",
         );
     }
 
     #[test]
     fn interleave_must_be_even() {
-        let even = |plan: &mut CasePlan, evidence: &mut Evidence, bytes: [u64; 2]| {
-            plan.placement = Placement::inherited();
-            plan.sga.allocation = Allocation::Interleave("0-1".parse().unwrap());
+        let found = |bytes: [u64; 2]| {
+            let mut work = work();
+            work.sga.allocation = Allocation::Interleave("0-1".parse().unwrap());
+            let mut evidence = evidence();
             let sga = evidence.sga.as_mut().unwrap();
             sga.policy = "interleave:0-1".to_owned();
             let by_node = BTreeMap::from([(NodeId(0), bytes[0]), (NodeId(1), bytes[1])]);
             sga.bytes_by_node_before = by_node.clone();
             sga.bytes_by_node_after = by_node;
+            contradictions(&Placement::inherited(), &work, &evidence)
         };
-        check(
-            |p, e| even(p, e, [6 << 20, 2 << 20]),
-            "interleave is uneven",
-        );
-        let (mut plan, mut evidence) = (plan(), evidence());
-        even(
-            &mut plan,
-            &mut evidence,
-            [(4 << 20) + 4096, (4 << 20) - 4096],
-        );
-        assert_eq!(contradictions(&plan, &evidence), Vec::<String>::new());
+        let uneven = found([6 << 20, 2 << 20]);
+        assert!(uneven[0].contains("interleave is uneven"), "{uneven:?}");
+        let even = found([(4 << 20) + 4096, (4 << 20) - 4096]);
+        assert_eq!(even, Vec::<String>::new());
     }
 }

@@ -11,10 +11,13 @@ use crate::failure::Failure;
 /// Refuses a window that is too short for a case of the plan.
 pub fn check(plan: &Plan, window_s: f64) -> Result<(), Failure> {
     for case in &plan.cases {
-        let Some(cpu_count) = case.load.cpu_count else {
+        let Some(load) = case.logical_reads().map(|work| &work.load) else {
             continue;
         };
-        let sessions = case.load.sessions;
+        let Some(cpu_count) = load.cpu_count else {
+            continue;
+        };
+        let sessions = load.sessions;
         let needed_ns = shortest_ns(sessions, cpu_count);
         if ((window_s * 1e9).round() as u64) < needed_ns {
             let (name, needed_s) = (&case.name, needed_ns as f64 / 1e9);

@@ -3,12 +3,13 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use model::{Event, Observer, ObserverError, Phase};
+use model::{Event, Metric, Observer, ObserverError, Phase};
 
 /// Shows a run on stderr.
 pub struct Progress {
     bar: ProgressBar,
     case: String,
+    metric: Metric,
 }
 
 impl Progress {
@@ -23,6 +24,7 @@ impl Progress {
         Progress {
             bar,
             case: String::new(),
+            metric: Metric::LogicalReadsPerSecond,
         }
     }
 }
@@ -36,10 +38,13 @@ impl Observer for Progress {
             } => {
                 self.bar.set_length(u64::from(*trials_at_most));
                 self.bar.set_prefix(run.experiment.clone());
-                self.bar.set_message("calibrating the work unit");
+                self.metric = run.metric;
             }
             Event::CalibrationPoint(point) => {
-                let rate = rate_text(Some(point.logical_reads_per_s));
+                let rate = value_text(
+                    Metric::LogicalReadsPerSecond,
+                    Some(point.logical_reads_per_s),
+                );
                 let work_unit = point.work_unit;
                 self.bar
                     .set_message(format!("calibrating: {work_unit} rows a statement, {rate}"));
@@ -55,18 +60,15 @@ impl Observer for Progress {
                 self.case = format!("{case}, round {}, {left}", round + 1);
                 self.bar.set_message(self.case.clone());
             }
-            Event::TrialProgress {
-                phase,
-                logical_reads_per_s,
-            } => {
+            Event::TrialProgress { phase, value } => {
                 let phase = match phase {
                     Phase::Loading => "loading",
                     Phase::WarmingUp => "warming up",
                     Phase::Measuring => "measuring",
                 };
-                let rate = rate_text(*logical_reads_per_s);
+                let value = value_text(self.metric, *value);
                 self.bar
-                    .set_message(format!("{}: {phase} {rate}", self.case));
+                    .set_message(format!("{}: {phase} {value}", self.case));
             }
             Event::TrialFinished { .. } => self.bar.inc(1),
             Event::Calibrated(_) => {}
@@ -76,8 +78,14 @@ impl Observer for Progress {
     }
 }
 
-fn rate_text(rate: Option<f64>) -> String {
-    rate.map_or_else(String::new, |rate| {
-        format!("{:.2} M logical reads/s", rate / 1e6)
+/// A live figure in the unit that people are shown, in millions where there are millions.
+fn value_text(metric: Metric, value: Option<f64>) -> String {
+    let facts = metric.facts();
+    value.map_or_else(String::new, |value| {
+        let (shown, unit) = (value / facts.shown_unit_is, facts.shown_unit);
+        match shown {
+            1e6.. => format!("{:.2} M {unit}", shown / 1e6),
+            _ => format!("{shown:.2} {unit}"),
+        }
     })
 }

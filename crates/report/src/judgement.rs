@@ -2,8 +2,8 @@
 //!
 //! Pure and deterministic: the resampling is seeded by the run. Showing is elsewhere.
 
-use model::{Case, Run};
-use stats::Interval;
+use model::{Better, Case, Metric, Run, Trial};
+use stats::{Best, Interval};
 
 use crate::run_outcome::Standing;
 use crate::verdict::Verdict;
@@ -23,7 +23,7 @@ pub struct Judgement {
     pub cases: Vec<CaseJudgement>,
     /// Every case but the baseline, compared with the baseline, in the order of the run.
     pub comparisons: Vec<Comparison>,
-    /// Index of the case with the highest median, then of those that cannot be told apart from it,
+    /// Index of the case with the best median, then of those that cannot be told apart from it,
     /// whatever their ranks. One alone is the winner; none where nothing can be said.
     pub leaders: Vec<usize>,
     /// One sentence that can be quoted.
@@ -43,11 +43,11 @@ pub struct CaseJudgement {
     pub invalid: usize,
     /// Trials that did not run to their end.
     pub failed: usize,
-    /// Median of logical reads per second over the valid trials.
+    /// Median over the valid trials, in the run's metric.
     pub median: Option<f64>,
     /// Interval of the median.
     pub interval: Option<Interval>,
-    /// 1 for the fastest; cases that cannot be told apart share one.
+    /// 1 for the best; cases that cannot be told apart share one.
     pub rank: Option<u32>,
 }
 
@@ -97,10 +97,10 @@ impl Ratio {
 
 /// Judges a run.
 pub fn judge(run: &Run) -> Judgement {
-    let rates: Vec<Vec<f64>> = run.cases.iter().map(valid_rates).collect();
-    let cases = judge_cases(run, &rates);
-    let comparisons = compare(run, &rates);
-    let leaders = leaders(run, &cases, &rates);
+    let values: Vec<Vec<f64>> = run.cases.iter().map(valid_values).collect();
+    let cases = judge_cases(run, &values);
+    let comparisons = compare(run, &values);
+    let leaders = leaders(run, &cases, &values);
     Judgement {
         verdict: sentence(run, &cases, &comparisons, &leaders),
         warnings: warnings(run, &cases),
@@ -123,23 +123,32 @@ pub(crate) fn baseline_index(run: &Run) -> Option<usize> {
         .position(|case| case.plan.name == run.baseline)
 }
 
-fn valid_rates(case: &Case) -> Vec<f64> {
-    case.trials
-        .iter()
-        .filter_map(|trial| trial.valid_rate())
-        .collect()
+/// A number that is the higher the better a value, or a ratio of values, of this metric is.
+pub(crate) fn merit(metric: Metric, value: f64) -> f64 {
+    match metric.better() {
+        Better::More => value,
+        Better::Less => -value,
+    }
 }
 
-fn judge_cases(run: &Run, rates: &[Vec<f64>]) -> Vec<CaseJudgement> {
-    let samples: Vec<&[f64]> = rates.iter().map(Vec::as_slice).collect();
+fn valid_values(case: &Case) -> Vec<f64> {
+    case.trials.iter().filter_map(Trial::valid_value).collect()
+}
+
+fn judge_cases(run: &Run, values: &[Vec<f64>]) -> Vec<CaseJudgement> {
+    let samples: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
     let ranks = if is_emulated(run) {
         vec![None; samples.len()]
     } else {
-        stats::ranks(&samples, CONFIDENCE, run.seed)
+        let best = match run.metric.better() {
+            Better::More => Best::Highest,
+            Better::Less => Best::Lowest,
+        };
+        stats::ranks(&samples, best, CONFIDENCE, run.seed)
     };
     let judged = run.cases.iter().zip(samples).zip(ranks);
     judged
-        .map(|((case, rates), rank)| {
+        .map(|((case, values), rank)| {
             let count = |counts: fn(Standing<'_>) -> bool| {
                 let standings = case.trials.iter().map(Standing::of);
                 standings.filter(|standing| counts(*standing)).count()
@@ -149,37 +158,40 @@ fn judge_cases(run: &Run, rates: &[Vec<f64>]) -> Vec<CaseJudgement> {
                 valid: count(|standing| standing.is_valid()),
                 invalid: count(|standing| matches!(standing, Standing::Invalid(_))),
                 failed: count(|standing| matches!(standing, Standing::Failed(_))),
-                median: stats::median(rates).filter(|median| median.is_finite()),
-                interval: stats::median_interval(rates, CONFIDENCE, run.seed),
+                median: stats::median(values).filter(|median| median.is_finite()),
+                interval: stats::median_interval(values, CONFIDENCE, run.seed),
                 rank,
             }
         })
         .collect()
 }
 
-/// Ranks group cases by neighbours, so a case of a lower rank whose rates vary much may not be told
-/// apart from the first. A winner must be told apart from every case that can be ranked.
-fn leaders(run: &Run, cases: &[CaseJudgement], rates: &[Vec<f64>]) -> Vec<usize> {
+/// Ranks group cases by neighbours, so a case of a lower rank whose values vary much may not be
+/// told apart from the first. A winner must be told apart from every case that can be ranked.
+fn leaders(run: &Run, cases: &[CaseJudgement], values: &[Vec<f64>]) -> Vec<usize> {
     let ranked = |index: &usize| cases[*index].rank.is_some();
-    let median = |index: &usize| cases[*index].median.unwrap_or(f64::NEG_INFINITY);
+    let merit = |index: &usize| {
+        let median = cases[*index].median;
+        median.map_or(f64::NEG_INFINITY, |median| merit(run.metric, median))
+    };
     // The first of equals, as in the run.
     let first = (0..cases.len())
         .filter(ranked)
         .rev()
-        .max_by(|a, b| median(a).total_cmp(&median(b)));
+        .max_by(|a, b| merit(a).total_cmp(&merit(b)));
     let Some(first) = first else {
         return Vec::new();
     };
     let is_rival = |index: &usize| {
         *index != first
-            && ratio(&rates[first], &rates[*index], run.seed)
+            && ratio(&values[first], &values[*index], run.seed)
                 .is_none_or(|it| it.interval.contains(1.0))
     };
     let rivals = (0..cases.len()).filter(ranked).filter(is_rival);
     std::iter::once(first).chain(rivals).collect()
 }
 
-fn compare(run: &Run, rates: &[Vec<f64>]) -> Vec<Comparison> {
+fn compare(run: &Run, values: &[Vec<f64>]) -> Vec<Comparison> {
     let Some(baseline) = baseline_index(run) else {
         return Vec::new();
     };
@@ -189,7 +201,7 @@ fn compare(run: &Run, rates: &[Vec<f64>]) -> Vec<Comparison> {
             let ratio = if is_emulated(run) {
                 None
             } else {
-                ratio(&rates[case_index], &rates[baseline], run.seed)
+                ratio(&values[case_index], &values[baseline], run.seed)
             };
             Comparison {
                 baseline: run.baseline.clone(),
@@ -198,14 +210,22 @@ fn compare(run: &Run, rates: &[Vec<f64>]) -> Vec<Comparison> {
                 ratio,
                 verdict: match ratio {
                     _ if is_emulated(run) => Verdict::Emulated,
-                    Some(it) if it.interval.low > 1.0 => Verdict::Faster,
-                    Some(it) if it.interval.high < 1.0 => Verdict::Slower,
-                    Some(_) => Verdict::Tie,
+                    Some(it) => verdict(run.metric, it),
                     None => Verdict::Undecided,
                 },
             }
         })
         .collect()
+}
+
+fn verdict(metric: Metric, ratio: Ratio) -> Verdict {
+    let Interval { low, high } = ratio.interval;
+    match metric.better() {
+        _ if low <= 1.0 && high >= 1.0 => Verdict::Tie,
+        Better::More if low > 1.0 => Verdict::Faster,
+        Better::Less if high < 1.0 => Verdict::Faster,
+        _ => Verdict::Slower,
+    }
 }
 
 /// The ratio of the medians, if it has an interval.

@@ -17,6 +17,7 @@ mod latency_text;
 mod latency_transfers_text;
 mod residency_document;
 mod residency_text;
+mod run_asked;
 mod run_bars;
 mod run_calibration;
 mod run_case;

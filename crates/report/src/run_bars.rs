@@ -1,9 +1,10 @@
 //! A small picture of the medians and their intervals, from 0, so that lengths can be compared.
 
+use model::{Better, Run};
 use unicode_width::UnicodeWidthStr;
 
 use crate::judgement::Judgement;
-use crate::run_figures::rate;
+use crate::run_figures::value;
 use crate::run_plain::plain_within;
 use crate::run_ranking::{NAME_COLUMNS, order};
 use crate::run_style::{Style, TextOptions};
@@ -16,8 +17,8 @@ const UNSURE: char = '▒';
 const MEDIAN: char = '┃';
 
 /// One bar for each case that has an interval; nothing when no two cases have one.
-pub(crate) fn bars(judgement: &Judgement, options: &TextOptions) -> String {
-    let drawn: Vec<_> = order(judgement)
+pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
+    let drawn: Vec<_> = order(run, judgement)
         .into_iter()
         .filter_map(|index| {
             let case = &judgement.cases[index];
@@ -50,10 +51,16 @@ pub(crate) fn bars(judgement: &Judgement, options: &TextOptions) -> String {
         let pad = " ".repeat(names - name.width());
         text.push_str(&format!("{name}{pad}  {bar}\n"));
     }
-    let most = rate(most);
+    let most = value(run.metric, most);
     let pad = " ".repeat(names + 2);
     text.push_str(&format!("{pad}0{most:>width$}\n", width = room - 1));
-    let legend = format!("{MEDIAN} median, {UNSURE} 95 % interval, logical reads/s");
+    let facts = run.metric.facts();
+    let shorter = match facts.better {
+        Better::More => "",
+        Better::Less => "; less is better",
+    };
+    let unit = facts.shown_unit;
+    let legend = format!("{MEDIAN} median, {UNSURE} 95 % interval, {unit}{shorter}");
     text.push_str(&options.paragraph(&pad, &legend, Style::Usual));
     text
 }

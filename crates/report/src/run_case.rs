@@ -1,10 +1,11 @@
 //! One case of a run as text: what was asked, what it did, what the kernel says, what was lost.
 
-use model::{Allocation, Backing, ByteSize, Case, CasePlan, Mechanism, Topology, Trial};
+use model::{Case, Metric, Run, Topology, Trial};
 
+use crate::run_asked::asked;
 use crate::run_events::top_events;
 use crate::run_evidence::evidence_lines;
-use crate::run_figures::{ids, rate};
+use crate::run_figures::value;
 use crate::run_load_profile::load_profile;
 use crate::run_outcome::Standing;
 use crate::run_plain::plain_within;
@@ -13,21 +14,22 @@ use crate::run_totals::CaseTotals;
 
 /// Columns of a case's name in its heading.
 const NAME_COLUMNS: usize = 200;
-/// Rates that are shown; the document has them all.
-const RATES_SHOWN: usize = 20;
+/// Values that are shown; the document has them all.
+const VALUES_SHOWN: usize = 20;
 /// Reasons and warnings that are shown; more are counted.
 const REASONS_SHOWN: usize = 5;
 
 /// The section of a case.
-pub(crate) fn case_text(case: &Case, topology: &Topology, options: &TextOptions) -> String {
+pub(crate) fn case_text(run: &Run, case: &Case, options: &TextOptions) -> String {
+    let topology = &run.machine.topology;
     let plan = &case.plan;
     let mut text = options.heading(&plain_within(&plan.name, NAME_COLUMNS));
     if !plan.about.is_empty() {
         text.push_str(&options.paragraph("  ", &plan.about, Style::Usual));
     }
     text.push_str(&options.paragraph("  asked: ", &asked(plan), Style::Usual));
-    if let Some(rates) = rates(case) {
-        text.push_str(&options.paragraph("  trials: ", &rates, Style::Usual));
+    if let Some(values) = values(run.metric, case) {
+        text.push_str(&options.paragraph("  trials: ", &values, Style::Usual));
     }
     let totals = CaseTotals::of(case);
     if totals.trials > 0 {
@@ -42,51 +44,17 @@ pub(crate) fn case_text(case: &Case, topology: &Topology, options: &TextOptions)
     text
 }
 
-/// The placement and the load, as asked for.
-fn asked(plan: &CasePlan) -> String {
-    let placement = &plan.placement;
-    let cpus = placement.cpus.as_ref();
-    let cpus = cpus.map_or("any CPU".to_string(), |cpus| ids("CPU", cpus));
-    let memory = placement.memory_nodes.as_ref();
-    let memory = memory.map_or("any node".to_string(), |nodes| ids("node", nodes));
-    let by = match placement.mechanism {
-        _ if !placement.asks_for_something() => "",
-        Mechanism::Group => ", by a processor group",
-        Mechanism::Affinity => ", by affinity and memory policy",
-    };
-    let allocation = match &plan.sga.allocation {
-        Allocation::OsDefault => "placed by the kernel".to_string(),
-        Allocation::Interleave(nodes) => format!("interleaved over {}", ids("node", nodes)),
-        Allocation::Bind(nodes) => format!("bound to {}", ids("node", nodes)),
-    };
-    let backing = match plan.sga.backing {
-        Backing::Sysv => "System V segment",
-        Backing::Memfd => "memfd",
-    };
-    let caging = match plan.load.cpu_count {
-        Some(count) => format!(", cpu_count {count}"),
-        None => String::new(),
-    };
-    format!(
-        "{} sessions{caging}, on {cpus}, memory of {memory}{by}; \
-         SGA of {} in {} pages, a {backing} {allocation}",
-        plan.load.sessions,
-        ByteSize(plan.sga.cache_bytes),
-        ByteSize(plan.sga.page_bytes),
-    )
-}
-
-/// The rates of the trials that count, in the order they were made.
-fn rates(case: &Case) -> Option<String> {
-    let rates: Vec<f64> = case.trials.iter().filter_map(Trial::valid_rate).collect();
-    let shown = rates.iter().take(RATES_SHOWN).map(|value| rate(*value));
-    let shown: Vec<String> = shown.collect();
-    let more = match rates.len().saturating_sub(RATES_SHOWN) {
+/// The values of the trials that count, in the order they were made.
+fn values(metric: Metric, case: &Case) -> Option<String> {
+    let values: Vec<f64> = case.trials.iter().filter_map(Trial::valid_value).collect();
+    let shown = values.iter().take(VALUES_SHOWN);
+    let shown: Vec<String> = shown.map(|it| value(metric, *it)).collect();
+    let more = match values.len().saturating_sub(VALUES_SHOWN) {
         0 => String::new(),
         hidden => format!(" and {hidden} more"),
     };
-    let shown = shown.join(" ");
-    (!rates.is_empty()).then(|| format!("{shown}{more} logical reads/s"))
+    let (shown, unit) = (shown.join(" "), metric.facts().shown_unit);
+    (!values.is_empty()).then(|| format!("{shown}{more} {unit}"))
 }
 
 fn evidence(case: &Case, topology: &Topology, options: &TextOptions) -> String {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Calibration, Case, Evidence, LatencySummary, LoadPlan, Machine, Measured, Placement, Run,
-    RunStatus, Sample, SgaPlan, Skipped, Trial, Wait,
+    Calibration, Case, Evidence, KernelFigures, LatencySummary, Machine, Measured, Metric,
+    Placement, Run, RunStatus, Sample, SessionFigures, Skipped, Trial, Wait, Work,
 };
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct RunDocument<'r> {
     seed: u64,
     window_s: f64,
     asks_about_memory: bool,
-    /// What `median`, `low` and `high` of a case are about.
+    /// What `value`, `median`, `low` and `high` are about; its name says the unit.
     metric: &'static str,
     confidence: f64,
     baseline: &'r str,
@@ -45,8 +45,7 @@ struct CaseDocument<'r> {
     name: &'r str,
     about: &'r str,
     placement: &'r Placement,
-    sga: &'r SgaPlan,
-    load: &'r LoadPlan,
+    work: &'r Work,
     rank: Option<u32>,
     median: Option<f64>,
     low: Option<f64>,
@@ -63,6 +62,7 @@ struct TrialDocument<'r> {
     valid: bool,
     outcome: &'static str,
     reason: Option<&'r str>,
+    value: Option<f64>,
     logical_reads_per_s: Option<f64>,
     sessions: Option<u32>,
     window_s: Option<f64>,
@@ -77,6 +77,7 @@ struct TrialDocument<'r> {
     unaccounted_s: Option<f64>,
     statement_latency: Option<LatencySummary>,
     samples: Option<&'r [Sample]>,
+    kernel: Option<&'r KernelFigures>,
     evidence: &'r Evidence,
     warnings: &'r [String],
 }
@@ -106,11 +107,11 @@ pub fn run_document(run: &Run) -> RunDocument<'_> {
         seed: run.seed,
         window_s: run.window_s,
         asks_about_memory: run.asks_about_memory,
-        metric: "logical_reads_per_s",
+        metric: run.metric.name(),
         confidence: crate::CONFIDENCE,
         baseline: &run.baseline,
         cases: cases
-            .map(|(case, judged)| case_document(case, judged))
+            .map(|(case, judged)| case_document(run.metric, case, judged))
             .collect(),
         comparisons: judgement.comparisons.iter().map(comparison).collect(),
         verdict: judgement.verdict,
@@ -121,13 +122,12 @@ pub fn run_document(run: &Run) -> RunDocument<'_> {
     }
 }
 
-fn case_document<'r>(case: &'r Case, judged: &CaseJudgement) -> CaseDocument<'r> {
+fn case_document<'r>(metric: Metric, case: &'r Case, judged: &CaseJudgement) -> CaseDocument<'r> {
     CaseDocument {
         name: &case.plan.name,
         about: &case.plan.about,
         placement: &case.plan.placement,
-        sga: &case.plan.sga,
-        load: &case.plan.load,
+        work: &case.plan.work,
         rank: judged.rank,
         median: judged.median,
         low: judged.interval.map(|interval| interval.low),
@@ -135,33 +135,41 @@ fn case_document<'r>(case: &'r Case, judged: &CaseJudgement) -> CaseDocument<'r>
         trials_valid: judged.valid,
         trials_invalid: judged.invalid,
         trials_failed: judged.failed,
-        trials: case.trials.iter().map(trial_document).collect(),
+        trials: case
+            .trials
+            .iter()
+            .map(|trial| trial_document(metric, trial))
+            .collect(),
     }
 }
 
-fn trial_document(trial: &Trial) -> TrialDocument<'_> {
+fn trial_document(metric: Metric, trial: &Trial) -> TrialDocument<'_> {
     let standing = Standing::of(trial);
     let measured: Option<&Measured> = trial.measured.as_ref();
-    let time = measured.map(|measured| &measured.time);
+    let value = measured.map(|it| it.value);
+    let sessions: Option<&SessionFigures> = measured.and_then(|it| it.sessions.as_ref());
+    let time = sessions.map(|it| &it.time);
     TrialDocument {
         round: trial.round,
         valid: standing.is_valid(),
         outcome: standing.word(),
         reason: standing.reason(),
-        logical_reads_per_s: measured.map(|it| it.logical_reads_per_s),
-        sessions: measured.map(|it| it.sessions),
+        value,
+        logical_reads_per_s: value.filter(|_| metric == Metric::LogicalReadsPerSecond),
+        sessions: sessions.map(|it| it.sessions),
         window_s: measured.map(|it| it.window_s),
         warm_up_s: measured.map(|it| it.warm_up_s),
-        work_unit: measured.map(|it| it.work_unit),
-        statements: measured.map(|it| it.statements),
-        logical_reads: measured.map(|it| it.logical_reads),
+        work_unit: sessions.map(|it| it.work_unit),
+        statements: sessions.map(|it| it.statements),
+        logical_reads: sessions.map(|it| it.logical_reads),
         db_time_s: time.map(|it| it.db_time_s),
         db_cpu_s: time.map(|it| it.db_cpu_s),
         cpu_wait_s: time.map(|it| it.cpu_wait_s),
         waits: time.map(|it| &it.waits),
         unaccounted_s: time.map(|it| it.unaccounted_s()),
-        statement_latency: measured.map(|it| it.statement_latency),
-        samples: measured.map(|it| it.samples.as_slice()),
+        statement_latency: sessions.map(|it| it.statement_latency),
+        samples: sessions.map(|it| it.samples.as_slice()),
+        kernel: measured.and_then(|it| it.kernel.as_ref()),
         evidence: &trial.evidence,
         warnings: &trial.warnings,
     }

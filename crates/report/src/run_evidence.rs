@@ -15,9 +15,10 @@ type Describe = fn(&Evidence, &Topology) -> Option<String>;
 
 /// The evidence of these trials, a sentence for each thing.
 pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<String> {
-    let by_trial: [Describe; 7] = [
+    let by_trial: [Describe; 8] = [
         |evidence, _| sga(evidence),
         |evidence, _| sessions(evidence),
+        |evidence, _| measurements(evidence),
         run_distance::of_sessions_to_sga,
         |evidence, _| group(evidence),
         |evidence, _| caging(evidence),
@@ -144,6 +145,43 @@ fn sessions(evidence: &Evidence) -> Option<String> {
     };
     let allowed = ids("CPU", &allowed);
     Some(format!("{count}: {ran}, allowed {allowed}{each}; {memory}"))
+}
+
+/// Threads of a measuring kernel and their memory.
+fn measurements(evidence: &Evidence) -> Option<String> {
+    let threads = &evidence.measurements;
+    let first = threads.first()?;
+    let used = threads.iter().flat_map(|thread| thread.cpus_used.iter());
+    let used: CpuSet = used.collect();
+    let mut by_node: BTreeMap<NodeId, u64> = BTreeMap::new();
+    for (node, bytes) in threads
+        .iter()
+        .flat_map(|thread| &thread.memory_before.bytes_by_node)
+    {
+        let sum = by_node.entry(*node).or_default();
+        *sum = sum.saturating_add(*bytes);
+    }
+    let stayed = threads
+        .iter()
+        .all(|thread| thread.memory_before.bytes_by_node == thread.memory_after.bytes_by_node);
+    let after = match stayed {
+        true => "before and after",
+        false => "before, elsewhere after",
+    };
+    let count = match threads.len() {
+        1 => "1 thread".to_string(),
+        count => format!("{count} threads"),
+    };
+    let memory = &first.memory_before;
+    Some(format!(
+        "{count}: ran on {}; memory of {} in {} of {}, policy {}, {} {after}",
+        ids("CPU", &used),
+        ByteSize(total(&by_node)),
+        memory.page_kind.meaning(),
+        ByteSize(memory.page_bytes),
+        memory.policy,
+        nodes(&by_node),
+    ))
 }
 
 fn group(evidence: &Evidence) -> Option<String> {

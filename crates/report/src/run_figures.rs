@@ -1,6 +1,6 @@
 //! Numbers as people read them: thousands separators, as many decimals as mean something.
 
-use model::{Id, IdSet};
+use model::{Id, IdSet, Metric};
 
 use crate::judgement::Ratio;
 
@@ -20,6 +20,19 @@ pub(crate) fn rate(number: f64) -> String {
         _ => 2,
     };
     decimals(number, places)
+}
+
+/// A value of a metric, in the unit that people are shown.
+pub(crate) fn value(metric: Metric, value: f64) -> String {
+    rate(value / metric.facts().shown_unit_is)
+}
+
+/// `2.0 s`, or `10.2 ms` where seconds would be nought.
+pub(crate) fn seconds(seconds: f64) -> String {
+    match seconds.abs() {
+        size if size < 0.1 => format!("{} ms", decimals(1e3 * seconds, 1)),
+        _ => format!("{} s", decimals(seconds, 1)),
+    }
 }
 
 /// `CPU 1`, `CPUs 0-3`, `no CPU`.

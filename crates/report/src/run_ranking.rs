@@ -1,9 +1,9 @@
-//! The ranking: who did how many logical reads, how sure, and against the baseline.
+//! The ranking: what each case did, how sure that is, and against the baseline.
 
-use model::Run;
+use model::{Metric, Run};
 
-use crate::judgement::{CaseJudgement, Comparison, Judgement};
-use crate::run_figures::{RatioText, UNKNOWN, rate};
+use crate::judgement::{CaseJudgement, Comparison, Judgement, merit};
+use crate::run_figures::{RatioText, UNKNOWN, value};
 use crate::run_plain::plain_within;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
@@ -22,14 +22,17 @@ pub(crate) fn ranking(run: &Run, judgement: &Judgement, options: &TextOptions) -
 }
 
 /// Indices of the cases by rank and then by median; without ranks as in the run.
-pub(crate) fn order(judgement: &Judgement) -> Vec<usize> {
+pub(crate) fn order(run: &Run, judgement: &Judgement) -> Vec<usize> {
     let mut order: Vec<usize> = (0..judgement.cases.len()).collect();
     let cases = &judgement.cases;
     if cases.iter().any(|case| case.rank.is_some()) {
         order.sort_by(|a, b| {
             let rank = |index: &usize| cases[*index].rank.unwrap_or(u32::MAX);
-            let median = |index: &usize| cases[*index].median.unwrap_or(f64::NEG_INFINITY);
-            rank(a).cmp(&rank(b)).then(median(b).total_cmp(&median(a)))
+            let merit = |index: &usize| {
+                let median = cases[*index].median;
+                median.map_or(f64::NEG_INFINITY, |median| merit(run.metric, median))
+            };
+            rank(a).cmp(&rank(b)).then(merit(b).total_cmp(&merit(a)))
         });
     }
     order
@@ -39,7 +42,7 @@ fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
     let mut columns = vec![
         ("rank", Side::Right),
         ("case", Side::Left),
-        ("logical reads/s", Side::Right),
+        (run.metric.facts().shown_unit, Side::Right),
         ("95 % interval", Side::Right),
         ("valid", Side::Right),
     ];
@@ -49,9 +52,9 @@ fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
         columns.push(("verdict", Side::Left));
     }
     let mut table = Table::new(&columns);
-    for index in order(judgement) {
+    for index in order(run, judgement) {
         let case = &judgement.cases[index];
-        let mut row = figures(case);
+        let mut row = figures(run.metric, case);
         if compared {
             let comparison = judgement.comparisons.iter();
             let comparison = comparison.clone().find(|it| it.case_index == index);
@@ -62,10 +65,10 @@ fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
     table
 }
 
-fn figures(case: &CaseJudgement) -> Vec<(String, Style)> {
+fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
     let unknown = || UNKNOWN.to_string();
     let interval = case.interval.map(|it| {
-        let (low, high) = (rate(it.low), rate(it.high));
+        let (low, high) = (value(metric, it.low), value(metric, it.high));
         format!("{low} to {high}")
     });
     let style = match case.rank {
@@ -83,7 +86,10 @@ fn figures(case: &CaseJudgement) -> Vec<(String, Style)> {
             style,
         ),
         (plain_within(&case.name, NAME_COLUMNS), style),
-        (case.median.map_or_else(unknown, rate), style),
+        (
+            case.median.map_or_else(unknown, |it| value(metric, it)),
+            style,
+        ),
         (interval.unwrap_or_else(unknown), Style::Usual),
         (format!("{} of {}", case.valid, case.trials()), valid_style),
     ]

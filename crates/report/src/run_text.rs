@@ -7,7 +7,7 @@ use crate::judgement::{Judgement, is_emulated, judge};
 use crate::run_bars::bars;
 use crate::run_calibration::work_unit;
 use crate::run_case::case_text;
-use crate::run_figures::decimals;
+use crate::run_figures::seconds;
 use crate::run_plain::plain;
 use crate::run_ranking::{order, ranking};
 use crate::run_style::{Style, TextOptions};
@@ -21,10 +21,10 @@ pub fn run_text(run: &Run, options: &TextOptions) -> String {
         sections.push(ranking(run, &judgement, options));
     }
     if !is_emulated(run) {
-        sections.push(bars(&judgement, options));
+        sections.push(bars(run, &judgement, options));
     }
-    for index in order(&judgement) {
-        sections.push(case_text(&run.cases[index], &run.machine.topology, options));
+    for index in order(run, &judgement) {
+        sections.push(case_text(run, &run.cases[index], options));
     }
     sections.push(skipped(run, options));
     // On one line whatever the width, so that it is copied as one.
@@ -45,7 +45,7 @@ fn head(run: &Run, options: &TextOptions) -> String {
         run.id, run.experiment, run.started_at
     );
     text.push_str(&options.paragraph("run      ", &run_line, style));
-    let mut method = format!("windows of {} s", decimals(run.window_s, 1));
+    let mut method = format!("windows of {}", seconds(run.window_s));
     if let Some(calibration) = &run.calibration {
         method.push_str(&format!(", {}", work_unit(calibration)));
     }

@@ -1,13 +1,14 @@
-//! Sums over the valid trials of a case, from which load profile and top events are made.
+//! Sums over the sessions of the valid trials of a case, from which load profile and top events
+//! are made.
 
 use model::{Case, LatencySummary, TimeModel};
 
 use crate::run_outcome::Standing;
 
-/// What the valid trials of a case add up to.
+/// What the sessions of the valid trials of a case add up to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct CaseTotals {
-    /// Trials that were added up.
+    /// Trials that were added up: valid ones that had sessions.
     pub(crate) trials: usize,
     /// Seconds of all windows.
     pub(crate) window_s: f64,
@@ -29,17 +30,19 @@ impl CaseTotals {
             .trials
             .iter()
             .filter(|trial| Standing::of(trial).is_valid());
-        for measured in valid.filter_map(|trial| trial.measured.as_ref()) {
+        let measured = valid.filter_map(|trial| trial.measured.as_ref());
+        let with_sessions = measured.filter_map(|it| Some((it.window_s, it.sessions.as_ref()?)));
+        for (window_s, sessions) in with_sessions {
             totals.trials += 1;
-            totals.window_s += measured.window_s;
+            totals.window_s += window_s;
             // Counts of one run stay far below 2^53, and a hostile file must not overflow.
-            totals.statements += measured.statements as f64;
-            totals.logical_reads += measured.logical_reads as f64;
-            totals.time.db_time_s += measured.time.db_time_s;
-            totals.time.db_cpu_s += measured.time.db_cpu_s;
-            totals.time.cpu_wait_s += measured.time.cpu_wait_s;
-            totals.latencies.push(measured.statement_latency);
-            for (event, wait) in &measured.time.waits {
+            totals.statements += sessions.statements as f64;
+            totals.logical_reads += sessions.logical_reads as f64;
+            totals.time.db_time_s += sessions.time.db_time_s;
+            totals.time.db_cpu_s += sessions.time.db_cpu_s;
+            totals.time.cpu_wait_s += sessions.time.cpu_wait_s;
+            totals.latencies.push(sessions.statement_latency);
+            for (event, wait) in &sessions.time.waits {
                 let sum = totals.time.waits.entry(event.clone()).or_default();
                 sum.count = sum.count.saturating_add(wait.count);
                 sum.total_s += wait.total_s;

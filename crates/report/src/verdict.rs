@@ -3,9 +3,9 @@
 /// What a comparison with the baseline says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The whole interval of the ratio lies above 1.
+    /// The whole interval of the ratio lies on the better side of 1.
     Faster,
-    /// The whole interval of the ratio lies below 1.
+    /// The whole interval of the ratio lies on the worse side of 1.
     Slower,
     /// The interval of the ratio includes 1.
     Tie,
@@ -21,12 +21,14 @@ impl Verdict {
         (
             Verdict::Faster,
             "faster",
-            "the case does more than the baseline: the interval of the ratio lies above 1",
+            "the case is better than the baseline: the interval of the ratio lies above 1, or \
+             below 1 where less is better",
         ),
         (
             Verdict::Slower,
             "slower",
-            "the case does less than the baseline: the interval of the ratio lies below 1",
+            "the case is worse than the baseline: the interval of the ratio lies below 1, or \
+             above 1 where less is better",
         ),
         (
             Verdict::Tie,

@@ -14,7 +14,7 @@ const DISTURBED_SHARE_MAX: f64 = 0.25;
 pub(crate) fn busy_warning(run: &Run) -> Option<String> {
     let trials = run.cases.iter().flat_map(|case| &case.trials);
     let valid: Vec<(&Trial, &Measured)> = trials
-        .filter(|trial| trial.valid_rate().is_some())
+        .filter(|trial| trial.valid_value().is_some())
         .filter_map(|trial| Some((trial, trial.measured.as_ref()?)))
         .collect();
     let taken = valid

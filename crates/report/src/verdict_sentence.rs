@@ -3,9 +3,9 @@
 use model::{Run, RunStatus};
 
 use crate::judgement::{
-    CaseJudgement, Comparison, Ratio, TRIALS_ENOUGH, baseline_index, is_emulated,
+    CaseJudgement, Comparison, Ratio, TRIALS_ENOUGH, baseline_index, is_emulated, merit,
 };
-use crate::run_figures::{RatioText, rate};
+use crate::run_figures::{RatioText, value};
 use crate::verdict::Verdict;
 
 /// A name in the sentence is cut here.
@@ -44,21 +44,27 @@ pub(crate) fn sentence(
     let leaders: Vec<&CaseJudgement> = leaders.iter().map(|index| &cases[*index]).collect();
     let baseline = &cases[baseline];
     match comparisons {
-        [] => alone(baseline),
+        [] => alone(run, baseline),
         [only] => of_two(run, baseline, &cases[only.case_index], only),
         _ => of_many(run, baseline, cases, comparisons, &leaders),
     }
 }
 
-fn alone(case: &CaseJudgement) -> String {
+fn alone(run: &Run, case: &CaseJudgement) -> String {
+    let facts = run.metric.facts();
+    let shown = |it: f64| value(run.metric, it);
     match (case.median, case.interval) {
         (Some(median), Some(interval)) => format!(
-            "{} does {} logical reads per second (95 % interval {} to {}, {}); \
-             nothing is compared",
+            "{} {} {}{} (95 % interval {} to {}, {}); nothing is compared",
             name(&case.name),
-            rate(median),
-            rate(interval.low),
-            rate(interval.high),
+            facts.verb,
+            shown(median),
+            match facts.unit_in_words {
+                "" => String::new(),
+                unit => format!(" {unit}"),
+            },
+            shown(interval.low),
+            shown(interval.high),
             trials(case.valid),
         ),
         _ => format!("undecided: {}", too_few(&[case])),
@@ -95,7 +101,10 @@ fn of_many(
         return format!("{head}; nothing is compared with the baseline: {too_few}");
     }
     let mut compared: Vec<&Comparison> = comparisons.iter().collect();
-    let ratio_of = |it: &Comparison| it.ratio.map_or(f64::NEG_INFINITY, |it| it.ratio);
+    let ratio_of = |it: &Comparison| {
+        let ratio = it.ratio;
+        ratio.map_or(f64::NEG_INFINITY, |it| merit(run.metric, it.ratio))
+    };
     compared.sort_by(|a, b| ratio_of(b).total_cmp(&ratio_of(a)));
     let listed = compared.iter().take(COMPARISONS_LISTED);
     let mut listed: Vec<String> = listed.map(|it| listed_comparison(it)).collect();
@@ -130,7 +139,7 @@ fn listed_comparison(comparison: &Comparison) -> String {
     let word = comparison.verdict.word();
     match comparison.verdict {
         Verdict::Faster | Verdict::Slower => {
-            let RatioText { ratio, low, high } = seen(ratio, comparison.verdict);
+            let RatioText { ratio, low, high } = seen(ratio);
             format!("{case} is {ratio} times {word} [{low} to {high}]")
         }
         _ => {
@@ -185,7 +194,7 @@ fn compared(
 
 /// "1.09 times slower than B (95 % interval 1.05 to 1.13, 5 trials each)".
 fn times(than: &str, of: &[&CaseJudgement], ratio: Ratio, verdict: Verdict) -> String {
-    let text = seen(ratio, verdict);
+    let text = seen(ratio);
     format!(
         "{} times {} than {} (95 % interval {} to {}, {})",
         text.ratio,
@@ -197,11 +206,11 @@ fn times(than: &str, of: &[&CaseJudgement], ratio: Ratio, verdict: Verdict) -> S
     )
 }
 
-/// The ratio as the verdict says it: "1.09 times slower" is a ratio of 0.92.
-fn seen(ratio: Ratio, verdict: Verdict) -> RatioText {
-    RatioText::of(match verdict {
-        Verdict::Slower => ratio.inverse(),
-        _ => ratio,
+/// The ratio as the verdict says it: "1.09 times slower" is a ratio of rates of 0.92.
+fn seen(ratio: Ratio) -> RatioText {
+    RatioText::of(match ratio.ratio < 1.0 {
+        true => ratio.inverse(),
+        false => ratio,
     })
 }
 
@@ -212,7 +221,7 @@ fn undecided(run: &Run, cases: &[&CaseJudgement]) -> String {
         .copied()
         .collect();
     let why = if short.is_empty() {
-        "the rates that were measured have no ratio".to_string()
+        "the values that were measured have no ratio".to_string()
     } else {
         too_few(&short)
     };

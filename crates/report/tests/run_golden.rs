@@ -57,6 +57,7 @@ fn documents_are_as_they_were_read() {
         ("normal", run_samples::normal()),
         ("interrupted", run_samples::interrupted()),
         ("nothing-yet", run_samples::nothing_yet()),
+        ("latency-alone", run_samples::latency_alone()),
     ] {
         let mut json = serde_json::to_string_pretty(&run_document(&run)).unwrap();
         json.push('\n');

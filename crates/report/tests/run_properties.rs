@@ -20,7 +20,7 @@ fn with_rates(rates: &[Vec<f64>]) -> Run {
         let trials = rates.iter().map(|rate| {
             let mut trial = case.trials[0].clone();
             let measured = trial.measured.as_mut().unwrap();
-            measured.logical_reads_per_s = *rate;
+            measured.value = *rate;
             trial
         });
         case.trials = trials.collect();

@@ -15,5 +15,5 @@ pub use bootstrap::{Interval, RESAMPLES, VALUES_MIN, median_interval, ratio_inte
 pub use generator::Generator;
 pub use percentile::{expanded_tail, student_t_quantile};
 pub use quantile::{mad, median, quantile};
-pub use ranks::ranks;
+pub use ranks::{Best, ranks};
 pub use steady::is_steady;

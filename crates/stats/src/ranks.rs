@@ -3,25 +3,37 @@
 use crate::bootstrap::{VALUES_MIN, ratio_interval};
 use crate::quantile::median;
 
-/// Ranks of samples of rates, 1 for the highest median.
+/// Which median is the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Best {
+    /// The highest: rates.
+    Highest,
+    /// The lowest: times.
+    Lowest,
+}
+
+/// Ranks of samples, 1 for the best median.
 ///
-/// The samples are taken by falling median (equal medians in the order given). The first leads a
-/// group; the next one joins it, sharing its rank, unless the interval of the ratio of the
-/// leader's median to its own excludes 1; then it leads the next group, ranked one more than the
+/// The samples are taken from the best median to the worst (equal medians in the order
+/// given). The first leads a group; the next one joins it, sharing its rank, unless the interval
+/// of the ratio of the leader's median to its own excludes 1; then it leads the next group, ranked one more than the
 /// number of samples before it: 1, 1, 3. Being tied is not transitive: the last of a group may
 /// well be told apart from the first of the next and yet not from that one's neighbours.
 ///
 /// `None` for samples that are empty or otherwise cannot have an interval: fewer than
 /// [`VALUES_MIN`] values, or one that is NaN or infinite. If no interval of a ratio can be made
 /// for another reason (rates of 0), the samples count as not told apart.
-pub fn ranks(samples: &[&[f64]], confidence: f64, seed: u64) -> Vec<Option<u32>> {
+pub fn ranks(samples: &[&[f64]], best: Best, confidence: f64, seed: u64) -> Vec<Option<u32>> {
     let mut by_median: Vec<(usize, f64)> = samples
         .iter()
         .enumerate()
         .filter(|(_, sample)| sample.len() >= VALUES_MIN)
         .filter_map(|(index, sample)| Some((index, median(sample)?)))
         .collect();
-    by_median.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    by_median.sort_by(|(_, a), (_, b)| match best {
+        Best::Highest => b.total_cmp(a),
+        Best::Lowest => a.total_cmp(b),
+    });
 
     let mut ranks = vec![None; samples.len()];
     let mut group: Option<(&[f64], u32)> = None;
@@ -48,7 +60,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(samples: &[&[f64]], expected: &[Option<u32>]) {
-        assert_eq!(ranks(samples, 0.95, 7), expected);
+        assert_eq!(ranks(samples, Best::Highest, 0.95, 7), expected);
     }
 
     #[test]
@@ -57,6 +69,14 @@ mod tests {
         let middle = [5.76, 5.78, 5.79, 5.80, 5.82];
         let fast = [8.60, 8.61, 8.62, 8.63, 8.64];
         check(&[&middle, &slow, &fast], &[Some(2), Some(3), Some(1)]);
+    }
+
+    #[test]
+    fn of_times_the_lowest_is_the_best() {
+        let near = [80.0, 81.0, 82.0, 83.0, 84.0];
+        let far = [210.0, 211.0, 212.0, 213.0, 214.0];
+        let ranks = ranks(&[&far, &near, &far], Best::Lowest, 0.95, 7);
+        assert_eq!(ranks, [Some(2), Some(1), Some(2)]);
     }
 
     #[test]
@@ -100,7 +120,7 @@ mod tests {
             seed: u64,
         ) {
             let slices: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-            let ranks = ranks(&slices, 0.95, seed);
+            let ranks = ranks(&slices, Best::Highest, 0.95, seed);
             prop_assert_eq!(ranks.len(), samples.len());
             for (a, rank_a) in samples.iter().zip(&ranks) {
                 prop_assert_eq!(rank_a.is_none(), a.len() < VALUES_MIN);

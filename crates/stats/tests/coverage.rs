@@ -4,7 +4,7 @@
 //! print in a release build, where they repeat ten times as often, is in docs/measurement.md:
 //! `cargo test --release -p numalab-stats --test coverage -- --nocapture`.
 
-use stats::{Generator, median_interval, ranks, ratio_interval};
+use stats::{Best, Generator, median_interval, ranks, ratio_interval};
 
 const CONFIDENCE: f64 = 0.95;
 /// Repetitions of the figures that are promised.
@@ -166,7 +166,7 @@ fn five_equal_cases_seldom_seem_to_differ() {
         let split = share(FEW, |seed| {
             let samples: Vec<Vec<f64>> = cases(seed).collect();
             let slices: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-            ranks(&slices, CONFIDENCE, seed)
+            ranks(&slices, Best::Highest, CONFIDENCE, seed)
                 .iter()
                 .any(|rank| *rank != Some(1))
         });

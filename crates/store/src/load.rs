@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use model::{Case, Run, RunHeader, RunStatus, Skipped};
+use model::{Case, Metric, Run, RunHeader, RunStatus, Skipped};
 use rusqlite::{Connection, Row};
 
 use crate::document::{CALIBRATION, CASE, MACHINE, RUN, TRIAL};
@@ -75,7 +75,7 @@ fn read_run(path: &Path, connection: &Connection, number: RunNumber) -> Result<R
     let mut statement = connection
         .prepare(
             "SELECT id, format, experiment, question, definition, started_at, status, seed,
-                 baseline, asks_about_memory, window_s, machine, calibration
+                 metric, baseline, asks_about_memory, window_s, machine, calibration
              FROM runs WHERE number = ?",
         )
         .map_err(failed)?;
@@ -97,6 +97,7 @@ fn read_run(path: &Path, connection: &Connection, number: RunNumber) -> Result<R
         seed: seed
             .parse()
             .map_err(|_| damaged(path, format!("expected a seed, found {seed:?}")))?,
+        metric: read_metric(path, &text("metric")?)?,
         baseline: text("baseline")?,
         asks_about_memory: row.get("asks_about_memory").map_err(failed)?,
         window_s: row.get("window_s").map_err(failed)?,
@@ -166,6 +167,10 @@ fn read_skipped(
 
 fn read_status(path: &Path, word: &str) -> Result<RunStatus, Error> {
     status_of(word).ok_or_else(|| damaged(path, format!("expected a status, found {word:?}")))
+}
+
+fn read_metric(path: &Path, name: &str) -> Result<Metric, Error> {
+    Metric::named(name).ok_or_else(|| damaged(path, format!("expected a metric, found {name:?}")))
 }
 
 fn damaged(path: &Path, cause: String) -> Error {

@@ -34,11 +34,11 @@ impl Store {
         self.in_transaction(|transaction| {
             let inserted = transaction.execute(
                 "INSERT INTO runs (id, format, experiment, question, definition, started_at,
-                     status, seed, baseline, asks_about_memory, window_s, host, emulated,
+                     status, seed, metric, baseline, asks_about_memory, window_s, host, emulated,
                      machine, calibration)
                  VALUES (:id, :format, :experiment, :question, :definition, :started_at,
-                     :status, :seed, :baseline, :asks_about_memory, :window_s, :host, :emulated,
-                     :machine, :calibration)",
+                     :status, :seed, :metric, :baseline, :asks_about_memory, :window_s,
+                     :host, :emulated, :machine, :calibration)",
                 named_params! {
                     ":id": run.id,
                     ":format": RUN.format(),
@@ -48,6 +48,7 @@ impl Store {
                     ":started_at": run.started_at,
                     ":status": status_word(run.status),
                     ":seed": run.seed.to_string(),
+                    ":metric": run.metric.name(),
                     ":baseline": run.baseline,
                     ":asks_about_memory": run.asks_about_memory,
                     ":window_s": run.window_s,
@@ -160,10 +161,10 @@ fn insert_trial(
 ) -> Result<(), Error> {
     let text = TRIAL.write(trial)?;
     let (outcome, reason) = outcome_words(&trial.outcome);
-    let rate = trial.measured.as_ref().map(|it| it.logical_reads_per_s);
+    let value = trial.measured.as_ref().map(|it| it.value);
     let inserted = transaction.execute(
         "INSERT INTO trials
-             (run, case_position, round, outcome, reason, logical_reads_per_s, trial)
+             (run, case_position, round, outcome, reason, value, trial)
          VALUES (?, ?, ?, ?, ?, ?, ?)",
         params![
             run.0,
@@ -171,7 +172,7 @@ fn insert_trial(
             trial.round,
             outcome,
             reason,
-            rate,
+            value,
             text
         ],
     );

@@ -23,6 +23,7 @@ const STEP_1: &str = "
         started_at        TEXT NOT NULL,
         status            TEXT NOT NULL,
         seed              TEXT NOT NULL,
+        metric            TEXT NOT NULL,
         baseline          TEXT NOT NULL,
         asks_about_memory INTEGER NOT NULL,
         window_s          REAL NOT NULL,
@@ -39,14 +40,14 @@ const STEP_1: &str = "
         PRIMARY KEY (run, position)
     ) STRICT;
     CREATE TABLE trials (
-        number              INTEGER PRIMARY KEY AUTOINCREMENT,
-        run                 INTEGER NOT NULL,
-        case_position       INTEGER NOT NULL,
-        round               INTEGER NOT NULL,
-        outcome             TEXT NOT NULL CHECK (outcome IN ('valid', 'invalid', 'failed')),
-        reason              TEXT,
-        logical_reads_per_s REAL,
-        trial               TEXT NOT NULL,
+        number        INTEGER PRIMARY KEY AUTOINCREMENT,
+        run           INTEGER NOT NULL,
+        case_position INTEGER NOT NULL,
+        round         INTEGER NOT NULL,
+        outcome       TEXT NOT NULL CHECK (outcome IN ('valid', 'invalid', 'failed')),
+        reason        TEXT,
+        value         REAL,
+        trial         TEXT NOT NULL,
         FOREIGN KEY (run, case_position) REFERENCES cases (run, position)
     ) STRICT;
     CREATE INDEX trials_of_case ON trials (run, case_position, number, outcome);
@@ -74,14 +75,16 @@ pub(crate) enum State {
 }
 
 /// Finds out what a file is. What is not ours, or not yet ours to understand, is an error.
+///
+/// One statement, and so one read transaction: another process may make or migrate the file
+/// meanwhile, and its marks would not fit together.
 pub(crate) fn identify(path: &Path, connection: &Connection) -> Result<State, Error> {
-    let number = |sql: &str| -> Result<i64, Error> {
-        let value = connection.query_row(sql, [], |row| row.get(0));
-        value.map_err(|cause| Error::sqlite(path, cause))
-    };
-    let application_id = number("PRAGMA application_id")?;
-    let version = number("PRAGMA user_version")?;
-    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    const SQL: &str = "
+        SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+        FROM pragma_application_id, pragma_user_version";
+    let (application_id, version, tables): (i64, i64, i64) = connection
+        .query_row(SQL, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .map_err(|cause| Error::sqlite(path, cause))?;
     let path = path.to_path_buf();
     match (application_id, version) {
         (0, 0) if tables == 0 => Ok(State::Empty),

@@ -145,7 +145,7 @@ fn a_rate_that_is_not_a_number_is_refused_and_leaves_nothing() {
         *trial = small_run::trial(0);
         trial.measured.as_mut().unwrap()
     });
-    measured.unwrap().logical_reads_per_s = f64::NAN;
+    measured.unwrap().value = f64::NAN;
     let error = store.insert(&run).unwrap_err();
     assert!(matches!(error, Error::NotStorable { .. }), "{error}");
     assert_eq!(error.exit_code(), ExitCode::Bug);

@@ -1,6 +1,9 @@
 //! From a definition and a machine to cases that can be executed.
 
-use model::{Allocation, ByteSize, CasePlan, LoadPlan, Mechanism, Placement, SgaPlan, Skipped};
+use model::{
+    Allocation, ByteSize, CasePlan, LoadPlan, LogicalReads, Mechanism, Metric, Placement, SgaPlan,
+    Skipped, Work,
+};
 
 use super::cannot::Cannot;
 use super::host::{GroupSupport, Host};
@@ -16,6 +19,8 @@ pub struct Plan {
     pub question: String,
     /// The definition's file, verbatim.
     pub definition: String,
+    /// What the cases are compared by.
+    pub metric: Metric,
     /// Name of the case that others are compared with; it is one of `cases`.
     pub baseline: String,
     /// Whether the cases differ in where memory lies.
@@ -126,6 +131,7 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
         experiment: definition.name.clone(),
         question: definition.question.clone(),
         definition: definition.text.clone(),
+        metric: Metric::LogicalReadsPerSecond,
         baseline: definition.baseline.clone(),
         asks_about_memory: definition.asks_about_memory,
         notes: notes(definition, host, &cases),
@@ -173,8 +179,7 @@ fn plan_case(case: &CaseDefinition, host: &Host<'_>) -> Result<CasePlan, Cannot>
             memory_nodes,
             mechanism: mechanism(case.mechanism, asks_for_something, host)?,
         },
-        sga,
-        load,
+        work: Work::LogicalReads(LogicalReads { sga, load }),
     })
 }
 
@@ -242,12 +247,16 @@ fn notes(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -> Vec<St
         );
     }
     for case in cases {
+        let Some(work) = case.logical_reads() else {
+            continue;
+        };
         let cpus = case
             .placement
             .cpus
             .as_ref()
             .map_or(host.cpus().len(), model::CpuSet::len);
-        let running = case.load.cpu_count.unwrap_or(case.load.sessions) as usize;
+        let load = &work.load;
+        let running = load.cpu_count.unwrap_or(load.sessions) as usize;
         if running > cpus {
             let name = &case.name;
             let unit = if cpus == 1 { "CPU" } else { "CPUs" };
@@ -255,12 +264,12 @@ fn notes(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -> Vec<St
                 "Case {name}: {running} sessions share {cpus} {unit}."
             ));
         }
-        if let Some(caches) = host.caches_that_hide(case.sga.cache_bytes) {
+        if let Some(caches) = host.caches_that_hide(work.sga.cache_bytes) {
             notes.push(format!(
                 "Case {}: the buffer cache ({}) is not much larger than the processor's caches \
                  ({}), which may answer in place of memory.",
                 case.name,
-                ByteSize(case.sga.cache_bytes),
+                ByteSize(work.sga.cache_bytes),
                 ByteSize(caches)
             ));
         }
@@ -287,13 +296,14 @@ mod tests {
         let line = |case: &CasePlan| {
             let cpus = shown(case.placement.cpus.as_ref().map(CpuSet::to_string));
             let nodes = shown(case.placement.memory_nodes.as_ref().map(NodeSet::to_string));
-            let allocation = match &case.sga.allocation {
+            let work = case.logical_reads().unwrap();
+            let allocation = match &work.sga.allocation {
                 Allocation::OsDefault => "os-default".to_owned(),
                 Allocation::Interleave(nodes) => format!("interleave:{nodes}"),
                 Allocation::Bind(nodes) => format!("bind:{nodes}"),
             };
-            let cpu_count = shown(case.load.cpu_count.map(|count| count.to_string()));
-            let sessions = case.load.sessions;
+            let cpu_count = shown(work.load.cpu_count.map(|count| count.to_string()));
+            let sessions = work.load.sessions;
             let name = &case.name;
             format!("{name}: cpus {cpus} mems {nodes} {allocation} {sessions}/{cpu_count}")
         };
@@ -606,9 +616,10 @@ mod tests {
                         for case in &plan.cases {
                             let cpus = case.placement.cpus.clone().unwrap_or(set("0"));
                             prop_assert!(!cpus.is_empty());
-                            let caged = case.load.cpu_count;
-                            prop_assert!(caged.is_none_or(|count| count < case.load.sessions));
-                            if let Allocation::Bind(nodes) = &case.sga.allocation {
+                            let work = case.logical_reads().unwrap();
+                            let caged = work.load.cpu_count;
+                            prop_assert!(caged.is_none_or(|count| count < work.load.sessions));
+                            if let Allocation::Bind(nodes) = &work.sga.allocation {
                                 prop_assert!(nodes.is_subset(&machine.memory_nodes()));
                                 prop_assert!(!nodes.is_empty());
                             }

@@ -53,6 +53,7 @@ fn unfinished(request: RunRequest) -> Run {
         status: RunStatus::Unfinished,
         machine: request.machine,
         seed: request.seed,
+        metric: plan.metric,
         baseline: plan.baseline,
         asks_about_memory: plan.asks_about_memory,
         window_s: request.window_s,
@@ -114,8 +115,8 @@ impl Runner<'_, '_> {
         Ok(RunStatus::Bounded)
     }
 
-    /// Finds the work unit on the baseline.
-    fn calibrate(&mut self) -> Result<u32, Stop> {
+    /// Finds the work unit on the baseline, if there is one.
+    fn calibrate(&mut self) -> Result<Option<u32>, Stop> {
         let run = &self.run;
         let is_baseline = |case: &&Case| case.plan.name == run.baseline;
         let case = run.cases.iter().find(is_baseline);
@@ -131,15 +132,17 @@ impl Runner<'_, '_> {
             &cancel,
         );
         telling.outcome?;
-        let calibration = outcome?;
+        let Some(calibration) = outcome? else {
+            return Ok(None);
+        };
         self.observers.tell(&Event::Calibrated(&calibration))?;
         let work_unit = calibration.work_unit;
         self.run.calibration = Some(calibration);
-        Ok(work_unit)
+        Ok(Some(work_unit))
     }
 
     /// Makes a round: each case that has not ended, once. `Some` when the time bound ends the run.
-    fn round(&mut self, round: u32, work_unit: u32) -> Result<Option<RunStatus>, Stop> {
+    fn round(&mut self, round: u32, work_unit: Option<u32>) -> Result<Option<RunStatus>, Stop> {
         let has_ended = |case: &Case| self.rule.has_ended(case);
         let cases = self.run.cases.iter().enumerate();
         let mut order: Vec<usize> = cases
@@ -184,12 +187,7 @@ impl Runner<'_, '_> {
         let begun_s = self.pace.clock.now_s();
         let mut telling = Telling::new(&mut self.observers, self.cancel);
         let cancel = telling.cancel.clone();
-        let mut live = |phase, logical_reads_per_s| {
-            telling.tell(&Event::TrialProgress {
-                phase,
-                logical_reads_per_s,
-            });
-        };
+        let mut live = |phase, value| telling.tell(&Event::TrialProgress { phase, value });
         let outcome = self.workload.trial(case, spec, &mut live, &cancel);
         telling.outcome?;
         let trial = Trial {

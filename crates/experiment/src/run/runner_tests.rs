@@ -45,10 +45,7 @@ impl Observer for Journal {
                 trials_done,
                 seconds_left,
             } => format!("{case}{round} #{trials_done} {seconds_left}s"),
-            Event::TrialProgress {
-                phase,
-                logical_reads_per_s,
-            } => match (phase, logical_reads_per_s) {
+            Event::TrialProgress { phase, value } => match (phase, value) {
                 (Phase::Loading, _) => "loading".to_owned(),
                 (Phase::WarmingUp, Some(rate)) => format!("warm {rate}"),
                 (Phase::WarmingUp, None) => "warm".to_owned(),
@@ -113,7 +110,7 @@ fn rates(run: &Run, case: usize) -> Vec<f64> {
     run.cases[case]
         .trials
         .iter()
-        .filter_map(Trial::valid_rate)
+        .filter_map(Trial::valid_value)
         .collect()
 }
 
@@ -284,7 +281,7 @@ impl Workload for Scripted {
         _seed: u64,
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
-    ) -> Result<Calibration, WorkloadError> {
+    ) -> Result<Option<Calibration>, WorkloadError> {
         assert_eq!(case.name, "a", "calibration is made on the baseline");
         on_point(CalibrationPoint {
             work_unit: 7,
@@ -292,11 +289,11 @@ impl Workload for Scripted {
         });
         match cancel.is_cancelled() {
             true => Err(WorkloadError::Cancelled),
-            false => Ok(Calibration {
+            false => Ok(Some(Calibration {
                 work_unit: 7,
                 plateau_reached: true,
                 points: Vec::new(),
-            }),
+            })),
         }
     }
 
@@ -385,7 +382,7 @@ fn cases_of_a_round_get_the_same_data_and_rounds_different() {
     for pair in specs.chunks(2) {
         assert_ne!(pair[0].0, pair[1].0);
         assert_eq!(pair[0].1, pair[1].1);
-        assert_eq!((pair[0].1.work_unit, pair[0].1.window_s), (7, 2.0));
+        assert_eq!((pair[0].1.work_unit, pair[0].1.window_s), (Some(7), 2.0));
     }
     assert_eq!(specs[2].1.round, 1);
     assert_ne!(specs[0].1.seed, specs[2].1.seed);

@@ -27,7 +27,7 @@ impl StopRule {
     /// Whether a case keeps failing: so many trials in a row that did not count, or as many of
     /// them altogether as a whole run at least has.
     fn was_given_up(&self, case: &Case) -> bool {
-        let counts = |trial: &&Trial| trial.valid_rate().is_some();
+        let counts = |trial: &&Trial| trial.valid_value().is_some();
         let running = case
             .trials
             .iter()
@@ -70,12 +70,12 @@ impl StopRule {
 
     /// Whether a case has its trials and its interval is narrow enough.
     fn is_narrow(&self, case: &Case) -> bool {
-        let rates: Vec<f64> = case.trials.iter().filter_map(Trial::valid_rate).collect();
-        if rates.len() < self.trials_min as usize {
+        let values: Vec<f64> = case.trials.iter().filter_map(Trial::valid_value).collect();
+        if values.len() < self.trials_min as usize {
             return false;
         }
-        let half_width = median_interval(&rates, CONFIDENCE, self.seed)
-            .and_then(|interval| interval.relative_half_width(median(&rates)?));
+        let half_width = median_interval(&values, CONFIDENCE, self.seed)
+            .and_then(|interval| interval.relative_half_width(median(&values)?));
         half_width.is_some_and(|half_width| half_width <= self.half_width_target)
     }
 
@@ -90,6 +90,6 @@ fn valid_trials(case: &Case) -> u32 {
     let valid = case
         .trials
         .iter()
-        .filter(|trial| trial.valid_rate().is_some());
+        .filter(|trial| trial.valid_value().is_some());
     u32::try_from(valid.count()).unwrap_or(u32::MAX)
 }

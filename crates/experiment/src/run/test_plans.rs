@@ -1,6 +1,9 @@
 //! Plans and requests that tests run.
 
-use model::{Allocation, Backing, CasePlan, LoadPlan, Machine, Placement, SgaPlan, Topology};
+use model::{
+    Allocation, Backing, CasePlan, LoadPlan, LogicalReads, Machine, Metric, Placement, SgaPlan,
+    Topology, Work,
+};
 
 use super::request::RunRequest;
 use crate::Plan;
@@ -11,16 +14,18 @@ pub(crate) fn case(name: &str) -> CasePlan {
         name: name.to_owned(),
         about: format!("The case {name}."),
         placement: Placement::inherited(),
-        sga: SgaPlan {
-            cache_bytes: 64 << 20,
-            backing: Backing::Memfd,
-            page_bytes: 4096,
-            allocation: Allocation::OsDefault,
-        },
-        load: LoadPlan {
-            sessions: 4,
-            cpu_count: None,
-        },
+        work: Work::LogicalReads(LogicalReads {
+            sga: SgaPlan {
+                cache_bytes: 64 << 20,
+                backing: Backing::Memfd,
+                page_bytes: 4096,
+                allocation: Allocation::OsDefault,
+            },
+            load: LoadPlan {
+                sessions: 4,
+                cpu_count: None,
+            },
+        }),
     }
 }
 
@@ -42,6 +47,7 @@ pub(crate) fn request(cases: &[&str], seed: u64) -> RunRequest {
             experiment: "test".to_owned(),
             question: "Which is faster?".to_owned(),
             definition: String::new(),
+            metric: Metric::LogicalReadsPerSecond,
             baseline: cases[0].to_owned(),
             asks_about_memory: false,
             cases: cases.iter().map(|name| case(name)).collect(),

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use instance::{Coordinator, InstanceOrder, InstanceReport, Task};
 use model::exit::ExitCode;
-use model::{Calibration, CalibrationPoint, CasePlan, Evidence, Mechanism, Outcome, Phase, Trial};
+use model::{
+    Calibration, CalibrationPoint, CasePlan, Evidence, LogicalReads, Mechanism, Outcome, Phase,
+    Placement, Trial,
+};
 use numa::group::Group;
 use numa::hierarchy::Hierarchy;
 use numa::journal::Journal;
@@ -69,6 +72,7 @@ impl InstanceWorkload {
     fn carry_out(
         &self,
         case: &CasePlan,
+        work: LogicalReads,
         seed: u64,
         task: Task,
         cancel: &Cancel,
@@ -77,7 +81,8 @@ impl InstanceWorkload {
         let group = self.group_for(case)?;
         let order = InstanceOrder {
             parent_pid: std::process::id(),
-            plan: case.clone(),
+            placement: case.placement.clone(),
+            work,
             group: group.as_ref().map(|group| group.directory().to_owned()),
             seed,
             task,
@@ -126,18 +131,18 @@ impl Workload for InstanceWorkload {
         seed: u64,
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
-    ) -> Result<Calibration, WorkloadError> {
+    ) -> Result<Option<Calibration>, WorkloadError> {
         // One session, without caging: the sweep asks what a statement costs, not what limits do.
-        let mut case = case.clone();
-        case.load.sessions = 1;
-        case.load.cpu_count = None;
+        let mut work = work_of(case)?.clone();
+        work.load.sessions = 1;
+        work.load.cpu_count = None;
         let task = Task::Calibration {
             step_s: CALIBRATION_STEP_S,
             gain_min: CALIBRATION_GAIN_MIN,
             work_unit_max: WORK_UNIT_MAX,
         };
         let mut points = Vec::new();
-        self.carry_out(&case, seed, task, cancel, &mut |report, _| match report {
+        let take = &mut |report, _: Option<&Group>| match report {
             InstanceReport::Point(point) => {
                 points.push(point);
                 on_point(point);
@@ -149,8 +154,9 @@ impl Workload for InstanceWorkload {
                 exit_code: ExitCode::WorkloadFailed,
             }),
             _ => Ok(Step::GoOn),
-        })?;
-        plateau(points)
+        };
+        self.carry_out(case, work, seed, task, cancel, take)?;
+        plateau(points).map(Some)
     }
 
     fn trial(
@@ -162,14 +168,16 @@ impl Workload for InstanceWorkload {
     ) -> Result<Trial, WorkloadError> {
         let task = Task::Trial {
             round: spec.round,
-            work_unit: spec.work_unit,
+            work_unit: spec.work_unit.unwrap_or(1),
             window_s: spec.window_s,
             warm_up_s_min: spec.warm_up_s_min,
             warm_up_s_max: spec.warm_up_s_max,
         };
+        let work = work_of(case)?;
         let mut trial = None;
         self.carry_out(
             case,
+            work.clone(),
             spec.seed,
             task,
             cancel,
@@ -182,7 +190,7 @@ impl Workload for InstanceWorkload {
                     Ok(Step::GoOn)
                 }
                 InstanceReport::Trial(done) => {
-                    trial = Some(judged(case, *done, group));
+                    trial = Some(judged(&case.placement, work, *done, group));
                     Ok(Step::Done)
                 }
                 InstanceReport::Failed { reason } => {
@@ -196,8 +204,21 @@ impl Workload for InstanceWorkload {
     }
 }
 
+/// What the instance is asked for.
+fn work_of(case: &CasePlan) -> Result<&LogicalReads, WorkloadError> {
+    case.logical_reads().ok_or_else(|| WorkloadError::Fatal {
+        message: format!("case {:?} is no work for an instance", case.name),
+        exit_code: ExitCode::Bug,
+    })
+}
+
 /// Completes the evidence with the group and decides whether the trial counts.
-fn judged(case: &CasePlan, mut trial: Trial, group: Option<&Group>) -> Trial {
+fn judged(
+    placement: &Placement,
+    work: &LogicalReads,
+    mut trial: Trial,
+    group: Option<&Group>,
+) -> Trial {
     if let Some(group) = group {
         match group.evidence() {
             Ok(evidence) => trial.evidence.group = Some(evidence),
@@ -205,7 +226,7 @@ fn judged(case: &CasePlan, mut trial: Trial, group: Option<&Group>) -> Trial {
         }
     }
     if trial.outcome == Outcome::Valid {
-        let contradictions = numa::contradictions(case, &trial.evidence);
+        let contradictions = numa::contradictions(placement, work, &trial.evidence);
         if !contradictions.is_empty() {
             trial.outcome = Outcome::Invalid(contradictions.join("; "));
         }
@@ -271,7 +292,8 @@ mod tests {
     use instance::Coordinator;
     use model::exit::ExitCode;
     use model::{
-        Allocation, Backing, CalibrationPoint, CasePlan, LoadPlan, Outcome, Placement, SgaPlan,
+        Allocation, Backing, CalibrationPoint, CasePlan, LoadPlan, LogicalReads, Outcome,
+        Placement, SgaPlan, Work,
     };
     use numa::journal::Journal;
 
@@ -283,16 +305,18 @@ mod tests {
             name: "one".to_owned(),
             about: String::new(),
             placement: Placement::inherited(),
-            sga: SgaPlan {
-                cache_bytes: 1 << 20,
-                backing: Backing::Memfd,
-                page_bytes: 4096,
-                allocation: Allocation::OsDefault,
-            },
-            load: LoadPlan {
-                sessions: 1,
-                cpu_count: None,
-            },
+            work: Work::LogicalReads(LogicalReads {
+                sga: SgaPlan {
+                    cache_bytes: 1 << 20,
+                    backing: Backing::Memfd,
+                    page_bytes: 4096,
+                    allocation: Allocation::OsDefault,
+                },
+                load: LoadPlan {
+                    sessions: 1,
+                    cpu_count: None,
+                },
+            }),
         }
     }
 
@@ -308,7 +332,7 @@ mod tests {
     const SPEC: TrialSpec = TrialSpec {
         round: 7,
         seed: 1,
-        work_unit: 1,
+        work_unit: None,
         window_s: 0.1,
         warm_up_s_min: 0.1,
         warm_up_s_max: 0.1,

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Calibration, CalibrationPoint, CasePlan, Evidence, LatencySummary, Measured, Outcome, Phase,
-    Sample, TimeModel, Trial, WAIT_CPU_QUANTUM, Wait,
+    Calibration, CalibrationPoint, CasePlan, Evidence, LatencySummary, LoadPlan, Measured, Outcome,
+    Phase, Sample, SessionFigures, TimeModel, Trial, WAIT_CPU_QUANTUM, Wait,
 };
 use stats::Generator;
 
@@ -16,8 +16,8 @@ use crate::{Cancel, SimulatedClock, TrialSpec, Workload, WorkloadError};
 /// How the trials of a case turn out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Behaviour {
-    /// The rate without noise.
-    pub logical_reads_per_s: f64,
+    /// The value without noise, in the metric of the run.
+    pub value: f64,
     /// Relative standard deviation of independent normal noise between trials.
     pub noise: f64,
     /// Relative change of the rate from each trial of the run to the next: a machine that heats up.
@@ -41,9 +41,9 @@ pub struct Outlier {
 
 impl Behaviour {
     /// Trials of this rate with this noise, all valid.
-    pub fn steady(logical_reads_per_s: f64, noise: f64) -> Self {
+    pub fn steady(value: f64, noise: f64) -> Self {
         Behaviour {
-            logical_reads_per_s,
+            value,
             noise,
             drift_per_trial: 0.0,
             outlier: None,
@@ -114,9 +114,12 @@ impl Workload for Simulated {
         _seed: u64,
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
-    ) -> Result<Calibration, WorkloadError> {
+    ) -> Result<Option<Calibration>, WorkloadError> {
+        let Some(work) = case.logical_reads() else {
+            return Ok(None);
+        };
         // The executor costs as much as eight rows, so the plateau is a few doublings away.
-        let plateau = self.behaviour(case).logical_reads_per_s / f64::from(case.load.sessions);
+        let plateau = self.behaviour(case).value / f64::from(work.load.sessions);
         let rate = |work_unit: u32| plateau * f64::from(work_unit) / f64::from(work_unit + 8);
         let mut points = Vec::new();
         for work_unit in (0..8).map(|doublings| 1 << doublings) {
@@ -128,11 +131,11 @@ impl Workload for Simulated {
             on_point(point);
             points.push(point);
         }
-        Ok(Calibration {
+        Ok(Some(Calibration {
             work_unit: 128,
             plateau_reached: true,
             points,
-        })
+        }))
     }
 
     fn trial(
@@ -182,34 +185,50 @@ fn rate_of(behaviour: &Behaviour, number: u32, generator: &mut Generator) -> f64
         Some(outlier) if generator.unit() < outlier.share => outlier.factor,
         _ => 1.0,
     };
-    behaviour.logical_reads_per_s * drift * noise.max(0.0) * disturbance
+    behaviour.value * drift * noise.max(0.0) * disturbance
 }
 
-/// What a trial of this rate would have measured.
-fn measured(case: &CasePlan, spec: &TrialSpec, rate: f64) -> Measured {
+/// What a trial of this value would have measured.
+fn measured(case: &CasePlan, spec: &TrialSpec, value: f64) -> Measured {
+    Measured {
+        value,
+        window_s: spec.window_s,
+        warm_up_s: spec.warm_up_s_min,
+        sessions: case
+            .logical_reads()
+            .map(|work| session_figures(case, &work.load, spec, value)),
+        kernel: None,
+    }
+}
+
+/// What the sessions of a trial of this rate would have done.
+fn session_figures(
+    case: &CasePlan,
+    load: &LoadPlan,
+    spec: &TrialSpec,
+    rate: f64,
+) -> SessionFigures {
     let logical_reads = (rate * spec.window_s).round() as u64;
+    let work_unit = spec.work_unit.unwrap_or(1).max(1);
     let sample = |number: u32| Sample {
         at_s: spec.window_s * f64::from(number) / f64::from(SAMPLES),
         logical_reads_per_s: rate,
     };
-    Measured {
-        sessions: case.load.sessions,
-        window_s: spec.window_s,
-        warm_up_s: spec.warm_up_s_min,
-        work_unit: spec.work_unit,
-        statements: logical_reads / u64::from(spec.work_unit.max(1)),
+    SessionFigures {
+        sessions: load.sessions,
+        work_unit,
+        statements: logical_reads / u64::from(work_unit),
         logical_reads,
-        logical_reads_per_s: rate,
-        time: time_model(case, spec.window_s),
+        time: time_model(case, load, spec.window_s),
         samples: (1..=SAMPLES).map(sample).collect(),
         statement_latency: LatencySummary::default(),
     }
 }
 
 /// Sessions that caging holds back wait for it; sessions beyond the CPUs wait for those.
-fn time_model(case: &CasePlan, window_s: f64) -> TimeModel {
-    let sessions = f64::from(case.load.sessions);
-    let let_run = case.load.cpu_count.map_or(sessions, f64::from);
+fn time_model(case: &CasePlan, load: &LoadPlan, window_s: f64) -> TimeModel {
+    let sessions = f64::from(load.sessions);
+    let let_run = load.cpu_count.map_or(sessions, f64::from);
     let cpus = case.placement.cpus.as_ref();
     let on_cpu = cpus.map_or(let_run, |cpus| let_run.min(cpus.len() as f64));
     let mut time = TimeModel {
@@ -218,7 +237,7 @@ fn time_model(case: &CasePlan, window_s: f64) -> TimeModel {
         cpu_wait_s: (let_run - on_cpu) * window_s,
         waits: BTreeMap::new(),
     };
-    if case.load.cpu_count.is_some() {
+    if load.cpu_count.is_some() {
         let wait = Wait {
             // One wait for each quantum of 100 ms that a session is let run.
             count: (let_run * window_s * 10.0).round() as u64,
@@ -238,7 +257,7 @@ mod tests {
     const SPEC: TrialSpec = TrialSpec {
         round: 3,
         seed: 1,
-        work_unit: 64,
+        work_unit: Some(64),
         window_s: 2.0,
         warm_up_s_min: 1.0,
         warm_up_s_max: 5.0,
@@ -257,7 +276,7 @@ mod tests {
 
     fn rates(behaviour: Behaviour, count: u32) -> Vec<f64> {
         let trials = trials(behaviour, count);
-        trials.iter().filter_map(Trial::valid_rate).collect()
+        trials.iter().filter_map(Trial::valid_value).collect()
     }
 
     #[test]
@@ -335,10 +354,12 @@ mod tests {
     #[test]
     fn the_time_model_adds_up_under_caging_and_binding() {
         let mut plan = case("any");
-        plan.load.sessions = 9;
-        plan.load.cpu_count = Some(6);
         plan.placement.cpus = Some("0-3".parse().unwrap());
-        let time = time_model(&plan, 10.0);
+        let load = LoadPlan {
+            sessions: 9,
+            cpu_count: Some(6),
+        };
+        let time = time_model(&plan, &load, 10.0);
         assert_eq!(time.db_time_s, 90.0);
         assert_eq!(
             (time.db_cpu_s, time.cpu_wait_s, time.waits_s()),

@@ -232,7 +232,11 @@ fn conclusion(run: &Run) -> Result<(), Failure> {
         return Err(Failure::new(ExitCode::Interrupted, message));
     }
     for case in &run.cases {
-        if case.trials.iter().any(|trial| trial.valid_rate().is_some()) {
+        if case
+            .trials
+            .iter()
+            .any(|trial| trial.valid_value().is_some())
+        {
             continue;
         }
         let name = &case.plan.name;

@@ -148,7 +148,10 @@ fn the_sga_is_where_it_was_asked_to_be(run: &Value, case: &Value) {
         let sga = &trial["evidence"]["sga"];
         let by_node = sga["bytes_by_node_before"].as_object().unwrap();
         let bytes: f64 = by_node.values().map(number).sum();
-        assert!(bytes >= number(&case["sga"]["cache_bytes"]), "{sga}");
+        assert!(
+            bytes >= number(&case["work"]["logical-reads"]["sga"]["cache_bytes"]),
+            "{sga}"
+        );
         assert_eq!(sga["bytes_by_node_after"], sga["bytes_by_node_before"]);
         assert_eq!(sga["bytes_without_node"], 0);
         if let [only] = nodes {
@@ -206,7 +209,7 @@ fn case<'r>(run: &'r Value, name: &str) -> &'r Value {
 
 /// A number of the load of a case.
 fn case_number(run: &Value, name: &str, key: &str) -> f64 {
-    number(&case(run, name)["load"][key])
+    number(&case(run, name)["work"]["logical-reads"]["load"][key])
 }
 
 fn valid_trials(case: &Value) -> Vec<&Value> {

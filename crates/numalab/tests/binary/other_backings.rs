@@ -24,7 +24,7 @@ fn system_v_segments_and_memfds_both_carry_an_sga() {
         (1, "memfd", "/memfd:numalab-sga", "interleave:"),
     ] {
         let case = &run["cases"][number];
-        assert_eq!(case["sga"]["backing"], backing);
+        assert_eq!(case["work"]["logical-reads"]["sga"]["backing"], backing);
         assert_eq!(case["trials_valid"], 5, "{case:#}");
         for trial in case["trials"].as_array().unwrap() {
             let sga = &trial["evidence"]["sga"];

@@ -31,6 +31,9 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("interrupted", interrupted()),
         ("nothing-yet", nothing_yet()),
         ("hostile", hostile()),
+        ("latency", latency()),
+        ("latency-alone", latency_alone()),
+        ("bandwidth", bandwidth()),
     ]
 }
 
@@ -258,7 +261,8 @@ pub fn hostile() -> Run {
     run.cases[1].trials[5].outcome = Outcome::Invalid(harm.to_string());
     run.cases[1].trials[1].warnings = vec![harm.to_string()];
     let measured = run.cases[1].trials[0].measured.as_mut().expect("measured");
-    measured.time.waits.insert(harm.to_string(), wait(1, 0.2));
+    let sessions = measured.sessions.as_mut().expect("sessions");
+    sessions.time.waits.insert(harm.to_string(), wait(1, 0.2));
     let sga = run.cases[1].trials[0].evidence.sga.as_mut().expect("read");
     sga.policy = harm.to_string();
     run.skipped = vec![Skipped {
@@ -266,6 +270,139 @@ pub fn hostile() -> Run {
         reason: harm.repeat(3),
     }];
     run
+}
+
+/// Latency of three cells: less is better.
+pub fn latency() -> Run {
+    let mut run = empty("latency", "cpu-node-0-memory-node-0");
+    run.question = "How far is memory?".to_string();
+    run.metric = Metric::NsPerAccess;
+    run.window_s = 0.0102;
+    run.calibration = None;
+    run.asks_about_memory = true;
+    let around = |ns: f64| [0.99, 1.0, 1.01, 0.995, 1.005].map(|share| share * ns);
+    run.cases = [(0, 82.4), (1, 139.0), (2, 140.2)]
+        .map(|(node, ns)| {
+            let name = format!("cpu-node-0-memory-node-{node}");
+            kernel_case(&name, chase(), node, &around(ns))
+        })
+        .into();
+    run
+}
+
+/// One cell, and nothing to compare it with.
+pub fn latency_alone() -> Run {
+    let mut run = latency();
+    run.cases.truncate(1);
+    run
+}
+
+/// Bandwidth of two pairs of nodes.
+pub fn bandwidth() -> Run {
+    let mut run = latency();
+    run.experiment = "bandwidth".to_string();
+    run.question = "How much does memory deliver?".to_string();
+    run.metric = Metric::BytesPerSecond;
+    run.baseline = "near".to_string();
+    let thread = |cpu| StreamThreadPlan {
+        cpu: CpuId(cpu),
+        allocation: Allocation::Bind(ids("1")),
+    };
+    let work = Work::Stream(StreamWork {
+        kernel: StreamKernel::Triad,
+        simd: "avx2".to_string(),
+        threads: vec![thread(1), thread(2)],
+        bytes_per_thread: 96 << 20,
+        page_kind: None,
+        windows: 5,
+        window_ns: 20_000_000,
+    });
+    let around = |rate: f64| [0.99, 1.0, 1.01, 0.995, 1.005].map(|share| share * rate);
+    run.cases = vec![
+        kernel_case("near", work.clone(), 0, &around(41.2e9)),
+        kernel_case("far", work, 1, &around(17.9e9)),
+    ];
+    run
+}
+
+fn chase() -> Work {
+    Work::MemoryLatency(MemoryLatency {
+        home_cpu: CpuId(8),
+        awake_cpus: ids("8,16"),
+        page_kind: None,
+        working_set_bytes: 128 << 20,
+        by_tlb_groups: true,
+        windows: 51,
+        window_ns: 200_000,
+    })
+}
+
+/// A case of a measuring kernel on CPU 1 with memory of a node.
+fn kernel_case(name: &str, work: Work, node: u32, values: &[f64]) -> Case {
+    let memory = MemoryEvidence {
+        page_kind: PageKind::Transparent,
+        page_bytes: 2 << 20,
+        policy: format!("bind:{node}"),
+        bytes_by_node: BTreeMap::from([(NodeId(node), 128 << 20)]),
+        bytes_without_node: 0,
+    };
+    let evidence = Evidence {
+        measurements: vec![MeasurementEvidence {
+            cpus_allowed: ids("1"),
+            cpus_used: ids("1"),
+            memory_before: memory.clone(),
+            memory_after: memory,
+            run_queue_wait_ns: Some(0),
+            numa_pages_migrated: Some(0),
+            steal_s: Some(0.0),
+        }],
+        numa_pages_migrated: Some(0),
+        steal_s: Some(0.0),
+        other_cpu_s: Some(0.0),
+        ..Evidence::default()
+    };
+    let trial = |(round, value): (u32, &f64)| Trial {
+        round,
+        outcome: Outcome::Valid,
+        measured: Some(Measured {
+            value: *value,
+            window_s: 0.0102,
+            warm_up_s: 0.2,
+            sessions: None,
+            kernel: Some(kernel_figures(*value)),
+        }),
+        evidence: evidence.clone(),
+        warnings: Vec::new(),
+    };
+    Case {
+        plan: CasePlan {
+            name: name.to_string(),
+            about: format!("CPU 1 and memory of node {node}"),
+            placement: Placement {
+                cpus: Some(ids("1")),
+                memory_nodes: Some(ids(&node.to_string())),
+                mechanism: Mechanism::Affinity,
+            },
+            work,
+        },
+        trials: (0..).zip(values).map(trial).collect(),
+    }
+}
+
+fn kernel_figures(value: f64) -> KernelFigures {
+    KernelFigures {
+        windows: vec![value * 0.999, value, value * 1.001],
+        overlaps: Vec::new(),
+        working_set_bytes: 128 << 20,
+        tlb_group_pages: Some(64),
+        checksum: 7,
+        timer: TimerFacts {
+            source: TimerSource::Tsc,
+            ticks_per_s: 2.5e9,
+            precision_ns: 0.4,
+            overhead_ns: 8.0,
+        },
+    }
 }
 
 fn empty(experiment: &str, baseline: &str) -> Run {
@@ -278,6 +415,7 @@ fn empty(experiment: &str, baseline: &str) -> Run {
         status: RunStatus::Settled,
         machine: machine(),
         seed: 42,
+        metric: Metric::LogicalReadsPerSecond,
         baseline: baseline.to_string(),
         asks_about_memory: false,
         window_s: 5.0,
@@ -346,7 +484,9 @@ fn bound(plan: &mut CasePlan, evidence: &mut Evidence, time: &mut TimeModel) {
 
 /// What the kernel said when sessions were caged, and where their time went.
 fn caged(plan: &mut CasePlan, evidence: &mut Evidence, time: &mut TimeModel) {
-    plan.load.cpu_count = Some(1);
+    if let Work::LogicalReads(work) = &mut plan.work {
+        work.load.cpu_count = Some(1);
+    }
     evidence.running_sessions_max = Some(1);
     time.db_cpu_s = 4.902;
     time.cpu_wait_s = 0.012;
@@ -372,16 +512,18 @@ fn case(
             memory_nodes: None,
             mechanism: Mechanism::Affinity,
         },
-        sga: SgaPlan {
-            cache_bytes: 256 << 20,
-            backing: Backing::Memfd,
-            page_bytes: 4096,
-            allocation: Allocation::Bind(ids("0")),
-        },
-        load: LoadPlan {
-            sessions: 3,
-            cpu_count: None,
-        },
+        work: Work::LogicalReads(LogicalReads {
+            sga: SgaPlan {
+                cache_bytes: 256 << 20,
+                backing: Backing::Memfd,
+                page_bytes: 4096,
+                allocation: Allocation::Bind(ids("0")),
+            },
+            load: LoadPlan {
+                sessions: 3,
+                cpu_count: None,
+            },
+        }),
     };
     let mut evidence = evidence();
     let mut time = TimeModel {
@@ -402,14 +544,11 @@ fn case(
 }
 
 fn measured(rate: f64, time: TimeModel) -> Measured {
-    Measured {
+    let sessions = SessionFigures {
         sessions: 3,
-        window_s: 5.0,
-        warm_up_s: 1.0,
         work_unit: 64,
         statements: (rate * 5.0 / 64.0) as u64,
         logical_reads: (rate * 5.0) as u64,
-        logical_reads_per_s: rate,
         time,
         samples: vec![Sample {
             at_s: 1.0,
@@ -420,6 +559,13 @@ fn measured(rate: f64, time: TimeModel) -> Measured {
             p99_ns: Some(200_000_000),
             max_ns: Some(300_000_000),
         },
+    };
+    Measured {
+        value: rate,
+        window_s: 5.0,
+        warm_up_s: 1.0,
+        sessions: Some(sessions),
+        kernel: None,
     }
 }
 
@@ -442,6 +588,7 @@ fn evidence() -> Evidence {
             bytes_without_node: 0,
         }),
         sessions: (4711..4714).map(session).collect(),
+        measurements: Vec::new(),
         group: None,
         huge_pages_before: Vec::new(),
         huge_pages_during: Vec::new(),

@@ -68,20 +68,53 @@ fn sga_plan() -> impl Strategy<Value = SgaPlan> {
     )
 }
 
-fn case_plan() -> impl Strategy<Value = CasePlan> {
+fn work() -> impl Strategy<Value = Work> {
     let load = (any::<u32>(), any::<Option<u32>>());
-    (text(), text(), placement(), sga_plan(), load).prop_map(
-        |(name, about, placement, sga, (sessions, cpu_count))| CasePlan {
-            name,
-            about,
-            placement,
-            sga,
-            load: LoadPlan {
-                sessions,
-                cpu_count,
-            },
-        },
-    )
+    let load = load.prop_map(|(sessions, cpu_count)| LoadPlan {
+        sessions,
+        cpu_count,
+    });
+    let reads = (sga_plan(), load).prop_map(|(sga, load)| LogicalReads { sga, load });
+    let counts = (any::<u64>(), any::<u32>(), any::<u64>());
+    let chase = (0..4096u32, cpus(), counts, any::<bool>());
+    let chase = chase.prop_map(|(home, awake_cpus, counts, by_tlb_groups)| MemoryLatency {
+        home_cpu: CpuId(home),
+        awake_cpus,
+        page_kind: by_tlb_groups.then_some(PageKind::Huge),
+        working_set_bytes: counts.0,
+        by_tlb_groups,
+        windows: counts.1,
+        window_ns: counts.2,
+    });
+    let thread = (0..4096u32, nodes()).prop_map(|(cpu, nodes)| StreamThreadPlan {
+        cpu: CpuId(cpu),
+        allocation: Allocation::Bind(nodes),
+    });
+    let counts = (any::<u64>(), any::<u32>(), any::<u64>());
+    let stream = (text(), vec(thread, 0..4), counts);
+    let stream = stream.prop_map(|(simd, threads, counts)| StreamWork {
+        kernel: StreamKernel::Triad,
+        simd,
+        threads,
+        bytes_per_thread: counts.0,
+        page_kind: None,
+        windows: counts.1,
+        window_ns: counts.2,
+    });
+    prop_oneof![
+        reads.prop_map(Work::LogicalReads),
+        chase.prop_map(Work::MemoryLatency),
+        stream.prop_map(Work::Stream),
+    ]
+}
+
+fn case_plan() -> impl Strategy<Value = CasePlan> {
+    (text(), text(), placement(), work()).prop_map(|(name, about, placement, work)| CasePlan {
+        name,
+        about,
+        placement,
+        work,
+    })
 }
 
 fn sga_evidence() -> impl Strategy<Value = SgaEvidence> {
@@ -132,6 +165,31 @@ fn huge_pools() -> impl Strategy<Value = Vec<HugePoolEvidence>> {
     vec(pool, 0..3)
 }
 
+fn measurement_evidence() -> impl Strategy<Value = MeasurementEvidence> {
+    let memory = (text(), bytes_by_node(), any::<u64>(), any::<u64>());
+    let memory = memory.prop_map(
+        |(policy, bytes_by_node, page_bytes, without)| MemoryEvidence {
+            page_kind: PageKind::Transparent,
+            page_bytes,
+            policy,
+            bytes_by_node,
+            bytes_without_node: without,
+        },
+    );
+    let counted = (any::<Option<u64>>(), any::<Option<u64>>());
+    (cpus(), cpus(), memory, counted).prop_map(|(allowed, used, memory, counted)| {
+        MeasurementEvidence {
+            cpus_allowed: allowed,
+            cpus_used: used,
+            memory_before: memory.clone(),
+            memory_after: memory,
+            run_queue_wait_ns: counted.0,
+            numa_pages_migrated: counted.1,
+            steal_s: None,
+        }
+    })
+}
+
 fn evidence() -> impl Strategy<Value = Evidence> {
     let placed = (
         prop::option::of(sga_evidence()),
@@ -144,11 +202,13 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         any::<u64>(),
     );
     let caged = any::<Option<u32>>();
+    let placed = (placed, vec(measurement_evidence(), 0..2));
     (placed, huge_pools(), huge_pools(), counted, caged).prop_map(
-        |((sga, sessions, group), before, during, (migrated, steal_s, rows), caged)| Evidence {
-            sga,
-            sessions,
-            group,
+        |(placed, before, during, (migrated, steal_s, rows), caged)| Evidence {
+            sga: placed.0.0,
+            sessions: placed.0.1,
+            measurements: placed.1,
+            group: placed.0.2,
             huge_pages_before: before,
             huge_pages_during: during,
             numa_pages_migrated: migrated,
@@ -172,7 +232,7 @@ fn time_model() -> impl Strategy<Value = TimeModel> {
     )
 }
 
-fn measured() -> impl Strategy<Value = Measured> {
+fn session_figures() -> impl Strategy<Value = SessionFigures> {
     let sample = (number(), number()).prop_map(|(at_s, logical_reads_per_s)| Sample {
         at_s,
         logical_reads_per_s,
@@ -185,23 +245,58 @@ fn measured() -> impl Strategy<Value = Measured> {
             max_ns,
         });
     let counts = (any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>());
-    let windows = (number(), number(), number());
-    (counts, windows, time_model(), vec(sample, 0..4), latency).prop_map(
-        |((sessions, work_unit, statements, logical_reads), windows, time, samples, latency)| {
-            Measured {
+    (counts, time_model(), vec(sample, 0..4), latency).prop_map(
+        |((sessions, work_unit, statements, logical_reads), time, samples, latency)| {
+            SessionFigures {
                 sessions,
-                window_s: windows.0,
-                warm_up_s: windows.1,
                 work_unit,
                 statements,
                 logical_reads,
-                logical_reads_per_s: windows.2,
                 time,
                 samples,
                 statement_latency: latency,
             }
         },
     )
+}
+
+fn kernel_figures() -> impl Strategy<Value = KernelFigures> {
+    let counts = (any::<u64>(), any::<Option<u32>>(), any::<u64>());
+    let timer = (number(), number(), number());
+    let timer = timer.prop_map(|(ticks_per_s, precision_ns, overhead_ns)| TimerFacts {
+        source: TimerSource::ClockMonotonic,
+        ticks_per_s,
+        precision_ns,
+        overhead_ns,
+    });
+    (vec(number(), 0..4), vec(number(), 0..4), counts, timer).prop_map(
+        |(windows, overlaps, counts, timer)| KernelFigures {
+            windows,
+            overlaps,
+            working_set_bytes: counts.0,
+            tlb_group_pages: counts.1,
+            checksum: counts.2,
+            timer,
+        },
+    )
+}
+
+fn measured() -> impl Strategy<Value = Measured> {
+    let parts = (
+        prop::option::of(session_figures()),
+        prop::option::of(kernel_figures()),
+    );
+    (number(), number(), number(), parts).prop_map(|(value, window_s, warm_up_s, parts)| Measured {
+        value,
+        window_s,
+        warm_up_s,
+        sessions: parts.0,
+        kernel: parts.1,
+    })
+}
+
+fn metric() -> impl Strategy<Value = Metric> {
+    prop::sample::select(Metric::TABLE.map(|row| row.metric).to_vec())
 }
 
 /// Any trial; one of three counts.
@@ -291,10 +386,16 @@ pub fn run() -> impl Strategy<Value = Run> {
     let texts = (text(), text(), text(), text(), text(), text());
     let case = (case_plan(), vec(trial(), 0..8)).prop_map(|(plan, trials)| Case { plan, trials });
     let skipped = (text(), text()).prop_map(|(case, reason)| Skipped { case, reason });
-    let asked = (any::<u64>(), any::<bool>(), number(), any::<bool>());
+    let asked = (
+        any::<u64>(),
+        any::<bool>(),
+        number(),
+        any::<bool>(),
+        metric(),
+    );
     let found = (status(), machine(), prop::option::of(calibration()));
     (texts, asked, found, vec(case, 0..4), vec(skipped, 0..3)).prop_map(
-        |(texts, (seed, asks_about_memory, window_s, stray), found, cases, skipped)| {
+        |(texts, (seed, asks_about_memory, window_s, stray, metric), found, cases, skipped)| {
             let first = cases.first().map(|case| case.plan.name.clone());
             Run {
                 id: texts.0,
@@ -305,6 +406,7 @@ pub fn run() -> impl Strategy<Value = Run> {
                 status: found.0,
                 machine: found.1,
                 seed,
+                metric,
                 baseline: first.filter(|_| !stray).unwrap_or(texts.5),
                 asks_about_memory,
                 window_s,

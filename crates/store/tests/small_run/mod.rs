@@ -15,6 +15,7 @@ pub fn small_run(id: &str) -> Run {
         status: RunStatus::Bounded,
         machine: machine(),
         seed: u64::MAX,
+        metric: Metric::LogicalReadsPerSecond,
         baseline: "local".to_string(),
         asks_about_memory: true,
         window_s: 0.5,
@@ -84,16 +85,18 @@ fn plan(name: &str, memory_nodes: &str) -> CasePlan {
             memory_nodes: Some(memory_nodes.clone()),
             mechanism: Mechanism::Affinity,
         },
-        sga: SgaPlan {
-            cache_bytes: 256 << 20,
-            backing: Backing::Memfd,
-            page_bytes: 4096,
-            allocation: Allocation::Bind(memory_nodes),
-        },
-        load: LoadPlan {
-            sessions: 3,
-            cpu_count: Some(2),
-        },
+        work: Work::LogicalReads(LogicalReads {
+            sga: SgaPlan {
+                cache_bytes: 256 << 20,
+                backing: Backing::Memfd,
+                page_bytes: 4096,
+                allocation: Allocation::Bind(memory_nodes),
+            },
+            load: LoadPlan {
+                sessions: 3,
+                cpu_count: Some(2),
+            },
+        }),
     }
 }
 
@@ -119,14 +122,11 @@ fn measured(number: u32) -> Measured {
         count: 160,
         total_s: 0.498_765_432_1,
     };
-    Measured {
+    let sessions = SessionFigures {
         sessions: 3,
-        window_s: 0.500_000_123,
-        warm_up_s: 0.1,
         work_unit: 64,
         statements: 9_876,
         logical_reads: 632_064,
-        logical_reads_per_s: 1_264_128.0 + f64::from(number) / 3.0,
         time: TimeModel {
             db_time_s: 1.500_000_369,
             db_cpu_s: 0.998,
@@ -141,6 +141,29 @@ fn measured(number: u32) -> Measured {
             p50_ns: Some(90_000),
             p99_ns: Some(200_000_000),
             max_ns: None,
+        },
+    };
+    Measured {
+        value: 1_264_128.0 + f64::from(number) / 3.0,
+        window_s: 0.500_000_123,
+        warm_up_s: 0.1,
+        sessions: Some(sessions),
+        kernel: Some(kernel_figures()),
+    }
+}
+
+fn kernel_figures() -> KernelFigures {
+    KernelFigures {
+        windows: vec![81.25, 80.5],
+        overlaps: vec![0.99],
+        working_set_bytes: 128 << 20,
+        tlb_group_pages: Some(64),
+        checksum: u64::MAX,
+        timer: TimerFacts {
+            source: TimerSource::Tsc,
+            ticks_per_s: 2.5e9,
+            precision_ns: 0.4,
+            overhead_ns: 8.25,
         },
     }
 }
@@ -169,6 +192,15 @@ fn evidence() -> Evidence {
             cpus_used: "0".parse().expect("a list"),
             policy: "bind:0".to_string(),
         }],
+        measurements: vec![MeasurementEvidence {
+            cpus_allowed: "1".parse().expect("a list"),
+            cpus_used: "1".parse().expect("a list"),
+            memory_before: memory_evidence(),
+            memory_after: memory_evidence(),
+            run_queue_wait_ns: Some(7),
+            numa_pages_migrated: None,
+            steal_s: Some(0.0),
+        }],
         group: Some(GroupEvidence {
             path: "/sys/fs/cgroup/numalab".to_string(),
             cgroup_version: 2,
@@ -182,5 +214,15 @@ fn evidence() -> Evidence {
         other_cpu_s: None,
         rows_verified: 632_064,
         running_sessions_max: Some(2),
+    }
+}
+
+fn memory_evidence() -> MemoryEvidence {
+    MemoryEvidence {
+        page_kind: PageKind::Transparent,
+        page_bytes: 2 << 20,
+        policy: "bind:1".to_string(),
+        bytes_by_node: BTreeMap::from([(NodeId(1), 128 << 20)]),
+        bytes_without_node: 0,
     }
 }

@@ -1,0 +1,100 @@
+//! What a case does under its placement: one variant for each kind of work an engine can do.
+//!
+//! Nothing here says what came of it: that is `evidence`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Allocation, CpuId, CpuSet, LoadPlan, PageKind, Placement, SgaPlan, StreamKernel};
+
+/// One case, as asked for: everything a workload needs to execute a trial of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CasePlan {
+    /// The case's name within its experiment.
+    pub name: String,
+    /// One line for people: what this case is.
+    pub about: String,
+    /// Where processes may run and their memory may lie.
+    pub placement: Placement,
+    /// What is done there.
+    pub work: Work,
+}
+
+impl CasePlan {
+    /// The plan of an instance, if that is the work.
+    pub fn logical_reads(&self) -> Option<&LogicalReads> {
+        match &self.work {
+            Work::LogicalReads(work) => Some(work),
+            _ => None,
+        }
+    }
+}
+
+/// What is done under a placement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// Sessions of the embedded instance read rows through its buffer cache.
+    LogicalReads(LogicalReads),
+    /// One CPU follows a chain of pointers through memory.
+    MemoryLatency(MemoryLatency),
+    /// Threads move bytes.
+    Stream(StreamWork),
+}
+
+/// The embedded instance and its load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LogicalReads {
+    /// The shared memory.
+    pub sga: SgaPlan,
+    /// The load.
+    pub load: LoadPlan,
+}
+
+/// A chase of pointers: the CPU that measures and the node whose memory it reads are those of the
+/// placement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryLatency {
+    /// The CPU that makes the memory: one of the memory's own node, if it has any.
+    pub home_cpu: CpuId,
+    /// CPUs that are kept busy meanwhile, so that their packages do not slow their clocks down.
+    pub awake_cpus: CpuSet,
+    /// Kind of pages; `None`: the largest to be had.
+    pub page_kind: Option<PageKind>,
+    /// Memory that one lap visits.
+    pub working_set_bytes: u64,
+    /// Whether pages are visited in groups that the TLB can hold. Without, page walks are measured
+    /// with the memory.
+    pub by_tlb_groups: bool,
+    /// Windows timed.
+    pub windows: u32,
+    /// Length of a window, about.
+    pub window_ns: u64,
+}
+
+/// Threads that move bytes, each in memory of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamWork {
+    /// What they do.
+    pub kernel: StreamKernel,
+    /// Instructions, such as `avx2`.
+    pub simd: String,
+    /// The threads.
+    pub threads: Vec<StreamThreadPlan>,
+    /// Memory of each, all of its arrays together.
+    pub bytes_per_thread: u64,
+    /// Kind of pages; `None`: the largest to be had.
+    pub page_kind: Option<PageKind>,
+    /// Windows timed.
+    pub windows: u32,
+    /// Length of a window.
+    pub window_ns: u64,
+}
+
+/// One thread of a stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamThreadPlan {
+    /// Its CPU.
+    pub cpu: CpuId,
+    /// Where its memory is to lie.
+    pub allocation: Allocation,
+}

@@ -1,0 +1,102 @@
+//! What a case was asked to be, in a line: the work, and where it was to be done.
+
+use model::{
+    Allocation, Backing, ByteSize, CasePlan, LogicalReads, Mechanism, MemoryLatency, PageKind,
+    Placement, StreamWork, Work,
+};
+
+use crate::run_figures::ids;
+
+/// The placement and the work, as asked for.
+pub(crate) fn asked(plan: &CasePlan) -> String {
+    let place = place(&plan.placement);
+    match &plan.work {
+        Work::LogicalReads(work) => logical_reads(work, &place),
+        Work::MemoryLatency(work) => memory_latency(work, &place),
+        Work::Stream(work) => stream(work),
+    }
+}
+
+/// "CPUs 1-6, memory of node 0, by a processor group".
+fn place(placement: &Placement) -> String {
+    let cpus = placement.cpus.as_ref();
+    let cpus = cpus.map_or("any CPU".to_string(), |cpus| ids("CPU", cpus));
+    let memory = placement.memory_nodes.as_ref();
+    let memory = memory.map_or("any node".to_string(), |nodes| ids("node", nodes));
+    let by = match placement.mechanism {
+        _ if !placement.asks_for_something() => "",
+        Mechanism::Group => ", by a processor group",
+        Mechanism::Affinity => ", by affinity and memory policy",
+    };
+    format!("{cpus}, memory of {memory}{by}")
+}
+
+fn logical_reads(work: &LogicalReads, place: &str) -> String {
+    let allocation = match &work.sga.allocation {
+        Allocation::OsDefault => "placed by the kernel".to_string(),
+        Allocation::Interleave(nodes) => format!("interleaved over {}", ids("node", nodes)),
+        Allocation::Bind(nodes) => format!("bound to {}", ids("node", nodes)),
+    };
+    let backing = match work.sga.backing {
+        Backing::Sysv => "System V segment",
+        Backing::Memfd => "memfd",
+    };
+    let caging = match work.load.cpu_count {
+        Some(count) => format!(", cpu_count {count}"),
+        None => String::new(),
+    };
+    format!(
+        "{} sessions{caging}, on {place}; SGA of {} in {} pages, a {backing} {allocation}",
+        work.load.sessions,
+        ByteSize(work.sga.cache_bytes),
+        ByteSize(work.sga.page_bytes),
+    )
+}
+
+fn memory_latency(work: &MemoryLatency, place: &str) -> String {
+    let groups = match work.by_tlb_groups {
+        true => "in groups that the TLB holds",
+        false => "all over, page walks included",
+    };
+    let awake = match work.awake_cpus.is_empty() {
+        true => String::new(),
+        false => format!("; {} kept busy", ids("CPU", &work.awake_cpus)),
+    };
+    format!(
+        "a chase of pointers through {} in {}, {groups}, on {place}, made by CPU {}; {} windows \
+         of {} µs{awake}",
+        ByteSize(work.working_set_bytes),
+        pages(work.page_kind),
+        work.home_cpu,
+        work.windows,
+        work.window_ns / 1000,
+    )
+}
+
+fn stream(work: &StreamWork) -> String {
+    let cpus: model::CpuSet = work.threads.iter().map(|thread| thread.cpu).collect();
+    let mut places: Vec<String> = Vec::new();
+    for thread in &work.threads {
+        let place = match &thread.allocation {
+            Allocation::OsDefault => "placed by the kernel".to_string(),
+            Allocation::Interleave(nodes) => format!("interleaved over {}", ids("node", nodes)),
+            Allocation::Bind(nodes) => format!("on {}", ids("node", nodes)),
+        };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    format!(
+        "{} ({}) by a thread on each of {}, each through {} in {} {}",
+        work.kernel.name(),
+        work.simd,
+        ids("CPU", &cpus),
+        ByteSize(work.bytes_per_thread),
+        pages(work.page_kind),
+        places.join(" or "),
+    )
+}
+
+fn pages(kind: Option<PageKind>) -> &'static str {
+    kind.map_or("the largest pages to be had", PageKind::meaning)
+}
