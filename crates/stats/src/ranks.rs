@@ -14,10 +14,10 @@ pub enum Best {
 
 /// Ranks of samples, 1 for the best median.
 ///
-/// The samples are taken from the best median to the worst (equal medians in the order
-/// given). The first leads a group; the next one joins it, sharing its rank, unless the interval
-/// of the ratio of the leader's median to its own excludes 1; then it leads the next group, ranked one more than the
-/// number of samples before it: 1, 1, 3. Being tied is not transitive: the last of a group may
+/// The samples are taken from the best median to the worst (equal medians in the order given). The
+/// first leads a group; the next one joins it, sharing its rank, unless the interval of the ratio
+/// of the leader's median to its own excludes 1; then it leads the next group, ranked one more than
+/// the number of samples before it: 1, 1, 3. Being tied is not transitive: the last of a group may
 /// well be told apart from the first of the next and yet not from that one's neighbours.
 ///
 /// `None` for samples that are empty or otherwise cannot have an interval: fewer than
