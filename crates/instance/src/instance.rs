@@ -4,15 +4,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use linux::Root;
-use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
-use model::{Backing, Evidence, HugePoolEvidence, SgaEvidence};
-use numa::evidence::{Residency, huge_pools, numa_maps_line, residency};
+use linux::shared_memory::{Mapping, SharedMemory};
+use model::{Allocation, CpuSet, Evidence, HugePoolEvidence, NodeId, SgaEvidence};
+use numa::evidence::{Residency, huge_pools, residency};
 
-use crate::layout::{SessionState, SgaLayout};
+use crate::layout::{SessionState, SgaLayout, SgaSize};
 use crate::order::{InstanceOrder, InstanceReport, PhaseWord, SessionOrder, Task};
 use crate::sessions::{SessionProgram, Sessions};
 use crate::sga::Sga;
-use crate::{Error, calibration, loader, trial};
+use crate::{Error, calibration, hold, loader, sga_memory, trial};
 
 /// How long sessions may take to attach: generous, since emulated machines are slow.
 const ATTACH_WITHIN: Duration = Duration::from_secs(120);
@@ -40,12 +40,8 @@ pub fn run(
         logical_reads_per_s: None,
     })?;
     let huge_pages_before = pools_if_huge(&root, order)?;
-    let layout = SgaLayout::new(
-        order.work.load.sessions,
-        order.work.sga.cache_bytes,
-        order.work.sga.page_bytes,
-    )?;
-    let (memory, mapping) = make_sga(order, &layout)?;
+    let layout = SgaLayout::new(&SgaSize::of(&order.work.sga, order.work.load.sessions))?;
+    let (memory, mapping) = sga_memory::make(&order.work.sga, &layout)?;
     let sga = Sga::create(&mapping, layout);
     loader::load(&sga, order.seed);
     prepare_control(&sga, order);
@@ -62,7 +58,11 @@ pub fn run(
     evidence.huge_pages_during = pools_if_huge(&instance.root, order)?;
     let before = residency(&mapping, order.work.sga.page_bytes)?;
     let mut sessions = start_sessions(&instance, &memory, program)?;
+    if !matches!(order.task, Task::Hold { idle: true, .. }) {
+        instance.open_barrier();
+    }
     match order.task {
+        Task::Hold { .. } => hold::run(&instance, &mut sessions, report),
         Task::Trial { .. } => trial::run(&instance, &mut sessions, evidence, &before, report),
         Task::Calibration { .. } => calibration::run(&instance, &mut sessions, report),
     }
@@ -79,16 +79,15 @@ pub(crate) struct Instance<'m> {
 impl Instance<'_> {
     /// What the kernel says of the SGA, given where its pages were before.
     pub fn sga_evidence(&self, before: &Residency) -> Result<SgaEvidence, Error> {
-        let after = residency(self.mapping, self.order.work.sga.page_bytes)?;
-        let line = numa_maps_line(&self.root, self.mapping)?;
-        Ok(SgaEvidence {
-            name: line.file.unwrap_or_default(),
-            page_bytes: line.kernel_page_bytes.unwrap_or(0),
-            policy: line.policy,
-            bytes_by_node_before: before.bytes_by_node.clone(),
-            bytes_by_node_after: after.bytes_by_node,
-            bytes_without_node: before.bytes_without_node + after.bytes_without_node,
-        })
+        let (plan, layout) = (&self.order.work.sga, &self.sga.layout);
+        sga_memory::evidence(&self.root, self.mapping, plan, layout, before)
+    }
+
+    /// Lets the sessions run that wait at the barrier.
+    fn open_barrier(&self) {
+        let start = &self.sga.control.gate.0.start;
+        start.store(1, Ordering::Release);
+        linux::futex::wake(start, u32::MAX >> 1);
     }
 
     /// Tells every session to end at its next statement.
@@ -99,25 +98,12 @@ impl Instance<'_> {
     }
 }
 
-fn make_sga(order: &InstanceOrder, layout: &SgaLayout) -> Result<(SharedMemory, Mapping), Error> {
-    let plan = &order.work.sga;
-    let kind = match plan.backing {
-        Backing::Sysv => ObjectKind::Sysv,
-        Backing::Memfd => ObjectKind::Memfd,
-    };
-    let memory = SharedMemory::create(kind, layout.bytes as usize, plan.page_bytes)?;
-    let mapping = memory.map()?;
-    numa::placement::allocate_mapping(&mapping, &plan.allocation)?;
-    mapping.populate_for_writing()?;
-    Ok((memory, mapping))
-}
-
 fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
     let window = &sga.control.window.0;
     window.start_ns.store(u64::MAX, Ordering::Relaxed);
     window.end_ns.store(u64::MAX, Ordering::Relaxed);
     let work_unit = match order.task {
-        Task::Trial { work_unit, .. } => work_unit,
+        Task::Trial { work_unit, .. } | Task::Hold { work_unit, .. } => work_unit,
         Task::Calibration { .. } => 1,
     };
     sga.control
@@ -133,26 +119,46 @@ fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
         .store(cpu_count, Ordering::Relaxed);
 }
 
+/// Starts the sessions and waits until all of them stand at the barrier.
 fn start_sessions(
     instance: &Instance<'_>,
     memory: &SharedMemory,
     program: &SessionProgram,
 ) -> Result<Sessions, Error> {
-    let orders: Vec<SessionOrder> = (0..instance.sga.layout.sessions)
+    let cpus_of_pools = cpus_of_pools(&instance.root, &instance.order.work.sga.allocation)?;
+    let layout = instance.sga.layout;
+    let orders: Vec<SessionOrder> = (0..layout.sessions)
         .map(|session| SessionOrder {
             parent_pid: std::process::id(),
             session,
+            cpus: cpus_of_pools
+                .get(layout.home_pool(session) as usize)
+                .cloned()
+                .flatten(),
             seed: instance.order.seed.wrapping_add(1 + u64::from(session)),
-            layout: instance.sga.layout,
+            layout,
             ticket: memory.ticket().into(),
         })
         .collect();
     let mut sessions = Sessions::start(program, &orders)?;
     sessions.wait_for(&instance.sga, SessionState::Ready, ATTACH_WITHIN)?;
-    let start = &instance.sga.control.gate.0.start;
-    start.store(1, Ordering::Release);
-    linux::futex::wake(start, u32::MAX >> 1);
     Ok(sessions)
+}
+
+/// The CPUs of the node of each pool that this process may use; `None` for a node without. Empty
+/// when there is one pool for all.
+fn cpus_of_pools(root: &Root, allocation: &Allocation) -> Result<Vec<Option<CpuSet>>, Error> {
+    let nodes = allocation.pool_nodes();
+    if nodes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let topology = numa::topology::read(root).map_err(numa::Error::from)?;
+    let allowed = linux::affinity::of_this_thread()?;
+    let cpus_of = |node: NodeId| {
+        let cpus = topology.node(node)?.cpus.intersection(&allowed);
+        (!cpus.is_empty()).then_some(cpus)
+    };
+    Ok(nodes.into_iter().map(cpus_of).collect())
 }
 
 fn pools_if_huge(root: &Root, order: &InstanceOrder) -> Result<Vec<HugePoolEvidence>, Error> {

@@ -15,10 +15,9 @@ pub fn load(sga: &Sga<'_>, seed: u64) {
     }
     let mut random = fastrand::Rng::with_seed(seed);
     let rows = sga.layout.rows_per_table;
-    let blocks_per_table = rows + btree::index_blocks(rows);
     for table in 0..sga.layout.tables {
         // A table's blocks lie in its buffers in order of block number, its index behind them.
-        let first_row_buffer = table * blocks_per_table;
+        let first_row_buffer = sga.layout.first_buffer(table);
         let first_index_buffer = first_row_buffer + rows;
         let mut row_blocks: Vec<u32> = (0..rows).collect();
         random.shuffle(&mut row_blocks);
@@ -42,12 +41,18 @@ mod tests {
     use linux::shared_memory::{ObjectKind, SharedMemory};
 
     use super::load;
-    use crate::layout::SgaLayout;
+    use crate::layout::{SgaLayout, SgaSize};
     use crate::sga::Sga;
 
     #[test]
     fn neighbours_by_key_are_not_neighbours_in_memory() {
-        let layout = SgaLayout::new(1, 16 << 20, 4096).unwrap();
+        let layout = SgaLayout::new(&SgaSize {
+            sessions: 1,
+            cache_bytes: 16 << 20,
+            page_bytes: 4096,
+            pools: 1,
+        })
+        .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
         let mapping = memory.map().unwrap();
         let sga = Sga::create(&mapping, layout);

@@ -1,6 +1,6 @@
 //! What the processes of an instance tell each other: orders down, reports up.
 
-use model::{CalibrationPoint, LogicalReads, Phase, Placement, Trial};
+use model::{CalibrationPoint, CpuSet, LogicalReads, Phase, Placement, Trial};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -40,6 +40,13 @@ pub enum Task {
         /// Longest warm-up.
         warm_up_s_max: f64,
     },
+    /// Nothing but being there, until the coordinator ends it.
+    Hold {
+        /// Rows per statement.
+        work_unit: u32,
+        /// Whether the sessions wait at the barrier instead of running.
+        idle: bool,
+    },
     /// A sweep of work units with one session.
     Calibration {
         /// Time at each work unit.
@@ -64,6 +71,13 @@ pub enum InstanceReport {
     },
     /// One point of a calibration.
     Point(CalibrationPoint),
+    /// The instance is up and stays.
+    Held {
+        /// Process id of the instance.
+        instance_pid: u32,
+        /// Process ids of its sessions.
+        session_pids: Vec<u32>,
+    },
     /// The trial ended; valid or not.
     Trial(Box<Trial>),
     /// The calibration ended.
@@ -122,6 +136,8 @@ pub struct SessionOrder {
     pub parent_pid: u32,
     /// Number of the session, from 0.
     pub session: u32,
+    /// CPUs to bind itself to, those of its pool's node; `None` leaves it where the instance is.
+    pub cpus: Option<CpuSet>,
     /// Seed of the keys it draws.
     pub seed: u64,
     /// Layout of the SGA.
@@ -136,15 +152,15 @@ pub struct SessionOrder {
 pub enum TicketWord {
     /// Id of a System V segment.
     Sysv(i32),
-    /// Inherited file descriptor of a memfd.
-    Memfd(i32),
+    /// Inherited file descriptor of a memfd or of a file in /dev/shm.
+    Descriptor(i32),
 }
 
 impl From<TicketWord> for linux::shared_memory::Ticket {
     fn from(word: TicketWord) -> Self {
         match word {
             TicketWord::Sysv(id) => Self::Sysv(id),
-            TicketWord::Memfd(fd) => Self::Memfd(fd),
+            TicketWord::Descriptor(fd) => Self::Descriptor(fd),
         }
     }
 }
@@ -153,7 +169,7 @@ impl From<linux::shared_memory::Ticket> for TicketWord {
     fn from(ticket: linux::shared_memory::Ticket) -> Self {
         match ticket {
             linux::shared_memory::Ticket::Sysv(id) => Self::Sysv(id),
-            linux::shared_memory::Ticket::Memfd(fd) => Self::Memfd(fd),
+            linux::shared_memory::Ticket::Descriptor(fd) => Self::Descriptor(fd),
         }
     }
 }
@@ -176,6 +192,7 @@ mod tests {
             bytes_by_node_before: by_node.clone(),
             bytes_by_node_after: by_node,
             bytes_without_node: 0,
+            ..SgaEvidence::default()
         };
         let report = InstanceReport::Trial(Box::new(Trial {
             round: 3,

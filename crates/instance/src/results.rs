@@ -81,6 +81,7 @@ impl Total {
         samples: Vec<Sample>,
     ) -> Measured {
         let (work_unit, window_s) = match order.task {
+            Task::Hold { work_unit, .. } => (work_unit, 0.0),
             Task::Trial {
                 work_unit,
                 window_s,

@@ -27,6 +27,9 @@ pub fn run(order: &SessionOrder) -> Result<(), Error> {
         what: "prctl(PR_SET_PDEATHSIG)",
         cause,
     })?;
+    if let Some(cpus) = &order.cpus {
+        linux::affinity::bind_this_thread(cpus)?;
+    }
     let bytes = order.layout.bytes as usize;
     let memory = SharedMemory::from_ticket(order.ticket.into(), bytes)?;
     let mapping = memory.map()?;

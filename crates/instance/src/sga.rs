@@ -83,7 +83,7 @@ impl<'m> Sga<'m> {
                 slots: slice(part(layout.slots_offset()), layout.sessions),
                 directory: slice(part(layout.directory_offset()), layout.buckets),
                 headers: slice(part(layout.headers_offset()), layout.buffers),
-                blocks: slice(part(layout.blocks_offset()), layout.buffers),
+                blocks: slice(part(layout.blocks_offset), layout.buffers),
             }
         }
     }

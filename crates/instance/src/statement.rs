@@ -86,13 +86,19 @@ mod tests {
     use super::{Answer, Table, select};
     use crate::block::Row;
     use crate::buffer_cache::Reader;
-    use crate::layout::SgaLayout;
+    use crate::layout::{SgaLayout, SgaSize};
     use crate::loader::load;
     use crate::sga::Sga;
     use crate::wait_clock::WaitClock;
 
     fn with_loaded_sga(cache_bytes: u64, check: impl FnOnce(Sga<'_>, Table)) {
-        let layout = SgaLayout::new(2, cache_bytes, 4096).unwrap();
+        let layout = SgaLayout::new(&SgaSize {
+            sessions: 2,
+            cache_bytes,
+            page_bytes: 4096,
+            pools: 1,
+        })
+        .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
         let mapping = memory.map().unwrap();
         let sga = Sga::create(&mapping, layout);

@@ -257,12 +257,18 @@ mod tests {
     use linux::shared_memory::{ObjectKind, SharedMemory};
 
     use super::evidence_of_sessions;
-    use crate::layout::SgaLayout;
+    use crate::layout::{SgaLayout, SgaSize};
     use crate::sga::Sga;
 
     #[test]
     fn a_session_that_cannot_be_read_back_is_named() {
-        let layout = SgaLayout::new(2, 1 << 20, 4096).unwrap();
+        let layout = SgaLayout::new(&SgaSize {
+            sessions: 2,
+            cache_bytes: 1 << 20,
+            page_bytes: 4096,
+            pools: 1,
+        })
+        .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
         let mapping = memory.map().unwrap();
         let sga = Sga::create(&mapping, layout);

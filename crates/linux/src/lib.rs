@@ -8,6 +8,7 @@ pub mod control_group;
 pub mod cpuid;
 mod error;
 pub mod futex;
+pub mod interleave_weights;
 pub mod kernel_settings;
 pub mod machine_counters;
 pub mod map_files;

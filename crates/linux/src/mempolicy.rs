@@ -4,6 +4,7 @@
 //! are those of include/uapi/linux/mempolicy.h.
 
 use std::ffi::{c_int, c_ulong, c_void};
+use std::ops::Range;
 
 use model::{NodeId, NodeSet};
 
@@ -18,9 +19,14 @@ pub enum Policy {
     Bind(NodeSet),
     /// `MPOL_INTERLEAVE`: page by page over these nodes.
     Interleave(NodeSet),
+    /// `MPOL_WEIGHTED_INTERLEAVE`: over these nodes, by their weights (Linux 6.9).
+    WeightedInterleave(NodeSet),
     /// `MPOL_PREFERRED`: this node first.
     Preferred(NodeId),
 }
+
+/// Not in `libc` 0.2.
+const MPOL_WEIGHTED_INTERLEAVE: c_int = 6;
 
 impl Policy {
     fn mode(&self) -> c_int {
@@ -28,6 +34,7 @@ impl Policy {
             Policy::Default => libc::MPOL_DEFAULT,
             Policy::Bind(_) => libc::MPOL_BIND,
             Policy::Interleave(_) => libc::MPOL_INTERLEAVE,
+            Policy::WeightedInterleave(_) => MPOL_WEIGHTED_INTERLEAVE,
             Policy::Preferred(_) => libc::MPOL_PREFERRED,
         }
     }
@@ -35,7 +42,9 @@ impl Policy {
     fn mask(&self) -> Vec<u64> {
         match self {
             Policy::Default => Vec::new(),
-            Policy::Bind(nodes) | Policy::Interleave(nodes) => bit_mask::from_set(nodes, 1),
+            Policy::Bind(nodes) | Policy::Interleave(nodes) | Policy::WeightedInterleave(nodes) => {
+                bit_mask::from_set(nodes, 1)
+            }
             Policy::Preferred(node) => bit_mask::from_set(&[*node].into_iter().collect(), 1),
         }
     }
@@ -126,14 +135,30 @@ pub fn mode_name(mode: i32) -> &'static str {
 /// # Errors
 /// As for [`set_task_policy`].
 pub fn bind_mapping(mapping: &Mapping, policy: &Policy) -> Result<(), SystemCallError> {
+    bind_range(mapping, 0..mapping.len(), policy)
+}
+
+/// As [`bind_mapping`], for the bytes of `range` only, which must be whole pages.
+///
+/// # Errors
+/// As for [`set_task_policy`]; `EINVAL` also when the range is not whole pages.
+pub fn bind_range(
+    mapping: &Mapping,
+    range: Range<usize>,
+    policy: &Policy,
+) -> Result<(), SystemCallError> {
+    assert!(
+        range.start <= range.end && range.end <= mapping.len(),
+        "the range lies in the mapping"
+    );
     let mask = policy.mask();
-    // SAFETY: the range is a live mapping of this process and `mask` outlives the call; a policy
-    // changes where future pages come from, never their content.
+    // SAFETY: the range is part of a live mapping of this process and `mask` outlives the call; a
+    // policy changes where future pages come from, never their content.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_mbind,
-            mapping.address(),
-            mapping.len(),
+            mapping.address().wrapping_byte_add(range.start),
+            range.len(),
             policy.mode() as c_ulong,
             mask.as_ptr(),
             maxnode(mask.len()),
@@ -143,7 +168,7 @@ pub fn bind_mapping(mapping: &Mapping, policy: &Policy) -> Result<(), SystemCall
     if answer < 0 {
         return Err(SystemCallError::last(
             "mbind",
-            format!("{} bytes, {policy:?}", mapping.len()),
+            format!("{} bytes, {policy:?}", range.len()),
         ));
     }
     Ok(())

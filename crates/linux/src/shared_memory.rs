@@ -1,4 +1,4 @@
-//! Shared memory objects: System V segments and memfds, with pages of any size.
+//! Shared memory objects: System V segments and memfds with pages of any size, files of /dev/shm.
 //!
 //! None of them has a name that could be left behind: see [`SharedMemory`].
 
@@ -6,6 +6,8 @@ use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use rustix::fs::{Mode, OFlags};
 
 use crate::SystemCallError;
 
@@ -16,6 +18,8 @@ pub enum ObjectKind {
     Sysv,
     /// memfd_create(2).
     Memfd,
+    /// A file of /dev/shm that never has a name (`O_TMPFILE`, open(2)).
+    Shm,
 }
 
 /// A shared memory object that vanishes with the last process that has it mapped.
@@ -31,7 +35,7 @@ pub struct SharedMemory {
 #[derive(Debug)]
 enum Handle {
     Sysv { id: i32, created_here: bool },
-    Memfd(OwnedFd),
+    Descriptor(OwnedFd),
 }
 
 /// How another process of ours finds the object.
@@ -40,7 +44,7 @@ pub enum Ticket {
     /// Id of a System V segment.
     Sysv(i32),
     /// Number of an inherited file descriptor.
-    Memfd(RawFd),
+    Descriptor(RawFd),
 }
 
 /// Bits that carry the logarithm of a huge page's size in `MAP_`, `MFD_` and `SHM_` flags
@@ -54,12 +58,22 @@ fn huge_flags(page_bytes: u64, huge_flag: i32) -> i32 {
     huge_flag | ((page_bytes.trailing_zeros() as i32) << HUGE_SHIFT)
 }
 
+/// Where files of POSIX shared memory lie (shm_overview(7)).
+pub const SHM_DIRECTORY: &str = "/dev/shm";
+
+/// Bytes that are free in [`SHM_DIRECTORY`]; `None` when it cannot be asked.
+pub fn shm_free_bytes() -> Option<u64> {
+    let status = rustix::fs::statvfs(SHM_DIRECTORY).ok()?;
+    Some(status.f_bavail.saturating_mul(status.f_frsize))
+}
+
 impl SharedMemory {
-    /// Makes an object of `bytes`, which must be a multiple of `page_bytes`.
+    /// Makes an object of `bytes`, which must be a multiple of `page_bytes`. The pages of a file of
+    /// /dev/shm are small whatever `page_bytes` says.
     ///
     /// # Errors
     /// `ENOMEM` when the huge-page pool is too small for a reservation; `ENODEV` or `EINVAL` when
-    /// the kernel has no pages of that size.
+    /// the kernel has no pages of that size; `ENOENT` where there is no /dev/shm.
     pub fn create(
         kind: ObjectKind,
         bytes: usize,
@@ -97,10 +111,20 @@ impl SharedMemory {
                 }
                 // SAFETY: the descriptor was just made and is owned by nobody else.
                 let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-                rustix::fs::ftruncate(&fd, bytes as u64).map_err(|cause| {
-                    SystemCallError::with("ftruncate", arguments(), cause.into())
+                sized(fd, bytes)?
+            }
+            ObjectKind::Shm => {
+                // As above, sessions inherit the descriptor.
+                let flags = OFlags::TMPFILE | OFlags::RDWR;
+                let fd = rustix::fs::open(SHM_DIRECTORY, flags, Mode::RUSR | Mode::WUSR);
+                let fd = fd.map_err(|cause| {
+                    SystemCallError::with(
+                        "open",
+                        format!("{SHM_DIRECTORY}, O_TMPFILE"),
+                        cause.into(),
+                    )
                 })?;
-                Handle::Memfd(fd)
+                sized(fd, bytes)?
             }
         };
         Ok(SharedMemory { handle, bytes })
@@ -116,12 +140,12 @@ impl SharedMemory {
                 id,
                 created_here: false,
             },
-            Ticket::Memfd(fd) => {
+            Ticket::Descriptor(fd) => {
                 // Opened anew: nothing is assumed about who owns the inherited descriptor.
                 let path = format!("/proc/self/fd/{fd}");
                 let opened = File::options().read(true).write(true).open(&path);
                 let file = opened.map_err(|cause| SystemCallError::with("open", path, cause))?;
-                Handle::Memfd(file.into())
+                Handle::Descriptor(file.into())
             }
         };
         Ok(SharedMemory { handle, bytes })
@@ -131,7 +155,7 @@ impl SharedMemory {
     pub fn ticket(&self) -> Ticket {
         match &self.handle {
             Handle::Sysv { id, .. } => Ticket::Sysv(*id),
-            Handle::Memfd(fd) => Ticket::Memfd(fd.as_raw_fd()),
+            Handle::Descriptor(fd) => Ticket::Descriptor(fd.as_raw_fd()),
         }
     }
 
@@ -143,7 +167,7 @@ impl SharedMemory {
     pub fn map(&self) -> Result<Mapping, SystemCallError> {
         match &self.handle {
             Handle::Sysv { id, created_here } => self.attach_sysv(*id, *created_here),
-            Handle::Memfd(fd) => self.map_memfd(fd),
+            Handle::Descriptor(fd) => self.map_descriptor(fd),
         }
     }
 
@@ -174,7 +198,7 @@ impl SharedMemory {
         Ok(mapping)
     }
 
-    fn map_memfd(&self, fd: &OwnedFd) -> Result<Mapping, SystemCallError> {
+    fn map_descriptor(&self, fd: &OwnedFd) -> Result<Mapping, SystemCallError> {
         let object = rustix::fs::fstat(fd)
             .map_err(|cause| SystemCallError::with("fstat", "the SGA", cause.into()))?;
         if (object.st_size as usize) < self.bytes {
@@ -221,6 +245,13 @@ impl Drop for SharedMemory {
     fn drop(&mut self) {
         self.mark_for_destruction();
     }
+}
+
+fn sized(fd: OwnedFd, bytes: usize) -> Result<Handle, SystemCallError> {
+    rustix::fs::ftruncate(&fd, bytes as u64).map_err(|cause| {
+        SystemCallError::with("ftruncate", format!("{bytes} bytes"), cause.into())
+    })?;
+    Ok(Handle::Descriptor(fd))
 }
 
 fn too_small(call: &'static str, found: usize, expected: usize) -> SystemCallError {
@@ -301,7 +332,7 @@ mod tests {
 
     #[test]
     fn two_mappings_show_the_same_memory() {
-        for kind in [ObjectKind::Sysv, ObjectKind::Memfd] {
+        for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
             let memory = SharedMemory::create(kind, 8192, 4096).unwrap();
             let (one, two) = (memory.map().unwrap(), memory.map().unwrap());
             // SAFETY: both mappings are alive, 8192 bytes long, and nobody else writes.
@@ -314,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_ticket_leads_to_the_same_memory() {
-        for kind in [ObjectKind::Sysv, ObjectKind::Memfd] {
+        for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
             let memory = SharedMemory::create(kind, 8192, 4096).unwrap();
             let one = memory.map().unwrap();
             let two = SharedMemory::from_ticket(memory.ticket(), 8192)
@@ -344,13 +375,13 @@ mod tests {
 
     #[test]
     fn a_descriptor_that_is_not_open_is_refused() {
-        let error = SharedMemory::from_ticket(Ticket::Memfd(98765), 4096).unwrap_err();
+        let error = SharedMemory::from_ticket(Ticket::Descriptor(98765), 4096).unwrap_err();
         assert!(error.to_string().contains("/proc/self/fd/98765"), "{error}");
     }
 
     #[test]
     fn an_object_smaller_than_announced_is_refused() {
-        for kind in [ObjectKind::Sysv, ObjectKind::Memfd] {
+        for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
             let memory = SharedMemory::create(kind, 4096, 4096).unwrap();
             let claimed = SharedMemory::from_ticket(memory.ticket(), 8192).unwrap();
             let error = claimed.map().unwrap_err();

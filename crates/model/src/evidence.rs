@@ -40,7 +40,7 @@ pub struct Evidence {
 }
 
 /// Where the pages of an SGA were found (`move_pages(2)` as a query, and `numa_maps`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SgaEvidence {
     /// Name of the segment as in /proc/PID/maps.
     pub name: String,
@@ -54,6 +54,21 @@ pub struct SgaEvidence {
     pub bytes_by_node_after: BTreeMap<NodeId, u64>,
     /// Bytes of pages that no node was reported for, before and after added up.
     pub bytes_without_node: u64,
+    /// The pools of a NUMA-aware instance, in the order of their nodes; empty without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<PoolEvidence>,
+    /// The kernel's weights under weighted interleave; empty without.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<NodeId, u64>,
+}
+
+/// Where the buffers of one pool were found after the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PoolEvidence {
+    /// Policy in the kernel's words, of the pool's own line of numa_maps.
+    pub policy: String,
+    /// Bytes by node.
+    pub bytes_by_node: BTreeMap<NodeId, u64>,
 }
 
 /// Where one session was allowed to run and did run.

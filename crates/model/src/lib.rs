@@ -28,7 +28,9 @@ pub use bandwidth::{
 pub use byte_size::ByteSize;
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
-pub use evidence::{Evidence, GroupEvidence, HugePoolEvidence, SessionEvidence, SgaEvidence};
+pub use evidence::{
+    Evidence, GroupEvidence, HugePoolEvidence, PoolEvidence, SessionEvidence, SgaEvidence,
+};
 pub use finding::{Cost, Diagnosis, Fact, Finding, Severity};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use latency::{

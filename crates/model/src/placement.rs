@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, NodeSet};
+use crate::{CpuSet, NodeId, NodeSet};
 
 /// Where processes may run and where their memory may lie.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,8 @@ pub enum Backing {
     Sysv,
     /// `memfd_create(2)`, with `MFD_HUGETLB` when the pages are huge.
     Memfd,
+    /// A file of `/dev/shm` (tmpfs(5)), whose pages are small.
+    Shm,
 }
 
 /// On which nodes the pages of an SGA are to lie.
@@ -77,8 +79,37 @@ pub enum Allocation {
     OsDefault,
     /// `MPOL_INTERLEAVE` over these nodes.
     Interleave(NodeSet),
+    /// `MPOL_WEIGHTED_INTERLEAVE` over these nodes, by the kernel's weights (Linux 6.9).
+    WeightedInterleave(NodeSet),
     /// `MPOL_BIND` to these nodes.
     Bind(NodeSet),
+    /// `MPOL_PREFERRED`: this node, and others only when it is full.
+    Prefer(NodeId),
+    /// NUMA-aware: a fixed area interleaved over these nodes, and a pool of buffers for each of
+    /// them that prefers it.
+    PerNode(NodeSet),
+}
+
+impl Allocation {
+    /// The nodes it names; `None` when the kernel decides.
+    pub fn nodes(&self) -> Option<NodeSet> {
+        match self {
+            Allocation::OsDefault => None,
+            Allocation::Interleave(nodes)
+            | Allocation::WeightedInterleave(nodes)
+            | Allocation::Bind(nodes)
+            | Allocation::PerNode(nodes) => Some(nodes.clone()),
+            Allocation::Prefer(node) => Some(NodeSet::of(*node)),
+        }
+    }
+
+    /// The nodes of the pools of buffers, one pool each; empty when there is one pool for all.
+    pub fn pool_nodes(&self) -> Vec<NodeId> {
+        match self {
+            Allocation::PerNode(nodes) => nodes.iter().collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// The load of one case.

@@ -1,7 +1,10 @@
 //! Compares what was asked for with what the kernel says came of it. Pure.
 
+use std::collections::BTreeMap;
+
 use model::{
-    Allocation, Evidence, LogicalReads, Mechanism, NodeSet, Placement, SessionEvidence, SgaEvidence,
+    Allocation, Evidence, LogicalReads, Mechanism, NodeId, NodeSet, Placement, SessionEvidence,
+    SgaEvidence,
 };
 
 /// How far the share of a node may be from even under interleave, relative to the even share.
@@ -27,7 +30,7 @@ pub fn contradictions(
         ));
     }
     for (number, session) in evidence.sessions.iter().enumerate() {
-        session_contradictions(placement, number, session, &mut found);
+        session_contradictions(placement, work, number, session, &mut found);
     }
     group_contradictions(placement, evidence, &mut found);
     if let (Some(limit), Some(most)) = (work.load.cpu_count, evidence.running_sessions_max)
@@ -64,26 +67,62 @@ fn sga_contradictions(
             "pages of the SGA moved in the window: {before:?}, then {after:?}"
         ));
     }
-    let allowed = match (&work.sga.allocation, &placement.memory_nodes) {
-        (Allocation::Bind(nodes) | Allocation::Interleave(nodes), _) => Some(nodes),
-        (Allocation::OsDefault, nodes) => nodes.as_ref(),
-    };
-    if let Some(allowed) = allowed {
+    let allowed = work.sga.allocation.nodes();
+    if let Some(allowed) = allowed.as_ref().or(placement.memory_nodes.as_ref()) {
         outside(sga, allowed, found);
     }
-    let policy = match &work.sga.allocation {
-        Allocation::OsDefault => None,
-        Allocation::Bind(nodes) => Some(format!("bind:{nodes}")),
-        Allocation::Interleave(nodes) => Some(format!("interleave:{nodes}")),
-    };
+    let policy = policy_in_kernel_words(&work.sga.allocation);
     if let Some(policy) = policy.filter(|policy| *policy != sga.policy) {
         let seen = &sga.policy;
         found.push(format!(
             "the SGA's policy is {seen:?}, {policy:?} was asked for"
         ));
     }
-    if let Allocation::Interleave(nodes) = &work.sga.allocation {
-        uneven(sga, nodes, found);
+    match &work.sga.allocation {
+        Allocation::Interleave(nodes) => {
+            let even = nodes.iter().map(|node| (node, 1)).collect();
+            uneven(sga, &even, found);
+        }
+        Allocation::WeightedInterleave(nodes) => {
+            let weight = |node| (node, sga.weights.get(&node).copied().unwrap_or(1));
+            uneven(sga, &nodes.iter().map(weight).collect(), found);
+        }
+        Allocation::PerNode(nodes) => pool_contradictions(sga, nodes, found),
+        Allocation::OsDefault | Allocation::Bind(_) | Allocation::Prefer(_) => {}
+    }
+}
+
+/// How numa_maps shows the policy of the SGA, of its fixed area where it has pools (mm/mempolicy.c,
+/// `mpol_to_str`).
+fn policy_in_kernel_words(allocation: &Allocation) -> Option<String> {
+    Some(match allocation {
+        Allocation::OsDefault => return None,
+        Allocation::Interleave(nodes) | Allocation::PerNode(nodes) => format!("interleave:{nodes}"),
+        Allocation::WeightedInterleave(nodes) => format!("weighted interleave:{nodes}"),
+        Allocation::Bind(nodes) => format!("bind:{nodes}"),
+        Allocation::Prefer(node) => format!("prefer:{node}"),
+    })
+}
+
+/// The kernel may take pages of other nodes where a preferred one is full. The figures of such a
+/// trial would be those of another placement.
+fn pool_contradictions(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<String>) {
+    if sga.pools.len() != nodes.len() {
+        let (asked, seen) = (nodes.len(), sga.pools.len());
+        found.push(format!("{asked} pools were asked for, {seen} were seen"));
+    }
+    for (node, pool) in nodes.iter().zip(&sga.pools) {
+        let (asked, seen) = (format!("prefer:{node}"), &pool.policy);
+        if *seen != asked {
+            found.push(format!(
+                "the pool of node {node} has policy {seen:?}, {asked:?} was asked for"
+            ));
+        }
+        for (other, bytes) in pool.bytes_by_node.iter().filter(|(id, _)| **id != node) {
+            found.push(format!(
+                "{bytes} bytes of the pool of node {node} are on node {other}"
+            ));
+        }
     }
 }
 
@@ -97,15 +136,18 @@ fn outside(sga: &SgaEvidence, allowed: &NodeSet, found: &mut Vec<String>) {
     }
 }
 
-fn uneven(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<String>) {
+/// Compares the bytes of each node with its share of the whole by its weight.
+fn uneven(sga: &SgaEvidence, weights: &BTreeMap<NodeId, u64>, found: &mut Vec<String>) {
     let total: u64 = sga.bytes_by_node_before.values().sum();
-    let even = total as f64 / nodes.len().max(1) as f64;
-    let slack = (even * INTERLEAVE_TOLERANCE).max(sga.page_bytes as f64);
-    for node in nodes.iter() {
-        let bytes = sga.bytes_by_node_before.get(&node).copied().unwrap_or(0);
-        if (bytes as f64 - even).abs() > slack {
+    let weights_sum = weights.values().sum::<u64>().max(1) as f64;
+    for (node, weight) in weights {
+        let share = total as f64 * *weight as f64 / weights_sum;
+        // The last turn through the nodes may be cut short anywhere.
+        let slack = (share * INTERLEAVE_TOLERANCE).max((weight * sga.page_bytes) as f64);
+        let bytes = sga.bytes_by_node_before.get(node).copied().unwrap_or(0);
+        if (bytes as f64 - share).abs() > slack {
             found.push(format!(
-                "interleave is uneven: node {node} has {bytes} of {total} bytes, {even:.0} is even"
+                "interleave is uneven: node {node} has {bytes} of {total} bytes, {share:.0} is even"
             ));
         }
     }
@@ -113,12 +155,19 @@ fn uneven(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<String>) {
 
 fn session_contradictions(
     placement: &Placement,
+    work: &LogicalReads,
     number: usize,
     session: &SessionEvidence,
     found: &mut Vec<String>,
 ) {
     if let Some(asked) = &placement.cpus {
-        if session.cpus_allowed != *asked {
+        // A NUMA-aware instance binds its sessions to the CPUs of one node each.
+        let narrower = matches!(work.sga.allocation, Allocation::PerNode(_));
+        let honoured = match narrower {
+            true => session.cpus_allowed.is_subset(asked) && !session.cpus_allowed.is_empty(),
+            false => session.cpus_allowed == *asked,
+        };
+        if !honoured {
             let seen = &session.cpus_allowed;
             found.push(format!(
                 "session {number} may use CPUs {seen}, {asked} were asked for"
@@ -187,7 +236,7 @@ mod tests {
 
     use model::{
         Allocation, Backing, Evidence, GroupEvidence, LoadPlan, LogicalReads, Mechanism, NodeId,
-        Placement, SessionEvidence, SgaEvidence, SgaPlan,
+        Placement, PoolEvidence, SessionEvidence, SgaEvidence, SgaPlan,
     };
 
     use super::contradictions;
@@ -225,6 +274,8 @@ mod tests {
                 bytes_by_node_before: bytes.clone(),
                 bytes_by_node_after: bytes,
                 bytes_without_node: 0,
+                pools: Vec::new(),
+                weights: BTreeMap::new(),
             }),
             sessions: vec![SessionEvidence {
                 pid: 1,
@@ -343,5 +394,62 @@ mod tests {
         assert!(uneven[0].contains("interleave is uneven"), "{uneven:?}");
         let even = found([(4 << 20) + 4096, (4 << 20) - 4096]);
         assert_eq!(even, Vec::<String>::new());
+    }
+
+    /// Work and evidence of `allocation` over nodes 0 and 1, with `bytes` on each.
+    fn spread(allocation: Allocation, policy: &str, bytes: [u64; 2]) -> (LogicalReads, Evidence) {
+        let (mut work, mut evidence) = (work(), evidence());
+        work.sga.allocation = allocation;
+        let sga = evidence.sga.as_mut().unwrap();
+        sga.policy = policy.to_owned();
+        let by_node = BTreeMap::from([(NodeId(0), bytes[0]), (NodeId(1), bytes[1])]);
+        sga.bytes_by_node_before = by_node.clone();
+        sga.bytes_by_node_after = by_node;
+        (work, evidence)
+    }
+
+    #[test]
+    fn weighted_interleave_follows_the_kernels_weights() {
+        let nodes = || "0-1".parse().unwrap();
+        let of = |bytes| {
+            let allocation = Allocation::WeightedInterleave(nodes());
+            let (work, mut evidence) = spread(allocation, "weighted interleave:0-1", bytes);
+            let weights = BTreeMap::from([(NodeId(0), 3), (NodeId(1), 1)]);
+            evidence.sga.as_mut().unwrap().weights = weights;
+            contradictions(&Placement::inherited(), &work, &evidence)
+        };
+        assert_eq!(of([6 << 20, 2 << 20]), Vec::<String>::new());
+        assert!(of([4 << 20, 4 << 20])[0].contains("interleave is uneven: node 0"));
+    }
+
+    #[test]
+    fn a_preferred_node_that_was_full_is_named() {
+        let (work, evidence) = spread(Allocation::Prefer(NodeId(1)), "prefer:1", [4096, 8 << 20]);
+        let found = contradictions(&Placement::inherited(), &work, &evidence);
+        assert_eq!(found, ["4096 bytes of the SGA are on node 0, not on 1"]);
+    }
+
+    #[test]
+    fn each_pool_lies_on_its_node() {
+        let nodes = "0-1".parse().unwrap();
+        let (work, mut evidence) =
+            spread(Allocation::PerNode(nodes), "interleave:0-1", [4 << 20; 2]);
+        assert_eq!(
+            contradictions(&Placement::inherited(), &work, &evidence),
+            ["2 pools were asked for, 0 were seen"]
+        );
+        let pool = |node: u32, lies_on: u32| PoolEvidence {
+            policy: format!("prefer:{node}"),
+            bytes_by_node: BTreeMap::from([(NodeId(lies_on), 2 << 20)]),
+        };
+        evidence.sga.as_mut().unwrap().pools = vec![pool(0, 0), pool(1, 1)];
+        assert_eq!(
+            contradictions(&Placement::inherited(), &work, &evidence),
+            Vec::<String>::new()
+        );
+        evidence.sga.as_mut().unwrap().pools = vec![pool(0, 1), pool(3, 1)];
+        let found = contradictions(&Placement::inherited(), &work, &evidence).join("; ");
+        assert!(found.contains("2097152 bytes of the pool of node 0 are on node 1"));
+        assert!(found.contains("the pool of node 1 has policy \"prefer:3\""));
     }
 }

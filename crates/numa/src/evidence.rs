@@ -1,6 +1,7 @@
 //! Reads back what came of a placement: pages by node, policies, allowed CPUs, huge-page pools.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use linux::shared_memory::Mapping;
 use linux::{Root, mempolicy};
@@ -26,50 +27,85 @@ pub struct Residency {
 /// # Errors
 /// When neither tells.
 pub fn residency(mapping: &Mapping, page_bytes: u64) -> Result<Residency, Error> {
-    let answers = match mempolicy::nodes_of_pages(mapping, page_bytes as usize) {
-        Err(error) if error.is_permission() => return counted_in_numa_maps(mapping),
-        answers => answers?,
-    };
-    let mut found = Residency::default();
-    for answer in answers {
-        match answer {
-            Ok(node) => *found.bytes_by_node.entry(node).or_default() += page_bytes,
-            Err(_) => found.bytes_without_node += page_bytes,
-        }
-    }
-    Ok(found)
+    let whole = 0..mapping.len();
+    let parts = residency_of_parts(mapping, page_bytes, std::slice::from_ref(&whole))?;
+    Ok(parts.into_iter().next().unwrap_or_default())
 }
 
-fn counted_in_numa_maps(mapping: &Mapping) -> Result<Residency, Error> {
-    let line = numa_maps_line(&Root::live(), mapping)?;
-    let page_bytes = line.kernel_page_bytes.ok_or_else(|| Error::NumaMaps {
-        expected: "kernelpagesize_kB",
-        found: "none in the line of the SGA".to_owned(),
-    })?;
-    let pages = line.pages_by_node.iter();
-    let bytes_by_node: BTreeMap<NodeId, u64> = pages
-        .map(|(node, pages)| (*node, pages * page_bytes))
-        .collect();
-    let present: u64 = bytes_by_node.values().sum();
-    Ok(Residency {
-        bytes_without_node: (mapping.len() as u64).saturating_sub(present),
-        bytes_by_node,
-    })
-}
-
-/// The line of /proc/self/numa_maps for `mapping`.
+/// As [`residency`], for parts of the mapping that are whole pages, in the order of `parts`.
 ///
 /// # Errors
-/// When the file cannot be read, has no line for the mapping, or a line is malformed.
-pub fn numa_maps_line(root: &Root, mapping: &Mapping) -> Result<NumaMapsLine, Error> {
+/// As for [`residency`]; where numa_maps has to tell, also when a part is not made of whole lines.
+pub fn residency_of_parts(
+    mapping: &Mapping,
+    page_bytes: u64,
+    parts: &[Range<usize>],
+) -> Result<Vec<Residency>, Error> {
+    let answers = match mempolicy::nodes_of_pages(mapping, page_bytes as usize) {
+        Err(error) if error.is_permission() => return counted_in_numa_maps(mapping, parts),
+        answers => answers?,
+    };
+    let page = page_bytes as usize;
+    let of_part = |part: &Range<usize>| {
+        let mut found = Residency::default();
+        for answer in &answers[part.start / page..part.end.div_ceil(page)] {
+            match answer {
+                Ok(node) => *found.bytes_by_node.entry(*node).or_default() += page_bytes,
+                Err(_) => found.bytes_without_node += page_bytes,
+            }
+        }
+        found
+    };
+    Ok(parts.iter().map(of_part).collect())
+}
+
+fn counted_in_numa_maps(
+    mapping: &Mapping,
+    parts: &[Range<usize>],
+) -> Result<Vec<Residency>, Error> {
+    let lines = numa_maps_lines(&Root::live(), mapping)?;
+    let start = mapping.address().addr() as u64;
+    let of_part = |part: &Range<usize>| {
+        let inside = |line: &&NumaMapsLine| part.contains(&((line.address - start) as usize));
+        let mut bytes_by_node = BTreeMap::new();
+        for line in lines.iter().filter(inside) {
+            let page_bytes = line.kernel_page_bytes.unwrap_or(0);
+            for (node, pages) in &line.pages_by_node {
+                *bytes_by_node.entry(*node).or_default() += pages * page_bytes;
+            }
+        }
+        let present: u64 = bytes_by_node.values().sum();
+        Residency {
+            bytes_without_node: (part.len() as u64).saturating_sub(present),
+            bytes_by_node,
+        }
+    };
+    Ok(parts.iter().map(of_part).collect())
+}
+
+/// The lines of /proc/self/numa_maps for `mapping`: one, or more where its parts have policies of
+/// their own.
+///
+/// # Errors
+/// When the file cannot be read, has no line for the start of the mapping, or a line is malformed.
+pub fn numa_maps_lines(root: &Root, mapping: &Mapping) -> Result<Vec<NumaMapsLine>, Error> {
     let file = root.read("proc/self/numa_maps")?;
-    let prefix = format!("{:x} ", mapping.address().addr());
-    let line = file.lines().find(|(_, line)| line.starts_with(&prefix));
-    let (_, line) = line.ok_or_else(|| Error::NumaMaps {
-        expected: "a line for the SGA",
-        found: format!("none that begins with {prefix}"),
-    })?;
-    numa_maps::parse_line(line)
+    let start = mapping.address().addr() as u64;
+    let end = start + mapping.len() as u64;
+    let address_of = |line: &str| u64::from_str_radix(line.split_once(' ')?.0, 16).ok();
+    let mut lines = Vec::new();
+    for (_, line) in file.lines() {
+        if address_of(line).is_some_and(|address| (start..end).contains(&address)) {
+            lines.push(numa_maps::parse_line(line)?);
+        }
+    }
+    if lines.first().is_none_or(|line| line.address != start) {
+        return Err(Error::NumaMaps {
+            expected: "a line for the SGA",
+            found: format!("none that begins with {start:x}"),
+        });
+    }
+    Ok(lines)
 }
 
 /// The policy of the private memory of process `pid` in the kernel's words: that of its stack.
@@ -109,16 +145,18 @@ mod tests {
     use linux::shared_memory::{ObjectKind, SharedMemory};
     use model::{Allocation, NodeId};
 
-    use super::{counted_in_numa_maps, numa_maps_line, policy_of_process, residency};
+    use super::{
+        counted_in_numa_maps, numa_maps_lines, policy_of_process, residency, residency_of_parts,
+    };
     use crate::placement::allocate_mapping;
 
     #[test]
     fn a_bound_mapping_shows_its_policy_and_its_pages() {
-        for kind in [ObjectKind::Sysv, ObjectKind::Memfd] {
+        for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
             let memory = SharedMemory::create(kind, 64 * 4096, 4096).unwrap();
             let mapping = memory.map().unwrap();
             let node: model::NodeSet = [NodeId(0)].into_iter().collect();
-            allocate_mapping(&mapping, &Allocation::Bind(node)).unwrap();
+            allocate_mapping(&mapping, &Allocation::Bind(node), &[]).unwrap();
             assert_eq!(
                 residency(&mapping, 4096).unwrap().bytes_without_node,
                 64 * 4096
@@ -131,13 +169,37 @@ mod tests {
                 [(NodeId(0), 64 * 4096)]
             );
             assert_eq!(
-                counted_in_numa_maps(&mapping).unwrap(),
-                residency(&mapping, 4096).unwrap()
+                counted_in_numa_maps(&mapping, std::slice::from_ref(&(0..mapping.len()))).unwrap(),
+                [residency(&mapping, 4096).unwrap()]
             );
-            let line = numa_maps_line(&Root::live(), &mapping).unwrap();
+            let lines = numa_maps_lines(&Root::live(), &mapping).unwrap();
+            let [line] = lines.as_slice() else {
+                panic!("{lines:?}");
+            };
             assert_eq!(line.policy, "bind:0");
             assert_eq!(line.kernel_page_bytes, Some(4096));
             assert_eq!(line.pages_by_node[&NodeId(0)], 64);
+        }
+    }
+
+    #[test]
+    fn pools_show_their_own_policies_and_pages() {
+        for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
+            let memory = SharedMemory::create(kind, 64 * 4096, 4096).unwrap();
+            let mapping = memory.map().unwrap();
+            let nodes: model::NodeSet = [NodeId(0)].into_iter().collect();
+            let pool = 16 * 4096..64 * 4096;
+            let pools = [(NodeId(0), pool.clone())];
+            allocate_mapping(&mapping, &Allocation::PerNode(nodes), &pools).unwrap();
+            mapping.populate_for_writing().unwrap();
+            let lines = numa_maps_lines(&Root::live(), &mapping).unwrap();
+            let policies: Vec<_> = lines.iter().map(|line| line.policy.as_str()).collect();
+            assert_eq!(policies, ["interleave:0", "prefer:0"], "{kind:?}");
+            let parts = [0..pool.start, pool.clone()];
+            let found = residency_of_parts(&mapping, 4096, &parts).unwrap();
+            assert_eq!(found[0].bytes_by_node[&NodeId(0)], 16 * 4096);
+            assert_eq!(found[1].bytes_by_node[&NodeId(0)], 48 * 4096);
+            assert_eq!(counted_in_numa_maps(&mapping, &parts).unwrap(), found);
         }
     }
 

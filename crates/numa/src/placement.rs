@@ -1,10 +1,11 @@
 //! Carries out a placement on the calling process, before it touches memory.
 
+use std::ops::Range;
 use std::path::Path;
 
 use linux::mempolicy::{self, Policy};
 use linux::shared_memory::Mapping;
-use model::{Allocation, Mechanism, Placement};
+use model::{Allocation, Mechanism, NodeId, Placement};
 
 use crate::{Error, group};
 
@@ -33,15 +34,29 @@ pub fn apply_to_this_process(placement: &Placement, group: Option<&Path>) -> Res
     }
 }
 
-/// Sets where the pages of a shared mapping are to come from, before they exist.
+/// Sets where the pages of a shared mapping are to come from, before they exist. `pools` are the
+/// parts of the mapping that hold the pools of [`Allocation::PerNode`], with their nodes.
 ///
 /// # Errors
-/// When mbind(2) is refused: no node of the allocation is allowed here, or a seccomp filter.
-pub fn allocate_mapping(mapping: &Mapping, allocation: &Allocation) -> Result<(), Error> {
+/// When mbind(2) is refused: no node of the allocation is allowed here, a seccomp filter, or a
+/// kernel before 6.9 for weighted interleave.
+pub fn allocate_mapping(
+    mapping: &Mapping,
+    allocation: &Allocation,
+    pools: &[(NodeId, Range<usize>)],
+) -> Result<(), Error> {
     let policy = match allocation {
         Allocation::OsDefault => return Ok(()),
-        Allocation::Interleave(nodes) => Policy::Interleave(nodes.clone()),
+        Allocation::Interleave(nodes) | Allocation::PerNode(nodes) => {
+            Policy::Interleave(nodes.clone())
+        }
+        Allocation::WeightedInterleave(nodes) => Policy::WeightedInterleave(nodes.clone()),
         Allocation::Bind(nodes) => Policy::Bind(nodes.clone()),
+        Allocation::Prefer(node) => Policy::Preferred(*node),
     };
-    Ok(mempolicy::bind_mapping(mapping, &policy)?)
+    mempolicy::bind_mapping(mapping, &policy)?;
+    for (node, range) in pools {
+        mempolicy::bind_range(mapping, range.clone(), &Policy::Preferred(*node))?;
+    }
+    Ok(())
 }

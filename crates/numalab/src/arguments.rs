@@ -152,7 +152,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     #[arg(allow_negative_numbers = true)]
     pub trials: Option<u32>,
-    /// Length of each measured window.
+    /// Length of each measured window; with --hold, how long the instance is kept up.
     #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub seconds: Option<f64>,
@@ -160,6 +160,14 @@ pub struct RunArguments {
     #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub within: Option<f64>,
+    /// Measure nothing: keep the instance of this case up until Ctrl-C, or for --seconds, and
+    /// print its process ids, for `numalab inspect` and others.
+    #[arg(long, value_name = "CASE", requires = "experiment")]
+    #[arg(conflicts_with_all = ["trials", "within"])]
+    pub hold: Option<String>,
+    /// With --hold: the sessions wait instead of running.
+    #[arg(long, requires = "hold")]
+    pub idle: bool,
     /// Seed of the order of trials, of the rows and of the resampling; else taken from the clock.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,

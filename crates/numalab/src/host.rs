@@ -14,6 +14,8 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
     host.memory_nodes_allowed = Some(allowed.memory_nodes);
     host.groups = group_support(&root)?;
     host.base_page_bytes = linux::process::page_bytes();
+    host.has_weighted_interleave = linux::interleave_weights::read(&root)?.is_some();
+    host.shm_free_bytes = linux::shared_memory::shm_free_bytes();
     for node in &topology.nodes {
         let meminfo = sysfs_nodes::meminfo(&root, node.id)?;
         if let Some(bytes) = meminfo.and_then(|meminfo| meminfo.file_cache_bytes) {

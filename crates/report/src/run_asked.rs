@@ -32,14 +32,11 @@ fn place(placement: &Placement) -> String {
 }
 
 fn logical_reads(work: &LogicalReads, place: &str) -> String {
-    let allocation = match &work.sga.allocation {
-        Allocation::OsDefault => "placed by the kernel".to_string(),
-        Allocation::Interleave(nodes) => format!("interleaved over {}", ids("node", nodes)),
-        Allocation::Bind(nodes) => format!("bound to {}", ids("node", nodes)),
-    };
+    let allocation = allocated(&work.sga.allocation);
     let backing = match work.sga.backing {
         Backing::Sysv => "System V segment",
         Backing::Memfd => "memfd",
+        Backing::Shm => "file in /dev/shm",
     };
     let caging = match work.load.cpu_count {
         Some(count) => format!(", cpu_count {count}"),
@@ -51,6 +48,20 @@ fn logical_reads(work: &LogicalReads, place: &str) -> String {
         ByteSize(work.sga.cache_bytes),
         ByteSize(work.sga.page_bytes),
     )
+}
+
+/// Where memory was to lie.
+fn allocated(allocation: &Allocation) -> String {
+    match allocation {
+        Allocation::OsDefault => "placed by the kernel".to_string(),
+        Allocation::Interleave(nodes) => format!("interleaved over {}", ids("node", nodes)),
+        Allocation::WeightedInterleave(nodes) => {
+            format!("interleaved by weight over {}", ids("node", nodes))
+        }
+        Allocation::Bind(nodes) => format!("bound to {}", ids("node", nodes)),
+        Allocation::Prefer(node) => format!("preferring node {node}"),
+        Allocation::PerNode(nodes) => format!("with a pool on each of {}", ids("node", nodes)),
+    }
 }
 
 fn memory_latency(work: &MemoryLatency, place: &str) -> String {
@@ -78,9 +89,8 @@ fn stream(work: &StreamWork) -> String {
     let mut places: Vec<String> = Vec::new();
     for thread in &work.threads {
         let place = match &thread.allocation {
-            Allocation::OsDefault => "placed by the kernel".to_string(),
-            Allocation::Interleave(nodes) => format!("interleaved over {}", ids("node", nodes)),
             Allocation::Bind(nodes) => format!("on {}", ids("node", nodes)),
+            other => allocated(other),
         };
         if !places.contains(&place) {
             places.push(place);

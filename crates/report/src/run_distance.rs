@@ -77,6 +77,7 @@ mod tests {
                 bytes_by_node_before: by_node.clone(),
                 bytes_by_node_after: by_node,
                 bytes_without_node: 0,
+                ..SgaEvidence::default()
             }),
             sessions: vec![SessionEvidence {
                 pid: 1,

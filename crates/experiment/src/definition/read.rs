@@ -572,7 +572,8 @@ cpu-count = 2
     #[test]
     fn wrong_values_say_what_was_expected() {
         let two_names = "expected a name of its own for each case";
-        let allocations = "expected os-default, interleave:PLACE, bind:PLACE where";
+        let allocations = "expected os-default, interleave:PLACE, weighted-interleave:PLACE, \
+                           bind:PLACE, prefer:PLACE, per-node:PLACE where";
         check_errors(&[
             [
                 "sessions = 4",

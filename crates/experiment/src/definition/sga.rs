@@ -53,6 +53,11 @@ pub const BACKINGS: &[Word<Backing>] = &[
         name: "sysv",
         about: "a System V segment (shmget(2)), with SHM_HUGETLB when the pages are huge",
     },
+    Word {
+        value: Backing::Shm,
+        name: "shm",
+        about: "a file in /dev/shm without a name (O_TMPFILE), in small pages only",
+    },
 ];
 
 /// Reads a page size: a power of two of at least 4 KiB.
@@ -71,8 +76,14 @@ pub enum AllocationChoice {
     OsDefault,
     /// Page by page over these nodes.
     Interleave(Place<NodeId>),
+    /// The same by the kernel's weights.
+    WeightedInterleave(Place<NodeId>),
     /// On these nodes only.
     Bind(Place<NodeId>),
+    /// On this node as long as it has room; the place must be one node.
+    Prefer(Place<NodeId>),
+    /// A pool on each of these nodes, and the rest interleaved over them.
+    PerNode(Place<NodeId>),
 }
 
 /// The kinds of allocation.
@@ -82,8 +93,14 @@ pub enum AllocationKind {
     OsDefault,
     /// See [`AllocationChoice::Interleave`].
     Interleave,
+    /// See [`AllocationChoice::WeightedInterleave`].
+    WeightedInterleave,
     /// See [`AllocationChoice::Bind`].
     Bind,
+    /// See [`AllocationChoice::Prefer`].
+    Prefer,
+    /// See [`AllocationChoice::PerNode`].
+    PerNode,
 }
 
 /// The table of allocations.
@@ -99,9 +116,27 @@ pub const ALLOCATIONS: &[Word<AllocationKind>] = &[
         about: "page by page over the nodes of PLACE (MPOL_INTERLEAVE)",
     },
     Word {
+        value: AllocationKind::WeightedInterleave,
+        name: "weighted-interleave:PLACE",
+        about: "the same by the kernel's weights (MPOL_WEIGHTED_INTERLEAVE, Linux 6.9)",
+    },
+    Word {
         value: AllocationKind::Bind,
         name: "bind:PLACE",
         about: "on the nodes of PLACE and nowhere else (MPOL_BIND)",
+    },
+    Word {
+        value: AllocationKind::Prefer,
+        name: "prefer:PLACE",
+        about: "on the one node of PLACE as long as it has room (MPOL_PREFERRED); a trial for \
+                which it had none does not count",
+    },
+    Word {
+        value: AllocationKind::PerNode,
+        name: "per-node:PLACE",
+        about: "NUMA-aware: a pool of buffers on each node of PLACE that prefers it, the rest \
+                interleaved over them; each session runs on the CPUs of one node and reads \
+                from its pool",
     },
 ];
 
@@ -112,11 +147,17 @@ impl AllocationChoice {
             Some((kind, place)) => (format!("{kind}:PLACE"), Some(Place::parse(place)?)),
             None => (text.to_owned(), None),
         };
-        match (value_of(ALLOCATIONS, &kind)?, place) {
-            (AllocationKind::OsDefault, None) => Some(AllocationChoice::OsDefault),
-            (AllocationKind::Interleave, Some(place)) => Some(AllocationChoice::Interleave(place)),
-            (AllocationKind::Bind, Some(place)) => Some(AllocationChoice::Bind(place)),
-            _ => None,
+        let Some(place) = place else {
+            let kind = value_of(ALLOCATIONS, &kind)?;
+            return (kind == AllocationKind::OsDefault).then_some(AllocationChoice::OsDefault);
+        };
+        match value_of(ALLOCATIONS, &kind)? {
+            AllocationKind::OsDefault => None,
+            AllocationKind::Interleave => Some(AllocationChoice::Interleave(place)),
+            AllocationKind::WeightedInterleave => Some(AllocationChoice::WeightedInterleave(place)),
+            AllocationKind::Bind => Some(AllocationChoice::Bind(place)),
+            AllocationKind::Prefer => Some(AllocationChoice::Prefer(place)),
+            AllocationKind::PerNode => Some(AllocationChoice::PerNode(place)),
         }
     }
 
@@ -136,7 +177,10 @@ impl AllocationChoice {
         let Some((kind, place)) = text.split_once(':') else {
             return nearest(text, ["os-default"]).map(str::to_owned);
         };
-        let kind = nearest(kind, ["interleave", "bind"])?;
+        let kinds = ALLOCATIONS
+            .iter()
+            .filter_map(|word| word.name.strip_suffix(":PLACE"));
+        let kind = nearest(kind, kinds)?;
         let right_place = Place::<NodeId>::parse(place).map(|_| place);
         let place = right_place.or_else(|| nearest_place(place))?;
         Some(format!("{kind}:{place}"))
@@ -161,6 +205,18 @@ mod tests {
         check(
             "bind:farthest",
             Some(AllocationChoice::Bind(place(Symbol::Farthest))),
+        );
+        check(
+            "weighted-interleave:all",
+            Some(AllocationChoice::WeightedInterleave(place(Symbol::All))),
+        );
+        check(
+            "prefer:nearest",
+            Some(AllocationChoice::Prefer(place(Symbol::Nearest))),
+        );
+        check(
+            "per-node:all",
+            Some(AllocationChoice::PerNode(place(Symbol::All))),
         );
         check(
             "bind:0,2",

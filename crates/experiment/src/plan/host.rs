@@ -20,6 +20,10 @@ pub struct Host<'m> {
     /// Bytes by node that are not free but that the kernel gives up when asked for memory: its
     /// cache of files. Empty when it is not known, and then only free memory counts.
     pub reclaimable_bytes: BTreeMap<NodeId, u64>,
+    /// Whether the kernel knows weighted interleave.
+    pub has_weighted_interleave: bool,
+    /// Bytes that are free in /dev/shm; `None` when it is not known.
+    pub shm_free_bytes: Option<u64>,
 }
 
 /// Whether processor groups can be made.
@@ -54,6 +58,8 @@ impl<'m> Host<'m> {
             },
             base_page_bytes: 4096,
             reclaimable_bytes: BTreeMap::new(),
+            has_weighted_interleave: false,
+            shm_free_bytes: None,
         }
     }
 

@@ -1,15 +1,15 @@
 //! Whether there is memory for an SGA: free memory, or free huge pages, on the nodes it may use.
 
-use instance::SgaLayout;
+use instance::{SgaLayout, SgaSize};
 use model::exit::ExitCode;
-use model::{Allocation, ByteSize, NodeId, NodeSet, SgaPlan};
+use model::{Allocation, Backing, ByteSize, NodeId, NodeSet, SgaPlan};
 
 use super::cannot::Cannot;
 use super::host::Host;
 
 /// Bytes of the whole SGA: blocks, headers, directory, sessions, in whole pages.
 fn sga_bytes(sga: &SgaPlan, sessions: u32) -> Result<u64, Cannot> {
-    let layout = SgaLayout::new(sessions, sga.cache_bytes, sga.page_bytes);
+    let layout = SgaLayout::new(&SgaSize::of(sga, sessions));
     layout.map(|layout| layout.bytes).map_err(|error| {
         Cannot::usage(
             error.to_string(),
@@ -29,19 +29,15 @@ struct Demand {
 impl Demand {
     /// `memory_nodes` are those the processes may use, which is where unplaced pages go.
     fn new(allocation: &Allocation, memory_nodes: NodeSet) -> Self {
-        match allocation {
-            Allocation::Interleave(nodes) => Demand {
-                nodes: nodes.clone(),
-                in_equal_shares: true,
-            },
-            Allocation::Bind(nodes) => Demand {
-                nodes: nodes.clone(),
-                in_equal_shares: false,
-            },
-            Allocation::OsDefault => Demand {
-                nodes: memory_nodes,
-                in_equal_shares: false,
-            },
+        Demand {
+            nodes: allocation.nodes().unwrap_or(memory_nodes),
+            // Weights shift the shares; that they are equal is near enough for a check beforehand.
+            in_equal_shares: matches!(
+                allocation,
+                Allocation::Interleave(_)
+                    | Allocation::WeightedInterleave(_)
+                    | Allocation::PerNode(_)
+            ),
         }
     }
 
@@ -86,6 +82,9 @@ pub(crate) fn check(
     let memory_nodes = memory_nodes.cloned().unwrap_or_else(|| host.memory_nodes());
     let demand = Demand::new(&sga.allocation, memory_nodes);
     let bytes = sga_bytes(sga, sessions)?;
+    if sga.backing == Backing::Shm {
+        check_shm(host, sga.page_bytes, bytes)?;
+    }
     if sga.page_bytes == host.base_page_bytes {
         check_free_memory(host, &demand, bytes)
     } else if sga.page_bytes < host.base_page_bytes {
@@ -102,6 +101,27 @@ pub(crate) fn check(
             bytes.div_ceil(sga.page_bytes),
             sga.page_bytes,
         )
+    }
+}
+
+fn check_shm(host: &Host<'_>, page_bytes: u64, bytes: u64) -> Result<(), Cannot> {
+    if page_bytes != host.base_page_bytes {
+        let (asked, base) = (ByteSize(page_bytes), ByteSize(host.base_page_bytes));
+        return Err(Cannot::usage(
+            format!("files in /dev/shm have pages of {base}, and {asked} are asked for"),
+            "set backing = \"memfd\" or \"sysv\" for huge pages",
+        ));
+    }
+    match host.shm_free_bytes {
+        Some(free) if free < bytes => Err(Cannot::machine(
+            format!(
+                "the SGA needs {} in /dev/shm, where {} are free",
+                ByteSize(bytes),
+                ByteSize(free)
+            ),
+            "as root: mount -o remount,size=… /dev/shm; or set a smaller `cache`",
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -388,6 +408,33 @@ mod tests {
         assert_eq!(
             cannot.advice,
             "as root: echo 12 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+        );
+    }
+
+    #[test]
+    fn dev_shm_must_have_room_and_has_no_huge_pages() {
+        let machine = with_pools([1000; 8]);
+        let mut host = Host::new(&machine);
+        host.shm_free_bytes = Some(64 * MIB);
+        let check_shm = |cache_bytes, page_bytes| {
+            let sga = SgaPlan {
+                cache_bytes,
+                backing: Backing::Shm,
+                page_bytes,
+                allocation: Allocation::OsDefault,
+            };
+            check(&host, &sga, 1, None).map_err(|cannot| cannot.to_string())
+        };
+        assert_eq!(check_shm(32 * MIB, 4096), Ok(()));
+        assert_eq!(
+            check_shm(64 * MIB, 4096).unwrap_err(),
+            "the SGA needs 64.64 MiB in /dev/shm, where 64 MiB are free; \
+             as root: mount -o remount,size=… /dev/shm; or set a smaller `cache`"
+        );
+        assert_eq!(
+            check_shm(32 * MIB, 2 * MIB).unwrap_err(),
+            "files in /dev/shm have pages of 4 KiB, and 2 MiB are asked for; \
+             set backing = \"memfd\" or \"sysv\" for huge pages"
         );
     }
 }

@@ -123,7 +123,32 @@ impl Host<'_> {
         match choice {
             AllocationChoice::OsDefault => Ok(Allocation::OsDefault),
             AllocationChoice::Interleave(place) => self.nodes_of(place).map(Allocation::Interleave),
+            AllocationChoice::WeightedInterleave(place) => self.weighted_interleave(place),
             AllocationChoice::Bind(place) => self.nodes_of(place).map(Allocation::Bind),
+            AllocationChoice::Prefer(place) => self.preferred(place),
+            AllocationChoice::PerNode(place) => self.nodes_of(place).map(Allocation::PerNode),
+        }
+    }
+
+    fn weighted_interleave(&self, place: &Place<NodeId>) -> Result<Allocation, Cannot> {
+        if !self.has_weighted_interleave {
+            return Err(Cannot::machine(
+                "this kernel has no weighted interleave, which came with Linux 6.9",
+                "set allocation = \"interleave:…\", or boot a newer kernel",
+            ));
+        }
+        self.nodes_of(place).map(Allocation::WeightedInterleave)
+    }
+
+    fn preferred(&self, place: &Place<NodeId>) -> Result<Allocation, Cannot> {
+        let nodes = self.nodes_of(place)?;
+        let mut ids = nodes.iter();
+        match (ids.next(), ids.next()) {
+            (Some(node), None) => Ok(Allocation::Prefer(node)),
+            _ => Err(Cannot::usage(
+                format!("one node can be preferred, and nodes {nodes} are asked for"),
+                "name one node, or use bind: or interleave:",
+            )),
         }
     }
 

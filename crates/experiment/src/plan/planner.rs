@@ -1,8 +1,8 @@
 //! From a definition and a machine to cases that can be executed.
 
 use model::{
-    Allocation, ByteSize, CasePlan, LoadPlan, LogicalReads, Mechanism, Metric, Placement, SgaPlan,
-    Skipped, Work,
+    ByteSize, CasePlan, LoadPlan, LogicalReads, Mechanism, Metric, Placement, SgaPlan, Skipped,
+    Work,
 };
 
 use super::cannot::Cannot;
@@ -160,8 +160,7 @@ fn plan_case(case: &CaseDefinition, host: &Host<'_>) -> Result<CasePlan, Cannot>
         allocation: host.chosen_allocation(&case.allocation)?,
     };
     check_cache_for_sessions(&sga, &load)?;
-    if let (Allocation::Interleave(nodes) | Allocation::Bind(nodes), Some(allowed)) =
-        (&sga.allocation, &memory_nodes)
+    if let (Some(nodes), Some(allowed)) = (sga.allocation.nodes(), &memory_nodes)
         && !nodes.is_subset(allowed)
     {
         return Err(Cannot::usage(
@@ -283,7 +282,7 @@ mod tests {
     use super::*;
     use crate::find;
     use model::exit::ExitCode;
-    use model::{CpuSet, Node, NodeId, NodeSet, Topology};
+    use model::{Allocation, CpuSet, Node, NodeId, NodeSet, Topology};
     use proptest::prelude::*;
 
     fn set<I: model::Id>(text: &str) -> model::IdSet<I> {
@@ -301,6 +300,7 @@ mod tests {
                 Allocation::OsDefault => "os-default".to_owned(),
                 Allocation::Interleave(nodes) => format!("interleave:{nodes}"),
                 Allocation::Bind(nodes) => format!("bind:{nodes}"),
+                other => format!("{other:?}"),
             };
             let cpu_count = shown(work.load.cpu_count.map(|count| count.to_string()));
             let sessions = work.load.sessions;
@@ -470,6 +470,16 @@ mod tests {
             "100 sessions need a cache of 6.25 MiB, and it is 1 MiB; \
              set a larger cache, or fewer sessions"
         );
+        assert_eq!(
+            skipped("allocation = \"weighted-interleave:all\"").reason,
+            "this kernel has no weighted interleave, which came with Linux 6.9; \
+             set allocation = \"interleave:…\", or boot a newer kernel"
+        );
+        assert_eq!(
+            skipped("allocation = \"prefer:0-1\"").reason,
+            "one node can be preferred, and nodes 0-1 are asked for; \
+             name one node, or use bind: or interleave:"
+        );
         assert!(
             skipped("cpus = \"500\"")
                 .reason
@@ -619,7 +629,7 @@ mod tests {
                             let work = case.logical_reads().unwrap();
                             let caged = work.load.cpu_count;
                             prop_assert!(caged.is_none_or(|count| count < work.load.sessions));
-                            if let Allocation::Bind(nodes) = &work.sga.allocation {
+                            if let Some(nodes) = work.sga.allocation.nodes() {
                                 prop_assert!(nodes.is_subset(&machine.memory_nodes()));
                                 prop_assert!(!nodes.is_empty());
                             }

@@ -67,6 +67,48 @@ impl InstanceWorkload {
             .map_err(fatal)
     }
 
+    /// Keeps the instance of a case up until `cancel` is raised, and hands over its processes once
+    /// they are there.
+    ///
+    /// # Errors
+    /// When the instance cannot be made, or one of its processes ends before.
+    pub fn hold(
+        &self,
+        case: &CasePlan,
+        hold: &Hold,
+        on_up: &mut dyn FnMut(&HeldProcesses),
+        cancel: &Cancel,
+    ) -> Result<(), WorkloadError> {
+        let task = Task::Hold {
+            work_unit: hold.work_unit,
+            idle: hold.idle,
+        };
+        let work = work_of(case)?.clone();
+        let take = &mut |report, _: Option<&Group>| match report {
+            InstanceReport::Held {
+                instance_pid,
+                session_pids,
+            } => {
+                let processes = HeldProcesses {
+                    instance_pid,
+                    session_pids,
+                };
+                on_up(&processes);
+                Ok(Step::GoOn)
+            }
+            InstanceReport::Failed { reason } => Err(WorkloadError::Fatal {
+                message: format!("case {:?} cannot be held: {reason}", case.name),
+                exit_code: ExitCode::WorkloadFailed,
+            }),
+            _ => Ok(Step::GoOn),
+        };
+        let held = self.carry_out(case, work, hold.seed, task, cancel, take);
+        match held {
+            Err(WorkloadError::Cancelled) => Ok(()),
+            other => other,
+        }
+    }
+
     /// Carries out one task on one instance process: hands every report to `take` until it is
     /// done. Whatever happens, the processes and the group are gone afterwards.
     fn carry_out(
@@ -113,6 +155,26 @@ impl InstanceWorkload {
         group.map_or(Ok(()), |group| group.remove().map_err(fatal))?;
         result
     }
+}
+
+/// How an instance is held up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hold {
+    /// Seed of the physical order of rows and of the keys.
+    pub seed: u64,
+    /// Rows per statement.
+    pub work_unit: u32,
+    /// Whether the sessions wait instead of running.
+    pub idle: bool,
+}
+
+/// The processes of an instance that is held up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldProcesses {
+    /// The instance.
+    pub instance_pid: u32,
+    /// Its sessions.
+    pub session_pids: Vec<u32>,
 }
 
 /// What is done with each report of an instance, given its group.

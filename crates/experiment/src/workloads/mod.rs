@@ -3,5 +3,5 @@
 mod instance;
 mod simulated;
 
-pub use instance::InstanceWorkload;
+pub use instance::{HeldProcesses, Hold, InstanceWorkload};
 pub use simulated::{Behaviour, Outlier, Simulated};

@@ -3,6 +3,7 @@
 pub mod capture;
 pub mod doctor;
 pub mod history;
+pub mod hold;
 pub mod inspect;
 pub mod internal;
 pub mod list;

@@ -12,7 +12,7 @@ use serde_json::json;
 use store::{RunRecorder, Store};
 
 use crate::arguments::RunArguments;
-use crate::commands::internal;
+use crate::commands::{hold, internal};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::state_folder::StateFolder;
@@ -37,6 +37,9 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Runs one experiment, or all that this machine can run.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    if let Some(case) = &arguments.hold {
+        return hold::run(arguments, case);
+    }
     if let Some(trials) = arguments.trials.filter(|trials| *trials < TRIALS_MIN) {
         let message = format!("--trials {trials}: an interval needs at least {TRIALS_MIN} trials");
         return Err(Failure::new(ExitCode::Usage, message));
@@ -104,7 +107,7 @@ fn plans(arguments: &RunArguments, machine: &Machine) -> Result<Vec<Plan>, Failu
 }
 
 /// A shipped experiment by name, or one of the user's by file: what has a slash or ends in .toml.
-fn definition(name: &str) -> Result<Definition, Failure> {
+pub fn definition(name: &str) -> Result<Definition, Failure> {
     if !name.contains('/') && !name.ends_with(".toml") {
         return Ok(experiment::find(name)?);
     }
@@ -171,14 +174,7 @@ fn execute(
     store: &mut Store,
     cancel: &Cancel,
 ) -> Result<Run, Failure> {
-    // This very program, even if its file is replaced or removed while the run goes on.
-    let coordinator = Coordinator {
-        program: "/proc/self/exe".into(),
-        arguments: vec![internal::INSTANCE.to_owned()],
-    };
-    let hierarchy = numa::hierarchy::find(&linux::Root::live()).ok();
-    let journal = state.journal();
-    let mut workload = InstanceWorkload::new(coordinator, hierarchy, journal.clone());
+    let mut workload = embedded_instance(state);
     let (mut recorder, mut progress) = (RunRecorder::new(store), Progress::on_stderr());
     let clock = RealClock::start();
     let result = experiment::execute(
@@ -188,8 +184,26 @@ fn execute(
         &mut [&mut recorder, &mut progress],
         cancel,
     );
-    // The groups are gone; what is left is the controller that was enabled for them.
+    take_back(state)?;
+    Ok(result?)
+}
+
+/// The embedded instance, its processes this very program, even if its file is replaced or removed
+/// meanwhile.
+pub fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
+    let coordinator = Coordinator {
+        program: "/proc/self/exe".into(),
+        arguments: vec![internal::INSTANCE.to_owned()],
+    };
+    let hierarchy = numa::hierarchy::find(&linux::Root::live()).ok();
+    InstanceWorkload::new(coordinator, hierarchy, state.journal())
+}
+
+/// Takes back what this process changed: the groups are gone; what is left is the controller that
+/// was enabled for them.
+pub fn take_back(state: &StateFolder) -> Result<(), Failure> {
     let this_process = numa::Maker::this_process(&linux::Root::live());
+    let journal = state.journal();
     for undone in numa::undo(&journal, |entry| entry.maker == this_process, false)? {
         if let Some(error) = undone.failure {
             output::talk(&format!(
@@ -197,7 +211,7 @@ fn execute(
             ));
         }
     }
-    Ok(result?)
+    Ok(())
 }
 
 fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {

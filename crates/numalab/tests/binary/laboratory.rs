@@ -239,6 +239,11 @@ impl UnderWay<'_> {
         fs::read_to_string(&self.stderr).unwrap()
     }
 
+    /// What it has written to stdout so far.
+    pub fn stdout(&self) -> String {
+        fs::read_to_string(&self.stdout).unwrap()
+    }
+
     /// Waits until so many trials of this laboratory's newest run are stored.
     pub fn until_trials_are_stored(&mut self, trials: u32) {
         let store = self.laboratory.store();

@@ -24,6 +24,7 @@ mod captures;
 mod containers;
 mod contention;
 mod help;
+mod hold;
 mod interrupts;
 mod journal;
 mod kills;

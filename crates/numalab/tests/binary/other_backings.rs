@@ -4,33 +4,72 @@ use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
 
 #[test]
-fn system_v_segments_and_memfds_both_carry_an_sga() {
+fn every_backing_and_every_allocation_carries_an_sga() {
     let laboratory = Laboratory::new();
-    let experiment = ExperimentFile::new("segment", SMALL)
-        .case(
+    let mut cases = vec![
+        (
             "segment",
-            "backing = \"sysv\"\nallocation = \"bind:first-node\"",
-        )
-        .case(
+            "sysv",
+            "bind:first-node",
+            "/SYSV00000000",
+            "bind:",
+        ),
+        (
             "memfd",
-            "backing = \"memfd\"\nallocation = \"interleave:all\"",
-        );
+            "memfd",
+            "interleave:all",
+            "/memfd:numalab-sga",
+            "interleave:",
+        ),
+        ("file", "shm", "prefer:first-node", "/dev/shm/", "prefer:"),
+        (
+            "pools",
+            "memfd",
+            "per-node:all",
+            "/memfd:numalab-sga",
+            "interleave:",
+        ),
+    ];
+    let weights = linux::interleave_weights::read(&linux::Root::live()).unwrap();
+    if weights.is_some() {
+        let policy = "weighted interleave:";
+        cases.push((
+            "weights",
+            "shm",
+            "weighted-interleave:all",
+            "/dev/shm/",
+            policy,
+        ));
+    } else {
+        eprintln!("NOT TESTED: weighted interleave, which this kernel does not have");
+    }
+    let mut experiment = ExperimentFile::new("segment", SMALL);
+    for (name, backing, allocation, ..) in &cases {
+        let keys = format!("backing = \"{backing}\"\nallocation = \"{allocation}\"");
+        experiment = experiment.case(name, &keys);
+    }
     let path = laboratory.file("backings.toml", experiment.text());
     let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.2"];
     let run = laboratory.document(&words);
     assert_eq!(run["definition"], experiment.text());
-    for (number, backing, name, policy) in [
-        (0, "sysv", "/SYSV00000000", "bind:"),
-        (1, "memfd", "/memfd:numalab-sga", "interleave:"),
-    ] {
-        let case = &run["cases"][number];
-        assert_eq!(case["work"]["logical-reads"]["sga"]["backing"], backing);
+    for (case, (name, backing, _, segment, policy)) in
+        run["cases"].as_array().unwrap().iter().zip(cases)
+    {
+        assert_eq!(
+            (
+                &case["name"],
+                &case["work"]["logical-reads"]["sga"]["backing"]
+            ),
+            (&name.into(), &backing.into())
+        );
         assert_eq!(case["trials_valid"], 5, "{case:#}");
         for trial in case["trials"].as_array().unwrap() {
             let sga = &trial["evidence"]["sga"];
             let begins = |key: &str, with| sga[key].as_str().unwrap().starts_with(with);
-            assert!(begins("name", name) && begins("policy", policy), "{sga}");
+            assert!(begins("name", segment) && begins("policy", policy), "{sga}");
             assert_eq!(sga["page_bytes"], linux::process::page_bytes());
+            let pools = sga["pools"].as_array().map_or(0, Vec::len);
+            assert_eq!(pools > 0, name == "pools", "{sga}");
         }
     }
     laboratory.nothing_is_left();

@@ -586,6 +586,7 @@ fn evidence() -> Evidence {
             bytes_by_node_before: all_on_0.clone(),
             bytes_by_node_after: all_on_0,
             bytes_without_node: 0,
+            ..SgaEvidence::default()
         }),
         sessions: (4711..4714).map(session).collect(),
         measurements: Vec::new(),

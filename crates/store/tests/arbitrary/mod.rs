@@ -52,11 +52,18 @@ fn placement() -> impl Strategy<Value = Placement> {
 }
 
 fn sga_plan() -> impl Strategy<Value = SgaPlan> {
-    let backing = prop_oneof![Just(Backing::Sysv), Just(Backing::Memfd)];
+    let backing = prop_oneof![
+        Just(Backing::Sysv),
+        Just(Backing::Memfd),
+        Just(Backing::Shm)
+    ];
     let allocation = prop_oneof![
         Just(Allocation::OsDefault),
         nodes().prop_map(Allocation::Interleave),
+        nodes().prop_map(Allocation::WeightedInterleave),
         nodes().prop_map(Allocation::Bind),
+        any::<u32>().prop_map(|node| Allocation::Prefer(NodeId(node))),
+        nodes().prop_map(Allocation::PerNode),
     ];
     (any::<u64>(), backing, any::<u64>(), allocation).prop_map(
         |(cache_bytes, backing, page_bytes, allocation)| SgaPlan {
@@ -127,6 +134,7 @@ fn sga_evidence() -> impl Strategy<Value = SgaEvidence> {
             bytes_by_node_before: before,
             bytes_by_node_after: after,
             bytes_without_node: without,
+            ..SgaEvidence::default()
         },
     )
 }

@@ -184,6 +184,7 @@ fn evidence() -> Evidence {
             bytes_by_node_before: all_on_0.clone(),
             bytes_by_node_after: all_on_0,
             bytes_without_node: 0,
+            ..SgaEvidence::default()
         }),
         sessions: vec![SessionEvidence {
             pid: 4711,

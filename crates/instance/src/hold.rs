@@ -1,0 +1,30 @@
+//! Holding an instance up, for others to look at: its sessions run, or wait at the barrier.
+
+use std::time::Duration;
+
+use crate::Error;
+use crate::instance::{Instance, Report};
+use crate::order::InstanceReport;
+use crate::sessions::Sessions;
+
+/// How often the instance looks whether its sessions are alive.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Says which processes there are, and stays until the coordinator ends them.
+///
+/// # Errors
+/// [`Error::Session`] when a session ends before.
+pub(crate) fn run(
+    instance: &Instance<'_>,
+    sessions: &mut Sessions,
+    report: &mut Report<'_>,
+) -> Result<(), Error> {
+    report(InstanceReport::Held {
+        instance_pid: std::process::id(),
+        session_pids: sessions.pids(),
+    })?;
+    loop {
+        std::thread::sleep(LOOK_EVERY);
+        sessions.check_alive(&instance.sga)?;
+    }
+}

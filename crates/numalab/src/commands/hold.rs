@@ -1,0 +1,110 @@
+//! `numalab run … --hold CASE`: an instance that stays up for others to look at.
+
+use std::time::Duration;
+
+use experiment::workloads::{HeldProcesses, Hold};
+use experiment::{Cancel, Definition, Host, WorkloadError};
+use model::CasePlan;
+use model::exit::ExitCode;
+use serde_json::json;
+
+use crate::arguments::RunArguments;
+use crate::commands::run;
+use crate::failure::Failure;
+use crate::state_folder::StateFolder;
+use crate::{host, interrupt, machine, output};
+
+/// Rows per statement: on the plateau of most machines, which is all that is needed here.
+const WORK_UNIT: u32 = 64;
+
+/// Keeps the instance of one case up until Ctrl-C, or for the seconds asked for.
+pub fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
+    let name = arguments.experiment.as_deref().unwrap_or_default();
+    let definition = run::definition(name)?;
+    let machine = machine::record()?;
+    let plan = case_plan(
+        &definition,
+        case,
+        &host::of_this_process(&machine.topology)?,
+    )?;
+    let state = StateFolder::from_environment()?;
+    let cancel = interrupt::cancel_on_signals()?.child();
+    let hold = Hold {
+        seed: arguments.seed.unwrap_or(1),
+        work_unit: WORK_UNIT,
+        idle: arguments.idle,
+    };
+    let mut printed = Ok(());
+    let mut on_up = |processes: &HeldProcesses| {
+        printed = print(arguments, &definition, case, processes);
+        match arguments.seconds {
+            Some(seconds) => end_after(seconds, &cancel),
+            None => output::talk("held until Ctrl-C"),
+        }
+    };
+    let workload = run::embedded_instance(&state);
+    let held = workload.hold(&plan, &hold, &mut on_up, &cancel);
+    run::take_back(&state)?;
+    printed?;
+    held.map_err(|error| match error {
+        WorkloadError::Fatal { message, exit_code } => Failure::new(exit_code, message),
+        WorkloadError::Cancelled => Failure::new(ExitCode::Interrupted, "interrupted"),
+    })
+}
+
+/// The plan of one case, whatever this machine makes of the others.
+fn case_plan(definition: &Definition, case: &str, host: &Host<'_>) -> Result<CasePlan, Failure> {
+    let mut alone = definition.clone();
+    alone.cases.retain(|candidate| candidate.name == case);
+    if alone.cases.is_empty() {
+        let names: Vec<&str> = definition
+            .cases
+            .iter()
+            .map(|case| case.name.as_str())
+            .collect();
+        let message = format!("{} has no case {case:?}", definition.name);
+        let advice = format!("its cases are {}", names.join(", "));
+        return Err(Failure::new(ExitCode::Usage, message).advise(advice));
+    }
+    alone.baseline = case.to_owned();
+    let plan = experiment::plan(&alone, host)?;
+    let planned = plan.cases.into_iter().next();
+    planned.ok_or_else(|| Failure::new(ExitCode::Bug, format!("case {case} was not planned")))
+}
+
+fn end_after(seconds: f64, cancel: &Cancel) {
+    let cancel = cancel.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs_f64(seconds));
+        cancel.cancel();
+    });
+}
+
+fn print(
+    arguments: &RunArguments,
+    definition: &Definition,
+    case: &str,
+    processes: &HeldProcesses,
+) -> Result<(), Failure> {
+    let HeldProcesses {
+        instance_pid,
+        session_pids,
+    } = processes;
+    let doing = if arguments.idle { "idle" } else { "running" };
+    if arguments.json {
+        return output::json(&json!({
+            "format": "numalab.hold/1",
+            "experiment": definition.name,
+            "case": case,
+            "instance_pid": instance_pid,
+            "session_pids": session_pids,
+            "sessions": doing,
+        }));
+    }
+    let pids: Vec<String> = session_pids.iter().map(u32::to_string).collect();
+    let pids = pids.join(" ");
+    output::data(&format!(
+        "instance: {instance_pid}\nsessions: {pids} ({doing})\n\
+         look at it: numalab inspect {instance_pid}\n"
+    ))
+}
