@@ -63,10 +63,12 @@ pub fn remove(directory: &Path) -> Result<(), ControlGroupError> {
 /// # Errors
 /// The kernel's answer with file and value: `EINVAL`, `ENOSPC` for an empty cpuset, `EBUSY`, …
 pub fn write(file: &Path, value: &str) -> Result<(), ControlGroupError> {
+    // Nothing at all would not be written: an empty line is how a value is taken away.
+    let bytes = if value.is_empty() { "\n" } else { value }.as_bytes();
     fs::OpenOptions::new()
         .write(true)
         .open(file)
-        .and_then(|mut handle| handle.write_all(value.as_bytes()))
+        .and_then(|mut handle| handle.write_all(bytes))
         .map_err(|cause| ControlGroupError::new(format!("write {value:?} to"), file, cause))
 }
 

@@ -23,12 +23,39 @@ pub enum Policy {
     WeightedInterleave(NodeSet),
     /// `MPOL_PREFERRED`: this node first.
     Preferred(NodeId),
+    /// `MPOL_PREFERRED_MANY`: these nodes first (Linux 5.15).
+    PreferredMany(NodeSet),
+    /// `MPOL_LOCAL`: the node of the CPU that touches the page first.
+    Local,
+    /// `MPOL_BIND` with `MPOL_F_NUMA_BALANCING`: these nodes only, and the kernel may move pages
+    /// among them (Linux 5.12).
+    BindBalancing(NodeSet),
 }
 
 /// Not in `libc` 0.2.
+const MPOL_PREFERRED_MANY: c_int = 5;
 const MPOL_WEIGHTED_INTERLEAVE: c_int = 6;
+const MPOL_F_NUMA_BALANCING: c_int = 1 << 13;
 
 impl Policy {
+    /// The nodes it names; `None` when it names none.
+    pub fn nodes(&self) -> Option<NodeSet> {
+        match self {
+            Policy::Default | Policy::Local => None,
+            Policy::Bind(nodes)
+            | Policy::BindBalancing(nodes)
+            | Policy::Interleave(nodes)
+            | Policy::WeightedInterleave(nodes)
+            | Policy::PreferredMany(nodes) => Some(nodes.clone()),
+            Policy::Preferred(node) => Some(NodeSet::of(*node)),
+        }
+    }
+
+    /// What numa_maps calls it.
+    pub fn words(&self) -> String {
+        policy_words(self.mode(), &self.nodes().unwrap_or_default())
+    }
+
     fn mode(&self) -> c_int {
         match self {
             Policy::Default => libc::MPOL_DEFAULT,
@@ -36,17 +63,16 @@ impl Policy {
             Policy::Interleave(_) => libc::MPOL_INTERLEAVE,
             Policy::WeightedInterleave(_) => MPOL_WEIGHTED_INTERLEAVE,
             Policy::Preferred(_) => libc::MPOL_PREFERRED,
+            Policy::PreferredMany(_) => MPOL_PREFERRED_MANY,
+            Policy::Local => libc::MPOL_LOCAL,
+            Policy::BindBalancing(_) => libc::MPOL_BIND | MPOL_F_NUMA_BALANCING,
         }
     }
 
     fn mask(&self) -> Vec<u64> {
-        match self {
-            Policy::Default => Vec::new(),
-            Policy::Bind(nodes) | Policy::Interleave(nodes) | Policy::WeightedInterleave(nodes) => {
-                bit_mask::from_set(nodes, 1)
-            }
-            Policy::Preferred(node) => bit_mask::from_set(&[*node].into_iter().collect(), 1),
-        }
+        self.nodes()
+            .map(|nodes| bit_mask::from_set(&nodes, 1))
+            .unwrap_or_default()
     }
 }
 
@@ -67,16 +93,17 @@ fn maxnode(words: usize) -> c_ulong {
 /// seccomp filter, as in many containers.
 pub fn set_task_policy(policy: &Policy) -> Result<(), SystemCallError> {
     let mask = policy.mask();
-    // SAFETY: the pointer and the number of bits describe `mask`, which outlives the call; the
-    // kernel reads no bit when the number is 0.
+    // Without bits there must be no mask: a length of 0 is taken for the largest of all.
+    let address = if mask.is_empty() {
+        std::ptr::null()
+    } else {
+        mask.as_ptr()
+    };
+    // SAFETY: the pointer and the number of bits describe `mask`, which outlives the call, or it is
+    // null.
     let answer = unsafe {
         let maxnode = maxnode(mask.len());
-        libc::syscall(
-            libc::SYS_set_mempolicy,
-            policy.mode(),
-            mask.as_ptr(),
-            maxnode,
-        )
+        libc::syscall(libc::SYS_set_mempolicy, policy.mode(), address, maxnode)
     };
     if answer < 0 {
         return Err(SystemCallError::last(
@@ -111,9 +138,31 @@ pub fn task_policy() -> Result<(i32, NodeSet), SystemCallError> {
     Ok((mode, bit_mask::to_set(&mask)))
 }
 
+/// Flags in a mode number: static, relative, balancing.
+const MODE_FLAGS: c_int = (1 << 15) | (1 << 14) | MPOL_F_NUMA_BALANCING;
+
+/// What numa_maps calls a policy of these nodes: `bind:0-3`, `bind=balancing:0`, `local`
+/// (mm/mempolicy.c, `mpol_to_str`).
+pub fn policy_words(mode: i32, nodes: &NodeSet) -> String {
+    let mut words = mode_name(mode).to_owned();
+    let flags = [
+        (1 << 15, "static"),
+        (1 << 14, "relative"),
+        (MPOL_F_NUMA_BALANCING, "balancing"),
+    ];
+    let named: Vec<_> = flags.iter().filter(|(bit, _)| mode & bit != 0).collect();
+    for (index, (_, name)) in named.iter().enumerate() {
+        words.push(if index == 0 { '=' } else { '|' });
+        words.push_str(name);
+    }
+    if !nodes.is_empty() {
+        words.push_str(&format!(":{nodes}"));
+    }
+    words
+}
+
 /// The words numa_maps uses for a mode number (mm/mempolicy.c, `policy_modes`), flags left out.
 pub fn mode_name(mode: i32) -> &'static str {
-    const MODE_FLAGS: i32 = (1 << 15) | (1 << 14) | (1 << 13);
     match mode & !MODE_FLAGS {
         0 => "default",
         1 => "prefer",
@@ -160,7 +209,11 @@ pub fn bind_range(
             mapping.address().wrapping_byte_add(range.start),
             range.len(),
             policy.mode() as c_ulong,
-            mask.as_ptr(),
+            if mask.is_empty() {
+                std::ptr::null()
+            } else {
+                mask.as_ptr()
+            },
             maxnode(mask.len()),
             0 as c_ulong,
         )
@@ -231,7 +284,9 @@ pub fn nodes_of_pages(
 mod tests {
     use model::{NodeId, NodeSet};
 
-    use super::{Policy, bind_mapping, mode_name, nodes_of_pages, set_task_policy, task_policy};
+    use super::{
+        Policy, bind_mapping, mode_name, nodes_of_pages, policy_words, set_task_policy, task_policy,
+    };
     use crate::shared_memory::{ObjectKind, SharedMemory};
 
     fn node_zero() -> NodeSet {
@@ -247,6 +302,37 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn every_policy_is_read_back_in_the_words_of_numa_maps() {
+        let node = node_zero;
+        // With whether a kernel that numalab runs on may be older than the policy.
+        let policies = [
+            (Policy::Bind(node()), "bind:0", false),
+            (Policy::BindBalancing(node()), "bind=balancing:0", false),
+            (Policy::Preferred(NodeId(0)), "prefer:0", false),
+            (Policy::PreferredMany(node()), "prefer (many):0", true),
+            (
+                Policy::WeightedInterleave(node()),
+                "weighted interleave:0",
+                true,
+            ),
+            (Policy::Local, "local", false),
+            (Policy::Default, "default", false),
+        ];
+        for (policy, expected, is_young) in policies {
+            let found = std::thread::spawn(move || match set_task_policy(&policy) {
+                Err(error) if is_young && error.errno() == Some(libc::EINVAL) => None,
+                result => {
+                    result.unwrap();
+                    Some(task_policy().unwrap())
+                }
+            });
+            if let Some((mode, nodes)) = found.join().unwrap() {
+                assert_eq!(policy_words(mode, &nodes), expected);
+            }
+        }
     }
 
     #[test]

@@ -22,6 +22,53 @@ pub fn allowed(root: &Root, pid: u32) -> Result<Allowed, Error> {
     parse(&file)
 }
 
+/// Memory of a process in its page tables, by the kernel's own cheap count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Resident {
+    /// `RssAnon`: private to it.
+    pub private_bytes: u64,
+    /// `RssShmem` and `HugetlbPages`: it may share them with others.
+    pub shared_bytes: u64,
+}
+
+/// Reads how much memory process `pid` has mapped; nothing for a line that is not there.
+///
+/// # Errors
+/// When the process is gone or a size is malformed.
+pub fn resident(root: &Root, pid: u32) -> Result<Resident, Error> {
+    let file = root.read_lossy(&format!("proc/{pid}/status"))?;
+    let mut found = Resident::default();
+    for (number, line) in file.lines() {
+        // RssAnon:\t    1234 kB
+        let (label, value) = line.split_once(':').unwrap_or((line, ""));
+        let sum = match label {
+            "RssAnon" => &mut found.private_bytes,
+            "RssShmem" | "HugetlbPages" => &mut found.shared_bytes,
+            _ => continue,
+        };
+        let kib: Option<u64> = value
+            .trim()
+            .strip_suffix(" kB")
+            .and_then(|kib| kib.parse().ok());
+        let bytes = kib.and_then(|kib| kib.checked_mul(1024));
+        let bytes = bytes.ok_or_else(|| file.malformed(number, "a size in kB", value))?;
+        *sum = sum.saturating_add(bytes);
+    }
+    Ok(found)
+}
+
+/// Whether this process runs under a seccomp filter (`Seccomp:\t2`, proc_pid_status(5)).
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn has_seccomp_filter(root: &Root) -> Result<bool, Error> {
+    let file = root.read("proc/self/status")?;
+    let mode = file
+        .lines()
+        .find_map(|(_, line)| line.strip_prefix("Seccomp:"));
+    Ok(mode.is_some_and(|mode| mode.trim() == "2"))
+}
+
 /// One real line: `Cpus_allowed_list:\t0-1` (proc_pid_status(5)).
 fn parse(file: &TextFile) -> Result<Allowed, Error> {
     Ok(Allowed {
@@ -42,7 +89,7 @@ fn list<T: model::Id>(file: &TextFile, label: &str) -> Result<IdSet<T>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{allowed, parse};
+    use super::{allowed, parse, resident};
     use crate::{Root, TextFile};
 
     #[test]
@@ -66,6 +113,24 @@ mod tests {
             let error = parse(&TextFile::new("/proc/1/status", text)).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn private_memory_is_told_from_memory_that_may_be_shared() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("proc/7/status");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let root = Root::at(directory.path()).unwrap();
+        let text = "RssAnon:\t 12 kB\nRssFile:\t 9 kB\nRssShmem:\t 4 kB\nHugetlbPages:\t 2048 kB\n";
+        std::fs::write(&file, text).unwrap();
+        let found = resident(&root, 7).unwrap();
+        assert_eq!(
+            (found.private_bytes, found.shared_bytes),
+            (12 << 10, 2052 << 10)
+        );
+        std::fs::write(&file, "RssAnon:\t many\n").unwrap();
+        let error = resident(&root, 7).unwrap_err().to_string();
+        assert!(error.contains("a size in kB"), "{error}");
     }
 
     #[test]

@@ -124,6 +124,19 @@ impl Root {
         TextFile::from_bytes(path, bytes).map(Some)
     }
 
+    /// Looks whether something is there.
+    ///
+    /// # Errors
+    /// When it is not, or may not be seen.
+    pub fn require(&self, path: &str) -> Result<(), Error> {
+        let path = self.path(path);
+        self.confine(&path)?;
+        match fs::metadata(&path) {
+            Ok(_) => Ok(()),
+            Err(cause) => Err(Error::Read { path, cause }),
+        }
+    }
+
     /// The names in a directory, in byte order; `None` when there is no such directory.
     ///
     /// # Errors

@@ -27,6 +27,15 @@ pub fn possible(root: &Root) -> Result<Option<NodeSet>, Error> {
     file.map(|file| file.id_list()).transpose()
 }
 
+/// The nodes that have memory; `None` when the kernel has no such list.
+///
+/// # Errors
+/// When the file is malformed.
+pub fn with_memory(root: &Root) -> Result<Option<NodeSet>, Error> {
+    let file = root.read_optional(&format!("{DIRECTORY}/has_memory"))?;
+    file.map(|file| file.id_list()).transpose()
+}
+
 /// The CPUs of a node that are online.
 ///
 /// # Errors

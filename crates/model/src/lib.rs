@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bandwidth;
+mod bound;
 mod byte_size;
 mod error;
 mod event;
@@ -25,6 +26,7 @@ pub use bandwidth::{
     BandwidthMethod, BandwidthResult, LoadLadder, LoadPoint, StreamKernel, StreamKernelFacts,
     ThreadPoint, ThreadSweep, WholeMachine, WholeMachineMemory,
 };
+pub use bound::{BindAsked, BindReport, OverrideKind, PolicyOverride};
 pub use byte_size::ByteSize;
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};

@@ -1,6 +1,7 @@
 //! NUMA: what this machine is, what was asked of it, and what the kernel says came of it.
 #![forbid(unsafe_code)]
 
+pub mod bind;
 pub mod capture;
 mod contradictions;
 pub mod doctor;

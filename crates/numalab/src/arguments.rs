@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::placement_arguments::BindArguments;
+
 /// A NUMA laboratory for databases: measures the machine, places a load, proves the placement, and
 /// says which placement wins, by how much, and how sure that is.
 #[derive(Debug, Parser)]
@@ -33,6 +35,9 @@ pub enum Command {
     /// machine.tar.zst`.
     #[command(after_help = "Example: numalab capture machine.tar.zst oracle:ORCL")]
     Capture(CaptureArguments),
+    /// Where shall a program run and have its memory, and did that come true?
+    #[command(after_help = "Example: numalab bind --cpunodebind 0 --membind 0 -- postgres")]
+    Bind(Box<BindArguments>),
     /// Which experiments are there, and which of them can this machine run?
     #[command(after_help = "Example: numalab list")]
     List(ListArguments),

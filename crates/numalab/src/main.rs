@@ -12,6 +12,7 @@ mod host;
 mod interrupt;
 mod machine;
 mod output;
+mod placement_arguments;
 mod progress;
 mod run_id;
 mod state_folder;
@@ -46,6 +47,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Capture(arguments) => commands::capture::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
+        Command::Bind(arguments) => commands::bind::run(&arguments),
         Command::List(arguments) => commands::list::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::History(arguments) => commands::history::run(&arguments),

@@ -3,6 +3,8 @@
 
 mod bandwidth_document;
 mod bandwidth_text;
+mod bind_document;
+mod bind_text;
 mod doctor_document;
 mod doctor_text;
 mod history;
@@ -48,6 +50,8 @@ mod verdict_warnings;
 
 pub use bandwidth_document::{BANDWIDTH_FORMAT, BandwidthDocument, bandwidth_document};
 pub use bandwidth_text::bandwidth_text;
+pub use bind_document::{BIND_FORMAT, BindDocument, bind_document};
+pub use bind_text::bind_text;
 pub use doctor_document::{DOCTOR_FORMAT, DoctorDocument, doctor_document};
 pub use doctor_text::doctor_text;
 pub use history::history_text;

@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+pub mod bind;
+mod bind_watch;
 pub mod capture;
 pub mod doctor;
 pub mod history;

@@ -244,6 +244,11 @@ impl UnderWay<'_> {
         fs::read_to_string(&self.stdout).unwrap()
     }
 
+    /// Sends a signal to it alone.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(pid(self.child.id()), signal).unwrap();
+    }
+
     /// Waits until so many trials of this laboratory's newest run are stored.
     pub fn until_trials_are_stored(&mut self, trials: u32) {
         let store = self.laboratory.store();

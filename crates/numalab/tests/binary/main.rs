@@ -19,6 +19,7 @@ mod unmet_need;
 mod user;
 
 mod bad_input;
+mod bind;
 mod binding_vs_caging;
 mod captures;
 mod containers;

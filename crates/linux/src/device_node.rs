@@ -1,0 +1,99 @@
+//! The node to which a device is attached: `numa_node` of its directory in /sys (kernel,
+//! `Documentation/ABI/testing/sysfs-bus-pci`), found as numactl finds it.
+
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use model::NodeId;
+
+use crate::{Error, Root};
+
+/// The node of the network device of this name; `None` when the firmware does not say.
+///
+/// # Errors
+/// When there is no such device.
+pub fn of_network_device(root: &Root, name: &str) -> Result<Option<NodeId>, Error> {
+    let directory = format!("sys/class/net/{name}");
+    root.require(&directory)?;
+    of_directory(root, &format!("{directory}/device"))
+}
+
+/// The node of the PCI device at this address: `0000:3b:00.0`; the segment may be left out.
+///
+/// # Errors
+/// When there is no such device.
+pub fn of_pci_device(root: &Root, address: &str) -> Result<Option<NodeId>, Error> {
+    let address = match address.matches(':').count() {
+        1 => format!("0000:{address}"),
+        _ => address.to_owned(),
+    };
+    let directory = format!("sys/bus/pci/devices/{address}");
+    root.require(&directory)?;
+    of_directory(root, &directory)
+}
+
+/// The node of a block device by its file, or of the one that a file or directory lies on.
+///
+/// # Errors
+/// When there is no such file, or it lies on no block device.
+pub fn of_file(root: &Root, path: &Path) -> Result<Option<NodeId>, Error> {
+    let metadata = std::fs::metadata(path).map_err(|cause| Error::Read {
+        path: path.to_owned(),
+        cause,
+    })?;
+    let device = match metadata.file_type().is_block_device() {
+        true => metadata.rdev(),
+        false => metadata.dev(),
+    };
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let directory = format!("sys/dev/block/{major}:{minor}");
+    root.require(&directory)?;
+    // Of a partition, the disk is the directory above.
+    for disk in [directory.clone(), format!("{directory}/..")] {
+        if let Some(node) = of_directory(root, &format!("{disk}/device"))? {
+            return Ok(Some(node));
+        }
+    }
+    Ok(None)
+}
+
+/// Devices without a node of their own (a virtio disk below its PCI device) have that of what they
+/// are attached to.
+fn of_directory(root: &Root, directory: &str) -> Result<Option<NodeId>, Error> {
+    for levels in ["", "/..", "/../.."] {
+        if let Some(file) = root.read_optional(&format!("{directory}{levels}/numa_node"))? {
+            // -1 where the firmware does not say.
+            return Ok(file.word().parse().ok().map(NodeId));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::NodeId;
+
+    use super::{of_file, of_network_device, of_pci_device};
+    use crate::Root;
+
+    #[test]
+    fn the_node_of_a_device_is_that_of_what_it_is_attached_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("sys/class/net/eth0/device/numa_node", "3\n");
+        write("sys/class/net/lo/address", "");
+        write("sys/bus/pci/devices/0000:3b:00.0/numa_node", "-1\n");
+        let root = Root::at(directory.path()).unwrap();
+        assert_eq!(of_network_device(&root, "eth0").unwrap(), Some(NodeId(3)));
+        assert_eq!(of_network_device(&root, "lo").unwrap(), None);
+        assert_eq!(of_pci_device(&root, "3b:00.0").unwrap(), None);
+        let error = of_network_device(&root, "eth9").unwrap_err().to_string();
+        assert!(error.contains("sys/class/net/eth9"), "{error}");
+        let error = of_file(&root, "/proc/self/stat".as_ref()).unwrap_err();
+        assert!(error.to_string().contains("sys/dev/block/0:"), "{error}");
+    }
+}

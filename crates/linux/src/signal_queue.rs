@@ -1,0 +1,155 @@
+//! Signals to this process as things to be read (signalfd(2)), with who sent them.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use crate::SystemCallError;
+
+/// Signals that a process cannot keep for itself.
+const NEVER_QUEUED: [i32; 2] = [libc::SIGKILL, libc::SIGSTOP];
+
+/// One signal that came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signal {
+    /// Its number.
+    pub number: i32,
+    /// The process that sent it; `None` when the kernel did, as for Ctrl-C, which it sends to the
+    /// whole process group of the terminal.
+    pub sender: Option<u32>,
+}
+
+/// The signals of this process from its making on; until it is dropped none has its usual effect.
+#[derive(Debug)]
+pub struct SignalQueue {
+    descriptor: OwnedFd,
+    mask_before: libc::sigset_t,
+}
+
+impl SignalQueue {
+    /// Queues every signal that can be queued.
+    ///
+    /// Only for a process with one thread: the signals of other threads are left to them.
+    ///
+    /// # Errors
+    /// When file descriptors have run out.
+    pub fn new() -> Result<Self, SystemCallError> {
+        let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+        let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: `sigfillset` initialises `all` before the calls that read it, and
+        // `pthread_sigmask` initialises `before`.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            for signal in NEVER_QUEUED {
+                libc::sigdelset(all.as_mut_ptr(), signal);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+        }
+        // SAFETY: both were initialised just now; the descriptor is new and owned by nobody else.
+        unsafe {
+            let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+            let descriptor = libc::signalfd(-1, all.as_ptr(), flags);
+            if descriptor < 0 {
+                let error = SystemCallError::last("signalfd", "all signals");
+                libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
+                return Err(error);
+            }
+            Ok(SignalQueue {
+                descriptor: OwnedFd::from_raw_fd(descriptor),
+                mask_before: before.assume_init(),
+            })
+        }
+    }
+
+    /// The signals that were blocked before; for a child that shall be as if there were no queue.
+    pub(crate) fn mask_before(&self) -> libc::sigset_t {
+        self.mask_before
+    }
+
+    /// The next signal; `None` when none came within `timeout`, `Duration::MAX` being for ever.
+    ///
+    /// # Errors
+    /// When the kernel refuses to wait.
+    pub fn next(&self, timeout: Duration) -> io::Result<Option<Signal>> {
+        let milliseconds = match timeout {
+            Duration::MAX => -1,
+            // Rounded up: a wait that ends too early is one wait too many.
+            _ => i32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX),
+        };
+        let mut waited = libc::pollfd {
+            fd: self.descriptor.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one structure, which outlives the call.
+        let ready = unsafe { libc::poll(&raw mut waited, 1, milliseconds) };
+        match ready {
+            0 => Ok(None),
+            1.. => self.read().map(Some),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    fn read(&self) -> io::Result<Signal> {
+        let mut found = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+        let length = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the buffer has room for `length` bytes.
+        let read = unsafe {
+            libc::read(
+                self.descriptor.as_raw_fd(),
+                found.as_mut_ptr().cast(),
+                length,
+            )
+        };
+        if usize::try_from(read) != Ok(length) {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has written the whole structure.
+        let found = unsafe { found.assume_init() };
+        // sigaction(2): codes above 0 are the kernel's, the others those of kill, sigqueue, tgkill.
+        let is_sent = found.ssi_code <= 0;
+        Ok(Signal {
+            number: found.ssi_signo as i32,
+            sender: is_sent.then_some(found.ssi_pid),
+        })
+    }
+}
+
+impl Drop for SignalQueue {
+    fn drop(&mut self) {
+        // SAFETY: the mask was written by the kernel when the queue was made.
+        unsafe {
+            libc::pthread_sigmask(
+                libc::SIG_SETMASK,
+                &raw const self.mask_before,
+                std::ptr::null_mut(),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Signal, SignalQueue};
+
+    #[test]
+    fn a_signal_of_a_process_names_its_sender_and_has_no_effect() {
+        std::thread::spawn(|| {
+            let queue = SignalQueue::new().unwrap();
+            assert_eq!(queue.next(Duration::from_millis(1)).unwrap(), None);
+            // SAFETY: a signal to this thread, which keeps it in its queue.
+            unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGTERM) };
+            let found = queue.next(Duration::MAX).unwrap();
+            let expected = Signal {
+                number: libc::SIGTERM,
+                sender: Some(std::process::id()),
+            };
+            assert_eq!(found, Some(expected));
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,281 @@
+//! Compares what was asked of a program's placement with what one look saw. Pure.
+
+use std::collections::BTreeMap;
+
+use linux::mempolicy::Policy;
+use model::{BytesByNode, CpuSet, NodeId, NodeSet, ProcessResidency};
+
+use super::{Look, Order};
+
+/// How far an interleaved node may be from its share, relative to the share.
+const SHARE_TOLERANCE: f64 = 0.05;
+/// What it may be off in any case: transparent huge pages are interleaved whole, and a program has
+/// a handful of areas that each begin anew.
+const SLACK_BYTES: f64 = (4 << 20) as f64;
+/// Share of preferred memory that must be where it is preferred. The kernel may fall back.
+const PREFERRED_SHARE: f64 = 0.95;
+
+/// Every way in which `look` contradicts the order, in words; empty when the placement holds.
+///
+/// `group_nodes` are the memory nodes of the processor group, `weights` those of the kernel for
+/// weighted interleaving, and `near` names the nodes of some CPUs.
+pub fn contradictions(
+    order: &Order,
+    group_nodes: Option<&NodeSet>,
+    weights: &BTreeMap<NodeId, u64>,
+    look: &Look,
+    near: impl Fn(&CpuSet) -> NodeSet,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(asked) = &order.cpus {
+        found.extend(
+            look.residency
+                .processes
+                .iter()
+                .filter_map(|process| cpus(process, asked)),
+        );
+    }
+    for one in &look.overrides {
+        let (name, how, policy, bytes) = (&one.name, one.how.words(), &one.policy, one.bytes);
+        found.push(format!(
+            "{name} overrides the policy in {} of its processes: {policy} for {bytes} bytes \
+             ({how})",
+            one.processes
+        ));
+    }
+    if let Some(nodes) = group_nodes {
+        found.extend(outside(&look.memory, nodes, "the group allows"));
+    }
+    let kept = |nodes: &NodeSet| match group_nodes {
+        Some(group) => nodes.intersection(group),
+        None => nodes.clone(),
+    };
+    match &order.policy {
+        Some(Policy::Bind(nodes) | Policy::BindBalancing(nodes)) => {
+            found.extend(outside(&look.memory, &kept(nodes), "bound are"));
+        }
+        Some(Policy::Interleave(nodes)) => {
+            let even = kept(nodes).iter().map(|node| (node, 1)).collect();
+            found.extend(interleaved(&look.memory, &even));
+        }
+        Some(Policy::WeightedInterleave(nodes)) => {
+            let weight = |node| (node, weights.get(&node).copied().unwrap_or(1));
+            found.extend(interleaved(
+                &look.memory,
+                &kept(nodes).iter().map(weight).collect(),
+            ));
+        }
+        Some(Policy::Preferred(node)) => {
+            found.extend(preferred(&look.memory, &NodeSet::of(*node)));
+        }
+        Some(Policy::PreferredMany(nodes)) => found.extend(preferred(&look.memory, nodes)),
+        Some(Policy::Local | Policy::Default) => {
+            found.extend(
+                order
+                    .cpus
+                    .as_ref()
+                    .and_then(|cpus| preferred(&look.memory, &near(cpus))),
+            );
+        }
+        None if group_nodes.is_none() => {
+            found.extend(
+                order
+                    .cpus
+                    .as_ref()
+                    .and_then(|cpus| preferred(&look.memory, &near(cpus))),
+            );
+        }
+        None => {}
+    }
+    found
+}
+
+fn cpus(process: &ProcessResidency, asked: &CpuSet) -> Option<String> {
+    let (pid, name, seen) = (process.pid, &process.name, &process.cpus);
+    (!seen.is_subset(asked))
+        .then(|| format!("{name} ({pid}) may run on CPUs {seen}, {asked} were asked for"))
+}
+
+fn bytes_on(memory: &BytesByNode, nodes: &NodeSet) -> u64 {
+    nodes.iter().filter_map(|node| memory.get(&node)).sum()
+}
+
+fn outside(memory: &BytesByNode, nodes: &NodeSet, why: &str) -> Option<String> {
+    let elsewhere = memory
+        .iter()
+        .filter(|(node, bytes)| !nodes.contains(**node) && **bytes > 0);
+    let elsewhere: Vec<_> = elsewhere
+        .map(|(node, bytes)| format!("{bytes} bytes are on node {node}"))
+        .collect();
+    (!elsewhere.is_empty()).then(|| format!("{}; {why} {nodes}", elsewhere.join(", ")))
+}
+
+fn interleaved(memory: &BytesByNode, weights: &BTreeMap<NodeId, u64>) -> Vec<String> {
+    let nodes: NodeSet = weights.keys().copied().collect();
+    let mut found: Vec<String> = outside(memory, &nodes, "interleaved are")
+        .into_iter()
+        .collect();
+    let total = bytes_on(memory, &nodes);
+    let all: u64 = weights.values().sum();
+    for (node, weight) in weights {
+        let bytes = memory.get(node).copied().unwrap_or(0);
+        let share = total as f64 * *weight as f64 / all as f64;
+        if (bytes as f64 - share).abs() > share * SHARE_TOLERANCE + SLACK_BYTES {
+            found.push(format!(
+                "interleaving is uneven: node {node} has {bytes} of {total} bytes, {share:.0} is \
+                 its share"
+            ));
+        }
+    }
+    found
+}
+
+fn preferred(memory: &BytesByNode, nodes: &NodeSet) -> Option<String> {
+    let (there, total) = (bytes_on(memory, nodes), memory.values().sum::<u64>());
+    let is_enough = there as f64 >= total as f64 * PREFERRED_SHARE;
+    (!is_enough)
+        .then(|| format!("{there} of {total} bytes are on nodes {nodes}, which are to come first"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use linux::mempolicy::Policy;
+    use model::{NodeId, NodeSet, OverrideKind, PolicyOverride, ProcessResidency, Residency};
+
+    use super::contradictions;
+    use crate::bind::{Look, Order};
+
+    const MIB: u64 = 1 << 20;
+
+    fn look(mib: &[u64], cpus: &str) -> Look {
+        let memory = (0..).zip(mib).map(|(node, mib)| (NodeId(node), mib * MIB));
+        let process = ProcessResidency {
+            pid: 7,
+            name: "db".to_owned(),
+            cpus: cpus.parse().unwrap(),
+            ..ProcessResidency::default()
+        };
+        Look {
+            memory: memory.collect(),
+            residency: Residency {
+                processes: vec![process],
+                ..Residency::default()
+            },
+            overrides: Vec::new(),
+        }
+    }
+
+    /// The CPUs `0-1` were asked for, which are of node 0.
+    fn found(policy: Option<Policy>, group: Option<&str>, look: &Look) -> Vec<String> {
+        let order = Order {
+            cpus: Some("0-1".parse().unwrap()),
+            policy,
+            policy_option: None,
+        };
+        let group: Option<NodeSet> = group.map(|nodes| nodes.parse().unwrap());
+        let weights = BTreeMap::from([(NodeId(0), 3), (NodeId(1), 1)]);
+        contradictions(&order, group.as_ref(), &weights, look, |_| {
+            NodeSet::of(NodeId(0))
+        })
+    }
+
+    fn check(policy: Option<Policy>, mib: &[u64], expected: Option<&str>) {
+        let found = found(policy.clone(), None, &look(mib, "0-1"));
+        match expected {
+            None => assert_eq!(found, Vec::<String>::new(), "{policy:?} {mib:?}"),
+            Some(text) => {
+                assert!(
+                    found.iter().any(|it| it.contains(text)),
+                    "{policy:?} {found:?}"
+                );
+            }
+        }
+    }
+
+    fn nodes(text: &str) -> NodeSet {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn every_policy_has_its_own_measure() {
+        let bind = |text| Some(Policy::Bind(nodes(text)));
+        check(bind("0"), &[64], None);
+        check(bind("1"), &[0, 64], None);
+        check(
+            bind("1"),
+            &[1, 64],
+            Some("1048576 bytes are on node 0; bound are 1"),
+        );
+        let interleave = || Some(Policy::Interleave(nodes("0-1")));
+        check(interleave(), &[64, 66], None);
+        check(interleave(), &[1, 0], None);
+        check(
+            interleave(),
+            &[64, 96],
+            Some("interleaving is uneven: node 0"),
+        );
+        check(
+            interleave(),
+            &[64, 64, 1],
+            Some("on node 2; interleaved are 0-1"),
+        );
+        let weighted = || Some(Policy::WeightedInterleave(nodes("0-1")));
+        check(weighted(), &[96, 32], None);
+        check(weighted(), &[64, 64], Some("100663296 is its share"));
+        let preferred = || Some(Policy::Preferred(NodeId(1)));
+        check(preferred(), &[3, 97], None);
+        check(
+            preferred(),
+            &[50, 50],
+            Some("are on nodes 1, which are to come first"),
+        );
+        check(Some(Policy::PreferredMany(nodes("0-1"))), &[50, 50], None);
+        check(
+            Some(Policy::PreferredMany(nodes("0-1"))),
+            &[0, 0, 9],
+            Some("nodes 0-1"),
+        );
+    }
+
+    #[test]
+    fn without_a_policy_memory_is_to_be_near_the_cpus() {
+        for policy in [None, Some(Policy::Local)] {
+            check(policy.clone(), &[97, 3], None);
+            check(
+                policy,
+                &[50, 50],
+                Some("are on nodes 0, which are to come first"),
+            );
+        }
+    }
+
+    #[test]
+    fn a_group_keeps_memory_and_narrows_policies() {
+        assert!(found(None, Some("1"), &look(&[0, 64], "0")).is_empty());
+        let stray = found(None, Some("1"), &look(&[1, 64], "0"));
+        assert!(
+            stray[0].contains("on node 0; the group allows 1"),
+            "{stray:?}"
+        );
+        let interleave = Some(Policy::Interleave(nodes("0-2")));
+        assert!(found(interleave, Some("0-1"), &look(&[64, 64], "0")).is_empty());
+    }
+
+    #[test]
+    fn cpus_and_overrides_are_named() {
+        let mut look = look(&[64], "0-3");
+        look.overrides.push(PolicyOverride {
+            name: "db".to_owned(),
+            processes: 2,
+            how: OverrideKind::Mbind,
+            policy: "interleave:0-1".to_owned(),
+            bytes: 4096,
+        });
+        let found = found(Some(Policy::Bind(nodes("0"))), None, &look);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("db (7) may run on CPUs 0-3, 0-1 were asked for"));
+        assert!(found[1].contains("interleave:0-1 for 4096 bytes (mbind on memory of its own)"));
+    }
+}

@@ -1,0 +1,443 @@
+//! From the words of the command line to CPUs and a memory policy on the machine at hand.
+
+use linux::mempolicy::Policy;
+use linux::{Root, device_node};
+use model::{CpuId, CpuSet, Id, IdSet, NodeId, NodeSet};
+
+use super::choice::{Choice, Device, DeviceName, Universe};
+use super::{BindError, Machine};
+
+/// What is asked for, in the words of the command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// The CPUs.
+    pub cpus: Option<CpuWish>,
+    /// The memory.
+    pub memory: Option<MemoryWish>,
+    /// Whether lists are of the whole machine, not of the cpuset of this process.
+    pub whole_machine: bool,
+}
+
+/// Which CPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CpuWish {
+    /// All CPUs of these nodes.
+    OfNodes(Choice<NodeId>),
+    /// These CPUs.
+    These(Choice<CpuId>),
+}
+
+/// Which memory policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MemoryWish {
+    /// These nodes only.
+    Bind {
+        /// The nodes.
+        nodes: Choice<NodeId>,
+        /// Whether the kernel may move pages among them.
+        balancing: bool,
+    },
+    /// Page by page.
+    Interleave(Choice<NodeId>),
+    /// The same by weights.
+    WeightedInterleave(Choice<NodeId>),
+    /// One node first.
+    Preferred(Choice<NodeId>),
+    /// Several nodes first.
+    PreferredMany(Choice<NodeId>),
+    /// Where it is touched first.
+    Local,
+}
+
+impl MemoryWish {
+    fn nodes(&self) -> Option<&Choice<NodeId>> {
+        match self {
+            MemoryWish::Bind { nodes, .. }
+            | MemoryWish::Interleave(nodes)
+            | MemoryWish::WeightedInterleave(nodes)
+            | MemoryWish::Preferred(nodes)
+            | MemoryWish::PreferredMany(nodes) => Some(nodes),
+            MemoryWish::Local => None,
+        }
+    }
+
+    /// The option of the command line.
+    pub fn option(&self) -> &'static str {
+        match self {
+            MemoryWish::Bind { .. } => "--membind",
+            MemoryWish::Interleave(_) => "--interleave",
+            MemoryWish::WeightedInterleave(_) => "--weighted-interleave",
+            MemoryWish::Preferred(_) => "--preferred",
+            MemoryWish::PreferredMany(_) => "--preferred-many",
+            MemoryWish::Local => "--localalloc",
+        }
+    }
+}
+
+/// What is asked for, in ids of the machine at hand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Order {
+    /// CPUs that may be used; `None` leaves them as inherited.
+    pub cpus: Option<CpuSet>,
+    /// The memory policy; `None` leaves it as inherited.
+    pub policy: Option<Policy>,
+    /// The option that asked for the policy.
+    pub policy_option: Option<&'static str>,
+}
+
+impl Order {
+    /// Finds out what the words mean here.
+    ///
+    /// # Errors
+    /// When they mean nothing, or the cpuset forbids all of the memory.
+    pub fn new(root: &Root, wish: &Wish, machine: &Machine) -> Result<Self, BindError> {
+        let lists = Lists {
+            root,
+            wish,
+            machine,
+        };
+        let cpus = wish
+            .cpus
+            .as_ref()
+            .map(|wish| lists.cpus(wish))
+            .transpose()?;
+        let policy = wish.memory.as_ref().map(|wish| lists.policy(wish));
+        let order = Order {
+            cpus,
+            policy: policy.transpose()?,
+            policy_option: wish.memory.as_ref().map(MemoryWish::option),
+        };
+        let (option, allowed) = (order.policy_option, &machine.nodes_allowed);
+        match (order.memory_nodes(), option) {
+            (Some(nodes), Some(option)) if nodes.is_disjoint(allowed) => {
+                let (nodes, allowed) = (nodes.clone(), allowed.clone());
+                Err(BindError::NodesForbidden {
+                    option,
+                    nodes,
+                    allowed,
+                })
+            }
+            _ => Ok(order),
+        }
+    }
+
+    /// The nodes that the policy names.
+    pub fn memory_nodes(&self) -> Option<NodeSet> {
+        self.policy.as_ref().and_then(Policy::nodes)
+    }
+}
+
+/// What is needed to read one list.
+struct Lists<'a> {
+    root: &'a Root,
+    wish: &'a Wish,
+    machine: &'a Machine,
+}
+
+impl Lists<'_> {
+    fn cpus(&self, wish: &CpuWish) -> Result<CpuSet, BindError> {
+        match wish {
+            CpuWish::OfNodes(choice) => {
+                let nodes = self.cpu_nodes(choice)?;
+                Ok(self.machine.cpus_of(&nodes))
+            }
+            CpuWish::These(choice) => {
+                let existing = self.machine.cpus();
+                let allowed = self.within(&self.machine.cpus_allowed, &existing);
+                let universe = Universe {
+                    noun: "CPU that is online",
+                    existing: &existing,
+                    all: allowed.clone(),
+                    allowed: &allowed,
+                };
+                self.resolve("--physcpubind", choice, &universe, None)
+            }
+        }
+    }
+
+    fn cpu_nodes(&self, choice: &Choice<NodeId>) -> Result<NodeSet, BindError> {
+        let other = self.wish.memory.as_ref().and_then(MemoryWish::nodes);
+        let named = match (choice.is_same(), other) {
+            (true, Some(other)) if !other.is_same() => {
+                Some(self.memory_nodes("--cpunodebind", other)?)
+            }
+            _ => self.node_of_device("--cpunodebind", choice)?,
+        };
+        let cpu_nodes = self.machine.cpu_nodes();
+        let near = self.machine.nodes_of(&self.machine.cpus_allowed);
+        let universe = Universe {
+            noun: "node",
+            existing: &self.machine.nodes(),
+            all: self.within(&near, &cpu_nodes),
+            allowed: &self.within(&self.machine.nodes_allowed, &self.machine.nodes()),
+        };
+        let nodes = self.resolve("--cpunodebind", choice, &universe, named.as_ref())?;
+        let without = nodes.difference(&cpu_nodes);
+        match without.is_empty() {
+            true => Ok(nodes),
+            false => Err(BindError::NoCpus {
+                nodes: without,
+                cpu_nodes,
+            }),
+        }
+    }
+
+    fn policy(&self, wish: &MemoryWish) -> Result<Policy, BindError> {
+        let Some(choice) = wish.nodes() else {
+            return Ok(Policy::Local);
+        };
+        let nodes = self.memory_nodes(wish.option(), choice)?;
+        Ok(match wish {
+            MemoryWish::Bind {
+                balancing: true, ..
+            } => Policy::BindBalancing(nodes),
+            MemoryWish::Bind { .. } => Policy::Bind(nodes),
+            MemoryWish::Interleave(_) => Policy::Interleave(nodes),
+            MemoryWish::WeightedInterleave(_) => Policy::WeightedInterleave(nodes),
+            MemoryWish::PreferredMany(_) => Policy::PreferredMany(nodes),
+            MemoryWish::Local => Policy::Local,
+            MemoryWish::Preferred(_) => match nodes.as_slice() {
+                [only] => Policy::Preferred(*only),
+                _ => return Err(BindError::SeveralPreferred { nodes }),
+            },
+        })
+    }
+
+    fn memory_nodes(
+        &self,
+        option: &'static str,
+        choice: &Choice<NodeId>,
+    ) -> Result<NodeSet, BindError> {
+        let named = match (choice.is_same(), &self.wish.cpus) {
+            (true, Some(CpuWish::OfNodes(other))) if !other.is_same() => {
+                Some(self.cpu_nodes(other)?)
+            }
+            _ => self.node_of_device(option, choice)?,
+        };
+        let memory_nodes = &self.machine.memory_nodes;
+        let allowed = self.within(&self.machine.nodes_allowed, memory_nodes);
+        let universe = Universe {
+            noun: "node",
+            existing: &self.machine.nodes(),
+            all: allowed.clone(),
+            allowed: &allowed,
+        };
+        let nodes = self.resolve(option, choice, &universe, named.as_ref())?;
+        let without = nodes.difference(memory_nodes);
+        match without.is_empty() {
+            true => Ok(nodes),
+            false => Err(BindError::NoMemory {
+                option,
+                nodes: without,
+                memory_nodes: memory_nodes.clone(),
+            }),
+        }
+    }
+
+    /// What of `all` the process may use, or all of it.
+    fn within<I: Id>(&self, allowed: &IdSet<I>, all: &IdSet<I>) -> IdSet<I> {
+        match self.wish.whole_machine {
+            true => all.clone(),
+            false => allowed.intersection(all),
+        }
+    }
+
+    fn resolve<I: Id>(
+        &self,
+        option: &'static str,
+        choice: &Choice<I>,
+        universe: &Universe<'_, I>,
+        named: Option<&IdSet<I>>,
+    ) -> Result<IdSet<I>, BindError> {
+        let resolved = choice.resolve(universe, named);
+        resolved.map_err(|error| BindError::Choice { option, error })
+    }
+
+    fn node_of_device(
+        &self,
+        option: &'static str,
+        choice: &Choice<NodeId>,
+    ) -> Result<Option<NodeSet>, BindError> {
+        let Some(device) = choice.device() else {
+            return Ok(None);
+        };
+        let refused = |reason: String| BindError::Device {
+            option,
+            device: device.to_string(),
+            reason,
+        };
+        match node_of(self.root, device) {
+            Ok(Some(node)) => Ok(Some(NodeSet::of(node))),
+            Ok(None) => Err(refused(
+                "the firmware does not say on which node it is".to_owned(),
+            )),
+            Err(error) => Err(refused(error.to_string())),
+        }
+    }
+}
+
+fn node_of(root: &Root, device: &Device) -> Result<Option<NodeId>, linux::Error> {
+    match device.kind {
+        DeviceName::Netdev => device_node::of_network_device(root, &device.name),
+        DeviceName::Pci => device_node::of_pci_device(root, &device.name),
+        DeviceName::Block | DeviceName::File => device_node::of_file(root, device.name.as_ref()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use linux::Root;
+    use model::NodeId;
+
+    use super::{CpuWish, MemoryWish, Order, Wish};
+    use crate::bind::{Choice, Machine};
+
+    /// Nodes 0 and 1 with two CPUs each, 2 with memory only, 3 with CPUs only; the cpuset allows
+    /// memory of 1 and 2, and CPUs 1-3 may be used.
+    pub fn machine() -> Machine {
+        let cpus = [(0, "0-1"), (1, "2-3"), (2, ""), (3, "6")];
+        Machine {
+            cpus_by_node: BTreeMap::from(
+                cpus.map(|(id, cpus)| (NodeId(id), cpus.parse().unwrap())),
+            ),
+            memory_nodes: "0-2".parse().unwrap(),
+            cpus_allowed: "1-3".parse().unwrap(),
+            nodes_allowed: "1-2".parse().unwrap(),
+        }
+    }
+
+    fn nodes(text: &str) -> Choice<NodeId> {
+        text.parse().unwrap()
+    }
+
+    fn check(wish: Wish, expected: Result<(&str, &str), &str>) {
+        let found = Order::new(&Root::live(), &wish, &machine());
+        let found = found.map(|order| {
+            let cpus = order.cpus.map(|cpus| cpus.to_string());
+            let policy = order.policy.map(|policy| policy.words());
+            (cpus.unwrap_or_default(), policy.unwrap_or_default())
+        });
+        match (&found, expected) {
+            (Ok((cpus, policy)), Ok(expected)) => {
+                assert_eq!((cpus.as_str(), policy.as_str()), expected, "{wish:?}");
+            }
+            (Err(error), Err(text)) => assert!(error.to_string().contains(text), "{error}"),
+            _ => panic!("{wish:?}: found {found:?}, expected {expected:?}"),
+        }
+    }
+
+    fn cpus_of_nodes(text: &str) -> Wish {
+        Wish {
+            cpus: Some(CpuWish::OfNodes(nodes(text))),
+            ..Wish::default()
+        }
+    }
+
+    fn cpus(text: &str) -> Wish {
+        Wish {
+            cpus: Some(CpuWish::These(text.parse().unwrap())),
+            ..Wish::default()
+        }
+    }
+
+    fn memory(memory: MemoryWish) -> Wish {
+        Wish {
+            memory: Some(memory),
+            ..Wish::default()
+        }
+    }
+
+    #[test]
+    fn cpus_are_those_of_nodes_or_named() {
+        check(cpus_of_nodes("0"), Ok(("0-1", "")));
+        check(cpus_of_nodes("0-1,3"), Ok(("0-3,6", "")));
+        check(cpus_of_nodes("all"), Ok(("0-3", "")));
+        check(cpus_of_nodes("!0"), Ok(("2-3", "")));
+        check(cpus_of_nodes("+0"), Ok(("2-3", "")));
+        check(
+            cpus_of_nodes("2"),
+            Err("node 2 has memory only and no CPUs; nodes with CPUs are 0-1,3"),
+        );
+        check(cpus_of_nodes("4"), Err("there is no node 4; there are 0-3"));
+        check(cpus_of_nodes("same"), Err("same refers to nothing"));
+        check(cpus("0,6"), Ok(("0,6", "")));
+        check(cpus("all"), Ok(("1-3", "")));
+        check(cpus("+0-1"), Ok(("1-2", "")));
+        check(
+            cpus("5"),
+            Err("there is no CPU that is online 5; there are 0-3,6"),
+        );
+        let all = Wish {
+            whole_machine: true,
+            ..cpus("all")
+        };
+        check(all, Ok(("0-3,6", "")));
+    }
+
+    #[test]
+    fn policies_are_in_the_words_of_the_kernel() {
+        let bind = |text, balancing| {
+            memory(MemoryWish::Bind {
+                nodes: nodes(text),
+                balancing,
+            })
+        };
+        check(bind("1", false), Ok(("", "bind:1")));
+        check(bind("all", true), Ok(("", "bind=balancing:1-2")));
+        check(
+            memory(MemoryWish::Interleave(nodes("+0-1"))),
+            Ok(("", "interleave:1-2")),
+        );
+        check(
+            memory(MemoryWish::WeightedInterleave(nodes("!1"))),
+            Ok(("", "weighted interleave:2")),
+        );
+        check(
+            memory(MemoryWish::Preferred(nodes("2"))),
+            Ok(("", "prefer:2")),
+        );
+        check(
+            memory(MemoryWish::PreferredMany(nodes("1,2"))),
+            Ok(("", "prefer (many):1-2")),
+        );
+        check(memory(MemoryWish::Local), Ok(("", "local")));
+        check(
+            memory(MemoryWish::Preferred(nodes("1-2"))),
+            Err("--preferred takes one node, 1-2 are 2"),
+        );
+        check(
+            bind("3", false),
+            Err("--membind: node 3 has no memory; nodes with memory are 0-2"),
+        );
+        check(
+            bind("0", false),
+            Err("allows memory of nodes 1-2 only, and none of 0"),
+        );
+        // The kernel takes a part away without a word; so does this, and the lint says it.
+        check(bind("0-1", false), Ok(("", "bind:0-1")));
+    }
+
+    #[test]
+    fn same_is_the_other_list() {
+        let wish = |cpus, memory| Wish {
+            cpus: Some(CpuWish::OfNodes(nodes(cpus))),
+            memory: Some(MemoryWish::Bind {
+                nodes: nodes(memory),
+                balancing: false,
+            }),
+            whole_machine: false,
+        };
+        check(wish("1", "same"), Ok(("2-3", "bind:1")));
+        check(wish("same", "1"), Ok(("2-3", "bind:1")));
+        check(wish("same", "same"), Err("same refers to nothing"));
+        check(wish("same", "2"), Err("no CPUs"));
+    }
+
+    #[test]
+    fn a_device_without_a_node_is_refused() {
+        let wish = memory(MemoryWish::Preferred(nodes("netdev:lo")));
+        check(wish, Err("netdev:lo: the firmware does not say"));
+    }
+}

@@ -1,0 +1,96 @@
+//! Carries out an order on the calling process, and takes it back where numalab stays beside the
+//! program that it has started.
+
+use linux::mempolicy::{self, Policy};
+use linux::{Root, SystemCallError, affinity};
+use model::CpuSet;
+
+use super::{BindError, Order};
+
+/// What the kernel says is in force after an order was carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InForce {
+    /// CPUs this thread may use.
+    pub cpus: CpuSet,
+    /// The policy in the words of numa_maps; `None` when it cannot be asked (seccomp).
+    pub policy: Option<String>,
+}
+
+/// How this process was placed before.
+#[derive(Debug)]
+pub struct Saved {
+    cpus: CpuSet,
+}
+
+impl Saved {
+    /// Remembers how this process is placed.
+    ///
+    /// # Errors
+    /// Never on a kernel with at most 8192 CPUs.
+    pub fn now() -> Result<Self, BindError> {
+        let cpus = affinity::of_this_thread()?;
+        Ok(Saved { cpus })
+    }
+
+    /// Goes back as far as the kernel allows: what fails leaves this process under the placement of
+    /// the program, which does no harm.
+    pub fn restore(&self) {
+        let _ = affinity::bind_this_thread(&self.cpus);
+        let _ = mempolicy::set_task_policy(&Policy::Default);
+    }
+}
+
+/// Places the calling process; a program it becomes, and children, inherit it.
+///
+/// # Errors
+/// When the kernel refuses, with the reason.
+pub fn apply(root: &Root, order: &Order) -> Result<InForce, BindError> {
+    if let Some(cpus) = &order.cpus {
+        affinity::bind_this_thread(cpus).map_err(|error| match error.errno() {
+            Some(INVALID) => BindError::CpusForbidden { cpus: cpus.clone() },
+            _ => refused(root, error),
+        })?;
+    }
+    if let Some(policy) = &order.policy {
+        mempolicy::set_task_policy(policy).map_err(|error| policy_error(root, policy, error))?;
+    }
+    let policy = mempolicy::task_policy().ok();
+    Ok(InForce {
+        cpus: affinity::of_this_thread()?,
+        policy: policy.map(|(mode, nodes)| mempolicy::policy_words(mode, &nodes)),
+    })
+}
+
+/// `EINVAL` and `ENOSYS` (errno(3)).
+const INVALID: i32 = 22;
+const NO_SUCH_CALL: i32 = 38;
+
+fn policy_error(root: &Root, policy: &Policy, error: SystemCallError) -> BindError {
+    let kernel = |what, needs| BindError::Kernel { what, needs };
+    match (error.errno(), policy) {
+        (Some(NO_SUCH_CALL), _) => kernel("memory policies", "one built with CONFIG_NUMA has them"),
+        (Some(INVALID), Policy::WeightedInterleave(_)) => {
+            kernel("weighted interleaving", "Linux 6.9 and newer have it")
+        }
+        (Some(INVALID), Policy::PreferredMany(_)) => kernel(
+            "preference for several nodes",
+            "Linux 5.15 and newer have it",
+        ),
+        (Some(INVALID), Policy::BindBalancing(_)) => {
+            kernel("balancing under --membind", "Linux 5.12 and newer have it")
+        }
+        _ => refused(root, error),
+    }
+}
+
+fn refused(root: &Root, error: SystemCallError) -> BindError {
+    if !error.is_permission() {
+        return BindError::SystemCall(error);
+    }
+    let filtered = linux::proc_status::has_seccomp_filter(root);
+    let refuser = match filtered {
+        Ok(true) => "the seccomp filter of this process (a container's) refuses it",
+        _ => "a security module refuses it",
+    };
+    BindError::Refused { error, refuser }
+}

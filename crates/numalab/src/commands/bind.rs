@@ -1,0 +1,138 @@
+//! `numalab bind`: starts a program under a placement. Without anything to do after its start,
+//! numalab becomes the program.
+
+use std::ffi::OsString;
+use std::io;
+
+use linux::{Root, sysfs_nodes};
+use model::exit::ExitCode;
+use model::{BindAsked, Finding, NodeHugePages, NodeId};
+use numa::bind::{BindError, InForce, Machine, Order, Subject};
+
+use super::bind_watch::{self, Watch};
+use crate::failure::Failure;
+use crate::output;
+use crate::placement_arguments::BindArguments;
+
+/// Exit status for a program that does not exist, and for one that cannot be executed, as shells
+/// have them (POSIX, "Exit Status for Commands").
+const NOT_FOUND: u8 = 127;
+const NOT_EXECUTABLE: u8 = 126;
+
+/// Places, lints and starts.
+pub fn run(arguments: &BindArguments) -> Result<(), Failure> {
+    let root = Root::live();
+    let machine = Machine::read(&root)?;
+    let order = Order::new(&root, &arguments.wish(), &machine)?;
+    let before = numa::bind::Saved::now()?;
+    let in_force = numa::bind::apply(&root, &order)?;
+    let lints = lint(arguments, &root, &machine, &order, &in_force)?;
+    if !arguments.verify {
+        let error = linux::exec::exec(&arguments.command);
+        return Err(end_unstarted(&arguments.command, &error));
+    }
+    let asked = BindAsked {
+        cpus: order.cpus.clone(),
+        policy: order.policy.as_ref().and(in_force.policy.clone()),
+        memory_nodes: order.memory_nodes(),
+        group: None,
+        cpu_limit: None,
+    };
+    bind_watch::run(Watch {
+        arguments,
+        machine,
+        order,
+        asked,
+        in_force,
+        lints,
+        before,
+    })
+}
+
+/// Says what is doubtful; answers it for the report.
+fn lint(
+    arguments: &BindArguments,
+    root: &Root,
+    machine: &Machine,
+    order: &Order,
+    in_force: &InForce,
+) -> Result<Vec<Finding>, Failure> {
+    if arguments.no_lint {
+        return Ok(Vec::new());
+    }
+    let huge_pages = match order.memory_nodes() {
+        Some(_) => huge_pages(root, machine)?,
+        None => Vec::new(),
+    };
+    let lints = numa::bind::lints(&Subject {
+        machine,
+        order,
+        cpus: &in_force.cpus,
+        huge_pages: &huge_pages,
+        huge_bytes: arguments.huge_bytes.map(|bytes| bytes.0),
+    });
+    for lint in &lints {
+        output::talk(&format!("numalab: {}: {}", lint.id, lint.message));
+    }
+    Ok(lints)
+}
+
+fn huge_pages(
+    root: &Root,
+    machine: &Machine,
+) -> Result<Vec<(NodeId, Vec<NodeHugePages>)>, Failure> {
+    let mut found = Vec::new();
+    for node in machine.memory_nodes.iter() {
+        let pools = sysfs_nodes::huge_pages(root, node)?.unwrap_or_default();
+        let pools = pools.into_iter().map(|pool| NodeHugePages {
+            page_bytes: pool.page_bytes,
+            total: pool.total,
+            free: pool.free,
+            surplus: pool.surplus,
+        });
+        found.push((node, pools.collect()));
+    }
+    Ok(found)
+}
+
+/// Ends as a shell does when it cannot start a program: its codes are not numalab's, so this never
+/// returns where they apply.
+pub fn end_unstarted(command: &[OsString], error: &io::Error) -> Failure {
+    let program = command
+        .first()
+        .map(|word| word.to_string_lossy().into_owned());
+    let program = program.unwrap_or_default();
+    output::talk(&format!("numalab: cannot start {program}: {error}"));
+    let status = match error.kind() {
+        io::ErrorKind::NotFound => NOT_FOUND,
+        _ => NOT_EXECUTABLE,
+    };
+    std::process::exit(i32::from(status))
+}
+
+impl From<BindError> for Failure {
+    fn from(error: BindError) -> Self {
+        let message = error.to_string();
+        let failure = |code| Failure::new(code, message.clone());
+        match error {
+            BindError::Read(error) => error.into(),
+            BindError::Choice { .. }
+            | BindError::Device { .. }
+            | BindError::NoCpus { .. }
+            | BindError::NoMemory { .. }
+            | BindError::SeveralPreferred { .. } => failure(ExitCode::Usage)
+                .advise("`numalab topology` shows nodes and CPUs; docs/placing.md has the lists"),
+            BindError::NodesForbidden { .. } | BindError::CpusForbidden { .. } => {
+                failure(ExitCode::NotPermitted).advise(
+                    "start it from a shell outside of this cgroup, or widen its cpuset \
+                     (`numalab group set`)",
+                )
+            }
+            BindError::Refused { .. } => failure(ExitCode::NotPermitted).advise(
+                "in a container: --cap-add SYS_NICE (Docker's filter then lets it through), or \
+                 place the container itself (--cpuset-cpus, --cpuset-mems)",
+            ),
+            BindError::Kernel { .. } | BindError::SystemCall(_) => failure(ExitCode::MachineCannot),
+        }
+    }
+}

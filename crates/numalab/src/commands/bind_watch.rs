@@ -1,0 +1,313 @@
+//! The other form of `numalab bind`: numalab stays as the parent of the program, out of its way,
+//! looks where its memory went, and ends as it ended.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use linux::child::{self, Child, ChildEvent};
+use linux::signal_queue::SignalQueue;
+use linux::{Root, proc_status};
+use model::exit::ExitCode;
+use model::{BindAsked, BindReport, Finding, NodeId, Topology};
+use numa::bind::{InForce, Look, Machine, Order, Saved, contradictions};
+use numa::instances::{self, Target};
+
+use super::bind::end_unstarted;
+use crate::failure::Failure;
+use crate::output;
+use crate::placement_arguments::{BindArguments, Trigger};
+
+/// The first look comes so early that even `ls` on a slow machine is seen.
+const FIRST_LOOK: Duration = Duration::from_millis(10);
+/// While it is waited for an amount of memory, it is asked for at least this often.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// A look may take this part of the time since the last one.
+const SHARE_OF_TIME: u32 = 20;
+
+/// Everything about a program that is to be watched.
+pub struct Watch<'a> {
+    /// What was said on the command line.
+    pub arguments: &'a BindArguments,
+    /// The machine as it was before.
+    pub machine: Machine,
+    /// What is to be honoured.
+    pub order: Order,
+    /// The same for the report.
+    pub asked: BindAsked,
+    /// What the kernel said is in force.
+    pub in_force: InForce,
+    /// What was doubtful.
+    pub lints: Vec<Finding>,
+    /// How numalab itself is placed again.
+    pub before: Saved,
+}
+
+/// Starts the program and stays until it has ended. Ends this process as the program ended, or with
+/// the code of a placement that was not honoured; returns only for what went wrong here.
+pub fn run(watch: Watch<'_>) -> Result<(), Failure> {
+    let report_file = open_report(watch.arguments)?;
+    let queue = SignalQueue::new()
+        .map_err(|error| Failure::new(ExitCode::Bug, format!("cannot watch signals: {error}")))?;
+    let command = &watch.arguments.command;
+    let child = Child::start(command, &queue).map_err(|error| end_unstarted(command, &error))?;
+    watch.before.restore();
+    let mut looker = Looker::new(&watch, &child, report_file)?;
+    let end = follow(&child, &queue, &mut looker)?;
+    drop(queue);
+    looker.finish(end)?;
+    let honoured = looker.report.honoured;
+    match end {
+        ChildEvent::Killed(signal) => {
+            child::end_by_signal(signal);
+            std::process::exit(128 + signal)
+        }
+        // The report has said why.
+        ChildEvent::Exited(0) if !honoured => {
+            std::process::exit(i32::from(ExitCode::PlacementNotHonoured.number()))
+        }
+        ChildEvent::Exited(status) => std::process::exit(i32::from(status)),
+        ChildEvent::Stopped(_) | ChildEvent::Continued => Ok(()),
+    }
+}
+
+/// Opens the file for the report before the program is started: what is wrong with it is known in
+/// time.
+fn open_report(arguments: &BindArguments) -> Result<Option<File>, Failure> {
+    let Some(path) = &arguments.report else {
+        return Ok(None);
+    };
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(path);
+    file.map(Some).map_err(|error| {
+        let message = format!("cannot write the report {}: {error}", path.display());
+        Failure::new(ExitCode::Usage, message)
+    })
+}
+
+/// Waits for the end of the program; meanwhile signals are passed on, and it is looked at.
+fn follow(
+    child: &Child,
+    queue: &SignalQueue,
+    looker: &mut Looker<'_>,
+) -> Result<ChildEvent, Failure> {
+    let lost = |error: std::io::Error| {
+        Failure::new(
+            ExitCode::Bug,
+            format!("cannot wait for the program: {error}"),
+        )
+    };
+    let own = std::process::id();
+    loop {
+        while let Some(event) = child.event().map_err(lost)? {
+            match event {
+                ChildEvent::Exited(_) | ChildEvent::Killed(_) => return Ok(event),
+                ChildEvent::Stopped(_) => {
+                    // So that the shell sees its job stopped; whoever continues us means it.
+                    child::stop_this_process();
+                    child.signal(CONTINUE);
+                }
+                ChildEvent::Continued => {}
+            }
+        }
+        match queue.next(looker.due_in()).map_err(lost)? {
+            None => looker.tick()?,
+            Some(signal) if signal.number == CHILD => {}
+            // What the kernel sends, it sends to the program as well: that of the terminal.
+            Some(signal) => {
+                let from_outside = |sender| sender != own && sender != child.pid();
+                if signal.sender.is_some_and(from_outside) {
+                    child.signal(signal.number);
+                }
+            }
+        }
+    }
+}
+
+/// `SIGCHLD` and `SIGCONT` on every architecture that numalab runs on (signal(7)).
+const CHILD: i32 = 17;
+const CONTINUE: i32 = 18;
+
+/// Looks at the program now and then, and reports once.
+struct Looker<'a> {
+    watch: &'a Watch<'a>,
+    target: Target,
+    topology: Topology,
+    started: Instant,
+    next: Duration,
+    last: Option<(Duration, Look)>,
+    report: BindReport,
+    report_file: Option<File>,
+    reported: bool,
+}
+
+impl<'a> Looker<'a> {
+    fn new(
+        watch: &'a Watch<'a>,
+        child: &Child,
+        report_file: Option<File>,
+    ) -> Result<Self, Failure> {
+        let words = watch.arguments.command.iter();
+        let report = BindReport {
+            command: words
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
+            pid: child.pid(),
+            asked: watch.asked.clone(),
+            lints: watch.lints.clone(),
+            honoured: !watch.arguments.verify,
+            ..BindReport::default()
+        };
+        let started = Instant::now();
+        Ok(Looker {
+            watch,
+            target: Target::Process(child.pid()),
+            topology: numa::topology::read(&Root::live())?,
+            started,
+            next: FIRST_LOOK,
+            last: None,
+            report,
+            report_file,
+            reported: !watch.arguments.verify,
+        })
+    }
+
+    /// How long nothing is to be done.
+    fn due_in(&self) -> Duration {
+        match self.reported {
+            true => Duration::MAX,
+            false => self.next.saturating_sub(self.started.elapsed()),
+        }
+    }
+
+    /// Looks, and reports when it is time to.
+    fn tick(&mut self) -> Result<(), Failure> {
+        let elapsed = self.started.elapsed();
+        let trigger = self.watch.arguments.trigger();
+        self.report.trigger_reached = match trigger {
+            Trigger::After(time) => elapsed >= time,
+            Trigger::Bytes(bytes) => self.resident_bytes() >= bytes,
+        };
+        let nobody_yet = self.last.is_none();
+        let last_at = self.last.as_ref().map_or(Duration::ZERO, |(at, _)| *at);
+        if self.report.trigger_reached || nobody_yet || elapsed >= last_at * 2 {
+            self.look(elapsed);
+        }
+        let cost = self.started.elapsed() - elapsed;
+        let pause = match trigger {
+            Trigger::After(time) => elapsed
+                .max(cost * SHARE_OF_TIME)
+                .min(time.saturating_sub(elapsed)),
+            Trigger::Bytes(_) => elapsed.min(PATIENCE).max(cost * SHARE_OF_TIME),
+        };
+        self.next = self.started.elapsed() + pause;
+        if self.report.trigger_reached {
+            self.finish_looking()?;
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, at: Duration) {
+        let policy = self.policy_at_start();
+        let look = numa::bind::look(&Root::live(), &self.target, &self.topology, &policy);
+        // A program that is just ending cannot be read; the look before counts.
+        if let Ok(look) = look {
+            self.report.looks += 1;
+            self.last = Some((at, look));
+        }
+    }
+
+    /// What was in force when the program began, in the kernel's words.
+    fn policy_at_start(&self) -> String {
+        let in_force = self.watch.in_force.policy.clone();
+        let asked = || {
+            self.watch
+                .order
+                .policy
+                .as_ref()
+                .map(linux::mempolicy::Policy::words)
+        };
+        in_force
+            .or_else(asked)
+            .unwrap_or_else(|| "default".to_owned())
+    }
+
+    /// Private memory of all processes, and the most shared memory of one of them.
+    fn resident_bytes(&self) -> u64 {
+        let root = Root::live();
+        let members = instances::find(&root, &self.target).unwrap_or_default();
+        let found = members
+            .iter()
+            .filter_map(|it| proc_status::resident(&root, it.stat.pid).ok());
+        let (private, shared) = found.fold((0_u64, 0), |(private, shared), it| {
+            (
+                private.saturating_add(it.private_bytes),
+                it.shared_bytes.max(shared),
+            )
+        });
+        private.saturating_add(shared)
+    }
+
+    /// Judges the last look, and reports.
+    fn finish_looking(&mut self) -> Result<(), Failure> {
+        if self.reported {
+            return Ok(());
+        }
+        self.reported = true;
+        if let Some((at, look)) = self.last.take() {
+            self.report.contradictions = self.judge(&look);
+            self.report.honoured = self.report.contradictions.is_empty();
+            self.report.looked_after_s = Some(at.as_secs_f64());
+            self.report.processes = look.residency.processes.len() as u32;
+            self.report.bytes_without_node = look.residency.bytes_without_node;
+            self.report.method = Some(look.residency.method);
+            self.report.bytes_by_node = look.memory;
+            self.report.overrides = look.overrides;
+        }
+        let text = match self.watch.arguments.json {
+            false => report::bind_text(&self.report),
+            true => {
+                let document = report::bind_document(&self.report);
+                serde_json::to_string_pretty(&document).map_err(|error| {
+                    Failure::new(ExitCode::Bug, format!("cannot write the document: {error}"))
+                })? + "\n"
+            }
+        };
+        self.write(&text)
+    }
+
+    fn judge(&self, look: &Look) -> Vec<String> {
+        let Watch { machine, order, .. } = self.watch;
+        let weights = BTreeMap::<NodeId, u64>::new();
+        let is_inherited = order.policy.is_none() && self.policy_at_start() != "default";
+        contradictions(order, None, &weights, look, |cpus| match is_inherited {
+            true => machine.memory_nodes.clone(),
+            false => machine.nodes_of(cpus),
+        })
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
+        let Some(file) = &mut self.report_file else {
+            output::talk(text.trim_end());
+            return Ok(());
+        };
+        file.write_all(text.as_bytes()).map_err(|error| {
+            let message = format!("cannot write the report: {error}");
+            Failure::new(ExitCode::Store, message)
+        })
+    }
+
+    /// The program has ended: what was seen of it last is reported, if it was not before.
+    fn finish(&mut self, end: ChildEvent) -> Result<(), Failure> {
+        self.report.exit_status = match end {
+            ChildEvent::Exited(status) => Some(status),
+            ChildEvent::Killed(signal) => Some(128 + signal as u8),
+            ChildEvent::Stopped(_) | ChildEvent::Continued => None,
+        };
+        self.finish_looking()
+    }
+}

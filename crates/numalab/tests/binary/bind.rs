@@ -1,0 +1,229 @@
+//! `numalab bind`: a program starts where it shall, ends as it would without numalab, and what came
+//! of its placement is told.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::laboratory::Laboratory;
+use crate::patience::until;
+
+/// The program sees this of where it may run, and of its policy.
+const SHOW: &str = "grep Cpus_allowed_list /proc/self/status; grep stack /proc/self/numa_maps";
+
+#[test]
+fn a_program_starts_under_the_policy_that_was_asked_for() {
+    let laboratory = Laboratory::new();
+    for (options, policy) in [
+        (["--physcpubind", "+0", "--membind", "0"], "bind:0 stack"),
+        (["-C", "+0", "-i", "all"], "interleave:0"),
+        (["-C", "+0", "-p", "0"], "prefer:0 stack"),
+        (["-C", "+0", "--localalloc", "--all"], "local stack"),
+    ] {
+        let words: Vec<_> = ["bind"]
+            .iter()
+            .chain(&options)
+            .chain(&["--", "sh", "-c", SHOW])
+            .copied()
+            .collect();
+        let shown = laboratory.run(&words).with_code(0).stdout;
+        assert!(shown.contains(policy), "{options:?}: {shown}");
+        let cpus = shown.lines().next().unwrap().rsplit('\t').next().unwrap();
+        assert!(cpus.parse::<u32>().is_ok(), "one CPU: {shown}");
+    }
+}
+
+#[test]
+fn the_exit_status_is_that_of_the_program() {
+    let laboratory = Laboratory::new();
+    for verify in [&[][..], &["--verify"]] {
+        let run = |command: &[&str]| {
+            let words: Vec<_> = ["bind"]
+                .iter()
+                .chain(verify)
+                .chain(&["--"])
+                .chain(command)
+                .copied()
+                .collect();
+            laboratory.run(&words)
+        };
+        run(&["sh", "-c", "exit 7"]).with_code(7);
+        run(&["numalab-no-such-program"])
+            .with_code(127)
+            .says(&["cannot start numalab-no-such"]);
+        run(&["/"]).with_code(126).says(&["cannot start /"]);
+        let killed = run(&["sh", "-c", "kill -KILL $$"]);
+        assert_eq!(
+            std::os::unix::process::ExitStatusExt::signal(&killed.status),
+            Some(9)
+        );
+    }
+}
+
+#[test]
+fn streams_environment_and_arguments_pass_through() {
+    let laboratory = Laboratory::new();
+    for verify in [&[][..], &["--verify"]] {
+        let script = "cat; echo \"$1 $NUMALAB_TEST\" >&2";
+        let mut command = laboratory.command(&["bind", "--no-lint"]);
+        command
+            .args(verify)
+            .args(["sh", "-c", script, "sh", "--x"])
+            .env("NUMALAB_TEST", "here");
+        command.stdin(std::process::Stdio::from(
+            std::fs::File::open(laboratory.file("in", "fed\n")).unwrap(),
+        ));
+        let output = command.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "fed\n");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.starts_with("--x here\n"), "{said}");
+    }
+}
+
+#[test]
+fn without_anything_to_do_afterwards_numalab_becomes_the_program() {
+    let laboratory = Laboratory::new();
+    let shown = laboratory.run(&[
+        "bind",
+        "-C",
+        "all",
+        "sh",
+        "-c",
+        "exec tr '\\0' ' ' </proc/$$/cmdline",
+    ]);
+    assert_eq!(shown.with_code(0).stdout, "tr \\0   ");
+}
+
+#[test]
+fn a_program_that_keeps_its_policy_is_proved() {
+    let laboratory = Laboratory::new();
+    let words = [
+        "bind", "-m", "0", "--verify", "--after", "0.2", "--json", "--", "sleep", "0.5",
+    ];
+    let finished = laboratory.run(&words).with_code(0);
+    let report: Value = serde_json::from_str(&finished.stderr).unwrap();
+    assert_eq!(report["format"], "numalab.bind/1");
+    assert_eq!(report["honoured"], true, "{report}");
+    assert_eq!(report["asked"]["policy"], "bind:0");
+    assert_eq!(report["trigger_reached"], true);
+    assert!(
+        report["bytes_by_node"]["0"].as_u64().unwrap() > 0,
+        "{report}"
+    );
+}
+
+#[test]
+fn a_program_that_sets_its_own_policy_is_found_out() {
+    let laboratory = Laboratory::new();
+    let file = laboratory.file("report", "");
+    let verify = [
+        "bind", "-m", "0", "--verify", "--after", "0.2", "--json", "--report", &file,
+    ];
+    // numalab itself sets the policy anew: any program that calls set_mempolicy will do.
+    let binary = env!("CARGO_BIN_EXE_numalab");
+    let words: Vec<_> = verify
+        .iter()
+        .copied()
+        .chain([binary, "bind", "-i", "0", "sleep", "0.5"])
+        .collect();
+    let finished = laboratory.run(&words).with_code(6);
+    assert_eq!(finished.stderr, "");
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(report["honoured"], false);
+    let one = &report["overrides"][0];
+    assert_eq!(one["name"], "sleep");
+    assert_eq!(one["how"], "set-mempolicy");
+    assert!(
+        one["policy"].as_str().unwrap().starts_with("interleave:0"),
+        "{report}"
+    );
+}
+
+#[test]
+fn an_amount_of_memory_can_be_waited_for() {
+    let laboratory = Laboratory::new();
+    // tail keeps all of its last line: 16 MiB of zeros.
+    let script = "head -c 16777216 /dev/zero | { tail -n 1; sleep 1; } >/dev/null";
+    let words = [
+        "bind",
+        "-m",
+        "0",
+        "--verify",
+        "--until-bytes",
+        "1000GiB",
+        "--json",
+        "sh",
+        "-c",
+        script,
+    ];
+    let finished = laboratory.run(&words).with_code(0);
+    let report: Value = serde_json::from_str(&finished.stderr).unwrap();
+    assert_eq!(report["trigger_reached"], false, "{report}");
+    assert!(report["looks"].as_u64().unwrap() > 0, "{report}");
+    let words = [
+        "bind",
+        "-m",
+        "0",
+        "--verify",
+        "--until-bytes",
+        "64KiB",
+        "--json",
+        "sleep",
+        "1",
+    ];
+    let finished = laboratory.run(&words).with_code(0);
+    let report: Value = serde_json::from_str(&finished.stderr).unwrap();
+    assert_eq!(report["trigger_reached"], true, "{report}");
+}
+
+#[test]
+fn a_signal_to_numalab_reaches_the_program() {
+    let laboratory = Laboratory::new();
+    let script = "trap 'exit 42' TERM; echo ready; while :; do sleep 0.1; done";
+    let words = ["bind", "--verify", "--after", "600", "sh", "-c", script];
+    let under_way = laboratory.start(&words);
+    until("the trap is set", || {
+        under_way.stdout().contains("ready").then_some(())
+    });
+    under_way.signal(Signal::TERM);
+    under_way.finish().with_code(42);
+}
+
+#[test]
+fn what_means_nothing_here_is_refused() {
+    let laboratory = Laboratory::new();
+    let check = |words: &[&str], code: i32, expected: &str| {
+        let words: Vec<_> = ["bind"].iter().chain(words).copied().collect();
+        laboratory.run(&words).with_code(code).says(&[expected]);
+    };
+    check(
+        &["-m", "4095", "true"],
+        2,
+        "--membind 4095: there is no node 4095; there are",
+    );
+    check(
+        &["-N", "4095", "true"],
+        2,
+        "--cpunodebind 4095: there is no node 4095",
+    );
+    check(
+        &["-C", "65000", "true"],
+        2,
+        "--physcpubind 65000: there is no CPU that is online 65000",
+    );
+    check(&["-m", "", "true"], 2, "the list is empty");
+    check(&["-m", "!all", "true"], 2, "comes to no node at all");
+    check(&["-m", "0-99999999", "true"], 2, "expected ids up to 65535");
+    check(&["-m", "0", "-i", "0", "true"], 2, "cannot be used with");
+    check(&["-C", "0", "-N", "0", "true"], 2, "cannot be used with");
+    check(&["-i", "0", "-b", "true"], 2, "cannot be used with");
+    check(&["-b", "true"], 2, "--membind");
+    check(&["-m", "+7000", "true"], 2, "this process may use");
+    check(&["-m", "netdev:none", "true"], 2, "netdev:none");
+    check(&["--after", "1", "true"], 2, "--verify");
+    check(
+        &["--verify", "--report", "/no/such/folder/x", "true"],
+        2,
+        "/no/such/folder/x",
+    );
+    check(&[], 2, "<COMMAND>");
+}
