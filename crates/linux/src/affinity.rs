@@ -15,12 +15,21 @@ const MASK_WORDS: usize = 8192 / 64;
 /// # Errors
 /// `EINVAL` when none of the CPUs is online and allowed by the cpuset.
 pub fn bind_this_thread(cpus: &CpuSet) -> Result<(), SystemCallError> {
+    bind_process(0, cpus)
+}
+
+/// Binds the first thread of process `pid` (0: the calling thread) to `cpus`.
+///
+/// # Errors
+/// `EINVAL` when none of the CPUs is online and allowed by the cpuset of the process, `EPERM` when
+/// it is another user's.
+pub fn bind_process(pid: u32, cpus: &CpuSet) -> Result<(), SystemCallError> {
     let mask = bit_mask::from_set(cpus, 1);
     // SAFETY: the pointer and the length in bytes describe `mask`, which outlives the call.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_sched_setaffinity,
-            0,
+            pid,
             size_of_val(&mask[..]),
             mask.as_ptr(),
         )
@@ -28,7 +37,7 @@ pub fn bind_this_thread(cpus: &CpuSet) -> Result<(), SystemCallError> {
     if answer < 0 {
         return Err(SystemCallError::last(
             "sched_setaffinity",
-            format!("0, CPUs {cpus}"),
+            format!("{pid}, CPUs {cpus}"),
         ));
     }
     Ok(())

@@ -242,19 +242,36 @@ pub fn nodes_of_pages(
 ) -> Result<Vec<Result<NodeId, i32>>, SystemCallError> {
     assert!(page_bytes > 0, "a page has a size");
     let pages = mapping.len().div_ceil(page_bytes);
+    nodes_of_process_pages(0, mapping.address().addr() as u64, page_bytes as u64, pages)
+}
+
+/// The same for `pages` pages of process `pid` (0: this one) from address `start` on. Only what
+/// that process has mapped is present.
+///
+/// # Errors
+/// When the call as a whole is refused: `EPERM` for a process that may not be traced, or under a
+/// seccomp filter; `ESRCH` when it is gone.
+pub fn nodes_of_process_pages(
+    pid: u32,
+    start: u64,
+    page_bytes: u64,
+    pages: usize,
+) -> Result<Vec<Result<NodeId, i32>>, SystemCallError> {
     let mut answers = Vec::with_capacity(pages);
     let mut addresses: Vec<*const c_void> = Vec::with_capacity(QUERY_PAGES);
     let mut statuses = vec![0 as c_int; QUERY_PAGES];
     for first in (0..pages).step_by(QUERY_PAGES) {
         let count = QUERY_PAGES.min(pages - first);
         addresses.clear();
-        let page_address = |page: usize| mapping.address().wrapping_byte_add(page * page_bytes);
-        addresses.extend((first..first + count).map(|page| page_address(page).cast_const()));
+        // An address of another process is a number here, and never followed.
+        let address = |page: usize| start.wrapping_add(page as u64 * page_bytes) as usize;
+        addresses
+            .extend((first..first + count).map(|page| std::ptr::without_provenance(address(page))));
         // SAFETY: both arrays hold `count` entries; without a node array the call only reports.
         let answer = unsafe {
             libc::syscall(
                 libc::SYS_move_pages,
-                0,
+                pid,
                 count as c_ulong,
                 addresses.as_ptr(),
                 std::ptr::null::<c_int>(),
@@ -265,7 +282,7 @@ pub fn nodes_of_pages(
         if answer < 0 {
             return Err(SystemCallError::last(
                 "move_pages",
-                format!("query of {count} pages"),
+                format!("query of {count} pages of process {pid}"),
             ));
         }
         answers.extend(

@@ -11,7 +11,20 @@ use rustix::process::{Pid, Signal};
 /// # Errors
 /// `ESRCH` when the parent is gone.
 pub fn die_with_parent(parent_pid: u32) -> io::Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    end_with_parent(parent_pid, Signal::KILL)
+}
+
+/// The same with `SIGQUIT`, at which a PostgreSQL server ends at once and takes its processes and
+/// shared memory with it. It stays in force over execve(2), but not over a change of user.
+///
+/// # Errors
+/// `ESRCH` when the parent is gone.
+pub fn quit_with_parent(parent_pid: u32) -> io::Result<()> {
+    end_with_parent(parent_pid, Signal::QUIT)
+}
+
+fn end_with_parent(parent_pid: u32, signal: Signal) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(signal))?;
     let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
     if parent != parent_pid as i32 {
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
@@ -36,6 +49,40 @@ pub fn kill_group(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         // The only failure left is a group that no longer exists, which is the aim.
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+    }
+}
+
+/// The working directory of process `pid`.
+///
+/// # Errors
+/// When the process is gone or may not be looked at.
+pub fn working_directory(pid: u32) -> io::Result<std::path::PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd"))
+}
+
+/// Sends `SIGQUIT` to process `pid`. A process that is gone is no error.
+///
+/// # Errors
+/// `EPERM` when it is another user's.
+pub fn quit(pid: u32) -> io::Result<()> {
+    send(pid, Signal::QUIT)
+}
+
+/// Sends `SIGKILL` to process `pid`. A process that is gone is no error.
+///
+/// # Errors
+/// `EPERM` when it is another user's.
+pub fn kill(pid: u32) -> io::Result<()> {
+    send(pid, Signal::KILL)
+}
+
+fn send(pid: u32, signal: Signal) -> io::Result<()> {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return Ok(());
+    };
+    match rustix::process::kill_process(pid, signal) {
+        Err(error) if error != rustix::io::Errno::SRCH => Err(error.into()),
+        _ => Ok(()),
     }
 }
 

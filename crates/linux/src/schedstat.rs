@@ -1,4 +1,4 @@
-//! Run-queue wait of this process, from /proc/self/schedstat.
+//! Time on a CPU and on a run queue, from /proc/PID/schedstat.
 //!
 //! One real line: `1286043 50041 9` is time on CPU (ns), time on a run queue (ns), time slices
 //! (Documentation/scheduler/sched-stats.rst). The first lags by up to a tick while the task runs,
@@ -8,8 +8,29 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use crate::{Error, Root};
+
 /// Path of the file.
 const PATH: &str = "/proc/self/schedstat";
+
+/// How long a process ran and wanted to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScheduleTimes {
+    /// Time on a CPU.
+    pub on_cpu_ns: u64,
+    /// Time spent ready but not running.
+    pub run_queue_ns: u64,
+}
+
+/// The times of process `pid`: those of its first thread.
+///
+/// # Errors
+/// When it is gone, or the kernel was built without `CONFIG_SCHED_INFO`.
+pub fn of_process(root: &Root, pid: u32) -> Result<ScheduleTimes, Error> {
+    let file = root.read(&format!("proc/{pid}/schedstat"))?;
+    parse(file.text().as_bytes())
+        .ok_or_else(|| file.malformed(1, "three numbers", file.text().trim_end()))
+}
 
 /// An open schedstat, read again and again without an allocation.
 #[derive(Debug)]
@@ -35,29 +56,47 @@ impl RunQueueWait {
     pub fn read_ns(&self) -> io::Result<u64> {
         let mut buffer = [0u8; 96];
         let length = self.file.read_at(&mut buffer, 0)?;
-        parse_run_queue_ns(&buffer[..length]).ok_or_else(|| {
+        let times = parse(&buffer[..length]);
+        times.map(|times| times.run_queue_ns).ok_or_else(|| {
             let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
             io::Error::other(format!("{PATH}: expected three numbers, found {text:?}"))
         })
     }
 }
 
-fn parse_run_queue_ns(text: &[u8]) -> Option<u64> {
+fn parse(text: &[u8]) -> Option<ScheduleTimes> {
     let mut fields = std::str::from_utf8(text).ok()?.split_ascii_whitespace();
-    let _on_cpu: u64 = fields.next()?.parse().ok()?;
-    fields.next()?.parse().ok()
+    Some(ScheduleTimes {
+        on_cpu_ns: fields.next()?.parse().ok()?,
+        run_queue_ns: fields.next()?.parse().ok()?,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{RunQueueWait, parse_run_queue_ns};
+    use super::{RunQueueWait, ScheduleTimes, of_process, parse};
+    use crate::Root;
 
     #[test]
-    fn the_second_field_is_the_wait() {
-        assert_eq!(parse_run_queue_ns(b"1286043 50041 9\n"), Some(50041));
+    fn the_first_field_is_the_cpu_and_the_second_the_wait() {
+        let times = ScheduleTimes {
+            on_cpu_ns: 1_286_043,
+            run_queue_ns: 50041,
+        };
+        assert_eq!(parse(b"1286043 50041 9\n"), Some(times));
         for text in [&b""[..], b"1", b"x 2 3", b"1 -2 3", b"\xff 1 2"] {
-            assert_eq!(parse_run_queue_ns(text), None, "{text:?}");
+            assert_eq!(parse(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_times_of_this_process_are_read() {
+        assert!(
+            of_process(&Root::live(), std::process::id())
+                .unwrap()
+                .on_cpu_ns
+                > 0
+        );
     }
 
     #[test]

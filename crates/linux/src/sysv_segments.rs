@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Error, Root};
+use crate::{Error, Root, SystemCallError};
 
 /// What the kernel says of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +43,44 @@ pub fn read(root: &Root) -> Result<BTreeMap<u64, SysvSegment>, Error> {
     Ok(segments)
 }
 
+/// Removes segment `id` if it was made with `key` and no process has it attached; answers whether
+/// it did. One that is gone is no error.
+///
+/// # Errors
+/// When it is another user's.
+pub fn remove_if_unused(key: i32, id: i32) -> Result<bool, SystemCallError> {
+    // SAFETY: all zeros is a value of this plain structure.
+    let mut status: libc::shmid_ds = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a structure of ours that the kernel fills.
+    if unsafe { libc::shmctl(id, libc::IPC_STAT, &raw mut status) } != 0 {
+        let error = SystemCallError::last("shmctl", format!("{id}, IPC_STAT"));
+        let is_gone = matches!(error.errno(), Some(libc::EINVAL | libc::EIDRM));
+        return if is_gone { Ok(false) } else { Err(error) };
+    }
+    if status.shm_perm.__key != key || status.shm_nattch != 0 {
+        return Ok(false);
+    }
+    // SAFETY: removing takes no pointer; the segment was just seen to be unused.
+    if unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) } != 0 {
+        return Err(SystemCallError::last("shmctl", format!("{id}, IPC_RMID")));
+    }
+    Ok(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_segment_of_that_key_is_removed() {
+        let key = 0x6e75_6d61_i32.wrapping_add(std::process::id().cast_signed());
+        // SAFETY: the call takes no pointer.
+        let id = unsafe { libc::shmget(key, 4096, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) };
+        assert!(id >= 0);
+        assert!(!remove_if_unused(key + 1, id).unwrap());
+        assert!(remove_if_unused(key, id).unwrap());
+        assert!(!remove_if_unused(key, id).unwrap());
+    }
 
     #[test]
     fn segments_are_found_by_id() {

@@ -43,6 +43,16 @@ pub enum Error {
         /// What the operating system said, or what is wrong with the file.
         cause: io::Error,
     },
+    /// A folder of ours could not be made or removed.
+    #[error("cannot {action} {}: {cause}", path.display())]
+    Folder {
+        /// What was tried, a verb.
+        action: &'static str,
+        /// The folder or file.
+        path: PathBuf,
+        /// What the operating system said.
+        cause: io::Error,
+    },
     /// A change is still in use and cannot be taken back now.
     #[error("cannot undo {change}: {reason}")]
     Undo {
@@ -60,6 +70,7 @@ impl Error {
             Error::SystemCall(error) => error.is_permission(),
             Error::ControlGroup(error) => error.is_permission(),
             Error::GroupsNotPermitted { .. } => true,
+            Error::Folder { cause, .. } => cause.kind() == io::ErrorKind::PermissionDenied,
             _ => false,
         }
     }

@@ -27,6 +27,11 @@ pub enum Change {
         /// The controller.
         controller: String,
     },
+    /// A throw-away database cluster was made; see [`crate::scratch_cluster`].
+    ClusterMade {
+        /// Its folder.
+        directory: PathBuf,
+    },
     /// A file of the kernel (/sys, /proc/sys, a cgroup) was written; see [`crate::kernel_file`].
     FileWritten {
         /// The file.
@@ -39,6 +44,13 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reached: Option<String>,
     },
+}
+
+impl Change {
+    /// Whether it is still there after the machine was started anew.
+    pub fn outlives_a_boot(&self) -> bool {
+        matches!(self, Change::ClusterMade { .. })
+    }
 }
 
 impl std::fmt::Display for Change {
@@ -56,6 +68,9 @@ impl std::fmt::Display for Change {
                     "controller {controller} enabled in {}",
                     directory.display()
                 )
+            }
+            Change::ClusterMade { directory } => {
+                write!(f, "throw-away cluster {}", directory.display())
             }
             Change::FileWritten {
                 path,

@@ -17,6 +17,7 @@ mod maker;
 pub mod numa_maps;
 pub mod placement;
 pub mod residency;
+pub mod scratch_cluster;
 pub mod topology;
 mod topology_caches;
 mod topology_cores;

@@ -3,7 +3,7 @@
 use linux::Root;
 
 use crate::journal::{Change, Entry, Journal};
-use crate::{Error, group, kernel_file};
+use crate::{Error, group, kernel_file, scratch_cluster};
 
 /// What became of one change.
 #[derive(Debug)]
@@ -28,9 +28,9 @@ pub fn undo(
     let mut done = Vec::new();
     for entry in journal.in_force()?.into_iter().filter(wanted).rev() {
         let failure = match entry.maker.is_of_an_earlier_boot(&Root::live()) {
-            // What is there now under the same name is somebody else's.
-            true => None,
-            false => take_back(&entry.change, force).err(),
+            // What is there now under the same name is somebody else's; a folder on a disk is not.
+            true if !entry.change.outlives_a_boot() => None,
+            _ => take_back(&entry.change, force).err(),
         };
         if failure.is_none() {
             journal.mark_undone(entry.entry)?;
@@ -44,6 +44,7 @@ pub fn undo(
 fn take_back(change: &Change, force: bool) -> Result<(), Error> {
     match change {
         Change::GroupCreated { .. } | Change::ControllerEnabled { .. } => group::undo(change),
+        Change::ClusterMade { directory } => scratch_cluster::remove(directory),
         Change::FileWritten { .. } => kernel_file::undo(change, force),
     }
 }

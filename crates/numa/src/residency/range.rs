@@ -1,0 +1,269 @@
+//! On which node each page of a range of one object lies, page by page, without touching any.
+
+use std::collections::BTreeMap;
+
+use linux::map_files::MappedObject;
+use linux::pagemap::{self, Pagemap};
+use linux::proc_maps::{self, Mapping};
+use linux::{Error, Root, mempolicy};
+use model::NodeId;
+
+use super::frames::{Frames, Lookup};
+use super::page_set::CHUNK_PAGES;
+
+/// The pages of a range.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RangePages {
+    /// Size of a base page; a huge page is as many of them.
+    pub page_bytes: u64,
+    /// Number in the object of the first page.
+    pub first: u64,
+    /// The node of each; `None`: not in memory, or not to be seen by this user.
+    pub nodes: Vec<Option<NodeId>>,
+}
+
+impl RangePages {
+    /// The bytes of `bytes` from offset `offset` of the object on, by node; what is on no known
+    /// node is under `None`.
+    pub fn bytes_by_node(&self, offset: u64, bytes: u64) -> BTreeMap<Option<NodeId>, u64> {
+        let mut found = BTreeMap::new();
+        let end = offset.saturating_add(bytes);
+        let mut at = offset;
+        while at < end {
+            let page = at / self.page_bytes;
+            let page_end = (page + 1) * self.page_bytes;
+            let index = page.checked_sub(self.first).map(|index| index as usize);
+            let node = index.and_then(|index| self.nodes.get(index).copied().flatten());
+            *found.entry(node).or_default() += end.min(page_end) - at;
+            at = page_end;
+        }
+        found
+    }
+}
+
+/// Looks at the `bytes` from offset `offset` on of the object behind `mapping` of process `owner`,
+/// through all of `pids`, which need not all have it mapped.
+///
+/// With frame numbers (root) every page in memory is found; without, those that one of the
+/// processes has mapped (move_pages(2) as a query).
+///
+/// # Errors
+/// When none of the processes may be read.
+pub fn nodes_of_range(
+    root: &Root,
+    owner: u32,
+    mapping: &Mapping,
+    pids: &[u32],
+    (offset, bytes): (u64, u64),
+) -> Result<RangePages, Error> {
+    let page_bytes = linux::process::page_bytes();
+    let first = offset / page_bytes;
+    let pages = (offset + bytes).div_ceil(page_bytes) - first;
+    let mut range = RangePages {
+        page_bytes,
+        first,
+        nodes: vec![None; pages as usize],
+    };
+    let frames = match pagemap::frames_are_shown() {
+        true => Some(Frames::read(root, page_bytes)?),
+        false => None,
+    };
+    let (mut seen, mut refused) = (0, None);
+    for pid in pids {
+        let looked = match &frames {
+            Some(frames) => by_frames(root, *pid, mapping, &mut frames.lookup(), &mut range),
+            None => by_question(root, *pid, mapping, &mut range),
+        };
+        match looked {
+            Ok(()) => seen += 1,
+            Err(error) => refused = refused.or(Some(error)),
+        }
+        if range.nodes.iter().all(Option::is_some) {
+            return Ok(range);
+        }
+    }
+    if let (0, Some(error)) = (seen, refused) {
+        return Err(error);
+    }
+    if let Some(frames) = &frames {
+        unmapped(root, owner, mapping, &mut frames.lookup(), &mut range)?;
+    }
+    Ok(range)
+}
+
+/// The parts of the range that a process has mapped: page numbers in the object, and the page
+/// number of the first in its address space.
+fn parts(root: &Root, pid: u32, of: &Mapping, range: &RangePages) -> Result<Vec<Part>, Error> {
+    let mappings = proc_maps::read(root, pid)?.list;
+    let last = range.first + range.nodes.len() as u64;
+    let same = mappings
+        .iter()
+        .filter(|it| it.object == of.object && it.is_shared);
+    Ok(same
+        .filter_map(|mapping| {
+            let origin = mapping.offset / range.page_bytes;
+            let start = origin.max(range.first);
+            let end = last.min(origin + mapping.bytes() / range.page_bytes);
+            (start < end).then(|| Part {
+                index: (start - range.first) as usize,
+                pages: end - start,
+                address: mapping.start / range.page_bytes + (start - origin),
+            })
+        })
+        .collect())
+}
+
+/// See [`parts`].
+struct Part {
+    /// Index in the range.
+    index: usize,
+    pages: u64,
+    /// Page number in the address space.
+    address: u64,
+}
+
+fn by_frames(
+    root: &Root,
+    pid: u32,
+    mapping: &Mapping,
+    frames: &mut Lookup<'_>,
+    range: &mut RangePages,
+) -> Result<(), Error> {
+    let mut pagemap = Pagemap::open(root, pid)?;
+    let mut entries = Vec::new();
+    for part in parts(root, pid, mapping, range)? {
+        let mut done = 0;
+        while done < part.pages {
+            let count = (part.pages - done).min(CHUNK_PAGES) as usize;
+            let from = part.index + done as usize;
+            done += count as u64;
+            let known = &mut range.nodes[from..from + count];
+            if known.iter().all(Option::is_some) {
+                continue;
+            }
+            pagemap.read(part.address + (done - count as u64), count, &mut entries)?;
+            for (node, entry) in known.iter_mut().zip(&entries) {
+                *node = node.or_else(|| frames.node_of(entry.frame()?));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn by_question(
+    root: &Root,
+    pid: u32,
+    mapping: &Mapping,
+    range: &mut RangePages,
+) -> Result<(), Error> {
+    for part in parts(root, pid, mapping, range)? {
+        let start = part.address * range.page_bytes;
+        let pages = part.pages as usize;
+        let answers = mempolicy::nodes_of_process_pages(pid, start, range.page_bytes, pages);
+        let answers = answers.map_err(|error| Error::Read {
+            path: root.path(&format!("proc/{pid}/maps")),
+            cause: std::io::Error::new(error.cause.kind(), error.to_string()),
+        })?;
+        for (node, answer) in range.nodes[part.index..].iter_mut().zip(answers) {
+            *node = node.or(answer.ok());
+        }
+    }
+    Ok(())
+}
+
+/// What exists without being mapped by any of the processes. Never asked of huge pages.
+fn unmapped(
+    root: &Root,
+    owner: u32,
+    mapping: &Mapping,
+    frames: &mut Lookup<'_>,
+    range: &mut RangePages,
+) -> Result<(), Error> {
+    let object = MappedObject::open(root, owner, mapping)?;
+    if object.huge_page_bytes.is_some() {
+        return Ok(());
+    }
+    let mut pagemap = Pagemap::open_own()?;
+    let mut entries = Vec::new();
+    let chunk = CHUNK_PAGES as usize;
+    for from in (0..range.nodes.len()).step_by(chunk) {
+        let count = chunk.min(range.nodes.len() - from);
+        let known = &mut range.nodes[from..from + count];
+        if known.iter().all(Option::is_some) {
+            continue;
+        }
+        let offset = (range.first + from as u64) * range.page_bytes;
+        let looked = object.entries(offset, count, &mut pagemap, &mut entries);
+        looked.map_err(|error| Error::Read {
+            path: root.path(&format!("proc/{owner}/map_files")),
+            cause: std::io::Error::new(error.cause.kind(), error.to_string()),
+        })?;
+        for (node, entry) in known.iter_mut().zip(&entries) {
+            *node = node.or_else(|| frames.node_of(entry.frame()?));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use linux::Root;
+    use linux::shared_memory::{ObjectKind, SharedMemory};
+    use model::NodeId;
+
+    use super::{RangePages, nodes_of_range};
+
+    #[test]
+    fn a_block_may_lie_on_two_nodes() {
+        let range = RangePages {
+            page_bytes: 4096,
+            first: 10,
+            nodes: vec![Some(NodeId(0)), Some(NodeId(1)), None],
+        };
+        let check = |offset, bytes, expected: &[(Option<u32>, u64)]| {
+            let expected: BTreeMap<_, _> = expected
+                .iter()
+                .map(|(node, bytes)| (node.map(NodeId), *bytes))
+                .collect();
+            assert_eq!(
+                range.bytes_by_node(offset, bytes),
+                expected,
+                "{offset} {bytes}"
+            );
+        };
+        check(40960, 8192, &[(Some(0), 4096), (Some(1), 4096)]);
+        check(
+            40960 + 128,
+            8192,
+            &[(Some(0), 3968), (Some(1), 4096), (None, 128)],
+        );
+        check(0, 100, &[(None, 100)]);
+        check(49152, 8192, &[(None, 8192)]);
+        check(40960, 0, &[]);
+    }
+
+    #[test]
+    fn touched_pages_have_a_node_and_others_have_none() {
+        let memory = SharedMemory::create(ObjectKind::Memfd, 64 * 4096, 4096).unwrap();
+        let mapping = memory.map().unwrap();
+        let root = Root::live();
+        let own = std::process::id();
+        let start = mapping.address().addr() as u64;
+        let look = || {
+            let maps = linux::proc_maps::read(&root, own).unwrap().list;
+            let line = maps
+                .iter()
+                .find(|line| line.start == start)
+                .unwrap()
+                .clone();
+            let pages = nodes_of_range(&root, own, &line, &[own], (8192, 16 * 4096));
+            pages.unwrap()
+        };
+        let before = look();
+        assert_eq!((before.first, before.nodes), (2, vec![None; 16]));
+        mapping.populate_for_writing().unwrap();
+        assert!(look().nodes.iter().all(Option::is_some));
+    }
+}

@@ -1,0 +1,156 @@
+//! A throw-away cluster: made by `initdb` as a user that is not root, removed with all that is in
+//! it.
+
+use std::io::Write;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use numa::journal::Journal;
+use numa::scratch_cluster::ScratchCluster;
+
+use crate::server::Server;
+use crate::server_user::{ServerUser, server_user};
+use crate::{Error, Installation, Launcher, ServerPlan};
+
+/// The superuser of a throw-away cluster.
+pub(crate) const SUPERUSER: &str = "numalab";
+
+/// Settings that every server of ours has; docs/postgres.md says why.
+const SETTINGS: &str = "\
+# Written by numalab.
+listen_addresses = ''
+dynamic_shared_memory_type = mmap
+autovacuum = off
+jit = off
+track_io_timing = off
+max_parallel_workers_per_gather = 0
+max_parallel_maintenance_workers = 0
+bgwriter_lru_maxpages = 0
+checkpoint_timeout = 1h
+max_wal_size = 16GB
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+wal_level = minimal
+max_wal_senders = 0
+enable_seqscan = off
+enable_bitmapscan = off
+plan_cache_mode = force_generic_plan
+logging_collector = off
+log_min_messages = warning
+";
+
+/// A cluster that exists; removed by [`Cluster::remove`], or when dropped.
+#[derive(Debug)]
+pub struct Cluster {
+    scratch: ScratchCluster,
+    installation: Installation,
+    user: Option<ServerUser>,
+}
+
+impl Cluster {
+    /// Makes a cluster in a folder of its own below `parent`. `number` tells several of one process
+    /// apart.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or `initdb` fails; nothing is left behind then.
+    pub fn create(
+        installation: &Installation,
+        parent: &Path,
+        number: u32,
+        journal: &Journal,
+    ) -> Result<Self, Error> {
+        let user = server_user()?;
+        let cluster = Cluster {
+            scratch: ScratchCluster::create(parent, number, journal)?,
+            installation: installation.clone(),
+            user,
+        };
+        let directory = cluster.scratch.directory();
+        if let Some(user) = user {
+            chown(directory, Some(user.uid), Some(user.gid))
+                .map_err(Error::io(format!("chown {}", directory.display())))?;
+        }
+        cluster.init()?;
+        Ok(cluster)
+    }
+
+    fn init(&self) -> Result<(), Error> {
+        let mut command = Command::new(self.installation.program("initdb"));
+        command
+            .arg("--pgdata")
+            .arg(self.scratch.data())
+            .args(["--auth", "trust", "--username", SUPERUSER, "--no-sync"])
+            // The C locale is built in: none need be installed.
+            .args(["--locale", "C", "--encoding", "UTF8"]);
+        let output = self
+            .as_user(&mut command)
+            .output()
+            .map_err(Error::io("running initdb"))?;
+        if !output.status.success() {
+            return Err(Error::Program {
+                program: "initdb",
+                status: format!("ended with {}", output.status),
+                said: one_line(&output.stderr),
+            });
+        }
+        let path = self.scratch.data().join("postgresql.conf");
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(SETTINGS.as_bytes()))
+            .map_err(Error::io(format!("writing {}", path.display())))
+    }
+
+    /// Has a command run as the user of the server, in the folder, without settings of the caller.
+    fn as_user<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.current_dir(self.scratch.directory());
+        for name in ["PGDATA", "PGOPTIONS", "PGPORT", "PGHOST", "PG_COLOR"] {
+            command.env_remove(name);
+        }
+        command.env("LC_ALL", "C");
+        if let Some(user) = self.user {
+            command.uid(user.uid).gid(user.gid);
+        }
+        command
+    }
+
+    /// Starts the server as the plan says, and waits until it answers.
+    ///
+    /// # Errors
+    /// When it cannot be placed, or does not come up: with the end of its log.
+    pub fn start(&self, plan: &ServerPlan, launcher: &Launcher) -> Result<Server, Error> {
+        let user = self.user.map(|user| (user.uid, user.gid));
+        let program = self.installation.program("postgres");
+        Server::start(&self.scratch, program, user, plan, launcher)
+    }
+
+    /// Which PostgreSQL it is.
+    pub fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// When something cannot be removed; it is in the journal then.
+    pub fn remove(self) -> Result<(), Error> {
+        Ok(self.scratch.remove()?)
+    }
+}
+
+/// What a program said, as one line: the end of it, where the reason is.
+pub(crate) fn one_line(said: &[u8]) -> String {
+    const CHARACTERS_MAX: usize = 600;
+    let text = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let line = lines.join("; ");
+    let skip = line.chars().count().saturating_sub(CHARACTERS_MAX);
+    line.chars().skip(skip).collect()
+}

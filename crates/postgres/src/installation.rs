@@ -1,0 +1,273 @@
+//! Finds the programs of an installed PostgreSQL.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Error;
+
+/// The oldest version that has all that is needed (`pg_shmem_allocations`).
+const OLDEST: u32 = 13;
+/// Folders of packages: Debian's, Red Hat's.
+const PACKAGES: [(&str, &str, &str); 2] = [
+    ("/usr/lib/postgresql", "", "bin"),
+    ("/usr", "pgsql-", "bin"),
+];
+/// Where `make install` puts it.
+const BUILT: &str = "/usr/local/pgsql/bin";
+/// The programs that must be there.
+const PROGRAMS: [&str; 2] = ["postgres", "initdb"];
+
+/// Where to look.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The folder that the user named: nothing else is looked at then.
+    pub named: Option<PathBuf>,
+    /// `PATH`.
+    pub path: Option<OsString>,
+}
+
+/// An installed PostgreSQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installation {
+    /// The folder of its programs.
+    pub bin: PathBuf,
+    /// Its version.
+    pub version: Version,
+}
+
+/// A version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// 15 of 15.14.
+    pub major: u32,
+    /// All of it, as the server says it.
+    pub text: String,
+}
+
+impl Installation {
+    /// A program of it.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.bin.join(name)
+    }
+}
+
+/// Finds one, in the order of docs/postgres.md.
+///
+/// # Errors
+/// When there is none, or the one that was named is none or too old.
+pub fn find(places: &Places) -> Result<Installation, Error> {
+    if let Some(bin) = &places.named {
+        if let Some(missing) = missing_program(bin) {
+            let bin = bin.clone();
+            return Err(Error::NotInstalled { bin, missing });
+        }
+        return installation(bin);
+    }
+    let candidates = candidates(places);
+    let mut too_old = None;
+    for bin in candidates
+        .iter()
+        .filter(|bin| missing_program(bin).is_none())
+    {
+        match installation(bin) {
+            Err(error @ Error::TooOld { .. }) => too_old = too_old.or(Some(error)),
+            answer => return answer,
+        }
+    }
+    let looked = || {
+        let [(debian, ..), _] = PACKAGES;
+        let fixed = [debian, "/usr/pgsql-*", BUILT, "pg_config --bindir"].map(str::to_owned);
+        std::iter::once("PATH".to_owned()).chain(fixed).collect()
+    };
+    Err(too_old.unwrap_or_else(|| Error::NotFound { looked: looked() }))
+}
+
+fn missing_program(bin: &Path) -> Option<&'static str> {
+    PROGRAMS.into_iter().find(|name| !bin.join(name).is_file())
+}
+
+fn candidates(places: &Places) -> Vec<PathBuf> {
+    let path = places.path.clone().unwrap_or_default();
+    let mut candidates: Vec<PathBuf> = std::env::split_paths(&path)
+        // A program in the working directory is not an installed one.
+        .filter(|folder| folder.is_absolute())
+        .collect();
+    for (parent, prefix, bin) in PACKAGES {
+        candidates.extend(versions_in(Path::new(parent), prefix, bin));
+    }
+    candidates.push(PathBuf::from(BUILT));
+    let configured = Command::new("pg_config").arg("--bindir").output().ok();
+    let configured = configured.filter(|output| output.status.success());
+    candidates.extend(
+        configured.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())),
+    );
+    candidates
+}
+
+/// The folders `PARENT/PREFIXnn/BIN`, the highest number first.
+fn versions_in(parent: &Path, prefix: &str, bin: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut found: Vec<(u32, PathBuf)> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let number = name.to_str()?.strip_prefix(prefix)?.parse().ok()?;
+            Some((number, entry.path().join(bin)))
+        })
+        .collect();
+    found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+fn installation(bin: &Path) -> Result<Installation, Error> {
+    let program = bin.join("postgres");
+    let output = Command::new(&program).arg("--version").output();
+    let output = output.map_err(Error::io(format!("running {}", program.display())))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let version = parse_version(&said).ok_or_else(|| Error::Answer {
+        what: "postgres --version",
+        expected: "a version such as postgres (PostgreSQL) 15.14".to_owned(),
+        found: format!("{:?}", said.trim()),
+    })?;
+    version.require(OLDEST)?;
+    Ok(Installation {
+        bin: bin.to_owned(),
+        version,
+    })
+}
+
+impl Version {
+    /// From `server_version_num` and `server_version` of a server.
+    pub(crate) fn of_server(number: u32, text: &str) -> Self {
+        Version {
+            major: number / 10_000,
+            text: text.to_owned(),
+        }
+    }
+
+    /// Refuses what is older.
+    pub(crate) fn require(&self, oldest: u32) -> Result<(), Error> {
+        if self.major >= oldest {
+            return Ok(());
+        }
+        let found = self.text.clone();
+        Err(Error::TooOld { found, oldest })
+    }
+
+    /// Refuses what is older than anything numalab works with.
+    pub(crate) fn require_oldest(&self) -> Result<(), Error> {
+        self.require(OLDEST)
+    }
+}
+
+/// `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, `… 19beta1`, `… 18devel`.
+fn parse_version(text: &str) -> Option<Version> {
+    let (_, after) = text.split_once("(PostgreSQL) ")?;
+    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+    Some(Version {
+        major: digits.parse().ok()?,
+        text: after.trim().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::{Places, find, parse_version, versions_in};
+    use crate::Error;
+
+    /// A folder with programs that say this version.
+    fn programs(bin: &Path, version: &str) {
+        fs::create_dir_all(bin).unwrap();
+        for name in ["postgres", "initdb"] {
+            let script = format!("#!/bin/sh\necho '{name} (PostgreSQL) {version}'\n");
+            fs::write(bin.join(name), script).unwrap();
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(bin.join(name), mode).unwrap();
+        }
+    }
+
+    fn named(bin: &Path) -> Places {
+        Places {
+            named: Some(bin.to_owned()),
+            path: None,
+        }
+    }
+
+    #[test]
+    fn versions_are_read_in_every_form() {
+        let check = |text: &str, expected: Option<u32>| {
+            assert_eq!(parse_version(text).map(|it| it.major), expected, "{text}");
+        };
+        check(
+            "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)\n",
+            Some(15),
+        );
+        check("postgres (PostgreSQL) 19beta1", Some(19));
+        check("postgres (PostgreSQL) 9.6.24", Some(9));
+        check("mysqld 8.0", None);
+        check("postgres (PostgreSQL) x", None);
+    }
+
+    #[test]
+    fn one_that_is_named_must_be_one_and_not_too_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().join("bin");
+        let error = find(&named(&bin)).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::NotInstalled {
+                    missing: "postgres",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        programs(&bin, "12.22");
+        let error = find(&named(&bin)).unwrap_err().to_string();
+        assert_eq!(error, "PostgreSQL 12.22 is too old: expected 13 or later");
+        programs(&bin, "17.2");
+        assert_eq!(find(&named(&bin)).unwrap().version.major, 17);
+        programs(&bin, "hello");
+        assert!(matches!(
+            find(&named(&bin)).unwrap_err(),
+            Error::Answer { .. }
+        ));
+    }
+
+    #[test]
+    fn path_comes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        programs(folder.path(), "14.1");
+        let path = std::env::join_paths([Path::new("relative"), folder.path()]).unwrap();
+        let places = Places {
+            named: None,
+            path: Some(path),
+        };
+        assert_eq!(find(&places).unwrap().bin, folder.path());
+    }
+
+    #[test]
+    fn of_several_versions_the_newest_comes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["9.6", "13", "9", "17", "x"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let found = versions_in(folder.path(), "", "bin");
+        let expected = ["17", "13", "9"].map(|name| folder.path().join(name).join("bin"));
+        assert_eq!(found, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,20}(\\(PostgreSQL\\) )?\\PC{0,20}") {
+            parse_version(&text);
+        }
+    }
+}

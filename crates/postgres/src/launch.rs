@@ -1,0 +1,104 @@
+//! Starts a server under a placement: a process of ours is placed, gives up root, asks to be told
+//! when its parent ends, and becomes `postgres`.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use linux::mempolicy::{self, Policy};
+use model::{Allocation, Placement};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// The program that becomes the server: numalab itself, with the arguments of its hidden command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launcher {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments. Without further ones it reads a [`LaunchOrder`] on stdin; with those of
+    /// [`execute_server`] it does that.
+    pub arguments: Vec<String>,
+}
+
+/// What the launched process is to become.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchOrder {
+    /// Process id of the coordinator.
+    pub parent_pid: u32,
+    /// CPUs and memory nodes.
+    pub placement: Placement,
+    /// The processor group to join.
+    pub group: Option<PathBuf>,
+    /// The memory policy.
+    pub allocation: Allocation,
+    /// User and group id to become; `None` when we are not root.
+    pub user: Option<(u32, u32)>,
+    /// The server and its arguments.
+    pub command: Vec<OsString>,
+}
+
+/// Places this process and becomes the server; returns only when that failed.
+pub fn place_and_execute(order: &LaunchOrder, launcher: &Launcher) -> Error {
+    if let Err(error) = place(order) {
+        return error;
+    }
+    let parent = OsString::from(order.parent_pid.to_string());
+    let Some((uid, gid)) = order.user else {
+        return execute_server(&[&[parent], &order.command[..]].concat());
+    };
+    // The wish to be told of the parent's end does not outlive a change of user (prctl(2)), so it
+    // is stated afterwards, by another execution of this program.
+    let mut command = Command::new(&launcher.program);
+    command
+        .args(&launcher.arguments)
+        .arg(&parent)
+        .args(&order.command);
+    // The supplementary groups of root are given up with it (std, `CommandExt::uid`).
+    let cause = command.uid(uid).gid(gid).exec();
+    Error::io(format!(
+        "executing {} as user {uid}",
+        launcher.program.display()
+    ))(cause)
+}
+
+/// Becomes the server: the id of the parent, the program, its arguments. Returns only when that
+/// failed.
+pub fn execute_server(words: &[OsString]) -> Error {
+    let [parent, program, arguments @ ..] = words else {
+        return Error::Answer {
+            what: "the launch of a server",
+            expected: "a process id, a program and its arguments".to_owned(),
+            found: format!("{words:?}"),
+        };
+    };
+    let parent_pid = parent
+        .to_str()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
+    if let Err(cause) = linux::process::quit_with_parent(parent_pid) {
+        return Error::io("prctl(PR_SET_PDEATHSIG)")(cause);
+    }
+    let cause = Command::new(program).args(arguments).exec();
+    Error::io(format!("executing {}", OsStr::display(program)))(cause)
+}
+
+fn place(order: &LaunchOrder) -> Result<(), Error> {
+    numa::placement::apply_to_this_process(&order.placement, order.group.as_deref())?;
+    let policy = match &order.allocation {
+        Allocation::OsDefault => return Ok(()),
+        Allocation::Interleave(nodes) => Policy::Interleave(nodes.clone()),
+        Allocation::Bind(nodes) => Policy::Bind(nodes.clone()),
+        Allocation::WeightedInterleave(nodes) => Policy::WeightedInterleave(nodes.clone()),
+        Allocation::Prefer(node) => Policy::Preferred(*node),
+        Allocation::PerNode(nodes) => {
+            return Err(Error::Answer {
+                what: "the allocation",
+                expected: "a memory policy of the server's processes".to_owned(),
+                found: format!("a pool for each of nodes {nodes}, which PostgreSQL has not"),
+            });
+        }
+    };
+    Ok(mempolicy::set_task_policy(&policy)?)
+}

@@ -1,0 +1,59 @@
+//! What a server and its load are to be like.
+
+use std::path::PathBuf;
+
+use model::{Allocation, CpuSet, Placement};
+
+/// Bytes of one block: PostgreSQL's default, which every package keeps.
+pub(crate) const BLOCK_BYTES: u64 = 8192;
+/// Room in the shared buffers for catalogs.
+const CATALOG_BYTES: u64 = 32 << 20;
+/// Room for indexes: one entry of 16 bytes and its 4 of line pointer for each block, generously.
+const INDEX_SHARE: u64 = 64;
+
+/// One server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerPlan {
+    /// How its processes are placed.
+    pub placed: Placed,
+    /// Whether its shared memory comes from the pool of huge pages.
+    pub huge_pages: bool,
+    /// Its load.
+    pub load: TablesPlan,
+}
+
+/// How processes are placed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// CPUs and memory nodes.
+    pub placement: Placement,
+    /// The processor group that was made for it, if it asks for one.
+    pub group: Option<PathBuf>,
+    /// The memory policy of all its processes.
+    pub allocation: Allocation,
+    /// The CPUs of the backend that loads and prewarms; `None`: as placed.
+    pub prewarm_cpus: Option<CpuSet>,
+}
+
+/// The tables and who reads them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TablesPlan {
+    /// Sessions, and tables: each has its own.
+    pub sessions: u32,
+    /// Bytes of all tables together.
+    pub cache_bytes: u64,
+}
+
+impl TablesPlan {
+    /// Rows of one table, which are its blocks.
+    pub fn rows_per_table(&self) -> u32 {
+        let rows = self.cache_bytes / BLOCK_BYTES / u64::from(self.sessions.max(1));
+        u32::try_from(rows).unwrap_or(u32::MAX)
+    }
+
+    /// `shared_buffers` in blocks.
+    pub(crate) fn shared_buffers(&self) -> u64 {
+        let bytes = self.cache_bytes + self.cache_bytes / INDEX_SHARE + CATALOG_BYTES;
+        bytes.div_ceil(BLOCK_BYTES)
+    }
+}

@@ -1,0 +1,164 @@
+//! A server that runs: started under its placement, stopped when dropped.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use client::{Client, NoTls};
+use numa::scratch_cluster::ScratchCluster;
+
+use crate::cluster::{SUPERUSER, one_line};
+use crate::{Error, LaunchOrder, Launcher, ServerPlan};
+
+/// How long a server may take to answer: generous, since emulated machines are slow.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
+/// How long it may take to end when it was told to end at once; it kills its processes itself
+/// after 5 s (postmaster.c, `SIGKILL_CHILDREN_AFTER_SECS`).
+const ENDS_WITHIN: Duration = Duration::from_secs(15);
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A server that runs; stopped when dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    folder: PathBuf,
+    log: PathBuf,
+}
+
+impl Server {
+    pub(crate) fn start(
+        scratch: &ScratchCluster,
+        program: PathBuf,
+        user: Option<(u32, u32)>,
+        plan: &ServerPlan,
+        launcher: &Launcher,
+    ) -> Result<Self, Error> {
+        let folder = scratch.directory().to_owned();
+        let log = folder.join("log");
+        let said = File::create(&log).map_err(Error::io(format!("making {}", log.display())))?;
+        let also = said.try_clone().map_err(Error::io("duplicating the log"))?;
+        let mut child = Command::new(&launcher.program)
+            .args(&launcher.arguments)
+            .env("LC_ALL", "C")
+            .current_dir(&folder)
+            .stdin(Stdio::piped())
+            .stdout(said)
+            .stderr(also)
+            // Ctrl-C is for the coordinator, which then ends the server.
+            .process_group(0)
+            .spawn()
+            .map_err(Error::io("starting the server"))?;
+        let stdin = child.stdin.take();
+        let server = Server { child, folder, log };
+        let order = LaunchOrder {
+            parent_pid: std::process::id(),
+            placement: plan.placed.placement.clone(),
+            group: plan.placed.group.clone(),
+            allocation: plan.placed.allocation.clone(),
+            user,
+            command: command(scratch, program, plan),
+        };
+        let document = serde_json::to_vec(&order).expect("an order of plain words is JSON");
+        let written = stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&document));
+        // One that died before it had its order says why in the log.
+        let _ = written;
+        server.answering()
+    }
+
+    /// Waits until it answers.
+    fn answering(mut self) -> Result<Self, Error> {
+        let deadline = Instant::now() + ANSWERS_WITHIN;
+        loop {
+            let ended = self.child.try_wait();
+            if ended
+                .map_err(Error::io("waiting for the server"))?
+                .is_some()
+            {
+                return Err(self.failure("did not start"));
+            }
+            match self.connect() {
+                Ok(_) => return Ok(self),
+                Err(_) if Instant::now() < deadline => std::thread::sleep(LOOK_EVERY),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Why it is no longer there.
+    pub(crate) fn failure(&self, what: &'static str) -> Error {
+        let said = one_line(&std::fs::read(&self.log).unwrap_or_default());
+        Error::Server { what, said }
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
+    }
+
+    /// A connection as superuser.
+    pub(crate) fn connect(&self) -> Result<Client, Error> {
+        self.config()
+            .connect(NoTls)
+            .map_err(Error::client("connecting to the server"))
+    }
+
+    /// How to connect.
+    pub(crate) fn config(&self) -> client::Config {
+        let mut config = client::Config::new();
+        config
+            .host_path(&self.folder)
+            .user(SUPERUSER)
+            .dbname("postgres")
+            .connect_timeout(ANSWERS_WITHIN);
+        config
+    }
+
+    /// The postmaster.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn stop(&mut self) {
+        // Immediate shutdown: nothing of this server is wanted any more.
+        let _ = linux::process::quit(self.child.id());
+        let deadline = Instant::now() + ENDS_WITHIN;
+        while !self.has_ended() {
+            if Instant::now() >= deadline {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The server's command line: what varies from case to case.
+fn command(scratch: &ScratchCluster, program: PathBuf, plan: &ServerPlan) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec![program.into(), "-D".into(), scratch.data().into()];
+    let folder = scratch.directory().display().to_string();
+    let huge_pages = if plan.huge_pages { "on" } else { "off" };
+    let settings = [
+        // A list, in which a comma would divide; double quotes keep it whole.
+        ("unix_socket_directories", format!("\"{folder}\"")),
+        ("shared_buffers", plan.load.shared_buffers().to_string()),
+        ("huge_pages", huge_pages.to_owned()),
+        ("max_connections", (plan.load.sessions + 10).to_string()),
+    ];
+    for (name, value) in settings {
+        words.push("-c".into());
+        words.push(format!("{name}={value}").into());
+    }
+    words
+}

@@ -1,0 +1,264 @@
+//! One trial: a fresh server, loaded tables, warm-up, window, counters and evidence.
+
+use std::time::{Duration, Instant};
+
+use linux::Root;
+use model::{Phase, SessionEvidence};
+use numa::residency::RangePages;
+
+use crate::buffers::BufferBlocks;
+use crate::connection::{CALL_SLACK, Loaded};
+use crate::counters::{CounterCheck, CounterSource};
+use crate::gates::Gates;
+use crate::session::{Command, Event, SLICE_S};
+use crate::sessions::Sessions;
+use crate::statement::hits_per_statement;
+use crate::window::window;
+use crate::{Cluster, Error, Launcher, ServerPlan, TrialResult, Window};
+
+/// Samples in each half that the steady-state rule compares.
+const STEADY_SAMPLES: usize = 3;
+/// How near the two halves must be, relative.
+const STEADY_TOLERANCE: f64 = 0.05;
+
+/// What a trial is to be like, apart from its server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialOrder {
+    /// Seed of the physical order of rows and of the keys that are read.
+    pub seed: u64,
+    /// Rows per statement.
+    pub work_unit: u32,
+    /// Length of the window.
+    pub window_s: f64,
+    /// Shortest warm-up.
+    pub warm_up_s_min: f64,
+    /// Longest warm-up.
+    pub warm_up_s_max: f64,
+}
+
+/// Who watches a trial.
+pub struct Watch<'a> {
+    /// Told what it does, with the live logical reads per second when there are any.
+    pub live: &'a mut dyn FnMut(Phase, Option<f64>),
+    /// Whether it is to stop.
+    pub cancelled: &'a dyn Fn() -> bool,
+}
+
+/// Runs a trial on a fresh server of `cluster`, which is stopped at the end.
+///
+/// # Errors
+/// Whatever keeps it from being made; [`Error::Cancelled`]. A trial that does not count is no
+/// error: its result says why.
+pub fn run_trial(
+    cluster: &Cluster,
+    launcher: &Launcher,
+    plan: &ServerPlan,
+    order: &TrialOrder,
+    watch: &mut Watch<'_>,
+) -> Result<TrialResult, Error> {
+    (watch.live)(Phase::Loading, None);
+    let root = Root::live();
+    let huge_pages_before = numa::evidence::huge_pools(&root)?;
+    let mut server = cluster.start(plan, launcher)?;
+    let result = Loaded::ours(&server, plan, order.seed)
+        .and_then(|mut loaded| measure(&root, &mut loaded, order, watch));
+    match result {
+        Ok(result) => Ok(TrialResult {
+            huge_pages_before,
+            ..result
+        }),
+        Err(Error::Cancelled) => Err(Error::Cancelled),
+        // What a client says of a server that died is less than what its log says.
+        Err(_) if server.has_ended() => Err(server.failure("ended in the middle of the trial")),
+        Err(error) => Err(error),
+    }
+}
+
+/// Measures a server whose tables are loaded.
+fn measure(
+    root: &Root,
+    loaded: &mut Loaded,
+    order: &TrialOrder,
+    watch: &mut Watch<'_>,
+) -> Result<TrialResult, Error> {
+    let hits = {
+        let Loaded { client, tables, .. } = &mut *loaded;
+        hits_per_statement(client, &tables[0], order.work_unit, order.seed)?
+    };
+    let mut sessions = Sessions::start(loaded.session_orders(order.seed), watch.cancelled)?;
+    let (warm_up_s, was_steady) = warm_up(&sessions, order, hits, watch)?;
+    let (blocks, processes) = loaded.buffers(root)?;
+    let before = blocks.pages(root, &processes)?;
+    // Once for the catalogs that the reading itself needs.
+    loaded.counters()?;
+    let own_before = settle(&mut sessions, watch.cancelled)?;
+    let counters_before = loaded.counters()?;
+    let measured = window(root, &sessions, order, hits, watch)?;
+    let counters = loaded.counters()?;
+    let statements: u64 = measured
+        .windows
+        .iter()
+        .map(|it| it.statements_of_call)
+        .sum();
+    let expected = statements as f64 * hits;
+    let mut checks = counters.checks(&counters_before, expected);
+    let reads = counters.reads(&counters_before);
+    checks.extend(own_check(&own_before, &measured.own_hits, expected));
+    let contradictions = Gates {
+        checks: &checks,
+        reads,
+        db_time_s: measured.windows.iter().map(|window| window.seconds).sum(),
+        accounted_s: accounted_s(&measured.windows),
+    }
+    .contradictions();
+    let huge_pages_during = numa::evidence::huge_pools(root)?;
+    let buffers = buffer_evidence(root, loaded, &blocks, &before)?;
+    let evidence = evidence_of_sessions(root, &sessions, &measured.windows)?;
+    Ok(TrialResult {
+        warm_up_s,
+        was_steady,
+        hits_per_statement: hits,
+        machine: measured.machine_gain(),
+        samples: measured.samples,
+        windows: measured.windows,
+        checks,
+        reads,
+        buffers,
+        sessions: evidence,
+        huge_pages_before: Vec::new(),
+        huge_pages_during,
+        quota_wait_s: None,
+        contradictions,
+    })
+}
+
+fn buffer_evidence(
+    root: &Root,
+    loaded: &Loaded,
+    blocks: &BufferBlocks,
+    before: &RangePages,
+) -> Result<model::SgaEvidence, Error> {
+    let processes = loaded.processes(root, blocks.postmaster);
+    let mut after = blocks.pages(root, &processes)?;
+    // A buffer that was unused before has not moved.
+    for (node, before) in after.nodes.iter_mut().zip(&before.nodes) {
+        *node = node.filter(|_| before.is_some());
+    }
+    let (before, after) = (blocks.bytes_by_node(before), blocks.bytes_by_node(&after));
+    blocks.evidence(root, loaded.pid, &before, &after)
+}
+
+/// Lets the sessions run until their rate is steady, within bounds; answers how long that took and
+/// whether it was.
+fn warm_up(
+    sessions: &Sessions,
+    order: &TrialOrder,
+    hits: f64,
+    watch: &mut Watch<'_>,
+) -> Result<(f64, bool), Error> {
+    sessions.tell(Command::WarmUp {
+        work_unit: order.work_unit,
+    });
+    let begun = Instant::now();
+    let mut rates = vec![0.0; sessions.len()];
+    let mut seen = Vec::new();
+    let step = Duration::from_secs_f64((order.warm_up_s_min / 4.0).clamp(1.5 * SLICE_S, 0.5));
+    let mut look_at = begun + step;
+    loop {
+        if let Some((session, event)) = sessions.next(look_at, watch.cancelled)? {
+            if let Event::Slice { statements_per_s } = event {
+                rates[session as usize] = statements_per_s;
+            }
+            continue;
+        }
+        look_at += step;
+        let rate = rates.iter().sum::<f64>() * hits;
+        (watch.live)(Phase::WarmingUp, Some(rate));
+        seen.push(rate);
+        let warm_up_s = begun.elapsed().as_secs_f64();
+        let is_steady = rates.iter().all(|rate| *rate > 0.0)
+            && stats::is_steady(&seen, STEADY_SAMPLES, STEADY_TOLERANCE) == Some(true);
+        if (is_steady && warm_up_s >= order.warm_up_s_min) || warm_up_s >= order.warm_up_s_max {
+            return Ok((warm_up_s, is_steady));
+        }
+    }
+}
+
+/// Has all sessions hand in their counters, and wait.
+fn settle(
+    sessions: &mut Sessions,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Vec<Option<u64>>, Error> {
+    sessions.tell(Command::Settle);
+    let mut own = vec![None; sessions.len()];
+    sessions.all(
+        "handing in counters",
+        CALL_SLACK,
+        cancelled,
+        |_, session, event| {
+            let Event::Settled { own_hits } = event else {
+                return false;
+            };
+            own[session as usize] = own_hits;
+            true
+        },
+    )?;
+    Ok(own)
+}
+
+/// The sessions' own counts, where the server keeps them for all.
+fn own_check(before: &[Option<u64>], after: &[Option<u64>], expected: f64) -> Option<CounterCheck> {
+    let gained = before
+        .iter()
+        .zip(after)
+        .map(|(before, after)| Some(after.as_ref()?.saturating_sub(*before.as_ref()?)));
+    let hits = gained.sum::<Option<u64>>()?;
+    let source = CounterSource::BackendIo;
+    Some(CounterCheck {
+        source,
+        hits,
+        expected,
+    })
+}
+
+/// CPU and run queue of all sessions.
+fn accounted_s(windows: &[Window]) -> Option<f64> {
+    windows
+        .iter()
+        .map(|window| Some(window.cpu_s? + window.run_queue_s?))
+        .sum()
+}
+
+fn evidence_of_sessions(
+    root: &Root,
+    sessions: &Sessions,
+    windows: &[Window],
+) -> Result<Vec<SessionEvidence>, Error> {
+    let evidence = sessions.pids.iter().zip(windows).map(|(pid, window)| {
+        let allowed = linux::proc_status::allowed(root, *pid)?;
+        Ok(SessionEvidence {
+            pid: *pid,
+            cpus_allowed: allowed.cpus,
+            memory_nodes_allowed: allowed.memory_nodes,
+            cpus_used: window.cpus_used.clone(),
+            policy: numa::evidence::policy_of_process(root, *pid)?,
+        })
+    });
+    evidence.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_check;
+
+    #[test]
+    fn own_counts_need_every_session() {
+        assert_eq!(
+            own_check(&[Some(1), Some(2)], &[Some(11), Some(22)], 30.0)
+                .unwrap()
+                .hits,
+            30
+        );
+        assert_eq!(own_check(&[Some(1), None], &[Some(11), None], 30.0), None);
+    }
+}
