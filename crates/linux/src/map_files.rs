@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::pagemap::{Pagemap, PagemapEntry};
 use crate::proc_maps::Mapping;
-use crate::{Error, Root, SystemCallError};
+use crate::{Error, Root, SystemCallError, mempolicy};
 
 /// The unit of `st_blocks` (`stat(3type)`).
 const STAT_BLOCK_BYTES: u64 = 512;
@@ -77,6 +77,17 @@ impl MappedObject {
         Ok(Some((start, end)))
     }
 
+    /// The policy that the object itself has for its page at `offset`, in the words of numa_maps;
+    /// `None` when it has none. Asked through a mapping without access: no page is looked at. Not
+    /// for huge pages of a pool, whose policies belong to the mappings of each process.
+    ///
+    /// # Errors
+    /// When the kernel refuses a call, as seccomp filters of containers have it.
+    pub fn policy_at(&self, offset: u64) -> Result<Option<String>, SystemCallError> {
+        let window = Window::map(&self.file, offset, 1, libc::PROT_NONE)?;
+        mempolicy::policy_at(window.address.addr())
+    }
+
     /// The pagemap entries of `pages` pages of shared memory from offset `offset` on, as seen by
     /// this process for a moment. Only pages that are in memory already are looked at (mincore(2)
     /// is asked first), so none is made and none is swapped in. Not for huge pages of a pool:
@@ -91,7 +102,7 @@ impl MappedObject {
         pagemap: &mut Pagemap,
         entries: &mut Vec<PagemapEntry>,
     ) -> Result<(), SystemCallError> {
-        let window = Window::map(&self.file, offset, pages)?;
+        let window = Window::map(&self.file, offset, pages, libc::PROT_READ)?;
         window.look_at_resident()?;
         let first = window.address.addr() as u64 / crate::process::page_bytes();
         let read = pagemap.read(first, pages, entries);
@@ -110,7 +121,12 @@ struct Window {
 }
 
 impl Window {
-    fn map(file: &File, offset: u64, pages: usize) -> Result<Self, SystemCallError> {
+    fn map(
+        file: &File,
+        offset: u64,
+        pages: usize,
+        protection: libc::c_int,
+    ) -> Result<Self, SystemCallError> {
         let page_bytes = crate::process::page_bytes() as usize;
         let bytes = pages * page_bytes;
         let arguments = || format!("{bytes} bytes at offset {offset}");
@@ -118,14 +134,13 @@ impl Window {
             let cause = std::io::Error::from_raw_os_error(libc::EOVERFLOW);
             return Err(SystemCallError::with("mmap", arguments(), cause));
         };
-        let (protection, flags) = (libc::PROT_READ, libc::MAP_SHARED);
         // SAFETY: the kernel chooses an address that nobody uses; the descriptor is open.
         let address = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
                 bytes,
                 protection,
-                flags,
+                libc::MAP_SHARED,
                 file.as_raw_fd(),
                 at,
             )
@@ -201,6 +216,7 @@ mod tests {
                 return;
             };
             assert_eq!(object.allocated_bytes, pages * 4096);
+            assert_eq!(object.policy_at(4096).unwrap(), None);
             let mut entries = Vec::new();
             let mut pagemap = Pagemap::open_own().unwrap();
             object.entries(0, 64, &mut pagemap, &mut entries).unwrap();

@@ -49,7 +49,12 @@ pub struct Pagemap {
     file: File,
     path: PathBuf,
     bytes: Vec<u8>,
+    ahead: Vec<PagemapEntry>,
+    ahead_first: u64,
 }
+
+/// Entries that [`Pagemap::read_near`] asks for at once.
+const AHEAD_ENTRIES: usize = 1024;
 
 impl Pagemap {
     /// Opens that of process `pid`.
@@ -74,6 +79,8 @@ impl Pagemap {
                 file,
                 path,
                 bytes: Vec::new(),
+                ahead: Vec::new(),
+                ahead_first: 0,
             }),
             Err(cause) => Err(Error::Read { path, cause }),
         }
@@ -114,6 +121,43 @@ impl Pagemap {
     }
 }
 
+/// Reading many small ranges.
+impl Pagemap {
+    /// As [`Pagemap::read`], for ranges that are short and lie beside each other in ascending
+    /// order, as the mappings of a program do: one call brings those that follow as well.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn read_near(
+        &mut self,
+        first: u64,
+        count: usize,
+        entries: &mut Vec<PagemapEntry>,
+    ) -> Result<(), Error> {
+        if count >= AHEAD_ENTRIES {
+            return self.read(first, count, entries);
+        }
+        let at = |this: &Self| {
+            let at = usize::try_from(first.checked_sub(this.ahead_first)?).ok()?;
+            (at + count <= this.ahead.len()).then_some(at)
+        };
+        let at = match at(self) {
+            Some(at) => at,
+            None => {
+                let mut ahead = std::mem::take(&mut self.ahead);
+                let read = self.read(first, AHEAD_ENTRIES, &mut ahead);
+                (self.ahead, self.ahead_first) = (ahead, first);
+                read?;
+                0
+            }
+        };
+        let end = (at + count).min(self.ahead.len());
+        entries.clear();
+        entries.extend_from_slice(&self.ahead[at..end]);
+        Ok(())
+    }
+}
+
 /// Whether the kernel shows frame numbers to this process: it is asked for that of a page that
 /// certainly is present, one of the own stack.
 pub fn frames_are_shown() -> bool {
@@ -140,6 +184,34 @@ mod tests {
         let swapped = PagemapEntry(1 << 62 | 77);
         assert!(swapped.is_swapped() && !swapped.is_present() && swapped.frame().is_none());
         assert_eq!(PagemapEntry(1 << 63).frame(), None);
+    }
+
+    #[test]
+    fn near_ranges_have_the_entries_that_each_has_alone() {
+        let bytes = 3000 * 4096;
+        let small = crate::anonymous_memory::Pages::small();
+        let mut memory = crate::anonymous_memory::AnonymousMemory::map(bytes, small).unwrap();
+        memory
+            .words_mut()
+            .iter_mut()
+            .step_by(1500)
+            .for_each(|word| *word = 1);
+        let first = memory.address() as u64 / crate::process::page_bytes();
+        let (mut one, mut two) = (Vec::new(), Vec::new());
+        let mut near = Pagemap::open_own().unwrap();
+        let mut plain = Pagemap::open_own().unwrap();
+        for (at, count) in [
+            (0, 10),
+            (10, 1000),
+            (900, 300),
+            (5, 1),
+            (1200, 1800),
+            (2999, 1),
+        ] {
+            near.read_near(first + at, count, &mut one).unwrap();
+            plain.read(first + at, count, &mut two).unwrap();
+            assert_eq!(one, two, "{at} {count}");
+        }
     }
 
     #[test]

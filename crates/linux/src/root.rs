@@ -11,6 +11,9 @@ use crate::{Error, TextFile};
 /// distances; a /proc/mounts of a container host comes to hundreds of KiB.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
+/// Most files of the kernel are shorter; it writes /proc/PID/maps by pages of this size.
+const USUAL_FILE_BYTES: u64 = 4096;
+
 /// The most entries of one directory. A node directory links each of its memory blocks, of 128 MiB
 /// at least: this is enough for 128 TiB in one node.
 const ENTRIES_MAX: usize = 1 << 20;
@@ -186,9 +189,11 @@ impl Root {
                 path: path.to_path_buf(),
             });
         }
-        let mut bytes = Vec::new();
+        let limit = bytes_max.saturating_add(1);
+        // Files of the kernel state no length, and growing from nothing takes many calls for each.
+        let mut bytes = Vec::with_capacity(limit.min(USUAL_FILE_BYTES) as usize);
         let file = File::open(path).map_err(read_error)?;
-        file.take(bytes_max.saturating_add(1))
+        file.take(limit)
             .read_to_end(&mut bytes)
             .map_err(read_error)?;
         Ok(bytes)

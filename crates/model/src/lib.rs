@@ -46,7 +46,7 @@ pub use page_kind::PageKind;
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, Placement, SgaPlan};
 pub use residency::{
     BytesByNode, ClassResidency, Layout, ProcessResidency, Residency, ResidencyMethod, Sampled,
-    SegmentArea, SegmentKind, SegmentResidency,
+    SampledShare, SegmentArea, SegmentKind, SegmentResidency,
 };
 pub use run::{
     Calibration, CalibrationPoint, Case, KernelFigures, LatencySummary, Machine, Measured, Outcome,

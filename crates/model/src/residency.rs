@@ -44,6 +44,8 @@ pub struct Residency {
 pub enum ResidencyMethod {
     /// Frame numbers of /proc/PID/pagemap, joined with the memory of each node: exact.
     Pagemap,
+    /// The same, but large segments by some of their pages: estimates with intervals.
+    PagemapSampled,
     /// /proc/PID/numa_maps of each process: a lower bound, because it shows only what the process
     /// itself has mapped, and two processes may have mapped the same pages or others.
     #[default]
@@ -139,12 +141,32 @@ impl SegmentResidency {
 }
 
 /// An estimate from some of the pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sampled {
-    /// Pages looked at.
+    /// Pages looked at, chosen at random, all choices equally likely.
     pub pages: u64,
-    /// Half the width of the widest 95 % interval of a node's share, 0 to 1.
-    pub share_margin: f64,
+    /// Those of them that were found in memory.
+    pub pages_found: u64,
+    /// What the choice was made from: the same seed looks at the same pages.
+    pub seed: u64,
+    /// The confidence of the intervals, 0 to 1.
+    pub confidence: f64,
+    /// Half the width of the widest interval of a node's share, 0 to 1; `None` when no page was
+    /// found.
+    pub share_margin: Option<f64>,
+    /// Each node's share of the pages in memory.
+    pub share_by_node: BTreeMap<NodeId, SampledShare>,
+}
+
+/// A share and its interval: Wilson's, for each node by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SampledShare {
+    /// The share in the sample, 0 to 1.
+    pub share: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
 }
 
 /// A part of a segment with its own policy.

@@ -93,6 +93,10 @@ pub struct InspectArguments {
     /// Read numa_maps even where exact figures can be had: also shows what each process touched.
     #[arg(long)]
     pub numa_maps: bool,
+    /// Judge large segments by 10,000 random pages of each: quick, with an interval for the share
+    /// of every node.
+    #[arg(long, conflicts_with = "numa_maps")]
+    pub sample: bool,
     /// Print the document numalab.residency/1.
     #[arg(long)]
     pub json: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{
     ByteSize, BytesByNode, Finding, Layout, NodeId, NodeSet, ProcessResidency, Residency,
-    ResidencyMethod, SegmentResidency, Severity,
+    ResidencyMethod, Sampled, SegmentResidency, Severity,
 };
 
 use crate::run_plain::{plain, plain_within};
@@ -46,6 +46,9 @@ fn head(residency: &Residency, options: &TextOptions) -> String {
         (ResidencyMethod::Pagemap, true) => "exact: every page counted once, by its frame number",
         (ResidencyMethod::Pagemap, false) => {
             "by frame numbers, each page once; see what is missing"
+        }
+        (ResidencyMethod::PagemapSampled, _) => {
+            "by frame numbers; large segments from a sample of their pages, with intervals below"
         }
         (ResidencyMethod::NumaMaps, _) => "a lower bound, from numa_maps; see what is missing",
     };
@@ -147,7 +150,39 @@ fn segments(residency: &Residency, options: &TextOptions) -> String {
         let sentence = format!("and {} more with {} together", more.len(), ByteSize(bytes));
         text.push_str(&options.paragraph("", &sentence, Style::Usual));
     }
+    for segment in shared.iter().take(SEGMENTS_MAX) {
+        if let Some(sampled) = &segment.sampled {
+            let name = plain_within(&segment.name, NAME_COLUMNS);
+            let sentence = sampled_sentence(&name, sampled);
+            text.push_str(&options.paragraph("", &sentence, Style::Usual));
+        }
+    }
     text
+}
+
+/// `/dev/shm/a: estimated from 10000 random pages, 9990 of them in memory; 95 % intervals (Wilson):
+/// node 0 48.1 to 50.0 %, node 1 50.0 to 51.9 %`.
+fn sampled_sentence(name: &str, sampled: &Sampled) -> String {
+    let (pages, found) = (sampled.pages, sampled.pages_found);
+    let shares = sampled.share_by_node.iter().map(|(node, share)| {
+        format!(
+            "node {node} {:.1} to {:.1} %",
+            share.low * 100.0,
+            share.high * 100.0
+        )
+    });
+    let shares: Vec<String> = shares.collect();
+    let shares = match sampled.share_margin {
+        Some(margin) if shares.len() > NODE_COLUMNS_MAX => {
+            format!("every node's share to within {:.1} %", margin * 100.0)
+        }
+        _ => shares.join(", "),
+    };
+    format!(
+        "{name}: estimated from {pages} random pages, {found} of them in memory; {:.0} % intervals \
+         (Wilson): {shares}",
+        sampled.confidence * 100.0
+    )
 }
 
 fn segment_row(segment: &SegmentResidency) -> Vec<(String, Style)> {

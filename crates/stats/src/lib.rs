@@ -7,6 +7,7 @@
 mod bootstrap;
 mod generator;
 mod percentile;
+mod proportion;
 mod quantile;
 mod ranks;
 mod steady;
@@ -14,6 +15,7 @@ mod steady;
 pub use bootstrap::{Interval, RESAMPLES, VALUES_MIN, median_interval, ratio_interval};
 pub use generator::Generator;
 pub use percentile::{expanded_tail, student_t_quantile};
+pub use proportion::proportion_interval;
 pub use quantile::{mad, median, quantile};
 pub use ranks::{Best, ranks};
 pub use steady::is_steady;

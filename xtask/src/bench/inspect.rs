@@ -1,5 +1,6 @@
 //! `cargo xtask bench inspect`: the time of `numalab inspect` against that of `numastat -p` (Debian
-//! package numactl) for one shared segment of 4 GiB in 4 KiB pages that 50 processes have mapped.
+//! package numactl) for one shared segment of 4 GiB that 50 processes have mapped, in pages of
+//! 4 KiB and of 2 MiB. As root, the pool of the latter is made larger for as long as it takes.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::interrupt::Interrupt;
 use crate::{program, repository};
 
 /// The program that makes the segment; guests use it, too.
@@ -20,7 +22,14 @@ const ROUNDS: usize = 5;
 /// How long the processes may take to read all of it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Builds the release binary, makes the segment, and prints both medians and their ratio.
+/// The kinds of segment, as the program names them, and their pages.
+const KINDS: [(&str, &str); 2] = [("memfd", "4 KiB"), ("memfd-huge", "2 MiB")];
+/// Pages of 2 MiB in the segment.
+const HUGE_PAGES: u64 = 4096 / 2;
+/// The pool of them.
+const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+
+/// Builds the release binary, makes each segment, and prints both medians and their ratio.
 pub fn run() -> Result<()> {
     let build = [
         "build",
@@ -34,22 +43,83 @@ pub fn run() -> Result<()> {
     let binary = repository::target().join("release/numalab");
     let folder = repository::target().join("bench");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-    let holder = Holder::start(&folder)?;
+    let interrupt = Interrupt::watch()?;
+    for (kind, pages) in KINDS {
+        let _pool = match kind {
+            "memfd-huge" => Some(Pool::larger_by(HUGE_PAGES)?),
+            _ => None,
+        };
+        let (mut ours, mut theirs) = look(&binary, &folder, kind, &interrupt)?;
+        println!("{}", summary(pages, &mut ours, &mut theirs));
+    }
+    Ok(())
+}
+
+/// The times of both programs, by turns, on one segment.
+fn look(
+    binary: &Path,
+    folder: &Path,
+    kind: &str,
+    interrupt: &Interrupt,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let holder = Holder::start(folder, kind, interrupt)?;
     let family = holder.family()?;
     let pid = holder.child.id().to_string();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
+        stop_if_asked(interrupt)?;
         ours.push(timed(
-            Command::new(&binary).args(["inspect", &pid, "--json"]),
+            Command::new(binary).args(["inspect", &pid, "--json"]),
         )?);
         theirs.push(timed(Command::new("numastat").arg("-p").args(&family))?);
     }
-    println!("{}", summary(&mut ours, &mut theirs));
-    Ok(())
+    Ok((ours, theirs))
+}
+
+/// Ctrl-C must not leave processes or a pool behind.
+fn stop_if_asked(interrupt: &Interrupt) -> Result<()> {
+    match interrupt.signal() {
+        Some(signal) => bail!("stopped by signal {signal}"),
+        None => Ok(()),
+    }
+}
+
+/// A pool of huge pages that was made larger, until dropped.
+struct Pool {
+    before: u64,
+}
+
+impl Pool {
+    fn larger_by(pages: u64) -> Result<Self> {
+        let before = pool_pages()?;
+        let pool = Pool { before };
+        std::fs::write(POOL, (before + pages).to_string())
+            .with_context(|| format!("write {POOL}, as root"))?;
+        let found = pool_pages()?;
+        if found < before + pages {
+            bail!("{POOL} went from {before} to {found} pages, {pages} more were asked for");
+        }
+        Ok(pool)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::write(POOL, self.before.to_string()) {
+            eprintln!("{POOL} could not be set back to {}: {error}", self.before);
+        }
+    }
+}
+
+fn pool_pages() -> Result<u64> {
+    let text = std::fs::read_to_string(POOL).with_context(|| format!("read {POOL}"))?;
+    text.trim()
+        .parse()
+        .with_context(|| format!("a number in {POOL}"))
 }
 
 /// What the benchmark found, in words.
-fn summary(ours: &mut [f64], theirs: &mut [f64]) -> String {
+fn summary(pages: &str, ours: &mut [f64], theirs: &mut [f64]) -> String {
     let range = |times: &mut [f64]| {
         times.sort_by(f64::total_cmp);
         (times[0], times[times.len() / 2], times[times.len() - 1])
@@ -60,7 +130,9 @@ fn summary(ours: &mut [f64], theirs: &mut [f64]) -> String {
         format!("{name:16} {median:.3} s ({least:.3} to {most:.3})")
     };
     format!(
-        "{MIB} MiB of shared memory in {PROCESSES} processes, median of {ROUNDS} looks (range):\n\
+        "{MIB} MiB of shared memory in pages of {pages} in {PROCESSES} processes, \
+         median of {ROUNDS} \
+         looks (range):\n\
          {}\n{}\nratio of the medians: {:.1}",
         line("numalab inspect", ours),
         line("numastat -p", theirs),
@@ -86,7 +158,7 @@ struct Holder {
 }
 
 impl Holder {
-    fn start(folder: &Path) -> Result<Self> {
+    fn start(folder: &Path, kind: &str, interrupt: &Interrupt) -> Result<Self> {
         let (program, ready) = (
             folder.join("shared_memory.py"),
             folder.join("shared_memory.ready"),
@@ -97,13 +169,14 @@ impl Holder {
         let _ = std::fs::remove_file(&ready);
         let child = Command::new("python3")
             .arg(&program)
-            .args([MIB, PROCESSES, "memfd"])
+            .args([MIB, PROCESSES, kind])
             .arg(&ready)
             .spawn()
             .context("run python3")?;
         let holder = Holder { child };
         let start = Instant::now();
         while std::fs::read_to_string(&ready).map_or(true, |text| text.is_empty()) {
+            stop_if_asked(interrupt)?;
             if start.elapsed() > PATIENCE {
                 bail!("the processes did not read the segment within {PATIENCE:?}");
             }
@@ -142,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_ratio_is_that_of_the_medians() {
-        let text = summary(&mut [0.3, 0.1, 0.2], &mut [4.0, 2.0, 9.0]);
+        let text = summary("4 KiB", &mut [0.3, 0.1, 0.2], &mut [4.0, 2.0, 9.0]);
         assert!(
             text.contains("numalab inspect  0.200 s (0.100 to 0.300)"),
             "{text}"

@@ -1,5 +1,6 @@
-"""Makes a shared segment of MIB MiB in FILE (a path, or 'memfd'), has COUNT processes attached to
-it that have read all of it, says so in READY, and waits to be killed."""
+"""Makes a shared segment of MIB MiB in FILE (a path, 'memfd', or 'memfd-huge' for pages of 2 MiB),
+has COUNT processes attached to it that have read all of it, says so in READY, and waits to be
+killed."""
 import mmap
 import os
 import sys
@@ -8,6 +9,8 @@ import time
 mib, count, name, ready = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
 if name == "memfd":
     descriptor = os.memfd_create("numalab-check")
+elif name == "memfd-huge":
+    descriptor = os.memfd_create("numalab-check", os.MFD_HUGETLB | os.MFD_HUGE_2MB)
 else:
     descriptor = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
 os.ftruncate(descriptor, mib << 20)

@@ -8,7 +8,9 @@ use crate::residency::{Skew, far_text as text_far_away, judge_skew};
 /// Where pages were found.
 fn source(residency: &Residency) -> &'static str {
     match residency.method {
-        ResidencyMethod::Pagemap => "/proc/PID/pagemap and the memory blocks of each node",
+        ResidencyMethod::Pagemap | ResidencyMethod::PagemapSampled => {
+            "/proc/PID/pagemap and the memory blocks of each node"
+        }
         ResidencyMethod::NumaMaps => "/proc/PID/numa_maps",
     }
 }

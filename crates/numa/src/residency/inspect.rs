@@ -9,9 +9,11 @@ use model::{
 
 use super::frames::Frames;
 use super::gaps::Gaps;
+use super::objects::Objects;
+use super::pagemap_method::{Sample, Scan};
 use super::processes::{self, PerProcess};
 use super::tally::{Tally, add_bytes};
-use super::{layout, numa_maps_method, pagemap_method, policies, process_maps, skew};
+use super::{layout, numa_maps_method, policies, process_maps, skew};
 use crate::instances::{self, InstanceError, Member, Target};
 
 /// What a captured tree says pages are: captures come from x86-64.
@@ -22,6 +24,8 @@ const PAGE_BYTES_OF_CAPTURES: u64 = 4096;
 pub struct Options {
     /// Use numa_maps even where frame numbers are shown.
     pub only_numa_maps: bool,
+    /// Judge large segments by some of their pages, which this seed chooses.
+    pub sample_seed: Option<u64>,
 }
 
 /// Why there is no answer.
@@ -65,7 +69,11 @@ pub fn inspect(
     let mut gaps = Gaps::default();
     let exact = root.is_live() && !options.only_numa_maps && pagemap::frames_are_shown();
     let mut looked = if exact {
-        by_pagemap(root, &members, &mut gaps)?
+        let sample = options.sample_seed.map(|seed| Sample {
+            seed,
+            memory_nodes: topology.memory_nodes(),
+        });
+        by_pagemap(root, &members, sample, &mut gaps)?
     } else {
         by_numa_maps(root, &members, topology, &mut gaps)
     };
@@ -94,19 +102,10 @@ pub fn inspect(
             .cmp(&one.bytes())
             .then_with(|| one.name.cmp(&other.name))
     });
-    if !exact {
-        gaps.add(
-            "frame numbers were not read, so the figures are lower bounds: numa_maps shows only \
-             what each process has mapped itself",
-        );
-    }
+    let method = method(exact, &segments, &mut gaps);
     let residency = Residency {
         target: target.to_string(),
-        method: if exact {
-            ResidencyMethod::Pagemap
-        } else {
-            ResidencyMethod::NumaMaps
-        },
+        method,
         memory_nodes: topology.memory_nodes(),
         layout: layout::layout(&segments),
         private: classes(&members, &looked.counted),
@@ -116,6 +115,28 @@ pub fn inspect(
     Ok(finished(root, residency, &members, topology, &looked, gaps))
 }
 
+/// How the pages were found; what that leaves unsure is said.
+fn method(exact: bool, segments: &[SegmentResidency], gaps: &mut Gaps) -> ResidencyMethod {
+    if !exact {
+        gaps.add(
+            "frame numbers were not read, so the figures are lower bounds: numa_maps shows only \
+             what each process has mapped itself",
+        );
+        return ResidencyMethod::NumaMaps;
+    }
+    let sampled = segments.iter().filter(|segment| segment.sampled.is_some());
+    match sampled.count() {
+        0 => ResidencyMethod::Pagemap,
+        count => {
+            gaps.add(format!(
+                "segments that were sampled: {count}; their figures are estimates, with an \
+                 interval for the share of each node"
+            ));
+            ResidencyMethod::PagemapSampled
+        }
+    }
+}
+
 /// What a method found.
 struct Looked {
     segments: Vec<Tally>,
@@ -123,12 +144,18 @@ struct Looked {
     private_without_node: u64,
 }
 
-fn by_pagemap(root: &Root, members: &[Member], gaps: &mut Gaps) -> Result<Looked, InspectError> {
+fn by_pagemap(
+    root: &Root,
+    members: &[Member],
+    sample: Option<Sample>,
+    gaps: &mut Gaps,
+) -> Result<Looked, InspectError> {
     let page_bytes = linux::process::page_bytes();
     let frames = Frames::read(root, page_bytes)?;
     let processes = process_maps::read_all(root, members, gaps);
-    let areas = policies::of_objects(root, &processes);
-    let scan = pagemap_method::Scan::new(root, &frames, page_bytes, areas);
+    let objects = Objects::open(root, &processes);
+    let areas = policies::of_objects(root, &processes, &objects);
+    let scan = Scan::new(root, &frames, page_bytes, &objects, areas, sample);
     let found = scan.run(&processes, gaps);
     Ok(Looked {
         segments: found.segments.into_values().collect(),
@@ -184,7 +211,7 @@ fn finished(
         residency.bytes_without_node += segment.bytes_without_node;
         if segment.kind.is_shared_memory()
             && segment.bytes_without_node > 0
-            && residency.method == ResidencyMethod::Pagemap
+            && residency.method != ResidencyMethod::NumaMaps
         {
             gaps.add(format!(
                 "{} bytes of {} exist without being found: swapped out, set aside and never \

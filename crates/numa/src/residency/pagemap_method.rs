@@ -3,19 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use linux::map_files::MappedObject;
 use linux::page_flags::PageFlags;
 use linux::pagemap::{Pagemap, PagemapEntry};
 use linux::proc_maps::{Mapping, ObjectId};
 use linux::{Error, Root};
-use model::BytesByNode;
+use model::{BytesByNode, NodeSet};
 
 use super::frames::{Frames, Lookup};
 use super::gaps::Gaps;
 use super::kind::kind_of;
 use super::object_part::Part;
+use super::objects::Objects;
 use super::page_set::{CHUNK_PAGES, PageSet};
 use super::process_maps::{self, ProcessMaps};
+use super::sampled_object::SampledObject;
+use super::sampling::PAGES_MIN;
 use super::tally::{Area, Span, Tally};
 use super::unmapped::Unmapped;
 
@@ -38,10 +40,20 @@ pub(super) struct Scan<'a> {
     page_bytes: u64,
     /// Frames of private memory that several processes have since a fork.
     shared_since_fork: PageSet,
-    objects: BTreeMap<ObjectId, Option<MappedObject>>,
+    objects: &'a Objects,
     areas: BTreeMap<ObjectId, Vec<Area>>,
+    sample: Option<Sample>,
     entries: Vec<PagemapEntry>,
     found: Found,
+}
+
+/// That large segments are to be judged by some of their pages.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    /// What the choice of pages is made from.
+    pub seed: u64,
+    /// Nodes that have memory.
+    pub memory_nodes: NodeSet,
 }
 
 impl<'a> Scan<'a> {
@@ -50,7 +62,9 @@ impl<'a> Scan<'a> {
         root: &'a Root,
         frames: &'a Frames,
         page_bytes: u64,
+        objects: &'a Objects,
         areas: BTreeMap<ObjectId, Vec<Area>>,
+        sample: Option<Sample>,
     ) -> Self {
         Self {
             root,
@@ -58,8 +72,9 @@ impl<'a> Scan<'a> {
             flags: PageFlags::open(),
             page_bytes,
             shared_since_fork: PageSet::default(),
-            objects: BTreeMap::new(),
+            objects,
             areas,
+            sample,
             entries: Vec::new(),
             found: Found::default(),
         }
@@ -80,6 +95,7 @@ impl<'a> Scan<'a> {
                 Err(error) => gaps.process(process.pid, &error),
             }
         }
+        self.sampled(processes, gaps);
         self.unmapped(gaps);
         self.found
     }
@@ -106,25 +122,22 @@ impl<'a> Scan<'a> {
     /// The tally of the object behind a mapping, opened when it is seen for the first time.
     fn object(&mut self, pid: u32, mapping: &Mapping) {
         let id = mapping.object;
-        let root = self.root;
-        let object = self.objects.entry(id).or_insert_with(|| {
-            // Only of shared memory it matters how much there is.
-            let opens = mapping.is_shared;
-            opens
-                .then(|| MappedObject::open(root, pid, mapping).ok())
-                .flatten()
-        });
+        // Only of shared memory it matters how much there is.
+        let object = self.objects.get(id).filter(|_| mapping.is_shared);
+        let may_sample = self.sample.is_some();
         let page_bytes = self.page_bytes;
         let areas = &mut self.areas;
         let tally = self.found.segments.entry(id).or_insert_with(|| {
-            let huge = object.as_ref().and_then(|object| object.huge_page_bytes);
+            let huge = object.and_then(|object| object.huge_page_bytes);
             let kind = kind_of(&mapping.name, mapping.is_executable, huge.is_some());
+            let pages = object.map_or(0, |of| of.bytes / huge.unwrap_or(page_bytes));
             Tally {
+                is_sampled: may_sample && kind.is_shared_memory() && pages >= PAGES_MIN,
                 name: mapping.name.clone(),
                 kind,
                 page_bytes: Some(huge.unwrap_or(page_bytes)),
                 areas: areas.remove(&id).unwrap_or_default(),
-                allocated_bytes: object.as_ref().map(|object| object.allocated_bytes),
+                allocated_bytes: object.map(|object| object.allocated_bytes),
                 ..Tally::default()
             }
         });
@@ -146,6 +159,9 @@ impl<'a> Scan<'a> {
             .segments
             .get_mut(&mapping.object)
             .expect("it was just put there");
+        if tally.is_sampled {
+            return Ok(());
+        }
         let step = tally.page_bytes.unwrap_or(self.page_bytes) / self.page_bytes;
         let end = mapping.offset.saturating_add(mapping.bytes());
         for (span, area) in tally.parts(Span {
@@ -196,7 +212,7 @@ impl<'a> Scan<'a> {
         let mut page = 0;
         while page < pages {
             let count = (pages - page).min(CHUNK_PAGES);
-            pagemap.read(first + page, count as usize, &mut self.entries)?;
+            pagemap.read_near(first + page, count as usize, &mut self.entries)?;
             for index in 0..self.entries.len() {
                 let entry = self.entries[index];
                 self.private_page(mapping, origin + page + index as u64, entry, private);
@@ -243,6 +259,28 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Large segments by some of their pages.
+    fn sampled(&mut self, processes: &[ProcessMaps], gaps: &mut Gaps) {
+        let Some(sample) = self.sample.clone() else {
+            return;
+        };
+        for (id, tally) in &mut self.found.segments {
+            let Some(object) = self.objects.get(*id).filter(|_| tally.is_sampled) else {
+                continue;
+            };
+            let mut look = SampledObject {
+                object,
+                page_bytes: self.page_bytes,
+                frames: &mut self.frames,
+                entries: &mut self.entries,
+            };
+            match look.counts(self.root, *id, processes, tally, sample.seed) {
+                Ok(counts) => tally.estimate(&counts, object, &sample),
+                Err(error) => gaps.add(format!("a sample of {}: {error}", tally.name)),
+            }
+        }
+    }
+
     /// Pages of shared memory that exist although none of the processes has them mapped: those
     /// that sessions touched which have ended. Never asked of huge pages.
     fn unmapped(&mut self, gaps: &mut Gaps) {
@@ -250,13 +288,13 @@ impl<'a> Scan<'a> {
             return;
         };
         for (id, tally) in &mut self.found.segments {
-            let Some(Some(object)) = self.objects.get(id) else {
+            let Some(object) = self.objects.get(*id) else {
                 if tally.kind.is_shared_memory() {
                     gaps.add(format!("how much there is of {} is not known", tally.name));
                 }
                 continue;
             };
-            let is_missing = tally.found_bytes() < object.allocated_bytes;
+            let is_missing = !tally.is_sampled && tally.found_bytes() < object.allocated_bytes;
             if !is_missing || !tally.kind.is_shared_memory() || object.huge_page_bytes.is_some() {
                 continue;
             }

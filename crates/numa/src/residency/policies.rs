@@ -1,50 +1,165 @@
-//! The policies of shared objects: /proc/PID/numa_maps of as few processes as needed, the smallest
-//! first, because the kernel walks all pages of a process to write that file.
+//! The policies of shared memory. Objects of small pages have their own, which are asked of the
+//! objects. Those of huge pages, and what the tasks have where an object has none, are in
+//! /proc/PID/numa_maps; of that as little is read as will do, because the kernel walks all pages of
+//! a mapping to write its line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use linux::map_files::MappedObject;
 use linux::proc_maps::ObjectId;
-use linux::{Root, proc_stat};
+use linux::{Root, SystemCallError, proc_stat};
 
+use super::kind::kind_of;
+use super::objects::{self, Objects};
 use super::process_maps::ProcessMaps;
 use super::tally::{Area, Span};
 use crate::numa_maps;
 
-/// The areas of each shared object, ascending.
-pub(super) fn of_objects(root: &Root, processes: &[ProcessMaps]) -> BTreeMap<ObjectId, Vec<Area>> {
-    let mut wanted: BTreeSet<ObjectId> = processes.iter().flat_map(shared_objects).collect();
+/// Bytes of numa_maps that have its first line; the kernel walks no more mappings than that takes.
+const FIRST_LINE_BYTES: u64 = 256;
+
+/// The areas of each object of shared memory, ascending.
+pub(super) fn of_objects(
+    root: &Root,
+    processes: &[ProcessMaps],
+    objects: &Objects,
+) -> BTreeMap<ObjectId, Vec<Area>> {
     let mut areas = BTreeMap::new();
-    let mut by_size: Vec<(u64, &ProcessMaps)> = processes
-        .iter()
-        .map(|process| {
-            (
-                proc_stat::resident_pages(root, process.pid).unwrap_or(0),
-                process,
-            )
-        })
-        .collect();
-    by_size.sort_by_key(|(pages, process)| (*pages, process.pid));
-    for (_, process) in by_size {
-        if wanted.is_empty() {
-            break;
-        }
-        let useful = shared_objects(process).any(|object| wanted.contains(&object));
-        if useful {
-            let found = of_process(root, process);
-            wanted.retain(|object| !found.contains_key(object));
-            for (object, found) in found {
-                areas.entry(object).or_insert(found);
+    let mut rest = BTreeSet::new();
+    let mut of_tasks = TaskPolicies::new(root);
+    for (id, mapped) in shared_memory(processes, objects) {
+        let object = objects.get(id).filter(|of| of.huge_page_bytes.is_none());
+        let found = object.and_then(|object| of_object(object, &mapped, &mut of_tasks).ok());
+        match found {
+            Some(found) => {
+                areas.insert(id, found);
+            }
+            None => {
+                rest.insert(id);
             }
         }
     }
+    areas.extend(by_numa_maps(root, processes, rest));
     areas
 }
 
-fn shared_objects(process: &ProcessMaps) -> impl Iterator<Item = ObjectId> {
-    let shared = process.mappings.iter().filter(|mapping| mapping.is_shared);
-    shared
-        .filter(|mapping| mapping.has_object())
-        .map(|mapping| mapping.object)
+/// Who has an object mapped, and which parts of it.
+#[derive(Default)]
+struct Mapped {
+    /// The first of the processes.
+    pid: u32,
+    spans: BTreeSet<Span>,
+}
+
+fn shared_memory(processes: &[ProcessMaps], objects: &Objects) -> BTreeMap<ObjectId, Mapped> {
+    let mut found: BTreeMap<ObjectId, Mapped> = BTreeMap::new();
+    for process in processes {
+        for mapping in objects::shared(process) {
+            let object = objects.get(mapping.object);
+            let is_huge = object.is_some_and(|object| object.huge_page_bytes.is_some());
+            if !kind_of(&mapping.name, mapping.is_executable, is_huge).is_shared_memory() {
+                continue;
+            }
+            let pid = process.pid;
+            let mapped = found.entry(mapping.object).or_insert(Mapped {
+                pid,
+                ..Mapped::default()
+            });
+            let end = mapping.offset.saturating_add(mapping.bytes());
+            mapped.spans.insert(Span {
+                start: mapping.offset,
+                end,
+            });
+        }
+    }
+    found
+}
+
+/// Asks the object. Where its policy changes, mbind(2) has divided the mapping of who called it, so
+/// the borders of all mappings are where to ask.
+fn of_object(
+    object: &MappedObject,
+    mapped: &Mapped,
+    of_tasks: &mut TaskPolicies<'_>,
+) -> Result<Vec<Area>, SystemCallError> {
+    let borders = mapped.spans.iter().flat_map(|span| [span.start, span.end]);
+    let borders: BTreeSet<u64> = borders.collect();
+    let borders: Vec<u64> = borders.into_iter().collect();
+    let mut areas: Vec<Area> = Vec::new();
+    for pair in borders.windows(2) {
+        let span = Span {
+            start: pair[0],
+            end: pair[1],
+        };
+        if !mapped
+            .spans
+            .iter()
+            .any(|of| of.start <= span.start && span.end <= of.end)
+        {
+            continue;
+        }
+        let own = object.policy_at(span.start)?;
+        let policy = own.unwrap_or_else(|| of_tasks.of(mapped.pid));
+        match areas.last_mut() {
+            Some(last) if last.span.end == span.start && last.policy == policy => {
+                last.span.end = span.end;
+            }
+            _ => areas.push(Area { span, policy }),
+        }
+    }
+    Ok(areas)
+}
+
+/// The policies of tasks, as the first mapping of each shows it: that of its program, which has no
+/// policy of its own.
+struct TaskPolicies<'a> {
+    root: &'a Root,
+    known: BTreeMap<u32, String>,
+}
+
+impl<'a> TaskPolicies<'a> {
+    fn new(root: &'a Root) -> Self {
+        let known = BTreeMap::new();
+        TaskPolicies { root, known }
+    }
+
+    fn of(&mut self, pid: u32) -> String {
+        let root = self.root;
+        let read = || {
+            let path = format!("proc/{pid}/numa_maps");
+            let start = root.read_start(&path, FIRST_LINE_BYTES).ok()??;
+            let line = start.text().lines().next()?;
+            Some(numa_maps::parse_line(line).ok()?.policy)
+        };
+        let policy = self.known.entry(pid);
+        policy
+            .or_insert_with(|| read().unwrap_or_else(|| "default".to_owned()))
+            .clone()
+    }
+}
+
+/// The same from whole files of numa_maps, of as few processes as needed, the smallest first.
+fn by_numa_maps(
+    root: &Root,
+    processes: &[ProcessMaps],
+    mut wanted: BTreeSet<ObjectId>,
+) -> BTreeMap<ObjectId, Vec<Area>> {
+    let mut areas = BTreeMap::new();
+    if wanted.is_empty() {
+        return areas;
+    }
+    let resident = |pid| proc_stat::resident_pages(root, pid).unwrap_or(0);
+    let mut by_size: Vec<&ProcessMaps> = processes.iter().collect();
+    by_size.sort_by_cached_key(|process| (resident(process.pid), process.pid));
+    for process in by_size {
+        let mut of_it = objects::shared(process).map(|mapping| mapping.object);
+        if of_it.any(|object| wanted.contains(&object)) {
+            let mut found = of_process(root, process);
+            found.retain(|object, _| wanted.remove(object));
+            areas.extend(found);
+        }
+    }
+    areas
 }
 
 /// What this process sees; nothing when its numa_maps cannot be read.
@@ -57,8 +172,7 @@ fn of_process(root: &Root, process: &ProcessMaps) -> BTreeMap<ObjectId, Vec<Area
         .filter_map(|(_, line)| numa_maps::parse_line(line).ok());
     let policies: BTreeMap<u64, String> = lines.map(|line| (line.address, line.policy)).collect();
     let mut areas: BTreeMap<ObjectId, Vec<Area>> = BTreeMap::new();
-    let shared = process.mappings.iter().filter(|mapping| mapping.is_shared);
-    for mapping in shared.filter(|mapping| mapping.has_object()) {
+    for mapping in objects::shared(process) {
         let Some(policy) = policies.get(&mapping.start) else {
             continue;
         };

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{BytesByNode, NodeId, SegmentArea, SegmentKind, SegmentResidency};
+use linux::map_files::MappedObject;
+use model::{BytesByNode, NodeId, Sampled, SegmentArea, SegmentKind, SegmentResidency};
 
 use super::page_set::PageSet;
+use super::pagemap_method::Sample;
+use super::sampling::Counts;
 
 /// The policy of a segment whose parts have several.
 const MIXED: &str = "mixed";
@@ -50,6 +53,10 @@ pub(super) struct Tally {
     pub allocated_bytes: Option<u64>,
     /// Bytes found whose node is not known.
     pub bytes_without_node: u64,
+    /// Whether only some of its pages are looked at.
+    pub is_sampled: bool,
+    /// What those said.
+    pub sampled: Option<Sampled>,
 }
 
 impl Tally {
@@ -93,6 +100,19 @@ impl Tally {
             self.bytes_by_area.resize(area + 1, BytesByNode::new());
         }
         *self.bytes_by_area[area].entry(node).or_default() += bytes;
+    }
+
+    /// Takes over what a sample says.
+    pub fn estimate(&mut self, counts: &Counts, object: &MappedObject, sample: &Sample) {
+        let bytes = counts.bytes(object.allocated_bytes, object.bytes);
+        for ((area, node), bytes) in bytes.found {
+            match node {
+                Some(node) => self.add(area, node, bytes),
+                None => self.bytes_without_node += bytes,
+            }
+        }
+        self.bytes_without_node += bytes.missing;
+        self.sampled = Some(counts.sampled(sample.seed, &sample.memory_nodes));
     }
 
     /// All that was found, by node.
@@ -153,8 +173,8 @@ impl Tally {
                 } else {
                     0
                 },
-            complete,
-            sampled: None,
+            complete: complete && !self.is_sampled,
+            sampled: self.sampled,
         }
     }
 

@@ -9,6 +9,9 @@ use crate::capture::MachineRoot;
 use crate::failure::Failure;
 use crate::{output, text_options};
 
+/// Two looks at one segment are at the same pages, so that what differs between them has moved.
+const SAMPLE_SEED: u64 = 1;
+
 /// Looks and shows.
 pub fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let target: Target = arguments.target.parse()?;
@@ -17,6 +20,7 @@ pub fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let topology = numa::topology::read(root)?;
     let options = Options {
         only_numa_maps: arguments.numa_maps,
+        sample_seed: arguments.sample.then_some(SAMPLE_SEED),
     };
     let residency = residency::inspect(root, &target, &topology, &options)?;
     if arguments.json {
