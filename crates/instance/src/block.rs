@@ -8,6 +8,8 @@ use crate::layout::{BLOCK_BYTES, BLOCK_WORDS, Block, BlockId, NONE};
 
 /// Words before the items.
 const HEADER_WORDS: usize = 4;
+/// The word of the header that is the block's own checksum.
+const SEAL_WORD: usize = 3;
 /// Words of an index entry.
 const ENTRY_WORDS: usize = 2;
 /// Index entries that fit a block.
@@ -104,6 +106,33 @@ impl Block {
     pub fn next_leaf(&self) -> Option<u32> {
         let next = self.word(2) as u32;
         (next != NONE).then_some(next)
+    }
+
+    /// Writes the checksum of everything else in the block, before it goes to the data file.
+    pub fn seal(&self) {
+        self.set_word(SEAL_WORD, self.seal_of_content());
+    }
+
+    /// Whether the block is as it was sealed.
+    pub fn is_sealed(&self) -> bool {
+        self.word(SEAL_WORD) == self.seal_of_content()
+    }
+
+    /// Four sums side by side, so that no multiplication waits for the one before; the mix makes
+    /// every bit of a word count, and its place by the order.
+    fn seal_of_content(&self) -> u64 {
+        let mut lanes = [1u64, 2, 3, 4];
+        for (place, word) in self.words.iter().enumerate() {
+            let word = match place {
+                SEAL_WORD => 0,
+                _ => word.load(Ordering::Relaxed),
+            };
+            let lane = &mut lanes[place % 4];
+            *lane = (*lane ^ word)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(29);
+        }
+        lanes.into_iter().fold(0, |sum, lane| mix(sum ^ lane))
     }
 
     fn write_header(&self, id: BlockId, kind: Kind, items: u32, next_leaf: u32) {
@@ -232,5 +261,24 @@ mod tests {
     #[test]
     fn an_empty_block_has_no_row() {
         assert_eq!(empty().row(0), None);
+    }
+
+    #[test]
+    fn a_sealed_block_shows_every_changed_bit_and_every_swapped_word() {
+        let block = empty();
+        block.write_row(BlockId::row(7, 99), Row::of(7, 1234));
+        assert!(!block.is_sealed());
+        block.seal();
+        assert!(block.is_sealed());
+        for (place, bit) in [(0, 0), (3, 5), (4, 63), (896, 1), (1023, 40)] {
+            let word = block.word(place);
+            block.set_word(place, word ^ 1 << bit);
+            assert!(!block.is_sealed(), "bit {bit} of word {place}");
+            block.set_word(place, word);
+        }
+        let (one, other) = (block.word(900), block.word(904));
+        block.set_word(900, other);
+        block.set_word(904, one);
+        assert!(!block.is_sealed());
     }
 }

@@ -1,11 +1,13 @@
-//! The buffer cache: finding and pinning a block, and releasing it.
+//! The buffer cache: finding and pinning a block, reading it if need be, and releasing it.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::Error;
-use crate::layout::{Block, BlockId, NONE};
+use crate::layout::{Block, BlockId, Bucket, BufferState, NO_BLOCK, NONE, WaitEvent};
+use crate::replacement::USAGE_MAX;
 use crate::sga::Sga;
+use crate::storage::Storage;
 use crate::wait_clock::WaitClock;
+use crate::{Error, replacement};
 
 /// A block that is found and pinned. Must be given back with [`Reader::release`].
 #[must_use]
@@ -15,50 +17,74 @@ pub struct Pinned<'m> {
     pub block: &'m Block,
 }
 
-/// One reader's way into the cache, with its count of logical reads.
+/// One reader's way into the cache, with its counts of reads.
 pub struct Reader<'m> {
     sga: Sga<'m>,
+    storage: Option<Storage<'m>>,
+    home_pool: u32,
     /// Logical reads made.
     pub logical_reads: u64,
+    /// Blocks read from the data file.
+    pub physical_reads: u64,
     /// Named waits met.
     pub waits: WaitClock,
 }
 
 impl<'m> Reader<'m> {
-    /// A reader of `sga`.
-    pub fn new(sga: Sga<'m>, waits: WaitClock) -> Self {
+    /// A reader of `sga` that takes buffers of `home_pool` first. Without `storage`, what is not in
+    /// the cache cannot be had.
+    pub fn new(
+        sga: Sga<'m>,
+        storage: Option<Storage<'m>>,
+        home_pool: u32,
+        waits: WaitClock,
+    ) -> Self {
         Reader {
             sga,
+            storage,
+            home_pool,
             logical_reads: 0,
+            physical_reads: 0,
             waits,
         }
     }
 
-    /// Finds and pins a block: one logical read.
+    /// Finds and pins a block: one logical read. Reads it from the data file if it has to.
     ///
     /// # Errors
-    /// [`Error::NotCached`] when the block is not in the cache; [`Error::WrongBlock`] when its
-    /// buffer holds another, after which the pin is of no more use.
+    /// [`Error::NotCached`] when the block is not in the cache and there is no data file;
+    /// [`Error::WrongBlock`] when its buffer holds another, after which the pin is of no more use;
+    /// whatever keeps it from being read.
     #[inline]
     pub fn get(&mut self, id: BlockId) -> Result<Pinned<'m>, Error> {
         let sga = self.sga;
         let bucket = sga.bucket_of(id);
         bucket.latch.acquire(|sleep| self.waits.bucket_latch(sleep));
-        let mut buffer = bucket.first.load(Ordering::Relaxed);
-        while buffer != NONE {
+        let buffer = find(&sga, bucket, id);
+        if let Some(buffer) = buffer {
             let header = &sga.headers[buffer as usize];
-            if header.block_id.load(Ordering::Relaxed) == id.0 {
-                header.pins.fetch_add(1, Ordering::Relaxed);
-                break;
+            header.pins.fetch_add(1, Ordering::Relaxed);
+            let usage = header.usage.load(Ordering::Relaxed);
+            if usage < USAGE_MAX {
+                header.usage.store(usage + 1, Ordering::Relaxed);
             }
-            buffer = header.next.load(Ordering::Relaxed);
         }
         bucket.latch.release();
-        if buffer == NONE {
-            return Err(Error::NotCached(id));
+        let Some(buffer) = buffer else {
+            return self.fetch(id);
+        };
+        let state = &sga.headers[buffer as usize].state;
+        if state.load(Ordering::Acquire) != BufferState::Valid as u32 {
+            self.wait_until_read(id, state)?;
         }
+        self.pinned(id, buffer)
+    }
+
+    /// A block in a buffer that is pinned: counts the logical read.
+    #[inline]
+    fn pinned(&mut self, id: BlockId, buffer: u32) -> Result<Pinned<'m>, Error> {
         self.logical_reads += 1;
-        let block = &sga.blocks[buffer as usize];
+        let block = &self.sga.blocks[buffer as usize];
         if block.id() != id {
             return Err(Error::WrongBlock {
                 wanted: id,
@@ -66,6 +92,81 @@ impl<'m> Reader<'m> {
             });
         }
         Ok(Pinned { buffer, block })
+    }
+
+    /// Reads one block that was not in the cache a moment ago.
+    #[cold]
+    fn fetch(&mut self, id: BlockId) -> Result<Pinned<'m>, Error> {
+        match self.claim(id)? {
+            Some(buffer) => {
+                self.read(id, &[buffer], WaitEvent::SequentialRead)?;
+                self.pinned(id, buffer)
+            }
+            // Somebody else was quicker.
+            None => self.get(id),
+        }
+    }
+
+    /// Takes a buffer for a block and puts it into the directory, to be read by the caller; `None`
+    /// when the block is there already.
+    fn claim(&mut self, id: BlockId) -> Result<Option<u32>, Error> {
+        if self.storage.is_none() {
+            return Err(Error::NotCached(id));
+        }
+        let sga = self.sga;
+        let bucket = sga.bucket_of(id);
+        bucket.latch.acquire(|sleep| self.waits.bucket_latch(sleep));
+        let found = find(&sga, bucket, id);
+        bucket.latch.release();
+        if found.is_some() {
+            return Ok(None);
+        }
+        let taken = replacement::take(&sga, self.home_pool, &mut self.waits);
+        let buffer = taken.ok_or(Error::NoFreeBuffer(id))?;
+        bucket.latch.acquire(|sleep| self.waits.bucket_latch(sleep));
+        let is_missing = find(&sga, bucket, id).is_none();
+        if is_missing {
+            link(&sga, bucket, buffer, id, BufferState::Reading);
+        }
+        bucket.latch.release();
+        if !is_missing {
+            replacement::give_back(&sga, buffer);
+        }
+        Ok(is_missing.then_some(buffer))
+    }
+
+    /// Reads consecutive blocks into the buffers claimed for them, and tells who waits for them.
+    fn read(&mut self, first: BlockId, buffers: &[u32], event: WaitEvent) -> Result<(), Error> {
+        let storage = self.storage.as_ref().ok_or(Error::NotCached(first))?;
+        let sga = self.sga;
+        let mut result = Ok(());
+        self.waits
+            .time_device(event, || result = storage.read(&sga, first, buffers));
+        let state = match result {
+            Ok(()) => BufferState::Valid,
+            Err(_) => BufferState::Failed,
+        };
+        for buffer in buffers {
+            let word = &sga.headers[*buffer as usize].state;
+            word.store(state as u32, Ordering::Release);
+            linux::futex::wake(word, u32::MAX >> 1);
+        }
+        self.physical_reads += buffers.len() as u64;
+        result
+    }
+
+    #[cold]
+    fn wait_until_read(&mut self, id: BlockId, state: &AtomicU32) -> Result<(), Error> {
+        const READING: u32 = BufferState::Reading as u32;
+        self.waits.time(WaitEvent::ReadByOther, || {
+            while state.load(Ordering::Acquire) == READING {
+                linux::futex::wait(state, READING, None);
+            }
+        });
+        match state.load(Ordering::Acquire) == BufferState::Valid as u32 {
+            true => Ok(()),
+            false => Err(Error::NotReadByOther(id)),
+        }
     }
 
     /// Gives a block back.
@@ -77,14 +178,265 @@ impl<'m> Reader<'m> {
     }
 }
 
-/// Puts a block into a buffer and its header into the directory. For the loader: no session runs.
-pub fn install(sga: &Sga<'_>, buffer: u32, id: BlockId) {
+/// The buffer of a block. Called with the bucket's latch held.
+#[inline]
+fn find(sga: &Sga<'_>, bucket: &Bucket, id: BlockId) -> Option<u32> {
+    let mut buffer = bucket.first.load(Ordering::Relaxed);
+    while buffer != NONE {
+        let header = &sga.headers[buffer as usize];
+        if header.block_id.load(Ordering::Relaxed) == id.0 {
+            return Some(buffer);
+        }
+        buffer = header.next.load(Ordering::Relaxed);
+    }
+    None
+}
+
+/// Puts a buffer into the directory. Called with the bucket's latch held, or while nobody runs.
+fn link(sga: &Sga<'_>, bucket: &Bucket, buffer: u32, id: BlockId, state: BufferState) {
     let header = &sga.headers[buffer as usize];
-    let bucket = sga.bucket_of(id);
     header.block_id.store(id.0, Ordering::Relaxed);
-    header.pins.store(0, Ordering::Relaxed);
-    header
-        .next
-        .store(bucket.first.load(Ordering::Relaxed), Ordering::Relaxed);
+    header.usage.store(1, Ordering::Relaxed);
+    header.state.store(state as u32, Ordering::Relaxed);
+    let first = bucket.first.load(Ordering::Relaxed);
+    header.next.store(first, Ordering::Relaxed);
     bucket.first.store(buffer, Ordering::Release);
+}
+
+/// Makes every buffer free and the directory empty. For the loader: no session runs.
+pub fn clear(sga: &Sga<'_>) {
+    for bucket in sga.directory {
+        bucket.first.store(NONE, Ordering::Relaxed);
+    }
+    for header in sga.headers {
+        header.block_id.store(NO_BLOCK, Ordering::Relaxed);
+    }
+}
+
+/// Puts a block into a free buffer and its header into the directory. For the loader: no session
+/// runs.
+pub fn install(sga: &Sga<'_>, buffer: u32, id: BlockId) {
+    link(sga, sga.bucket_of(id), buffer, id, BufferState::Valid);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+    use std::sync::atomic::Ordering;
+
+    use linux::data_file::DataFile;
+    use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
+
+    use super::Reader;
+    use crate::layout::{BLOCK_BYTES, BlockId};
+    use crate::loader::load;
+    use crate::sga::Sga;
+    use crate::sga_layout::{SgaLayout, SgaSize};
+    use crate::statement::{Table, select};
+    use crate::storage::Storage;
+    use crate::wait_clock::WaitClock;
+    use crate::{Error, btree};
+
+    const MIB: u64 = 1 << 20;
+
+    /// An SGA of 2 sessions with a cache of 1 MiB and 8 MiB of data in a file.
+    struct Small {
+        memory: SharedMemory,
+        mapping: Mapping,
+        layout: SgaLayout,
+        file: DataFile,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Small {
+        fn new(pools: u32) -> Self {
+            let size = SgaSize {
+                sessions: 2,
+                cache_bytes: MIB,
+                page_bytes: 4096,
+                pools,
+                data_bytes: Some(8 * MIB),
+            };
+            let layout = SgaLayout::new(&size).unwrap();
+            let bytes = layout.bytes as usize;
+            let memory = SharedMemory::create(ObjectKind::Memfd, bytes, 4096).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let small = Small {
+                mapping: memory.map().unwrap(),
+                memory,
+                layout,
+                file: DataFile::create(folder.path(), layout.data_file_bytes()).unwrap(),
+                _folder: folder,
+            };
+            let sga = Sga::create(&small.mapping, layout);
+            load(&sga, Some(&small.storage()), 3).unwrap();
+            small
+        }
+
+        fn storage(&self) -> Storage<'_> {
+            let file = DataFile::from_ticket(self.file.ticket()).unwrap();
+            Storage::new(&self.mapping, file)
+        }
+
+        fn sga(&self) -> Sga<'_> {
+            Sga::attach(&self.mapping, self.layout).unwrap()
+        }
+
+        fn reader(&self, home_pool: u32) -> Reader<'_> {
+            let waits = WaitClock::new().unwrap();
+            Reader::new(self.sga(), Some(self.storage()), home_pool, waits)
+        }
+
+        fn table(&self, number: u32) -> Table {
+            let rows = self.layout.rows_per_table;
+            Table {
+                number,
+                rows,
+                root: btree::root(rows),
+            }
+        }
+
+        /// The data file, opened anew, to damage it.
+        fn damage(&self) -> std::fs::File {
+            let path = format!("/proc/self/fd/{}", self.file.ticket().descriptor);
+            std::fs::File::options()
+                .read(true)
+                .write(true)
+                .open(path)
+                .unwrap()
+        }
+
+        /// A row block that is not in the cache at the start: the last one of table 0.
+        fn far_block(&self) -> BlockId {
+            BlockId::row(0, self.layout.rows_per_table - 1)
+        }
+    }
+
+    /// Every row of both tables, many times over, from several sides at once: each answer is right,
+    /// and afterwards nothing is pinned and every block is in the directory once.
+    #[test]
+    fn many_readers_of_more_data_than_buffers_read_every_row_right() {
+        for pools in [1, 4] {
+            let small = Small::new(pools);
+            let (layout, table) = (small.layout, small.table(0));
+            let (memory, ticket) = (&small.memory, small.file.ticket());
+            std::thread::scope(|scope| {
+                for thread in 0..4 {
+                    scope.spawn(move || {
+                        let mapping = memory.map().unwrap();
+                        let sga = Sga::attach(&mapping, layout).unwrap();
+                        let storage =
+                            Storage::new(&mapping, DataFile::from_ticket(ticket).unwrap());
+                        let waits = WaitClock::new().unwrap();
+                        let mut reader = Reader::new(sga, Some(storage), thread % pools, waits);
+                        let number = thread % 2;
+                        let table = Table { number, ..table };
+                        for start in 0..3 {
+                            let count = table.rows - start;
+                            let answer = select(&mut reader, table, start.into(), count).unwrap();
+                            assert_eq!((answer.rows, answer.wrong), (count, 0));
+                        }
+                        assert!(reader.physical_reads > 100, "{}", reader.physical_reads);
+                    });
+                }
+            });
+            let sga = small.sga();
+            let mut blocks = std::collections::BTreeSet::new();
+            for header in sga.headers {
+                assert_eq!(header.pins.load(Ordering::Relaxed), 0);
+                let id = header.block_id.load(Ordering::Relaxed);
+                assert!(id == super::NO_BLOCK || blocks.insert(id), "{id:x} twice");
+            }
+            let in_chains: usize = sga
+                .directory
+                .iter()
+                .map(|bucket| {
+                    let mut buffer = bucket.first.load(Ordering::Relaxed);
+                    let mut length = 0;
+                    while buffer != super::NONE {
+                        let header = &sga.headers[buffer as usize];
+                        assert!(blocks.contains(&header.block_id.load(Ordering::Relaxed)));
+                        buffer = header.next.load(Ordering::Relaxed);
+                        length += 1;
+                    }
+                    length
+                })
+                .sum();
+            assert_eq!(in_chains, blocks.len());
+        }
+    }
+
+    #[test]
+    fn one_reader_has_the_use_of_all_pools() {
+        let small = Small::new(4);
+        let mut reader = small.reader(2);
+        let table = small.table(0);
+        select(&mut reader, table, 0, table.rows).unwrap();
+        let sga = small.sga();
+        let turns: Vec<u64> = sga
+            .pools
+            .iter()
+            .map(|pool| pool.hand.0.load(Ordering::Relaxed))
+            .collect();
+        let (least, most) = (turns.iter().min().unwrap(), turns.iter().max().unwrap());
+        let lead = u64::from(small.layout.buffers_per_pool()) / 4;
+        assert!(most - least <= lead, "{turns:?}");
+        assert!(turns[2] >= *least, "{turns:?}");
+    }
+
+    #[test]
+    fn what_was_read_stays_while_it_is_used() {
+        let small = Small::new(1);
+        let mut reader = small.reader(0);
+        let root = BlockId::index(0, btree::root(small.layout.rows_per_table));
+        let table = small.table(0);
+        for key in 0..u64::from(table.rows) {
+            select(&mut reader, table, key, 1).unwrap();
+        }
+        let before = reader.physical_reads;
+        let pinned = reader.get(root).unwrap();
+        reader.release(pinned);
+        assert_eq!(
+            reader.physical_reads, before,
+            "the root is the most used block"
+        );
+    }
+
+    #[test]
+    fn a_corrupt_block_is_named_with_its_place() {
+        let small = Small::new(1);
+        let id = small.far_block();
+        let position = small.layout.file_position(id);
+        let mut byte = [0];
+        let file = small.damage();
+        file.read_at(&mut byte, position + 5000).unwrap();
+        file.write_at(&[byte[0] ^ 4], position + 5000).unwrap();
+        file.sync_all().unwrap();
+        let error = small.reader(0).get(id).err().unwrap();
+        assert!(
+            matches!(error, Error::Corrupt { block, .. } if block == id),
+            "{error}"
+        );
+        assert!(
+            error.to_string().contains(&format!("at byte {position} ")),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_block_behind_the_end_of_a_cut_file_is_named() {
+        let small = Small::new(1);
+        let id = small.far_block();
+        small
+            .damage()
+            .set_len(small.layout.file_position(id) / BLOCK_BYTES * BLOCK_BYTES)
+            .unwrap();
+        let error = small.reader(0).get(id).err().unwrap();
+        assert!(
+            matches!(error, Error::Unreadable { block, .. } if block == id),
+            "{error}"
+        );
+        let again = small.reader(0).get(id).err().unwrap();
+        assert!(matches!(again, Error::NotReadByOther(_)), "{again}");
+    }
 }

@@ -19,6 +19,47 @@ pub enum Error {
         /// What the block says.
         found: BlockId,
     },
+    /// A block of the data file could not be read.
+    #[error("block {:#x}, at byte {position} of the data file, cannot be read: {cause}", block.0)]
+    Unreadable {
+        /// The block, or the first of several that were read at once.
+        block: BlockId,
+        /// Where it lies.
+        position: u64,
+        /// The kernel's answer.
+        #[source]
+        cause: linux::SystemCallError,
+    },
+    /// A block could not be written to the data file.
+    #[error(
+        "block {:#x}, at byte {position} of the data file, cannot be written: {cause}", block.0
+    )]
+    Unwritable {
+        /// The block.
+        block: BlockId,
+        /// Where it lies.
+        position: u64,
+        /// The kernel's answer.
+        #[source]
+        cause: linux::SystemCallError,
+    },
+    /// A block of the data file is not what was written there.
+    #[error(
+        "block {:#x}, at byte {position} of the data file, is corrupt: its checksum is wrong",
+        block.0
+    )]
+    Corrupt {
+        /// The block.
+        block: BlockId,
+        /// Where it lies.
+        position: u64,
+    },
+    /// A block that another session was reading did not come.
+    #[error("block {:#x} could not be read by the session that tried", .0.0)]
+    NotReadByOther(BlockId),
+    /// Every buffer is pinned.
+    #[error("no buffer for block {:#x}: every buffer is pinned", .0.0)]
+    NoFreeBuffer(BlockId),
     /// The kernel does not tell the run-queue wait.
     #[error("run-queue wait: {0} (the kernel needs CONFIG_SCHED_INFO)")]
     Schedstat(#[source] std::io::Error),

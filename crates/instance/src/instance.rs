@@ -4,14 +4,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use linux::Root;
+use linux::data_file::DataFile;
 use linux::shared_memory::{Mapping, SharedMemory};
 use model::{Allocation, CpuSet, Evidence, HugePoolEvidence, NodeId, SgaEvidence};
 use numa::evidence::{Residency, huge_pools, residency};
 
-use crate::layout::{SessionState, SgaLayout, SgaSize};
+use crate::layout::SessionState;
 use crate::order::{InstanceOrder, InstanceReport, PhaseWord, SessionOrder, Task};
 use crate::sessions::{SessionProgram, Sessions};
 use crate::sga::Sga;
+use crate::sga_layout::{SgaLayout, SgaSize};
+use crate::storage::Storage;
 use crate::{Error, calibration, hold, loader, sga_memory, trial};
 
 /// How long sessions may take to attach: generous, since emulated machines are slow.
@@ -40,16 +43,18 @@ pub fn run(
         logical_reads_per_s: None,
     })?;
     let huge_pages_before = pools_if_huge(&root, order)?;
-    let layout = SgaLayout::new(&SgaSize::of(&order.work.sga, order.work.load.sessions))?;
+    let layout = SgaLayout::new(&SgaSize::of(&order.work.sga, &order.work.load))?;
     let (memory, mapping) = sga_memory::make(&order.work.sga, &layout)?;
     let sga = Sga::create(&mapping, layout);
-    loader::load(&sga, order.seed);
+    let storage = data_file(order, &layout)?.map(|file| Storage::new(&mapping, file));
+    loader::load(&sga, storage.as_ref(), order.seed)?;
     prepare_control(&sga, order);
     let instance = Instance {
         order,
         root,
         sga,
         mapping: &mapping,
+        storage,
     };
     let mut evidence = Evidence {
         huge_pages_before,
@@ -74,6 +79,7 @@ pub(crate) struct Instance<'m> {
     pub root: Root,
     pub sga: Sga<'m>,
     pub mapping: &'m Mapping,
+    pub storage: Option<Storage<'m>>,
 }
 
 impl Instance<'_> {
@@ -138,6 +144,10 @@ fn start_sessions(
             seed: instance.order.seed.wrapping_add(1 + u64::from(session)),
             layout,
             ticket: memory.ticket().into(),
+            data: instance
+                .storage
+                .as_ref()
+                .map(|storage| storage.file().ticket().into()),
         })
         .collect();
     let mut sessions = Sessions::start(program, &orders)?;
@@ -159,6 +169,19 @@ fn cpus_of_pools(root: &Root, allocation: &Allocation) -> Result<Vec<Option<CpuS
         (!cpus.is_empty()).then_some(cpus)
     };
     Ok(nodes.into_iter().map(cpus_of).collect())
+}
+
+/// The data file, where the cache does not hold everything.
+fn data_file(order: &InstanceOrder, layout: &SgaLayout) -> Result<Option<DataFile>, Error> {
+    if layout.holds_everything() {
+        return Ok(None);
+    }
+    std::fs::create_dir_all(&order.data_directory).map_err(|cause| Error::Io {
+        what: "making the folder of the data file",
+        cause,
+    })?;
+    let file = DataFile::create(&order.data_directory, layout.data_file_bytes())?;
+    Ok(Some(file))
 }
 
 fn pools_if_huge(root: &Root, order: &InstanceOrder) -> Result<Vec<HugePoolEvidence>, Error> {

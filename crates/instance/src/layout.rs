@@ -1,12 +1,9 @@
-//! Where everything lies in the SGA: sizes, offsets and the `repr(C)` structures.
+//! The `repr(C)` structures of the SGA and the ids in them. Where they lie is `sga_layout`'s.
 //!
 //! docs/instance.md draws the same layout for people. Nothing here touches memory.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use model::SgaPlan;
-
-use crate::Error;
 use crate::latch::Latch;
 
 /// Bytes of a block.
@@ -20,7 +17,7 @@ pub const BUFFERS_MAX: u64 = 1 << 31;
 /// Marks an SGA of ours: "numalab\0".
 pub const MAGIC: u64 = u64::from_le_bytes(*b"numalab\0");
 /// Version of this layout.
-pub const LAYOUT_VERSION: u64 = 2;
+pub const LAYOUT_VERSION: u64 = 3;
 /// No buffer, no block, no session.
 pub const NONE: u32 = u32::MAX;
 /// Words of a set of CPUs: 8192, the most Linux can be built for.
@@ -112,10 +109,22 @@ pub enum WaitEvent {
     CpuQuantum = 0,
     /// `latch: cache buffers chains`.
     BucketLatch = 1,
+    /// `db file sequential read`.
+    SequentialRead = 2,
+    /// `read by other session`.
+    ReadByOther = 3,
 }
 
 /// Number of named waits.
-pub const WAIT_EVENTS: usize = 2;
+pub const WAIT_EVENTS: usize = 4;
+
+/// The events with their names, in the order of their numbers.
+pub const WAIT_NAMES: [&str; WAIT_EVENTS] = [
+    model::WAIT_CPU_QUANTUM,
+    model::WAIT_BUCKET_LATCH,
+    model::WAIT_SEQUENTIAL_READ,
+    model::WAIT_READ_BY_OTHER,
+];
 
 /// Count and time of one wait event.
 #[repr(C)]
@@ -130,6 +139,7 @@ pub struct SessionResult {
     pub start_ns: AtomicU64,
     pub end_ns: AtomicU64,
     pub logical_reads: AtomicU64,
+    pub physical_reads: AtomicU64,
     pub statements: AtomicU64,
     pub cpu_ns: AtomicU64,
     pub run_queue_ns: AtomicU64,
@@ -147,7 +157,19 @@ pub struct SessionSlot {
     pub live: Line<LiveCounters>,
     /// Futex of the caging queue: 1 when it is this session's turn.
     pub turn: Line<AtomicU32>,
+    /// Why the session failed, as text that ends with a zero byte; all zeroes while it has not.
+    pub failure: Line<[AtomicU64; FAILURE_WORDS]>,
     pub result: SessionResult,
+}
+
+/// Words of a session's last words.
+pub const FAILURE_WORDS: usize = 64;
+
+/// One pool of buffers.
+#[repr(C)]
+pub struct Pool {
+    /// Buffers that the clock has passed since the start: the next one is this modulo their number.
+    pub hand: Line<AtomicU64>,
 }
 
 /// A bucket of the hash directory.
@@ -160,9 +182,29 @@ pub struct Bucket {
 /// A buffer header, apart from its block.
 #[repr(C, align(64))]
 pub struct BufferHeader {
+    /// The block, or [`NO_BLOCK`].
     pub block_id: AtomicU64,
     pub pins: AtomicU32,
     pub next: AtomicU32,
+    /// Futex: one of [`BufferState`].
+    pub state: AtomicU32,
+    /// Looks of the clock that the buffer survives.
+    pub usage: AtomicU32,
+}
+
+/// No block: the buffer is free, or whoever pins it is about to change that.
+pub const NO_BLOCK: u64 = u64::MAX;
+
+/// What may be expected in a buffer that is in the directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum BufferState {
+    /// Its block is being read from the data file.
+    Reading = 0,
+    /// Its block.
+    Valid = 1,
+    /// Nothing: the block could not be read.
+    Failed = 2,
 }
 
 /// A block. Words, since every field of it may be read while another process writes.
@@ -173,6 +215,7 @@ pub struct Block {
 
 const _: () = assert!(size_of::<Control>() <= 4096);
 const _: () = assert!(size_of::<SessionSlot>() == 8192);
+const _: () = assert!(size_of::<Pool>() == 128);
 const _: () = assert!(size_of::<Bucket>() == 8);
 const _: () = assert!(size_of::<BufferHeader>() == 64);
 const _: () = assert!(size_of::<Block>() == 8192 && align_of::<Block>() == 4096);
@@ -190,252 +233,5 @@ impl BlockId {
     /// Block `number` of the index of table `table`.
     pub fn index(table: u32, number: u32) -> Self {
         BlockId(u64::from(2 * table + 1) << 32 | u64::from(number))
-    }
-}
-
-/// What an SGA is asked to hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SgaSize {
-    /// Sessions, each with a table of its own.
-    pub sessions: u32,
-    /// Bytes of blocks, over all pools.
-    pub cache_bytes: u64,
-    /// Size of a page.
-    pub page_bytes: u64,
-    /// Pools of buffers that must lie on whole pages of their own; one where nothing is split.
-    pub pools: u32,
-}
-
-impl SgaSize {
-    /// What a case asks for.
-    pub fn of(sga: &SgaPlan, sessions: u32) -> Self {
-        SgaSize {
-            sessions,
-            cache_bytes: sga.cache_bytes,
-            page_bytes: sga.page_bytes,
-            pools: sga.allocation.pool_nodes().len().max(1) as u32,
-        }
-    }
-
-    /// Buffers of each pool: as many as fill whole pages, where there are several.
-    fn buffers_per_pool(&self) -> u64 {
-        let buffers = self.cache_bytes / BLOCK_BYTES / u64::from(self.pools);
-        let unit = match self.pools {
-            1 => 1,
-            _ => (self.page_bytes / BLOCK_BYTES).max(1),
-        };
-        buffers / unit * unit
-    }
-
-    /// Tables in the pool that has most of them.
-    fn tables_per_pool(&self) -> u64 {
-        u64::from(self.sessions.div_ceil(self.pools))
-    }
-
-    /// The smallest cache that holds such an SGA.
-    fn cache_bytes_min(&self) -> u64 {
-        let pool = self.tables_per_pool() * BLOCKS_PER_TABLE_MIN * BLOCK_BYTES;
-        let unit = match self.pools {
-            1 => BLOCK_BYTES,
-            _ => self.page_bytes.max(BLOCK_BYTES),
-        };
-        pool.next_multiple_of(unit) * u64::from(self.pools)
-    }
-}
-
-/// A root, and a row or two.
-const BLOCKS_PER_TABLE_MIN: u64 = 4;
-
-/// How much of everything an SGA holds, and where it lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct SgaLayout {
-    /// Session slots.
-    pub sessions: u32,
-    /// Pools, each of as many buffers.
-    pub pools: u32,
-    /// Buffers, headers and blocks.
-    pub buffers: u32,
-    /// Hash buckets, a power of two.
-    pub buckets: u32,
-    /// Tables, each with its index.
-    pub tables: u32,
-    /// Rows and row blocks of each table.
-    pub rows_per_table: u32,
-    /// Offset of the blocks: whole pages where there are several pools.
-    pub blocks_offset: u64,
-    /// Bytes of the whole SGA, whole pages.
-    pub bytes: u64,
-}
-
-impl SgaLayout {
-    /// Lays out an SGA.
-    ///
-    /// # Errors
-    /// [`Error::Layout`] when there are no sessions, too many, or too little cache for a table
-    /// with its index per session.
-    pub fn new(size: &SgaSize) -> Result<Self, Error> {
-        let SgaSize {
-            sessions,
-            cache_bytes,
-            pools,
-            ..
-        } = *size;
-        if sessions == 0 || sessions > SESSIONS_MAX {
-            return Err(Error::Layout(format!(
-                "{sessions} sessions: 1 to {SESSIONS_MAX} can be"
-            )));
-        }
-        let buffers = size.buffers_per_pool() * u64::from(pools);
-        let blocks_per_table = size.buffers_per_pool() / size.tables_per_pool();
-        if blocks_per_table < BLOCKS_PER_TABLE_MIN || buffers > BUFFERS_MAX {
-            let in_pools = match pools {
-                1 => String::new(),
-                _ => format!(" in {pools} pools"),
-            };
-            return Err(Error::Layout(format!(
-                "a cache of {cache_bytes} bytes for {sessions} sessions{in_pools}: {} to {} bytes \
-                 can be",
-                size.cache_bytes_min(),
-                BUFFERS_MAX * BLOCK_BYTES
-            )));
-        }
-        let mut layout = SgaLayout {
-            sessions,
-            pools,
-            buffers: buffers as u32,
-            buckets: (buffers as u32).next_power_of_two().saturating_mul(2),
-            tables: sessions,
-            rows_per_table: crate::btree::rows_that_fit(blocks_per_table as u32),
-            blocks_offset: 0,
-            bytes: 0,
-        };
-        let alignment = match pools {
-            1 => BLOCK_BYTES,
-            _ => size.page_bytes.max(BLOCK_BYTES),
-        };
-        let headers_end = layout.headers_offset() + u64::from(layout.buffers) * 64;
-        layout.blocks_offset = headers_end.next_multiple_of(alignment);
-        layout.bytes = layout.blocks_offset + buffers * BLOCK_BYTES;
-        layout.bytes = layout.bytes.next_multiple_of(size.page_bytes);
-        Ok(layout)
-    }
-
-    /// Buffers of each pool.
-    pub fn buffers_per_pool(&self) -> u32 {
-        self.buffers / self.pools
-    }
-
-    /// The part of the SGA that pool `pool` is.
-    pub fn pool_range(&self, pool: u32) -> std::ops::Range<usize> {
-        let bytes = u64::from(self.buffers_per_pool()) * BLOCK_BYTES;
-        let start = self.blocks_offset + u64::from(pool) * bytes;
-        start as usize..(start + bytes) as usize
-    }
-
-    /// The pool that holds table `table`, and whose node its session runs on.
-    pub fn home_pool(&self, table: u32) -> u32 {
-        table % self.pools
-    }
-
-    /// The buffer with the first row block of table `table`; its index lies behind the rows.
-    pub fn first_buffer(&self, table: u32) -> u32 {
-        let blocks_per_table =
-            self.rows_per_table + crate::btree::index_blocks(self.rows_per_table);
-        self.home_pool(table) * self.buffers_per_pool() + table / self.pools * blocks_per_table
-    }
-
-    /// Offset of the ring of waiting sessions.
-    pub fn queue_offset(&self) -> u64 {
-        4096
-    }
-
-    /// Offset of the session slots.
-    pub fn slots_offset(&self) -> u64 {
-        (self.queue_offset() + u64::from(self.sessions) * 4).next_multiple_of(8192)
-    }
-
-    /// Offset of the hash directory.
-    pub fn directory_offset(&self) -> u64 {
-        self.slots_offset() + u64::from(self.sessions) * size_of::<SessionSlot>() as u64
-    }
-
-    /// Offset of the buffer headers.
-    pub fn headers_offset(&self) -> u64 {
-        (self.directory_offset() + u64::from(self.buckets) * 8).next_multiple_of(4096)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{BLOCK_BYTES, SgaLayout, SgaSize};
-
-    fn size(sessions: u32, cache_bytes: u64, page_bytes: u64, pools: u32) -> SgaSize {
-        SgaSize {
-            sessions,
-            cache_bytes,
-            page_bytes,
-            pools,
-        }
-    }
-
-    #[test]
-    fn parts_follow_each_other_and_fit() {
-        for size in [
-            size(1, 64 << 10, 4096, 1),
-            size(3, 256 << 20, 4096, 1),
-            size(9, 1 << 30, 2 << 20, 1),
-            size(5, 64 << 20, 4096, 3),
-            size(64, 1 << 30, 2 << 20, 32),
-            size(2, 8 << 30, 1 << 30, 4),
-        ] {
-            let layout = SgaLayout::new(&size).unwrap();
-            let parts = [
-                layout.queue_offset() + 4 * u64::from(size.sessions),
-                layout.slots_offset(),
-                layout.directory_offset(),
-                layout.headers_offset(),
-                layout.headers_offset() + 64 * u64::from(layout.buffers),
-                layout.blocks_offset,
-                layout.blocks_offset + u64::from(layout.buffers) * BLOCK_BYTES,
-                layout.bytes,
-            ];
-            assert!(parts.is_sorted(), "{parts:?}");
-            assert!(layout.bytes.is_multiple_of(size.page_bytes));
-            assert!(layout.buckets.is_power_of_two() && layout.buckets >= 2 * layout.buffers);
-        }
-    }
-
-    #[test]
-    fn pools_are_whole_pages_and_hold_their_tables() {
-        for size in [size(5, 64 << 20, 4096, 3), size(64, 1 << 30, 2 << 20, 32)] {
-            let layout = SgaLayout::new(&size).unwrap();
-            for pool in 0..layout.pools {
-                let range = layout.pool_range(pool);
-                let page = size.page_bytes as usize;
-                assert!(range.start.is_multiple_of(page) && range.end.is_multiple_of(page));
-            }
-            assert!(layout.pool_range(layout.pools - 1).end as u64 <= layout.bytes);
-            let blocks = layout.rows_per_table + crate::btree::index_blocks(layout.rows_per_table);
-            for table in 0..layout.tables {
-                let first = layout.first_buffer(table);
-                let pool = first / layout.buffers_per_pool();
-                assert_eq!(pool, layout.home_pool(table));
-                assert_eq!((first + blocks - 1) / layout.buffers_per_pool(), pool);
-            }
-        }
-    }
-
-    #[test]
-    fn impossible_sizes_are_refused_with_what_can_be() {
-        for size in [
-            size(0, 1 << 30, 4096, 1),
-            size(10_000, 1 << 30, 4096, 1),
-            size(3, 8192 * 11, 4096, 1),
-            size(1, 1 << 60, 4096, 1),
-            size(4, 3 << 30, 1 << 30, 4),
-        ] {
-            let error = SgaLayout::new(&size).unwrap_err();
-            assert!(error.to_string().contains("can be"), "{error}");
-        }
     }
 }

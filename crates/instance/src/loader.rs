@@ -1,38 +1,83 @@
-//! Fills an empty SGA: tables in random physical order, their indexes, the hash directory.
+//! Fills an empty SGA: tables in random physical order, their indexes, the hash directory, and the
+//! data file where there is one.
 
-use std::sync::atomic::Ordering;
-
+use crate::Error;
 use crate::block::Row;
-use crate::btree;
-use crate::buffer_cache::install;
-use crate::layout::{BlockId, NONE};
+use crate::btree::{self, IndexBlock};
+use crate::buffer_cache::{clear, install};
+use crate::layout::{Block, BlockId};
 use crate::sga::Sga;
+use crate::storage::Storage;
 
-/// Loads every table. The order of rows on blocks follows from `seed`.
-pub fn load(sga: &Sga<'_>, seed: u64) {
-    for bucket in sga.directory {
-        bucket.first.store(NONE, Ordering::Relaxed);
-    }
+/// Loads every table. The order of rows on blocks follows from `seed`. With `storage`, every block
+/// is written to the data file as well; the buffers then hold the indexes, and as many rows as
+/// there is room for.
+///
+/// # Errors
+/// [`Error::Unwritable`] when the data file cannot be written.
+pub fn load(sga: &Sga<'_>, storage: Option<&Storage<'_>>, seed: u64) -> Result<(), Error> {
+    clear(sga);
     let mut random = fastrand::Rng::with_seed(seed);
-    let rows = sga.layout.rows_per_table;
     for table in 0..sga.layout.tables {
-        // A table's blocks lie in its buffers in order of block number, its index behind them.
-        let first_row_buffer = sga.layout.first_buffer(table);
-        let first_index_buffer = first_row_buffer + rows;
-        let mut row_blocks: Vec<u32> = (0..rows).collect();
-        random.shuffle(&mut row_blocks);
-        for (key, &number) in (0u64..).zip(&row_blocks) {
-            let (buffer, id) = (first_row_buffer + number, BlockId::row(table, number));
-            sga.blocks[buffer as usize].write_row(id, Row::of(table, key));
+        let image = TableImage::new(table, sga.layout.rows_per_table, &mut random);
+        let first = sga.layout.first_buffer(table);
+        if let Some(storage) = storage {
+            // Through one buffer, which is filled for good below.
+            for number in 0..sga.layout.blocks_per_table() {
+                image.write(number, &sga.blocks[first as usize]);
+                storage.write(sga, first)?;
+            }
+        }
+        let each = sga
+            .layout
+            .buffers_per_table
+            .min(sga.layout.blocks_per_table());
+        for (buffer, number) in (first..first + each).zip(image.index_first()) {
+            let id = image.write(number, &sga.blocks[buffer as usize]);
             install(sga, buffer, id);
         }
-        btree::build(&row_blocks, |block| {
-            let buffer = first_index_buffer + block.number;
-            let id = BlockId::index(table, block.number);
-            let target = &sga.blocks[buffer as usize];
-            target.write_index(id, block.kind, &block.entries, block.next_leaf);
-            install(sga, buffer, id);
-        });
+    }
+    Ok(())
+}
+
+/// The blocks of one table and its index, to be written anywhere.
+struct TableImage {
+    table: u32,
+    /// Key of the row of each row block.
+    keys: Vec<u32>,
+    index: Vec<IndexBlock>,
+}
+
+impl TableImage {
+    fn new(table: u32, rows: u32, random: &mut fastrand::Rng) -> Self {
+        let mut row_blocks: Vec<u32> = (0..rows).collect();
+        random.shuffle(&mut row_blocks);
+        let mut keys = vec![0; rows as usize];
+        for (key, number) in (0..).zip(&row_blocks) {
+            keys[*number as usize] = key;
+        }
+        let mut index = Vec::new();
+        btree::build(&row_blocks, |block| index.push(block));
+        TableImage { table, keys, index }
+    }
+
+    /// The numbers of all blocks, those of the index first: they are read most.
+    fn index_first(&self) -> impl Iterator<Item = u32> + use<> {
+        let rows = self.keys.len() as u32;
+        (rows..rows + self.index.len() as u32).chain(0..rows)
+    }
+
+    /// Writes block `number`: the rows come first, then the index.
+    fn write(&self, number: u32, target: &Block) -> BlockId {
+        if let Some(key) = self.keys.get(number as usize) {
+            let id = BlockId::row(self.table, number);
+            target.write_row(id, Row::of(self.table, u64::from(*key)));
+            return id;
+        }
+        let block = &self.index[number as usize - self.keys.len()];
+        let id = BlockId::index(self.table, block.number);
+        target.write_index(id, block.kind, &block.entries, block.next_leaf);
+        id
     }
 }
 
@@ -41,8 +86,8 @@ mod tests {
     use linux::shared_memory::{ObjectKind, SharedMemory};
 
     use super::load;
-    use crate::layout::{SgaLayout, SgaSize};
     use crate::sga::Sga;
+    use crate::sga_layout::{SgaLayout, SgaSize};
 
     #[test]
     fn neighbours_by_key_are_not_neighbours_in_memory() {
@@ -51,12 +96,13 @@ mod tests {
             cache_bytes: 16 << 20,
             page_bytes: 4096,
             pools: 1,
+            data_bytes: None,
         })
         .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
         let mapping = memory.map().unwrap();
         let sga = Sga::create(&mapping, layout);
-        load(&sga, 1);
+        load(&sga, None, 1).unwrap();
         let keys: Vec<u64> = sga
             .blocks
             .iter()

@@ -1,10 +1,11 @@
 //! What the processes of an instance tell each other: orders down, reports up.
 
+use linux::data_file::DataFileTicket;
 use model::{CalibrationPoint, CpuSet, LogicalReads, Phase, Placement, Trial};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::layout::SgaLayout;
+use crate::sga_layout::SgaLayout;
 
 /// What the coordinator asks of an instance process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ pub struct InstanceOrder {
     pub work: LogicalReads,
     /// Directory of the processor group to join, made by the coordinator.
     pub group: Option<std::path::PathBuf>,
+    /// Directory on whose file system the data file is made, if one is needed.
+    pub data_directory: std::path::PathBuf,
     /// Seed of the physical order of rows and of the keys that sessions draw.
     pub seed: u64,
     /// What to do.
@@ -144,6 +147,35 @@ pub struct SessionOrder {
     pub layout: SgaLayout,
     /// How to find the SGA.
     pub ticket: TicketWord,
+    /// How to find the data file, where there is one.
+    pub data: Option<DataTicketWord>,
+}
+
+/// [`DataFileTicket`] on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataTicketWord {
+    /// Inherited file descriptor.
+    pub descriptor: i32,
+    /// Whether the kernel's file cache has no part in it.
+    pub direct: bool,
+}
+
+impl From<DataTicketWord> for DataFileTicket {
+    fn from(word: DataTicketWord) -> Self {
+        DataFileTicket {
+            descriptor: word.descriptor,
+            direct: word.direct,
+        }
+    }
+}
+
+impl From<DataFileTicket> for DataTicketWord {
+    fn from(ticket: DataFileTicket) -> Self {
+        DataTicketWord {
+            descriptor: ticket.descriptor,
+            direct: ticket.direct,
+        }
+    }
 }
 
 /// [`linux::shared_memory::Ticket`] on the wire.

@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{
-    LatencySummary, Measured, Sample, SessionFigures, TimeModel, WAIT_BUCKET_LATCH,
-    WAIT_CPU_QUANTUM, Wait,
-};
+use model::{LatencySummary, Measured, Sample, SessionFigures, TimeModel, Wait};
 
 use crate::histogram;
-use crate::layout::{HISTOGRAM_BUCKETS, SessionSlot, WAIT_EVENTS, WaitEvent};
+use crate::layout::{HISTOGRAM_BUCKETS, SessionSlot, WAIT_EVENTS, WAIT_NAMES};
 use crate::order::{InstanceOrder, Task};
 use crate::sga::Sga;
 
@@ -19,6 +16,7 @@ pub(crate) struct Total {
     pub rows_wrong: u64,
     statements: u64,
     logical_reads: u64,
+    physical_reads: u64,
     logical_reads_per_s: f64,
     db_time_ns: u64,
     db_cpu_ns: u64,
@@ -36,6 +34,7 @@ pub(crate) fn collect(sga: &Sga<'_>) -> Total {
         rows_wrong: 0,
         statements: 0,
         logical_reads: 0,
+        physical_reads: 0,
         logical_reads_per_s: 0.0,
         db_time_ns: 0,
         db_cpu_ns: 0,
@@ -59,6 +58,7 @@ impl Total {
         self.rows_wrong += get(&result.rows_wrong);
         self.statements += get(&result.statements);
         self.logical_reads += reads;
+        self.physical_reads += get(&result.physical_reads);
         self.logical_reads_per_s += reads as f64 / (wall_ns.max(1) as f64 / 1e9);
         self.db_time_ns += wall_ns;
         self.db_cpu_ns += get(&result.cpu_ns);
@@ -99,6 +99,7 @@ impl Total {
             work_unit,
             statements: self.statements,
             logical_reads: self.logical_reads,
+            physical_reads: self.physical_reads,
             time: self.time_model(),
             samples,
             statement_latency: LatencySummary {
@@ -123,18 +124,13 @@ impl Total {
 
     fn time_model(&self) -> TimeModel {
         let seconds = |ns: u64| ns as f64 / 1e9;
-        let names = [
-            (WaitEvent::CpuQuantum, WAIT_CPU_QUANTUM),
-            (WaitEvent::BucketLatch, WAIT_BUCKET_LATCH),
-        ];
-        let met = names.into_iter().filter(|(event, _)| {
-            self.wait_counts[*event as usize] > 0 || self.wait_ns[*event as usize] > 0
-        });
+        let met = (0..WAIT_EVENTS)
+            .filter(|event| self.wait_counts[*event] > 0 || self.wait_ns[*event] > 0);
         let waits: BTreeMap<String, Wait> = met
-            .map(|(event, name)| {
-                let count = self.wait_counts[event as usize];
-                let total_s = seconds(self.wait_ns[event as usize]);
-                (name.to_owned(), Wait { count, total_s })
+            .map(|event| {
+                let count = self.wait_counts[event];
+                let total_s = seconds(self.wait_ns[event]);
+                (WAIT_NAMES[event].to_owned(), Wait { count, total_s })
             })
             .collect();
         TimeModel {

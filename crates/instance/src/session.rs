@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use linux::affinity::current_cpu;
 use linux::clock::{monotonic_ns, process_cpu_ns};
-use linux::shared_memory::SharedMemory;
+use linux::data_file::DataFile;
+use linux::shared_memory::{Mapping, SharedMemory};
 
 use crate::btree;
 use crate::buffer_cache::Reader;
@@ -15,8 +16,9 @@ use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionState, WAIT_EVENTS};
 use crate::order::SessionOrder;
 use crate::sga::Sga;
 use crate::statement::{Table, select};
+use crate::storage::Storage;
 use crate::wait_clock::WaitClock;
-use crate::{Error, layout::SessionResult};
+use crate::{Error, failure, layout::SessionResult};
 
 /// Runs one session to its end.
 ///
@@ -35,7 +37,24 @@ pub fn run(order: &SessionOrder) -> Result<(), Error> {
     let mapping = memory.map()?;
     mapping.populate_for_reading()?;
     let sga = Sga::attach(&mapping, order.layout)?;
-    let reader = Reader::new(sga, WaitClock::new()?);
+    let result = work(sga, &mapping, order);
+    if let Err(error) = &result {
+        failure::leave(&sga.slots[order.session as usize], error);
+    }
+    result
+}
+
+/// Everything after the SGA is there, in which failures can be left.
+fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Error> {
+    let storage = match order.data {
+        Some(ticket) => {
+            let file = DataFile::from_ticket(ticket.into())?;
+            Some(Storage::new(mapping, file))
+        }
+        None => None,
+    };
+    let home_pool = sga.layout.home_pool(order.session);
+    let reader = Reader::new(sga, storage, home_pool, WaitClock::new()?);
     set_state(&sga, order.session, SessionState::Ready);
     wait_for_start(&sga);
     set_state(&sga, order.session, SessionState::Running);
@@ -87,6 +106,7 @@ struct Snapshot {
     cpu_ns: u64,
     run_queue_ns: u64,
     logical_reads: u64,
+    physical_reads: u64,
     statements: u64,
     rows: u64,
     wait_counts: [u64; WAIT_EVENTS],
@@ -210,6 +230,7 @@ impl<'m> Session<'m> {
             cpu_ns: process_cpu_ns(),
             run_queue_ns: self.reader.waits.run_queue_ns(),
             logical_reads: self.reader.logical_reads,
+            physical_reads: self.reader.physical_reads,
             statements: self.statements,
             rows: self.rows,
             wait_counts: self.reader.waits.counts,
@@ -226,6 +247,10 @@ impl<'m> Session<'m> {
         set(
             &result.logical_reads,
             end.logical_reads - start.logical_reads,
+        );
+        set(
+            &result.physical_reads,
+            end.physical_reads - start.physical_reads,
         );
         set(&result.statements, end.statements - start.statements);
         set(&result.cpu_ns, end.cpu_ns - start.cpu_ns);

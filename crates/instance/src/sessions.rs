@@ -6,11 +6,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::Error;
 use crate::ending::ended_early;
 use crate::layout::SessionState;
 use crate::order::SessionOrder;
 use crate::sga::Sga;
+use crate::{Error, failure};
 
 /// How often the instance looks whether its sessions are alive while it waits for them.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -108,7 +108,10 @@ impl Sessions {
             if let Some(status) = ended.filter(|_| !finished) {
                 return Err(Error::Session {
                     session,
-                    cause: ended_early(status),
+                    cause: match failure::read(&sga.slots[session as usize]) {
+                        Some(reason) => reason,
+                        None => ended_early(status),
+                    },
                 });
             }
         }

@@ -6,8 +6,9 @@ use linux::shared_memory::Mapping;
 
 use crate::Error;
 use crate::layout::{
-    Block, BlockId, Bucket, BufferHeader, Control, LAYOUT_VERSION, MAGIC, SessionSlot, SgaLayout,
+    Block, BlockId, Bucket, BufferHeader, Control, LAYOUT_VERSION, MAGIC, Pool, SessionSlot,
 };
+use crate::sga_layout::SgaLayout;
 
 /// The parts of an SGA that is mapped as long as `'m`. All of it is atomics: any process may
 /// read or write any field at any time.
@@ -19,6 +20,8 @@ pub struct Sga<'m> {
     pub control: &'m Control,
     /// The ring of sessions that wait for a turn.
     pub queue: &'m [AtomicU32],
+    /// One per pool of buffers.
+    pub pools: &'m [Pool],
     /// One per session.
     pub slots: &'m [SessionSlot],
     /// Hash buckets.
@@ -80,6 +83,7 @@ impl<'m> Sga<'m> {
                 layout,
                 control: &slice::<Control>(part(0), 1)[0],
                 queue: slice(part(layout.queue_offset()), layout.sessions),
+                pools: slice(part(layout.pools_offset()), layout.pools),
                 slots: slice(part(layout.slots_offset()), layout.sessions),
                 directory: slice(part(layout.directory_offset()), layout.buckets),
                 headers: slice(part(layout.headers_offset()), layout.buffers),

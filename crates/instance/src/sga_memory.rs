@@ -8,7 +8,7 @@ use model::{Allocation, Backing, ByteSize, NodeId, PoolEvidence, SgaEvidence, Sg
 use numa::evidence::{Residency, numa_maps_lines, residency, residency_of_parts};
 
 use crate::Error;
-use crate::layout::SgaLayout;
+use crate::sga_layout::SgaLayout;
 
 /// Makes the object, maps it, places it and prefaults it.
 ///
@@ -99,11 +99,11 @@ pub(crate) fn evidence(
 #[cfg(test)]
 mod tests {
     use linux::Root;
-    use model::{Allocation, Backing, NodeId, SgaPlan};
+    use model::{Allocation, Backing, LoadPlan, NodeId, SgaPlan};
     use numa::evidence::residency;
 
     use super::{evidence, make};
-    use crate::layout::{SgaLayout, SgaSize};
+    use crate::sga_layout::{SgaLayout, SgaSize};
 
     #[test]
     fn every_backing_honours_every_allocation_on_node_0() {
@@ -133,7 +133,11 @@ mod tests {
                     page_bytes: 4096,
                     allocation: allocation.clone(),
                 };
-                let layout = SgaLayout::new(&SgaSize::of(&plan, 2)).unwrap();
+                let load = LoadPlan {
+                    sessions: 2,
+                    ..LoadPlan::default()
+                };
+                let layout = SgaLayout::new(&SgaSize::of(&plan, &load)).unwrap();
                 let (_memory, mapping) = make(&plan, &layout).unwrap();
                 let before = residency(&mapping, 4096).unwrap();
                 let found = evidence(&root, &mapping, &plan, &layout, &before).unwrap();

@@ -86,9 +86,9 @@ mod tests {
     use super::{Answer, Table, select};
     use crate::block::Row;
     use crate::buffer_cache::Reader;
-    use crate::layout::{SgaLayout, SgaSize};
     use crate::loader::load;
     use crate::sga::Sga;
+    use crate::sga_layout::{SgaLayout, SgaSize};
     use crate::wait_clock::WaitClock;
 
     fn with_loaded_sga(cache_bytes: u64, check: impl FnOnce(Sga<'_>, Table)) {
@@ -97,12 +97,13 @@ mod tests {
             cache_bytes,
             page_bytes: 4096,
             pools: 1,
+            data_bytes: None,
         })
         .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
         let mapping = memory.map().unwrap();
         let sga = Sga::create(&mapping, layout);
-        load(&sga, 7);
+        load(&sga, None, 7).unwrap();
         let rows = layout.rows_per_table;
         check(
             sga,
@@ -123,7 +124,7 @@ mod tests {
         with_loaded_sga(16 << 20, |sga, table| {
             let rows = u64::from(table.rows);
             assert!(rows > 1000, "two leaves at least");
-            let mut reader = Reader::new(sga, WaitClock::new().unwrap());
+            let mut reader = Reader::new(sga, None, 0, WaitClock::new().unwrap());
             for (first, count) in [
                 (0, 1),
                 (0, 509),
@@ -160,7 +161,7 @@ mod tests {
     #[test]
     fn a_damaged_row_is_counted_as_wrong() {
         with_loaded_sga(1 << 20, |sga, table| {
-            let mut reader = Reader::new(sga, WaitClock::new().unwrap());
+            let mut reader = Reader::new(sga, None, 0, WaitClock::new().unwrap());
             let total = select(&mut reader, table, 0, u32::MAX).unwrap();
             let victim = sga
                 .blocks
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn a_block_that_is_not_cached_is_an_error() {
         with_loaded_sga(1 << 20, |sga, table| {
-            let mut reader = Reader::new(sga, WaitClock::new().unwrap());
+            let mut reader = Reader::new(sga, None, 0, WaitClock::new().unwrap());
             let missing = Table { number: 5, ..table };
             let error = select(&mut reader, missing, 0, 1).unwrap_err();
             assert!(

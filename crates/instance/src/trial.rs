@@ -76,6 +76,14 @@ pub(crate) fn run(
             "the rate was not steady after {seconds:.1} s of warm-up"
         ));
     }
+    if let Some(storage) = &instance.storage
+        && !storage.file().is_direct()
+    {
+        warnings.push(
+            "the data file is read through the kernel's file cache: its file system has no O_DIRECT"
+                .to_owned(),
+        );
+    }
     // Whether the placement holds is judged by the coordinator, who reads the group back too.
     let outcome = match total.rows_wrong {
         0 => Outcome::Valid,
@@ -257,8 +265,8 @@ mod tests {
     use linux::shared_memory::{ObjectKind, SharedMemory};
 
     use super::evidence_of_sessions;
-    use crate::layout::{SgaLayout, SgaSize};
     use crate::sga::Sga;
+    use crate::sga_layout::{SgaLayout, SgaSize};
 
     #[test]
     fn a_session_that_cannot_be_read_back_is_named() {
@@ -267,6 +275,7 @@ mod tests {
             cache_bytes: 1 << 20,
             page_bytes: 4096,
             pools: 1,
+            data_bytes: None,
         })
         .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();

@@ -1,6 +1,6 @@
 //! Timing of named waits, apart from the run-queue wait that may follow the wake-up.
 
-use linux::clock::monotonic_ns;
+use linux::clock::{monotonic_ns, process_cpu_ns};
 use linux::schedstat::RunQueueWait;
 
 use crate::Error;
@@ -68,6 +68,20 @@ impl WaitClock {
         self.counts[event as usize] += 1;
         self.ns[event as usize] += interval.ns_after(0);
         self.last[event as usize] = Some(interval);
+    }
+
+    /// Times one wait for a device, without the time that the call itself takes on a CPU: that is
+    /// DB CPU.
+    pub fn time_device(&mut self, event: WaitEvent, transfer: impl FnOnce()) {
+        let cpu_before = process_cpu_ns();
+        let mut cpu_ns = 0;
+        self.time(event, || {
+            transfer();
+            cpu_ns = process_cpu_ns() - cpu_before;
+        });
+        let counted = &mut self.ns[event as usize];
+        let before = *counted - self.last[event as usize].map_or(0, |last| last.ns_after(0));
+        *counted = before.max(counted.saturating_sub(cpu_ns));
     }
 
     /// Times one sleep for a bucket latch.

@@ -7,6 +7,7 @@ pub mod child;
 pub mod clock;
 pub mod control_group;
 pub mod cpuid;
+pub mod data_file;
 pub mod device_node;
 mod error;
 pub mod exec;

@@ -52,7 +52,10 @@ pub use run::{
     Calibration, CalibrationPoint, Case, KernelFigures, LatencySummary, Machine, Measured, Outcome,
     Run, RunHeader, RunStatus, Sample, SessionFigures, Skipped, Trial,
 };
-pub use time_model::{TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, Wait};
+pub use time_model::{
+    TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, WAIT_READ_BY_OTHER, WAIT_SCATTERED_READ,
+    WAIT_SEQUENTIAL_READ, Wait,
+};
 pub use topology::{
     Cache, CacheKind, CgroupVersion, Core, CpuGovernor, Device, DeviceKind, KernelSettings,
     MachineHugePages, MemoryRating, Node, NodeHugePages, Topology,

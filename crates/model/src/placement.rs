@@ -113,10 +113,14 @@ impl Allocation {
 }
 
 /// The load of one case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// Sessions, each a process.
     pub sessions: u32,
     /// Instance caging: this many sessions run, the others queue; `None` is off.
     pub cpu_count: Option<u32>,
+    /// Bytes of tables and indexes, in a data file; `None`: as much as fits the buffer cache, and
+    /// no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_bytes: Option<u64>,
 }

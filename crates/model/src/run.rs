@@ -196,6 +196,9 @@ pub struct SessionFigures {
     pub statements: u64,
     /// Logical reads by all sessions.
     pub logical_reads: u64,
+    /// Blocks read from the data file by all sessions.
+    #[serde(default)]
+    pub physical_reads: u64,
     /// Where the time went.
     pub time: TimeModel,
     /// Live samples inside the window.

@@ -55,3 +55,9 @@ pub struct Wait {
 pub const WAIT_CPU_QUANTUM: &str = "resmgr:cpu quantum";
 /// Wait event of the hash directory: a bucket latch was held too long to spin for it.
 pub const WAIT_BUCKET_LATCH: &str = "latch: cache buffers chains";
+/// Wait event of one block read from the data file.
+pub const WAIT_SEQUENTIAL_READ: &str = "db file sequential read";
+/// Wait event of several blocks read from the data file at once, ahead of a scan.
+pub const WAIT_SCATTERED_READ: &str = "db file scattered read";
+/// Wait event of a block that another session is reading from the data file.
+pub const WAIT_READ_BY_OTHER: &str = "read by other session";

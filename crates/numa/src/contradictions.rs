@@ -260,6 +260,7 @@ mod tests {
             load: LoadPlan {
                 sessions: 1,
                 cpu_count: Some(1),
+                ..LoadPlan::default()
             },
         }
     }

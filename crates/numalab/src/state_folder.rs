@@ -28,6 +28,11 @@ impl StateFolder {
             })
     }
 
+    /// The folder itself: data files without names are made on its file system.
+    pub fn folder(&self) -> PathBuf {
+        self.0.clone()
+    }
+
     /// The store of runs.
     pub fn store(&self) -> PathBuf {
         self.0.join("runs.sqlite")

@@ -27,6 +27,11 @@ pub(crate) fn load_profile(totals: &CaseTotals) -> String {
             totals.logical_reads,
             Some(totals.logical_reads),
         ),
+        (
+            "Physical read (blocks)",
+            totals.physical_reads,
+            Some(totals.physical_reads),
+        ),
         ("Statements", totals.statements, None),
     ];
     for (label, total, of_statement) in rows {

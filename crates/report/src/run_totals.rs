@@ -16,6 +16,8 @@ pub(crate) struct CaseTotals {
     pub(crate) statements: f64,
     /// Logical reads.
     pub(crate) logical_reads: f64,
+    /// Blocks read from a data file.
+    pub(crate) physical_reads: f64,
     /// Where the time went.
     pub(crate) time: TimeModel,
     /// Statement latency of each trial.
@@ -38,6 +40,7 @@ impl CaseTotals {
             // Counts of one run stay far below 2^53, and a hostile file must not overflow.
             totals.statements += sessions.statements as f64;
             totals.logical_reads += sessions.logical_reads as f64;
+            totals.physical_reads += sessions.physical_reads as f64;
             totals.time.db_time_s += sessions.time.db_time_s;
             totals.time.db_cpu_s += sessions.time.db_cpu_s;
             totals.time.cpu_wait_s += sessions.time.cpu_wait_s;

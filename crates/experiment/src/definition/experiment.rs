@@ -2,6 +2,7 @@
 
 use model::Backing;
 
+use super::load::DataSize;
 use super::place::{CpuChoice, MemoryChoice};
 use super::quantity::Quantity;
 use super::sga::{AllocationChoice, CacheSize};
@@ -60,6 +61,8 @@ pub struct CaseDefinition {
     pub sessions: Quantity,
     /// Instance caging; `None` is off.
     pub cpu_count: Option<Quantity>,
+    /// Size of the data.
+    pub data: DataSize,
 }
 
 /// What is to carry a placement out.

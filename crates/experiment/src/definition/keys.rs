@@ -164,6 +164,13 @@ pub const KEYS: &[Key] = &[
         Some("off"),
         "instance caging: a quantity of sessions that may run at once, or `off`",
     ),
+    key(
+        Table::Load,
+        "data",
+        Some("cached"),
+        "size of tables and indexes: `cached` is as much as the buffer cache holds; of more, the \
+         rest is read from a data file",
+    ),
     key(Table::Case, "name", None, "lower-case words with hyphens"),
     key(Table::Case, "about", None, "what this case is, one line"),
 ];

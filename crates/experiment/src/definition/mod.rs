@@ -3,6 +3,7 @@
 mod experiment;
 mod file;
 mod keys;
+mod load;
 mod place;
 mod quantity;
 mod read;
@@ -13,6 +14,7 @@ mod vocabulary;
 
 pub use experiment::{CaseDefinition, Definition, MECHANISMS, MechanismChoice, Needs};
 pub use keys::{KEYS, Key, Table};
+pub use load::{CACHED, DataSize};
 pub use place::{CpuChoice, INHERITED, MemoryChoice, PLACES, Place, Symbol};
 pub use quantity::{QUANTITIES, QUANTITY_MAX, Quantity, Scaled};
 pub use reference::reference;

@@ -9,6 +9,7 @@ use model::Backing;
 use super::experiment::{CaseDefinition, Definition, MECHANISMS, MechanismChoice, Needs};
 use super::file::{Field, Section, Source};
 use super::keys::{Table, default_of};
+use super::load::{CACHED, DataSize};
 use super::place::{CpuChoice, MemoryChoice, nearest_place};
 use super::quantity::Quantity;
 use super::sga::{
@@ -225,6 +226,16 @@ impl<'t> CaseSections<'t> {
         )
     }
 
+    fn data(&self) -> Result<DataSize, Error> {
+        self.value(
+            Table::Load,
+            "data",
+            &DataSize::expected(),
+            DataSize::parse,
+            |text| nearest(text, [CACHED]).map(str::to_owned),
+        )
+    }
+
     fn backing(&self) -> Result<Backing, Error> {
         self.word(Table::Sga, "backing", BACKINGS)
     }
@@ -260,6 +271,7 @@ impl<'t> CaseSections<'t> {
             allocation: self.allocation()?,
             sessions,
             cpu_count: self.cpu_count(sessions)?,
+            data: self.data()?,
         })
     }
 
@@ -272,6 +284,7 @@ impl<'t> CaseSections<'t> {
         self.backing()?;
         self.page_bytes()?;
         self.allocation()?;
+        self.data()?;
         if let Some(field) = self.get(Table::Load, "sessions") {
             quantity(field)?;
         }
@@ -372,6 +385,7 @@ page-size = "2MiB"
 allocation = "bind:0"
 sessions = "readers"
 cpu-count = 2
+data = "2GiB"
 "#;
 
     /// The error of SMALL with one text replaced by another.
@@ -419,6 +433,7 @@ cpu-count = 2
         assert_eq!(two.page_bytes, 2 << 20);
         assert_eq!(two.sessions, Quantity::Scaled(Scaled::Readers));
         assert_eq!(two.cpu_count, Some(Quantity::Number(2)));
+        assert_eq!(two.data, DataSize::Bytes(2 << 30));
         // Every key that has a default was overridden by case two.
         for key in KEYS
             .iter()
@@ -475,7 +490,7 @@ cpu-count = 2
     fn unknown_keys_are_found_in_every_table() {
         assert_eq!(
             error("sessions = 4", "sesions = 4"),
-            "mine.toml, line 8, [load]: expected only the keys sessions, cpu-count, \
+            "mine.toml, line 8, [load]: expected only the keys sessions, cpu-count, data, \
              found \"sesions\"; did you mean `sessions`?"
         );
         assert!(error("name = \"mine\"", "nam = \"mine\"").starts_with(

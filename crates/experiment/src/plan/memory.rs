@@ -2,14 +2,14 @@
 
 use instance::{SgaLayout, SgaSize};
 use model::exit::ExitCode;
-use model::{Allocation, Backing, ByteSize, NodeId, NodeSet, SgaPlan};
+use model::{Allocation, Backing, ByteSize, LoadPlan, NodeId, NodeSet, SgaPlan};
 
 use super::cannot::Cannot;
 use super::host::Host;
 
 /// Bytes of the whole SGA: blocks, headers, directory, sessions, in whole pages.
-fn sga_bytes(sga: &SgaPlan, sessions: u32) -> Result<u64, Cannot> {
-    let layout = SgaLayout::new(&SgaSize::of(sga, sessions));
+fn sga_bytes(sga: &SgaPlan, load: &LoadPlan) -> Result<u64, Cannot> {
+    let layout = SgaLayout::new(&SgaSize::of(sga, load));
     layout.map(|layout| layout.bytes).map_err(|error| {
         Cannot::usage(
             error.to_string(),
@@ -76,12 +76,12 @@ struct Shortage {
 pub(crate) fn check(
     host: &Host<'_>,
     sga: &SgaPlan,
-    sessions: u32,
+    load: &LoadPlan,
     memory_nodes: Option<&NodeSet>,
 ) -> Result<(), Cannot> {
     let memory_nodes = memory_nodes.cloned().unwrap_or_else(|| host.memory_nodes());
     let demand = Demand::new(&sga.allocation, memory_nodes);
-    let bytes = sga_bytes(sga, sessions)?;
+    let bytes = sga_bytes(sga, load)?;
     if sga.backing == Backing::Shm {
         check_shm(host, sga.page_bytes, bytes)?;
     }
@@ -230,6 +230,13 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    fn of(sessions: u32) -> LoadPlan {
+        LoadPlan {
+            sessions,
+            ..LoadPlan::default()
+        }
+    }
+
     fn check_sga(
         machine: &Topology,
         cache_bytes: u64,
@@ -244,7 +251,7 @@ mod tests {
             allocation,
         };
         let outcome =
-            check(&Host::new(machine), &sga, 8, None).map_err(|cannot| cannot.to_string());
+            check(&Host::new(machine), &sga, &of(8), None).map_err(|cannot| cannot.to_string());
         assert_eq!(outcome, expected.map_err(str::to_owned));
     }
 
@@ -316,7 +323,7 @@ mod tests {
             page_bytes: 4096,
             allocation: bind("0"),
         };
-        assert_eq!(check(&host, &sga, 8, None), Ok(()));
+        assert_eq!(check(&host, &sga, &of(8), None), Ok(()));
     }
 
     #[test]
@@ -404,7 +411,7 @@ mod tests {
             page_bytes: 2 * MIB,
             allocation: Allocation::OsDefault,
         };
-        let cannot = check(&Host::new(&machine), &sga, 1, None).unwrap_err();
+        let cannot = check(&Host::new(&machine), &sga, &of(1), None).unwrap_err();
         assert_eq!(
             cannot.advice,
             "as root: echo 12 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
@@ -423,7 +430,7 @@ mod tests {
                 page_bytes,
                 allocation: Allocation::OsDefault,
             };
-            check(&host, &sga, 1, None).map_err(|cannot| cannot.to_string())
+            check(&host, &sga, &of(1), None).map_err(|cannot| cannot.to_string())
         };
         assert_eq!(check_shm(32 * MIB, 4096), Ok(()));
         assert_eq!(

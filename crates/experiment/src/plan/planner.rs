@@ -168,7 +168,7 @@ fn plan_case(case: &CaseDefinition, host: &Host<'_>) -> Result<CasePlan, Cannot>
             "let memory-nodes hold the nodes of allocation",
         ));
     }
-    memory::check(host, &sga, load.sessions, memory_nodes.as_ref())?;
+    memory::check(host, &sga, &load, memory_nodes.as_ref())?;
     let asks_for_something = cpus.is_some() || memory_nodes.is_some();
     Ok(CasePlan {
         name: case.name.clone(),
@@ -193,6 +193,7 @@ fn plan_load(case: &CaseDefinition, host: &Host<'_>) -> Result<LoadPlan, Cannot>
         _ => Ok(LoadPlan {
             sessions,
             cpu_count,
+            data_bytes: case.data.bytes(),
         }),
     }
 }

@@ -24,6 +24,7 @@ pub(crate) fn case(name: &str) -> CasePlan {
             load: LoadPlan {
                 sessions: 4,
                 cpu_count: None,
+                ..LoadPlan::default()
             },
         }),
     }

@@ -1,5 +1,6 @@
 //! The embedded instance as a workload: one instance process per trial, its group, its evidence.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use instance::{Coordinator, InstanceOrder, InstanceReport, Task};
@@ -31,15 +32,23 @@ pub struct InstanceWorkload {
     /// Where processor groups are made; `None` when no case needs one.
     hierarchy: Option<Hierarchy>,
     journal: Journal,
+    /// On whose file system data files are made.
+    data_directory: PathBuf,
 }
 
 impl InstanceWorkload {
     /// A workload that starts instance processes with `coordinator`.
-    pub fn new(coordinator: Coordinator, hierarchy: Option<Hierarchy>, journal: Journal) -> Self {
+    pub fn new(
+        coordinator: Coordinator,
+        hierarchy: Option<Hierarchy>,
+        journal: Journal,
+        data_directory: PathBuf,
+    ) -> Self {
         InstanceWorkload {
             coordinator,
             hierarchy,
             journal,
+            data_directory,
         }
     }
 
@@ -126,6 +135,7 @@ impl InstanceWorkload {
             placement: case.placement.clone(),
             work,
             group: group.as_ref().map(|group| group.directory().to_owned()),
+            data_directory: self.data_directory.clone(),
             seed,
             task,
         };
@@ -359,6 +369,8 @@ mod tests {
     };
     use numa::journal::Journal;
 
+    use std::path::PathBuf;
+
     use super::{InstanceWorkload, plateau};
     use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 
@@ -377,6 +389,7 @@ mod tests {
                 load: LoadPlan {
                     sessions: 1,
                     cpu_count: None,
+                    ..LoadPlan::default()
                 },
             }),
         }
@@ -388,7 +401,7 @@ mod tests {
             arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
         };
         let journal = Journal::in_directory(std::path::Path::new("/nonexistent"));
-        InstanceWorkload::new(coordinator, None, journal)
+        InstanceWorkload::new(coordinator, None, journal, PathBuf::from("/nonexistent"))
     }
 
     const SPEC: TrialSpec = TrialSpec {

@@ -219,6 +219,7 @@ fn session_figures(
         work_unit,
         statements: logical_reads / u64::from(work_unit),
         logical_reads,
+        physical_reads: 0,
         time: time_model(case, load, spec.window_s),
         samples: (1..=SAMPLES).map(sample).collect(),
         statement_latency: LatencySummary::default(),
@@ -358,6 +359,7 @@ mod tests {
         let load = LoadPlan {
             sessions: 9,
             cpu_count: Some(6),
+            ..LoadPlan::default()
         };
         let time = time_model(&plan, &load, 10.0);
         assert_eq!(time.db_time_s, 90.0);

@@ -196,7 +196,7 @@ pub fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
         arguments: vec![internal::INSTANCE.to_owned()],
     };
     let hierarchy = numa::hierarchy::find(&linux::Root::live()).ok();
-    InstanceWorkload::new(coordinator, hierarchy, state.journal())
+    InstanceWorkload::new(coordinator, hierarchy, state.journal(), state.folder())
 }
 
 /// Takes back what this process changed: the groups are gone; what is left is the controller that

@@ -522,6 +522,7 @@ fn case(
             load: LoadPlan {
                 sessions: 3,
                 cpu_count: None,
+                ..LoadPlan::default()
             },
         }),
     };
@@ -549,6 +550,7 @@ fn measured(rate: f64, time: TimeModel) -> Measured {
         work_unit: 64,
         statements: (rate * 5.0 / 64.0) as u64,
         logical_reads: (rate * 5.0) as u64,
+        physical_reads: 0,
         time,
         samples: vec![Sample {
             at_s: 1.0,

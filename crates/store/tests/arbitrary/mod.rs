@@ -80,6 +80,7 @@ fn work() -> impl Strategy<Value = Work> {
     let load = load.prop_map(|(sessions, cpu_count)| LoadPlan {
         sessions,
         cpu_count,
+        ..LoadPlan::default()
     });
     let reads = (sga_plan(), load).prop_map(|(sga, load)| LogicalReads { sga, load });
     let counts = (any::<u64>(), any::<u32>(), any::<u64>());
@@ -260,6 +261,7 @@ fn session_figures() -> impl Strategy<Value = SessionFigures> {
                 work_unit,
                 statements,
                 logical_reads,
+                physical_reads: 0,
                 time,
                 samples,
                 statement_latency: latency,

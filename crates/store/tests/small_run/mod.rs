@@ -95,6 +95,7 @@ fn plan(name: &str, memory_nodes: &str) -> CasePlan {
             load: LoadPlan {
                 sessions: 3,
                 cpu_count: Some(2),
+                ..LoadPlan::default()
             },
         }),
     }
@@ -127,6 +128,7 @@ fn measured(number: u32) -> Measured {
         work_unit: 64,
         statements: 9_876,
         logical_reads: 632_064,
+        physical_reads: 0,
         time: TimeModel {
             db_time_s: 1.500_000_369,
             db_cpu_s: 0.998,

@@ -1,0 +1,337 @@
+//! How much of everything an SGA holds, and at which offsets: pure arithmetic.
+//!
+//! docs/instance.md draws the same layout for people.
+
+use model::{LoadPlan, SgaPlan};
+
+use crate::Error;
+use crate::layout::{BLOCK_BYTES, BUFFERS_MAX, BlockId, Pool, SESSIONS_MAX, SessionSlot};
+
+/// What an SGA is asked to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SgaSize {
+    /// Sessions, each with a table of its own.
+    pub sessions: u32,
+    /// Bytes of blocks, over all pools.
+    pub cache_bytes: u64,
+    /// Size of a page.
+    pub page_bytes: u64,
+    /// Pools of buffers that must lie on whole pages of their own; one where nothing is split.
+    pub pools: u32,
+    /// Bytes of all tables with their indexes; `None`: as much as fits.
+    pub data_bytes: Option<u64>,
+}
+
+impl SgaSize {
+    /// What a case asks for.
+    pub fn of(sga: &SgaPlan, load: &LoadPlan) -> Self {
+        SgaSize {
+            sessions: load.sessions,
+            data_bytes: load.data_bytes,
+            cache_bytes: sga.cache_bytes,
+            page_bytes: sga.page_bytes,
+            pools: sga.allocation.pool_nodes().len().max(1) as u32,
+        }
+    }
+
+    /// Buffers of each pool: as many as fill whole pages, where there are several.
+    fn buffers_per_pool(&self) -> u64 {
+        let buffers = self.cache_bytes / BLOCK_BYTES / u64::from(self.pools);
+        let unit = match self.pools {
+            1 => 1,
+            _ => (self.page_bytes / BLOCK_BYTES).max(1),
+        };
+        buffers / unit * unit
+    }
+
+    /// Tables in the pool that has most of them.
+    fn tables_per_pool(&self) -> u64 {
+        u64::from(self.sessions.div_ceil(self.pools))
+    }
+
+    /// The smallest cache that holds such an SGA.
+    fn cache_bytes_min(&self) -> u64 {
+        let pool = self.tables_per_pool() * BLOCKS_PER_TABLE_MIN * BLOCK_BYTES;
+        let unit = match self.pools {
+            1 => BLOCK_BYTES,
+            _ => self.page_bytes.max(BLOCK_BYTES),
+        };
+        pool.next_multiple_of(unit) * u64::from(self.pools)
+    }
+}
+
+/// A root, and a row or two.
+const BLOCKS_PER_TABLE_MIN: u64 = 4;
+
+/// How much of everything an SGA holds, and where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SgaLayout {
+    /// Session slots.
+    pub sessions: u32,
+    /// Pools, each of as many buffers.
+    pub pools: u32,
+    /// Buffers, headers and blocks.
+    pub buffers: u32,
+    /// Hash buckets, a power of two.
+    pub buckets: u32,
+    /// Tables, each with its index.
+    pub tables: u32,
+    /// Rows and row blocks of each table.
+    pub rows_per_table: u32,
+    /// Blocks of each table that its share of the buffers holds: all, or fewer than there are.
+    pub buffers_per_table: u32,
+    /// Offset of the blocks: whole pages where there are several pools.
+    pub blocks_offset: u64,
+    /// Bytes of the whole SGA, whole pages.
+    pub bytes: u64,
+}
+
+impl SgaLayout {
+    /// Lays out an SGA.
+    ///
+    /// # Errors
+    /// [`Error::Layout`] when there are no sessions, too many, or too little cache for a table
+    /// with its index per session.
+    pub fn new(size: &SgaSize) -> Result<Self, Error> {
+        let SgaSize {
+            sessions,
+            cache_bytes,
+            pools,
+            ..
+        } = *size;
+        if sessions == 0 || sessions > SESSIONS_MAX {
+            return Err(Error::Layout(format!(
+                "{sessions} sessions: 1 to {SESSIONS_MAX} can be"
+            )));
+        }
+        let buffers = size.buffers_per_pool() * u64::from(pools);
+        let blocks_per_table = size.buffers_per_pool() / size.tables_per_pool();
+        if blocks_per_table < BLOCKS_PER_TABLE_MIN || buffers > BUFFERS_MAX {
+            let in_pools = match pools {
+                1 => String::new(),
+                _ => format!(" in {pools} pools"),
+            };
+            return Err(Error::Layout(format!(
+                "a cache of {cache_bytes} bytes for {sessions} sessions{in_pools}: {} to {} bytes \
+                 can be",
+                size.cache_bytes_min(),
+                BUFFERS_MAX * BLOCK_BYTES
+            )));
+        }
+        let data_blocks_per_table = match size.data_bytes {
+            None => blocks_per_table,
+            Some(bytes) => bytes / BLOCK_BYTES / u64::from(sessions),
+        };
+        if !(BLOCKS_PER_TABLE_MIN..=u64::from(u32::MAX / 2)).contains(&data_blocks_per_table) {
+            let least = BLOCKS_PER_TABLE_MIN * u64::from(sessions) * BLOCK_BYTES;
+            return Err(Error::Layout(format!(
+                "{data_blocks_per_table} blocks of data for each of {sessions} sessions: at least \
+                 {least} bytes of data can be"
+            )));
+        }
+        let mut layout = SgaLayout {
+            sessions,
+            pools,
+            buffers: buffers as u32,
+            buckets: (buffers as u32).next_power_of_two().saturating_mul(2),
+            tables: sessions,
+            rows_per_table: crate::btree::rows_that_fit(data_blocks_per_table as u32),
+            buffers_per_table: blocks_per_table as u32,
+            blocks_offset: 0,
+            bytes: 0,
+        };
+        let alignment = match pools {
+            1 => BLOCK_BYTES,
+            _ => size.page_bytes.max(BLOCK_BYTES),
+        };
+        let headers_end = layout.headers_offset() + u64::from(layout.buffers) * 64;
+        layout.blocks_offset = headers_end.next_multiple_of(alignment);
+        layout.bytes = layout.blocks_offset + buffers * BLOCK_BYTES;
+        layout.bytes = layout.bytes.next_multiple_of(size.page_bytes);
+        Ok(layout)
+    }
+
+    /// Buffers of each pool.
+    pub fn buffers_per_pool(&self) -> u32 {
+        self.buffers / self.pools
+    }
+
+    /// The part of the SGA that pool `pool` is.
+    pub fn pool_range(&self, pool: u32) -> std::ops::Range<usize> {
+        let bytes = u64::from(self.buffers_per_pool()) * BLOCK_BYTES;
+        let start = self.blocks_offset + u64::from(pool) * bytes;
+        start as usize..(start + bytes) as usize
+    }
+
+    /// The pool that holds table `table`, and whose node its session runs on.
+    pub fn home_pool(&self, table: u32) -> u32 {
+        table % self.pools
+    }
+
+    /// Blocks of each table and its index.
+    pub fn blocks_per_table(&self) -> u32 {
+        self.rows_per_table + crate::btree::index_blocks(self.rows_per_table)
+    }
+
+    /// Whether every block has a buffer, so that nothing is ever read from a data file.
+    pub fn holds_everything(&self) -> bool {
+        self.blocks_per_table() <= self.buffers_per_table
+    }
+
+    /// The first of the buffers that table `table` has at the start.
+    pub fn first_buffer(&self, table: u32) -> u32 {
+        let each = self.buffers_per_table.min(self.blocks_per_table());
+        self.home_pool(table) * self.buffers_per_pool() + table / self.pools * each
+    }
+
+    /// Bytes of the data file.
+    pub fn data_file_bytes(&self) -> u64 {
+        u64::from(self.tables) * u64::from(self.blocks_per_table()) * BLOCK_BYTES
+    }
+
+    /// Where a block lies in the data file: the rows of a table, its index, the next table.
+    pub fn file_position(&self, id: BlockId) -> u64 {
+        let (object, number) = (id.0 >> 32, id.0 & 0xffff_ffff);
+        let in_table = match object % 2 {
+            0 => number,
+            _ => u64::from(self.rows_per_table) + number,
+        };
+        (object / 2 * u64::from(self.blocks_per_table()) + in_table) * BLOCK_BYTES
+    }
+
+    /// Offset of the pools.
+    pub fn pools_offset(&self) -> u64 {
+        (self.queue_offset() + u64::from(self.sessions) * 4).next_multiple_of(128)
+    }
+
+    /// Offset of the ring of waiting sessions.
+    pub fn queue_offset(&self) -> u64 {
+        4096
+    }
+
+    /// Offset of the session slots.
+    pub fn slots_offset(&self) -> u64 {
+        let pools_end = self.pools_offset() + u64::from(self.pools) * size_of::<Pool>() as u64;
+        pools_end.next_multiple_of(8192)
+    }
+
+    /// Offset of the hash directory.
+    pub fn directory_offset(&self) -> u64 {
+        self.slots_offset() + u64::from(self.sessions) * size_of::<SessionSlot>() as u64
+    }
+
+    /// Offset of the buffer headers.
+    pub fn headers_offset(&self) -> u64 {
+        (self.directory_offset() + u64::from(self.buckets) * 8).next_multiple_of(4096)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SgaLayout, SgaSize};
+    use crate::layout::{BLOCK_BYTES, BlockId};
+
+    fn size(sessions: u32, cache_bytes: u64, page_bytes: u64, pools: u32) -> SgaSize {
+        SgaSize {
+            sessions,
+            cache_bytes,
+            page_bytes,
+            pools,
+            data_bytes: None,
+        }
+    }
+
+    #[test]
+    fn parts_follow_each_other_and_fit() {
+        for size in [
+            size(1, 64 << 10, 4096, 1),
+            size(3, 256 << 20, 4096, 1),
+            size(9, 1 << 30, 2 << 20, 1),
+            size(5, 64 << 20, 4096, 3),
+            size(64, 1 << 30, 2 << 20, 32),
+            size(2, 8 << 30, 1 << 30, 4),
+        ] {
+            let layout = SgaLayout::new(&size).unwrap();
+            let parts = [
+                layout.queue_offset() + 4 * u64::from(size.sessions),
+                layout.pools_offset(),
+                layout.pools_offset() + 128 * u64::from(size.pools),
+                layout.slots_offset(),
+                layout.directory_offset(),
+                layout.headers_offset(),
+                layout.headers_offset() + 64 * u64::from(layout.buffers),
+                layout.blocks_offset,
+                layout.blocks_offset + u64::from(layout.buffers) * BLOCK_BYTES,
+                layout.bytes,
+            ];
+            assert!(parts.is_sorted(), "{parts:?}");
+            assert!(layout.bytes.is_multiple_of(size.page_bytes));
+            assert!(layout.buckets.is_power_of_two() && layout.buckets >= 2 * layout.buffers);
+        }
+    }
+
+    #[test]
+    fn pools_are_whole_pages_and_hold_their_tables() {
+        for size in [size(5, 64 << 20, 4096, 3), size(64, 1 << 30, 2 << 20, 32)] {
+            let layout = SgaLayout::new(&size).unwrap();
+            for pool in 0..layout.pools {
+                let range = layout.pool_range(pool);
+                let page = size.page_bytes as usize;
+                assert!(range.start.is_multiple_of(page) && range.end.is_multiple_of(page));
+            }
+            assert!(layout.pool_range(layout.pools - 1).end as u64 <= layout.bytes);
+            let blocks = layout.rows_per_table + crate::btree::index_blocks(layout.rows_per_table);
+            for table in 0..layout.tables {
+                let first = layout.first_buffer(table);
+                let pool = first / layout.buffers_per_pool();
+                assert_eq!(pool, layout.home_pool(table));
+                assert_eq!((first + blocks - 1) / layout.buffers_per_pool(), pool);
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused_with_what_can_be() {
+        for size in [
+            size(0, 1 << 30, 4096, 1),
+            size(10_000, 1 << 30, 4096, 1),
+            size(3, 8192 * 11, 4096, 1),
+            size(1, 1 << 60, 4096, 1),
+            size(4, 3 << 30, 1 << 30, 4),
+        ] {
+            let error = SgaLayout::new(&size).unwrap_err();
+            assert!(error.to_string().contains("can be"), "{error}");
+        }
+    }
+
+    #[test]
+    fn more_data_than_buffers_gives_every_block_a_place_in_the_file() {
+        let size = SgaSize {
+            data_bytes: Some(64 << 20),
+            ..size(2, 16 << 20, 4096, 1)
+        };
+        let layout = SgaLayout::new(&size).unwrap();
+        assert!(!layout.holds_everything());
+        let mut places = std::collections::BTreeSet::new();
+        for table in 0..2 {
+            let rows = layout.rows_per_table;
+            let ids = (0..rows).map(|number| BlockId::row(table, number));
+            let index = 0..crate::btree::index_blocks(rows);
+            let ids = ids.chain(index.map(|number| BlockId::index(table, number)));
+            ids.for_each(|id| assert!(places.insert(layout.file_position(id))));
+        }
+        let last = places.last().unwrap() + BLOCK_BYTES;
+        assert_eq!(last, layout.data_file_bytes());
+        assert!(last <= 64 << 20 && last > 63 << 20, "{last}");
+        let whole = SgaLayout::new(&SgaSize {
+            data_bytes: Some(8 << 20),
+            ..size
+        });
+        assert!(whole.unwrap().holds_everything());
+        let error = SgaLayout::new(&SgaSize {
+            data_bytes: Some(1),
+            ..size
+        });
+        assert!(error.unwrap_err().to_string().contains("of data can be"));
+    }
+}
