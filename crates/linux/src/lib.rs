@@ -3,6 +3,7 @@
 pub mod affinity;
 pub mod anonymous_memory;
 mod bit_mask;
+pub mod capabilities;
 pub mod child;
 pub mod clock;
 pub mod control_group;
@@ -18,9 +19,12 @@ pub mod machine_counters;
 pub mod map_files;
 pub mod memory_blocks;
 pub mod mempolicy;
+pub mod move_pages;
 mod numbered_entries;
+pub mod object_policy;
 pub mod page_flags;
 pub mod pagemap;
+pub mod proc_buddyinfo;
 pub mod proc_cpuinfo;
 pub mod proc_maps;
 pub mod proc_meminfo;
@@ -42,6 +46,7 @@ mod system_call;
 pub mod sysv_segments;
 mod text_file;
 pub mod thread_wait;
+pub mod tmpfs;
 pub mod transparent_huge_pages;
 
 pub use error::Error;

@@ -42,18 +42,33 @@ impl MappedObject {
     pub fn open(root: &Root, pid: u32, mapping: &Mapping) -> Result<Self, Error> {
         let (start, end) = (mapping.start, mapping.end);
         let path = root.path(&format!("proc/{pid}/map_files/{start:x}-{end:x}"));
-        let opened = File::open(&path).and_then(|file| {
-            let status = file.metadata()?;
-            let system = rustix::fs::fstatfs(&file)?;
-            let is_huge = system.f_type as u64 & 0xffff_ffff == HUGETLBFS_MAGIC;
-            Ok(Self {
-                bytes: status.len(),
-                huge_page_bytes: is_huge.then_some(system.f_bsize as u64),
-                allocated_bytes: status.blocks().saturating_mul(STAT_BLOCK_BYTES),
-                file,
-            })
-        });
+        let opened = File::open(&path).and_then(Self::of_file);
         opened.map_err(|cause| Error::Read { path, cause })
+    }
+
+    /// Opens the object by its name in a file system; `None` when what has the name is another.
+    pub fn open_named(name: &str, major: u32, minor: u32, inode: u64) -> Option<Self> {
+        let path = std::path::Path::new(name);
+        let status = std::fs::metadata(path).ok().filter(|it| it.is_file())?;
+        let device = (
+            rustix::fs::major(status.dev()),
+            rustix::fs::minor(status.dev()),
+        );
+        let is_same = status.ino() == inode && device == (major, minor);
+        let opened = is_same.then(|| File::open(path).and_then(Self::of_file));
+        opened?.ok()
+    }
+
+    fn of_file(file: File) -> std::io::Result<Self> {
+        let status = file.metadata()?;
+        let system = rustix::fs::fstatfs(&file)?;
+        let is_huge = system.f_type as u64 & 0xffff_ffff == HUGETLBFS_MAGIC;
+        Ok(Self {
+            bytes: status.len(),
+            huge_page_bytes: is_huge.then_some(system.f_bsize as u64),
+            allocated_bytes: status.blocks().saturating_mul(STAT_BLOCK_BYTES),
+            file,
+        })
     }
 
     /// The next range from `from` on that is not a hole, as offsets.
@@ -88,6 +103,15 @@ impl MappedObject {
         mempolicy::policy_at(window.address.addr())
     }
 
+    /// Maps `pages` pages from offset `offset` on into this process, for reading. No page is
+    /// touched.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn window(&self, offset: u64, pages: usize) -> Result<Window, SystemCallError> {
+        Window::map(&self.file, offset, pages, libc::PROT_READ)
+    }
+
     /// The pagemap entries of `pages` pages of shared memory from offset `offset` on, as seen by
     /// this process for a moment. Only pages that are in memory already are looked at (mincore(2)
     /// is asked first), so none is made and none is swapped in. Not for huge pages of a pool:
@@ -113,14 +137,25 @@ impl MappedObject {
     }
 }
 
-/// A mapping of ours, until dropped.
-struct Window {
+/// A mapping of ours of some pages of an object, for reading, until dropped.
+#[derive(Debug)]
+pub struct Window {
     address: *mut libc::c_void,
     pages: usize,
     page_bytes: usize,
 }
 
 impl Window {
+    /// Address of page `page` of it.
+    pub fn address_of(&self, page: usize) -> u64 {
+        (self.address.addr() + page * self.page_bytes) as u64
+    }
+
+    /// Pages in it.
+    pub fn pages(&self) -> usize {
+        self.pages
+    }
+
     fn map(
         file: &File,
         offset: u64,
@@ -155,8 +190,12 @@ impl Window {
         })
     }
 
-    /// Maps those pages that are in memory, and no others.
-    fn look_at_resident(&self) -> Result<(), SystemCallError> {
+    /// Makes those pages present in this process that are in memory (mincore(2) is asked), and no
+    /// others: none is made, none is swapped in. Not for huge pages of a pool.
+    ///
+    /// # Errors
+    /// When the kernel refuses one of the calls.
+    pub fn look_at_resident(&self) -> Result<(), SystemCallError> {
         let mut resident = vec![0_u8; self.pages];
         let bytes = self.pages * self.page_bytes;
         // SAFETY: the range is our own mapping, and the vector has a byte for each of its pages.

@@ -1,6 +1,10 @@
 //! `hugepages-<size>kB` directories, of the machine and of each node (kernel,
 //! `Documentation/admin-guide/mm/hugetlbpage.rst`).
 
+use std::path::PathBuf;
+
+use model::NodeId;
+
 use crate::{Error, Root};
 
 /// The pool of one page size. A node's pool has no `reserved` and no `overcommit`.
@@ -42,6 +46,22 @@ pub(crate) fn read(root: &Root, directory: &str) -> Result<Option<Vec<HugePagePo
     }
     pools.sort_by_key(|pool| pool.page_bytes);
     Ok(Some(pools))
+}
+
+/// The file that says how many pages of a size a node's pool has, and takes how many it is to have.
+pub fn count_file(node: NodeId, page_bytes: u64) -> PathBuf {
+    pool_directory(node, page_bytes).join("nr_hugepages")
+}
+
+/// The file that says how many pages of the pool go as soon as they are free: the pool was made
+/// smaller while they were in use.
+pub fn surplus_file(node: NodeId, page_bytes: u64) -> PathBuf {
+    pool_directory(node, page_bytes).join("surplus_hugepages")
+}
+
+fn pool_directory(node: NodeId, page_bytes: u64) -> PathBuf {
+    let kib = page_bytes / 1024;
+    format!("/sys/devices/system/node/node{node}/hugepages/hugepages-{kib}kB").into()
 }
 
 fn read_pool(root: &Root, directory: &str, entry: &str) -> Result<HugePagePool, Error> {

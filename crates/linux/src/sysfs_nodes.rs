@@ -1,6 +1,8 @@
 //! `/sys/devices/system/node`: which nodes there are, their CPUs, memory and distances (kernel,
 //! `Documentation/ABI/stable/sysfs-devices-node`).
 
+use std::path::PathBuf;
+
 use model::{CpuSet, MemoryRating, NodeId, NodeSet};
 
 use crate::numbered_entries::numbered_entries;
@@ -60,6 +62,12 @@ pub fn meminfo(root: &Root, node: NodeId) -> Result<Option<Meminfo>, Error> {
 /// When a file of them is missing or malformed.
 pub fn huge_pages(root: &Root, node: NodeId) -> Result<Option<Vec<HugePagePool>>, Error> {
     sysfs_huge_pages::read(root, &format!("{DIRECTORY}/node{node}/hugepages"))
+}
+
+/// The file to which 1 is written for the kernel to compact the memory of a node: it puts used
+/// pages together, so that large blocks become free.
+pub fn compact_file(node: NodeId) -> PathBuf {
+    format!("/{DIRECTORY}/node{node}/compact").into()
 }
 
 /// The firmware's distances from a node to each of `nodes`, in ascending order of id.

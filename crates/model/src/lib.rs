@@ -13,9 +13,11 @@ mod id_list;
 mod latency;
 mod measurement;
 mod metric;
+mod moving;
 mod node_matrix;
 mod page_kind;
 mod placement;
+mod pools;
 mod residency;
 mod run;
 mod time_model;
@@ -41,9 +43,11 @@ pub use latency::{
 };
 pub use measurement::{MeasurementEvidence, MemoryEvidence};
 pub use metric::{Better, Metric, MetricFacts};
+pub use moving::{MoveReport, MoveStatus, MovedPart, Refused};
 pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
 pub use page_kind::PageKind;
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, Placement, SgaPlan};
+pub use pools::{PoolChange, PoolNeed, PoolOfNode};
 pub use residency::{
     BytesByNode, ClassResidency, Layout, ProcessResidency, Residency, ResidencyMethod, Sampled,
     SampledShare, SegmentArea, SegmentKind, SegmentResidency,

@@ -53,6 +53,14 @@ pub enum Error {
         /// What the operating system said.
         cause: io::Error,
     },
+    /// Another process is moving the same memory.
+    #[error("process {pid} is at work on the memory of {target}")]
+    AtWork {
+        /// That process, a numalab.
+        pid: u32,
+        /// Its target.
+        target: String,
+    },
     /// A change is still in use and cannot be taken back now.
     #[error("cannot undo {change}: {reason}")]
     Undo {

@@ -44,6 +44,75 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reached: Option<String>,
     },
+    /// A pool of huge pages was resized; see [`crate::pools`].
+    PoolResized {
+        /// `nr_hugepages` of one node and size.
+        path: PathBuf,
+        /// Pages before.
+        before: u64,
+        /// Pages asked for; the kernel may stop in between.
+        asked: u64,
+    },
+    /// The memory policy of a mounted tmpfs was set; see [`crate::mount_policy`].
+    MountPolicySet {
+        /// Where it is mounted.
+        mount_point: String,
+        /// What `mpol=` said before; `None`: it had none.
+        before: Option<String>,
+        /// What it says since.
+        written: String,
+    },
+    /// The memory policy of a shared object was set; see [`crate::moving`].
+    SegmentPolicySet {
+        /// The object.
+        object: ObjectWords,
+        /// Its name in /proc/PID/maps.
+        name: String,
+        /// The policies it had, by pages.
+        before: Vec<PolicyArea>,
+        /// The policy of all of it since.
+        written: PolicyWords,
+    },
+    /// Pages were moved; which ones, and where from, is in [`Journal::moved_pages`].
+    PagesMoved {
+        /// The target, as the user named it.
+        target: String,
+        /// Where to, as the user said it.
+        to: String,
+        /// Its processes.
+        pids: Vec<u32>,
+    },
+}
+
+/// A shared object: see [`linux::proc_maps::ObjectId`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectWords {
+    /// Major number of the device.
+    pub major: u32,
+    /// Minor number of the device.
+    pub minor: u32,
+    /// Inode, or `shmid`.
+    pub inode: u64,
+}
+
+/// A memory policy as the kernel counts them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyWords {
+    /// `MPOL_…` with its flags.
+    pub mode: i32,
+    /// Its nodes.
+    pub nodes: model::NodeSet,
+}
+
+/// The policy of some pages of an object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyArea {
+    /// Number of the first page in the object.
+    pub first: u64,
+    /// How many pages.
+    pub pages: u64,
+    /// Their policy.
+    pub policy: PolicyWords,
 }
 
 impl Change {
@@ -78,6 +147,24 @@ impl std::fmt::Display for Change {
                 written,
                 ..
             } => write!(f, "{}: {written:?} for {before:?}", path.display()),
+            Change::PoolResized {
+                path,
+                before,
+                asked,
+            } => write!(f, "{}: {asked} pages for {before}", path.display()),
+            Change::MountPolicySet {
+                mount_point,
+                before,
+                written,
+            } => {
+                let before = before.as_deref().unwrap_or("none");
+                write!(f, "memory policy of {mount_point}: {written} for {before}")
+            }
+            Change::SegmentPolicySet { name, written, .. } => {
+                let (mode, nodes) = (linux::mempolicy::mode_name(written.mode), &written.nodes);
+                write!(f, "memory policy of {name}: {mode}:{nodes}")
+            }
+            Change::PagesMoved { target, to, .. } => write!(f, "memory of {target} moved to {to}"),
         }
     }
 }
@@ -122,12 +209,34 @@ impl Journal {
         &self.path
     }
 
-    /// Writes and syncs that `change` is about to be made; answers its number.
+    /// The file that says which pages change number `entry` moved.
+    pub fn moved_pages(&self, entry: u64) -> PathBuf {
+        self.path.with_file_name(format!("moved-{entry}.jsonl"))
+    }
+
+    /// Records that pages of these processes are about to be moved, as [`Journal::record`], unless
+    /// another process that still runs is moving pages of one of them.
     ///
     /// # Errors
-    /// [`Error::Journal`]; then the change must not be made.
-    pub fn record(&self, change: Change) -> Result<u64, Error> {
+    /// [`Error::AtWork`] with that process; else as [`Journal::record`].
+    pub fn record_move(&self, target: &str, to: &str, pids: &[u32]) -> Result<u64, Error> {
+        let change = Change::PagesMoved {
+            target: target.to_owned(),
+            to: to.to_owned(),
+            pids: pids.to_owned(),
+        };
+        self.record_unless(change, |entries| mover_of(entries, pids))?
+    }
+
+    fn record_unless(
+        &self,
+        change: Change,
+        refusal: impl FnOnce(&[Entry]) -> Option<Error>,
+    ) -> Result<Result<u64, Error>, Error> {
         self.with_file(|file, entries, last_entry| {
+            if let Some(refusal) = refusal(entries) {
+                return Ok(Err(refusal));
+            }
             if entries.is_empty() {
                 file.set_len(0)?;
             }
@@ -138,8 +247,16 @@ impl Journal {
                 change,
             });
             append(file, &line)?;
-            Ok(entry)
+            Ok(Ok(entry))
         })
+    }
+
+    /// Writes and syncs that `change` is about to be made; answers its number.
+    ///
+    /// # Errors
+    /// [`Error::Journal`]; then the change must not be made.
+    pub fn record(&self, change: Change) -> Result<u64, Error> {
+        self.record_unless(change, |_| None)?
     }
 
     /// Writes that change number `entry` is taken back.
@@ -218,6 +335,25 @@ impl Journal {
             cause,
         }
     }
+}
+
+/// The refusal when another process that still runs is moving pages of one of `pids`.
+pub(crate) fn mover_of(entries: &[Entry], pids: &[u32]) -> Option<Error> {
+    let root = Root::live();
+    let own = Maker::this_process(&root);
+    let found = entries.iter().find_map(|entry| match &entry.change {
+        Change::PagesMoved {
+            pids: moved,
+            target,
+            ..
+        } => {
+            let is_other = entry.maker != own && entry.maker.still_runs(&root);
+            let shares = moved.iter().any(|pid| pids.contains(pid));
+            (is_other && shares).then(|| (entry.maker.pid, target.clone()))
+        }
+        _ => None,
+    });
+    found.map(|(pid, target)| Error::AtWork { pid, target })
 }
 
 fn append(file: &mut File, line: &Line) -> io::Result<()> {

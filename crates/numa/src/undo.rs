@@ -3,7 +3,7 @@
 use linux::Root;
 
 use crate::journal::{Change, Entry, Journal};
-use crate::{Error, group, kernel_file, scratch_cluster};
+use crate::{Error, group, kernel_file, mount_policy, moving, pools, scratch_cluster};
 
 /// What became of one change.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub fn undo(
         let failure = match entry.maker.is_of_an_earlier_boot(&Root::live()) {
             // What is there now under the same name is somebody else's; a folder on a disk is not.
             true if !entry.change.outlives_a_boot() => None,
-            _ => take_back(&entry.change, force).err(),
+            _ => take_back(journal, &entry, force).err(),
         };
         if failure.is_none() {
             journal.mark_undone(entry.entry)?;
@@ -41,10 +41,15 @@ pub fn undo(
 }
 
 /// Takes back one change. Safe to call twice.
-fn take_back(change: &Change, force: bool) -> Result<(), Error> {
+fn take_back(journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error> {
+    let change = &entry.change;
     match change {
         Change::GroupCreated { .. } | Change::ControllerEnabled { .. } => group::undo(change),
         Change::ClusterMade { directory } => scratch_cluster::remove(directory),
         Change::FileWritten { .. } => kernel_file::undo(change, force),
+        Change::PoolResized { .. } => pools::undo(change, force),
+        Change::MountPolicySet { .. } => mount_policy::undo(change, force),
+        Change::SegmentPolicySet { .. } => moving::undo_policy(&Root::live(), change, force),
+        Change::PagesMoved { .. } => moving::undo_pages(&Root::live(), journal, entry, force),
     }
 }

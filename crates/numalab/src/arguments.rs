@@ -52,6 +52,12 @@ pub enum Command {
     /// What did a stored run find?
     #[command(after_help = "Example: numalab show last")]
     Show(ShowArguments),
+    /// How many huge pages has each node, how many does an SGA need, and can the pools be set?
+    #[command(after_help = "Example: numalab pages --for 100G --placement interleave=0-3")]
+    Pages(crate::commands::pages::PagesArguments),
+    /// Can the memory of a running database be moved where it belongs, without a restart?
+    #[command(after_help = "Example: numalab move postgres:/data --to interleave --dry-run")]
+    Move(crate::commands::relocate::MoveArguments),
     /// Is anything that numalab changed still in force? Take it back.
     #[command(after_help = "Example: numalab undo --list")]
     Undo(UndoArguments),

@@ -11,6 +11,7 @@ mod failure;
 mod host;
 mod interrupt;
 mod machine;
+mod move_report;
 mod output;
 mod placement_arguments;
 mod progress;
@@ -52,6 +53,8 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::History(arguments) => commands::history::run(&arguments),
         Command::Show(arguments) => commands::show::run(&arguments),
+        Command::Pages(arguments) => commands::pages::run(&arguments),
+        Command::Move(arguments) => commands::relocate::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::InternalInstance => commands::internal::instance(),
         Command::InternalSession => commands::internal::session(),

@@ -29,6 +29,19 @@ impl Progress {
     }
 }
 
+/// A bar of bytes when stderr is a terminal, else nothing.
+pub fn bytes_on_stderr(bytes: u64) -> ProgressBar {
+    let bar = ProgressBar::hidden();
+    bar.set_length(bytes);
+    if std::io::stderr().is_terminal() {
+        let template = "moving {bar:24} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
+        let style = ProgressStyle::with_template(template);
+        bar.set_style(style.expect("the template is a constant that indicatif accepts"));
+        bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+    }
+    bar
+}
+
 impl Observer for Progress {
     fn observe(&mut self, event: &Event<'_>) -> Result<(), ObserverError> {
         match event {

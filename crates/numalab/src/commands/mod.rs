@@ -9,6 +9,8 @@ pub mod hold;
 pub mod inspect;
 pub mod internal;
 pub mod list;
+pub mod pages;
+pub mod relocate;
 pub mod run;
 pub mod show;
 pub mod topology;

@@ -1,0 +1,136 @@
+//! move_pages(2): on which node pages of a process are, and having the kernel move them.
+
+use std::ffi::{c_int, c_ulong, c_void};
+
+use model::NodeId;
+
+use crate::SystemCallError;
+
+/// `MPOL_MF_MOVE`: pages that this process alone has mapped (include/uapi/linux/mempolicy.h).
+const MOVE: c_int = 1 << 1;
+/// `MPOL_MF_MOVE_ALL`: pages that others have mapped, too; needs `CAP_SYS_NICE`.
+const MOVE_ALL: c_int = 1 << 2;
+
+/// What the kernel says of one page: its node, or an error number.
+pub type PageStatus = Result<NodeId, i32>;
+
+/// A status that no page has: the kernel did not come to this page.
+const NOT_SAID: c_int = c_int::MIN;
+
+/// The node of the page at each of `addresses` of process `pid` (0: this one), or the error number
+/// (`ENOENT`: not present in this process). Touches no page.
+///
+/// # Errors
+/// `ESRCH` when the process is gone, `EPERM` when it may not be asked about.
+pub fn nodes_of(pid: u32, addresses: &[u64]) -> Result<Vec<PageStatus>, SystemCallError> {
+    let mut statuses = vec![NOT_SAID; addresses.len()];
+    call(pid, addresses, None, 0, &mut statuses)?;
+    Ok(statuses.into_iter().map(read).collect())
+}
+
+/// What came of one call that moves pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// Pages that the kernel gave up on or did not come to; 0: every page has a status.
+    pub left: u64,
+    /// What it says of each page; `None` where it says nothing.
+    pub statuses: Vec<Option<PageStatus>>,
+}
+
+/// Has the kernel move the pages at `addresses` of process `pid` (0: this one) to `node`; with
+/// `of_others`, also pages that other processes have mapped. Where [`Moved::left`] is not 0, ask
+/// [`nodes_of`] what came of the pages without a status (move_pages(2), "positive value").
+///
+/// # Errors
+/// `ESRCH` when the process is gone, `EPERM` when it may not be touched or `of_others` lacks
+/// `CAP_SYS_NICE`, `EACCES` when the process' cpuset forbids the node, `ENODEV` when it is offline.
+pub fn move_to(
+    pid: u32,
+    addresses: &[u64],
+    node: NodeId,
+    of_others: bool,
+) -> Result<Moved, SystemCallError> {
+    let flags = if of_others { MOVE_ALL } else { MOVE };
+    let mut statuses = vec![NOT_SAID; addresses.len()];
+    let left = call(pid, addresses, Some(node), flags, &mut statuses)?;
+    let statuses = statuses
+        .into_iter()
+        .map(|status| (status != NOT_SAID).then(|| read(status)));
+    Ok(Moved {
+        left,
+        statuses: statuses.collect(),
+    })
+}
+
+fn read(status: c_int) -> PageStatus {
+    u32::try_from(status).map(NodeId).map_err(|_| -status)
+}
+
+fn call(
+    pid: u32,
+    addresses: &[u64],
+    node: Option<NodeId>,
+    flags: c_int,
+    statuses: &mut [c_int],
+) -> Result<u64, SystemCallError> {
+    assert_eq!(addresses.len(), statuses.len(), "a status for each page");
+    let nodes = node.map(|node| vec![node.0 as c_int; addresses.len()]);
+    let nodes_pointer = nodes
+        .as_ref()
+        .map_or(std::ptr::null(), |nodes| nodes.as_ptr());
+    let pages: Vec<*const c_void> = addresses
+        .iter()
+        .map(|address| std::ptr::without_provenance(*address as usize))
+        .collect();
+    // SAFETY: the arrays hold `addresses.len()` entries each; the kernel reads the addresses as
+    // numbers of process `pid`, and moving a page changes nothing that a program can see.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_move_pages,
+            pid as c_int,
+            addresses.len() as c_ulong,
+            pages.as_ptr(),
+            nodes_pointer,
+            statuses.as_mut_ptr(),
+            flags,
+        )
+    };
+    let Ok(left) = u64::try_from(answer) else {
+        let what = node.map_or("query".to_owned(), |node| format!("to node {node}"));
+        let arguments = format!("process {pid}, {} pages, {what}", addresses.len());
+        return Err(SystemCallError::last("move_pages", arguments));
+    };
+    Ok(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::NodeId;
+
+    use super::{move_to, nodes_of};
+    use crate::anonymous_memory::{AnonymousMemory, Pages};
+
+    #[test]
+    fn a_written_page_has_a_node_and_can_be_sent_where_it_is() {
+        let mut memory = AnonymousMemory::map(8192, Pages::small()).unwrap();
+        memory.words_mut()[0] = 1;
+        let first = memory.address() as u64;
+        let addresses = [first, first + crate::process::page_bytes()];
+        let nodes = nodes_of(0, &addresses).unwrap();
+        assert_eq!(nodes[1], Err(libc::ENOENT));
+        let node = nodes[0].unwrap();
+        let moved = move_to(0, &addresses[..1], node, false).unwrap();
+        assert_eq!(
+            (moved.left, &moved.statuses[..]),
+            (0, &[Some(Ok(node))][..])
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_name() {
+        let gone = nodes_of(i32::MAX as u32, &[4096]).unwrap_err();
+        assert!(gone.errno() == Some(libc::ESRCH), "{gone}");
+        let nowhere = move_to(0, &[4096], NodeId(1000), false).unwrap_err();
+        assert!(nowhere.to_string().contains("to node 1000"), "{nowhere}");
+    }
+}

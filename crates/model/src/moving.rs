@@ -1,0 +1,127 @@
+//! The words of `numalab.move/1`: what a move would do, and what it did.
+
+use serde::{Deserialize, Serialize};
+
+use crate::BytesByNode;
+
+/// A move: planned, or carried out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MoveReport {
+    /// The target, as the user named it.
+    pub target: String,
+    /// Where to, as the user said it.
+    pub to: String,
+    /// How far it came.
+    pub status: MoveStatus,
+    /// The parts.
+    pub parts: Vec<MovedPart>,
+    /// Bytes that were to be moved.
+    pub bytes_to_move: u64,
+    /// Bytes that were moved; `None` for a plan.
+    pub bytes_moved: Option<u64>,
+    /// Pages that were moved, a larger page being one.
+    pub pages_moved: Option<u64>,
+    /// Calls of move_pages(2) that moved or asked about them, without those of the plan.
+    pub system_calls: Option<u64>,
+    /// Time that the moving took.
+    pub seconds: Option<f64>,
+    /// Pages that stayed, by reason.
+    pub refused: Vec<Refused>,
+    /// What else the user should know, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// How far a move came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MoveStatus {
+    /// Only planned.
+    #[default]
+    Planned,
+    /// To the end.
+    Complete,
+    /// Interrupted by the user; the same command goes on with the rest.
+    Interrupted,
+    /// All processes of the target ended.
+    TargetEnded,
+}
+
+/// A segment, or the private memory of the processes of one class.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MovedPart {
+    /// Name of the segment or the class.
+    pub name: String,
+    /// What it is, for people: `System V`, `private`.
+    pub kind: String,
+    /// Whether it is shared memory.
+    pub shared: bool,
+    /// How many processes, where it is private memory.
+    pub processes: Option<u32>,
+    /// Size of its pages.
+    pub page_bytes: u64,
+    /// Bytes by node before.
+    pub bytes_by_node_before: BytesByNode,
+    /// Bytes by node as planned.
+    pub bytes_by_node_planned: BytesByNode,
+    /// Bytes by node afterwards, by the method of `numalab inspect`; `None` for a plan.
+    pub bytes_by_node_after: Option<BytesByNode>,
+    /// Bytes that are to be moved.
+    pub bytes_to_move: u64,
+    /// The policy it had before, where another one is set for pages that come later.
+    pub policy_before: Option<String>,
+    /// That policy.
+    pub policy_then: Option<String>,
+}
+
+impl MovedPart {
+    /// The largest difference between a node's share as planned and afterwards, 0 to 1.
+    pub fn share_error(&self) -> Option<f64> {
+        let after = self.bytes_by_node_after.as_ref()?;
+        let share = |bytes: &BytesByNode, node| {
+            let all: u64 = bytes.values().sum();
+            let of_node = bytes.get(node).copied().unwrap_or(0);
+            if all == 0 {
+                0.0
+            } else {
+                of_node as f64 / all as f64
+            }
+        };
+        let planned = &self.bytes_by_node_planned;
+        let nodes = planned.keys().chain(after.keys());
+        let errors = nodes.map(|node| (share(planned, node) - share(after, node)).abs());
+        Some(errors.fold(0.0, f64::max))
+    }
+}
+
+/// Pages that stayed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Why.
+    pub reason: String,
+    /// How much.
+    pub bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NodeId;
+
+    #[test]
+    fn the_error_is_that_of_the_worst_node() {
+        let bytes = |list: &[(u32, u64)]| -> BytesByNode {
+            list.iter()
+                .map(|(node, bytes)| (NodeId(*node), *bytes))
+                .collect()
+        };
+        let mut part = MovedPart {
+            bytes_by_node_planned: bytes(&[(0, 50), (1, 50)]),
+            ..MovedPart::default()
+        };
+        assert_eq!(part.share_error(), None);
+        part.bytes_by_node_after = Some(bytes(&[(0, 40), (1, 50), (2, 10)]));
+        assert!((part.share_error().unwrap() - 0.1).abs() < 1e-9);
+        part.bytes_by_node_after = Some(BytesByNode::new());
+        assert_eq!(part.share_error(), Some(0.5));
+    }
+}

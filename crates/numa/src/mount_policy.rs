@@ -1,0 +1,77 @@
+//! The memory policy of a mounted tmpfs (`mpol=`), shown by [`linux::tmpfs`] and set through the
+//! journal.
+
+use linux::tmpfs::{self, Tmpfs};
+use linux::{Root, SystemCallError};
+
+use crate::Error;
+use crate::journal::{Change, Journal};
+
+/// A policy that is as good as none. The kernel cannot take a policy away from a mounted tmpfs: it
+/// takes `mpol=default` for nothing said (mm/shmem.c, `shmem_reconfigure`).
+const AS_GOOD_AS_NONE: &str = "local";
+
+/// Sets the policy of the tmpfs at a mount point: `interleave:0-3`, `bind:0`, `prefer:1`, `local`.
+/// Files that exist keep theirs. Answers whether anything had to be changed.
+///
+/// # Errors
+/// When the journal cannot be written, or the kernel refuses; then nothing is changed.
+pub fn set(journal: &Journal, mount: &Tmpfs, policy: &str) -> Result<bool, Error> {
+    if mount.policy.as_deref() == Some(policy) {
+        return Ok(false);
+    }
+    let entry = journal.record(Change::MountPolicySet {
+        mount_point: mount.mount_point.clone(),
+        before: mount.policy.clone(),
+        written: policy.to_owned(),
+    })?;
+    if let Err(error) = tmpfs::set_policy(&mount.mount_point, policy) {
+        journal.mark_undone(entry)?;
+        return Err(error.into());
+    }
+    Ok(true)
+}
+
+/// The tmpfs mounted at a path: the one on top, where there are several.
+///
+/// # Errors
+/// When /proc/mounts cannot be read.
+pub fn at(root: &Root, mount_point: &str) -> Result<Option<Tmpfs>, linux::Error> {
+    let mounted = tmpfs::mounted(root)?;
+    Ok(mounted
+        .into_iter()
+        .rev()
+        .find(|it| it.mount_point == mount_point))
+}
+
+/// Gives the mount its former policy, unless it is gone or has it already.
+///
+/// # Errors
+/// [`Error::Undo`] when somebody else has set another one since and `force` is not set.
+pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
+    let Change::MountPolicySet {
+        mount_point,
+        before,
+        written,
+    } = change
+    else {
+        return Ok(());
+    };
+    let Some(mount) = at(&Root::live(), mount_point)? else {
+        return Ok(());
+    };
+    let former = before.as_deref().unwrap_or(AS_GOOD_AS_NONE);
+    match mount.policy.as_deref() {
+        now if now == before.as_deref() || now == Some(former) => Ok(()),
+        now if force || now == Some(written) => set_again(mount_point, former),
+        now => Err(Error::Undo {
+            change: change.to_string(),
+            reason: format!("somebody else has set {} since", now.unwrap_or("none")),
+        }),
+    }
+}
+
+fn set_again(mount_point: &str, policy: &str) -> Result<(), Error> {
+    let refused = |error: SystemCallError| Error::from(error);
+    tmpfs::set_policy(mount_point, policy).map_err(refused)
+}

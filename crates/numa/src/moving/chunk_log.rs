@@ -1,0 +1,180 @@
+//! Which pages were moved, and where from: one line of JSON for each chunk, synced before the chunk
+//! is moved (docs/journal.md).
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::sequence;
+use crate::Error;
+use crate::journal::ObjectWords;
+
+/// Whose pages they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// A shared object; pages are counted in it.
+    Object {
+        /// Which one.
+        #[serde(flatten)]
+        id: ObjectWords,
+        /// Its name in /proc/PID/maps.
+        name: String,
+    },
+    /// A process; pages are counted in its address space.
+    Process {
+        /// Its id.
+        pid: u32,
+        /// When it started: a later process of this id is another.
+        start_ticks: u64,
+    },
+}
+
+/// One chunk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkLine {
+    /// Whose pages.
+    pub of: Owner,
+    /// Size of one.
+    pub page_bytes: u64,
+    /// Number of the first.
+    pub first: u64,
+    /// The node of each page before, as [`sequence::encode`] writes it.
+    pub from: String,
+    /// The node it is sent to.
+    pub to: String,
+}
+
+/// The file, open for more lines.
+#[derive(Debug)]
+pub struct ChunkLog {
+    file: File,
+    path: PathBuf,
+}
+
+impl ChunkLog {
+    /// Makes the file anew.
+    ///
+    /// # Errors
+    /// [`Error::Journal`].
+    pub fn create(path: PathBuf) -> Result<Self, Error> {
+        let mut options = OpenOptions::new();
+        let opened = options.write(true).create(true).truncate(true).open(&path);
+        match opened {
+            Ok(file) => Ok(ChunkLog { file, path }),
+            Err(cause) => Err(Error::Journal { path, cause }),
+        }
+    }
+
+    /// Writes and syncs a line.
+    ///
+    /// # Errors
+    /// [`Error::Journal`]; then the chunk must not be moved.
+    pub fn add(&mut self, line: &ChunkLine) -> Result<(), Error> {
+        let mut write = || -> io::Result<()> {
+            let mut text = serde_json::to_string(line)?;
+            text.push('\n');
+            self.file.write_all(text.as_bytes())?;
+            self.file.sync_data()
+        };
+        write().map_err(|cause| Error::Journal {
+            path: self.path.clone(),
+            cause,
+        })
+    }
+}
+
+/// The lines of a file, oldest first; none when there is no file: no chunk was moved then. A last
+/// line without its newline was cut by a crash before its chunk was moved.
+///
+/// # Errors
+/// [`Error::Journal`] when the file cannot be read, or a line is not ours.
+pub fn read(path: &Path) -> Result<Vec<ChunkLine>, Error> {
+    let error = |cause| Error::Journal {
+        path: path.to_owned(),
+        cause,
+    };
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(cause) => return Err(error(cause)),
+    };
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    let mut lines = Vec::new();
+    for (number, line) in (1..).zip(text[..whole].lines()) {
+        let refused = |reason: String| {
+            error(io::Error::other(format!(
+                "line {number} is not of moved pages: {reason}"
+            )))
+        };
+        let parsed: ChunkLine =
+            serde_json::from_str(line).map_err(|cause| refused(cause.to_string()))?;
+        let pages = |text: &str| sequence::decode(text).map(|nodes| nodes.len() as u64);
+        let (from, to) = (
+            pages(&parsed.from).map_err(refused)?,
+            pages(&parsed.to).map_err(refused)?,
+        );
+        let end = parsed.first.checked_add(from);
+        let bytes = end.and_then(|end| end.checked_mul(parsed.page_bytes));
+        if from != to || parsed.page_bytes == 0 || bytes.is_none() {
+            return Err(refused(format!("{from} pages from, {to} pages to")));
+        }
+        lines.push(parsed);
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(first: u64) -> ChunkLine {
+        ChunkLine {
+            of: Owner::Process {
+                pid: 7,
+                start_ticks: 8,
+            },
+            page_bytes: 4096,
+            first,
+            from: "0x512".to_owned(),
+            to: "(0,1)x256".to_owned(),
+        }
+    }
+
+    #[test]
+    fn lines_survive_and_a_cut_one_is_forgotten() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("moved-1.jsonl");
+        assert_eq!(read(&path).unwrap(), []);
+        let mut log = ChunkLog::create(path.clone()).unwrap();
+        log.add(&line(0)).unwrap();
+        log.add(&line(512)).unwrap();
+        assert_eq!(read(&path).unwrap(), [line(0), line(512)]);
+        let whole = fs::read_to_string(&path).unwrap();
+        let second = whole.find('\n').unwrap() + 1;
+        for cut in second..whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            assert_eq!(read(&path).unwrap().len(), 1, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn foreign_lines_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("moved-1.jsonl");
+        let text = serde_json::to_string(&line(0)).unwrap();
+        for wrong in [
+            "{}".to_owned(),
+            text.replace("0x512", "0x511"),
+            text.replace("(0,1)x256", "hello"),
+            text.replace("\"first\":0", "\"first\":18446744073709551615"),
+            text.replace("4096", "0"),
+        ] {
+            fs::write(&path, format!("{text}\n{wrong}\n")).unwrap();
+            let error = read(&path).unwrap_err().to_string();
+            assert!(error.contains("line 2 is not of moved pages"), "{error}");
+        }
+    }
+}

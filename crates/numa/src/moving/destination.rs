@@ -1,0 +1,325 @@
+//! Where memory is to go, as a user says it, and the pattern of nodes that this means page by page.
+
+use std::fmt;
+use std::str::FromStr;
+
+use model::{NodeId, NodeSet, Topology};
+
+/// Where memory is to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Page by page over these nodes; `None`: over all that have memory.
+    Interleave(Option<NodeSet>),
+    /// All of it on one node.
+    Node(NodeId),
+    /// In these proportions; `None`: in proportion to the memory of the nodes.
+    Spread(Option<Vec<(NodeId, u64)>>),
+    /// Interleaved over the nodes of the CPUs on which the processes may run.
+    NearCpus,
+}
+
+/// What a destination looks like, for messages.
+const EXPECTED: &str = "expected interleave, interleave=0-3, a node such as 2, spread, \
+                        spread=0:2,1:1, or near-cpus";
+
+impl FromStr for Destination {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (word, value) = match text.split_once('=') {
+            Some((word, value)) => (word, Some(value)),
+            None => (text, None),
+        };
+        match (word, value) {
+            ("interleave", None) => Ok(Self::Interleave(None)),
+            ("interleave", Some(list)) => match list.parse::<NodeSet>() {
+                Ok(nodes) if !nodes.is_empty() => Ok(Self::Interleave(Some(nodes))),
+                Ok(_) => Err(format!("no node is named; {EXPECTED}")),
+                Err(error) => Err(error.to_string()),
+            },
+            ("spread", None) => Ok(Self::Spread(None)),
+            ("spread", Some(list)) => weights(list).map(|it| Self::Spread(Some(it))),
+            ("near-cpus", None) => Ok(Self::NearCpus),
+            _ => {
+                let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+                let node = text.parse().ok().filter(|_| digits);
+                node.map(|node| Self::Node(NodeId(node)))
+                    .ok_or_else(|| EXPECTED.to_owned())
+            }
+        }
+    }
+}
+
+/// `0:2,1:1`.
+fn weights(list: &str) -> Result<Vec<(NodeId, u64)>, String> {
+    let mut weights: Vec<(NodeId, u64)> = Vec::new();
+    for part in list.split(',') {
+        let pair = part.split_once(':').and_then(|(node, weight)| {
+            let weight: u64 = weight.parse().ok()?;
+            let pair = (NodeId(node.parse().ok()?), weight);
+            (1..=1 << 20).contains(&weight).then_some(pair)
+        });
+        let pair = pair.ok_or_else(|| {
+            format!("expected weights from 1 to 1048576 such as 0:2,1:1, found {part:?}")
+        })?;
+        if weights.iter().any(|(node, _)| *node == pair.0) {
+            return Err(format!("node {} has two weights", pair.0));
+        }
+        weights.push(pair);
+    }
+    Ok(weights)
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interleave(None) => write!(f, "interleave"),
+            Self::Interleave(Some(nodes)) => write!(f, "interleave={nodes}"),
+            Self::Node(node) => write!(f, "{node}"),
+            Self::Spread(None) => write!(f, "spread"),
+            Self::Spread(Some(weights)) => {
+                let parts = weights
+                    .iter()
+                    .map(|(node, weight)| format!("{node}:{weight}"));
+                write!(f, "spread={}", parts.collect::<Vec<_>>().join(","))
+            }
+            Self::NearCpus => write!(f, "near-cpus"),
+        }
+    }
+}
+
+impl Destination {
+    /// The pattern for memory of processes whose CPUs are on `nodes_of_cpus`.
+    ///
+    /// # Errors
+    /// When it names a node that is not there or has no memory, or no node remains.
+    pub fn pattern(&self, topology: &Topology, nodes_of_cpus: &NodeSet) -> Result<Pattern, String> {
+        let with_memory = topology.memory_nodes();
+        let even = |nodes: &NodeSet| nodes.iter().map(|node| (node, 1)).collect::<Vec<_>>();
+        let weights = match self {
+            Self::Interleave(None) => even(&with_memory),
+            Self::Interleave(Some(nodes)) => even(nodes),
+            Self::Node(node) => vec![(*node, 1)],
+            Self::Spread(Some(weights)) => weights.clone(),
+            Self::Spread(None) => {
+                let memory = |node: &model::Node| Some((node.id, node.memory_bytes? >> 20));
+                let weights = topology.nodes.iter().filter_map(memory);
+                weights.filter(|(_, mib)| *mib > 0).collect()
+            }
+            Self::NearCpus => {
+                let near = nodes_of_cpus.iter().filter(|it| with_memory.contains(*it));
+                near.map(|node| (node, 1)).collect()
+            }
+        };
+        let all = topology.node_ids();
+        for (node, _) in &weights {
+            if !all.contains(*node) {
+                return Err(format!("there is no node {node}: this machine has {all}"));
+            }
+            if !with_memory.contains(*node) {
+                return Err(format!(
+                    "node {node} has no memory: nodes with memory are {with_memory}"
+                ));
+            }
+        }
+        if weights.is_empty() {
+            return Err(format!(
+                "none of the nodes {nodes_of_cpus} of these CPUs has memory"
+            ));
+        }
+        Ok(Pattern::weighted(&weights))
+    }
+}
+
+/// The longest pattern: proportions are kept to 1 in 64.
+const PATTERN_MAX: u64 = 64;
+
+/// A sequence of nodes that repeats: page `n` belongs on its `n`-th node, counted around.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern(Vec<NodeId>);
+
+impl Pattern {
+    /// All on one node.
+    pub fn of_one(node: NodeId) -> Self {
+        Self(vec![node])
+    }
+
+    /// The pattern in which every node comes as often as its weight says, and evenly so (smooth
+    /// weighted round robin). Weights beyond [`PATTERN_MAX`] together are rounded, to 1 at least.
+    fn weighted(weights: &[(NodeId, u64)]) -> Self {
+        let divisor = weights
+            .iter()
+            .fold(0, |so_far, (_, weight)| gcd(so_far, *weight))
+            .max(1);
+        let sum: u64 = weights.iter().map(|(_, weight)| weight / divisor).sum();
+        let longest = PATTERN_MAX.max(weights.len() as u64);
+        let scaled = |weight: u64| match sum <= longest {
+            true => weight / divisor,
+            false => ((weight / divisor * longest + sum / 2) / sum).max(1),
+        };
+        let weights: Vec<(NodeId, i64)> = weights
+            .iter()
+            .map(|(node, weight)| (*node, scaled(*weight) as i64))
+            .collect();
+        let all: i64 = weights.iter().map(|(_, weight)| weight).sum();
+        let mut credit = vec![0_i64; weights.len()];
+        let mut pattern = Vec::new();
+        for _ in 0..all {
+            for (credit, (_, weight)) in credit.iter_mut().zip(&weights) {
+                *credit += weight;
+            }
+            let most = credit.iter().copied().max().unwrap_or(0);
+            let next = credit.iter().position(|it| *it == most).unwrap_or(0);
+            credit[next] -= all;
+            pattern.push(weights[next].0);
+        }
+        Self(pattern)
+    }
+
+    /// How long it is before it repeats.
+    #[expect(clippy::len_without_is_empty, reason = "a pattern has a node at least")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The node of page `page`.
+    pub fn node_of(&self, page: u64) -> NodeId {
+        self.0[(page % self.0.len() as u64) as usize]
+    }
+
+    /// The same pattern, begun `by` nodes later.
+    pub fn rotated(&self, by: usize) -> Self {
+        let mut nodes = self.0.clone();
+        nodes.rotate_left(by % self.0.len());
+        Self(nodes)
+    }
+
+    /// The nodes in it.
+    pub fn nodes(&self) -> NodeSet {
+        self.0.iter().copied().collect()
+    }
+
+    /// The most of `pages` consecutive pages that can fall on `node`, wherever they begin.
+    pub fn most_pages_of(&self, node: NodeId, pages: u64) -> u64 {
+        let length = self.0.len() as u64;
+        let in_all = |count: u64| {
+            (0..count)
+                .filter(|page| self.node_of(*page) == node)
+                .count()
+        };
+        let of_rest = |begin: u64| {
+            let rest = begin..begin + pages % length;
+            rest.filter(|page| self.node_of(*page) == node).count() as u64
+        };
+        let most = (0..length).map(of_rest).max().unwrap_or(0);
+        pages / length * in_all(length) as u64 + most
+    }
+
+    /// The share of pages that belong on `node`, 0 to 1.
+    pub fn share_of(&self, node: NodeId) -> f64 {
+        let count = self.0.iter().filter(|it| **it == node).count();
+        count as f64 / self.0.len() as f64
+    }
+}
+
+fn gcd(one: u64, other: u64) -> u64 {
+    if other == 0 {
+        one
+    } else {
+        gcd(other, one % other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Node;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Nodes 0, 2 and 5 with 1, 1 and 2 GiB, and node 7 without memory.
+    fn topology() -> Topology {
+        let node = |(id, gib): (u32, u64)| Node {
+            id: NodeId(id),
+            memory_bytes: Some(gib << 30),
+            ..Node::default()
+        };
+        Topology {
+            nodes: [(0, 1), (2, 1), (5, 2), (7, 0)].map(node).into(),
+            ..Topology::default()
+        }
+    }
+
+    fn check(text: &str, expected: Result<&[u32], &str>) {
+        let destination: Result<Destination, String> = text.parse();
+        let near: NodeSet = "2,7".parse().unwrap();
+        let pattern = destination.and_then(|it| {
+            assert_eq!(it.to_string(), text);
+            it.pattern(&topology(), &near)
+        });
+        match (pattern, expected) {
+            (Ok(Pattern(found)), Ok(nodes)) => {
+                let found: Vec<u32> = found.into_iter().map(|node| node.0).collect();
+                assert_eq!(found, nodes, "{text}");
+            }
+            (Err(error), Err(part)) => assert!(error.contains(part), "{text}: {error}"),
+            (found, _) => panic!("{text}: {found:?}"),
+        }
+    }
+
+    #[test]
+    fn destinations_are_patterns_of_nodes() {
+        check("interleave", Ok(&[0, 2, 5]));
+        check("interleave=0,5", Ok(&[0, 5]));
+        check("2", Ok(&[2]));
+        check("spread", Ok(&[5, 0, 2, 5]));
+        check("spread=0:2,2:1", Ok(&[0, 2, 0]));
+        check("spread=0:4,2:4", Ok(&[0, 2]));
+        check("near-cpus", Ok(&[2]));
+    }
+
+    #[test]
+    fn what_cannot_be_is_named() {
+        check("1", Err("there is no node 1: this machine has 0,2,5,7"));
+        check(
+            "7",
+            Err("node 7 has no memory: nodes with memory are 0,2,5"),
+        );
+        check("interleave=", Err("no node is named"));
+        check("spread=0:2,0:1", Err("node 0 has two weights"));
+        for text in [
+            "",
+            "-1",
+            "spread=",
+            "spread=0:0",
+            "spread=0",
+            "near",
+            "near-cpus=1",
+            "+2",
+        ] {
+            assert!(text.parse::<Destination>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            if let Ok(destination) = text.parse::<Destination>() {
+                let _ = destination.pattern(&topology(), &NodeSet::default());
+            }
+        }
+
+        #[test]
+        fn shares_follow_weights(weights in prop::collection::vec(1..1_000_000_u64, 1..40)) {
+            let pairs: Vec<_> = (0..).map(NodeId).zip(weights.iter().copied()).collect();
+            let pattern = Pattern::weighted(&pairs);
+            let all: u64 = weights.iter().sum();
+            prop_assert!(pattern.len() <= 128);
+            for (node, weight) in pairs {
+                let wanted = weight as f64 / all as f64;
+                prop_assert!(pattern.share_of(node) > 0.0);
+                prop_assert!((pattern.share_of(node) - wanted).abs() < 0.5);
+            }
+        }
+    }
+}

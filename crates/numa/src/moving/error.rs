@@ -1,0 +1,88 @@
+//! Why memory cannot be moved.
+
+use model::{ByteSize, NodeId, NodeSet};
+
+use crate::instances::InstanceError;
+
+/// Why memory cannot be moved.
+#[derive(Debug, thiserror::Error)]
+pub enum MoveError {
+    /// The processes could not be found.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    /// A file of the kernel could not be read.
+    #[error(transparent)]
+    Read(#[from] linux::Error),
+    /// The kernel refused a call.
+    #[error(transparent)]
+    SystemCall(#[from] linux::SystemCallError),
+    /// The journal could not be written, or another numalab is at work on these processes.
+    #[error(transparent)]
+    Journal(#[from] crate::Error),
+    /// The destination cannot be.
+    #[error("cannot move to {destination}: {reason}")]
+    Destination {
+        /// As the user said it.
+        destination: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A segment that was named is not there.
+    #[error("{target} has no shared memory called {name:?}; it has {known}")]
+    NoSegment {
+        /// The target.
+        target: String,
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// Nothing of the target may be moved by this user.
+    #[error("cannot move memory of {target}: {reason}")]
+    NotPermitted {
+        /// The target.
+        target: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// A cpuset forbids the destination.
+    #[error("{who} may have memory on nodes {allowed} only (cpuset), and node {node} is not one")]
+    Forbidden {
+        /// The process, or numalab itself.
+        who: String,
+        /// What it may use.
+        allowed: NodeSet,
+        /// The node that is asked for.
+        node: NodeId,
+    },
+    /// A node has too little room. Nothing was moved.
+    #[error(
+        "node {node} has too little room: {} {what} would come to it, and it has {}",
+        ByteSize(*needed_bytes), ByteSize(*free_bytes)
+    )]
+    NoRoom {
+        /// The node.
+        node: NodeId,
+        /// In what: `in small pages`, `in huge pages of 2 MiB`.
+        what: String,
+        /// What would come to it beyond what leaves it.
+        needed_bytes: u64,
+        /// What it can take.
+        free_bytes: u64,
+    },
+}
+
+impl MoveError {
+    /// Whether a permission is missing.
+    pub fn is_permission(&self) -> bool {
+        match self {
+            MoveError::NotPermitted { .. } => true,
+            MoveError::SystemCall(error) => error.is_permission(),
+            MoveError::Journal(error) => error.is_permission(),
+            MoveError::Read(linux::Error::Read { cause, .. }) => {
+                cause.kind() == std::io::ErrorKind::PermissionDenied
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The memory of a target, part by part, as it can be moved: a segment of shared memory, or the
+//! private memory of one process.
+
+use linux::map_files::MappedObject;
+use linux::proc_maps::ObjectId;
+use model::SegmentKind;
+
+use super::destination::Pattern;
+
+/// Memory that is read, journalled and moved at once: bounds the list of pages in one call and the
+/// time for which the kernel holds the process' map.
+pub const CHUNK_BYTES: u64 = 16 << 20;
+
+/// One part.
+#[derive(Debug)]
+pub struct Part {
+    /// Name of the segment in /proc/PID/maps, or of the process.
+    pub name: String,
+    /// What it is.
+    pub kind: PartKind,
+    /// Size of its pages in a pool of huge pages, else of a base page: the unit of page numbers.
+    pub page_bytes: u64,
+    /// Where page after page belongs.
+    pub pattern: Pattern,
+    /// How its pages are reached.
+    pub(super) source: Source,
+    /// Where its pages may be, in pieces of at most [`CHUNK_BYTES`].
+    pub(super) stretches: Vec<Stretch>,
+}
+
+/// What a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartKind {
+    /// A segment of shared memory.
+    Segment(SegmentKind),
+    /// The private memory of this process.
+    Private {
+        /// The process.
+        pid: u32,
+        /// When it started, in ticks: a later process of this id is another.
+        start_ticks: u64,
+    },
+}
+
+/// How the pages of a part are reached.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// An object of small pages: through a mapping of our own, so that also pages are found that no
+    /// process has mapped now, and each of them once.
+    Window(ObjectId, MappedObject),
+    /// An object of huge pages: through the processes that have them mapped. A mapping of our own
+    /// could not look at a hole without making a page.
+    HugeObject(ObjectId),
+    /// Private memory: through its process.
+    Process,
+}
+
+impl Part {
+    /// The object, if it is one.
+    pub fn object(&self) -> Option<ObjectId> {
+        match &self.source {
+            Source::Window(id, _) | Source::HugeObject(id) => Some(*id),
+            Source::Process => None,
+        }
+    }
+
+    /// Whether its pages come from a pool of huge pages.
+    pub fn is_of_huge_pool(&self) -> bool {
+        self.page_bytes > linux::process::page_bytes()
+    }
+}
+
+/// Consecutive pages of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stretch {
+    /// The process through which they are reached; 0 for a window of our own.
+    pub pid: u32,
+    /// Number of the first page: in the object, or in the address space of the process.
+    pub first: u64,
+    /// How many.
+    pub pages: u64,
+    /// Address of the first page in the process.
+    pub address: u64,
+}
+
+/// Divides pages into stretches that end where a chunk does, so that no larger page is cut.
+pub(super) fn stretches(
+    pid: u32,
+    first: u64,
+    pages: u64,
+    address: u64,
+    page_bytes: u64,
+) -> impl Iterator<Item = Stretch> {
+    let chunk = (CHUNK_BYTES / page_bytes).max(1);
+    let end = first.saturating_add(pages);
+    let mut next = first;
+    std::iter::from_fn(move || {
+        (next < end).then(|| {
+            let count = (chunk - next % chunk).min(end - next);
+            let stretch = Stretch {
+                pid,
+                first: next,
+                pages: count,
+                address: address + (next - first) * page_bytes,
+            };
+            next += count;
+            stretch
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stretch, stretches};
+
+    #[test]
+    fn stretches_end_where_chunks_do() {
+        let all: Vec<Stretch> = stretches(7, 4090, 4102, 1 << 30, 4096).collect();
+        let seen: Vec<_> = all.iter().map(|it| (it.first, it.pages)).collect();
+        assert_eq!(seen, [(4090, 6), (4096, 4096)]);
+        assert_eq!(all[1].address, (1 << 30) + 6 * 4096);
+        let huge = stretches(7, 0, 3, 0, 1 << 30).count();
+        assert_eq!(huge, 3);
+        assert_eq!(stretches(7, 5, 0, 0, 4096).count(), 0);
+    }
+}

@@ -1,0 +1,28 @@
+//! Moving the memory of running processes: what is where, what a move would do, and doing it so
+//! that it can be taken back.
+
+mod chunk_log;
+mod destination;
+mod error;
+mod memory;
+mod mover;
+mod plan;
+mod policy;
+mod reader;
+mod sender;
+mod sequence;
+mod survey;
+mod take_back;
+mod whereabouts;
+
+pub use destination::{Destination, Pattern};
+pub use error::MoveError;
+pub use memory::{CHUNK_BYTES, Part, PartKind};
+pub use mover::{Moved, Pace, carry_out};
+pub use plan::{Plan, PlannedPart, check_room, plan};
+pub use policy::of_part as policy_of;
+pub use sender::{Sent, reason};
+pub use survey::{Choice, Survey, survey};
+
+pub(crate) use policy::undo as undo_policy;
+pub(crate) use take_back::undo as undo_pages;

@@ -1,0 +1,292 @@
+//! What a move would do, exactly: for every part, what lies where now and where it would lie then.
+
+use std::collections::BTreeMap;
+
+use linux::{Root, sysfs_nodes};
+use model::{ByteSize, BytesByNode, NodeId, Topology};
+
+use super::destination::Pattern;
+use super::error::MoveError;
+use super::memory::{Part, PartKind};
+use super::reader::Reader;
+use super::survey::Survey;
+
+/// The whole plan.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The processes.
+    pub pids: Vec<u32>,
+    /// The parts that have pages in memory.
+    pub parts: Vec<PlannedPart>,
+    /// What is left where it is, and why.
+    pub notes: Vec<String>,
+}
+
+/// One part.
+#[derive(Debug)]
+pub struct PlannedPart {
+    /// The memory, with the pattern turned so that most of its pages stay.
+    pub part: Part,
+    /// What lies where.
+    pub now: BytesByNode,
+    /// What is to lie where.
+    pub then: BytesByNode,
+    /// Bytes that are to be moved.
+    pub bytes_to_move: u64,
+}
+
+impl Plan {
+    /// Bytes that are to be moved.
+    pub fn bytes_to_move(&self) -> u64 {
+        self.parts.iter().map(|part| part.bytes_to_move).sum()
+    }
+}
+
+/// Bytes by place in the pattern and node.
+type Tally = Vec<BytesByNode>;
+
+/// Looks at every page of the survey once.
+///
+/// # Errors
+/// When the kernel refuses to say where pages are.
+pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
+    let mut reader = Reader::new(root);
+    let mut notes = survey.notes;
+    let mut tallied: Vec<(Part, Tally)> = Vec::new();
+    for mut part in survey.parts {
+        let mut tally = Tally::new();
+        tally.resize(part.pattern.len(), BytesByNode::new());
+        let mut with_pages = Vec::new();
+        for stretch in std::mem::take(&mut part.stretches) {
+            let chunk = match reader.read(&part, &stretch) {
+                Ok(chunk) => chunk,
+                Err(error) if error.is_of_an_ended_process() => {
+                    let sentence = format!("process {} ended meanwhile", stretch.pid);
+                    if !notes.contains(&sentence) {
+                        notes.push(sentence);
+                    }
+                    continue;
+                }
+                Err(super::reader::ReadError::Read(error)) => return Err(error.into()),
+                Err(super::reader::ReadError::SystemCall(error)) => return Err(error.into()),
+            };
+            if !chunk.units.is_empty() {
+                with_pages.push(stretch);
+            }
+            for unit in chunk.units {
+                let place = (unit.page / unit.pages) % part.pattern.len() as u64;
+                let bytes = tally[place as usize].entry(unit.node).or_default();
+                *bytes += unit.pages * part.page_bytes;
+            }
+        }
+        part.stretches = with_pages;
+        if tally.iter().any(|bytes| !bytes.is_empty()) {
+            tallied.push((part, tally));
+        }
+    }
+    let parts = turned(tallied);
+    Ok(Plan {
+        pids: survey.pids,
+        parts,
+        notes,
+    })
+}
+
+/// Turns every pattern so that most pages are where they belong already. Private memory that is to
+/// lie alike is turned alike: processes share pages of it since a fork.
+fn turned(tallied: Vec<(Part, Tally)>) -> Vec<PlannedPart> {
+    let mut of_private: Vec<(Pattern, usize)> = Vec::new();
+    let mut planned = Vec::new();
+    let private: Vec<(Pattern, Tally)> = tallied
+        .iter()
+        .filter(|(part, _)| matches!(part.kind, PartKind::Private { .. }))
+        .map(|(part, tally)| (part.pattern.clone(), tally.clone()))
+        .collect();
+    for (mut part, tally) in tallied {
+        let turn = match part.kind {
+            PartKind::Segment(_) => best_turn(&part.pattern, std::slice::from_ref(&tally)),
+            PartKind::Private { .. } => {
+                let known = of_private
+                    .iter()
+                    .find(|(pattern, _)| *pattern == part.pattern);
+                known.map(|(_, turn)| *turn).unwrap_or_else(|| {
+                    let alike = private
+                        .iter()
+                        .filter(|(pattern, _)| *pattern == part.pattern);
+                    let tallies: Vec<Tally> = alike.map(|(_, tally)| tally.clone()).collect();
+                    let turn = best_turn(&part.pattern, &tallies);
+                    of_private.push((part.pattern.clone(), turn));
+                    turn
+                })
+            }
+        };
+        part.pattern = part.pattern.rotated(turn);
+        planned.push(judged(part, &tally));
+    }
+    planned
+}
+
+/// How far the pattern is to be turned, so that the most bytes stay.
+fn best_turn(pattern: &Pattern, tallies: &[Tally]) -> usize {
+    let staying = |turn: &usize| -> u64 {
+        let at = |(place, by_node): (usize, &BytesByNode)| {
+            let node = pattern.node_of((place + turn) as u64);
+            by_node.get(&node).copied().unwrap_or(0)
+        };
+        let of_tally = |tally: &Tally| tally.iter().enumerate().map(at).sum::<u64>();
+        tallies.iter().map(of_tally).sum()
+    };
+    // Of equals the first, so that the plan is the same each time.
+    (0..pattern.len()).rev().max_by_key(staying).unwrap_or(0)
+}
+
+fn judged(part: Part, tally: &Tally) -> PlannedPart {
+    let (mut now, mut then, mut bytes_to_move) = (BytesByNode::new(), BytesByNode::new(), 0);
+    for (place, by_node) in (0_u64..).zip(tally) {
+        let wanted = part.pattern.node_of(place);
+        for (node, bytes) in by_node {
+            *now.entry(*node).or_default() += bytes;
+            *then.entry(wanted).or_default() += bytes;
+            if *node != wanted {
+                bytes_to_move += bytes;
+            }
+        }
+    }
+    PlannedPart {
+        part,
+        now,
+        then,
+        bytes_to_move,
+    }
+}
+
+/// Refuses a plan for which a node has too little room, before a page moves.
+///
+/// # Errors
+/// [`MoveError::NoRoom`] with the first node that is too full.
+pub fn check_room(root: &Root, plan: &Plan, topology: &Topology) -> Result<(), MoveError> {
+    let mut more: BTreeMap<(u64, NodeId), i128> = BTreeMap::new();
+    for planned in &plan.parts {
+        let page_bytes = planned.part.page_bytes;
+        for (node, bytes) in &planned.then {
+            *more.entry((page_bytes, *node)).or_default() += i128::from(*bytes);
+        }
+        for (node, bytes) in &planned.now {
+            *more.entry((page_bytes, *node)).or_default() -= i128::from(*bytes);
+        }
+    }
+    for ((page_bytes, node), more) in more {
+        let Some(needed_bytes) = u64::try_from(more).ok().filter(|bytes| *bytes > 0) else {
+            continue;
+        };
+        let is_small = page_bytes == linux::process::page_bytes();
+        let (free_bytes, what) = match is_small {
+            true => (small_room(root, node)?, "in small pages".to_owned()),
+            false => (
+                huge_room(topology, node, page_bytes),
+                format!("in huge pages of {}", ByteSize(page_bytes)),
+            ),
+        };
+        if needed_bytes > free_bytes {
+            return Err(MoveError::NoRoom {
+                node,
+                what,
+                needed_bytes,
+                free_bytes,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Part of a node's memory that the kernel keeps for itself (mm/page_alloc.c: watermarks of zones,
+/// by default a small part of a percent of them; this is more than that).
+const KEPT_SHARE: u64 = 64;
+
+/// What is free on a node or can be: cache of files is given up when memory is asked for.
+fn small_room(root: &Root, node: NodeId) -> Result<u64, MoveError> {
+    let Some(meminfo) = sysfs_nodes::meminfo(root, node)? else {
+        return Ok(0);
+    };
+    let cache = meminfo.file_cache_bytes.unwrap_or(0);
+    let room = meminfo.free_bytes.saturating_add(cache);
+    Ok(room.saturating_sub(meminfo.total_bytes / KEPT_SHARE))
+}
+
+fn huge_room(topology: &Topology, node: NodeId, page_bytes: u64) -> u64 {
+    let pools = topology
+        .node(node)
+        .map_or(&[][..], |node| &node.huge_pages[..]);
+    let pool = pools.iter().find(|pool| pool.page_bytes == page_bytes);
+    pool.and_then(|pool| pool.free)
+        .unwrap_or(0)
+        .saturating_mul(page_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{NodeSet, SegmentKind, Topology};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::moving::destination::Destination;
+    use crate::moving::memory::Source;
+
+    fn part(nodes: u32) -> Part {
+        let node = |id| model::Node {
+            id: NodeId(id),
+            memory_bytes: Some(1 << 30),
+            ..model::Node::default()
+        };
+        let topology = Topology {
+            nodes: (0..nodes).map(node).collect(),
+            ..Topology::default()
+        };
+        let pattern = Destination::Interleave(None).pattern(&topology, &NodeSet::default());
+        Part {
+            name: "a".to_owned(),
+            kind: PartKind::Segment(SegmentKind::Memfd),
+            page_bytes: 4096,
+            pattern: pattern.unwrap(),
+            source: Source::Process,
+            stretches: Vec::new(),
+        }
+    }
+
+    /// A tally of `pages` pages of which page `n` lies on node `node_of(n)`.
+    fn tally(pages: u64, nodes: u32, node_of: impl Fn(u64) -> u32) -> Tally {
+        let mut tally = vec![BytesByNode::new(); nodes as usize];
+        for page in 0..pages {
+            let by_node = &mut tally[(page % u64::from(nodes)) as usize];
+            *by_node.entry(NodeId(node_of(page))).or_default() += 4096;
+        }
+        tally
+    }
+
+    #[test]
+    fn memory_that_is_interleaved_already_stays() {
+        let planned = turned(vec![(part(4), tally(400, 4, |page| (page + 3) as u32 % 4))]);
+        assert_eq!(planned[0].bytes_to_move, 0);
+        assert_eq!(planned[0].now, planned[0].then);
+    }
+
+    #[test]
+    fn memory_of_one_node_is_divided_evenly() {
+        let planned = turned(vec![(part(4), tally(400, 4, |_| 0))]);
+        assert_eq!(planned[0].bytes_to_move, 300 * 4096);
+        assert!(planned[0].then.values().all(|bytes| *bytes == 100 * 4096));
+    }
+
+    proptest! {
+        #[test]
+        fn no_byte_is_lost(pages in 1..500_u64, nodes in 1..9_u32, seed in 0..1000_u64) {
+            let node_of = |page: u64| (page.wrapping_mul(seed + 7) >> 3) as u32 % nodes;
+            let planned = turned(vec![(part(nodes), tally(pages, nodes, node_of))]);
+            let [planned] = &planned[..] else { panic!() };
+            let sum = |bytes: &BytesByNode| bytes.values().sum::<u64>();
+            prop_assert_eq!(sum(&planned.now), pages * 4096);
+            prop_assert_eq!(sum(&planned.then), pages * 4096);
+            prop_assert!(planned.bytes_to_move <= pages * 4096);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The policy of a segment of small pages: set along with a move, so that pages that come later
+//! follow; journalled by area and given back the same.
+
+use linux::map_files::{MappedObject, Window};
+use linux::object_policy::{self, RawPolicy};
+use linux::{Root, SystemCallError};
+
+use super::memory::{Part, Source};
+use super::whereabouts;
+use crate::Error;
+use crate::journal::{Change, Journal, ObjectWords, PolicyArea, PolicyWords};
+
+/// An object is asked for its policy at every page of so many, and exactly where answers differ. An
+/// area that is shorter and has like neighbours may be overlooked in larger objects.
+const PROBES_MAX: u64 = 1 << 16;
+
+/// The policy that a part has and the one that pages which come later need; `None` where there is
+/// nothing to set: private memory and huge pages.
+///
+/// # Errors
+/// When the kernel refuses to say.
+pub fn of_part(part: &Part) -> Result<Option<(String, String)>, SystemCallError> {
+    let Source::Window(_, object) = &part.source else {
+        return Ok(None);
+    };
+    let (window, pages) = whole(object)?;
+    let areas = areas(&window, pages)?;
+    let now = match &areas[..] {
+        [only] => raw(&only.policy).to_string(),
+        _ => format!("{} areas of their own", areas.len()),
+    };
+    let then = RawPolicy::over(&part.pattern.nodes()).to_string();
+    Ok((now != then).then_some((now, then)))
+}
+
+/// Sets it, through the journal; answers whether there was anything to set.
+///
+/// # Errors
+/// When the journal cannot be written or the kernel refuses; then nothing is changed.
+pub fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
+    let Source::Window(id, object) = &part.source else {
+        return Ok(false);
+    };
+    let (window, pages) = whole(object)?;
+    let (before, policy) = (
+        areas(&window, pages)?,
+        RawPolicy::over(&part.pattern.nodes()),
+    );
+    let written = words(&policy);
+    if before.iter().all(|area| area.policy == written) {
+        return Ok(false);
+    }
+    let entry = journal.record(Change::SegmentPolicySet {
+        object: ObjectWords {
+            major: id.major,
+            minor: id.minor,
+            inode: id.inode,
+        },
+        name: part.name.clone(),
+        before,
+        written,
+    })?;
+    if let Err(error) = object_policy::set(&window, 0, pages, &policy) {
+        journal.mark_undone(entry)?;
+        return Err(error.into());
+    }
+    Ok(true)
+}
+
+/// Gives the object the policies it had, unless it is gone.
+///
+/// # Errors
+/// [`Error::Undo`] when it cannot be reached, or somebody else has set another policy since and
+/// `force` is not set.
+pub fn undo(root: &Root, change: &Change, force: bool) -> Result<(), Error> {
+    let Change::SegmentPolicySet {
+        object,
+        name,
+        before,
+        written,
+    } = change
+    else {
+        return Ok(());
+    };
+    let Some(found) = whereabouts::object(root, object, name)? else {
+        return Ok(());
+    };
+    let (window, pages) = whole(&found)?;
+    let known = |now: &PolicyArea| {
+        now.policy == *written
+            || before
+                .iter()
+                .any(|area| area.policy == now.policy && overlaps(area, now))
+    };
+    if let Some(other) = areas(&window, pages)?
+        .iter()
+        .find(|it| !force && !known(it))
+    {
+        return Err(Error::Undo {
+            change: change.to_string(),
+            reason: format!("somebody else has set {} since", raw(&other.policy)),
+        });
+    }
+    for area in before {
+        // An object that has become shorter has no policy beyond its end.
+        let end = (area.first + area.pages).min(pages as u64);
+        let Some(count) = end.checked_sub(area.first).filter(|count| *count > 0) else {
+            continue;
+        };
+        object_policy::set(
+            &window,
+            area.first as usize,
+            count as usize,
+            &raw(&area.policy),
+        )?;
+    }
+    Ok(())
+}
+
+fn overlaps(one: &PolicyArea, other: &PolicyArea) -> bool {
+    one.first < other.first + other.pages && other.first < one.first + one.pages
+}
+
+fn whole(object: &MappedObject) -> Result<(Window, usize), SystemCallError> {
+    let pages = object.bytes.div_ceil(linux::process::page_bytes()) as usize;
+    Ok((object.window(0, pages)?, pages))
+}
+
+/// The policies of an object, by pages.
+fn areas(window: &Window, pages: usize) -> Result<Vec<PolicyArea>, SystemCallError> {
+    let step = (pages as u64).div_ceil(PROBES_MAX).max(1) as usize;
+    let mut areas: Vec<PolicyArea> = Vec::new();
+    let mut at = 0;
+    while at < pages {
+        let policy = words(&object_policy::at(window, at)?);
+        let begins_at = match areas.last() {
+            Some(last) if last.policy == policy => None,
+            Some(last) => Some(border(window, at.saturating_sub(step), at, &last.policy)?),
+            None => Some(0),
+        };
+        if let Some(first) = begins_at {
+            if let Some(last) = areas.last_mut() {
+                last.pages = first as u64 - last.first;
+            }
+            areas.push(PolicyArea {
+                first: first as u64,
+                pages: 0,
+                policy,
+            });
+        }
+        at += step;
+    }
+    if let Some(last) = areas.last_mut() {
+        last.pages = pages as u64 - last.first;
+    }
+    Ok(areas)
+}
+
+/// The first page after `low`, which has `policy`, that has another; `high` is one.
+fn border(
+    window: &Window,
+    mut low: usize,
+    mut high: usize,
+    policy: &PolicyWords,
+) -> Result<usize, SystemCallError> {
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if words(&object_policy::at(window, middle)?) == *policy {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(high)
+}
+
+fn words(policy: &RawPolicy) -> PolicyWords {
+    PolicyWords {
+        mode: policy.mode,
+        nodes: policy.nodes.clone(),
+    }
+}
+
+fn raw(policy: &PolicyWords) -> RawPolicy {
+    RawPolicy {
+        mode: policy.mode,
+        nodes: policy.nodes.clone(),
+    }
+}

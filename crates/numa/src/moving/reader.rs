@@ -1,0 +1,249 @@
+//! Where the pages of a stretch are now. Nothing is touched, made or swapped in.
+
+use std::collections::BTreeMap;
+
+use linux::map_files::Window;
+use linux::page_flags::{FrameFlags, PageFlags};
+use linux::pagemap::{Pagemap, PagemapEntry};
+use linux::proc_maps::ObjectId;
+use linux::{Error, Root, SystemCallError, move_pages};
+use model::NodeId;
+
+use super::memory::{Part, Source, Stretch};
+use crate::residency::page_set::PageSet;
+
+/// Pages that the kernel moves together: one page, or the larger page that they make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unit {
+    /// Number of the first page.
+    pub page: u64,
+    /// Pages in it.
+    pub pages: u64,
+    /// Address of the first page.
+    pub address: u64,
+    /// Where it is.
+    pub node: NodeId,
+}
+
+/// The pages of a stretch that are in memory, while they can be asked about.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    /// The process whose addresses they are; 0 for this one.
+    pub pid: u32,
+    /// The pages, ascending.
+    pub units: Vec<Unit>,
+    /// What keeps the addresses of this process valid.
+    _window: Option<Window>,
+}
+
+/// Why a stretch could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadError {
+    #[error(transparent)]
+    Read(#[from] Error),
+    #[error(transparent)]
+    SystemCall(#[from] SystemCallError),
+}
+
+/// `ESRCH` (errno(3)).
+const NO_SUCH_PROCESS: i32 = 3;
+
+impl ReadError {
+    /// Whether a system call was refused because the process has ended.
+    pub fn from_call(error: &SystemCallError) -> bool {
+        error.errno() == Some(NO_SUCH_PROCESS)
+    }
+
+    /// Whether the process has ended, and its memory with it.
+    pub fn is_of_an_ended_process(&self) -> bool {
+        match self {
+            ReadError::Read(Error::Read { cause, .. }) => {
+                cause.kind() == std::io::ErrorKind::NotFound
+                    || cause.raw_os_error() == Some(NO_SUCH_PROCESS)
+            }
+            ReadError::Read(_) => false,
+            ReadError::SystemCall(error) => Self::from_call(error),
+        }
+    }
+}
+
+/// A pass over the memory of a target, which meets no page twice.
+pub(super) struct Reader<'a> {
+    root: &'a Root,
+    flags: PageFlags,
+    /// Frames of private memory that processes share since a fork.
+    shared_since_fork: PageSet,
+    huge_pages: BTreeMap<ObjectId, PageSet>,
+    open: Option<(u32, Pagemap)>,
+    entries: Vec<PagemapEntry>,
+}
+
+impl<'a> Reader<'a> {
+    /// A pass that has met nothing yet.
+    pub fn new(root: &'a Root) -> Self {
+        Reader {
+            root,
+            flags: PageFlags::open(),
+            shared_since_fork: PageSet::default(),
+            huge_pages: BTreeMap::new(),
+            open: None,
+            entries: Vec::new(),
+        }
+    }
+
+    /// The pages of a stretch that are in memory and were not met before.
+    ///
+    /// # Errors
+    /// When the process has ended, or the kernel refuses.
+    pub fn read(&mut self, part: &Part, stretch: &Stretch) -> Result<Chunk, ReadError> {
+        let mut chunk = Chunk {
+            pid: stretch.pid,
+            ..Chunk::default()
+        };
+        let candidates = match &part.source {
+            Source::Window(_, object) => {
+                let window = object.window(stretch.first * part.page_bytes, pages(stretch))?;
+                window.look_at_resident()?;
+                let address = window.address_of(0);
+                self.entries_at(0, address, pages(stretch))?;
+                chunk._window = Some(window);
+                self.small(stretch.first, address, |_| true)
+            }
+            Source::Process if part.is_of_huge_pool() => self.huge(part, stretch, None)?,
+            Source::HugeObject(id) => self.huge(part, stretch, Some(*id))?,
+            Source::Process => {
+                self.entries_at(stretch.pid, stretch.address, pages(stretch))?;
+                let is_private = |entry: &PagemapEntry| !entry.is_of_object();
+                self.small(stretch.first, stretch.address, is_private)
+            }
+        };
+        let addresses: Vec<u64> = candidates.iter().map(|unit| unit.address).collect();
+        if addresses.is_empty() {
+            return Ok(chunk);
+        }
+        let nodes = move_pages::nodes_of(chunk.pid, &addresses)?;
+        let found = candidates.into_iter().zip(nodes);
+        // A page that is gone again by now is none.
+        let found = found.filter_map(|(unit, node)| {
+            Some(Unit {
+                node: node.ok()?,
+                ..unit
+            })
+        });
+        chunk.units = found.collect();
+        Ok(chunk)
+    }
+
+    /// After pages of a process were moved: their new frames are those that were met.
+    pub fn met_again(&mut self, stretch: &Stretch) {
+        let read = self.entries_at(stretch.pid, stretch.address, pages(stretch));
+        let shared = self.entries.iter().filter(|entry| !entry.is_exclusive());
+        if read.is_ok() {
+            for frame in shared.filter_map(|entry| entry.frame()) {
+                self.shared_since_fork.insert(frame);
+            }
+        }
+    }
+
+    /// Small pages and the larger ones that they make, by the entries that were read.
+    fn small(
+        &mut self,
+        first: u64,
+        address: u64,
+        belongs: impl Fn(&PagemapEntry) -> bool,
+    ) -> Vec<Unit> {
+        let page_bytes = linux::process::page_bytes();
+        let flags = self.flags_of_entries();
+        let mut units: Vec<Unit> = Vec::new();
+        let (mut last_frame, mut is_met) = (None, false);
+        for (index, (entry, flags)) in (0_u64..).zip(self.entries.iter().zip(flags)) {
+            let follows = |frame: u64| last_frame.is_some_and(|last: u64| last + 1 == frame);
+            let continues = flags.is_tail() && entry.frame().is_some_and(follows);
+            last_frame = entry.frame();
+            if !entry.is_present() || !belongs(entry) || flags.is_zero_page() {
+                last_frame = None;
+                continue;
+            }
+            if let (true, Some(unit)) = (continues, units.last_mut()) {
+                unit.pages += u64::from(!is_met);
+                continue;
+            }
+            is_met = match entry.frame().filter(|_| !entry.is_exclusive()) {
+                Some(frame) if !entry.is_of_object() => !self.shared_since_fork.insert(frame),
+                _ => false,
+            };
+            if !is_met {
+                units.push(Unit {
+                    page: first + index,
+                    pages: 1,
+                    address: address + index * page_bytes,
+                    node: NodeId(0),
+                });
+            }
+        }
+        units
+    }
+
+    /// The flags of the frame of each entry; frames that follow one another are asked about at
+    /// once.
+    fn flags_of_entries(&self) -> Vec<FrameFlags> {
+        let mut all = Vec::with_capacity(self.entries.len());
+        let follows = |one: &PagemapEntry, next: &PagemapEntry| match (one.frame(), next.frame()) {
+            (Some(one), Some(next)) => one + 1 == next,
+            (None, None) => true,
+            _ => false,
+        };
+        for run in self.entries.chunk_by(follows) {
+            match run[0].frame() {
+                Some(frame) => all.extend(self.flags.of(frame, run.len())),
+                None => all.resize(all.len() + run.len(), FrameFlags::default()),
+            }
+        }
+        all
+    }
+
+    /// Huge pages of a pool that the process has mapped: one entry stands for each of them.
+    fn huge(
+        &mut self,
+        part: &Part,
+        stretch: &Stretch,
+        object: Option<ObjectId>,
+    ) -> Result<Vec<Unit>, ReadError> {
+        let mut units = Vec::new();
+        for index in 0..stretch.pages {
+            let (page, address) = (
+                stretch.first + index,
+                stretch.address + index * part.page_bytes,
+            );
+            self.entries_at(stretch.pid, address, 1)?;
+            let is_present = self.entries.first().is_some_and(|entry| entry.is_present());
+            let is_new = |id: ObjectId| self.huge_pages.entry(id).or_default().insert(page);
+            if is_present && object.is_none_or(is_new) {
+                units.push(Unit {
+                    page,
+                    pages: 1,
+                    address,
+                    node: NodeId(0),
+                });
+            }
+        }
+        Ok(units)
+    }
+
+    fn entries_at(&mut self, pid: u32, address: u64, count: usize) -> Result<(), ReadError> {
+        if self.open.as_ref().is_none_or(|(open, _)| *open != pid) {
+            let pagemap = match pid {
+                0 => Pagemap::open_own()?,
+                pid => Pagemap::open(self.root, pid)?,
+            };
+            self.open = Some((pid, pagemap));
+        }
+        let (_, pagemap) = self.open.as_mut().expect("it was just put there");
+        let first = address / linux::process::page_bytes();
+        Ok(pagemap.read(first, count, &mut self.entries)?)
+    }
+}
+
+fn pages(stretch: &Stretch) -> usize {
+    usize::try_from(stretch.pages).expect("a stretch is no longer than a chunk")
+}

@@ -1,0 +1,319 @@
+//! Finds the memory of a target that can be moved. Reads maps and extents; looks at no page.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use linux::map_files::MappedObject;
+use linux::proc_maps::{self, Mapping, ObjectId};
+use linux::{Root, proc_status};
+use model::{NodeSet, Topology};
+
+use super::destination::{Destination, Pattern};
+use super::error::MoveError;
+use super::memory::{Part, PartKind, Source, Stretch, stretches};
+use crate::instances::{self, Member, Target};
+use crate::residency::kind_of;
+use crate::residency::process_maps::has_pages;
+
+/// What of a target is to be moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Shared memory.
+    pub shared: bool,
+    /// Private memory.
+    pub private: bool,
+    /// Of shared memory, only segments of these names; empty: all.
+    pub segments: Vec<String>,
+}
+
+/// The memory that was found.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The processes.
+    pub pids: Vec<u32>,
+    /// The parts, shared memory first.
+    pub parts: Vec<Part>,
+    /// What is left where it is, and why, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One process and what it has mapped.
+struct Mapped {
+    member: Member,
+    nodes_of_cpus: NodeSet,
+    allowed: NodeSet,
+    mappings: Vec<Mapping>,
+}
+
+/// Finds it.
+///
+/// # Errors
+/// When there is no such target or segment, none of it may be read, or the destination cannot be.
+pub fn survey(
+    root: &Root,
+    target: &Target,
+    topology: &Topology,
+    destination: &Destination,
+    choice: &Choice,
+) -> Result<Survey, MoveError> {
+    let members = instances::find(root, target)?;
+    let mut survey = Survey::default();
+    let processes = mapped(root, members, topology, &mut survey.notes);
+    if processes.is_empty() {
+        return Err(MoveError::NotPermitted {
+            target: target.to_string(),
+            reason: survey.notes.join("; "),
+        });
+    }
+    survey.pids = processes
+        .iter()
+        .map(|process| process.member.stat.pid)
+        .collect();
+    let pattern = |nodes: &NodeSet| {
+        let refused = |reason| MoveError::Destination {
+            destination: destination.to_string(),
+            reason,
+        };
+        destination.pattern(topology, nodes).map_err(refused)
+    };
+    if choice.shared {
+        shared(root, &processes, choice, &pattern, &mut survey)?;
+        check_names(target, choice, &survey, &processes)?;
+    }
+    if choice.private {
+        for process in &processes {
+            let pattern = pattern(&process.nodes_of_cpus)?;
+            allow(&process.member, &process.allowed, &pattern)?;
+            private(root, process, &pattern, &mut survey);
+        }
+    }
+    Ok(survey)
+}
+
+fn mapped(
+    root: &Root,
+    members: Vec<Member>,
+    topology: &Topology,
+    notes: &mut Vec<String>,
+) -> Vec<Mapped> {
+    let mut processes = Vec::new();
+    for member in members {
+        let pid = member.stat.pid;
+        let read = proc_maps::read(root, pid).and_then(|maps| {
+            let allowed = proc_status::allowed(root, pid)?;
+            Ok((maps, allowed))
+        });
+        let (maps, allowed) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                notes.push(format!("process {pid}: {error}"));
+                continue;
+            }
+        };
+        let nodes = topology.nodes.iter();
+        let near = nodes.filter(|node| !node.cpus.is_disjoint(&allowed.cpus));
+        processes.push(Mapped {
+            member,
+            nodes_of_cpus: near.map(|node| node.id).collect(),
+            allowed: allowed.memory_nodes,
+            mappings: maps.list.into_iter().filter(has_pages).collect(),
+        });
+    }
+    processes
+}
+
+/// A cpuset that forbids a node of the pattern is named before anything is moved.
+fn allow(member: &Member, allowed: &NodeSet, pattern: &Pattern) -> Result<(), MoveError> {
+    match pattern.nodes().iter().find(|node| !allowed.contains(*node)) {
+        None => Ok(()),
+        Some(node) => Err(MoveError::Forbidden {
+            who: format!("process {} ({})", member.stat.pid, member.stat.name),
+            allowed: allowed.clone(),
+            node,
+        }),
+    }
+}
+
+/// The mappings of each object of shared memory, by process.
+type ByObject<'a> = BTreeMap<ObjectId, Vec<(&'a Mapped, &'a Mapping)>>;
+
+fn objects(processes: &[Mapped]) -> ByObject<'_> {
+    let mut objects = ByObject::new();
+    for process in processes {
+        let shared = process
+            .mappings
+            .iter()
+            .filter(|it| it.is_shared && it.has_object());
+        for mapping in shared {
+            objects
+                .entry(mapping.object)
+                .or_default()
+                .push((process, mapping));
+        }
+    }
+    objects.retain(|_, mappings| {
+        let (_, mapping) = mappings[0];
+        kind_of(&mapping.name, mapping.is_executable, false).is_shared_memory()
+    });
+    objects
+}
+
+fn shared(
+    root: &Root,
+    processes: &[Mapped],
+    choice: &Choice,
+    pattern: &dyn Fn(&NodeSet) -> Result<Pattern, MoveError>,
+    survey: &mut Survey,
+) -> Result<(), MoveError> {
+    let own = proc_status::allowed(root, std::process::id())?.memory_nodes;
+    for (id, mappings) in objects(processes) {
+        let name = plain(&mappings[0].1.name).to_owned();
+        if !choice.segments.is_empty() && !choice.segments.contains(&name) {
+            continue;
+        }
+        let mut open = mappings
+            .iter()
+            .map(|(process, mapping)| MappedObject::open(root, process.member.stat.pid, mapping));
+        let object = match open.find_map(Result::ok) {
+            Some(object) => object,
+            None => {
+                survey.notes.push(format!(
+                    "shared memory {name} cannot be opened through /proc/PID/map_files, which \
+                     needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE: it stays where it is"
+                ));
+                continue;
+            }
+        };
+        let near = mappings
+            .iter()
+            .flat_map(|(process, _)| process.nodes_of_cpus.iter());
+        let pattern = pattern(&near.collect())?;
+        let kind = kind_of(&name, false, object.huge_page_bytes.is_some());
+        let page_bytes = object
+            .huge_page_bytes
+            .unwrap_or(linux::process::page_bytes());
+        let (source, stretches) = if object.huge_page_bytes.is_some() {
+            for (process, _) in &mappings {
+                allow(&process.member, &process.allowed, &pattern)?;
+            }
+            (
+                Source::HugeObject(id),
+                of_huge_object(&mappings, page_bytes),
+            )
+        } else {
+            if let Some(node) = pattern.nodes().iter().find(|node| !own.contains(*node)) {
+                let (who, allowed) = ("numalab itself".to_owned(), own);
+                return Err(MoveError::Forbidden { who, allowed, node });
+            }
+            let stretches = of_extents(&object, page_bytes)?;
+            (Source::Window(id, object), stretches)
+        };
+        survey.parts.push(Part {
+            name,
+            kind: PartKind::Segment(kind),
+            page_bytes,
+            pattern,
+            source,
+            stretches,
+        });
+    }
+    Ok(())
+}
+
+/// `/SYSV00000000` of `/SYSV00000000 (deleted)`.
+fn plain(name: &str) -> &str {
+    name.strip_suffix(" (deleted)").unwrap_or(name)
+}
+
+/// The pages of an object that are not holes.
+fn of_extents(object: &MappedObject, page_bytes: u64) -> Result<Vec<Stretch>, MoveError> {
+    let mut all = Vec::new();
+    let mut from = 0;
+    while let Some((start, end)) = object.next_data(from)? {
+        let (first, last) = (start / page_bytes, end.div_ceil(page_bytes));
+        all.extend(stretches(0, first, last - first, 0, page_bytes));
+        from = end;
+    }
+    Ok(all)
+}
+
+/// The pages of an object of huge pages, through every process that maps it.
+fn of_huge_object(mappings: &[(&Mapped, &Mapping)], page_bytes: u64) -> Vec<Stretch> {
+    let of_mapping = |(process, mapping): &(&Mapped, &Mapping)| {
+        let (first, pages) = (mapping.offset / page_bytes, mapping.bytes() / page_bytes);
+        stretches(
+            process.member.stat.pid,
+            first,
+            pages,
+            mapping.start,
+            page_bytes,
+        )
+    };
+    mappings.iter().flat_map(of_mapping).collect()
+}
+
+/// The private memory of one process: base pages in one part, each size of huge pages in another.
+fn private(root: &Root, process: &Mapped, pattern: &Pattern, survey: &mut Survey) {
+    let stat = &process.member.stat;
+    let pid = stat.pid;
+    let mut by_page_bytes: BTreeMap<u64, Vec<Stretch>> = BTreeMap::new();
+    for mapping in process.mappings.iter().filter(|mapping| !mapping.is_shared) {
+        let of_pool = plain(&mapping.name) == "/anon_hugepage";
+        let object = of_pool.then(|| MappedObject::open(root, pid, mapping));
+        let page_bytes = match object {
+            None => linux::process::page_bytes(),
+            Some(Ok(object)) => object
+                .huge_page_bytes
+                .unwrap_or(linux::process::page_bytes()),
+            Some(Err(error)) => {
+                survey
+                    .notes
+                    .push(format!("huge pages of process {pid}: {error}"));
+                continue;
+            }
+        };
+        let (first, pages) = (mapping.start / page_bytes, mapping.bytes() / page_bytes);
+        let stretches = stretches(pid, first, pages, mapping.start, page_bytes);
+        by_page_bytes
+            .entry(page_bytes)
+            .or_default()
+            .extend(stretches);
+    }
+    for (page_bytes, stretches) in by_page_bytes {
+        survey.parts.push(Part {
+            name: process.member.class.clone(),
+            kind: PartKind::Private {
+                pid,
+                start_ticks: stat.start_ticks,
+            },
+            page_bytes,
+            pattern: pattern.clone(),
+            source: Source::Process,
+            stretches,
+        });
+    }
+}
+
+fn check_names(
+    target: &Target,
+    choice: &Choice,
+    survey: &Survey,
+    processes: &[Mapped],
+) -> Result<(), MoveError> {
+    let found: BTreeSet<&str> = survey.parts.iter().map(|part| part.name.as_str()).collect();
+    let is_missing = |name: &&String| !found.contains(name.as_str());
+    let Some(name) = choice.segments.iter().find(is_missing) else {
+        return Ok(());
+    };
+    let objects = objects(processes);
+    let known: BTreeSet<&str> = objects.values().map(|it| plain(&it[0].1.name)).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    Err(MoveError::NoSegment {
+        target: target.to_string(),
+        name: name.clone(),
+        known: if known.is_empty() {
+            "none".to_owned()
+        } else {
+            known.join(", ")
+        },
+    })
+}

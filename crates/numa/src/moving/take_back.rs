@@ -1,0 +1,200 @@
+//! Takes moved pages back: those that still are where they were sent go where they were.
+
+use std::collections::BTreeMap;
+
+use linux::{Root, proc_stat};
+use model::{ByteSize, NodeId, SegmentKind};
+
+use super::chunk_log::{self, ChunkLine, Owner};
+use super::destination::Pattern;
+use super::memory::{Part, PartKind, Source, Stretch};
+use super::reader::{Reader, Unit};
+use super::sender::{self, Sent};
+use super::{sequence, whereabouts};
+use crate::Error;
+use crate::journal::{self, Change, Entry, Journal};
+
+/// Takes back the pages of one entry, the chunk that was moved last first. Safe to run twice, and
+/// to break off: a page that is back already stays.
+///
+/// # Errors
+/// [`Error::AtWork`] while another numalab moves memory of these processes; [`Error::Undo`] when
+/// pages were refused, or were moved by somebody else since and `force` is not set.
+pub fn undo(root: &Root, journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error> {
+    let Change::PagesMoved { pids, .. } = &entry.change else {
+        return Ok(());
+    };
+    if let Some(error) = journal::mover_of(&journal.in_force()?, pids) {
+        return Err(error);
+    }
+    let path = journal.moved_pages(entry.entry);
+    let mut back = Back::default();
+    let mut owners = BTreeMap::new();
+    for line in chunk_log::read(&path)?.iter().rev() {
+        chunk(root, line, &mut owners, force, &mut back)?;
+    }
+    if let Some(reason) = back.complaint() {
+        let change = entry.change.to_string();
+        return Err(Error::Undo { change, reason });
+    }
+    // Without it, a line that is read again finds everything back.
+    let _ = std::fs::remove_file(path);
+    Ok(())
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+struct Back {
+    sent: Sent,
+    /// Bytes that are where neither we nor those before us had put them.
+    bytes_moved_by_others: u64,
+}
+
+impl Back {
+    fn complaint(&self) -> Option<String> {
+        let mut reasons = Vec::new();
+        if self.bytes_moved_by_others > 0 {
+            let bytes = ByteSize(self.bytes_moved_by_others);
+            reasons.push(format!("somebody else has moved {bytes} of it since"));
+        }
+        // What is not in memory any more needs no place.
+        for (number, bytes) in self.sent.refused.iter().filter(|(number, _)| **number != 2) {
+            let (bytes, why) = (ByteSize(*bytes), sender::reason(*number));
+            reasons.push(format!("{bytes} stay where they are: {why}"));
+        }
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+}
+
+/// How the pages of an owner are reached: found once for all of its chunks.
+struct Reach {
+    part: Part,
+    /// For huge pages: the processes that map the object, with address and extent in bytes.
+    mapped: Vec<(u32, u64, u64, u64)>,
+}
+
+fn chunk(
+    root: &Root,
+    line: &ChunkLine,
+    owners: &mut BTreeMap<String, Option<Reach>>,
+    force: bool,
+    back: &mut Back,
+) -> Result<(), Error> {
+    let key = format!("{:?} {}", line.of, line.page_bytes);
+    let reach = match owners.entry(key) {
+        std::collections::btree_map::Entry::Occupied(found) => found.into_mut(),
+        std::collections::btree_map::Entry::Vacant(place) => place.insert(reach(root, line)?),
+    };
+    let Some(reach) = reach else {
+        return Ok(());
+    };
+    let decode = |text: &str| sequence::decode(text).unwrap_or_default();
+    let (from, to) = (decode(&line.from), decode(&line.to));
+    let wanted = |unit: &Unit, back: &mut Back| -> Option<NodeId> {
+        let index = unit.page.checked_sub(line.first)? as usize;
+        let (from, to) = ((*from.get(index)?)?, (*to.get(index)?)?);
+        if from == to || unit.node == from {
+            return None;
+        }
+        if unit.node != to && !force {
+            back.bytes_moved_by_others += unit.pages * line.page_bytes;
+            return None;
+        }
+        Some(from)
+    };
+    // A pass of its own for each chunk: a page that was moved twice is taken back twice.
+    let mut reader = Reader::new(root);
+    for stretch in stretches(reach, line, from.len() as u64) {
+        let chunk = match reader.read(&reach.part, &stretch) {
+            Ok(chunk) => chunk,
+            Err(error) if error.is_of_an_ended_process() => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let units: Vec<(Unit, NodeId)> = chunk
+            .units
+            .iter()
+            .filter_map(|unit| Some((*unit, wanted(unit, back)?)))
+            .collect();
+        let of_others = linux::capabilities::may_move_pages_of_others(root);
+        match sender::send(chunk.pid, &units, line.page_bytes, of_others) {
+            Ok(sent) => back.sent.add(sent),
+            Err(error) if super::reader::ReadError::from_call(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Finds the owner of a chunk; `None` when it is gone, and its memory with it.
+fn reach(root: &Root, line: &ChunkLine) -> Result<Option<Reach>, Error> {
+    let part = |source, kind| Part {
+        name: String::new(),
+        kind,
+        page_bytes: line.page_bytes,
+        pattern: Pattern::of_one(NodeId(0)),
+        source,
+        stretches: Vec::new(),
+    };
+    match &line.of {
+        Owner::Process { pid, start_ticks } => {
+            let (pid, start_ticks) = (*pid, *start_ticks);
+            let is_same = proc_stat::read(root, pid).is_ok_and(|it| it.start_ticks == start_ticks);
+            let kind = PartKind::Private { pid, start_ticks };
+            Ok(is_same.then(|| Reach {
+                part: part(Source::Process, kind),
+                mapped: Vec::new(),
+            }))
+        }
+        Owner::Object { id: object, name } => {
+            let kind = PartKind::Segment(SegmentKind::File);
+            let Some(found) = whereabouts::object(root, object, name)? else {
+                return Ok(None);
+            };
+            let id = linux::proc_maps::ObjectId {
+                major: object.major,
+                minor: object.minor,
+                inode: object.inode,
+            };
+            if found.huge_page_bytes.is_none() {
+                let part = part(Source::Window(id, found), kind);
+                let mapped = Vec::new();
+                return Ok(Some(Reach { part, mapped }));
+            }
+            let mapped = whereabouts::mappings(root, object)?;
+            let mapped = mapped
+                .into_iter()
+                .map(|(pid, it)| (pid, it.start, it.offset, it.bytes()));
+            Ok(Some(Reach {
+                part: part(Source::HugeObject(id), kind),
+                mapped: mapped.collect(),
+            }))
+        }
+    }
+}
+
+fn stretches(reach: &Reach, line: &ChunkLine, pages: u64) -> Vec<Stretch> {
+    let (first, page_bytes) = (line.first, line.page_bytes);
+    let one = |pid, address| Stretch {
+        pid,
+        first,
+        pages,
+        address,
+    };
+    match (&reach.part.source, reach.part.kind) {
+        (Source::Window(..), _) => vec![one(0, 0)],
+        (_, PartKind::Private { pid, .. }) => vec![one(pid, first * page_bytes)],
+        (_, PartKind::Segment(_)) => {
+            let of_mapping = |(pid, start, offset, bytes): &(u32, u64, u64, u64)| {
+                let (low, high) = (offset / page_bytes, (offset + bytes) / page_bytes);
+                let (begin, end) = (first.max(low), (first + pages).min(high));
+                (begin < end).then(|| Stretch {
+                    pid: *pid,
+                    first: begin,
+                    pages: end - begin,
+                    address: start + (begin - low) * page_bytes,
+                })
+            };
+            reach.mapped.iter().filter_map(of_mapping).collect()
+        }
+    }
+}

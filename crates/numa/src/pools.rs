@@ -1,0 +1,244 @@
+//! Pools of huge pages, by node and size: set through the journal, and what an SGA needs of them.
+
+use std::path::Path;
+
+use linux::{Root, control_group, proc_buddyinfo, sysfs_huge_pages, sysfs_nodes};
+use model::{NodeId, PoolChange, PoolNeed, PoolOfNode, Topology};
+
+use crate::Error;
+use crate::journal::{Change, Journal};
+use crate::moving::Pattern;
+
+/// Sets the pool of one node and size to `asked` pages, through the journal. Where the kernel stops
+/// short, it is asked to compact the node's memory, and tried once more.
+///
+/// # Errors
+/// When the journal or the file cannot be written; then nothing is changed.
+pub fn set(
+    journal: &Journal,
+    node: NodeId,
+    page_bytes: u64,
+    asked: u64,
+) -> Result<PoolChange, Error> {
+    let path = sysfs_huge_pages::count_file(node, page_bytes);
+    let before = persistent(&path)?;
+    let mut change = PoolChange {
+        node,
+        page_bytes,
+        before,
+        asked,
+        reached: before,
+        compacted: false,
+    };
+    if before == asked {
+        return Ok(change);
+    }
+    let entry = journal.record(Change::PoolResized {
+        path: path.clone(),
+        before,
+        asked,
+    })?;
+    if let Err(error) = control_group::write(&path, &asked.to_string()) {
+        journal.mark_undone(entry)?;
+        return Err(error.into());
+    }
+    change.reached = persistent(&path)?;
+    if change.reached < asked {
+        change.compacted = control_group::write(&sysfs_nodes::compact_file(node), "1").is_ok();
+        control_group::write(&path, &asked.to_string())?;
+        change.reached = persistent(&path)?;
+    }
+    if change.reached == before {
+        journal.mark_undone(entry)?;
+    }
+    Ok(change)
+}
+
+/// Gives the pool its former size, unless it is gone or has it already. Any size between the former
+/// and the one that was asked for is ours: the kernel may have been stopped on its way.
+///
+/// # Errors
+/// [`Error::Undo`] when somebody else has resized the pool since and `force` is not set, or too few
+/// pages can be made.
+pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
+    let Change::PoolResized {
+        path,
+        before,
+        asked,
+    } = change
+    else {
+        return Ok(());
+    };
+    if !path.exists() {
+        return Ok(());
+    }
+    let refused = |reason| Error::Undo {
+        change: change.to_string(),
+        reason,
+    };
+    let now = persistent(path)?;
+    if now == *before {
+        return Ok(());
+    }
+    if !force && !(*before.min(asked)..=*before.max(asked)).contains(&now) {
+        return Err(refused(format!("somebody else has set {now} since")));
+    }
+    control_group::write(path, &before.to_string())?;
+    match persistent(path)? {
+        reached if reached == *before => Ok(()),
+        reached => Err(refused(format!("the kernel came to {reached} pages only"))),
+    }
+}
+
+/// Pages of a pool that stay: without those that go as soon as they are free.
+fn persistent(path: &Path) -> Result<u64, Error> {
+    let number = |path: &Path| -> Result<u64, Error> {
+        let text = control_group::read(path)?;
+        let expected = "a number".to_owned();
+        text.parse().map_err(|_| {
+            let (path, found) = (path.to_owned(), format!("{text:?}"));
+            let line = 1;
+            Error::Read(linux::Error::Malformed {
+                path,
+                line,
+                expected,
+                found,
+            })
+        })
+    };
+    let surplus = path.with_file_name("surplus_hugepages");
+    let surplus = if surplus.exists() {
+        number(&surplus)?
+    } else {
+        0
+    };
+    Ok(number(path)?.saturating_sub(surplus))
+}
+
+/// The pools of every node that has memory, by node and page size, with how much free memory lies
+/// in blocks that are large enough for more.
+///
+/// # Errors
+/// When a file of the kernel is malformed.
+pub fn of_machine(root: &Root, topology: &Topology) -> Result<Vec<PoolOfNode>, linux::Error> {
+    let blocks = proc_buddyinfo::read(root)?;
+    let page_bytes = linux::process::page_bytes();
+    let mut pools = Vec::new();
+    for node in &topology.nodes {
+        for pool in sysfs_nodes::huge_pages(root, node.id)?.unwrap_or_default() {
+            let blocks = blocks.get(&node.id);
+            // A block of the largest order is 4 MiB (MAX_ORDER): of larger ones it says nothing.
+            let is_told = |it: &&proc_buddyinfo::FreeBlocks| {
+                pool.page_bytes < page_bytes << it.counts.len().min(32)
+            };
+            let in_blocks = blocks.filter(is_told);
+            pools.push(PoolOfNode {
+                node: node.id,
+                page_bytes: pool.page_bytes,
+                total: pool.total,
+                free: pool.free,
+                surplus: pool.surplus,
+                node_free_bytes: node.free_bytes,
+                free_bytes_in_blocks: in_blocks
+                    .map(|it| it.bytes_in_blocks_of(pool.page_bytes, page_bytes)),
+            });
+        }
+    }
+    Ok(pools)
+}
+
+/// What shared memory of `bytes` needs of each node's pool when it lies as the pattern says.
+pub fn needed(
+    pools: &[PoolOfNode],
+    page_bytes: u64,
+    bytes: u64,
+    pattern: &Pattern,
+) -> Vec<PoolNeed> {
+    let pages = bytes.div_ceil(page_bytes);
+    let of_node = |node: NodeId| {
+        let pool = pools
+            .iter()
+            .find(|it| it.node == node && it.page_bytes == page_bytes);
+        let (total, free) = pool.map_or((0, 0), |it| (it.total, it.free.unwrap_or(0)));
+        let needed = pattern.most_pages_of(node, pages);
+        PoolNeed {
+            node,
+            needed,
+            free,
+            total_then: total + needed.saturating_sub(free),
+        }
+    };
+    pattern.nodes().iter().map(of_node).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    // Ordinary files stand for those of the kernel, which a write replaces where both texts are
+    // equally long.
+    use std::fs;
+    use std::path::Path;
+
+    use model::{NodeId, NodeSet, PoolOfNode};
+
+    use super::{Change, needed, undo};
+    use crate::moving::Destination;
+
+    fn check(now: &str, surplus: &str, force: bool, expected: Result<&str, &str>) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("nr_hugepages");
+        fs::write(&path, now).unwrap();
+        fs::write(directory.path().join("surplus_hugepages"), surplus).unwrap();
+        let change = Change::PoolResized {
+            path: path.clone(),
+            before: 100,
+            asked: 900,
+        };
+        match (undo(&change, force), expected) {
+            (Ok(()), Ok(left)) => assert_eq!(fs::read_to_string(&path).unwrap(), left),
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+            (outcome, expected) => panic!("{outcome:?}, expected {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn what_lies_between_is_ours_and_the_rest_somebody_elses() {
+        check("900", "0", false, Ok("100"));
+        check("543", "0", false, Ok("100"));
+        check("100", "0", false, Ok("100"));
+        check("105", "5", false, Ok("105"));
+        check("901", "0", false, Err("somebody else has set 901 since"));
+        check("901", "0", true, Ok("100"));
+        check("abc", "0", false, Err("expected a number"));
+        let gone = Change::PoolResized {
+            path: Path::new("/nonexistent/nr_hugepages").to_owned(),
+            before: 1,
+            asked: 2,
+        };
+        undo(&gone, false).unwrap();
+    }
+
+    #[test]
+    fn an_interleaved_sga_needs_its_share_of_every_node_rounded_up() {
+        let pool = |node: u32| PoolOfNode {
+            node: NodeId(node),
+            page_bytes: 2 << 20,
+            total: 50,
+            free: Some(10),
+            ..PoolOfNode::default()
+        };
+        let topology = model::Topology {
+            nodes: (0..3)
+                .map(|id| model::Node {
+                    id: NodeId(id),
+                    ..model::Node::default()
+                })
+                .collect(),
+            ..model::Topology::default()
+        };
+        let pattern = Destination::Interleave(None).pattern(&topology, &NodeSet::default());
+        let pools: Vec<PoolOfNode> = (0..3).map(pool).collect();
+        let needs = needed(&pools, 2 << 20, 200 << 20, &pattern.unwrap());
+        let seen: Vec<(u64, u64)> = needs.iter().map(|it| (it.needed, it.total_then)).collect();
+        assert_eq!(seen, [(34, 74), (34, 74), (34, 74)]);
+    }
+}

@@ -1,0 +1,178 @@
+//! `numalab move`: the memory of a running database goes where it is asked for, live.
+
+use clap::Args;
+use linux::Root;
+use model::exit::ExitCode;
+use model::{MoveReport, MoveStatus, Topology};
+use numa::instances::Target;
+use numa::moving::{self, Choice, Destination, MoveError, Moved, Pace, Plan};
+
+use crate::failure::Failure;
+use crate::move_report;
+use crate::state_folder::StateFolder;
+use crate::{interrupt, output, progress, text_options};
+
+/// Options of `numalab move`.
+#[derive(Debug, Args)]
+pub struct MoveArguments {
+    /// A PID, a process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    pub target: String,
+    /// Where to: interleave, interleave=0-3, a node, spread (by the nodes' memory), spread=0:2,1:1,
+    /// or near-cpus (the nodes on whose CPUs the processes may run).
+    #[arg(long, value_name = "DESTINATION")]
+    pub to: Destination,
+    /// Only shared memory.
+    #[arg(long, conflicts_with = "private")]
+    pub shared: bool,
+    /// Only private memory.
+    #[arg(long)]
+    pub private: bool,
+    /// Only this segment of shared memory, as `numalab inspect` names it; may be given again.
+    #[arg(long, value_name = "NAME", conflicts_with = "private")]
+    pub segment: Vec<String>,
+    /// Move at most so much in a second.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(allow_negative_numbers = true)]
+    pub mib_per_s: Option<u32>,
+    /// Only say what would be moved.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the document numalab.move/1.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A shared segment whose shares differ from the plan by more than this was not placed.
+const SHARE_ERROR_MAX: f64 = 0.01;
+
+/// Plans, moves, and looks where the memory is.
+pub fn run(arguments: &MoveArguments) -> Result<(), Failure> {
+    let target: Target = arguments.target.parse()?;
+    let root = Root::live();
+    let topology = numa::topology::read(&root)?;
+    let plan = plan(&root, &target, &topology, arguments)?;
+    let mut report = move_report::of_plan(arguments, &plan)?;
+    if arguments.dry_run {
+        return show(arguments, &report);
+    }
+    let moved = carry_out(&root, &target, arguments, &plan)?;
+    report.add_outcome(&moved);
+    if has_ended(&root, &target) {
+        report.report.status = MoveStatus::TargetEnded;
+    } else {
+        report.verify(&root, &target, &topology);
+    }
+    show(arguments, &report)?;
+    conclusion(&report.report)
+}
+
+fn plan(
+    root: &Root,
+    target: &Target,
+    topology: &Topology,
+    arguments: &MoveArguments,
+) -> Result<Plan, Failure> {
+    let choice = Choice {
+        shared: !arguments.private,
+        private: !arguments.shared && arguments.segment.is_empty(),
+        segments: arguments.segment.clone(),
+    };
+    let survey = moving::survey(root, target, topology, &arguments.to, &choice)?;
+    let plan = moving::plan(root, survey)?;
+    moving::check_room(root, &plan, topology)?;
+    Ok(plan)
+}
+
+fn carry_out(
+    root: &Root,
+    target: &Target,
+    arguments: &MoveArguments,
+    plan: &Plan,
+) -> Result<Moved, Failure> {
+    let journal = StateFolder::from_environment()?.journal();
+    let cancel = interrupt::cancel_on_signals()?;
+    let bar = progress::bytes_on_stderr(plan.bytes_to_move());
+    let mut pace = Pace {
+        bytes_per_s: arguments.mib_per_s.map(|mib| u64::from(mib) << 20),
+        of_others: linux::capabilities::may_move_pages_of_others(root),
+        stop: &|| cancel.is_cancelled(),
+        watch: &mut |bytes| bar.set_position(bytes),
+    };
+    let names = (target.to_string(), arguments.to.to_string());
+    let moved = moving::carry_out(root, plan, (&names.0, &names.1), &journal, &mut pace);
+    bar.finish_and_clear();
+    Ok(moved?)
+}
+
+fn has_ended(root: &Root, target: &Target) -> bool {
+    numa::instances::find(root, target).is_err()
+}
+
+fn show(arguments: &MoveArguments, report: &move_report::Building) -> Result<(), Failure> {
+    if arguments.json {
+        return output::json(&report::move_document(&report.report));
+    }
+    let options = text_options::for_stdout();
+    output::data(&report::move_text(&report.report, &options))
+}
+
+fn conclusion(report: &MoveReport) -> Result<(), Failure> {
+    match report.status {
+        MoveStatus::Planned | MoveStatus::Complete => {}
+        MoveStatus::Interrupted => {
+            let message = "interrupted; what was moved stays, and `numalab undo` takes it back";
+            return Err(Failure::new(ExitCode::Interrupted, message));
+        }
+        MoveStatus::TargetEnded => {
+            let message = format!("all processes of {} ended meanwhile", report.target);
+            return Err(Failure::new(ExitCode::WorkloadFailed, message));
+        }
+    }
+    let is_off = |error: &f64| *error > SHARE_ERROR_MAX;
+    let shared = report.parts.iter().filter(|part| part.shared);
+    for part in shared {
+        if let Some(error) = part.share_error().filter(is_off) {
+            let (name, percent) = (&part.name, error * 100.0);
+            let message = format!("{name} does not lie as planned: a node is {percent:.1} % off");
+            let advice = "the same command tries again; the pages that stayed are listed with \
+                          their reason";
+            return Err(Failure::new(ExitCode::PlacementNotHonoured, message).advise(advice));
+        }
+    }
+    Ok(())
+}
+
+impl From<MoveError> for Failure {
+    fn from(error: MoveError) -> Self {
+        let message = error.to_string();
+        let fail = |code| Failure::new(code, message.clone());
+        match error {
+            MoveError::Instance(error) => error.into(),
+            MoveError::Journal(numa::Error::AtWork { .. }) => {
+                fail(ExitCode::NotPermitted).advise("wait for it, or end it")
+            }
+            _ if error.is_permission() => fail(ExitCode::NotPermitted).advise(
+                "run it as root; without, CAP_SYS_NICE moves pages, CAP_SYS_PTRACE opens other \
+                 users' processes, and CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE opens shared \
+                 memory; in a container, its seccomp profile must allow move_pages and mbind, too",
+            ),
+            MoveError::Journal(error) => error.into(),
+            MoveError::Read(error) => error.into(),
+            MoveError::Destination { .. } => {
+                fail(ExitCode::Usage).advise("`numalab topology` shows the nodes and their memory")
+            }
+            MoveError::NoSegment { .. } => {
+                fail(ExitCode::Usage).advise("`numalab inspect` shows the segments")
+            }
+            MoveError::Forbidden { .. } => fail(ExitCode::MachineCannot)
+                .advise("give its processor group that node (cpuset.mems), or name another"),
+            MoveError::NoRoom { .. } => fail(ExitCode::MachineCannot).advise(
+                "nothing was moved; make room there, for huge pages with `numalab pages --set`, \
+                 or move less (--segment, --shared, --private)",
+            ),
+            MoveError::SystemCall(_) | MoveError::NotPermitted { .. } => {
+                fail(ExitCode::MachineCannot)
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The report of a move, put together from its plan, its outcome, and a look afterwards.
+
+use linux::Root;
+use model::{BytesByNode, MoveReport, MoveStatus, MovedPart, Refused, Topology};
+use numa::instances::Target;
+use numa::moving::{self, Moved, PartKind, Plan, PlannedPart};
+use numa::residency::{self, Options};
+
+use crate::commands::relocate::MoveArguments;
+use crate::failure::Failure;
+
+/// A report that still grows.
+pub struct Building {
+    /// What is known so far.
+    pub report: MoveReport,
+}
+
+/// What the plan says.
+pub fn of_plan(arguments: &MoveArguments, plan: &Plan) -> Result<Building, Failure> {
+    let mut report = MoveReport {
+        target: arguments.target.clone(),
+        to: arguments.to.to_string(),
+        status: MoveStatus::Planned,
+        bytes_to_move: plan.bytes_to_move(),
+        notes: plan.notes.clone(),
+        ..MoveReport::default()
+    };
+    for planned in &plan.parts {
+        let is_of = |part: &&mut MovedPart| is_of(part, planned);
+        let found = report.parts.iter_mut().find(is_of);
+        match found {
+            Some(part) => add(part, planned),
+            None => report.parts.push(first_of(planned)?),
+        }
+    }
+    let is_huge = |it: &&PlannedPart| it.part.is_of_huge_pool() && it.part.object().is_some();
+    for planned in plan.parts.iter().filter(is_huge) {
+        report.notes.push(format!(
+            "{}: huge pages that come later follow the policy of the process that touches them \
+             first; from outside no other can be set for them",
+            planned.part.name
+        ));
+    }
+    Ok(Building { report })
+}
+
+/// Private memory is shown by class, segments of one name together.
+fn is_of(part: &MovedPart, planned: &PlannedPart) -> bool {
+    let is_shared = planned.part.object().is_some();
+    part.name == planned.part.name && part.shared == is_shared
+}
+
+fn first_of(planned: &PlannedPart) -> Result<MovedPart, Failure> {
+    let (kind, processes) = match planned.part.kind {
+        PartKind::Segment(kind) => (kind.word().to_owned(), None),
+        PartKind::Private { .. } => ("private".to_owned(), Some(0)),
+    };
+    let policies = moving::policy_of(&planned.part).map_err(moving::MoveError::from)?;
+    let (policy_before, policy_then) = policies.unzip();
+    let mut part = MovedPart {
+        name: planned.part.name.clone(),
+        kind,
+        shared: processes.is_none(),
+        processes,
+        page_bytes: planned.part.page_bytes,
+        policy_before,
+        policy_then,
+        ..MovedPart::default()
+    };
+    add(&mut part, planned);
+    Ok(part)
+}
+
+fn add(part: &mut MovedPart, planned: &PlannedPart) {
+    let sum = |sum: &mut BytesByNode, bytes: &BytesByNode| {
+        for (node, bytes) in bytes {
+            *sum.entry(*node).or_default() += bytes;
+        }
+    };
+    sum(&mut part.bytes_by_node_before, &planned.now);
+    sum(&mut part.bytes_by_node_planned, &planned.then);
+    part.bytes_to_move += planned.bytes_to_move;
+    part.processes = part.processes.map(|count| count + 1);
+}
+
+impl Building {
+    /// What was done.
+    pub fn add_outcome(&mut self, moved: &Moved) {
+        let report = &mut self.report;
+        report.status = match moved.is_interrupted {
+            true => MoveStatus::Interrupted,
+            false => MoveStatus::Complete,
+        };
+        report.bytes_moved = Some(moved.sent.bytes);
+        report.pages_moved = Some(moved.sent.units);
+        report.system_calls = Some(moved.sent.calls);
+        report.seconds = Some(moved.seconds);
+        let refused = moved.sent.refused.iter().map(|(number, bytes)| Refused {
+            reason: moving::reason(*number),
+            bytes: *bytes,
+        });
+        report.refused = refused.collect();
+        let ended = moved
+            .ended
+            .iter()
+            .map(|pid| format!("process {pid} ended meanwhile"));
+        report.notes.extend(ended);
+    }
+
+    /// Where the memory is now, by the method of `numalab inspect`.
+    pub fn verify(&mut self, root: &Root, target: &Target, topology: &Topology) {
+        let report = &mut self.report;
+        let residency = match residency::inspect(root, target, topology, &Options::default()) {
+            Ok(residency) => residency,
+            Err(error) => {
+                report
+                    .notes
+                    .push(format!("where the memory is now is not known: {error}"));
+                return;
+            }
+        };
+        for part in &mut report.parts {
+            let mut after = BytesByNode::new();
+            let plain = |name: &str| name.strip_suffix(" (deleted)").unwrap_or(name) == part.name;
+            let segments = residency.segments.iter();
+            let segments = segments.filter(|it| part.shared && plain(&it.name));
+            let private = residency.private.iter();
+            let private = private.filter(|it| !part.shared && it.class == part.name);
+            let found = segments
+                .map(|it| &it.bytes_by_node)
+                .chain(private.map(|it| &it.bytes_by_node));
+            for (node, bytes) in found.flatten() {
+                *after.entry(*node).or_default() += bytes;
+            }
+            part.bytes_by_node_after = Some(after);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! A move as text and as the document `numalab.move/1`.
+
+use model::{ByteSize, BytesByNode, MoveReport, MoveStatus, MovedPart, NodeId, NodeSet};
+use serde::Serialize;
+
+use crate::run_plain::{plain, plain_within};
+use crate::run_style::{Style, TextOptions};
+use crate::run_table::{Side, Table};
+
+/// The name of the format.
+pub const MOVE_FORMAT: &str = "numalab.move/1";
+
+/// Columns of a name.
+const NAME_COLUMNS: usize = 32;
+/// Nodes with columns of their own; more are written one below the other.
+const NODE_COLUMNS_MAX: usize = 8;
+
+/// The document.
+#[derive(Debug, Serialize)]
+pub struct MoveDocument<'a> {
+    /// [`MOVE_FORMAT`].
+    pub format: &'static str,
+    /// Its fields.
+    #[serde(flatten)]
+    pub report: &'a MoveReport,
+}
+
+/// The document of a move.
+pub fn move_document(report: &MoveReport) -> MoveDocument<'_> {
+    let format = MOVE_FORMAT;
+    MoveDocument { format, report }
+}
+
+/// The text of a move.
+pub fn move_text(report: &MoveReport, options: &TextOptions) -> String {
+    let title = format!("Memory of {} to {}", plain(&report.target), report.to);
+    let mut text = options.heading(&title);
+    text.push_str(&options.paragraph("", &outcome(report), Style::Usual));
+    if !report.parts.is_empty() {
+        text.push('\n');
+        text.push_str(&parts(report, options));
+    }
+    for part in &report.parts {
+        if let (Some(before), Some(then)) = (&part.policy_before, &part.policy_then) {
+            let (name, verb) = (plain(&part.name), is_done(report, "is", "would be"));
+            let sentence = format!(
+                "{name}: the policy for pages that come later {verb} {then}, before {before}"
+            );
+            text.push_str(&options.paragraph("", &sentence, Style::Usual));
+        }
+    }
+    for refused in &report.refused {
+        let sentence = format!("stayed: {}, {}", ByteSize(refused.bytes), refused.reason);
+        text.push_str(&options.paragraph("", &sentence, Style::Care));
+    }
+    for note in &report.notes {
+        text.push_str(&options.paragraph("", &plain(note), Style::Usual));
+    }
+    text
+}
+
+fn is_done(report: &MoveReport, done: &'static str, planned: &'static str) -> &'static str {
+    match report.status {
+        MoveStatus::Planned => planned,
+        _ => done,
+    }
+}
+
+fn outcome(report: &MoveReport) -> String {
+    let all = ByteSize(report.bytes_to_move);
+    let (Some(moved), Some(pages)) = (report.bytes_moved, report.pages_moved) else {
+        return format!("{all} would be moved; nothing was done");
+    };
+    let moved = ByteSize(moved);
+    let seconds = report.seconds.unwrap_or(0.0);
+    let end = match report.status {
+        MoveStatus::Interrupted => "; interrupted: the same command goes on with the rest",
+        MoveStatus::TargetEnded => "; all processes of the target ended meanwhile",
+        _ => "",
+    };
+    format!("{moved} of {all} moved, {pages} pages in {seconds:.1} s{end}")
+}
+
+fn parts(report: &MoveReport, options: &TextOptions) -> String {
+    let of_part = |part: &MovedPart| -> NodeSet {
+        let after = part.bytes_by_node_after.iter().flat_map(BytesByNode::keys);
+        let before = part.bytes_by_node_before.keys();
+        before
+            .chain(part.bytes_by_node_planned.keys())
+            .chain(after)
+            .copied()
+            .collect()
+    };
+    let nodes: NodeSet = report
+        .parts
+        .iter()
+        .flat_map(|part| of_part(part).iter().collect::<Vec<_>>())
+        .collect();
+    let in_columns = nodes.len() <= NODE_COLUMNS_MAX;
+    let mut columns = vec![
+        ("memory".to_owned(), Side::Left),
+        ("".to_owned(), Side::Left),
+    ];
+    match in_columns {
+        true => columns.extend(
+            nodes
+                .iter()
+                .map(|node| (format!("node {node}"), Side::Right)),
+        ),
+        false => columns.push(("by node".to_owned(), Side::Left)),
+    }
+    let columns: Vec<(&str, Side)> = columns
+        .iter()
+        .map(|(name, side)| (name.as_str(), *side))
+        .collect();
+    let mut table = Table::new(&columns);
+    for part in &report.parts {
+        let planned = is_done(report, "planned", "then");
+        let mut rows = vec![
+            ("now", &part.bytes_by_node_before),
+            (planned, &part.bytes_by_node_planned),
+        ];
+        if let Some(after) = &part.bytes_by_node_after {
+            rows[0].0 = "before";
+            rows.push(("after", after));
+        }
+        for (index, (word, bytes)) in rows.into_iter().enumerate() {
+            let name = if index == 0 {
+                label(part)
+            } else {
+                String::new()
+            };
+            let mut cells = vec![(name, Style::Usual), (word.to_owned(), Style::Usual)];
+            match in_columns {
+                true => cells.extend(nodes.iter().map(|node| (size(bytes, node), Style::Usual))),
+                false => cells.push((listed(bytes), Style::Usual)),
+            }
+            table.push(cells);
+        }
+    }
+    table.text(options)
+}
+
+fn label(part: &MovedPart) -> String {
+    let name = plain_within(&part.name, NAME_COLUMNS);
+    let page = ByteSize(part.page_bytes);
+    match part.processes {
+        Some(count) => format!("{name} ({count} private)"),
+        None => format!("{name} ({}, {page})", part.kind),
+    }
+}
+
+fn size(bytes: &BytesByNode, node: NodeId) -> String {
+    bytes
+        .get(&node)
+        .map_or_else(|| "-".to_owned(), |it| format!("{:.1}", ByteSize(*it)))
+}
+
+fn listed(bytes: &BytesByNode) -> String {
+    let parts = bytes
+        .iter()
+        .map(|(node, bytes)| format!("{node}: {:.1}", ByteSize(*bytes)));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Refused;
+
+    use super::*;
+
+    fn bytes(list: &[(u32, u64)]) -> BytesByNode {
+        list.iter()
+            .map(|(node, mib)| (NodeId(*node), mib << 20))
+            .collect()
+    }
+
+    fn report() -> MoveReport {
+        let part = MovedPart {
+            name: "/dev/zero".to_owned(),
+            kind: "anonymous".to_owned(),
+            shared: true,
+            page_bytes: 4096,
+            bytes_by_node_before: bytes(&[(0, 100)]),
+            bytes_by_node_planned: bytes(&[(0, 50), (1, 50)]),
+            bytes_to_move: 50 << 20,
+            policy_before: Some("default".to_owned()),
+            policy_then: Some("interleave:0-1".to_owned()),
+            ..MovedPart::default()
+        };
+        MoveReport {
+            target: "postgres:/data".to_owned(),
+            to: "interleave".to_owned(),
+            parts: vec![part],
+            bytes_to_move: 50 << 20,
+            ..MoveReport::default()
+        }
+    }
+
+    fn text(report: &MoveReport) -> String {
+        let options = TextOptions {
+            width: 100,
+            color: false,
+        };
+        move_text(report, &options)
+    }
+
+    #[test]
+    fn a_plan_says_what_would_be() {
+        let text = text(&report());
+        for part in [
+            "50 MiB would be moved; nothing was done",
+            "100.0 MiB",
+            "would be interleave:0-1, before default",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_move_says_what_was_done_and_what_stayed() {
+        let mut report = report();
+        report.status = MoveStatus::Interrupted;
+        report.bytes_moved = Some(20 << 20);
+        report.pages_moved = Some(5120);
+        report.seconds = Some(2.0);
+        report.parts[0].bytes_by_node_after = Some(bytes(&[(0, 80), (1, 20)]));
+        let reason = "in use by the kernel or pinned (EBUSY)".to_owned();
+        report.refused = vec![Refused {
+            reason,
+            bytes: 4096,
+        }];
+        let text = text(&report);
+        for part in [
+            "20 MiB of 50 MiB moved, 5120 pages in 2.0 s; interrupted: the same command goes on",
+            "after",
+            "80.0 MiB",
+            "stayed: 4 KiB, in use by the kernel",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}

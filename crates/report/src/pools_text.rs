@@ -1,0 +1,242 @@
+//! Pools of huge pages as text and as the document `numalab.pages/1`.
+
+use model::{ByteSize, NodeId, PoolChange, PoolNeed, PoolOfNode};
+use serde::Serialize;
+
+use crate::run_style::{Style, TextOptions};
+use crate::run_table::{Side, Table};
+
+/// The name of the format.
+pub const PAGES_FORMAT: &str = "numalab.pages/1";
+
+/// The document.
+#[derive(Debug, Serialize)]
+pub struct PagesDocument<'a> {
+    /// [`PAGES_FORMAT`].
+    pub format: &'static str,
+    /// Every pool, after any change.
+    pub pools: &'a [PoolOfNode],
+    /// What was set.
+    pub set: &'a [PoolChange],
+    /// What an SGA needs, where that was asked.
+    pub needs: Option<NeedsDocument<'a>>,
+}
+
+/// What an SGA needs.
+#[derive(Debug, Serialize)]
+pub struct NeedsDocument<'a> {
+    /// Its size.
+    pub sga_bytes: u64,
+    /// Size of a page.
+    pub page_bytes: u64,
+    /// How it is to lie.
+    pub placement: &'a str,
+    /// By node.
+    pub nodes: &'a [PoolNeed],
+    /// The command that sets the pools so; `None` when they have enough.
+    pub command: Option<String>,
+}
+
+/// The document of pools.
+pub fn pages_document<'a>(
+    pools: &'a [PoolOfNode],
+    set: &'a [PoolChange],
+    needs: Option<NeedsDocument<'a>>,
+) -> PagesDocument<'a> {
+    let format = PAGES_FORMAT;
+    PagesDocument {
+        format,
+        pools,
+        set,
+        needs,
+    }
+}
+
+/// The table of all pools.
+pub fn pools_text(pools: &[PoolOfNode], options: &TextOptions) -> String {
+    if pools.is_empty() {
+        return "this kernel has no pools of huge pages\n".to_owned();
+    }
+    let names = [
+        "node",
+        "page",
+        "pool",
+        "free",
+        "surplus",
+        "memory free",
+        "in blocks for a page",
+    ];
+    let columns = names.map(|name| (name, Side::Right));
+    let mut table = Table::new(&columns);
+    let count = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |it| it.to_string());
+    let size =
+        |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), |it| ByteSize(it).to_string());
+    for pool in pools {
+        let cells = [
+            pool.node.to_string(),
+            ByteSize(pool.page_bytes).to_string(),
+            pool.total.to_string(),
+            count(pool.free),
+            count(pool.surplus),
+            size(pool.node_free_bytes),
+            size(pool.free_bytes_in_blocks),
+        ];
+        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+    }
+    options.heading("Huge pages by node") + &table.text(options)
+}
+
+/// What was set, one sentence each; where the kernel stopped short, what there is to it.
+pub fn pool_changes_text(
+    changes: &[PoolChange],
+    pools: &[PoolOfNode],
+    options: &TextOptions,
+) -> String {
+    let mut text = String::new();
+    for change in changes {
+        let style = match change.reached == change.asked {
+            true => Style::Usual,
+            false => Style::Care,
+        };
+        text.push_str(&options.paragraph("", &pool_change_sentence(change, pools), style));
+    }
+    text
+}
+
+/// `node 1: 900 of 1000 pages of 2 MiB, before 0; …`.
+pub fn pool_change_sentence(change: &PoolChange, pools: &[PoolOfNode]) -> String {
+    let (node, size) = (change.node, ByteSize(change.page_bytes));
+    let (before, asked, reached) = (change.before, change.asked, change.reached);
+    if before == asked {
+        return format!("node {node}: {asked} pages of {size}, as before");
+    }
+    let mut text = format!("node {node}: {reached} of {asked} pages of {size}, before {before}");
+    if reached > asked {
+        text.push_str("; the others are in use and go when they are free");
+    }
+    if reached < asked {
+        if change.compacted {
+            text.push_str("; its memory was compacted, and that was all");
+        }
+        let of_change = |it: &&PoolOfNode| (it.node, it.page_bytes) == (node, change.page_bytes);
+        text.push_str(&shortage(pools.iter().find(of_change), asked - reached));
+    }
+    text
+}
+
+/// Why there are not more pages: too little memory, or none in large blocks.
+fn shortage(pool: Option<&PoolOfNode>, missing: u64) -> String {
+    let Some(pool) = pool else {
+        return String::new();
+    };
+    let Some(free) = pool.node_free_bytes else {
+        return String::new();
+    };
+    let wanted = missing.saturating_mul(pool.page_bytes);
+    let (missing, free_text) = (ByteSize(wanted), ByteSize(free));
+    if free < wanted {
+        return format!("; {missing} are missing and {free_text} of the node are free: it is full");
+    }
+    match pool.free_bytes_in_blocks {
+        Some(blocks) => format!(
+            "; {free_text} of the node are free, of which {} lie in blocks of a page's size: its \
+             memory is fragmented",
+            ByteSize(blocks)
+        ),
+        None => format!("; {free_text} of the node are free, in smaller blocks"),
+    }
+}
+
+/// What an SGA needs, by node, and the command that provides it.
+pub fn pool_needs_text(needs: &NeedsDocument<'_>, options: &TextOptions) -> String {
+    let (sga, page) = (ByteSize(needs.sga_bytes), ByteSize(needs.page_bytes));
+    let title = format!("{sga} in pages of {page}, placement {}", needs.placement);
+    let names = ["node", "needed", "free in the pool", "pool must have"];
+    let mut table = Table::new(&names.map(|name| (name, Side::Right)));
+    for need in needs.nodes {
+        let enough = need.needed <= need.free;
+        let style = if enough { Style::Usual } else { Style::Care };
+        let numbers = [need.needed, need.free, need.total_then].map(|it| (it.to_string(), style));
+        let mut cells = vec![(need.node.to_string(), style)];
+        cells.extend(numbers);
+        table.push(cells);
+    }
+    let end = match &needs.command {
+        Some(command) => format!("to provide them: {command}\n"),
+        None => "the pools have enough\n".to_owned(),
+    };
+    format!("{}{}{end}", options.heading(&title), table.text(options))
+}
+
+/// The command that gives the pools what is needed; `None` when they have it.
+pub fn pool_needs_command(needs: &[PoolNeed], page_bytes: u64) -> Option<String> {
+    let missing = |need: &&PoolNeed| need.needed > need.free;
+    let pairs: Vec<String> = needs
+        .iter()
+        .filter(missing)
+        .map(|need| format!("{}={}", NodeId(need.node.0), need.total_then))
+        .collect();
+    let size = ByteSize(page_bytes).to_string().replace(" ", "");
+    (!pairs.is_empty()).then(|| format!("numalab pages --size {size} --set {}", pairs.join(",")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(reached: u64, free: u64, blocks: Option<u64>, expected: &str) {
+        let change = PoolChange {
+            node: NodeId(1),
+            page_bytes: 2 << 20,
+            before: 0,
+            asked: 100,
+            reached,
+            compacted: reached < 100,
+        };
+        let pool = PoolOfNode {
+            node: NodeId(1),
+            page_bytes: 2 << 20,
+            node_free_bytes: Some(free),
+            free_bytes_in_blocks: blocks,
+            ..PoolOfNode::default()
+        };
+        assert_eq!(pool_change_sentence(&change, &[pool]), expected);
+    }
+
+    #[test]
+    fn a_shortage_is_named() {
+        check(100, 0, None, "node 1: 100 of 100 pages of 2 MiB, before 0");
+        check(
+            90,
+            10 << 20,
+            Some(0),
+            "node 1: 90 of 100 pages of 2 MiB, before 0; its memory was compacted, and that was \
+             all; 20 MiB are missing and 10 MiB of the node are free: it is full",
+        );
+        check(
+            90,
+            1 << 30,
+            Some(4 << 20),
+            "node 1: 90 of 100 pages of 2 MiB, before 0; its memory was compacted, and that was \
+             all; 1 GiB of the node are free, of which 4 MiB lie in blocks of a page's size: its \
+             memory is fragmented",
+        );
+    }
+
+    #[test]
+    fn the_command_names_what_is_missing() {
+        let need = |node, needed, free| PoolNeed {
+            node: NodeId(node),
+            needed,
+            free,
+            total_then: 40 + needed - free.min(needed),
+        };
+        let needs = [need(0, 10, 20), need(1, 30, 20)];
+        let command = pool_needs_command(&needs, 2 << 20);
+        assert_eq!(
+            command.as_deref(),
+            Some("numalab pages --size 2MiB --set 1=50")
+        );
+        assert_eq!(pool_needs_command(&needs[..1], 2 << 20), None);
+    }
+}
