@@ -6,6 +6,7 @@ mod cancel;
 mod clock;
 pub mod definition;
 mod error;
+pub mod memory;
 mod plan;
 mod run;
 mod workload;

@@ -111,7 +111,7 @@ impl Total {
         Measured {
             value: self.logical_reads_per_s,
             window_s,
-            warm_up_s,
+            warm_up_s: Some(warm_up_s),
             sessions: Some(sessions),
             kernel: None,
         }

@@ -53,6 +53,8 @@ pub struct CellMeasurement {
     pub working_set_bytes: u64,
     /// Pages that are visited before others are; `None`: all.
     pub tlb_group_pages: Option<u32>,
+    /// How long the untimed lap took.
+    pub lap_ns: f64,
     /// Where the chase ended: the same for the same plan, on any machine.
     pub checksum: u64,
     /// What the kernel says of memory and thread.
@@ -128,6 +130,7 @@ pub(crate) fn measure_cell_between(
             windows,
             working_set_bytes: bytes as u64,
             tlb_group_pages: plan.by_tlb_groups.then_some(TLB_GROUP_PAGES),
+            lap_ns: lap.elapsed_ns,
             checksum: chase.checksum(),
             evidence,
         })

@@ -15,6 +15,7 @@ pub mod exec;
 pub mod futex;
 pub mod interleave_weights;
 pub mod kernel_settings;
+pub mod load_average;
 pub mod machine_counters;
 pub mod map_files;
 pub mod memory_blocks;

@@ -7,6 +7,8 @@ use crate::{Finding, Machine, NodeId, NodeMatrix, NodeSet, PageKind, TimerFacts}
 /// Measured bandwidths with everything that was made of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandwidthResult {
+    /// The stored runs it was made from, in the order of its parts.
+    pub runs: Vec<String>,
     /// The machine it was measured on.
     pub machine: Option<Machine>,
     /// What the threads did.

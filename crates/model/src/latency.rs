@@ -7,10 +7,15 @@ use crate::{CpuId, DistanceTable, Finding, Machine, NodeId, NodeMatrix, NodeSet,
 /// Measured latencies with everything that was made of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LatencyResult {
+    /// The stored runs it was made from, in the order of its parts; none for a matrix that was read
+    /// from a file.
+    pub runs: Vec<String>,
     /// The machine it was measured on; `None` for a matrix that was read from a file.
     pub machine: Option<Machine>,
     /// The file the matrix was read from; `None` for one that was measured.
     pub file: Option<String>,
+    /// What should be known about the file's figures.
+    pub note: Option<String>,
     /// How it was measured; `None` for a matrix that was read from a file.
     pub method: Option<LatencyMethod>,
     /// Medians in ns with their intervals.
@@ -23,10 +28,32 @@ pub struct LatencyResult {
     pub links: Vec<NodeLink>,
     /// What a user should know.
     pub findings: Vec<Finding>,
+    /// What page walks cost, where it was measured.
+    pub page_walks: Option<PageWalks>,
     /// Latency by working set.
     pub curves: Vec<LatencyCurve>,
     /// Transfers of a cache line between CPUs.
     pub transfers: Vec<TransferMatrix>,
+}
+
+/// The same cell with the matrix's pages and with small ones that are visited all over: the
+/// difference is page walks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PageWalks {
+    /// The node whose CPU measured.
+    pub cpu_node: NodeId,
+    /// The node whose memory was read.
+    pub memory_node: NodeId,
+    /// Size of a small page.
+    pub page_bytes: u64,
+    /// With the matrix's pages.
+    pub ns_without: f64,
+    /// With small pages, all over.
+    pub ns_with: f64,
+    /// Lower end of the interval of `ns_with`.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
 }
 
 /// How latencies were measured.

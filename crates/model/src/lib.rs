@@ -39,7 +39,7 @@ pub use finding::{Cost, Diagnosis, Fact, Finding, Severity};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use latency::{
     CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult, NodeLink,
-    TimerFacts, TimerSource, TransferMatrix,
+    PageWalks, TimerFacts, TimerSource, TransferMatrix,
 };
 pub use measurement::{MeasurementEvidence, MemoryEvidence};
 pub use metric::{Better, Metric, MetricFacts};
@@ -53,8 +53,9 @@ pub use residency::{
     SampledShare, SegmentArea, SegmentKind, SegmentResidency,
 };
 pub use run::{
-    Calibration, CalibrationPoint, Case, KernelFigures, LatencySummary, Machine, Measured, Outcome,
-    Run, RunHeader, RunStatus, Sample, SessionFigures, Skipped, Trial,
+    Calibration, CalibrationPoint, Case, CurveFigures, KernelFigures, LatencySummary, Machine,
+    Measured, Outcome, Run, RunHeader, RunStatus, Sample, SessionFigures, Skipped, TransferFigures,
+    Trial,
 };
 pub use time_model::{
     TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, WAIT_READ_BY_OTHER, WAIT_SCATTERED_READ,
@@ -64,4 +65,7 @@ pub use topology::{
     Cache, CacheKind, CgroupVersion, Core, CpuGovernor, Device, DeviceKind, KernelSettings,
     MachineHugePages, MemoryRating, Node, NodeHugePages, Topology,
 };
-pub use work::{CasePlan, LogicalReads, MemoryLatency, StreamThreadPlan, StreamWork, Work};
+pub use work::{
+    CasePlan, DepthCurve, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency,
+    StreamThreadPlan, StreamWork, Work,
+};

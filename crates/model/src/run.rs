@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CasePlan, Evidence, Metric, TimeModel, TimerFacts, Topology};
+use crate::{CasePlan, CpuId, Evidence, Metric, TimeModel, TimerFacts, Topology};
 
 /// One execution of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -177,8 +177,8 @@ pub struct Measured {
     pub value: f64,
     /// Length of the window, or of all windows together.
     pub window_s: f64,
-    /// Length of the warm-up before it.
-    pub warm_up_s: f64,
+    /// Length of the warm-up before it, where it was timed.
+    pub warm_up_s: Option<f64>,
     /// What only sessions of a database have.
     pub sessions: Option<SessionFigures>,
     /// What only a measuring kernel has.
@@ -219,10 +219,36 @@ pub struct KernelFigures {
     pub working_set_bytes: u64,
     /// Pages that a chase visits at random before it goes on to others; `None`: all.
     pub tlb_group_pages: Option<u32>,
+    /// Of a curve, the windows of each working set; `windows` has those of the largest.
+    pub curve: Vec<CurveFigures>,
+    /// Of transfers, the windows of each pair; `windows` has the median of each.
+    pub transfers: Vec<TransferFigures>,
+    /// Under load, bytes per second that the load moved meanwhile.
+    pub load_bytes_per_s: Option<f64>,
     /// What the kernel computed, so that it was computed.
     pub checksum: u64,
     /// The clock.
     pub timer: TimerFacts,
+}
+
+/// One working set of a curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CurveFigures {
+    /// The working set.
+    pub bytes: u64,
+    /// Latency of one access in each window, in ns.
+    pub windows: Vec<f64>,
+}
+
+/// One pair of CPUs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TransferFigures {
+    /// The CPU that wrote the line and kept the time.
+    pub from: CpuId,
+    /// The CPU that answered.
+    pub to: CpuId,
+    /// One way in each window, in ns: half of a round trip.
+    pub windows: Vec<f64>,
 }
 
 /// One sample inside a window.

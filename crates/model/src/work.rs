@@ -37,8 +37,14 @@ pub enum Work {
     LogicalReads(LogicalReads),
     /// One CPU follows a chain of pointers through memory.
     MemoryLatency(MemoryLatency),
+    /// The same with ever larger working sets.
+    DepthCurve(DepthCurve),
+    /// A cache line goes to and fro between CPUs.
+    LineTransfers(LineTransfers),
     /// Threads move bytes.
     Stream(StreamWork),
+    /// One CPU follows a chain of pointers while others move bytes.
+    LoadedLatency(LoadedLatency),
 }
 
 /// The embedded instance and its load.
@@ -69,6 +75,41 @@ pub struct MemoryLatency {
     pub windows: u32,
     /// Length of a window, about.
     pub window_ns: u64,
+}
+
+/// A chase through working sets from a few lines to beyond the last cache. CPU and memory node are
+/// those of the placement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DepthCurve {
+    /// The CPU that makes the memory.
+    pub home_cpu: CpuId,
+    /// Kind of pages; `None`: the largest to be had.
+    pub page_kind: Option<PageKind>,
+    /// The largest working set.
+    pub bytes_max: u64,
+    /// The last cache as the kernel gives it: points are dense up to beyond it.
+    pub last_cache_bytes: Option<u64>,
+}
+
+/// Transfers of a cache line from every CPU of the placement to every other; the line lies on the
+/// node of the placement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineTransfers {
+    /// Windows timed for each pair.
+    pub windows: u32,
+    /// Round trips in a window.
+    pub round_trips: u32,
+}
+
+/// A chase while threads on other CPUs move bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadedLatency {
+    /// The chase.
+    pub chase: MemoryLatency,
+    /// The load; no threads: none.
+    pub load: StreamWork,
+    /// Iterations of an empty loop between two blocks of load; the fewer, the more load.
+    pub delay: u32,
 }
 
 /// Threads that move bytes, each in memory of its own.

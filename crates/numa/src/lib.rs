@@ -7,6 +7,7 @@ mod contradictions;
 pub mod doctor;
 mod error;
 pub mod evidence;
+pub mod fitness;
 pub mod group;
 pub mod hierarchy;
 pub mod hops;

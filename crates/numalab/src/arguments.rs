@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use experiment::memory::CurvePairs;
+use model::NodeSet;
 
 use crate::placement_arguments::BindArguments;
 
@@ -23,6 +25,12 @@ pub enum Command {
     /// What is this machine? Nodes, CPUs, caches, memory, huge pages, distances, kernel settings.
     #[command(after_help = "Example: numalab topology --cpus")]
     Topology(TopologyArguments),
+    /// How far is the memory of each node from the CPUs of each, and what does the firmware hide?
+    #[command(after_help = "Example: numalab latency --curve")]
+    Latency(LatencyArguments),
+    /// How much does the memory of each node deliver to the CPUs of each?
+    #[command(after_help = "Example: numalab bandwidth --kernel triad --loaded")]
+    Bandwidth(BandwidthArguments),
     /// Where does the memory of a process or a database lie, by node, each page counted once?
     #[command(after_help = "Example: numalab inspect postgres:/var/lib/postgresql/18/main")]
     Inspect(InspectArguments),
@@ -43,7 +51,8 @@ pub enum Command {
     List(ListArguments),
     /// Which placement wins, by how much, how sure, and on what evidence?
     ///
-    /// Without an experiment, everything that this machine can run is run, shortly.
+    /// Without an experiment, a short matrix of latencies is measured, and then everything that
+    /// this machine can run is run, shortly.
     #[command(after_help = "Example: numalab run binding-vs-caging --trials 10 --seconds 5")]
     Run(RunArguments),
     /// Which runs are stored?
@@ -85,6 +94,93 @@ pub struct TopologyArguments {
     /// Also write a picture of nodes and distances.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+}
+
+/// Options of `numalab latency`.
+#[derive(Debug, Args)]
+pub struct LatencyArguments {
+    /// Also latency by working set, 1 KiB to beyond the last cache: of the first node with its own
+    /// memory, of one pair (the node of the CPU, the node of the memory), or of all.
+    #[arg(long, value_name = "local|all|FROM:TO", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "local", value_parser = crate::curve_pairs::parse)]
+    pub curve: Option<CurvePairs>,
+    /// Also transfers of a cache line between CPUs, its home on each node in turn.
+    #[arg(long)]
+    pub cores: bool,
+    /// How often and where.
+    #[command(flatten)]
+    pub memory: MemoryArguments,
+    /// Print the document numalab.latency/1.
+    #[arg(long)]
+    pub json: bool,
+    /// Also write the matrix as comma-separated values.
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Also write the curves as comma-separated values.
+    #[arg(long, value_name = "FILE", requires = "curve")]
+    pub curve_csv: Option<PathBuf>,
+    /// Also write the transfers as comma-separated values.
+    #[arg(long, value_name = "FILE", requires = "cores")]
+    pub cores_csv: Option<PathBuf>,
+    /// Also write topology and matrix as hwloc XML, which `lstopo --input` reads.
+    #[arg(long, value_name = "FILE")]
+    pub hwloc: Option<PathBuf>,
+    /// Measure nothing: judge a matrix that was measured elsewhere (our document, the text of
+    /// Intel MLC, or a table).
+    #[arg(long, value_name = "FILE")]
+    #[arg(conflicts_with_all = ["curve", "cores", "hwloc", "rounds", "within", "seed"])]
+    #[arg(conflicts_with_all = ["nodes", "anyway"])]
+    pub from: Option<PathBuf>,
+    /// The firmware's distances for it (our topology document, the text of numactl --hardware, or
+    /// a table).
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub distances: Option<PathBuf>,
+}
+
+/// Options of `numalab bandwidth`.
+#[derive(Debug, Args)]
+pub struct BandwidthArguments {
+    /// What the threads do: read, write, nt-write, copy, nt-copy, triad or nt-triad.
+    #[arg(long, value_name = "KERNEL", default_value = "read")]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(
+        model::StreamKernel::TABLE.map(|row| row.name)
+    ))]
+    pub kernel: String,
+    /// Also latency while the other CPUs of a node load its memory more and more.
+    #[arg(long)]
+    pub loaded: bool,
+    /// How often and where.
+    #[command(flatten)]
+    pub memory: MemoryArguments,
+    /// Print the document numalab.bandwidth/1.
+    #[arg(long)]
+    pub json: bool,
+    /// Also write the matrix as comma-separated values, in bytes per second.
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+}
+
+/// Options that measuring memory takes.
+#[derive(Debug, Default, Args)]
+pub struct MemoryArguments {
+    /// Only these nodes, such as 0,2-3.
+    #[arg(long, value_name = "NODES")]
+    pub nodes: Option<NodeSet>,
+    /// Rounds, each with fresh memory: exactly this many. Without it, until the intervals are
+    /// narrow.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(allow_negative_numbers = true)]
+    pub rounds: Option<u32>,
+    /// Begin no further measurement after this many seconds.
+    #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
+    #[arg(allow_negative_numbers = true)]
+    pub within: Option<f64>,
+    /// Seed of all orders and of the resampling; else taken from the clock.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// Measure although the machine is busy; the result says so.
+    #[arg(long)]
+    pub anyway: bool,
 }
 
 /// Options of `numalab inspect`.

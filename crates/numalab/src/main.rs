@@ -5,12 +5,16 @@ mod arguments;
 mod caging_window;
 mod capture;
 mod commands;
+mod curve_pairs;
 mod durations;
+mod execution;
 mod exit_codes;
 mod failure;
+mod fitness;
 mod host;
 mod interrupt;
 mod machine;
+mod memory_runs;
 mod move_report;
 mod output;
 mod placement_arguments;
@@ -49,6 +53,8 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
         Command::Bind(arguments) => commands::bind::run(&arguments),
+        Command::Latency(arguments) => commands::latency::run(&arguments),
+        Command::Bandwidth(arguments) => commands::bandwidth::run(&arguments),
         Command::List(arguments) => commands::list::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::History(arguments) => commands::history::run(&arguments),

@@ -13,6 +13,8 @@ pub const BANDWIDTH_FORMAT: &str = "numalab.bandwidth/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BandwidthDocument<'r> {
     format: &'static str,
+    /// Stored runs that the figures are from.
+    runs: &'r [String],
     machine: Option<&'r Machine>,
     kernel: StreamKernel,
     /// Bytes on the memory bus per byte that the program moves, at most: write allocate.
@@ -49,6 +51,7 @@ pub fn bandwidth_document(result: &BandwidthResult) -> BandwidthDocument<'_> {
     };
     BandwidthDocument {
         format: BANDWIDTH_FORMAT,
+        runs: &result.runs,
         machine: result.machine.as_ref(),
         kernel: result.kernel,
         traffic_factor_max: result.kernel.traffic_factor_max(),

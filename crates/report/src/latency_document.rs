@@ -2,7 +2,7 @@
 
 use model::{
     CpuId, Finding, HopClass, LatencyCurve, LatencyMethod, LatencyResult, Machine, MatrixCell,
-    NodeId, NodeLink, TransferMatrix,
+    NodeId, NodeLink, PageWalks, TransferMatrix,
 };
 use serde::Serialize;
 
@@ -13,8 +13,11 @@ pub const LATENCY_FORMAT: &str = "numalab.latency/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencyDocument<'r> {
     format: &'static str,
+    /// Stored runs that the figures are from.
+    runs: &'r [String],
     machine: Option<&'r Machine>,
     file: Option<&'r str>,
+    note: Option<&'r str>,
     method: Option<&'r LatencyMethod>,
     cpu_nodes: &'r [NodeId],
     memory_nodes: &'r [NodeId],
@@ -31,6 +34,7 @@ pub struct LatencyDocument<'r> {
     hop_classes: &'r [HopClass],
     links: &'r [NodeLink],
     findings: &'r [Finding],
+    page_walks: Option<&'r PageWalks>,
     curves: &'r [LatencyCurve],
     transfers: Vec<TransferDocument<'r>>,
 }
@@ -72,8 +76,10 @@ pub fn latency_document(result: &LatencyResult) -> LatencyDocument<'_> {
     });
     LatencyDocument {
         format: LATENCY_FORMAT,
+        runs: &result.runs,
         machine: result.machine.as_ref(),
         file: result.file.as_deref(),
+        note: result.note.as_deref(),
         method: result.method.as_ref(),
         cpu_nodes: matrix.cpu_nodes(),
         memory_nodes: matrix.memory_nodes(),
@@ -87,6 +93,7 @@ pub fn latency_document(result: &LatencyResult) -> LatencyDocument<'_> {
         hop_classes: &result.hop_classes,
         links: &result.links,
         findings: &result.findings,
+        page_walks: result.page_walks.as_ref(),
         curves: &result.curves,
         transfers: result.transfers.iter().map(transfer).collect(),
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Finding, HopClass, LatencyMethod, LatencyResult, Machine, MatrixCell, NodeId, NodeSet, Severity,
+    Finding, HopClass, LatencyMethod, LatencyResult, Machine, MatrixCell, NodeId, NodeSet,
+    PageWalks, Severity,
 };
 
 use crate::latency_figures::{ns, ns_range, pages, size};
@@ -85,12 +86,14 @@ fn notes(result: &LatencyResult, options: &TextOptions) -> String {
     if let Some(file) = &result.file {
         notes.push(format!("Read from {}; not measured here.", plain(file)));
     }
+    notes.extend(result.note.as_ref().map(|note| plain(note)));
     if let Some(method) = &result.method {
         notes.push(method_sentence(method));
     }
     if let Some(widest) = widest_interval(result) {
         notes.push(widest);
     }
+    notes.extend(result.page_walks.as_ref().map(page_walks_sentence));
     let cells = || result.matrix.rows().flat_map(|(_, cells)| cells);
     if cells().any(|cell| cell.is_unsteady) {
         notes.push(format!(
@@ -128,6 +131,25 @@ fn method_sentence(method: &LatencyMethod) -> String {
          order, each line once.",
         pages(method.page_kind, method.page_bytes),
         size(method.working_set_bytes),
+    )
+}
+
+/// What page walks add.
+fn page_walks_sentence(walks: &PageWalks) -> String {
+    let interval = match (walks.low, walks.high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", ns(low), ns(high)),
+        _ => String::new(),
+    };
+    let difference = walks.ns_with - walks.ns_without;
+    let less = if difference < 0.0 { "less" } else { "more" };
+    format!(
+        "Page walks: from node {} to node {} an access takes {} ns{interval} in pages of {} all \
+         over the memory, {} {less}.",
+        walks.cpu_node,
+        walks.memory_node,
+        ns(walks.ns_with),
+        size(walks.page_bytes),
+        ns(difference.abs()),
     )
 }
 

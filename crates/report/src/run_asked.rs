@@ -1,8 +1,8 @@
 //! What a case was asked to be, in a line: the work, and where it was to be done.
 
 use model::{
-    Allocation, Backing, ByteSize, CasePlan, LogicalReads, Mechanism, MemoryLatency, PageKind,
-    Placement, StreamWork, Work,
+    Allocation, Backing, ByteSize, CasePlan, DepthCurve, LineTransfers, LoadedLatency,
+    LogicalReads, Mechanism, MemoryLatency, PageKind, Placement, StreamWork, Work,
 };
 
 use crate::run_figures::ids;
@@ -13,7 +13,10 @@ pub(crate) fn asked(plan: &CasePlan) -> String {
     match &plan.work {
         Work::LogicalReads(work) => logical_reads(work, &place),
         Work::MemoryLatency(work) => memory_latency(work, &place),
+        Work::DepthCurve(work) => depth_curve(work, &place),
+        Work::LineTransfers(work) => line_transfers(work, &place),
         Work::Stream(work) => stream(work),
+        Work::LoadedLatency(work) => loaded_latency(work, &place),
     }
 }
 
@@ -82,6 +85,30 @@ fn memory_latency(work: &MemoryLatency, place: &str) -> String {
         work.windows,
         work.window_ns / 1000,
     )
+}
+
+fn depth_curve(work: &DepthCurve, place: &str) -> String {
+    format!(
+        "chases through working sets up to {} in {}, on {place}, made by CPU {}",
+        ByteSize(work.bytes_max),
+        pages(work.page_kind),
+        work.home_cpu,
+    )
+}
+
+fn line_transfers(work: &LineTransfers, place: &str) -> String {
+    format!(
+        "a cache line to and fro between any two of {place}; {} windows of {} round trips",
+        work.windows, work.round_trips,
+    )
+}
+
+fn loaded_latency(work: &LoadedLatency, place: &str) -> String {
+    let load = match work.load.threads.is_empty() {
+        true => "without load".to_string(),
+        false => format!("under load: {}, pause {}", stream(&work.load), work.delay),
+    };
+    format!("{}; {load}", memory_latency(&work.chase, place))
 }
 
 fn stream(work: &StreamWork) -> String {

@@ -10,9 +10,9 @@ use std::path::Path;
 use model::{
     BandwidthMethod, BandwidthResult, Cache, CacheKind, Core, CpuId, CurveLevel, CurvePoint,
     DistanceTable, Finding, HopClass, LatencyCurve, LatencyMethod, LatencyResult, LoadLadder,
-    LoadPoint, Machine, MatrixCell, Node, NodeId, NodeLink, NodeMatrix, PageKind, Severity,
-    StreamKernel, ThreadPoint, ThreadSweep, TimerFacts, TimerSource, Topology, TransferMatrix,
-    WholeMachine, WholeMachineMemory,
+    LoadPoint, Machine, MatrixCell, Node, NodeId, NodeLink, NodeMatrix, PageKind, PageWalks,
+    Severity, StreamKernel, ThreadPoint, ThreadSweep, TimerFacts, TimerSource, Topology,
+    TransferMatrix, WholeMachine, WholeMachineMemory,
 };
 use report::{
     TextOptions, bandwidth_document, bandwidth_text, curves_csv, latency_curve_text,
@@ -147,6 +147,22 @@ fn cell(value: f64, half: f64) -> MatrixCell {
     }
 }
 
+fn page_walks() -> PageWalks {
+    PageWalks {
+        cpu_node: NodeId(0),
+        memory_node: NodeId(0),
+        page_bytes: 4096,
+        ns_without: 89.1,
+        ns_with: 128.4,
+        low: Some(127.0),
+        high: Some(130.2),
+    }
+}
+
+fn level(ns: f64, fits_bytes: Option<u64>) -> CurveLevel {
+    CurveLevel { ns, fits_bytes }
+}
+
 /// Measured on a machine with a memory-only node, with everything that can be in a result.
 fn measured() -> LatencyResult {
     let rows = vec![
@@ -175,8 +191,10 @@ fn measured() -> LatencyResult {
             (1 << octave, ns)
         })
         .collect();
-    let level = |ns, fits_bytes| CurveLevel { ns, fits_bytes };
     LatencyResult {
+        runs: vec!["b7f3".to_owned()],
+        note: None,
+        page_walks: Some(page_walks()),
         machine: Some(machine(None, false)),
         method: Some(LatencyMethod {
             page_kind: PageKind::Transparent,
@@ -226,6 +244,7 @@ fn bandwidth() -> BandwidthResult {
         ],
     ];
     BandwidthResult {
+        runs: vec!["b7f3".to_owned()],
         machine: Some(machine(Some("KVMKVMKVM"), false)),
         kernel: StreamKernel::Copy,
         method: Some(BandwidthMethod {

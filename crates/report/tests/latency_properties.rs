@@ -77,6 +77,7 @@ fn any_result() -> impl Strategy<Value = LatencyResult> {
     (any_matrix(), any_curve(), any_transfers(), "\\PC{0,30}").prop_map(
         |(matrix, curve, transfers, text)| LatencyResult {
             file: Some(text.clone()),
+            note: Some(text.clone()),
             matrix,
             curves: vec![curve],
             transfers: vec![transfers],

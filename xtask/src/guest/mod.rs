@@ -17,4 +17,4 @@ pub mod command;
 pub use machine::{Outcome, run};
 pub use options::Options;
 pub use relay::Relay;
-pub use shape::{SHAPES, Shape, find};
+pub use shape::{Node, SHAPES, Shape, find};

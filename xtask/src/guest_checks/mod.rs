@@ -8,6 +8,7 @@ mod complaints;
 mod doctor;
 mod inspect;
 mod kernel_view;
+mod latency;
 mod local_vs_remote;
 mod placements;
 mod run_document;

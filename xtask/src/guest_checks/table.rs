@@ -1,7 +1,7 @@
 //! Every guest check.
 
 use super::check::Check;
-use super::{doctor, inspect, local_vs_remote, placements, streams, topology};
+use super::{doctor, inspect, latency, local_vs_remote, placements, streams, topology};
 
 /// All checks.
 pub const CHECKS: &[Check] = &[
@@ -9,6 +9,7 @@ pub const CHECKS: &[Check] = &[
     topology::CHECK,
     inspect::CHECK,
     doctor::CHECK,
+    latency::CHECK,
     local_vs_remote::CHECK,
     placements::CHECK_V2,
     placements::CHECK_V1,

@@ -8,7 +8,7 @@ mod places;
 mod planner;
 mod processor_caches;
 #[cfg(test)]
-mod test_hosts;
+pub(crate) mod test_hosts;
 
 pub use cannot::Cannot;
 pub use host::{GroupSupport, Host};

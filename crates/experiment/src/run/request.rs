@@ -5,8 +5,8 @@ use model::{Machine, ObserverError, Run};
 
 use crate::Plan;
 
-/// The fewest trials of a case a run may be asked for: below five there is no honest interval
-/// (`stats::VALUES_MIN`).
+/// The fewest trials of a case from which something can be said: below five there is no honest
+/// interval (`stats::VALUES_MIN`).
 pub const TRIALS_MIN: u32 = stats::VALUES_MIN as u32;
 
 /// What a run is asked to be.
@@ -28,7 +28,8 @@ pub struct RunRequest {
     pub warm_up_s_min: f64,
     /// Each warm-up ends after so long even if the rate still moves.
     pub warm_up_s_max: f64,
-    /// Valid trials of each case before the stop rule is asked; at least [`TRIALS_MIN`].
+    /// Valid trials of each case before the stop rule is asked. Below [`TRIALS_MIN`] there is no
+    /// interval: a picture, and no comparison.
     pub trials_min: u32,
     /// Valid trials of each case after which it ends in any case.
     pub trials_max: u32,
@@ -43,8 +44,8 @@ impl RunRequest {
     /// Checks what a caller could have got wrong.
     pub(crate) fn check(&self) -> Result<(), RunError> {
         let positive = |value: f64| value.is_finite() && value > 0.0;
-        let wrong = if self.trials_min < TRIALS_MIN {
-            format!("at least {TRIALS_MIN} trials are needed for an interval")
+        let wrong = if self.trials_min == 0 {
+            "a run needs trials".to_owned()
         } else if self.trials_max < self.trials_min {
             format!(
                 "at most {} trials is fewer than at least {}",

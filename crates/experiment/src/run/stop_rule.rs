@@ -35,7 +35,8 @@ impl StopRule {
             .take_while(|trial| !counts(trial))
             .count();
         let uncounted = case.trials.iter().filter(|trial| !counts(trial)).count();
-        running >= UNCOUNTED_RUNNING_MAX || uncounted >= self.trials_min as usize
+        let uncounted_max = UNCOUNTED_RUNNING_MAX.max(self.trials_min as usize);
+        running >= UNCOUNTED_RUNNING_MAX || uncounted >= uncounted_max
     }
 
     /// Whether a case that goes on still lacks trials that every run is to have.

@@ -1,7 +1,12 @@
 //! Adapters between the runner and what it measures: the only place that knows both.
 
+mod engines;
 mod instance;
+mod kernel_plans;
+mod kernels;
 mod simulated;
 
+pub use engines::Engines;
 pub use instance::{HeldProcesses, Hold, InstanceWorkload};
+pub use kernels::KernelWorkload;
 pub use simulated::{Behaviour, Outlier, Simulated};

@@ -193,7 +193,7 @@ fn measured(case: &CasePlan, spec: &TrialSpec, value: f64) -> Measured {
     Measured {
         value,
         window_s: spec.window_s,
-        warm_up_s: spec.warm_up_s_min,
+        warm_up_s: Some(spec.warm_up_s_min),
         sessions: case
             .logical_reads()
             .map(|work| session_figures(case, &work.load, spec, value)),

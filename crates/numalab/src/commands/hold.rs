@@ -12,7 +12,7 @@ use crate::arguments::RunArguments;
 use crate::commands::run;
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
-use crate::{host, interrupt, machine, output};
+use crate::{execution, host, interrupt, machine, output};
 
 /// Rows per statement: on the plateau of most machines, which is all that is needed here.
 const WORK_UNIT: u32 = 64;
@@ -42,9 +42,9 @@ pub fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
             None => output::talk("held until Ctrl-C"),
         }
     };
-    let workload = run::embedded_instance(&state);
+    let workload = execution::embedded_instance(&state);
     let held = workload.hold(&plan, &hold, &mut on_up, &cancel);
-    run::take_back(&state)?;
+    execution::take_back(&state)?;
     printed?;
     held.map_err(|error| match error {
         WorkloadError::Fatal { message, exit_code } => Failure::new(exit_code, message),

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub mod bandwidth;
 pub mod bind;
 mod bind_watch;
 pub mod capture;
@@ -8,6 +9,7 @@ pub mod history;
 pub mod hold;
 pub mod inspect;
 pub mod internal;
+pub mod latency;
 pub mod list;
 pub mod pages;
 pub mod relocate;

@@ -3,27 +3,24 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use experiment::workloads::InstanceWorkload;
-use experiment::{Cancel, Definition, Plan, RealClock, RunRequest, SHIPPED, TRIALS_MIN};
-use instance::Coordinator;
+use experiment::{Definition, Plan, RunRequest, SHIPPED, TRIALS_MIN};
 use model::exit::ExitCode;
-use model::{Machine, Outcome, Run, RunStatus};
+use model::{Machine, Run};
 use serde_json::json;
-use store::{RunRecorder, Store};
 
 use crate::arguments::RunArguments;
-use crate::commands::{hold, internal};
+use crate::commands::{hold, show};
+use crate::execution::{self, Execution};
 use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::state_folder::StateFolder;
-use crate::{caging_window, host, interrupt, machine, output, run_id, text_options};
+use crate::{caging_window, host, machine, memory_runs, output, run_id, text_options};
 
 /// Length of a window unless asked for otherwise.
 const WINDOW_S: f64 = 2.0;
 /// Length of a window when everything is run shortly.
 const WINDOW_SHORT_S: f64 = 1.0;
-/// Seconds that all experiments together may take when everything is run shortly.
-const SHORT_S: f64 = 110.0;
+/// Seconds that all experiments together may take when everything is run shortly; what comes before
+/// takes up to 20 more.
+const SHORT_S: f64 = 90.0;
 /// Valid trials per case at most, unless asked for otherwise.
 const TRIALS_MAX: u32 = 20;
 /// Half-width of every case's interval, relative to its median, at which a run may end.
@@ -50,36 +47,37 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     plans
         .iter()
         .try_for_each(|plan| caging_window::check(plan, window_s))?;
-    let state = StateFolder::from_environment()?;
-    let cancel = interrupt::cancel_on_signals()?;
-    warn_of_leftovers(&state)?;
-    let mut store = Store::open(&state.store())?;
-    let share_s = arguments
-        .experiment
-        .is_none()
-        .then_some(SHORT_S / plans.len() as f64);
+    let mut execution = Execution::open()?;
+    let is_short = arguments.experiment.is_none();
+    let share_s = is_short.then_some(SHORT_S / plans.len() as f64);
     let mut runs = Vec::new();
+    if is_short {
+        runs.extend(memory_runs::short_matrix(
+            &mut execution,
+            &machine,
+            arguments.seed,
+        )?);
+        if let Some(matrix) = runs.first().filter(|_| !arguments.json) {
+            output::data(&show::text(matrix, &text_options::for_stdout()))?;
+        }
+    }
     for plan in plans {
+        if execution.is_cancelled() {
+            break;
+        }
         let request = request(arguments, &machine, plan, share_s)?;
-        let finished = execute(request, &state, &mut store, &cancel)?;
+        let finished = execution.execute(request, &[])?;
         if !arguments.json {
             let options = text_options::for_stdout();
             output::data(&report::run_text(&finished, &options))?;
         }
-        output::talk(&format!(
-            "stored as run {} in {}",
-            finished.id,
-            state.store().display()
-        ));
+        execution.tell_where(&finished);
         runs.push(finished);
-        if cancel.is_cancelled() {
-            break;
-        }
     }
     if arguments.json {
         print_documents(arguments, &runs)?;
     }
-    runs.iter().try_for_each(conclusion)
+    runs.iter().try_for_each(execution::conclusion)
 }
 
 /// What to run: the experiment named, or every shipped one that this machine can run.
@@ -168,64 +166,6 @@ fn request(
     })
 }
 
-fn execute(
-    request: RunRequest,
-    state: &StateFolder,
-    store: &mut Store,
-    cancel: &Cancel,
-) -> Result<Run, Failure> {
-    let mut workload = embedded_instance(state);
-    let (mut recorder, mut progress) = (RunRecorder::new(store), Progress::on_stderr());
-    let clock = RealClock::start();
-    let result = experiment::execute(
-        request,
-        &mut workload,
-        &clock,
-        &mut [&mut recorder, &mut progress],
-        cancel,
-    );
-    take_back(state)?;
-    Ok(result?)
-}
-
-/// The embedded instance, its processes this very program, even if its file is replaced or removed
-/// meanwhile.
-pub fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
-    let coordinator = Coordinator {
-        program: "/proc/self/exe".into(),
-        arguments: vec![internal::INSTANCE.to_owned()],
-    };
-    let hierarchy = numa::hierarchy::find(&linux::Root::live()).ok();
-    InstanceWorkload::new(coordinator, hierarchy, state.journal(), state.folder())
-}
-
-/// Takes back what this process changed: the groups are gone; what is left is the controller that
-/// was enabled for them.
-pub fn take_back(state: &StateFolder) -> Result<(), Failure> {
-    let this_process = numa::Maker::this_process(&linux::Root::live());
-    let journal = state.journal();
-    for undone in numa::undo(&journal, |entry| entry.maker == this_process, false)? {
-        if let Some(error) = undone.failure {
-            output::talk(&format!(
-                "left in place: {error}; `numalab undo` tries again"
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {
-    for entry in state.journal().in_force()? {
-        if !entry.maker.still_runs(&linux::Root::live()) {
-            let change = entry.change;
-            output::talk(&format!(
-                "still in force from an earlier command: {change}; `numalab undo` takes it back"
-            ));
-        }
-    }
-    Ok(())
-}
-
 fn print_documents(arguments: &RunArguments, runs: &[Run]) -> Result<(), Failure> {
     match (&arguments.experiment, runs) {
         (Some(_), [run]) => output::json(&report::run_document(run)),
@@ -234,37 +174,4 @@ fn print_documents(arguments: &RunArguments, runs: &[Run]) -> Result<(), Failure
             output::json(&json!({ "format": "numalab.runs/1", "runs": documents }))
         }
     }
-}
-
-/// The exit code of a run: its cases must all have valid trials.
-fn conclusion(run: &Run) -> Result<(), Failure> {
-    if run.status == RunStatus::Interrupted {
-        let message = format!(
-            "interrupted; the finished trials are kept as run {}",
-            run.id
-        );
-        return Err(Failure::new(ExitCode::Interrupted, message));
-    }
-    for case in &run.cases {
-        if case
-            .trials
-            .iter()
-            .any(|trial| trial.valid_value().is_some())
-        {
-            continue;
-        }
-        let name = &case.plan.name;
-        match case.trials.last().map(|trial| &trial.outcome) {
-            Some(Outcome::Invalid(reason)) => {
-                let message = format!("case {name}: the placement was not honoured: {reason}");
-                return Err(Failure::new(ExitCode::PlacementNotHonoured, message));
-            }
-            Some(Outcome::Failed(reason)) => {
-                let message = format!("case {name}: every trial failed: {reason}");
-                return Err(Failure::new(ExitCode::WorkloadFailed, message));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }

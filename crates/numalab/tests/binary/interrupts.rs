@@ -95,7 +95,9 @@ fn control_c_ends_everything_that_was_to_be_run() {
     under_way.signal_group(Signal::INT);
     let document = under_way.finish().with_code(130).document();
     assert_eq!(document["format"], "numalab.runs/1");
-    assert_eq!(document["runs"].as_array().unwrap().len(), 1);
-    assert_eq!(document["runs"][0]["status"], "interrupted");
+    // The matrix of latencies comes before the first experiment.
+    assert_eq!(document["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(document["runs"][0]["experiment"], "latency");
+    assert_eq!(document["runs"][1]["status"], "interrupted");
     laboratory.nothing_is_left();
 }

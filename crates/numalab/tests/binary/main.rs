@@ -29,6 +29,7 @@ mod hold;
 mod interrupts;
 mod journal;
 mod kills;
+mod memory;
 mod more_data_than_buffers;
 mod more_than_there_is;
 mod other_backings;

@@ -367,7 +367,7 @@ fn kernel_case(name: &str, work: Work, node: u32, values: &[f64]) -> Case {
         measured: Some(Measured {
             value: *value,
             window_s: 0.0102,
-            warm_up_s: 0.2,
+            warm_up_s: None,
             sessions: None,
             kernel: Some(kernel_figures(*value)),
         }),
@@ -395,6 +395,9 @@ fn kernel_figures(value: f64) -> KernelFigures {
         overlaps: Vec::new(),
         working_set_bytes: 128 << 20,
         tlb_group_pages: Some(64),
+        curve: Vec::new(),
+        transfers: Vec::new(),
+        load_bytes_per_s: None,
         checksum: 7,
         timer: TimerFacts {
             source: TimerSource::Tsc,
@@ -565,7 +568,7 @@ fn measured(rate: f64, time: TimeModel) -> Measured {
     Measured {
         value: rate,
         window_s: 5.0,
-        warm_up_s: 1.0,
+        warm_up_s: Some(1.0),
         sessions: Some(sessions),
         kernel: None,
     }

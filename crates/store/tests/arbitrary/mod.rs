@@ -94,6 +94,7 @@ fn work() -> impl Strategy<Value = Work> {
         windows: counts.1,
         window_ns: counts.2,
     });
+    let chase = chase.boxed();
     let thread = (0..4096u32, nodes()).prop_map(|(cpu, nodes)| StreamThreadPlan {
         cpu: CpuId(cpu),
         allocation: Allocation::Bind(nodes),
@@ -109,10 +110,26 @@ fn work() -> impl Strategy<Value = Work> {
         windows: counts.1,
         window_ns: counts.2,
     });
+    let stream = stream.boxed();
+    let loaded = (chase.clone(), stream.clone(), any::<u32>());
+    let loaded = loaded.prop_map(|(chase, load, delay)| LoadedLatency { chase, load, delay });
+    let curve = any::<(u64, Option<u64>)>().prop_map(|(bytes_max, last_cache_bytes)| DepthCurve {
+        home_cpu: CpuId(1),
+        page_kind: None,
+        bytes_max,
+        last_cache_bytes,
+    });
+    let transfers = any::<(u32, u32)>().prop_map(|(windows, round_trips)| LineTransfers {
+        windows,
+        round_trips,
+    });
     prop_oneof![
         reads.prop_map(Work::LogicalReads),
         chase.prop_map(Work::MemoryLatency),
+        curve.prop_map(Work::DepthCurve),
+        transfers.prop_map(Work::LineTransfers),
         stream.prop_map(Work::Stream),
+        loaded.prop_map(Work::LoadedLatency),
     ]
 }
 
@@ -285,6 +302,9 @@ fn kernel_figures() -> impl Strategy<Value = KernelFigures> {
             overlaps,
             working_set_bytes: counts.0,
             tlb_group_pages: counts.1,
+            curve: Vec::new(),
+            transfers: Vec::new(),
+            load_bytes_per_s: None,
             checksum: counts.2,
             timer,
         },
@@ -299,7 +319,7 @@ fn measured() -> impl Strategy<Value = Measured> {
     (number(), number(), number(), parts).prop_map(|(value, window_s, warm_up_s, parts)| Measured {
         value,
         window_s,
-        warm_up_s,
+        warm_up_s: Some(warm_up_s),
         sessions: parts.0,
         kernel: parts.1,
     })

@@ -148,7 +148,7 @@ fn measured(number: u32) -> Measured {
     Measured {
         value: 1_264_128.0 + f64::from(number) / 3.0,
         window_s: 0.500_000_123,
-        warm_up_s: 0.1,
+        warm_up_s: Some(0.1),
         sessions: Some(sessions),
         kernel: Some(kernel_figures()),
     }
@@ -160,6 +160,16 @@ fn kernel_figures() -> KernelFigures {
         overlaps: vec![0.99],
         working_set_bytes: 128 << 20,
         tlb_group_pages: Some(64),
+        curve: vec![CurveFigures {
+            bytes: 1024,
+            windows: vec![1.25],
+        }],
+        transfers: vec![TransferFigures {
+            from: CpuId(0),
+            to: CpuId(2),
+            windows: vec![51.5],
+        }],
+        load_bytes_per_s: Some(1e9),
         checksum: u64::MAX,
         timer: TimerFacts {
             source: TimerSource::Tsc,

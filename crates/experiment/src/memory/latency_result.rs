@@ -1,0 +1,233 @@
+//! What runs of latency say: the matrix with its hop classes and findings, curves, transfers.
+
+use std::collections::BTreeSet;
+
+use model::{
+    Case, CpuId, CurvePoint, DistanceTable, Finding, KernelFigures, LatencyCurve, LatencyMethod,
+    LatencyResult, MatrixCell, NodeId, NodeMatrix, Outcome, PageWalks, Run, Severity, Topology,
+    TransferMatrix, Trial, Work,
+};
+use numa::hops;
+
+use super::case_name::{cell_of, nodes_of};
+
+/// What these runs say together: of a matrix, of curves, of transfers, in any order. They are of
+/// one machine.
+pub fn latency_result(runs: &[Run]) -> LatencyResult {
+    let mut result = LatencyResult {
+        runs: runs.iter().map(|run| run.id.clone()).collect(),
+        machine: runs.first().map(|run| run.machine.clone()),
+        ..LatencyResult::default()
+    };
+    for run in runs {
+        let topology = &run.machine.topology;
+        if run.cases.iter().any(is_chase) {
+            add_matrix(&mut result, run);
+        }
+        for case in &run.cases {
+            result.curves.extend(curve(case, topology));
+            result.transfers.extend(transfers(case));
+        }
+    }
+    let machine = result.machine.as_ref();
+    let topology = machine.map(|machine| &machine.topology);
+    result.distances = topology.and_then(DistanceTable::of);
+    let emulated = machine.is_some_and(|machine| {
+        machine.emulated == Some(true) || machine.topology.emulated == Some(true)
+    });
+    // Where nothing was measured, or nothing that means anything, the tables speak for themselves.
+    let figures = match emulated {
+        true => NodeMatrix::default(),
+        false => result.matrix.clone(),
+    };
+    let distances = result.distances.as_ref();
+    let packages = topology.map(hops::packages_by_node).unwrap_or_default();
+    result.hop_classes = hops::hop_classes(&figures, distances);
+    result.links = hops::links(&figures);
+    result.findings = hops::judge(&figures, distances, &packages);
+    result.findings.extend(not_fit(runs));
+    result
+}
+
+/// What trials were stored with, each warning once.
+pub(crate) fn not_fit(runs: &[Run]) -> Option<Finding> {
+    let cases = runs.iter().flat_map(|run| &run.cases);
+    let trials = cases.flat_map(|case| &case.trials);
+    let warnings: BTreeSet<&str> = trials
+        .flat_map(|trial| trial.warnings.iter().map(String::as_str))
+        .collect();
+    (!warnings.is_empty()).then(|| Finding {
+        id: "not-fit".to_owned(),
+        severity: Severity::Warning,
+        message: format!(
+            "measured although the machine was not fit for it: {}",
+            warnings.into_iter().collect::<Vec<_>>().join("; ")
+        ),
+    })
+}
+
+/// Whether a case is a cell of the matrix.
+fn is_chase(case: &Case) -> bool {
+    matches!(case.plan.work, Work::MemoryLatency(_))
+}
+
+/// Whether it is the cell that shows page walks.
+fn shows_page_walks(case: &Case) -> bool {
+    matches!(&case.plan.work, Work::MemoryLatency(work) if !work.by_tlb_groups)
+}
+
+fn add_matrix(result: &mut LatencyResult, run: &Run) {
+    let topology = &run.machine.topology;
+    let cells = run
+        .cases
+        .iter()
+        .filter(|case| is_chase(case) && !shows_page_walks(case));
+    let measured: Vec<((NodeId, NodeId), MatrixCell)> = cells
+        .clone()
+        .filter_map(|case| Some((nodes_of(&case.plan, topology)?, cell(case, run.seed))))
+        .collect();
+    let skipped = run
+        .skipped
+        .iter()
+        .filter_map(|skipped| Some((cell_of(&skipped.case)?, MatrixCell::absent(&skipped.reason))));
+    result.matrix = matrix_of(measured.into_iter().chain(skipped).collect());
+    result.method = method(run, cells);
+    let walks = run.cases.iter().find(|case| shows_page_walks(case));
+    result.page_walks = walks.and_then(|walks| page_walks(walks, &result.matrix, run));
+}
+
+/// The matrix of these cells; the others of its rows and columns are empty.
+pub(crate) fn matrix_of(cells: Vec<((NodeId, NodeId), MatrixCell)>) -> NodeMatrix {
+    let rows: BTreeSet<NodeId> = cells.iter().map(|((from, _), _)| *from).collect();
+    let columns: BTreeSet<NodeId> = cells.iter().map(|((_, to), _)| *to).collect();
+    let (rows, columns): (Vec<_>, Vec<_>) =
+        (rows.into_iter().collect(), columns.into_iter().collect());
+    let mut matrix = NodeMatrix::empty(rows.clone(), columns.clone());
+    for ((from, to), cell) in cells {
+        let row = rows.iter().position(|node| *node == from);
+        let column = columns.iter().position(|node| *node == to);
+        if let (Some(row), Some(column)) = (row, column) {
+            *matrix.cell_mut(row, column) = cell;
+        }
+    }
+    matrix
+}
+
+/// The cell of the valid trials of a case, or why there is none.
+pub(crate) fn cell(case: &Case, seed: u64) -> MatrixCell {
+    let values: Vec<f64> = case.trials.iter().filter_map(Trial::valid_value).collect();
+    if !values.is_empty() {
+        return kernels::cell_of_rounds(&values, seed);
+    }
+    MatrixCell::absent(match case.trials.last().map(|trial| &trial.outcome) {
+        Some(Outcome::Invalid(reason)) => format!("the placement was not honoured: {reason}"),
+        Some(Outcome::Failed(reason)) => reason.clone(),
+        _ => "the run ended before".to_owned(),
+    })
+}
+
+/// How the cells were measured, by what the first valid trial says.
+fn method<'c>(run: &Run, cells: impl Iterator<Item = &'c Case> + Clone) -> Option<LatencyMethod> {
+    let valid = |case: &'c Case| case.trials.iter().filter(|it| it.valid_value().is_some());
+    let rounds = cells.clone().map(|case| valid(case).count()).max()?;
+    let first = cells.clone().flat_map(valid).next()?;
+    let figures = kernel_figures(first)?;
+    let memory = &first.evidence.measurements.first()?.memory_before;
+    Some(LatencyMethod {
+        page_kind: memory.page_kind,
+        page_bytes: memory.page_bytes,
+        working_set_bytes: figures.working_set_bytes,
+        tlb_group_pages: figures.tlb_group_pages,
+        rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
+        samples_per_round: u32::try_from(figures.windows.len()).unwrap_or(u32::MAX),
+        seed: run.seed,
+        timer: figures.timer,
+    })
+}
+
+pub(crate) fn kernel_figures(trial: &Trial) -> Option<&KernelFigures> {
+    trial.measured.as_ref()?.kernel.as_ref()
+}
+
+fn page_walks(case: &Case, matrix: &NodeMatrix, run: &Run) -> Option<PageWalks> {
+    let (cpu_node, memory_node) = nodes_of(&case.plan, &run.machine.topology)?;
+    let first = case.trials.iter().find(|it| it.valid_value().is_some())?;
+    let with = cell(case, run.seed);
+    Some(PageWalks {
+        cpu_node,
+        memory_node,
+        page_bytes: first
+            .evidence
+            .measurements
+            .first()?
+            .memory_before
+            .page_bytes,
+        ns_without: matrix.value(cpu_node, memory_node)?,
+        ns_with: with.value?,
+        low: with.low,
+        high: with.high,
+    })
+}
+
+fn curve(case: &Case, topology: &Topology) -> Option<LatencyCurve> {
+    let Work::DepthCurve(_) = &case.plan.work else {
+        return None;
+    };
+    let (cpu_node, memory_node) = nodes_of(&case.plan, topology)?;
+    let valid: Vec<&Trial> = case
+        .trials
+        .iter()
+        .filter(|trial| trial.valid_value().is_some())
+        .collect();
+    let memory = &valid.first()?.evidence.measurements.first()?.memory_before;
+    let curves: Vec<&KernelFigures> = valid.iter().filter_map(|it| kernel_figures(it)).collect();
+    let points = curves.first()?.curve.iter().enumerate();
+    let points: Vec<CurvePoint> = points
+        .filter_map(|(index, point)| {
+            let rounds = curves.iter().filter_map(|curve| curve.curve.get(index));
+            let windows: Vec<f64> = rounds.clone().flat_map(|it| it.windows.clone()).collect();
+            let medians = rounds.filter_map(|it| stats::median(&it.windows));
+            Some(CurvePoint {
+                bytes: point.bytes,
+                ns: stats::median(&medians.collect::<Vec<f64>>())?,
+                ns_min: stats::quantile(&windows, 0.0)?,
+                ns_max: stats::quantile(&windows, 1.0)?,
+            })
+        })
+        .collect();
+    Some(LatencyCurve {
+        cpu_node,
+        memory_node,
+        cpu: case.plan.placement.cpus.as_ref()?.first()?,
+        page_kind: memory.page_kind,
+        page_bytes: memory.page_bytes,
+        levels: hops::curve_levels(&points),
+        points,
+    })
+}
+
+fn transfers(case: &Case) -> Option<TransferMatrix> {
+    let Work::LineTransfers(_) = &case.plan.work else {
+        return None;
+    };
+    let home_node = case.plan.placement.memory_nodes.as_ref()?.first()?;
+    let cpus: Vec<CpuId> = case.plan.placement.cpus.as_ref()?.iter().collect();
+    let valid = case.trials.iter().filter(|it| it.valid_value().is_some());
+    let rounds: Vec<&KernelFigures> = valid.filter_map(kernel_figures).collect();
+    let of_pair = |from: CpuId, to: CpuId| {
+        let pairs = rounds.iter().flat_map(|round| &round.transfers);
+        let pairs =
+            pairs.filter(|it| (it.from, it.to) == (from, to) || (it.from, it.to) == (to, from));
+        let medians = pairs.filter_map(|pair| stats::median(&pair.windows));
+        stats::median(&medians.collect::<Vec<f64>>())
+    };
+    let ns = cpus.iter().map(|from| {
+        let row = cpus.iter().map(|to| of_pair(*from, *to));
+        row.collect()
+    });
+    Some(TransferMatrix {
+        home_node,
+        ns: ns.collect(),
+        cpus,
+    })
+}

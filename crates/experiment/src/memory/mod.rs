@@ -1,0 +1,20 @@
+//! Plans that measure memory itself, made from the topology and not from a definition, and what
+//! their runs say.
+
+mod bandwidth_plan;
+mod bandwidth_result;
+mod case_name;
+mod latency_plan;
+mod latency_result;
+pub mod names;
+mod page_choice;
+mod places;
+#[cfg(test)]
+mod tests;
+
+pub use bandwidth_plan::{BandwidthChoice, bandwidth_plan, loaded_plan};
+pub use bandwidth_result::bandwidth_result;
+pub use latency_plan::{CurvePairs, curve_plan, latency_plan, transfers_plan};
+pub use latency_result::latency_result;
+pub use page_choice::{fastest_instructions, largest_pages};
+pub use places::MemoryPlaces;

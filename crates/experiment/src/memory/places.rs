@@ -1,0 +1,222 @@
+//! Which CPUs measure which memory: what a machine has, what this process may use of it, and what
+//! there is room for.
+
+use std::collections::BTreeMap;
+
+use model::{ByteSize, CacheKind, CpuId, CpuSet, Mechanism, NodeId, NodeSet, PageKind, Placement};
+
+use crate::plan::{Cannot, Host};
+
+/// Working set on an emulated machine: its figures mean nothing, and its memory is slow to make.
+const EMULATED_BYTES: u64 = 1 << 20;
+
+/// Which CPUs measure which memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryPlaces {
+    /// Of each node with CPUs, the CPU that measures.
+    pub measuring: BTreeMap<NodeId, CpuId>,
+    /// Of each node with CPUs, all that may be used: one of each core first, then their siblings.
+    pub cpus: BTreeMap<NodeId, Vec<CpuId>>,
+    /// The nodes with memory.
+    pub memory_nodes: NodeSet,
+    /// Memory nodes that have no room, and why.
+    pub without_room: BTreeMap<NodeId, String>,
+    /// The working set that measures memory and not caches.
+    pub working_set_bytes: u64,
+    /// The last cache of the CPUs that measure, as the kernel gives it.
+    pub last_cache_bytes: Option<u64>,
+    /// CPUs that share a last cache.
+    pub cpus_per_cache: usize,
+    /// Kind of pages, the same for all.
+    pub page_kind: PageKind,
+    /// Whether the machine is emulated.
+    pub emulated: bool,
+    /// All CPUs that may be used.
+    pub(crate) allowed: CpuSet,
+}
+
+impl MemoryPlaces {
+    /// The places of a machine, or of `nodes` of it. Pages are small until somebody tries others
+    /// ([`crate::memory::largest_pages`]).
+    ///
+    /// # Errors
+    /// When a node is named that does not exist, when the process may not use a node, or when no
+    /// node is left.
+    pub fn of(host: &Host<'_>, nodes: Option<&NodeSet>) -> Result<Self, Cannot> {
+        let topology = host.topology;
+        let wanted = wanted_nodes(host, nodes)?;
+        let allowed = host.cpus();
+        let cpu_nodes = topology.cpu_nodes().intersection(&wanted);
+        let memory_nodes = topology.memory_nodes().intersection(&wanted);
+        check_allowed(host, &cpu_nodes, &memory_nodes)?;
+        let mut cpus: BTreeMap<NodeId, Vec<CpuId>> = BTreeMap::new();
+        for node in &cpu_nodes {
+            let mut of_node = kernels::cpus_of_cores(topology, node, &allowed);
+            let all = topology.node(node).map(|node| node.cpus.clone());
+            let all = all.unwrap_or_default().intersection(&allowed);
+            let siblings: Vec<CpuId> = all.iter().filter(|cpu| !of_node.contains(cpu)).collect();
+            of_node.extend(siblings);
+            cpus.insert(node, of_node);
+        }
+        let first_of = |(node, cpus): (&NodeId, &Vec<CpuId>)| Some((*node, *cpus.first()?));
+        let measuring: BTreeMap<NodeId, CpuId> = cpus.iter().filter_map(first_of).collect();
+        if measuring.is_empty() || memory_nodes.is_empty() {
+            let what = if measuring.is_empty() {
+                "CPUs"
+            } else {
+                "memory"
+            };
+            return Err(Cannot::machine(
+                format!("no node that may be used has {what}"),
+                "name other nodes, or run it outside of this container",
+            ));
+        }
+        let (last_cache_bytes, cpus_per_cache) = last_cache(host, measuring.values());
+        let emulated = topology.emulated == Some(true);
+        let working_set_bytes = match emulated {
+            true => EMULATED_BYTES,
+            false => kernels::memory_working_set_bytes(last_cache_bytes),
+        };
+        let mut places = MemoryPlaces {
+            measuring,
+            cpus,
+            memory_nodes,
+            without_room: BTreeMap::new(),
+            working_set_bytes,
+            last_cache_bytes,
+            cpus_per_cache,
+            page_kind: PageKind::Small,
+            emulated,
+            allowed,
+        };
+        places.note_room(host);
+        Ok(places)
+    }
+
+    /// Notes the nodes on which the working set would not fit beside what is there.
+    fn note_room(&mut self, host: &Host<'_>) {
+        let needed = with_reserve(self.working_set_bytes);
+        for node in &self.memory_nodes {
+            let short = host.obtainable_bytes(node).filter(|free| *free < needed);
+            if let Some(free) = short {
+                let (needed, free) = (ByteSize(needed), ByteSize(free));
+                let reason = format!(
+                    "node {node} has no room: {needed} are needed, and {free} can be had; free \
+                     memory there"
+                );
+                self.without_room.insert(node, reason);
+            }
+        }
+    }
+
+    /// The CPU that makes memory of a node: one of its own, or else the one that measures.
+    pub(crate) fn home_cpu(&self, memory_node: NodeId, measuring: CpuId) -> CpuId {
+        let own = self.measuring.get(&memory_node);
+        own.copied().unwrap_or(measuring)
+    }
+
+    /// Every pair of a node with CPUs and a node with memory.
+    pub(crate) fn pairs(&self) -> Vec<(NodeId, NodeId)> {
+        let from = self.measuring.keys();
+        let pairs = from.flat_map(|from| self.memory_nodes.iter().map(move |to| (*from, to)));
+        pairs.collect()
+    }
+
+    /// The nearest memory to a node by name: its own, or else the first there is.
+    pub(crate) fn own_memory(&self, node: NodeId) -> Option<NodeId> {
+        match self.memory_nodes.contains(node) {
+            true => Some(node),
+            false => self.memory_nodes.first(),
+        }
+    }
+}
+
+/// Memory beside the working set: page tables, and what others take meanwhile.
+pub(crate) fn with_reserve(bytes: u64) -> u64 {
+    bytes.saturating_add(bytes / 4).saturating_add(16 << 20)
+}
+
+/// One CPU and one memory node, by affinity and memory policy.
+pub(crate) fn place(cpus: CpuSet, memory_node: NodeId) -> Placement {
+    Placement {
+        cpus: Some(cpus),
+        memory_nodes: Some(NodeSet::of(memory_node)),
+        mechanism: Mechanism::Affinity,
+    }
+}
+
+fn wanted_nodes(host: &Host<'_>, nodes: Option<&NodeSet>) -> Result<NodeSet, Cannot> {
+    let all = host.topology.node_ids();
+    let Some(nodes) = nodes else {
+        return Ok(all);
+    };
+    let unknown = nodes.difference(&all);
+    match unknown.is_empty() {
+        true => Ok(nodes.clone()),
+        false => Err(Cannot::usage(
+            format!("there is no node {unknown}: this machine has nodes {all}"),
+            "name nodes that exist, as `numalab topology` lists them",
+        )),
+    }
+}
+
+/// Nodes that a cpuset keeps this process from are named: leaving them out unasked would make a
+/// matrix that looks complete.
+fn check_allowed(
+    host: &Host<'_>,
+    cpu_nodes: &NodeSet,
+    memory_nodes: &NodeSet,
+) -> Result<(), Cannot> {
+    let allowed = host.cpus();
+    let is_forbidden = |node: &NodeId| {
+        let node = host.topology.node(*node);
+        node.is_some_and(|node| node.cpus.is_disjoint(&allowed))
+    };
+    let without_cpus: NodeSet = cpu_nodes.iter().filter(is_forbidden).collect();
+    let without_memory = match &host.memory_nodes_allowed {
+        Some(allowed) => memory_nodes.difference(allowed),
+        None => NodeSet::new(),
+    };
+    let forbidden: NodeSet = without_cpus.union(&without_memory);
+    if forbidden.is_empty() {
+        return Ok(());
+    }
+    let mut what = Vec::new();
+    for (set, kind) in [(&without_memory, "memory"), (&without_cpus, "the CPUs")] {
+        if !set.is_empty() {
+            let nodes = if set.len() == 1 { "node" } else { "nodes" };
+            what.push(format!("{kind} of {nodes} {set}"));
+        }
+    }
+    let usable = cpu_nodes.union(memory_nodes).difference(&forbidden);
+    let advice = match usable.is_empty() {
+        true => "run it where all nodes are allowed".to_owned(),
+        false => format!(
+            "run it where all nodes are allowed, or measure what is allowed with --nodes {usable}"
+        ),
+    };
+    Err(Cannot::not_permitted(
+        format!(
+            "this process may not use {}: a cpuset or its affinity forbids it",
+            what.join(" and ")
+        ),
+        advice,
+    ))
+}
+
+/// The largest last cache of these CPUs, and how many CPUs share one.
+fn last_cache<'c>(host: &Host<'_>, cpus: impl Iterator<Item = &'c CpuId>) -> (Option<u64>, usize) {
+    let cpus: CpuSet = cpus.copied().collect();
+    let holds_data = |kind| matches!(kind, CacheKind::Data | CacheKind::Unified);
+    let caches = host.topology.caches.iter();
+    let of_these = caches.filter(|cache| {
+        let mut shared_by = cache.shared_by.iter();
+        holds_data(cache.kind) && shared_by.any(|shared| !shared.is_disjoint(&cpus))
+    });
+    let last = of_these.max_by_key(|cache| (cache.level, cache.size_bytes));
+    let sharing = last.and_then(|cache| cache.shared_by.iter().map(CpuSet::len).max());
+    (
+        last.and_then(|cache| cache.size_bytes),
+        sharing.unwrap_or(1).max(1),
+    )
+}

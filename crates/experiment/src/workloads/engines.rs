@@ -1,0 +1,48 @@
+//! Every engine as one workload: a case goes to the engine that can do its work.
+
+use model::{Calibration, CalibrationPoint, CasePlan, Phase, Trial, Work};
+
+use crate::{Cancel, TrialSpec, Workload, WorkloadError};
+
+/// The engines, each for its kind of work.
+pub struct Engines<'w> {
+    /// Sessions of the embedded instance.
+    pub instance: &'w mut dyn Workload,
+    /// The measuring kernels.
+    pub kernels: &'w mut dyn Workload,
+}
+
+impl Engines<'_> {
+    fn engine_of(&mut self, case: &CasePlan) -> &mut dyn Workload {
+        match &case.work {
+            Work::LogicalReads(_) => self.instance,
+            Work::MemoryLatency(_)
+            | Work::DepthCurve(_)
+            | Work::LineTransfers(_)
+            | Work::Stream(_)
+            | Work::LoadedLatency(_) => self.kernels,
+        }
+    }
+}
+
+impl Workload for Engines<'_> {
+    fn calibrate(
+        &mut self,
+        case: &CasePlan,
+        seed: u64,
+        on_point: &mut dyn FnMut(CalibrationPoint),
+        cancel: &Cancel,
+    ) -> Result<Option<Calibration>, WorkloadError> {
+        self.engine_of(case).calibrate(case, seed, on_point, cancel)
+    }
+
+    fn trial(
+        &mut self,
+        case: &CasePlan,
+        spec: &TrialSpec,
+        live: &mut dyn FnMut(Phase, Option<f64>),
+        cancel: &Cancel,
+    ) -> Result<Trial, WorkloadError> {
+        self.engine_of(case).trial(case, spec, live, cancel)
+    }
+}

@@ -1,0 +1,70 @@
+//! `numalab bandwidth`: how much memory delivers, and how far it is under load.
+
+use experiment::memory::{self, BandwidthChoice, bandwidth_plan, loaded_plan};
+use model::exit::ExitCode;
+use model::{BandwidthResult, Run, StreamKernel};
+
+use crate::arguments::BandwidthArguments;
+use crate::execution::Execution;
+use crate::failure::Failure;
+use crate::memory_runs::{self, Rounds};
+use crate::{host, machine, output, text_options};
+
+/// Rounds of everything.
+const ROUNDS: Rounds = Rounds {
+    min: 5,
+    max: 10,
+    half_width_target: 0.02,
+    within_s: 300.0,
+};
+
+/// Measures and shows it.
+pub fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
+    memory_runs::check_writable(arguments.csv.as_ref())?;
+    let kernel = StreamKernel::named(&arguments.kernel).ok_or_else(|| {
+        let message = format!("there is no kernel {:?}", arguments.kernel);
+        Failure::new(ExitCode::Usage, message)
+    })?;
+    let machine = machine::record()?;
+    let (places, doubts) = memory_runs::places(&machine, &arguments.memory)?;
+    let host = host::of_this_process(&machine.topology)?;
+    let choice = BandwidthChoice {
+        kernel,
+        simd: memory_runs::instructions(&places, kernel)?,
+        is_whole: true,
+    };
+    let mut plans = vec![bandwidth_plan(&host, &places, &choice)?];
+    if arguments.loaded {
+        plans.push(loaded_plan(&host, &places, &choice)?);
+    }
+    let mut execution = Execution::open()?;
+    let mut runs = Vec::new();
+    for plan in plans {
+        memory_runs::tell_notes(&plan);
+        let rounds = ROUNDS.asked(&arguments.memory, places.emulated);
+        let seed = arguments.memory.seed;
+        let run = memory_runs::execute(&mut execution, &machine, plan, rounds, seed, &doubts)?;
+        runs.push(run);
+        if execution.is_cancelled() {
+            break;
+        }
+    }
+    let result = result(&runs)?;
+    match arguments.json {
+        true => output::json(&report::bandwidth_document(&result))?,
+        false => output::data(&report::bandwidth_text(
+            &result,
+            &text_options::for_stdout(),
+        ))?,
+    }
+    if let Some(path) = &arguments.csv {
+        memory_runs::write(path, &report::matrix_csv(&result.matrix))?;
+    }
+    memory_runs::conclusion(&runs)
+}
+
+/// What runs of bandwidth say.
+pub fn result(runs: &[Run]) -> Result<BandwidthResult, Failure> {
+    memory::bandwidth_result(runs)
+        .ok_or_else(|| Failure::new(ExitCode::Bug, "a run of bandwidth moved no bytes"))
+}

@@ -1,0 +1,182 @@
+//! `numalab latency`: how far memory is, measured, and what the firmware hides.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use experiment::memory::{self, curve_plan, latency_plan, transfers_plan};
+use linux::TextFile;
+use model::exit::ExitCode;
+use model::{LatencyResult, NodeMatrix};
+use numa::hops;
+
+use crate::arguments::LatencyArguments;
+use crate::execution::Execution;
+use crate::failure::Failure;
+use crate::memory_runs::{self, Rounds};
+use crate::{host, machine, output, text_options};
+
+/// Cells up to which every one is measured ten times at least.
+const CELLS_FEW: usize = 32;
+/// Rounds of the matrix.
+const MATRIX: Rounds = Rounds {
+    min: 10,
+    max: 20,
+    half_width_target: 0.02,
+    within_s: 300.0,
+};
+/// Rounds of a curve: a picture of many points, each of which has windows enough.
+const CURVE: Rounds = Rounds {
+    min: 1,
+    max: 1,
+    half_width_target: 0.02,
+    within_s: 600.0,
+};
+/// Rounds of transfers.
+const TRANSFERS: Rounds = Rounds {
+    min: 5,
+    max: 5,
+    half_width_target: 0.02,
+    within_s: 300.0,
+};
+/// The most of a matrix file that is read.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// Measures, or judges what was measured elsewhere, and shows it.
+pub fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
+    if let Some(file) = &arguments.from {
+        let result = from_file(file, arguments.distances.as_deref())?;
+        return show(arguments, &result);
+    }
+    for path in [
+        &arguments.csv,
+        &arguments.curve_csv,
+        &arguments.cores_csv,
+        &arguments.hwloc,
+    ] {
+        memory_runs::check_writable(path.as_ref())?;
+    }
+    let machine = machine::record()?;
+    let (places, doubts) = memory_runs::places(&machine, &arguments.memory)?;
+    let host = host::of_this_process(&machine.topology)?;
+    let matrix = latency_plan(&host, &places)?;
+    let rounds = match matrix.cases.len() {
+        ..=CELLS_FEW => MATRIX,
+        _ => Rounds {
+            min: experiment::TRIALS_MIN,
+            ..MATRIX
+        },
+    };
+    let mut plans = vec![(matrix, rounds)];
+    if let Some(pairs) = &arguments.curve {
+        plans.push((curve_plan(&host, &places, pairs)?, CURVE));
+    }
+    if arguments.cores {
+        plans.push((transfers_plan(&places)?, TRANSFERS));
+    }
+    let mut execution = Execution::open()?;
+    let mut runs = Vec::new();
+    for (plan, rounds) in plans {
+        memory_runs::tell_notes(&plan);
+        let rounds = rounds.asked(&arguments.memory, places.emulated);
+        let seed = arguments.memory.seed;
+        let run = memory_runs::execute(&mut execution, &machine, plan, rounds, seed, &doubts)?;
+        runs.push(run);
+        if execution.is_cancelled() {
+            break;
+        }
+    }
+    show(arguments, &memory::latency_result(&runs))?;
+    memory_runs::conclusion(&runs)
+}
+
+fn show(arguments: &LatencyArguments, result: &LatencyResult) -> Result<(), Failure> {
+    let options = text_options::for_stdout();
+    match arguments.json {
+        true => output::json(&report::latency_document(result))?,
+        false => output::data(&text(result, &options))?,
+    }
+    let files = [
+        (&arguments.csv, Some(report::matrix_csv(&result.matrix))),
+        (
+            &arguments.curve_csv,
+            Some(report::curves_csv(&result.curves)),
+        ),
+        (
+            &arguments.cores_csv,
+            Some(report::transfers_csv(&result.transfers)),
+        ),
+        (&arguments.hwloc, report::latency_hwloc_xml(result)),
+    ];
+    for (path, text) in files {
+        if let (Some(path), Some(text)) = (path, text) {
+            memory_runs::write(path, &text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Everything that a result has, as text.
+pub fn text(result: &LatencyResult, options: &report::TextOptions) -> String {
+    let has_curves = !result.curves.is_empty();
+    let has_transfers = !result.transfers.is_empty();
+    let mut parts = Vec::new();
+    if !result.matrix.cpu_nodes().is_empty() || !(has_curves || has_transfers) {
+        parts.push(report::latency_text(result, options));
+    }
+    if has_curves {
+        parts.push(report::latency_curve_text(result, options));
+    }
+    if has_transfers {
+        parts.push(report::latency_transfers_text(result, options));
+    }
+    parts.join("\n")
+}
+
+/// The judgement of a matrix that was measured elsewhere.
+fn from_file(file: &Path, distances: Option<&Path>) -> Result<LatencyResult, Failure> {
+    let read = hops::matrix_of_file(&text_file(file)?);
+    let read = read.map_err(|error| wrong_file("matrix", &error))?;
+    let distances = match distances {
+        Some(path) => {
+            let distances = hops::distances_of_file(&text_file(path)?);
+            Some(distances.map_err(|error| wrong_file("table of distances", &error))?)
+        }
+        None => read.distances,
+    };
+    let matrix: NodeMatrix = read.matrix;
+    Ok(LatencyResult {
+        file: Some(file.display().to_string()),
+        note: read.note,
+        hop_classes: hops::hop_classes(&matrix, distances.as_ref()),
+        links: hops::links(&matrix),
+        findings: hops::judge(&matrix, distances.as_ref(), &[]),
+        matrix,
+        distances,
+        ..LatencyResult::default()
+    })
+}
+
+fn wrong_file(what: &str, error: &linux::Error) -> Failure {
+    let message = format!("cannot read the {what}: {error}");
+    Failure::new(ExitCode::Usage, message).advise(
+        "a matrix is our numalab.latency/1, the text of Intel MLC, or a table of numbers; \
+         distances are our numalab.topology/1, the text of `numactl --hardware`, or a table",
+    )
+}
+
+fn text_file(path: &Path) -> Result<TextFile, Failure> {
+    let unreadable = |cause: io::Error| {
+        let message = format!("cannot read {}: {cause}", path.display());
+        Failure::new(ExitCode::Usage, message).advise("name a file of text that can be read")
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(unreadable(io::Error::other("it has more than 64 MiB")));
+    }
+    TextFile::from_bytes(path.to_owned(), bytes).map_err(|error| wrong_file("file", &error))
+}

@@ -1,0 +1,143 @@
+//! Executing a request: the engines, the store, the progress bar, Ctrl-C, and what is taken back
+//! afterwards. The same for every command that measures.
+
+use experiment::workloads::{Engines, InstanceWorkload, KernelWorkload};
+use experiment::{Cancel, RealClock, RunRequest};
+use instance::Coordinator;
+use linux::Root;
+use model::exit::ExitCode;
+use model::{Outcome, Run, RunStatus};
+use store::{RunRecorder, Store};
+
+use crate::commands::internal;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::state_folder::StateFolder;
+use crate::{interrupt, output};
+
+/// What runs need and share.
+pub struct Execution {
+    state: StateFolder,
+    store: Store,
+    cancel: Cancel,
+}
+
+impl Execution {
+    /// Opens the store, listens for Ctrl-C, and says what earlier commands left in force.
+    pub fn open() -> Result<Self, Failure> {
+        let state = StateFolder::from_environment()?;
+        let cancel = interrupt::cancel_on_signals()?;
+        warn_of_leftovers(&state)?;
+        let store = Store::open(&state.store())?;
+        Ok(Execution {
+            state,
+            store,
+            cancel,
+        })
+    }
+
+    /// Executes a request and stores it while it goes on. `warnings` are stored with every trial of
+    /// a measuring kernel.
+    pub fn execute(&mut self, request: RunRequest, warnings: &[String]) -> Result<Run, Failure> {
+        let mut instance = embedded_instance(&self.state);
+        let mut kernels = KernelWorkload::new(Root::live(), warnings.to_vec())
+            .map_err(|error| Failure::new(ExitCode::MachineCannot, error.to_string()))?;
+        let mut workload = Engines {
+            instance: &mut instance,
+            kernels: &mut kernels,
+        };
+        let mut recorder = RunRecorder::new(&mut self.store);
+        let mut progress = Progress::on_stderr();
+        let result = experiment::execute(
+            request,
+            &mut workload,
+            &RealClock::start(),
+            &mut [&mut recorder, &mut progress],
+            &self.cancel,
+        );
+        take_back(&self.state)?;
+        Ok(result?)
+    }
+
+    /// Whether the user wants no more.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Says where a run is kept.
+    pub fn tell_where(&self, run: &Run) {
+        let store = self.state.store();
+        output::talk(&format!("stored as run {} in {}", run.id, store.display()));
+    }
+}
+
+/// The embedded instance, its processes this very program, even if its file is replaced or removed
+/// meanwhile.
+pub fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
+    let coordinator = Coordinator {
+        program: "/proc/self/exe".into(),
+        arguments: vec![internal::INSTANCE.to_owned()],
+    };
+    let hierarchy = numa::hierarchy::find(&Root::live()).ok();
+    InstanceWorkload::new(coordinator, hierarchy, state.journal(), state.folder())
+}
+
+/// Takes back what this process changed: the groups are gone; what is left is the controller that
+/// was enabled for them.
+pub fn take_back(state: &StateFolder) -> Result<(), Failure> {
+    let this_process = numa::Maker::this_process(&Root::live());
+    let journal = state.journal();
+    for undone in numa::undo(&journal, |entry| entry.maker == this_process, false)? {
+        if let Some(error) = undone.failure {
+            output::talk(&format!(
+                "left in place: {error}; `numalab undo` tries again"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {
+    for entry in state.journal().in_force()? {
+        if !entry.maker.still_runs(&Root::live()) {
+            let change = entry.change;
+            output::talk(&format!(
+                "still in force from an earlier command: {change}; `numalab undo` takes it back"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The exit code of a run: its cases must all have valid trials.
+pub fn conclusion(run: &Run) -> Result<(), Failure> {
+    if run.status == RunStatus::Interrupted {
+        let message = format!(
+            "interrupted; the finished trials are kept as run {}",
+            run.id
+        );
+        return Err(Failure::new(ExitCode::Interrupted, message));
+    }
+    for case in &run.cases {
+        if case
+            .trials
+            .iter()
+            .any(|trial| trial.valid_value().is_some())
+        {
+            continue;
+        }
+        let name = &case.plan.name;
+        match case.trials.last().map(|trial| &trial.outcome) {
+            Some(Outcome::Invalid(reason)) => {
+                let message = format!("case {name}: the placement was not honoured: {reason}");
+                return Err(Failure::new(ExitCode::PlacementNotHonoured, message));
+            }
+            Some(Outcome::Failed(reason)) => {
+                let message = format!("case {name}: every trial failed: {reason}");
+                return Err(Failure::new(ExitCode::WorkloadFailed, message));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

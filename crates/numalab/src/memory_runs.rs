@@ -1,0 +1,212 @@
+//! Runs that measure memory itself: what `latency`, `bandwidth` and the short `run` have in common.
+
+use experiment::memory::{self, MemoryPlaces};
+use experiment::{Plan, RunRequest};
+use linux::Root;
+use model::exit::ExitCode;
+use model::{Machine, Outcome, Run, RunStatus, StreamKernel, Trial, Work};
+
+use crate::arguments::MemoryArguments;
+use crate::execution::Execution;
+use crate::failure::Failure;
+use crate::{fitness, host, output, run_id};
+
+/// What an average trial takes before the first was made, in seconds.
+const TRIAL_S_GUESS: f64 = 0.5;
+
+/// The short matrix.
+const SHORT: Rounds = Rounds {
+    min: 5,
+    max: 5,
+    half_width_target: 0.02,
+    within_s: 15.0,
+};
+
+/// How often a plan is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Rounds {
+    /// At least.
+    pub min: u32,
+    /// At most.
+    pub max: u32,
+    /// Half-width of every interval, relative, at which it may end.
+    pub half_width_target: f64,
+    /// Seconds after which nothing is begun.
+    pub within_s: f64,
+}
+
+impl Rounds {
+    /// These rounds as the user wants them. On an emulated machine, where figures mean nothing, one
+    /// round proves the placement.
+    pub fn asked(self, arguments: &MemoryArguments, emulated: bool) -> Self {
+        let one = emulated.then_some(1);
+        let exactly = arguments.rounds.or(one);
+        Rounds {
+            min: exactly.unwrap_or(self.min),
+            max: exactly.unwrap_or(self.max),
+            within_s: arguments.within.unwrap_or(self.within_s),
+            ..self
+        }
+    }
+}
+
+/// The places of this machine, with the largest pages that all of them have; and why the machine is
+/// not fit, if it is measured all the same.
+pub fn places(
+    machine: &Machine,
+    arguments: &MemoryArguments,
+) -> Result<(MemoryPlaces, Vec<String>), Failure> {
+    let host = host::of_this_process(&machine.topology)?;
+    let mut places = MemoryPlaces::of(&host, arguments.nodes.as_ref())?;
+    let others_awake = places.measuring.len();
+    let doubts = fitness::check(&machine.topology, others_awake, arguments.anyway)?;
+    memory::largest_pages(&Root::live(), &mut places)?;
+    Ok((places, doubts))
+}
+
+/// The instructions that are fastest for a kernel here.
+pub fn instructions(places: &MemoryPlaces, kernel: StreamKernel) -> Result<String, Failure> {
+    let found = memory::fastest_instructions(&Root::live(), places, kernel)?;
+    found.ok_or_else(|| {
+        let name = kernel.name();
+        let message = format!("this processor has no instructions for {name}");
+        Failure::new(ExitCode::MachineCannot, message).advise("choose another --kernel")
+    })
+}
+
+/// Executes a plan and says where it is kept.
+pub fn execute(
+    execution: &mut Execution,
+    machine: &Machine,
+    plan: Plan,
+    rounds: Rounds,
+    seed: Option<u64>,
+    doubts: &[String],
+) -> Result<Run, Failure> {
+    let now = jiff::Zoned::now();
+    let request = RunRequest {
+        id: run_id::new(&now),
+        started_at: run_id::rfc_3339(&now),
+        machine: machine.clone(),
+        window_s: window_s(&plan),
+        plan,
+        seed: seed.unwrap_or_else(|| now.timestamp().as_nanosecond() as u64),
+        warm_up_s_min: 0.0,
+        warm_up_s_max: TRIAL_S_GUESS,
+        trials_min: rounds.min,
+        trials_max: rounds.max,
+        time_bound_s: Some(rounds.within_s),
+        half_width_target: rounds.half_width_target,
+    };
+    let run = execution.execute(request, doubts)?;
+    execution.tell_where(&run);
+    Ok(run)
+}
+
+/// The short matrix that comes before all experiments, so that their figures can be read: where
+/// the nodes are. Where it cannot be measured, the reason is told and nothing more.
+///
+/// # Errors
+/// When the run cannot be stored.
+pub fn short_matrix(
+    execution: &mut Execution,
+    machine: &Machine,
+    seed: Option<u64>,
+) -> Result<Option<Run>, Failure> {
+    let arguments = MemoryArguments {
+        anyway: true,
+        ..MemoryArguments::default()
+    };
+    let planned = places(machine, &arguments).and_then(|(places, doubts)| {
+        let host = host::of_this_process(&machine.topology)?;
+        Ok((memory::latency_plan(&host, &places)?, places, doubts))
+    });
+    match planned {
+        Ok((plan, places, doubts)) => {
+            let rounds = SHORT.asked(&arguments, places.emulated);
+            execute(execution, machine, plan, rounds, seed, &doubts).map(Some)
+        }
+        Err(failure) => {
+            output::talk(&format!("no matrix of latencies: {}", failure.message));
+            Ok(None)
+        }
+    }
+}
+
+/// Length of all windows of a trial, as planned; of a curve the longest that they can be.
+fn window_s(plan: &Plan) -> f64 {
+    let ns = |work: &Work| match work {
+        Work::MemoryLatency(work) => u64::from(work.windows) * work.window_ns,
+        Work::LoadedLatency(work) => u64::from(work.chase.windows) * work.chase.window_ns,
+        Work::Stream(work) => u64::from(work.windows) * work.window_ns,
+        Work::LineTransfers(work) => u64::from(work.windows) * u64::from(work.round_trips) * 400,
+        _ => 1_000_000_000,
+    };
+    let longest = plan.cases.iter().map(|case| ns(&case.work)).max();
+    longest.unwrap_or(1).max(1) as f64 / 1e9
+}
+
+/// The exit code of runs in which a case without figures is no failure: a node may have no room.
+pub fn conclusion(runs: &[Run]) -> Result<(), Failure> {
+    for run in runs {
+        if run.status == RunStatus::Interrupted {
+            let id = &run.id;
+            let message = format!("interrupted; the finished trials are kept as run {id}");
+            return Err(Failure::new(ExitCode::Interrupted, message));
+        }
+    }
+    let cases = || runs.iter().flat_map(|run| &run.cases);
+    for case in cases() {
+        let counts = |trial: &Trial| trial.valid_value().is_some();
+        let last = case.trials.last().map(|trial| &trial.outcome);
+        if let Some(Outcome::Invalid(reason)) = last
+            && !case.trials.iter().any(counts)
+        {
+            let name = &case.plan.name;
+            let message = format!("{name}: the placement was not honoured: {reason}");
+            return Err(Failure::new(ExitCode::PlacementNotHonoured, message));
+        }
+    }
+    let trials = cases().flat_map(|case| &case.trials);
+    if trials.clone().any(|trial| trial.valid_value().is_some()) {
+        return Ok(());
+    }
+    let reason = trials.last().map(|trial| trial.outcome.clone());
+    let reason = match reason {
+        Some(Outcome::Failed(reason)) => reason,
+        _ => "there was no time for a single one".to_owned(),
+    };
+    let message = format!("nothing could be measured: {reason}");
+    Err(Failure::new(ExitCode::WorkloadFailed, message))
+}
+
+/// Writes a file that was asked for beside the result.
+pub fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|cause| unwritable(path, &cause))
+}
+
+/// Checks that a file can be written, before anything is measured.
+pub fn check_writable(path: Option<&std::path::PathBuf>) -> Result<(), Failure> {
+    let Some(path) = path else {
+        return Ok(());
+    };
+    let opened = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path);
+    opened.map(|_| ()).map_err(|cause| unwritable(path, &cause))
+}
+
+fn unwritable(path: &std::path::Path, cause: &std::io::Error) -> Failure {
+    let exit_code = match cause.kind() {
+        std::io::ErrorKind::PermissionDenied => ExitCode::NotPermitted,
+        _ => ExitCode::Usage,
+    };
+    let message = format!("cannot write {}: {cause}", path.display());
+    Failure::new(exit_code, message).advise("name a file that can be written")
+}
+
+/// Notes of a plan, for the person at the terminal.
+pub fn tell_notes(plan: &Plan) {
+    plan.notes.iter().for_each(|note| output::talk(note));
+}

@@ -1,0 +1,165 @@
+//! `numalab latency` on every shape: the whole matrix is measured, nodes without CPUs are columns
+//! only and nodes without memory rows only, the placement of every cell is proven by pages and CPUs
+//! read back, and the result says that its machine is emulated. What a cpuset or an affinity
+//! forbids is named.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::answers::Answers;
+use super::check::{Check, GuestCommand, numalab, shell};
+use super::complaints::Complaints;
+use super::run_document::cases;
+use crate::arguments::CgroupVersion;
+use crate::guest::{Node, Shape};
+
+/// The check.
+pub const CHECK: Check = Check {
+    name: "latency",
+    applies_to: |_| true,
+    cgroup: CgroupVersion::V2,
+    seconds: 900,
+    commands,
+    judge,
+};
+
+/// Runs numalab in a cgroup that has the memory of node 0 alone.
+const FORBIDDEN_MEMORY: &str = "
+    cd /sys/fs/cgroup && echo +cpuset >cgroup.subtree_control && mkdir only-node-0 &&
+    echo 0 >only-node-0/cpuset.mems || exit 99
+    sh -c 'echo $$ >only-node-0/cgroup.procs && exec numalab latency'; status=$?
+    rmdir only-node-0; exit $status";
+
+/// The shape on which curves, transfers and bandwidths are measured, too.
+fn has_everything(shape: &Shape) -> bool {
+    shape.name == "memory-only-node"
+}
+
+fn commands(shape: &Shape) -> Vec<GuestCommand> {
+    let mut commands = vec![
+        numalab("document", &["latency", "--json"]),
+        numalab("run", &["show", "last", "--json"]),
+    ];
+    if shape.online_nodes().len() > 1 {
+        commands.push(shell("one-cpu", "taskset -c 0 numalab latency"));
+    }
+    if has_everything(shape) {
+        let everything = ["latency", "--curve=all", "--cores", "--json"];
+        commands.extend([
+            shell("cpuset", FORBIDDEN_MEMORY),
+            numalab("everything", &everything),
+            numalab("bandwidth", &["bandwidth", "--loaded", "--json"]),
+        ]);
+    }
+    commands
+}
+
+fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
+    let document = answers.json("document")?;
+    compare_with_shape(&document, shape, complaints)?;
+    every_cell_is_proven(&answers.json("run")?, complaints)?;
+    if shape.online_nodes().len() > 1 {
+        let refused = answers.outcome("one-cpu")?;
+        complaints.expect("exit code of a forbidden node", &refused.status, &4);
+        let said = String::from_utf8_lossy(&refused.stderr);
+        let names = said.contains("the CPUs of node") && said.contains("--nodes");
+        complaints.expect(&format!("what is said of it: {said}"), &names, &true);
+    }
+    if has_everything(shape) {
+        let refused = answers.outcome("cpuset")?;
+        complaints.expect("exit code of forbidden memory", &refused.status, &4);
+        let said = String::from_utf8_lossy(&refused.stderr);
+        let names = said.contains("memory of nodes 1-2");
+        complaints.expect(&format!("what is said of it: {said}"), &names, &true);
+        everything(shape, answers, complaints)?;
+    }
+    Ok(())
+}
+
+fn compare_with_shape(document: &Value, shape: &Shape, complaints: &mut Complaints) -> Result<()> {
+    let nodes = |wanted: fn(Node) -> bool| {
+        let online = shape.online_nodes().into_iter();
+        let ids = online.filter(|id| wanted(shape.nodes[*id]));
+        Value::from(ids.collect::<Vec<usize>>())
+    };
+    let rows = nodes(Node::is_socket);
+    let columns = nodes(|node| node.memory_mib().is_some());
+    complaints.expect("rows", &document["cpu_nodes"], &rows);
+    complaints.expect("columns", &document["memory_nodes"], &columns);
+    let cells = document["ns"].as_array().context("`ns` is no matrix")?;
+    let cells: Vec<&Value> = cells
+        .iter()
+        .flat_map(|row| row.as_array())
+        .flatten()
+        .collect();
+    let count = rows.as_array().map_or(0, Vec::len) * columns.as_array().map_or(0, Vec::len);
+    complaints.expect("cells", &cells.len(), &count);
+    let measured = cells.iter().filter(|cell| cell.is_number()).count();
+    let why = &document["not_measured"];
+    complaints.expect(&format!("cells measured ({why})"), &measured, &count);
+    complaints.expect(
+        "emulated",
+        &document["machine"]["emulated"],
+        &Value::from(true),
+    );
+    complaints.expect(
+        "hop classes",
+        &document["hop_classes"],
+        &Value::Array(Vec::new()),
+    );
+    Ok(())
+}
+
+/// Every trial counts, and its evidence is what was asked for.
+fn every_cell_is_proven(run: &Value, complaints: &mut Complaints) -> Result<()> {
+    for case in cases(run)? {
+        let (name, placement) = (&case["name"], &case["placement"]);
+        let node = placement["memory_nodes"].as_str().unwrap_or_default();
+        let trials = case["trials"].as_array().context("a case has trials")?;
+        complaints.expect(&format!("trials of {name}"), &trials.is_empty(), &false);
+        for trial in trials {
+            let reason = &trial["reason"];
+            complaints.expect(
+                &format!("{name} counts ({reason})"),
+                &trial["valid"],
+                &Value::from(true),
+            );
+            let evidence = &trial["evidence"]["measurements"][0];
+            complaints.expect(
+                &format!("CPUs of {name}"),
+                &evidence["cpus_used"],
+                &placement["cpus"],
+            );
+            for when in ["memory_before", "memory_after"] {
+                let memory = &evidence[when];
+                let by_node = memory["bytes_by_node"].as_object();
+                let nodes: Vec<&str> = by_node.into_iter().flatten().map(|(id, _)| &**id).collect();
+                complaints.expect(&format!("{when} of {name}"), &nodes, &vec![node]);
+                let policy = Value::from(format!("bind:{node}"));
+                complaints.expect(&format!("policy of {name}"), &memory["policy"], &policy);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Curves of all pairs, transfers with every home, bandwidths and ladders.
+fn everything(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
+    let document = answers.json("everything")?;
+    let count = |value: &Value| value.as_array().map_or(0, Vec::len);
+    let rows = shape.nodes.iter().filter(|node| node.is_socket()).count();
+    complaints.expect(
+        "curves",
+        &count(&document["curves"]),
+        &(rows * shape.nodes.len()),
+    );
+    complaints.expect("homes", &count(&document["transfers"]), &shape.nodes.len());
+    let bandwidth = answers.json("bandwidth")?;
+    let cells = bandwidth["bytes_per_s"].as_array().into_iter().flatten();
+    let cells = cells.flat_map(|row| row.as_array()).flatten();
+    let measured = cells.filter(|cell| cell.is_number()).count();
+    complaints.expect("bandwidths", &measured, &(rows * shape.nodes.len()));
+    complaints.expect("ladders", &count(&bandwidth["ladders"]), &rows);
+    complaints.expect("whole machine", &count(&bandwidth["whole_machine"]), &3);
+    Ok(())
+}
