@@ -21,6 +21,7 @@ pub mod map_files;
 pub mod memory_blocks;
 pub mod mempolicy;
 pub mod move_pages;
+pub mod node_numastat;
 mod numbered_entries;
 pub mod object_policy;
 pub mod page_flags;

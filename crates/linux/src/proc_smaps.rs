@@ -1,5 +1,5 @@
 //! One mapping of this process in `/proc/self/smaps` (`proc_pid_smaps(5)`): only what says how
-//! large its pages really are.
+//! large its pages really are. And the sums of a whole process in `smaps_rollup`.
 
 use crate::{Error, Root, TextFile};
 
@@ -21,6 +21,45 @@ pub struct SmapsEntry {
 /// When there is none, or its lines are malformed.
 pub fn entry_at(root: &Root, address: usize) -> Result<SmapsEntry, Error> {
     parse(&root.read("proc/self/smaps")?, address)
+}
+
+/// What smaps_rollup says of a process that numa_maps does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SmapsRollup {
+    /// `SwapPss`: private memory that is swapped out; what several processes have since a fork is
+    /// divided among them. Shared memory that is swapped out is not in it.
+    pub swapped_bytes: u64,
+    /// `AnonHugePages`, `ShmemPmdMapped` and `FilePmdMapped`: what is mapped as transparent huge
+    /// pages.
+    pub transparent_huge_bytes: u64,
+}
+
+/// The sums of process `pid`; `None` in a kernel before 4.14. The kernel walks all its pages.
+///
+/// # Errors
+/// When the process is gone or a line is malformed.
+pub fn rollup(root: &Root, pid: u32) -> Result<Option<SmapsRollup>, Error> {
+    let file = root.read_optional(&format!("proc/{pid}/smaps_rollup"))?;
+    file.map(|file| parse_rollup(&file)).transpose()
+}
+
+/// One real line: `AnonHugePages:      2048 kB`. Which lines there are depends on the kernel.
+fn parse_rollup(file: &TextFile) -> Result<SmapsRollup, Error> {
+    let mut sums = SmapsRollup::default();
+    for (number, line) in file.lines() {
+        let Some((name, value)) = line.split_once(':') else {
+            continue;
+        };
+        let sum = match name {
+            "SwapPss" => &mut sums.swapped_bytes,
+            "AnonHugePages" | "ShmemPmdMapped" | "FilePmdMapped" => {
+                &mut sums.transparent_huge_bytes
+            }
+            _ => continue,
+        };
+        *sum = sum.saturating_add(in_bytes(file, number, value)?);
+    }
+    Ok(sums)
 }
 
 fn parse(file: &TextFile, address: usize) -> Result<SmapsEntry, Error> {
@@ -132,7 +171,29 @@ Rss:                   0 kB
         );
     }
 
+    #[test]
+    fn the_sums_of_a_process_are_read() {
+        let text = "55e0-7ffd ---p 00000000 00:00 0    [rollup]\nRss:     900 kB\n\
+                    AnonHugePages:      2048 kB\nShmemPmdMapped:     4096 kB\n\
+                    Swap:      8 kB\nSwapPss:      4 kB\n";
+        let expected = SmapsRollup {
+            swapped_bytes: 4096,
+            transparent_huge_bytes: 6 << 20,
+        };
+        assert_eq!(parse_rollup(&file(text)).unwrap(), expected);
+        assert!(parse_rollup(&file("SwapPss: 4\n")).is_err());
+        let own = rollup(&Root::live(), std::process::id()).unwrap();
+        assert!(own.is_some() || !Root::live().path("proc/self/smaps_rollup").exists());
+    }
+
     proptest! {
+        #[test]
+        fn no_rollup_panics(
+            text in "((SwapPss|AnonHugePages|[a-z]{0,4}):? *[0-9]{0,21}( kB)?\n){0,5}",
+        ) {
+            let _ = parse_rollup(&file(&text));
+        }
+
         #[test]
         fn no_text_panics(
             head in "(1000-[0-9a-f]{0,5} rw-p\n)?",

@@ -98,6 +98,45 @@ pub fn control_groups(root: &Root, pid: u32) -> Result<Vec<String>, Error> {
     Ok(file.lines().filter_map(path).collect())
 }
 
+/// The directory of the control group whose cpuset binds a process, relative to the root: under
+/// cgroup v1 in its own hierarchy, under v2 the nearest group upwards that has the controller.
+///
+/// # Errors
+/// When the process is gone.
+pub fn cpuset_directory(root: &Root, pid: u32) -> Result<Option<String>, Error> {
+    let file = root.read_lossy(&format!("proc/{pid}/cgroup"))?;
+    let groups = file.lines().filter_map(|(_, line)| {
+        // 3:cpuset:/db
+        let mut fields = line.splitn(3, ':').skip(1);
+        Some((fields.next()?, fields.next()?))
+    });
+    let groups: Vec<(&str, &str)> = groups.collect();
+    let v1 = groups
+        .iter()
+        .find(|(controllers, _)| controllers.split(',').any(|name| name == "cpuset"));
+    let v2 = groups
+        .iter()
+        .find(|(controllers, _)| controllers.is_empty());
+    let (mount, mut group) = match (v1, v2) {
+        (Some((_, group)), _) => ("sys/fs/cgroup/cpuset", *group),
+        (None, Some((_, group))) => ("sys/fs/cgroup", *group),
+        (None, None) => return Ok(None),
+    };
+    loop {
+        let directory = format!("{mount}{}", group.trim_end_matches('/'));
+        if root
+            .read_optional(&format!("{directory}/cpuset.mems"))?
+            .is_some()
+        {
+            return Ok(Some(directory));
+        }
+        match group.trim_end_matches('/').rsplit_once('/') {
+            Some((parent, _)) => group = parent,
+            None => return Ok(None),
+        }
+    }
+}
+
 /// Resident pages of a process (`statm`, second field): a cheap, rough figure.
 ///
 /// # Errors
@@ -158,6 +197,30 @@ mod tests {
         for text in ["", "7 (x", ")(", "7 (x) S"] {
             assert!(check(text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_group_that_binds_a_process_is_found_under_both_versions() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |path: &str| directory.path().join(path);
+        std::fs::create_dir_all(path("proc/7")).unwrap();
+        std::fs::create_dir_all(path("sys/fs/cgroup/a/b")).unwrap();
+        std::fs::create_dir_all(path("sys/fs/cgroup/cpuset/c")).unwrap();
+        std::fs::write(path("sys/fs/cgroup/a/cpuset.mems"), "0\n").unwrap();
+        std::fs::write(path("sys/fs/cgroup/cpuset/c/cpuset.mems"), "0\n").unwrap();
+        let root = Root::at(directory.path()).unwrap();
+        let check = |groups: &str, expected: Option<&str>| {
+            std::fs::write(path("proc/7/cgroup"), groups).unwrap();
+            assert_eq!(
+                cpuset_directory(&root, 7).unwrap().as_deref(),
+                expected,
+                "{groups}"
+            );
+        };
+        check("0::/a/b\n", Some("sys/fs/cgroup/a"));
+        check("0::/\n", None);
+        check("5:cpu,cpuset:/c\n0::/a/b\n", Some("sys/fs/cgroup/cpuset/c"));
+        check("5:cpu:/c\n", None);
     }
 
     #[test]

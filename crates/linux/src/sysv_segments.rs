@@ -3,17 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Error, Root, SystemCallError};
+use crate::{Error, Root, SystemCallError, TextFile};
 
 /// What the kernel says of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SysvSegment {
+    /// The key by which programs find it.
+    pub key: u32,
     /// Size asked for.
     pub bytes: u64,
-    /// Bytes in memory. Kernels up to 6.18 count huge pages here as well.
-    pub resident_bytes: u64,
-    /// Bytes swapped out.
-    pub swapped_bytes: u64,
+    /// Who made it.
+    pub creator_pid: u32,
+    /// How often it is attached, by whatever process.
+    pub attached: u64,
+    /// Whose it is.
+    pub owner_uid: u32,
 }
 
 /// The segments by `shmid`, which is the inode in /proc/PID/maps.
@@ -21,26 +25,36 @@ pub struct SysvSegment {
 /// # Errors
 /// When a line is malformed.
 pub fn read(root: &Root) -> Result<BTreeMap<u64, SysvSegment>, Error> {
-    let Some(file) = root.read_optional("proc/sysvipc/shm")? else {
-        return Ok(BTreeMap::new());
-    };
+    let file = root.read_optional("proc/sysvipc/shm")?;
+    file.map_or(Ok(BTreeMap::new()), |file| parse(&file))
+}
+
+/// The key is written as a signed number.
+fn parse(file: &TextFile) -> Result<BTreeMap<u64, SysvSegment>, Error> {
     let mut segments = BTreeMap::new();
     // key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap
     for (number, line) in file.lines().skip(1) {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let field = |index: usize| -> Result<u64, Error> {
-            let text = fields.get(index).copied().unwrap_or("");
-            text.parse()
-                .map_err(|_| file.malformed(number, "the fields of a segment", line))
-        };
-        let segment = SysvSegment {
-            bytes: field(3)?,
-            resident_bytes: field(14)?,
-            swapped_bytes: field(15)?,
-        };
-        segments.insert(field(1)?, segment);
+        let segment = segment(&fields);
+        let malformed = || file.malformed(number, "the fields of a segment", line);
+        let (shmid, segment) = segment.ok_or_else(malformed)?;
+        segments.insert(shmid, segment);
     }
     Ok(segments)
+}
+
+fn segment(fields: &[&str]) -> Option<(u64, SysvSegment)> {
+    fn number<T: std::str::FromStr>(fields: &[&str], index: usize) -> Option<T> {
+        fields.get(index)?.parse().ok()
+    }
+    let segment = SysvSegment {
+        key: number::<i32>(fields, 0)?.cast_unsigned(),
+        bytes: number(fields, 3)?,
+        creator_pid: number(fields, 4)?,
+        attached: number(fields, 6)?,
+        owner_uid: number(fields, 7)?,
+    };
+    Some((number(fields, 1)?, segment))
 }
 
 /// Removes segment `id` if it was made with `key` and no process has it attached; answers whether
@@ -70,6 +84,7 @@ pub fn remove_if_unused(key: i32, id: i32) -> Result<bool, SystemCallError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn only_a_segment_of_that_key_is_removed() {
@@ -82,6 +97,13 @@ mod tests {
         assert!(!remove_if_unused(key, id).unwrap());
     }
 
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "head\n(-?[0-9x]{0,21} ?){0,9}\n?") {
+            let _ = parse(&TextFile::new("/shm", text));
+        }
+    }
+
     #[test]
     fn segments_are_found_by_id() {
         let directory = tempfile::tempdir().unwrap();
@@ -92,7 +114,14 @@ mod tests {
         let line = "-2052692252 32770 1600 4096 7 7 2 0 0 0 0 1 2 3 8192 0\n";
         std::fs::write(&path, format!("{head}{line}")).unwrap();
         let root = Root::at(directory.path()).unwrap();
-        assert_eq!(read(&root).unwrap()[&32770].resident_bytes, 8192);
+        let expected = SysvSegment {
+            key: 0x85a6_66e4,
+            bytes: 4096,
+            creator_pid: 7,
+            attached: 2,
+            owner_uid: 0,
+        };
+        assert_eq!(read(&root).unwrap()[&32770], expected);
         std::fs::write(&path, format!("{head}1 2 3\n")).unwrap();
         assert!(read(&root).unwrap_err().to_string().contains("line 2"));
     }

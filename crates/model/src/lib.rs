@@ -50,7 +50,7 @@ pub use placement::{Allocation, Backing, LoadPlan, Mechanism, Placement, SgaPlan
 pub use pools::{PoolChange, PoolNeed, PoolOfNode};
 pub use residency::{
     BytesByNode, ClassResidency, Layout, ProcessResidency, Residency, ResidencyMethod, Sampled,
-    SampledShare, SegmentArea, SegmentKind, SegmentResidency,
+    SampledShare, SegmentArea, SegmentKind, SegmentResidency, SysvIdentity,
 };
 pub use run::{
     Calibration, CalibrationPoint, Case, CurveFigures, KernelFigures, LatencySummary, Machine,

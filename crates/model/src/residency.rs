@@ -100,6 +100,9 @@ pub struct ProcessResidency {
     pub touched_bytes_by_node: Option<BytesByNode>,
     /// The same in the per-node pools alone.
     pub touched_pool_bytes_by_node: Option<BytesByNode>,
+    /// Memory mapped as transparent huge pages; `None` where numa_maps was not read, because the
+    /// kernel walks all pages to tell.
+    pub transparent_huge_bytes: Option<u64>,
     /// Page tables (`VmPTE`); the kernel does not tell on which node they are.
     pub page_table_bytes: Option<u64>,
 }
@@ -111,6 +114,8 @@ pub struct SegmentResidency {
     pub name: String,
     /// What kind of object it is.
     pub kind: SegmentKind,
+    /// What the kernel says of a System V segment.
+    pub sysv: Option<SysvIdentity>,
     /// Size of its pages; `None` when no process has any.
     pub page_bytes: Option<u64>,
     /// The policy of its mappings in the kernel's words; `mixed` when it has several.
@@ -138,6 +143,21 @@ impl SegmentResidency {
     pub fn bytes(&self) -> u64 {
         self.bytes_by_node.values().sum()
     }
+}
+
+/// Which System V segment it is, and who else has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SysvIdentity {
+    /// The id that ipcs(1) shows.
+    pub shmid: u64,
+    /// The key by which programs find it: `0x85a066e4`.
+    pub key: String,
+    /// Whose it is.
+    pub owner_uid: u32,
+    /// Who made it.
+    pub creator_pid: u32,
+    /// How often it is attached, by processes of the target and others.
+    pub attached: u64,
 }
 
 /// An estimate from some of the pages.

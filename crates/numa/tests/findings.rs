@@ -30,11 +30,9 @@ fn ids(name: &str, changes: &[(&str, &str)]) -> Vec<String> {
         tree.set(path, *content);
     }
     let unpacked = tree.expand().unwrap();
-    let topology = numa::topology::read(&Root::at(unpacked.path()).unwrap()).unwrap();
-    let found = diagnose(&Patient {
-        topology,
-        residency: None,
-    });
+    let root = Root::at(unpacked.path()).unwrap();
+    let topology = numa::topology::read(&root).unwrap();
+    let found = diagnose(&Patient::read(&root, topology, None).unwrap());
     found.into_iter().map(|diagnosis| diagnosis.id).collect()
 }
 
@@ -51,6 +49,14 @@ fn a_setting_of_a_captured_machine_is_found() {
     assert_eq!(
         ids("eight-node", &[("proc/sys/vm/zone_reclaim_mode", "1\n")]),
         ["zone-reclaim"]
+    );
+    let numastat = "numa_hit 1000000\nnuma_miss 0\nnuma_foreign 90000\n";
+    assert_eq!(
+        ids(
+            "eight-node",
+            &[("sys/devices/system/node/node3/numastat", numastat)]
+        ),
+        ["allocations-elsewhere"]
     );
     let distance = "sys/devices/system/node/node7/distance";
     let row = "22 22 22 22 12 12 13 10\n";

@@ -92,3 +92,19 @@ fn a_file_cut_in_the_middle_gives_a_lower_bound_and_says_so() {
     assert_eq!(pages(&found.bytes_by_node, 25), 112 + 1536);
     assert!(!found.complete);
 }
+
+#[test]
+fn a_kernel_without_numa_maps_is_named() {
+    let mut tree = testing::Tree::captured("two-node").unwrap();
+    let zeros = "0 ".repeat(40);
+    tree.set("proc/7/stat", format!("7 (mysqld) S 1 1 1 0 -1 0 {zeros}"));
+    tree.set("proc/7/maps", "1000-2000 rw-p 00000000 00:00 0 \n");
+    let unpacked = tree.expand().unwrap();
+    let root = Root::at(unpacked.path()).unwrap();
+    let topology = numa::topology::read(&root).unwrap();
+    let target = "mysqld".parse().unwrap();
+    let error = inspect(&root, &target, &topology, &Options::default()).unwrap_err();
+    let expected = "nothing of mysqld could be read: process 7 has no numa_maps: the kernel was \
+                    built without NUMA, or it was not captured";
+    assert_eq!(error.to_string(), expected);
+}

@@ -151,6 +151,14 @@ fn segments(residency: &Residency, options: &TextOptions) -> String {
         text.push_str(&options.paragraph("", &sentence, Style::Usual));
     }
     for segment in shared.iter().take(SEGMENTS_MAX) {
+        if let Some(sysv) = &segment.sysv {
+            let name = plain_within(&segment.name, NAME_COLUMNS);
+            let sentence = format!(
+                "{name}: id {}, owner {}, made by process {}, attached {} times in all",
+                sysv.shmid, sysv.owner_uid, sysv.creator_pid, sysv.attached
+            );
+            text.push_str(&options.paragraph("", &sentence, Style::Usual));
+        }
         if let Some(sampled) = &segment.sampled {
             let name = plain_within(&segment.name, NAME_COLUMNS);
             let sentence = sampled_sentence(&name, sampled);

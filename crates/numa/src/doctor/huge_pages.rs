@@ -205,6 +205,7 @@ mod tests {
         Patient {
             topology,
             residency: Some(residency),
+            ..Patient::default()
         }
     }
 

@@ -120,17 +120,14 @@ pub(super) fn masks_disagree(patient: &Patient) -> Option<Found> {
                 format!("Mems_allowed_list {memory}"),
             ),
         ],
-        fix: vec![
-            format!(
-                "# its control groups are in /proc/{}/cgroup; in the one that binds it:",
-                process.pid
-            ),
-            format!("echo {cpus} >/sys/fs/cgroup/GROUP/cpuset.mems"),
-            format!(
+        fix: {
+            let mut fix = patient.allow_memory(process.pid, cpus);
+            fix.push(format!(
                 "# cgroup v2 moves its memory there; under v1: migratepages {} {memory} {cpus}",
                 process.pid
-            ),
-        ],
+            ));
+            fix
+        },
     })
 }
 
@@ -164,13 +161,7 @@ pub(super) fn cpuset_narrower(patient: &Patient) -> Option<Found> {
                         format!("Mems_allowed_list {allowed}"),
                     ),
                 ],
-                fix: vec![
-                    format!(
-                        "# give its control group (/proc/{}/cgroup) these nodes:",
-                        process.pid
-                    ),
-                    format!("echo {nodes} >/sys/fs/cgroup/GROUP/cpuset.mems"),
-                ],
+                fix: patient.allow_memory(process.pid, &nodes),
             });
         }
     }
@@ -255,7 +246,7 @@ pub(super) fn limited_sight(patient: &Patient) -> Option<Found> {
         fix: commands(&[
             "# as root, on the host of the processes; frame numbers need CAP_SYS_ADMIN, other \
              users' processes CAP_SYS_PTRACE:",
-            "sudo numalab doctor TARGET",
+            &format!("sudo numalab doctor '{}'", residency.target),
             "# in a container: docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE --pid=host …",
         ]),
     })
@@ -312,6 +303,7 @@ mod tests {
         Patient {
             topology,
             residency: Some(residency),
+            ..Patient::default()
         }
     }
 

@@ -1,5 +1,6 @@
 //! The machine itself: NUMA switched off or hidden, full nodes, distances, devices.
 
+use linux::node_numastat::Numastat;
 use model::{ByteSize, DeviceKind, NodeSet};
 
 use super::patient::{Found, Patient, commands, fact};
@@ -8,6 +9,10 @@ use super::patient::{Found, Patient, commands, fact};
 const FULL_PERCENT: u64 = 2;
 /// A node with more than this is one that could have been used.
 const PLENTY_PERCENT: u64 = 20;
+/// Fewer pages than this are not worth a word: 16 MiB of 4 KiB.
+const SPILLED_PAGES: u64 = 4096;
+/// Nor is a smaller part of what was asked of a node.
+const SPILLED_PERCENT: u64 = 1;
 /// Distance of a node to itself, and what unreachable means (ACPI 6.5, 5.2.17).
 const LOCAL: u32 = 10;
 const UNREACHABLE: u32 = 255;
@@ -85,6 +90,40 @@ pub(super) fn node_nearly_full(patient: &Patient) -> Option<Found> {
             "# start what is bound there with --preferred or --interleave instead of --membind"
                 .to_owned(),
         ],
+    })
+}
+
+/// Memory that was asked of one node and came from another.
+pub(super) fn allocations_elsewhere(patient: &Patient) -> Option<Found> {
+    let spilled = |counters: &Numastat| {
+        let asked = counters.hit.saturating_add(counters.foreign);
+        counters.foreign >= SPILLED_PAGES && counters.foreign > asked / 100 * SPILLED_PERCENT
+    };
+    let worst = patient
+        .allocations
+        .iter()
+        .max_by_key(|(_, counters)| counters.foreign);
+    let (node, counters) = worst.filter(|(_, counters)| spilled(counters))?;
+    let file = |node| format!("/sys/devices/system/node/node{node}/numastat");
+    let takers = patient.allocations.iter().filter(|(_, of)| of.miss > 0);
+    let mut evidence = vec![fact(
+        file(*node),
+        format!("numa_foreign {}", counters.foreign),
+    )];
+    evidence.extend(takers.map(|(node, of)| fact(file(*node), format!("numa_miss {}", of.miss))));
+    Some(Found {
+        message: format!(
+            "since boot, {} pages that were asked of node {node} came from other nodes, beside {} \
+             that it gave itself",
+            counters.foreign, counters.hit
+        ),
+        evidence,
+        fix: commands(&[
+            "# the node was full then; whether it still happens:",
+            "grep -H numa_foreign /sys/devices/system/node/node*/numastat; sleep 60; \
+             grep -H numa_foreign /sys/devices/system/node/node*/numastat",
+            "# if so, bind less there, or ask for it with --interleave instead of --preferred",
+        ]),
     })
 }
 
@@ -231,8 +270,33 @@ mod tests {
         };
         Patient {
             topology,
-            residency: None,
+            ..Patient::default()
         }
+    }
+
+    #[test]
+    fn memory_that_came_from_elsewhere_is_found() {
+        let check = |hit, foreign, expected: bool| {
+            let mut it = patient(&[&[10, 21], &[21, 10]]);
+            let counters = Numastat {
+                hit,
+                miss: 0,
+                foreign,
+            };
+            let other = Numastat {
+                hit: 1,
+                miss: foreign,
+                foreign: 0,
+            };
+            it.allocations = [(NodeId(0), counters), (NodeId(1), other)].into();
+            let found = allocations_elsewhere(&it);
+            assert_eq!(found.is_some(), expected, "{hit} {foreign}");
+            assert!(found.is_none_or(|found| found.evidence.len() == 2));
+        };
+        check(100_000, 50_000, true);
+        check(100_000_000, 50_000, false);
+        check(100, 50, false);
+        check(100_000, 0, false);
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! What is looked at: the machine and, where a target was named, its memory.
 
-use model::{Fact, NodeSet, Residency, SegmentResidency, Topology};
+use std::collections::BTreeMap;
+
+use linux::node_numastat::{self, Numastat};
+use linux::{Root, proc_stat};
+use model::{Fact, NodeId, NodeSet, Residency, SegmentResidency, Topology};
 
 /// Less shared memory than this is not worth a finding.
 pub(super) const WORTH_BYTES: u64 = 16 << 20;
@@ -12,9 +16,67 @@ pub struct Patient {
     pub topology: Topology,
     /// The memory of the target.
     pub residency: Option<Residency>,
+    /// How allocations went since boot, by node.
+    pub allocations: BTreeMap<NodeId, Numastat>,
+    /// The control group whose cpuset binds each process, as a directory.
+    pub cpusets: BTreeMap<u32, String>,
 }
 
 impl Patient {
+    /// Looks up what rules need beside the machine and the memory of the target.
+    ///
+    /// # Errors
+    /// When a file is malformed.
+    pub fn read(
+        root: &Root,
+        topology: Topology,
+        residency: Option<Residency>,
+    ) -> Result<Self, linux::Error> {
+        let mut patient = Patient::default();
+        for node in &topology.nodes {
+            if let Some(found) = node_numastat::read(root, node.id)? {
+                patient.allocations.insert(node.id, found);
+            }
+        }
+        for process in residency.iter().flat_map(|residency| &residency.processes) {
+            // A process that ended meanwhile needs no advice.
+            if let Ok(Some(directory)) = proc_stat::cpuset_directory(root, process.pid) {
+                let directory = format!("/{directory}");
+                patient.cpusets.insert(process.pid, directory);
+            }
+        }
+        Ok(Patient {
+            topology,
+            residency,
+            ..patient
+        })
+    }
+
+    /// The commands that give a process other memory nodes: those of systemd where it manages the
+    /// group, because it would write its own value again.
+    pub(super) fn allow_memory(&self, pid: u32, nodes: &NodeSet) -> Vec<String> {
+        let Some(directory) = self.cpusets.get(&pid) else {
+            return vec![
+                format!(
+                    "# its control group is in /proc/{pid}/cgroup, relative to where cgroup is"
+                ),
+                "# mounted; that, or the nearest above it that has the file, binds it:".to_owned(),
+                format!("find /sys/fs/cgroup -name cgroup.procs -exec grep -lx {pid} {{}} +"),
+                format!("# then write {nodes} to cpuset.mems beside what that names"),
+            ];
+        };
+        let group = directory.rsplit('/').next().unwrap_or(directory);
+        let is_unit = [".service", ".slice", ".scope"]
+            .iter()
+            .any(|end| group.ends_with(end));
+        if is_unit {
+            return vec![format!(
+                "systemctl set-property {group} AllowedMemoryNodes={nodes}"
+            )];
+        }
+        vec![format!("echo {nodes} >{directory}/cpuset.mems")]
+    }
+
     /// Segments of shared memory that are worth a word.
     pub(super) fn shared(&self) -> impl Iterator<Item = &SegmentResidency> {
         let segments = self
@@ -58,4 +120,32 @@ pub(super) fn fact(source: impl Into<String>, value: impl ToString) -> Fact {
 /// Commands.
 pub(super) fn commands(lines: &[&str]) -> Vec<String> {
     lines.iter().map(|line| (*line).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_memory_nodes_are_given_in_the_way_of_whoever_manages_the_group() {
+        let nodes: NodeSet = "0-1".parse().unwrap();
+        let commands = |directory: &str| {
+            let cpusets = [(7, directory.to_owned())].into();
+            let patient = Patient {
+                cpusets,
+                ..Patient::default()
+            };
+            patient.allow_memory(7, &nodes).join("\n")
+        };
+        assert_eq!(
+            commands("/sys/fs/cgroup/cpuset/db"),
+            "echo 0-1 >/sys/fs/cgroup/cpuset/db/cpuset.mems"
+        );
+        assert_eq!(
+            commands("/sys/fs/cgroup/system.slice/postgresql@15-main.service"),
+            "systemctl set-property postgresql@15-main.service AllowedMemoryNodes=0-1"
+        );
+        let unknown = Patient::default().allow_memory(7, &nodes).join("\n");
+        assert!(unknown.contains("grep -lx 7"), "{unknown}");
+    }
 }

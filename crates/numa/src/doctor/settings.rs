@@ -1,5 +1,7 @@
 //! Settings of the kernel that a placed database does not want.
 
+use model::ByteSize;
+
 use super::patient::{Found, Patient, commands, fact};
 
 /// Databases whose manuals ask for transparent huge pages to be off, by the beginning of the name
@@ -93,10 +95,17 @@ pub(super) fn transparent_huge_pages(patient: &Patient) -> Option<Found> {
             "transparent huge pages are always on, and {} runs",
             process.name
         ),
-        evidence: vec![
-            fact(path, value),
-            fact(format!("/proc/{}/comm", process.pid), &process.name),
-        ],
+        evidence: {
+            let mut evidence = vec![
+                fact(path, value),
+                fact(format!("/proc/{}/comm", process.pid), &process.name),
+            ];
+            evidence.extend(process.transparent_huge_bytes.map(|bytes| {
+                let value = format!("{} in transparent huge pages", ByteSize(bytes));
+                fact(format!("/proc/{}/smaps_rollup", process.pid), value)
+            }));
+            evidence
+        },
         fix: vec![
             format!("echo madvise >{path}"),
             "# for every boot: transparent_hugepage=madvise on the kernel's command line"
@@ -130,6 +139,7 @@ mod tests {
         Patient {
             topology,
             residency: Some(residency),
+            ..Patient::default()
         }
     }
 

@@ -136,6 +136,14 @@ pub const FINDINGS: &[Rule] = &[
         check: machine::node_nearly_full,
     },
     Rule {
+        id: "allocations-elsewhere",
+        severity: Severity::Info,
+        about: "a node was full when its memory was asked for, and other nodes gave theirs",
+        cost: "what lies elsewhere is slower for as long as it lives",
+        cost_source: "kernel, admin-guide/numastat.rst; `numalab latency` measures it here",
+        check: machine::allocations_elsewhere,
+    },
+    Rule {
         id: "distances-impossible",
         severity: Severity::Warning,
         about: "the firmware's distances contradict their own definition",

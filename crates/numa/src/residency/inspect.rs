@@ -12,6 +12,7 @@ use super::gaps::Gaps;
 use super::objects::Objects;
 use super::pagemap_method::{Sample, Scan};
 use super::processes::{self, PerProcess};
+use super::sysv_table::SysvTable;
 use super::tally::{Tally, add_bytes};
 use super::{layout, numa_maps_method, policies, process_maps, skew};
 use crate::instances::{self, InstanceError, Member, Target};
@@ -87,10 +88,18 @@ pub fn inspect(
         return Err(InspectError::Nothing { target, reason });
     }
     let all_seen = gaps.is_empty();
+    let sysv = SysvTable::read(root);
     let tallies = std::mem::take(&mut looked.segments);
     let mut segments: Vec<SegmentResidency> = tallies
         .into_iter()
-        .map(|tally| tally.into_segment(all_seen && exact))
+        .map(|tally| {
+            let inode = tally.inode;
+            let segment = tally.into_segment(all_seen && exact);
+            SegmentResidency {
+                sysv: sysv.identity(&segment, inode),
+                ..segment
+            }
+        })
         .collect();
     // A private mapping of a file of which nothing is in memory is not worth a line.
     segments.retain(|segment| {
@@ -189,8 +198,9 @@ fn by_numa_maps(root: &Root, members: &[Member], topology: &Topology, gaps: &mut
             private: found.private,
             touched: Some(found.touched),
             touched_pools: Some(found.touched_pools),
+            transparent_huge: found.transparent_huge,
         },
-        private_without_node: 0,
+        private_without_node: found.swapped_bytes,
     }
 }
 

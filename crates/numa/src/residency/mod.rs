@@ -19,6 +19,7 @@ mod range;
 mod sampled_object;
 mod sampling;
 mod skew;
+mod sysv_table;
 mod tally;
 mod unmapped;
 

@@ -25,6 +25,19 @@ pub(super) struct Found {
     pub touched: BTreeMap<u32, BytesByNode>,
     /// What each process has mapped of the areas that name one node.
     pub touched_pools: BTreeMap<u32, BytesByNode>,
+    /// What each process has mapped as transparent huge pages, where the kernel tells.
+    pub transparent_huge: BTreeMap<u32, u64>,
+    /// Private memory that is swapped out.
+    pub swapped_bytes: u64,
+}
+
+/// Whether the file is missing although the process is there.
+fn is_running_without(root: &Root, pid: u32, error: &linux::Error) -> bool {
+    let linux::Error::Read { cause, .. } = error else {
+        return false;
+    };
+    let is_absent = cause.kind() == std::io::ErrorKind::NotFound;
+    is_absent && linux::proc_stat::read(root, pid).is_ok()
 }
 
 /// Which object: by its id where maps could be read, else by name and address, which processes of
@@ -69,10 +82,22 @@ pub(super) fn read(
         let file = match root.read_lossy(&format!("proc/{pid}/numa_maps")) {
             Ok(file) => file,
             Err(error) => {
-                gaps.process(pid, &error);
+                if is_running_without(root, pid, &error) {
+                    gaps.add(format!(
+                        "process {pid} has no numa_maps: the kernel was built without NUMA, or it \
+                         was not captured"
+                    ));
+                } else {
+                    gaps.process(pid, &error);
+                }
                 continue;
             }
         };
+        if let Ok(Some(sums)) = linux::proc_smaps::rollup(root, pid) {
+            reading.found.swapped_bytes += sums.swapped_bytes;
+            let huge = sums.transparent_huge_bytes;
+            reading.found.transparent_huge.insert(pid, huge);
+        }
         let maps = linux::proc_maps::read(root, pid)
             .map(|maps| maps.list)
             .unwrap_or_default();
@@ -211,7 +236,14 @@ impl Reading {
         for (pid, bytes) in self.shared_since_fork.into_values() {
             add_bytes(self.found.private.entry(pid).or_default(), &bytes);
         }
-        self.found.segments = self.objects.into_values().map(Object::into_tally).collect();
+        let tallies = self.objects.into_iter().map(|(key, object)| Tally {
+            inode: match key {
+                Key::Object(id) => Some(id.inode),
+                Key::NameAt(..) => None,
+            },
+            ..object.into_tally()
+        });
+        self.found.segments = tallies.collect();
         self.found
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct PerProcess {
     pub touched: Option<BTreeMap<u32, BytesByNode>>,
     /// The same in pools.
     pub touched_pools: Option<BTreeMap<u32, BytesByNode>>,
+    /// What each has mapped as transparent huge pages, where that was counted.
+    pub transparent_huge: BTreeMap<u32, u64>,
 }
 
 /// The words for one process.
@@ -59,6 +61,7 @@ pub(super) fn describe(
         private_bytes_by_node: private,
         touched_bytes_by_node: counted.touched.as_ref().and_then(of),
         touched_pool_bytes_by_node: counted.touched_pools.as_ref().and_then(of),
+        transparent_huge_bytes: counted.transparent_huge.get(&pid).copied(),
         page_table_bytes: proc_stat::page_table_bytes(root, pid).ok().flatten(),
         cpus,
         nodes_of_cpus,

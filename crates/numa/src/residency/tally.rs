@@ -37,6 +37,8 @@ pub(super) struct Tally {
     pub name: String,
     /// Its kind.
     pub kind: SegmentKind,
+    /// Its inode, where that is known.
+    pub inode: Option<u64>,
     /// Size of its pages.
     pub page_bytes: Option<u64>,
     /// Who has it mapped.
@@ -160,6 +162,7 @@ impl Tally {
         SegmentResidency {
             name: self.name,
             kind: self.kind,
+            sysv: None,
             page_bytes: self.page_bytes,
             policy,
             areas: if areas.len() > 1 { areas } else { Vec::new() },

@@ -20,10 +20,7 @@ pub fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     let residency = target
         .map(|target| residency::inspect(root, &target, &topology, &Options::default()))
         .transpose()?;
-    let findings = doctor::diagnose(&Patient {
-        topology,
-        residency,
-    });
+    let findings = doctor::diagnose(&Patient::read(root, topology, residency)?);
     if arguments.json {
         let target = arguments.target.as_deref();
         output::json(&report::doctor_document(target, FINDINGS.len(), &findings))?;

@@ -26,6 +26,7 @@ mod containers;
 mod contention;
 mod help;
 mod hold;
+mod inspecting;
 mod interrupts;
 mod journal;
 mod kills;

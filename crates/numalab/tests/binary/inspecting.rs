@@ -1,0 +1,136 @@
+//! `numalab inspect` of processes that end, change their mappings, have ten thousand of them, or
+//! live in another PID namespace: a partial answer that says so, never a crash or a wrong total.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use linux::shared_memory::{ObjectKind, SharedMemory};
+use serde_json::Value;
+
+use crate::laboratory::Laboratory;
+use crate::unmet_need::{is_root, not_run};
+
+/// Looks while something goes on.
+const LOOKS: usize = 20;
+
+/// A program that is killed in the end.
+struct Running(Child);
+
+impl Running {
+    fn start(words: &[&str]) -> Self {
+        let mut command = Command::new(words[0]);
+        command
+            .args(&words[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null());
+        Running(command.spawn().unwrap())
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Bytes of the memfd that numalab's library makes, and how many segments of it there are.
+fn bytes_of_memfds(residency: &Value, least: u64) -> Vec<u64> {
+    let segments = residency["segments"].as_array().unwrap().iter();
+    let ours = segments.filter(|segment| segment["name"].as_str().unwrap().starts_with("/memfd:"));
+    let bytes = ours.map(|segment| {
+        let nodes = segment["bytes_by_node"].as_object().unwrap().values();
+        nodes.map(|bytes| bytes.as_u64().unwrap()).sum::<u64>()
+    });
+    bytes.filter(|bytes| *bytes >= least).collect()
+}
+
+#[test]
+fn processes_that_end_meanwhile_leave_a_partial_answer() {
+    let laboratory = Laboratory::new();
+    let shell = Running::start(&[
+        "sh",
+        "-c",
+        "while :; do /bin/true; /bin/true | /bin/true; done",
+    ]);
+    for _ in 0..LOOKS {
+        let found = laboratory.document(&["inspect", &shell.pid(), "--json"]);
+        assert_eq!(found["processes"][0]["pid"], shell.0.id());
+    }
+}
+
+#[test]
+fn a_mapping_that_changes_meanwhile_never_makes_a_wrong_total() {
+    const BYTES: u64 = 8 << 20;
+    let laboratory = Laboratory::new();
+    let fixed = SharedMemory::create(ObjectKind::Memfd, BYTES as usize, 4096).unwrap();
+    let mapping = fixed.map().unwrap();
+    mapping.populate_for_writing().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let other = SharedMemory::create(ObjectKind::Memfd, 1 << 20, 4096).unwrap();
+                other.map().unwrap().populate_for_writing().unwrap();
+            }
+        });
+        let pid = std::process::id().to_string();
+        for _ in 0..LOOKS {
+            let found = laboratory.document(&["inspect", &pid, "--json"]);
+            assert_eq!(bytes_of_memfds(&found, BYTES), [BYTES], "{found:#}");
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn ten_thousand_mappings_of_one_object_are_one_object() {
+    let laboratory = Laboratory::new();
+    let memory = SharedMemory::create(ObjectKind::Memfd, 16 << 20, 4096).unwrap();
+    let mappings: Vec<_> = (0..10_000).map(|_| memory.map().unwrap()).collect();
+    mappings[0].populate_for_writing().unwrap();
+    let pid = std::process::id().to_string();
+    for words in [
+        &["inspect", &pid, "--json"][..],
+        &["inspect", &pid, "--json", "--numa-maps"],
+    ] {
+        let found = laboratory.document(words);
+        assert_eq!(bytes_of_memfds(&found, 16 << 20), [16 << 20]);
+    }
+}
+
+#[test]
+fn a_process_of_another_pid_namespace_has_the_id_that_we_see() {
+    if !is_root("a_process_of_another_pid_namespace_has_the_id_that_we_see") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let unshare = Running::start(&["unshare", "--pid", "--fork", "--kill-child", "sleep", "600"]);
+    let found = crate::patience::until("the namespace has its process", || {
+        let found = laboratory.run(&["inspect", &unshare.pid(), "--json"]);
+        let found = (found.status.success()).then(|| found.document())?;
+        (found["processes"].as_array()?.len() == 2).then_some(found)
+    });
+    let inside = &found["processes"][1];
+    assert_eq!(inside["name"], "sleep");
+    assert!(inside["pid"].as_u64().unwrap() > 1);
+    // From the inside, nobody outside exists.
+    let binary = env!("CARGO_BIN_EXE_numalab");
+    let own = std::process::id().to_string();
+    let words = ["--pid", "--fork", "--mount-proc", binary, "inspect", &own];
+    let refused = Command::new("unshare").args(words).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    if said.contains("unshare failed") || said.contains("mount") {
+        not_run("a_process_of_another_pid_namespace, from the inside", &said);
+        return;
+    }
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains(&format!("no process of {own} is running")),
+        "{said}"
+    );
+}
