@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::pagemap::{Pagemap, PagemapEntry};
 use crate::proc_maps::Mapping;
-use crate::{Error, Root, SystemCallError, mempolicy};
+use crate::{Error, Root, SystemCallError, mempolicy, object_policy};
 
 /// The unit of `st_blocks` (`stat(3type)`).
 const STAT_BLOCK_BYTES: u64 = 512;
@@ -100,7 +100,9 @@ impl MappedObject {
     /// When the kernel refuses a call, as seccomp filters of containers have it.
     pub fn policy_at(&self, offset: u64) -> Result<Option<String>, SystemCallError> {
         let window = Window::map(&self.file, offset, 1, libc::PROT_NONE)?;
-        mempolicy::policy_at(window.address.addr())
+        let policy = object_policy::at(&window, 0)?;
+        let words = mempolicy::policy_words(policy.mode, &policy.nodes);
+        Ok((policy.mode != libc::MPOL_DEFAULT).then_some(words))
     }
 
     /// Maps `pages` pages from offset `offset` on into this process, for reading. No page is

@@ -175,35 +175,6 @@ pub fn mode_name(mode: i32) -> &'static str {
     }
 }
 
-/// The policy of the memory at an address of this process, in the words of numa_maps; `None` when
-/// it has none of its own and that of the task holds. Touches no page.
-///
-/// # Errors
-/// `EFAULT` when nothing is mapped there; as for [`task_policy`].
-pub fn policy_at(address: usize) -> Result<Option<String>, SystemCallError> {
-    /// `MPOL_F_ADDR`: of an address, not of the task (include/uapi/linux/mempolicy.h).
-    const OF_ADDRESS: c_ulong = 2;
-    let mut mode: c_int = 0;
-    let mut mask = [0u64; 64];
-    // SAFETY: the kernel writes one int and at most the stated number of bits, and only looks up
-    // the mapping at the address.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_get_mempolicy,
-            &raw mut mode,
-            mask.as_mut_ptr(),
-            (mask.len() * 64) as c_ulong,
-            address,
-            OF_ADDRESS,
-        )
-    };
-    if answer < 0 {
-        return Err(SystemCallError::last("get_mempolicy", "MPOL_F_ADDR"));
-    }
-    let words = policy_words(mode, &bit_mask::to_set(&mask));
-    Ok(Some(words).filter(|words| words != mode_name(libc::MPOL_DEFAULT)))
-}
-
 /// Sets the policy of a mapping before its pages exist; moves nothing.
 ///
 /// For shared memory of small pages the policy belongs to the object and holds for every process;
@@ -331,8 +302,7 @@ mod tests {
     use model::{NodeId, NodeSet};
 
     use super::{
-        Policy, bind_mapping, mode_name, nodes_of_pages, policy_at, policy_words, set_task_policy,
-        task_policy,
+        Policy, bind_mapping, mode_name, nodes_of_pages, policy_words, set_task_policy, task_policy,
     };
     use crate::shared_memory::{ObjectKind, SharedMemory};
 
@@ -406,17 +376,6 @@ mod tests {
         check(3 | 1 << 14, "0-3,8", "interleave=relative:0-3,8");
         check(2 | 1 << 15 | 1 << 13, "0", "bind=static|balancing:0");
         check(6, "0,2", "weighted interleave:0,2");
-    }
-
-    #[test]
-    fn the_policy_of_memory_is_its_own_or_none() {
-        let memory = SharedMemory::create(ObjectKind::Memfd, 16 * 4096, 4096).unwrap();
-        let mapping = memory.map().unwrap();
-        assert_eq!(policy_at(mapping.address().addr()).unwrap(), None);
-        bind_mapping(&mapping, &Policy::Interleave(node_zero())).unwrap();
-        let policy = policy_at(mapping.address().addr()).unwrap();
-        assert_eq!(policy.as_deref(), Some("interleave:0"));
-        assert!(policy_at(0).is_err());
     }
 
     #[test]
