@@ -82,8 +82,30 @@ pub fn read(file: &Path) -> Result<String, ControlGroupError> {
         .map_err(|cause| ControlGroupError::new("read", file, cause))
 }
 
-/// Whether this process could make a cgroup in `directory` (access(2) for writing, which also
-/// knows read-only mounts).
-pub fn is_writable(directory: &Path) -> bool {
-    rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
+/// Whether systemd has delegated `directory`, or a cgroup above it up to `mount`, to somebody else,
+/// who may make groups there (systemd.resource-control(5), `Delegate=`).
+pub fn is_delegated(directory: &Path, mount: &Path) -> bool {
+    let marked = |directory: &Path| {
+        ["user.delegate", "trusted.delegate"].iter().any(|name| {
+            let mut value = [0_u8; 8];
+            let length = rustix::fs::getxattr(directory, *name, &mut value);
+            length.is_ok_and(|length| value[..length] == *b"1")
+        })
+    };
+    let above = directory
+        .ancestors()
+        .take_while(|above| above.starts_with(mount));
+    above.into_iter().any(marked)
+}
+
+/// Why this process could not make a cgroup in `directory`, in words; `None` when it could.
+pub fn obstacle(directory: &Path) -> Option<&'static str> {
+    match rustix::fs::access(directory, rustix::fs::Access::WRITE_OK) {
+        Ok(()) => None,
+        Err(rustix::io::Errno::ROFS) => Some("is on a read-only file system, as in a container"),
+        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+            Some("may not be written by this user: that takes root (CAP_DAC_OVERRIDE)")
+        }
+        Err(_) => Some("cannot be written"),
+    }
 }

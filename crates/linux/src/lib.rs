@@ -45,6 +45,7 @@ pub mod sysfs_huge_pages;
 pub mod sysfs_nodes;
 pub mod sysfs_pci;
 mod system_call;
+pub mod systemd;
 pub mod sysv_segments;
 mod text_file;
 pub mod thread_wait;

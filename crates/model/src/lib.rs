@@ -9,6 +9,7 @@ mod event;
 mod evidence;
 pub mod exit;
 mod finding;
+mod group_state;
 mod id_list;
 mod latency;
 mod measurement;
@@ -36,6 +37,7 @@ pub use evidence::{
     Evidence, GroupEvidence, HugePoolEvidence, PoolEvidence, SessionEvidence, SgaEvidence,
 };
 pub use finding::{Cost, Diagnosis, Fact, Finding, Severity};
+pub use group_state::{GroupMember, GroupState};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use latency::{
     CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult, NodeLink,

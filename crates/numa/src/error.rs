@@ -27,6 +27,25 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// systemd refused.
+    #[error(transparent)]
+    Systemd(#[from] linux::systemd::SystemdError),
+    /// A processor group cannot be made, changed or used as asked.
+    #[error("group {name}: {reason}")]
+    Group {
+        /// Its name.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A processor group has not become what was asked for.
+    #[error("group {name} was not honoured: {reason}")]
+    GroupNotHonoured {
+        /// Its name.
+        name: String,
+        /// In what.
+        reason: String,
+    },
     /// A line of numa_maps is not what the kernel writes there.
     #[error("numa_maps: expected {expected}, found {found:?}")]
     NumaMaps {
@@ -77,6 +96,7 @@ impl Error {
         match self {
             Error::SystemCall(error) => error.is_permission(),
             Error::ControlGroup(error) => error.is_permission(),
+            Error::Systemd(error) => error.is_permission(),
             Error::GroupsNotPermitted { .. } => true,
             Error::Folder { cause, .. } => cause.kind() == io::ErrorKind::PermissionDenied,
             _ => false,

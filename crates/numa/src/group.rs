@@ -37,7 +37,7 @@ impl Group {
         journal: &Journal,
     ) -> Result<Self, Error> {
         if hierarchy.version == 2 {
-            enable_cpuset(&hierarchy.parent, journal)?;
+            enable_controller(&hierarchy.parent, "cpuset", journal)?;
         }
         let directory = hierarchy.parent.join(name);
         let entry = journal.record(Change::GroupCreated {
@@ -155,13 +155,23 @@ fn user_of(parent: &Path, controller: &str) -> Option<String> {
         handed_on.is_ok_and(|names| names.split_ascii_whitespace().any(|it| it == controller))
             || sets(&child, format!("{controller}.cpus"))
             || sets(&child, format!("{controller}.mems"))
+            || limits(&child, controller)
     };
     let children = Root::live().entries(parent.to_str()?).ok().flatten();
     children.unwrap_or_default().into_iter().find(uses)
 }
 
+/// Whether a cgroup limits or weighs CPU time otherwise than a new one does.
+fn limits(child: &Path, controller: &str) -> bool {
+    let differs = |file: &str, usual: &str| {
+        let value = control_group::read(&child.join(file));
+        value.is_ok_and(|value| value.split(' ').next() != Some(usual))
+    };
+    controller == "cpu" && (differs("cpu.max", "max") || differs("cpu.weight", "100"))
+}
+
 /// Removes a group, waiting for killed processes to leave it.
-fn remove_directory(directory: &Path) -> Result<(), Error> {
+pub(crate) fn remove_directory(directory: &Path) -> Result<(), Error> {
     let deadline = Instant::now() + EMPTY_WITHIN;
     loop {
         let Err(error) = control_group::remove(directory) else {
@@ -183,22 +193,22 @@ fn remove_directory(directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// Makes the cpuset controller available to the children of `parent`, journalled if it was not.
-fn enable_cpuset(parent: &Path, journal: &Journal) -> Result<(), Error> {
+/// Makes a controller available to the children of `parent`, journalled if it was not.
+pub(crate) fn enable_controller(parent: &Path, name: &str, journal: &Journal) -> Result<(), Error> {
     let file = parent.join("cgroup.subtree_control");
     let enabled = control_group::read(&file)?;
     if enabled
         .split_ascii_whitespace()
-        .any(|controller| controller == "cpuset")
+        .any(|controller| controller == name)
     {
         return Ok(());
     }
-    let controller = "cpuset".to_owned();
+    let controller = name.to_owned();
     let entry = journal.record(Change::ControllerEnabled {
         directory: parent.to_owned(),
         controller,
     })?;
-    if let Err(error) = control_group::write(&file, "+cpuset") {
+    if let Err(error) = control_group::write(&file, &format!("+{name}")) {
         journal.mark_undone(entry)?;
         return Err(error.into());
     }
@@ -206,7 +216,7 @@ fn enable_cpuset(parent: &Path, journal: &Journal) -> Result<(), Error> {
 }
 
 /// Name of the file with what a group really has of `kind` (`cpus` or `mems`).
-fn effective_text(directory: &Path, version: u8, kind: &str) -> Result<String, Error> {
+pub(crate) fn effective_text(directory: &Path, version: u8, kind: &str) -> Result<String, Error> {
     let name = match version {
         1 => format!("cpuset.effective_{kind}"),
         _ => format!("cpuset.{kind}.effective"),
@@ -214,7 +224,11 @@ fn effective_text(directory: &Path, version: u8, kind: &str) -> Result<String, E
     Ok(control_group::read(&directory.join(name))?)
 }
 
-fn effective<T: Id>(directory: &Path, version: u8, kind: &str) -> Result<IdSet<T>, Error> {
+pub(crate) fn effective<T: Id>(
+    directory: &Path,
+    version: u8,
+    kind: &str,
+) -> Result<IdSet<T>, Error> {
     let text = effective_text(directory, version, kind)?;
     text.parse().map_err(|_| Error::NoGroups {
         reason: format!("{}: effective {kind} are {text:?}", directory.display()),
@@ -226,7 +240,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{enable_cpuset, undo};
+    use super::{enable_controller, undo};
     use crate::journal::{Change, Journal};
 
     fn cgroup(directory: &Path, files: &[(&str, &str)]) {
@@ -283,12 +297,12 @@ mod tests {
         let control = parent.path().join("cgroup.subtree_control");
         fs::write(&control, "cpu\n").unwrap();
         let journal = Journal::in_directory(parent.path());
-        enable_cpuset(parent.path(), &journal).unwrap();
+        enable_controller(parent.path(), "cpuset", &journal).unwrap();
         assert_eq!(journal.in_force().unwrap().len(), 1);
         fs::remove_file(&control).unwrap();
         // A file that can be read and not be written, for root, too.
         std::os::unix::fs::symlink("/proc/self/stat", &control).unwrap();
-        enable_cpuset(parent.path(), &journal).unwrap_err();
+        enable_controller(parent.path(), "cpuset", &journal).unwrap_err();
         assert_eq!(journal.in_force().unwrap().len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Finds the cgroup hierarchy in which processor groups can be made: v2, v1, or both mounted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use linux::{Root, control_group};
 
@@ -13,6 +13,27 @@ pub struct Hierarchy {
     pub version: u8,
     /// The cgroup that becomes their parent.
     pub parent: PathBuf,
+    /// Where the hierarchy is mounted.
+    pub mount: PathBuf,
+}
+
+impl Hierarchy {
+    /// Whether systemd owns this tree: it does version 2 where it is the init, and of version 1
+    /// what it uses, which `cpuset` is not (systemd, "Control Group APIs and Delegation").
+    pub fn belongs_to_systemd(&self, root: &Root) -> bool {
+        self.version == 2 && linux::systemd::is_booted(root)
+    }
+
+    /// The directory of a cgroup by its path in this hierarchy: `/db`.
+    pub fn directory(&self, path: &str) -> PathBuf {
+        self.mount.join(path.trim_start_matches('/'))
+    }
+
+    /// The path of a cgroup in this hierarchy by its directory.
+    pub fn path(&self, directory: &Path) -> String {
+        let below = directory.strip_prefix(&self.mount).unwrap_or(directory);
+        format!("/{}", below.display())
+    }
 }
 
 /// Finds the hierarchy that has the cpuset controller, and checks that a group can be made there.
@@ -21,50 +42,74 @@ pub struct Hierarchy {
 /// [`Error::NoGroups`] when no mounted hierarchy has the controller,
 /// [`Error::GroupsNotPermitted`] when none that has it may be written.
 pub fn find(root: &Root) -> Result<Hierarchy, Error> {
-    let mounts = root.read("proc/mounts")?;
     let mut refused = Vec::new();
-    for (_, line) in mounts.lines() {
-        let Some(hierarchy) = cpuset_hierarchy(root, line)? else {
-            continue;
+    for hierarchy in all_with(root, "cpuset")? {
+        let Some(obstacle) = control_group::obstacle(&hierarchy.parent) else {
+            return Ok(hierarchy);
         };
-        let parent = hierarchy.parent.display().to_string();
-        if !control_group::is_writable(&hierarchy.parent) {
-            refused.push(format!("{parent} may not be written"));
-            continue;
-        }
-        return Ok(hierarchy);
-    }
-    if refused.is_empty() {
-        let reason = "no cgroup hierarchy with the cpuset controller is mounted".to_owned();
-        return Err(Error::NoGroups { reason });
+        refused.push(format!("{} {obstacle}", hierarchy.parent.display()));
     }
     Err(Error::GroupsNotPermitted {
         reason: refused.join("; "),
     })
 }
 
-/// The hierarchy behind one line of /proc/mounts, if it has the cpuset controller.
+/// Finds the hierarchy that has a controller, whether or not it may be written.
+///
+/// # Errors
+/// [`Error::NoGroups`] when none has.
+pub fn find_controller(root: &Root, controller: &str) -> Result<Hierarchy, Error> {
+    let all = all_with(root, controller)?;
+    Ok(all
+        .into_iter()
+        .next()
+        .expect("there is at least one, or an error"))
+}
+
+/// Every mounted hierarchy with a controller, at least one.
+fn all_with(root: &Root, controller: &str) -> Result<Vec<Hierarchy>, Error> {
+    let mounts = root.read("proc/mounts")?;
+    let mut found = Vec::new();
+    for (_, line) in mounts.lines() {
+        found.extend(hierarchy_with(root, controller, line)?);
+    }
+    if found.is_empty() {
+        let reason = format!("no cgroup hierarchy with the {controller} controller is mounted");
+        return Err(Error::NoGroups { reason });
+    }
+    Ok(found)
+}
+
+/// The hierarchy behind one line of /proc/mounts, if it has the controller.
 ///
 /// Real lines: `cgroup /sys/fs/cgroup/cpuset cgroup rw,relatime,cpuset 0 0` and
 /// `cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0`.
-fn cpuset_hierarchy(root: &Root, line: &str) -> Result<Option<Hierarchy>, Error> {
+fn hierarchy_with(root: &Root, controller: &str, line: &str) -> Result<Option<Hierarchy>, Error> {
     let mut fields = line.split(' ');
     let (_device, mount) = (fields.next(), fields.next().unwrap_or(""));
     let (kind, options) = (fields.next().unwrap_or(""), fields.next().unwrap_or(""));
     match kind {
-        "cgroup" if options.split(',').any(|option| option == "cpuset") => {
-            let parent = root.path(mount).join(own_group(root, "cpuset")?);
-            Ok(Some(Hierarchy { version: 1, parent }))
+        "cgroup" if options.split(',').any(|option| option == controller) => {
+            let mount = root.path(mount);
+            Ok(Some(Hierarchy {
+                version: 1,
+                parent: mount.join(own_group(root, controller)?),
+                mount,
+            }))
         }
         "cgroup2" => {
             let controllers = root.read_optional(&format!("{mount}/cgroup.controllers"))?;
-            let has = controllers
-                .is_some_and(|file| file.text().split_ascii_whitespace().any(|c| c == "cpuset"));
+            let has = controllers.is_some_and(|file| {
+                file.text()
+                    .split_ascii_whitespace()
+                    .any(|name| name == controller)
+            });
             // Only the root may have both processes and children with controllers (cgroups(7),
             // "no internal processes"), so groups are made next to our own cgroup, not in it.
             Ok(has.then(|| Hierarchy {
                 version: 2,
                 parent: root.path(mount),
+                mount: root.path(mount),
             }))
         }
         _ => Ok(None),

@@ -44,6 +44,27 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reached: Option<String>,
     },
+    /// A processor group was made under a name, to stay; see [`crate::groups`].
+    GroupNamed {
+        /// Its name.
+        name: String,
+        /// Its directories, one for each hierarchy it is in.
+        directories: Vec<PathBuf>,
+        /// The unit of systemd that it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unit: Option<String>,
+    },
+    /// A process was moved into a processor group.
+    MemberMoved {
+        /// Its id.
+        pid: u32,
+        /// When it started: the kernel gives ids anew.
+        start_ticks: u64,
+        /// Directories of the cgroups it was in.
+        from: Vec<PathBuf>,
+        /// Directories of the group.
+        to: Vec<PathBuf>,
+    },
     /// A pool of huge pages was resized; see [`crate::pools`].
     PoolResized {
         /// `nr_hugepages` of one node and size.
@@ -119,53 +140,6 @@ impl Change {
     /// Whether it is still there after the machine was started anew.
     pub fn outlives_a_boot(&self) -> bool {
         matches!(self, Change::ClusterMade { .. })
-    }
-}
-
-impl std::fmt::Display for Change {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Change::GroupCreated { directory } => {
-                write!(f, "processor group {}", directory.display())
-            }
-            Change::ControllerEnabled {
-                directory,
-                controller,
-            } => {
-                write!(
-                    f,
-                    "controller {controller} enabled in {}",
-                    directory.display()
-                )
-            }
-            Change::ClusterMade { directory } => {
-                write!(f, "throw-away cluster {}", directory.display())
-            }
-            Change::FileWritten {
-                path,
-                before,
-                written,
-                ..
-            } => write!(f, "{}: {written:?} for {before:?}", path.display()),
-            Change::PoolResized {
-                path,
-                before,
-                asked,
-            } => write!(f, "{}: {asked} pages for {before}", path.display()),
-            Change::MountPolicySet {
-                mount_point,
-                before,
-                written,
-            } => {
-                let before = before.as_deref().unwrap_or("none");
-                write!(f, "memory policy of {mount_point}: {written} for {before}")
-            }
-            Change::SegmentPolicySet { name, written, .. } => {
-                let (mode, nodes) = (linux::mempolicy::mode_name(written.mode), &written.nodes);
-                write!(f, "memory policy of {name}: {mode}:{nodes}")
-            }
-            Change::PagesMoved { target, to, .. } => write!(f, "memory of {target} moved to {to}"),
-        }
     }
 }
 

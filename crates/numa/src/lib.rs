@@ -3,12 +3,14 @@
 
 pub mod bind;
 pub mod capture;
+mod change_words;
 mod contradictions;
 pub mod doctor;
 mod error;
 pub mod evidence;
 pub mod fitness;
 pub mod group;
+pub mod groups;
 pub mod hierarchy;
 pub mod hops;
 pub mod instances;

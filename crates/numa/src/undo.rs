@@ -3,7 +3,7 @@
 use linux::Root;
 
 use crate::journal::{Change, Entry, Journal};
-use crate::{Error, group, kernel_file, mount_policy, moving, pools, scratch_cluster};
+use crate::{Error, group, groups, kernel_file, mount_policy, moving, pools, scratch_cluster};
 
 /// What became of one change.
 #[derive(Debug)]
@@ -51,5 +51,6 @@ fn take_back(journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error>
         Change::MountPolicySet { .. } => mount_policy::undo(change, force),
         Change::SegmentPolicySet { .. } => moving::undo_policy(&Root::live(), change, force),
         Change::PagesMoved { .. } => moving::undo_pages(&Root::live(), journal, entry, force),
+        Change::GroupNamed { .. } | Change::MemberMoved { .. } => groups::undo(change),
     }
 }

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use experiment::memory::CurvePairs;
 use model::NodeSet;
 
-use crate::placement_arguments::BindArguments;
+use crate::placement_arguments::{BindArguments, GroupArguments};
 
 /// A NUMA laboratory for databases: measures the machine, places a load, proves the placement, and
 /// says which placement wins, by how much, and how sure that is.
@@ -46,6 +46,9 @@ pub enum Command {
     /// Where shall a program run and have its memory, and did that come true?
     #[command(after_help = "Example: numalab bind --cpunodebind 0 --membind 0 -- postgres")]
     Bind(Box<BindArguments>),
+    /// Which processor groups are there, who is in them, and where is their memory?
+    #[command(after_help = "Example: numalab group list")]
+    Group(Box<GroupArguments>),
     /// Which experiments are there, and which of them can this machine run?
     #[command(after_help = "Example: numalab list")]
     List(ListArguments),

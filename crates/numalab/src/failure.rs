@@ -44,9 +44,18 @@ impl From<numa::Error> for Failure {
         let exit_code = match &error {
             _ if error.is_permission() => ExitCode::NotPermitted,
             numa::Error::Journal { .. } => ExitCode::Store,
+            numa::Error::Group { .. } => ExitCode::Usage,
+            numa::Error::GroupNotHonoured { .. } => ExitCode::PlacementNotHonoured,
             _ => ExitCode::MachineCannot,
         };
-        Failure::new(exit_code, error.to_string())
+        let failure = Failure::new(exit_code, error.to_string());
+        match error {
+            numa::Error::GroupsNotPermitted { .. } => failure.advise(
+                "as root on the host; a container is placed from outside (--cpuset-cpus, \
+                 --cpuset-mems); `numalab bind` needs no group",
+            ),
+            _ => failure,
+        }
     }
 }
 

@@ -55,6 +55,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Bind(arguments) => commands::bind::run(&arguments),
         Command::Latency(arguments) => commands::latency::run(&arguments),
         Command::Bandwidth(arguments) => commands::bandwidth::run(&arguments),
+        Command::Group(arguments) => commands::group::run(&arguments),
         Command::List(arguments) => commands::list::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::History(arguments) => commands::history::run(&arguments),

@@ -4,9 +4,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use model::{ByteSize, CpuId, NodeId};
 use numa::bind::{Choice, CpuWish, MemoryWish, Wish};
+use numa::groups::GroupName;
+use report::Configuration;
+
+use crate::commands::group::name_or_path;
+
+/// The most CPUs that a quota can be of: Linux can be built for 8192.
+const CPU_LIMIT_MAX: f64 = 8192.0;
 
 /// CPUs, as numactl takes them.
 #[derive(Debug, Args)]
@@ -88,6 +95,15 @@ pub struct BindArguments {
     cpus: CpuArguments,
     #[command(flatten)]
     policy: PolicyArguments,
+    /// Start it in a processor group (`numalab group`), or in a cgroup by its path.
+    #[arg(long, value_name = "NAME", value_parser = name_or_path)]
+    pub group: Option<String>,
+    /// At most so much CPU time, in CPUs: 1.5.
+    #[arg(long, value_name = "N", value_parser = cpu_limit, conflicts_with = "group")]
+    pub cpu_limit: Option<f64>,
+    /// Said by numalab to itself where systemd has put it into its group already.
+    #[arg(long, hide = true)]
+    pub seated: bool,
     /// What the program will take in huge pages: the lint compares it with what is free.
     #[arg(long, value_name = "BYTES")]
     pub huge_bytes: Option<ByteSize>,
@@ -140,6 +156,151 @@ impl BindArguments {
         match self.until_bytes {
             Some(bytes) => Trigger::Bytes(bytes.0),
             None => Trigger::After(Duration::from_secs_f64(self.after.unwrap_or(1.0))),
+        }
+    }
+}
+
+/// Parses a limit of CPU time, in CPUs.
+fn cpu_limit(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(limit) if (0.01..=CPU_LIMIT_MAX).contains(&limit) => Ok(limit),
+        _ => Err(format!(
+            "expected a number of CPUs from 0.01 to {CPU_LIMIT_MAX}"
+        )),
+    }
+}
+
+/// Options of `numalab group`.
+#[derive(Debug, Args)]
+pub struct GroupArguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: GroupCommand,
+}
+
+/// The subcommands of `numalab group`.
+#[derive(Debug, Subcommand)]
+pub enum GroupCommand {
+    /// Make a group.
+    #[command(after_help = "Example: numalab group create oracle --physcpubind 1-9 --membind 0")]
+    Create(GroupCreateArguments),
+    /// Change CPUs, memory nodes or limit while programs run in it.
+    #[command(after_help = "Example: numalab group set oracle --physcpubind 1-19")]
+    Set(GroupSetArguments),
+    /// Move running processes into a group.
+    #[command(after_help = "Example: numalab group add oracle oracle:ORCL")]
+    Add(GroupAddArguments),
+    /// Show groups, their members, and where their memory lies.
+    #[command(after_help = "Example: numalab group list oracle --emit systemd")]
+    List(GroupListArguments),
+    /// Remove a group.
+    #[command(after_help = "Example: numalab group delete oracle")]
+    Delete(GroupDeleteArguments),
+}
+
+/// What a group can be of.
+#[derive(Debug, Args)]
+pub struct GroupPlacement {
+    #[command(flatten)]
+    pub cpus: CpuArguments,
+    /// Memory of these nodes only.
+    #[arg(short = 'm', long, value_name = "NODES")]
+    pub membind: Option<Choice<NodeId>>,
+    /// At most so much CPU time for all of it together, in CPUs: 1.5.
+    #[arg(long, value_name = "N", value_parser = cpu_limit)]
+    pub cpu_limit: Option<f64>,
+    /// Lists are of the whole machine, not of the cpuset of this process.
+    #[arg(short = 'a', long)]
+    pub all: bool,
+}
+
+/// Options of `numalab group create`.
+#[derive(Debug, Args)]
+pub struct GroupCreateArguments {
+    /// Its name.
+    pub name: GroupName,
+    #[command(flatten)]
+    pub placement: GroupPlacement,
+    /// Make nothing; print the configuration that makes the same group permanent.
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub emit: Option<Emit>,
+    /// Print the document numalab.groups/1.
+    #[arg(long, conflicts_with = "emit")]
+    pub json: bool,
+}
+
+/// Options of `numalab group set`.
+#[derive(Debug, Args)]
+pub struct GroupSetArguments {
+    /// A group, or the path of a cgroup that numalab has not made: /db.
+    #[arg(value_parser = name_or_path)]
+    pub name: String,
+    #[command(flatten)]
+    pub placement: GroupPlacement,
+    /// On cgroup v1: move memory to the new nodes, as v2 always does.
+    #[arg(long)]
+    pub migrate: bool,
+    /// Print the document numalab.groups/1.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `numalab group add`.
+#[derive(Debug, Args)]
+pub struct GroupAddArguments {
+    /// A group, or the path of a cgroup that numalab has not made: /db.
+    #[arg(value_parser = name_or_path)]
+    pub name: String,
+    /// PIDs, process names, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    #[arg(required = true, value_name = "TARGET")]
+    pub processes: Vec<String>,
+}
+
+/// Options of `numalab group list`.
+#[derive(Debug, Args)]
+pub struct GroupListArguments {
+    /// Only this group, or the cgroup of this path.
+    #[arg(value_parser = name_or_path)]
+    pub name: Option<String>,
+    /// Print the configuration that makes the same group permanent.
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub emit: Option<Emit>,
+    /// Print the document numalab.groups/1.
+    #[arg(long, conflicts_with = "emit")]
+    pub json: bool,
+}
+
+/// Options of `numalab group delete`.
+#[derive(Debug, Args)]
+pub struct GroupDeleteArguments {
+    /// Its name.
+    #[arg(value_parser = name_or_path)]
+    pub name: String,
+    /// Move its members out first.
+    #[arg(long)]
+    pub evict: bool,
+}
+
+/// For whom a configuration is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// libcgroup: /etc/cgconfig.conf.
+    Cgconfig,
+    /// A slice of systemd, and a service in it.
+    Systemd,
+    /// The kubelet's configuration and a Pod.
+    Kubernetes,
+    /// The statements that start an Oracle instance in the group.
+    Oracle,
+}
+
+impl From<Emit> for Configuration {
+    fn from(emit: Emit) -> Self {
+        match emit {
+            Emit::Cgconfig => Configuration::Cgconfig,
+            Emit::Systemd => Configuration::Systemd,
+            Emit::Kubernetes => Configuration::Kubernetes,
+            Emit::Oracle => Configuration::Oracle,
         }
     }
 }

@@ -17,23 +17,20 @@ const PREFERRED_SHARE: f64 = 0.95;
 
 /// Every way in which `look` contradicts the order, in words; empty when the placement holds.
 ///
-/// `group_nodes` are the memory nodes of the processor group, `weights` those of the kernel for
+/// `group` is what the processor group has of CPUs and memory nodes, `weights` are the kernel's for
 /// weighted interleaving, and `near` names the nodes of some CPUs.
 pub fn contradictions(
     order: &Order,
-    group_nodes: Option<&NodeSet>,
+    group: Option<(&CpuSet, &NodeSet)>,
     weights: &BTreeMap<NodeId, u64>,
     look: &Look,
     near: impl Fn(&CpuSet) -> NodeSet,
 ) -> Vec<String> {
     let mut found = Vec::new();
-    if let Some(asked) = &order.cpus {
-        found.extend(
-            look.residency
-                .processes
-                .iter()
-                .filter_map(|process| cpus(process, asked)),
-        );
+    let asked_cpus = order.cpus.as_ref().or(group.map(|(cpus, _)| cpus));
+    if let Some(asked) = asked_cpus {
+        let processes = look.residency.processes.iter();
+        found.extend(processes.filter_map(|process| cpus(process, asked)));
     }
     for one in &look.overrides {
         let (name, how, policy, bytes) = (&one.name, one.how.words(), &one.policy, one.bytes);
@@ -43,51 +40,45 @@ pub fn contradictions(
             one.processes
         ));
     }
+    let group_nodes = group.map(|(_, nodes)| nodes);
     if let Some(nodes) = group_nodes {
         found.extend(outside(&look.memory, nodes, "the group allows"));
     }
-    let kept = |nodes: &NodeSet| match group_nodes {
-        Some(group) => nodes.intersection(group),
-        None => nodes.clone(),
-    };
-    match &order.policy {
-        Some(Policy::Bind(nodes) | Policy::BindBalancing(nodes)) => {
-            found.extend(outside(&look.memory, &kept(nodes), "bound are"));
+    match (&order.policy, asked_cpus, group_nodes) {
+        (Some(Policy::Local | Policy::Default), Some(cpus), _) | (None, Some(cpus), None) => {
+            found.extend(preferred(&look.memory, &near(cpus)));
         }
-        Some(Policy::Interleave(nodes)) => {
-            let even = kept(nodes).iter().map(|node| (node, 1)).collect();
-            found.extend(interleaved(&look.memory, &even));
-        }
-        Some(Policy::WeightedInterleave(nodes)) => {
-            let weight = |node| (node, weights.get(&node).copied().unwrap_or(1));
-            found.extend(interleaved(
-                &look.memory,
-                &kept(nodes).iter().map(weight).collect(),
-            ));
-        }
-        Some(Policy::Preferred(node)) => {
-            found.extend(preferred(&look.memory, &NodeSet::of(*node)));
-        }
-        Some(Policy::PreferredMany(nodes)) => found.extend(preferred(&look.memory, nodes)),
-        Some(Policy::Local | Policy::Default) => {
-            found.extend(
-                order
-                    .cpus
-                    .as_ref()
-                    .and_then(|cpus| preferred(&look.memory, &near(cpus))),
-            );
-        }
-        None if group_nodes.is_none() => {
-            found.extend(
-                order
-                    .cpus
-                    .as_ref()
-                    .and_then(|cpus| preferred(&look.memory, &near(cpus))),
-            );
-        }
-        None => {}
+        (Some(policy), ..) => found.extend(by_policy(policy, group_nodes, weights, &look.memory)),
+        (None, ..) => {}
     }
     found
+}
+
+/// What contradicts a policy that names nodes.
+fn by_policy(
+    policy: &Policy,
+    group_nodes: Option<&NodeSet>,
+    weights: &BTreeMap<NodeId, u64>,
+    memory: &BytesByNode,
+) -> Vec<String> {
+    let nodes = policy.nodes().unwrap_or_default();
+    // The kernel leaves out what the cpuset forbids.
+    let kept = group_nodes.map_or(nodes.clone(), |group| nodes.intersection(group));
+    let weighted = |weight: fn(Option<&u64>) -> u64| {
+        let of_node = |node| (node, weight(weights.get(&node)));
+        interleaved(memory, &kept.iter().map(of_node).collect())
+    };
+    match policy {
+        Policy::Bind(_) | Policy::BindBalancing(_) => {
+            outside(memory, &kept, "bound are").into_iter().collect()
+        }
+        Policy::Interleave(_) => weighted(|_| 1),
+        Policy::WeightedInterleave(_) => weighted(|weight| weight.copied().unwrap_or(1)),
+        Policy::Preferred(_) | Policy::PreferredMany(_) => {
+            preferred(memory, &nodes).into_iter().collect()
+        }
+        Policy::Local | Policy::Default => Vec::new(),
+    }
 }
 
 fn cpus(process: &ProcessResidency, asked: &CpuSet) -> Option<String> {
@@ -175,10 +166,10 @@ mod tests {
             policy_option: None,
         };
         let group: Option<NodeSet> = group.map(|nodes| nodes.parse().unwrap());
+        let (cpus, nodes) = ("0-1".parse().unwrap(), group.as_ref());
+        let group = nodes.map(|nodes| (&cpus, nodes));
         let weights = BTreeMap::from([(NodeId(0), 3), (NodeId(1), 1)]);
-        contradictions(&order, group.as_ref(), &weights, look, |_| {
-            NodeSet::of(NodeId(0))
-        })
+        contradictions(&order, group, &weights, look, |_| NodeSet::of(NodeId(0)))
     }
 
     fn check(policy: Option<Policy>, mib: &[u64], expected: Option<&str>) {

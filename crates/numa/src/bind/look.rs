@@ -33,12 +33,7 @@ pub fn look(
     policy: &str,
 ) -> Result<Look, InspectError> {
     let residency = residency::inspect(root, target, topology, &Options::default())?;
-    let mut memory = residency::shared_memory(&residency);
-    for class in &residency.private {
-        for (node, bytes) in &class.bytes_by_node {
-            *memory.entry(*node).or_default() += bytes;
-        }
-    }
+    let memory = residency::own_memory(&residency);
     Ok(Look {
         overrides: overrides(root, &residency, policy),
         residency,

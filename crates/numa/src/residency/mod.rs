@@ -30,4 +30,4 @@ pub use layout::node_of_pool;
 pub use processes::local_share;
 pub use program_text::far_text;
 pub use range::{RangePages, nodes_of_range};
-pub use skew::{Skew, judge as judge_skew, shared_memory};
+pub use skew::{Skew, judge as judge_skew, own_memory, shared_memory};

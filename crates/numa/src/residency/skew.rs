@@ -46,6 +46,16 @@ pub fn shared_memory(residency: &Residency) -> BytesByNode {
     sum
 }
 
+/// Private and shared memory of the target, without programs and files, which others may have read
+/// before.
+pub fn own_memory(residency: &Residency) -> BytesByNode {
+    let mut sum = shared_memory(residency);
+    for class in &residency.private {
+        super::tally::add_bytes(&mut sum, &class.bytes_by_node);
+    }
+    sum
+}
+
 /// Judges shared memory. It may lie on one node when all processes run there, or when the machine
 /// has no other.
 pub fn judge(residency: &Residency) -> Skew {

@@ -7,8 +7,9 @@ use std::io;
 use linux::{Root, sysfs_nodes};
 use model::exit::ExitCode;
 use model::{BindAsked, Finding, NodeHugePages, NodeId};
-use numa::bind::{BindError, InForce, Machine, Order, Subject};
+use numa::bind::{BindError, InForce, Machine, Order, Saved, Subject};
 
+use super::bind_seat::Seat;
 use super::bind_watch::{self, Watch};
 use crate::failure::Failure;
 use crate::output;
@@ -22,23 +23,44 @@ const NOT_EXECUTABLE: u8 = 126;
 /// Places, lints and starts.
 pub fn run(arguments: &BindArguments) -> Result<(), Failure> {
     let root = Root::live();
-    let machine = Machine::read(&root)?;
-    let order = Order::new(&root, &arguments.wish(), &machine)?;
-    let before = numa::bind::Saved::now()?;
-    let in_force = numa::bind::apply(&root, &order)?;
-    let lints = lint(arguments, &root, &machine, &order, &in_force)?;
-    if !arguments.verify {
+    let mut machine = Machine::read(&root)?;
+    let before = Saved::now()?;
+    let seat = Seat::take(&root, arguments)?;
+    let started = start(arguments, &root, &mut machine, &before, &seat);
+    // Only what was not started comes back here.
+    started.inspect_err(|_| {
+        let _ = seat.end();
+    })
+}
+
+fn start(
+    arguments: &BindArguments,
+    root: &Root,
+    machine: &mut Machine,
+    before: &Saved,
+    seat: &Seat,
+) -> Result<(), Failure> {
+    if let Some(group) = &seat.group {
+        machine.cpus_allowed = group.cpus.clone();
+        machine.nodes_allowed = group.memory_nodes.clone();
+    }
+    let order = Order::new(root, &arguments.wish(), machine)?;
+    let in_force = numa::bind::apply(root, &order)?;
+    let lints = lint(arguments, root, machine, &order, &in_force)?;
+    if !arguments.verify && !seat.is_temporary() {
         let error = linux::exec::exec(&arguments.command);
         return Err(end_unstarted(&arguments.command, &error));
     }
+    let group_nodes = seat.group.as_ref().map(|group| group.memory_nodes.clone());
+    let group_cpus = seat.group.as_ref().map(|group| group.cpus.clone());
     let asked = BindAsked {
-        cpus: order.cpus.clone(),
+        cpus: order.cpus.clone().or(group_cpus),
         policy: order.policy.as_ref().and(in_force.policy.clone()),
-        memory_nodes: order.memory_nodes(),
-        group: None,
-        cpu_limit: None,
+        memory_nodes: order.memory_nodes().or(group_nodes),
+        group: arguments.group.clone(),
+        cpu_limit: arguments.cpu_limit,
     };
-    bind_watch::run(Watch {
+    bind_watch::run(&Watch {
         arguments,
         machine,
         order,
@@ -46,6 +68,7 @@ pub fn run(arguments: &BindArguments) -> Result<(), Failure> {
         in_force,
         lints,
         before,
+        seat,
     })
 }
 

@@ -1,7 +1,6 @@
 //! The other form of `numalab bind`: numalab stays as the parent of the program, out of its way,
 //! looks where its memory went, and ends as it ended.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -10,11 +9,12 @@ use linux::child::{self, Child, ChildEvent};
 use linux::signal_queue::SignalQueue;
 use linux::{Root, proc_status};
 use model::exit::ExitCode;
-use model::{BindAsked, BindReport, Finding, NodeId, Topology};
+use model::{BindAsked, BindReport, Finding, Topology};
 use numa::bind::{InForce, Look, Machine, Order, Saved, contradictions};
 use numa::instances::{self, Target};
 
 use super::bind::end_unstarted;
+use super::bind_seat::Seat;
 use crate::failure::Failure;
 use crate::output;
 use crate::placement_arguments::{BindArguments, Trigger};
@@ -31,7 +31,7 @@ pub struct Watch<'a> {
     /// What was said on the command line.
     pub arguments: &'a BindArguments,
     /// The machine as it was before.
-    pub machine: Machine,
+    pub machine: &'a Machine,
     /// What is to be honoured.
     pub order: Order,
     /// The same for the report.
@@ -41,22 +41,30 @@ pub struct Watch<'a> {
     /// What was doubtful.
     pub lints: Vec<Finding>,
     /// How numalab itself is placed again.
-    pub before: Saved,
+    pub before: &'a Saved,
+    /// Where the program is put.
+    pub seat: &'a Seat,
 }
 
 /// Starts the program and stays until it has ended. Ends this process as the program ended, or with
 /// the code of a placement that was not honoured; returns only for what went wrong here.
-pub fn run(watch: Watch<'_>) -> Result<(), Failure> {
+pub fn run(watch: &Watch<'_>) -> Result<(), Failure> {
     let report_file = open_report(watch.arguments)?;
     let queue = SignalQueue::new()
         .map_err(|error| Failure::new(ExitCode::Bug, format!("cannot watch signals: {error}")))?;
     let command = &watch.arguments.command;
-    let child = Child::start(command, &queue).map_err(|error| end_unstarted(command, &error))?;
+    let child = Child::start(command, &queue).map_err(|error| {
+        // What was made for the program is of no use any more; what stays is in the journal.
+        let _ = watch.seat.end();
+        end_unstarted(command, &error)
+    })?;
+    watch.seat.leave();
     watch.before.restore();
-    let mut looker = Looker::new(&watch, &child, report_file)?;
+    let mut looker = Looker::new(watch, &child, report_file)?;
     let end = follow(&child, &queue, &mut looker)?;
     drop(queue);
     looker.finish(end)?;
+    watch.seat.end()?;
     let honoured = looker.report.honoured;
     match end {
         ChildEvent::Killed(signal) => {
@@ -282,12 +290,22 @@ impl<'a> Looker<'a> {
 
     fn judge(&self, look: &Look) -> Vec<String> {
         let Watch { machine, order, .. } = self.watch;
-        let weights = BTreeMap::<NodeId, u64>::new();
+        let weights = linux::interleave_weights::read(&Root::live())
+            .ok()
+            .flatten();
+        let group = self.watch.seat.group.as_ref();
+        let group = group.map(|group| (&group.cpus, &group.memory_nodes));
         let is_inherited = order.policy.is_none() && self.policy_at_start() != "default";
-        contradictions(order, None, &weights, look, |cpus| match is_inherited {
-            true => machine.memory_nodes.clone(),
-            false => machine.nodes_of(cpus),
-        })
+        contradictions(
+            order,
+            group,
+            &weights.unwrap_or_default(),
+            look,
+            |cpus| match is_inherited {
+                true => machine.memory_nodes.clone(),
+                false => machine.nodes_of(cpus),
+            },
+        )
     }
 
     fn write(&mut self, text: &str) -> Result<(), Failure> {

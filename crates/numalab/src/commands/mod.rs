@@ -2,9 +2,11 @@
 
 pub mod bandwidth;
 pub mod bind;
+mod bind_seat;
 mod bind_watch;
 pub mod capture;
 pub mod doctor;
+pub mod group;
 pub mod history;
 pub mod hold;
 pub mod inspect;

@@ -24,6 +24,7 @@ mod binding_vs_caging;
 mod captures;
 mod containers;
 mod contention;
+mod groups;
 mod help;
 mod hold;
 mod inspecting;

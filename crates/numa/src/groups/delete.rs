@@ -1,0 +1,110 @@
+//! Removes a group, and strikes off the journal what went with it.
+
+use std::path::PathBuf;
+
+use linux::{Root, control_group, systemd};
+
+use super::create::must_be_empty;
+use super::{change, members};
+use crate::group::{self, remove_directory};
+use crate::journal::{Change, Journal};
+use crate::{Error, hierarchy};
+
+/// Removes a group that numalab made. With `evict`, its members are moved out first: to where they
+/// came from as far as the journal knows, else to the parent of the group.
+///
+/// # Errors
+/// When there is no such group, or it has members; it is as it was then.
+pub fn delete(root: &Root, journal: &Journal, name: &str, evict: bool) -> Result<(), Error> {
+    if name.starts_with('/') {
+        return Err(Error::Group {
+            name: name.to_owned(),
+            reason: "only groups that numalab has made are deleted".to_owned(),
+        });
+    }
+    let group = change::find(root, journal, name)?;
+    if evict && group.unit.is_none() {
+        move_out(root, journal, &group.directories)?;
+    }
+    must_be_empty(root, name, &group.directories)?;
+    if let Some(unit) = &group.unit {
+        systemd::stop_and_revert(unit)?;
+    } else {
+        for directory in group.directories.iter().rev() {
+            remove_directory(directory)?;
+        }
+    }
+    strike_off(journal, name, &group.directories)?;
+    give_back_controllers(journal)
+}
+
+fn move_out(root: &Root, journal: &Journal, directories: &[PathBuf]) -> Result<(), Error> {
+    for entry in journal.in_force()?.iter().rev() {
+        if let Change::MemberMoved { to, .. } = &entry.change
+            && to.first() == directories.first()
+        {
+            super::undo(&entry.change)?;
+            journal.mark_undone(entry.entry)?;
+        }
+    }
+    for (directory, controller) in directories.iter().zip(["cpuset", "cpu"]) {
+        let parent = hierarchy::find_controller(root, controller)?.parent;
+        for pid in members(directory) {
+            let moved = control_group::write(&parent.join("cgroup.procs"), &pid.to_string());
+            // One that has ended meanwhile is out, too.
+            if moved.is_err() && linux::process::exists(pid) {
+                moved?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was changed of the group went with it.
+fn strike_off(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<(), Error> {
+    let was_in_it = |path: &PathBuf| {
+        directories
+            .iter()
+            .any(|directory| path.starts_with(directory))
+    };
+    for entry in journal.in_force()? {
+        let went = match &entry.change {
+            Change::GroupNamed { name: of, .. } => of == name,
+            Change::FileWritten { path, .. } => was_in_it(path),
+            Change::MemberMoved { to, .. } => to.iter().any(was_in_it),
+            Change::GroupCreated { .. } | Change::ControllerEnabled { .. } => false,
+            #[allow(
+                unreachable_patterns,
+                reason = "other kinds of changes are of no group"
+            )]
+            _ => false,
+        };
+        if went {
+            journal.mark_undone(entry.entry)?;
+        }
+    }
+    Ok(())
+}
+
+/// Controllers that were enabled for groups of which the last is gone. One that somebody has come
+/// to use stays, and in the journal.
+fn give_back_controllers(journal: &Journal) -> Result<(), Error> {
+    let in_force = journal.in_force()?;
+    let is_group = |change: &Change| {
+        matches!(
+            change,
+            Change::GroupNamed { .. } | Change::GroupCreated { .. }
+        )
+    };
+    if in_force.iter().any(|entry| is_group(&entry.change)) {
+        return Ok(());
+    }
+    for entry in in_force.iter().rev() {
+        if matches!(entry.change, Change::ControllerEnabled { .. })
+            && group::undo(&entry.change).is_ok()
+        {
+            journal.mark_undone(entry.entry)?;
+        }
+    }
+    Ok(())
+}

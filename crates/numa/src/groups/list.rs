@@ -1,0 +1,95 @@
+//! The groups that numalab made, as they are now.
+
+use std::path::PathBuf;
+
+use linux::Root;
+use model::{CpuSet, NodeSet};
+
+use super::{members, seat};
+use crate::Error;
+use crate::group::effective;
+use crate::journal::{Change, Journal};
+
+/// One group as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// Its directories: the cpuset first, then that of its CPU limit where that is another one.
+    pub directories: Vec<PathBuf>,
+    /// The unit of systemd that it is.
+    pub unit: Option<String>,
+    /// 1 or 2.
+    pub version: u8,
+    /// CPUs it may really use.
+    pub cpus: CpuSet,
+    /// Nodes it may really have memory of.
+    pub memory_nodes: NodeSet,
+    /// CPU time in CPUs; `None` without a limit.
+    pub cpu_limit: Option<f64>,
+    /// Its processes, ascending.
+    pub members: Vec<u32>,
+}
+
+/// Every group that the journal knows and that exists, in the order they were made.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub fn list(root: &Root, journal: &Journal) -> Result<Vec<Group>, Error> {
+    let mut found: Vec<(String, Vec<PathBuf>, Option<String>)> = Vec::new();
+    for entry in journal.in_force()? {
+        let Change::GroupNamed {
+            name,
+            directories,
+            unit,
+        } = entry.change
+        else {
+            continue;
+        };
+        if entry.maker.is_of_an_earlier_boot(root) {
+            continue;
+        }
+        // A limit that was set later has made one more directory.
+        match found.iter_mut().find(|(known, ..)| *known == name) {
+            Some((_, known, _)) => known.extend(directories),
+            None => found.push((name, directories, unit)),
+        }
+    }
+    let exists = |directories: &Vec<PathBuf>| directories.first().is_some_and(|it| it.exists());
+    found.retain(|(_, directories, _)| exists(directories));
+    found
+        .into_iter()
+        .map(|(name, directories, unit)| read(name, directories, unit))
+        .collect()
+}
+
+/// The group of this name.
+pub(super) fn find(root: &Root, journal: &Journal, name: &str) -> Result<Option<Group>, Error> {
+    let groups = list(root, journal)?;
+    Ok(groups.into_iter().find(|group| group.name == name))
+}
+
+/// Reads a group.
+pub(super) fn read(
+    name: String,
+    directories: Vec<PathBuf>,
+    unit: Option<String>,
+) -> Result<Group, Error> {
+    let cpuset = directories.first().cloned().unwrap_or_default();
+    let version = match cpuset.join("cpuset.cpus.effective").exists() {
+        true => 2,
+        false => 1,
+    };
+    Ok(Group {
+        version,
+        cpus: effective(&cpuset, version, "cpus")?,
+        memory_nodes: effective(&cpuset, version, "mems")?,
+        cpu_limit: directories
+            .iter()
+            .find_map(|directory| seat::limit_of(directory)),
+        members: members(&cpuset),
+        name,
+        directories,
+        unit,
+    })
+}

@@ -1,0 +1,20 @@
+//! Processor groups with names, made to stay (docs/placing.md): directly in the cgroup tree, or as
+//! slices of systemd where that owns it.
+
+mod change;
+mod create;
+mod delete;
+mod list;
+mod members;
+mod name;
+mod seat;
+mod undone;
+
+pub use change::{Set, add, find, set};
+pub use create::{Order, create};
+pub use delete::delete;
+pub use list::{Group, list};
+pub use members::members;
+pub use name::GroupName;
+pub use seat::{Joined, Limit, join};
+pub(crate) use undone::undo;

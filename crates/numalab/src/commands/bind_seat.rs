@@ -1,0 +1,104 @@
+//! Where a program is put before it starts: a processor group, or a cgroup that limits its time.
+
+use std::ffi::OsString;
+
+use linux::{Root, systemd};
+use model::exit::ExitCode;
+use numa::groups::{self, Group, Joined, Limit};
+use numa::journal::Journal;
+
+use crate::failure::Failure;
+use crate::placement_arguments::BindArguments;
+use crate::state_folder::StateFolder;
+
+/// What there is of a seat.
+#[derive(Debug, Default)]
+pub struct Seat {
+    /// The group, as it was.
+    pub group: Option<Group>,
+    limit: Option<Limit>,
+    joined: Vec<Joined>,
+}
+
+impl Seat {
+    /// Finds the group, or makes the limit; puts this process there.
+    pub fn take(root: &Root, arguments: &BindArguments) -> Result<Self, Failure> {
+        let mut seat = Seat::default();
+        if let Some(name) = &arguments.group {
+            let group = groups::find(root, &journal()?, name)?;
+            match (&group.unit, arguments.seated) {
+                (_, true) => {}
+                (Some(unit), false) => return Err(become_a_scope(&[format!("--slice={unit}")])),
+                (None, false) => seat.joined.push(groups::join(root, &group.directories)?),
+            }
+            seat.group = Some(group);
+        }
+        match arguments.cpu_limit.filter(|_| !arguments.seated) {
+            None => {}
+            Some(limit) if systemd::is_booted(root) => {
+                let quota = format!("--property=CPUQuota={}%", limit * 100.0);
+                return Err(become_a_scope(&[quota]));
+            }
+            Some(limit) => {
+                let limit = Limit::create(root, &journal()?, limit)?;
+                let joined = groups::join(root, std::slice::from_ref(&limit.directory));
+                seat.limit = Some(limit);
+                match joined {
+                    Ok(joined) => seat.joined.push(joined),
+                    Err(error) => {
+                        seat.end()?;
+                        return Err(error.into());
+                    }
+                }
+            }
+        }
+        Ok(seat)
+    }
+
+    /// Whether something is to be taken away after the program has ended.
+    pub fn is_temporary(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// numalab itself goes back to where it was; the program stays.
+    pub fn leave(&self) {
+        self.joined.iter().for_each(Joined::leave);
+    }
+
+    /// Takes away what was made for the program alone.
+    pub fn end(&self) -> Result<(), Failure> {
+        let Some(limit) = &self.limit else {
+            return Ok(());
+        };
+        self.leave();
+        limit.remove()?;
+        // The controller that was enabled for it, unless somebody else uses it meanwhile.
+        let this_process = numa::Maker::this_process(&Root::live());
+        numa::undo(&journal()?, |entry| entry.maker == this_process, false)?;
+        Ok(())
+    }
+}
+
+fn journal() -> Result<Journal, Failure> {
+    Ok(StateFolder::from_environment()?.journal())
+}
+
+/// Has systemd start this very command anew in a scope of its own: what it owns is filled by it.
+/// Returns only when that fails.
+fn become_a_scope(options: &[String]) -> Failure {
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot start a scope with systemd-run: {error}");
+        Failure::new(ExitCode::MachineCannot, message)
+    };
+    let own = match std::env::current_exe() {
+        Ok(own) => own,
+        Err(error) => return failed(error),
+    };
+    let fixed = ["systemd-run", "--scope", "--quiet", "--collect"];
+    let mut words: Vec<OsString> = fixed.map(OsString::from).to_vec();
+    words.extend(options.iter().map(OsString::from));
+    words.extend(["--".into(), own.into(), "bind".into(), "--seated".into()]);
+    // The first two words were numalab and bind.
+    words.extend(std::env::args_os().skip(2));
+    failed(linux::exec::exec(&words))
+}

@@ -1,0 +1,188 @@
+//! `numalab group`: processor groups with names.
+
+use linux::Root;
+use model::exit::ExitCode;
+use model::{GroupMember, GroupState, NodeSet, Topology};
+use numa::bind::{Machine, MemoryWish, Order, Wish};
+use numa::groups::{self, Group, GroupName, Set};
+use numa::instances::{self, Target};
+use numa::journal::Journal;
+use numa::residency::{self, Options};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::placement_arguments::{
+    GroupArguments, GroupCommand, GroupCreateArguments, GroupListArguments, GroupPlacement,
+    GroupSetArguments,
+};
+use crate::state_folder::StateFolder;
+
+/// Does what the subcommand says.
+pub fn run(arguments: &GroupArguments) -> Result<(), Failure> {
+    let (root, journal) = (Root::live(), StateFolder::from_environment()?.journal());
+    match &arguments.command {
+        GroupCommand::Create(arguments) => create(&root, &journal, arguments),
+        GroupCommand::Set(arguments) => set(&root, &journal, arguments),
+        GroupCommand::Add(arguments) => add(&root, &journal, &arguments.name, &arguments.processes),
+        GroupCommand::List(arguments) => list(&root, &journal, arguments),
+        GroupCommand::Delete(arguments) => {
+            groups::delete(&root, &journal, &arguments.name, arguments.evict)?;
+            output::data(&format!("deleted: {}\n", arguments.name))
+        }
+    }
+}
+
+fn create(root: &Root, journal: &Journal, arguments: &GroupCreateArguments) -> Result<(), Failure> {
+    let machine = Machine::read(root)?;
+    let (cpus, memory_nodes) = resolved(root, &machine, &arguments.placement)?;
+    let order = groups::Order {
+        name: arguments.name.clone(),
+        cpus,
+        memory_nodes,
+        cpu_limit: arguments.placement.cpu_limit,
+    };
+    if let Some(configuration) = arguments.emit {
+        let wished = wished(&order, &machine);
+        let text = report::group_configuration(configuration.into(), &wished, &machine.cpus());
+        return output::data(&text);
+    }
+    let made = groups::create(root, journal, &order)?;
+    show(root, &[made], arguments.json)
+}
+
+/// The group that an order would make, for a configuration.
+fn wished(order: &groups::Order, machine: &Machine) -> GroupState {
+    let nodes = || machine.memory_nodes.clone();
+    GroupState {
+        name: order.name.to_string(),
+        cgroup_version: numa::hierarchy::find_controller(&Root::live(), "cpuset")
+            .map_or(2, |hierarchy| hierarchy.version),
+        cpus: order.cpus.clone().unwrap_or_else(|| machine.cpus()),
+        memory_nodes: order.memory_nodes.clone().unwrap_or_else(nodes),
+        cpu_limit: order.cpu_limit,
+        ..GroupState::default()
+    }
+}
+
+fn set(root: &Root, journal: &Journal, arguments: &GroupSetArguments) -> Result<(), Failure> {
+    let machine = Machine::read(root)?;
+    let (cpus, memory_nodes) = resolved(root, &machine, &arguments.placement)?;
+    let wanted = Set {
+        cpus,
+        memory_nodes,
+        cpu_limit: arguments.placement.cpu_limit,
+        migrate: arguments.migrate,
+    };
+    if wanted == Set::default() {
+        let message = "nothing to set: name CPUs, memory nodes or a limit";
+        return Err(Failure::new(ExitCode::Usage, message));
+    }
+    let group = groups::set(root, journal, &arguments.name, &wanted)?;
+    show(root, &[group], arguments.json)
+}
+
+fn add(root: &Root, journal: &Journal, name: &str, processes: &[String]) -> Result<(), Failure> {
+    let mut members = Vec::new();
+    for text in processes {
+        let target: Target = text.parse()?;
+        members.extend(instances::find(root, &target)?);
+    }
+    let count = groups::add(root, journal, name, &members)?;
+    output::data(&format!("added to {name}: {count} processes\n"))
+}
+
+/// CPUs and memory nodes of the lists on the command line.
+fn resolved(
+    root: &Root,
+    machine: &Machine,
+    placement: &GroupPlacement,
+) -> Result<(Option<model::CpuSet>, Option<NodeSet>), Failure> {
+    let bind = |nodes| MemoryWish::Bind {
+        nodes,
+        balancing: false,
+    };
+    let wish = Wish {
+        cpus: placement.cpus.wish(),
+        memory: placement.membind.clone().map(bind),
+        whole_machine: placement.all,
+    };
+    let order = Order::new(root, &wish, machine)?;
+    Ok((order.cpus.clone(), order.memory_nodes()))
+}
+
+fn list(root: &Root, journal: &Journal, arguments: &GroupListArguments) -> Result<(), Failure> {
+    let groups = match &arguments.name {
+        Some(name) => vec![groups::find(root, journal, name)?],
+        None => groups::list(root, journal)?,
+    };
+    let Some(configuration) = arguments.emit else {
+        return show(root, &groups, arguments.json);
+    };
+    let machine_cpus = Machine::read(root)?.cpus();
+    for group in groups {
+        let state = state(root, None, group);
+        let text = report::group_configuration(configuration.into(), &state, &machine_cpus);
+        output::data(&text)?;
+    }
+    Ok(())
+}
+
+fn show(root: &Root, groups: &[Group], json: bool) -> Result<(), Failure> {
+    let topology = match groups.iter().all(|group| group.members.is_empty()) {
+        true => None,
+        false => Some(numa::topology::read(root)?),
+    };
+    let states: Vec<_> = groups
+        .iter()
+        .map(|group| state(root, topology.as_ref(), group.clone()))
+        .collect();
+    match json {
+        true => output::json(&report::groups_document(&states)),
+        false => output::data(&report::groups_text(&states)),
+    }
+}
+
+/// A group with where its memory lies, if that is to be looked at.
+fn state(root: &Root, topology: Option<&Topology>, group: Group) -> GroupState {
+    let member = |pid: &u32| GroupMember {
+        pid: *pid,
+        name: linux::proc_stat::read(root, *pid)
+            .ok()
+            .map(|stat| stat.name),
+    };
+    let directories = group.directories.iter();
+    let mut state = GroupState {
+        directories: directories.map(|it| it.display().to_string()).collect(),
+        members: group.members.iter().map(member).collect(),
+        unit: group.unit.clone(),
+        cgroup_version: group.version,
+        cpus: group.cpus.clone(),
+        memory_nodes: group.memory_nodes.clone(),
+        cpu_limit: group.cpu_limit,
+        name: group.name.clone(),
+        ..GroupState::default()
+    };
+    let path = numa::hierarchy::find_controller(root, "cpuset").ok();
+    let path = path.map(|hierarchy| hierarchy.path(&group.directories[0]));
+    let (Some(topology), Some(path), false) = (topology, path, group.members.is_empty()) else {
+        return state;
+    };
+    let target = Target::ControlGroup(path);
+    match residency::inspect(root, &target, topology, &Options::default()) {
+        Ok(found) => {
+            state.bytes_by_node = Some(residency::own_memory(&found));
+            state.complete = found.complete;
+            state.gaps = found.gaps;
+        }
+        Err(error) => state.gaps.push(error.to_string()),
+    }
+    state
+}
+
+/// A name, or the path of a cgroup.
+pub fn name_or_path(text: &str) -> Result<String, String> {
+    match text.starts_with('/') {
+        true => Ok(text.to_owned()),
+        false => text.parse::<GroupName>().map(|name| name.to_string()),
+    }
+}

@@ -1,0 +1,257 @@
+//! `numalab group`: made, filled, changed, listed, removed, undone on this machine's own cgroups.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use serde_json::Value;
+
+use crate::laboratory::Laboratory;
+use crate::unmet_need::{has_groups, is_root};
+use crate::user::NOBODY;
+
+/// A name that no other test and no other run of the tests uses.
+fn name(test: &str) -> String {
+    format!("numalab-check-{}-{test}", std::process::id())
+}
+
+/// A process that waits to be moved; ended when dropped.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn start() -> Self {
+        Sleeper(Command::new("sleep").arg("600").spawn().unwrap())
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    fn cpus(&self) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        line.unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The only group of a document, and its directory.
+#[track_caller]
+fn only(document: &Value) -> (Value, PathBuf) {
+    assert_eq!(document["format"], "numalab.groups/1");
+    let groups = document["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 1, "{document}");
+    let directory = Path::new(groups[0]["directories"][0].as_str().unwrap());
+    (groups[0].clone(), directory.to_owned())
+}
+
+#[test]
+fn a_group_is_made_filled_changed_and_removed() {
+    const TEST: &str = "a_group_is_made_filled_changed_and_removed";
+    if !has_groups(TEST) || !is_root(TEST) {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let (name, sleeper) = (name("a"), Sleeper::start());
+    let all = sleeper.cpus();
+    let first = all.split([',', '-']).next().unwrap();
+    let made = laboratory.document(&["group", "create", &name, "-C", "+0", "-m", "+0", "--json"]);
+    let (group, directory) = only(&made);
+    assert_eq!(group["cpus"], *first);
+    assert!(directory.is_dir());
+    laboratory
+        .run(&["group", "create", &name])
+        .with_code(2)
+        .says(&["there is one already"]);
+    let bound = [
+        "bind",
+        "--group",
+        &name,
+        "--",
+        "sh",
+        "-c",
+        "grep Cpus_allowed_list /proc/$$/status",
+    ];
+    let shown = laboratory.run(&bound).with_code(0).stdout;
+    assert_eq!(shown, format!("Cpus_allowed_list:\t{first}\n"));
+    laboratory
+        .run(&["group", "add", &name, &sleeper.pid()])
+        .with_code(0);
+    assert_eq!(sleeper.cpus(), first);
+    let (group, _) = only(&laboratory.document(&["group", "list", "--json"]));
+    assert_eq!(group["members"][0]["pid"], sleeper.0.id());
+    assert!(
+        group["bytes_by_node"]
+            .as_object()
+            .is_some_and(|it| !it.is_empty()),
+        "{group}"
+    );
+    let set = laboratory.document(&[
+        "group",
+        "set",
+        &name,
+        "-C",
+        "all",
+        "--cpu-limit",
+        "1.5",
+        "--json",
+    ]);
+    assert_eq!(only(&set).0["cpus"], *all);
+    assert_eq!(only(&set).0["cpu_limit"], 1.5);
+    assert_eq!(sleeper.cpus(), all);
+    let refused = laboratory.run(&["group", "delete", &name]).with_code(2);
+    refused.says(&["it has members: sleep ("]);
+    laboratory
+        .run(&["group", "delete", &name, "--evict"])
+        .with_code(0);
+    assert!(!directory.exists());
+    assert_eq!(sleeper.cpus(), all);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn undo_takes_a_group_back_with_its_members_and_changes() {
+    const TEST: &str = "undo_takes_a_group_back_with_its_members_and_changes";
+    if !has_groups(TEST) || !is_root(TEST) {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let (name, sleeper) = (name("b"), Sleeper::start());
+    let before = std::fs::read_to_string(format!("/proc/{}/cgroup", sleeper.0.id())).unwrap();
+    let all = sleeper.cpus();
+    let made = laboratory.document(&["group", "create", &name, "--json"]);
+    let (_, directory) = only(&made);
+    laboratory
+        .run(&["group", "set", &name, "-C", "+0", "--cpu-limit", "2"])
+        .with_code(0);
+    laboratory
+        .run(&["group", "add", &name, &sleeper.pid()])
+        .with_code(0);
+    laboratory.run(&["undo"]).with_code(0);
+    assert!(!directory.exists());
+    let after = std::fs::read_to_string(format!("/proc/{}/cgroup", sleeper.0.id())).unwrap();
+    assert_eq!((after, sleeper.cpus()), (before, all));
+    laboratory.run(&["undo"]).with_code(0);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_group_with_somebody_in_it_is_not_undone_and_they_are_named() {
+    const TEST: &str = "a_group_with_somebody_in_it_is_not_undone_and_they_are_named";
+    if !has_groups(TEST) || !is_root(TEST) {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let name = name("c");
+    laboratory.run(&["group", "create", &name]).with_code(0);
+    let under_way = laboratory.start(&["bind", "--group", &name, "--", "sleep", "600"]);
+    let seen = || laboratory.document(&["group", "list", "--json"]);
+    crate::patience::until("the program is in the group", || {
+        (seen()["groups"][0]["members"][0]["name"] == "sleep").then_some(())
+    });
+    laboratory
+        .run(&["undo"])
+        .with_code(4)
+        .says(&["it has members: sleep ("]);
+    under_way.kill();
+    let _ = under_way.finish();
+    laboratory.run(&["undo"]).with_code(0);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_limit_for_one_program_goes_with_it() {
+    const TEST: &str = "a_limit_for_one_program_goes_with_it";
+    if !has_groups(TEST) || !is_root(TEST) {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let script = "grep numalab-bind /proc/self/cgroup; exit 5";
+    let shown = laboratory
+        .run(&["bind", "--cpu-limit", "0.5", "sh", "-c", script])
+        .with_code(5);
+    assert!(shown.stdout.contains("/numalab-bind-"), "{}", shown.stdout);
+    laboratory
+        .run(&["bind", "--cpu-limit", "0.5", "numalab-no-such-program"])
+        .with_code(127);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_configuration_is_printed_and_nothing_is_made() {
+    let laboratory = Laboratory::new();
+    let name = name("d");
+    for (kind, expected) in [
+        ("cgconfig", format!("group {name} {{\n")),
+        ("systemd", "AllowedCPUs=0\n".to_owned()),
+        ("kubernetes", "cpuManagerPolicy: static\n".to_owned()),
+        (
+            "oracle",
+            format!("alter system set processor_group_name='{name}' scope=spfile sid='*';\n"),
+        ),
+    ] {
+        let words = [
+            "group", "create", &name, "-C", "0", "-m", "0", "--emit", kind,
+        ];
+        let text = laboratory.run(&words).with_code(0).stdout;
+        assert!(text.contains(&expected), "{kind}: {text}");
+    }
+    let groups = laboratory.run(&["group", "list"]).with_code(0);
+    assert_eq!(groups.stdout, "no groups\n");
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn what_cannot_be_a_group_is_refused() {
+    let laboratory = Laboratory::new();
+    let check = |words: &[&str], code: i32, expected: &str| {
+        let words: Vec<_> = ["group"].iter().chain(words).copied().collect();
+        laboratory.run(&words).with_code(code).says(&[expected]);
+    };
+    check(&["create", "../x"], 2, "expected letters, digits");
+    check(&["create", "cgroup.procs"], 2, "files of the kernel");
+    check(&["create", "x", "-N", "4095"], 2, "there is no node 4095");
+    check(&["create", "x", "-C", ""], 2, "the list is empty");
+    check(
+        &["create", "x", "--cpu-limit", "0"],
+        2,
+        "expected a number of CPUs",
+    );
+    check(&["set", "x", "-C", "0"], 2, "there is none of this name");
+    check(&["set", "x"], 2, "nothing to set");
+    check(&["set", "/../../etc", "-C", "0"], 2, "there is no cgroup");
+    check(&["add", "x", "99999999"], 2, "no process of 99999999");
+    check(&["delete", "/x"], 2, "only groups that numalab has made");
+    laboratory
+        .run(&["bind", "--group", "x", "true"])
+        .with_code(2)
+        .says(&["none of this name"]);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_user_without_permission_is_told_what_it_takes() {
+    const TEST: &str = "a_user_without_permission_is_told_what_it_takes";
+    if !has_groups(TEST) || !is_root(TEST) {
+        return;
+    }
+    let laboratory = Laboratory::of(NOBODY);
+    let refused = laboratory.run(&["group", "create", "x"]).with_code(4);
+    refused.says(&["may not be written by this user: that takes root (CAP_DAC_OVERRIDE)"]);
+    let refused = laboratory
+        .run(&["bind", "--cpu-limit", "1", "true"])
+        .with_code(4);
+    refused.says(&["may not be written by this user"]);
+    let shown = laboratory.run(&[
+        "bind", "-m", "0", "--verify", "--after", "0.1", "sleep", "0.3",
+    ]);
+    shown.with_code(0).says(&["placement honoured"]);
+    laboratory.nothing_is_left();
+}
