@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::layout::{Block, BlockId, Bucket, BufferState, NO_BLOCK, NONE, WaitEvent};
 use crate::replacement::USAGE_MAX;
 use crate::sga::Sga;
-use crate::storage::Storage;
+use crate::storage::{READ_AHEAD_BLOCKS, Storage};
 use crate::wait_clock::WaitClock;
 use crate::{Error, replacement};
 
@@ -15,6 +15,21 @@ pub struct Pinned<'m> {
     buffer: u32,
     /// The block.
     pub block: &'m Block,
+}
+
+impl Pinned<'_> {
+    /// Whether the buffer holds the block that its header promises.
+    ///
+    /// # Errors
+    /// [`Error::WrongBlock`] when not, after which the pin is of no more use.
+    #[inline]
+    pub fn check(&self, id: BlockId) -> Result<(), Error> {
+        let found = self.block.id();
+        match found == id {
+            true => Ok(()),
+            false => Err(Error::WrongBlock { wanted: id, found }),
+        }
+    }
 }
 
 /// One reader's way into the cache, with its counts of reads.
@@ -57,6 +72,18 @@ impl<'m> Reader<'m> {
     /// whatever keeps it from being read.
     #[inline]
     pub fn get(&mut self, id: BlockId) -> Result<Pinned<'m>, Error> {
+        let pinned = self.pin(id)?;
+        pinned.check(id)?;
+        Ok(pinned)
+    }
+
+    /// As [`Reader::get`], but the block is not looked at: [`Pinned::check`] does that. A scan pins
+    /// many blocks before it reads the first.
+    ///
+    /// # Errors
+    /// As for [`Reader::get`].
+    #[inline]
+    pub fn pin(&mut self, id: BlockId) -> Result<Pinned<'m>, Error> {
         let sga = self.sga;
         let bucket = sga.bucket_of(id);
         bucket.latch.acquire(|sleep| self.waits.bucket_latch(sleep));
@@ -77,21 +104,15 @@ impl<'m> Reader<'m> {
         if state.load(Ordering::Acquire) != BufferState::Valid as u32 {
             self.wait_until_read(id, state)?;
         }
-        self.pinned(id, buffer)
+        Ok(self.pinned(buffer))
     }
 
     /// A block in a buffer that is pinned: counts the logical read.
     #[inline]
-    fn pinned(&mut self, id: BlockId, buffer: u32) -> Result<Pinned<'m>, Error> {
+    fn pinned(&mut self, buffer: u32) -> Pinned<'m> {
         self.logical_reads += 1;
         let block = &self.sga.blocks[buffer as usize];
-        if block.id() != id {
-            return Err(Error::WrongBlock {
-                wanted: id,
-                found: block.id(),
-            });
-        }
-        Ok(Pinned { buffer, block })
+        Pinned { buffer, block }
     }
 
     /// Reads one block that was not in the cache a moment ago.
@@ -100,11 +121,54 @@ impl<'m> Reader<'m> {
         match self.claim(id)? {
             Some(buffer) => {
                 self.read(id, &[buffer], WaitEvent::SequentialRead)?;
-                self.pinned(id, buffer)
+                Ok(self.pinned(buffer))
             }
             // Somebody else was quicker.
-            None => self.get(id),
+            None => self.pin(id),
         }
+    }
+
+    /// Reads `count` consecutive blocks from `first` on as far as they are not in the cache, many
+    /// at once, for a scan that is about to get them.
+    ///
+    /// # Errors
+    /// As for [`Reader::get`].
+    pub fn read_ahead(&mut self, first: BlockId, count: u32) -> Result<(), Error> {
+        let mut run = [0; READ_AHEAD_BLOCKS];
+        let mut length = 0;
+        for number in 0..u64::from(count) {
+            let id = BlockId(first.0 + number);
+            match self.claim(id)? {
+                Some(buffer) => {
+                    run[length] = buffer;
+                    length += 1;
+                }
+                None => self.read_run(id, &run[..std::mem::take(&mut length)])?,
+            }
+            if length == READ_AHEAD_BLOCKS {
+                let next = BlockId(id.0 + 1);
+                self.read_run(next, &run[..std::mem::take(&mut length)])?;
+            }
+        }
+        let end = BlockId(first.0 + u64::from(count));
+        self.read_run(end, &run[..length])
+    }
+
+    /// Reads the blocks before `end` into the buffers claimed for them, and unpins them.
+    fn read_run(&mut self, end: BlockId, buffers: &[u32]) -> Result<(), Error> {
+        if buffers.is_empty() {
+            return Ok(());
+        }
+        let first = BlockId(end.0 - buffers.len() as u64);
+        let event = match buffers.len() {
+            1 => WaitEvent::SequentialRead,
+            _ => WaitEvent::ScatteredRead,
+        };
+        self.read(first, buffers, event)?;
+        for buffer in buffers {
+            replacement::give_back(&self.sga, *buffer);
+        }
+        Ok(())
     }
 
     /// Takes a buffer for a block and puts it into the directory, to be read by the caller; `None`
@@ -169,6 +233,24 @@ impl<'m> Reader<'m> {
         }
     }
 
+    /// Brings what finding these blocks needs into this processor's caches. The loads do not wait
+    /// for one another, as those between the locked instructions of [`Reader::pin`] do.
+    #[inline]
+    pub fn approach(&self, first: BlockId, count: u32) {
+        let ids = || (first.0..first.0 + u64::from(count)).map(BlockId);
+        let mut touched = 0;
+        for id in ids() {
+            touched ^= self.sga.bucket_of(id).first.load(Ordering::Relaxed);
+        }
+        for id in ids() {
+            let buffer = self.sga.bucket_of(id).first.load(Ordering::Relaxed);
+            if let Some(header) = self.sga.headers.get(buffer as usize) {
+                touched ^= header.pins.load(Ordering::Relaxed);
+            }
+        }
+        std::hint::black_box(touched);
+    }
+
     /// Gives a block back.
     #[inline]
     pub fn release(&self, pinned: Pinned<'m>) {
@@ -231,7 +313,7 @@ mod tests {
     use crate::layout::{BLOCK_BYTES, BlockId};
     use crate::loader::load;
     use crate::sga::Sga;
-    use crate::sga_layout::{SgaLayout, SgaSize};
+    use crate::sga_layout::{Content, SgaLayout, SgaSize};
     use crate::statement::{Table, select};
     use crate::storage::Storage;
     use crate::wait_clock::WaitClock;
@@ -256,6 +338,7 @@ mod tests {
                 page_bytes: 4096,
                 pools,
                 data_bytes: Some(8 * MIB),
+                content: Content::Tables,
             };
             let layout = SgaLayout::new(&size).unwrap();
             let bytes = layout.bytes as usize;

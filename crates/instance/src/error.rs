@@ -57,6 +57,9 @@ pub enum Error {
     /// A block that another session was reading did not come.
     #[error("block {:#x} could not be read by the session that tried", .0.0)]
     NotReadByOther(BlockId),
+    /// A scan found a block that holds no part of the column.
+    #[error("block {:#x} holds no values", .0.0)]
+    NoColumn(BlockId),
     /// Every buffer is pinned.
     #[error("no buffer for block {:#x}: every buffer is pinned", .0.0)]
     NoFreeBuffer(BlockId),

@@ -34,7 +34,7 @@ mod tests {
     use super::{leave, read};
     use crate::Error;
     use crate::sga::Sga;
-    use crate::sga_layout::{SgaLayout, SgaSize};
+    use crate::sga_layout::{Content, SgaLayout, SgaSize};
 
     #[test]
     fn a_reason_is_read_back_and_a_long_one_is_cut() {
@@ -44,6 +44,7 @@ mod tests {
             page_bytes: 4096,
             pools: 1,
             data_bytes: None,
+            content: Content::Tables,
         };
         let layout = SgaLayout::new(&size).unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();

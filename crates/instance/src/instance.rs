@@ -13,9 +13,9 @@ use crate::layout::SessionState;
 use crate::order::{InstanceOrder, InstanceReport, PhaseWord, SessionOrder, Task};
 use crate::sessions::{SessionProgram, Sessions};
 use crate::sga::Sga;
-use crate::sga_layout::{SgaLayout, SgaSize};
+use crate::sga_layout::{Content, SgaLayout, SgaSize};
 use crate::storage::Storage;
-use crate::{Error, calibration, hold, loader, sga_memory, trial};
+use crate::{Error, calibration, hold, loader, scan, sga_memory, trial};
 
 /// How long sessions may take to attach: generous, since emulated machines are slow.
 const ATTACH_WITHIN: Duration = Duration::from_secs(120);
@@ -43,11 +43,17 @@ pub fn run(
         logical_reads_per_s: None,
     })?;
     let huge_pages_before = pools_if_huge(&root, order)?;
-    let layout = SgaLayout::new(&SgaSize::of(&order.work.sga, &order.work.load))?;
+    let layout = SgaLayout::new(&SgaSize {
+        content: match order.task {
+            Task::Scan { .. } => Content::Column,
+            _ => Content::Tables,
+        },
+        ..SgaSize::of(&order.work.sga, &order.work.load)
+    })?;
     let (memory, mapping) = sga_memory::make(&order.work.sga, &layout)?;
     let sga = Sga::create(&mapping, layout);
     let storage = data_file(order, &layout)?.map(|file| Storage::new(&mapping, file));
-    loader::load(&sga, storage.as_ref(), order.seed)?;
+    let total = loader::load(&sga, storage.as_ref(), order.seed)?;
     prepare_control(&sga, order);
     let instance = Instance {
         order,
@@ -67,6 +73,7 @@ pub fn run(
         instance.open_barrier();
     }
     match order.task {
+        Task::Scan { .. } => scan::run(&instance, &mut sessions, evidence, &before, total, report),
         Task::Hold { .. } => hold::run(&instance, &mut sessions, report),
         Task::Trial { .. } => trial::run(&instance, &mut sessions, evidence, &before, report),
         Task::Calibration { .. } => calibration::run(&instance, &mut sessions, report),
@@ -96,6 +103,17 @@ impl Instance<'_> {
         linux::futex::wake(start, u32::MAX >> 1);
     }
 
+    /// What a reader of the trial should know of the instance itself.
+    pub fn warnings(&self) -> Vec<String> {
+        let indirect = self
+            .storage
+            .as_ref()
+            .is_some_and(|storage| !storage.file().is_direct());
+        let warning = "the data file is read through the kernel's file cache: its file system has \
+                       no O_DIRECT";
+        indirect.then(|| warning.to_owned()).into_iter().collect()
+    }
+
     /// Tells every session to end at its next statement.
     pub fn stop(&self) {
         let stop = &self.sga.control.gate.0.stop;
@@ -110,7 +128,7 @@ fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
     window.end_ns.store(u64::MAX, Ordering::Relaxed);
     let work_unit = match order.task {
         Task::Trial { work_unit, .. } | Task::Hold { work_unit, .. } => work_unit,
-        Task::Calibration { .. } => 1,
+        Task::Calibration { .. } | Task::Scan { .. } => 1,
     };
     sga.control
         .gate
@@ -141,6 +159,10 @@ fn start_sessions(
                 .get(layout.home_pool(session) as usize)
                 .cloned()
                 .flatten(),
+            scan: match instance.order.task {
+                Task::Scan { stealing, .. } => Some(stealing),
+                _ => None,
+            },
             seed: instance.order.seed.wrapping_add(1 + u64::from(session)),
             layout,
             ticket: memory.ticket().into(),

@@ -17,7 +17,7 @@ pub const BUFFERS_MAX: u64 = 1 << 31;
 /// Marks an SGA of ours: "numalab\0".
 pub const MAGIC: u64 = u64::from_le_bytes(*b"numalab\0");
 /// Version of this layout.
-pub const LAYOUT_VERSION: u64 = 3;
+pub const LAYOUT_VERSION: u64 = 4;
 /// No buffer, no block, no session.
 pub const NONE: u32 = u32::MAX;
 /// Words of a set of CPUs: 8192, the most Linux can be built for.
@@ -71,6 +71,29 @@ pub struct CageState {
     pub head: AtomicU32,
 }
 
+/// A parallel scan under way.
+#[repr(C)]
+pub struct ScanState {
+    /// Futex: number of the scan; workers begin when it changes.
+    pub number: AtomicU32,
+    /// Futex: workers that have done their part of it.
+    pub done: AtomicU32,
+    /// One of [`ScanPhase`].
+    pub phase: AtomicU32,
+}
+
+/// What workers do when the number of the scan changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ScanPhase {
+    /// Scan, without keeping books.
+    WarmUp = 0,
+    /// Scan; the first such scan begins the window.
+    Measure = 1,
+    /// Publish what was measured.
+    Publish = 2,
+}
+
 /// First page of the SGA.
 #[repr(C)]
 pub struct Control {
@@ -78,6 +101,7 @@ pub struct Control {
     pub gate: Line<Gate>,
     pub window: Line<Window>,
     pub cage: Line<CageState>,
+    pub scan: Line<ScanState>,
 }
 
 /// Counters of one session, read by the instance while the session runs.
@@ -113,10 +137,14 @@ pub enum WaitEvent {
     SequentialRead = 2,
     /// `read by other session`.
     ReadByOther = 3,
+    /// `db file scattered read`.
+    ScatteredRead = 4,
+    /// `PX Deq: Execution Msg`.
+    ForWork = 5,
 }
 
 /// Number of named waits.
-pub const WAIT_EVENTS: usize = 4;
+pub const WAIT_EVENTS: usize = 6;
 
 /// The events with their names, in the order of their numbers.
 pub const WAIT_NAMES: [&str; WAIT_EVENTS] = [
@@ -124,6 +152,8 @@ pub const WAIT_NAMES: [&str; WAIT_EVENTS] = [
     model::WAIT_BUCKET_LATCH,
     model::WAIT_SEQUENTIAL_READ,
     model::WAIT_READ_BY_OTHER,
+    model::WAIT_SCATTERED_READ,
+    model::WAIT_FOR_WORK,
 ];
 
 /// Count and time of one wait event.
@@ -159,7 +189,18 @@ pub struct SessionSlot {
     pub turn: Line<AtomicU32>,
     /// Why the session failed, as text that ends with a zero byte; all zeroes while it has not.
     pub failure: Line<[AtomicU64; FAILURE_WORDS]>,
+    /// What a parallel worker found in the scan under way.
+    pub found: Line<ScanResult>,
     pub result: SessionResult,
+}
+
+/// A worker's part of one scan.
+#[repr(C)]
+pub struct ScanResult {
+    /// Sum of the values, modulo 2^64.
+    pub sum: AtomicU64,
+    /// Blocks added up.
+    pub blocks: AtomicU64,
 }
 
 /// Words of a session's last words.
@@ -170,6 +211,8 @@ pub const FAILURE_WORDS: usize = 64;
 pub struct Pool {
     /// Buffers that the clock has passed since the start: the next one is this modulo their number.
     pub hand: Line<AtomicU64>,
+    /// Granules of the scan under way that were handed out.
+    pub granule: Line<AtomicU64>,
 }
 
 /// A bucket of the hash directory.
@@ -215,10 +258,13 @@ pub struct Block {
 
 const _: () = assert!(size_of::<Control>() <= 4096);
 const _: () = assert!(size_of::<SessionSlot>() == 8192);
-const _: () = assert!(size_of::<Pool>() == 128);
+const _: () = assert!(size_of::<Pool>() == 256);
 const _: () = assert!(size_of::<Bucket>() == 8);
 const _: () = assert!(size_of::<BufferHeader>() == 64);
 const _: () = assert!(size_of::<Block>() == 8192 && align_of::<Block>() == 4096);
+
+/// The object number of the column: no table has it.
+pub const COLUMN_OBJECT: u64 = 0xffff_fffe;
 
 /// Names a block: object number in the upper half, block number in the lower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -228,6 +274,11 @@ impl BlockId {
     /// Row block `number` of table `table`.
     pub fn row(table: u32, number: u32) -> Self {
         BlockId(u64::from(2 * table) << 32 | u64::from(number))
+    }
+
+    /// Block `number` of the column that parallel scans add up.
+    pub fn column(number: u32) -> Self {
+        BlockId(COLUMN_OBJECT << 32 | u64::from(number))
     }
 
     /// Block `number` of the index of table `table`.

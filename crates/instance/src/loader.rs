@@ -9,14 +9,17 @@ use crate::layout::{Block, BlockId};
 use crate::sga::Sga;
 use crate::storage::Storage;
 
-/// Loads every table. The order of rows on blocks follows from `seed`. With `storage`, every block
-/// is written to the data file as well; the buffers then hold the indexes, and as many rows as
-/// there is room for.
+/// Loads every table, or the column; answers the sum of the column. The order of rows on blocks
+/// follows from `seed`. With `storage`, every block is written to the data file as well; the
+/// buffers then hold the indexes, and as many rows as there is room for.
 ///
 /// # Errors
 /// [`Error::Unwritable`] when the data file cannot be written.
-pub fn load(sga: &Sga<'_>, storage: Option<&Storage<'_>>, seed: u64) -> Result<(), Error> {
+pub fn load(sga: &Sga<'_>, storage: Option<&Storage<'_>>, seed: u64) -> Result<u64, Error> {
     clear(sga);
+    if sga.layout.column_blocks > 0 {
+        return load_column(sga, storage);
+    }
     let mut random = fastrand::Rng::with_seed(seed);
     for table in 0..sga.layout.tables {
         let image = TableImage::new(table, sga.layout.rows_per_table, &mut random);
@@ -37,7 +40,29 @@ pub fn load(sga: &Sga<'_>, storage: Option<&Storage<'_>>, seed: u64) -> Result<(
             install(sga, buffer, id);
         }
     }
-    Ok(())
+    Ok(0)
+}
+
+/// Loads the column, each stretch of it into the pool that is its home.
+fn load_column(sga: &Sga<'_>, storage: Option<&Storage<'_>>) -> Result<u64, Error> {
+    let mut total = 0u64;
+    for pool in 0..sga.layout.pools {
+        let first = pool * sga.layout.buffers_per_pool();
+        let end = first + sga.layout.buffers_per_pool();
+        for (place, number) in (first..).zip(sga.layout.column_stretch(pool)) {
+            let (buffer, id) = (place.min(end - 1), BlockId::column(number));
+            // What there is no buffer for goes through the last one, which keeps the last block.
+            let block = &sga.blocks[buffer as usize];
+            total = total.wrapping_add(block.write_column(id));
+            if let Some(storage) = storage {
+                storage.write(sga, buffer)?;
+            }
+            if place < end - 1 || number + 1 == sga.layout.column_stretch(pool).end {
+                install(sga, buffer, id);
+            }
+        }
+    }
+    Ok(total)
 }
 
 /// The blocks of one table and its index, to be written anywhere.
@@ -87,7 +112,7 @@ mod tests {
 
     use super::load;
     use crate::sga::Sga;
-    use crate::sga_layout::{SgaLayout, SgaSize};
+    use crate::sga_layout::{Content, SgaLayout, SgaSize};
 
     #[test]
     fn neighbours_by_key_are_not_neighbours_in_memory() {
@@ -97,6 +122,7 @@ mod tests {
             page_bytes: 4096,
             pools: 1,
             data_bytes: None,
+            content: Content::Tables,
         })
         .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();

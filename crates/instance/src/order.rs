@@ -1,7 +1,7 @@
 //! What the processes of an instance tell each other: orders down, reports up.
 
 use linux::data_file::DataFileTicket;
-use model::{CalibrationPoint, CpuSet, LogicalReads, Phase, Placement, Trial};
+use model::{CalibrationPoint, CpuSet, LogicalReads, Phase, Placement, Stealing, Trial};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -42,6 +42,17 @@ pub enum Task {
         warm_up_s_min: f64,
         /// Longest warm-up.
         warm_up_s_max: f64,
+    },
+    /// One trial of parallel scans.
+    Scan {
+        /// Round the trial belongs to.
+        round: u32,
+        /// Whether workers take work that is not theirs.
+        stealing: Stealing,
+        /// Length of the measured window, to the end of the scan under way.
+        window_s: f64,
+        /// Length of the warm-up, likewise.
+        warm_up_s_min: f64,
     },
     /// Nothing but being there, until the coordinator ends it.
     Hold {
@@ -141,6 +152,8 @@ pub struct SessionOrder {
     pub session: u32,
     /// CPUs to bind itself to, those of its pool's node; `None` leaves it where the instance is.
     pub cpus: Option<CpuSet>,
+    /// Whether it is a worker of a parallel scan, and then how.
+    pub scan: Option<Stealing>,
     /// Seed of the keys it draws.
     pub seed: u64,
     /// Layout of the SGA.

@@ -80,21 +80,29 @@ impl Total {
         warm_up_s: f64,
         samples: Vec<Sample>,
     ) -> Measured {
-        let (work_unit, window_s) = match order.task {
-            Task::Hold { work_unit, .. } => (work_unit, 0.0),
-            Task::Trial {
-                work_unit,
-                window_s,
-                ..
-            } => (work_unit, window_s),
-            Task::Calibration {
-                work_unit_max,
-                step_s,
-                ..
-            } => (work_unit_max, step_s),
+        let window_s = match order.task {
+            Task::Trial { window_s, .. } | Task::Scan { window_s, .. } => window_s,
+            Task::Calibration { step_s, .. } => step_s,
+            Task::Hold { .. } => 0.0,
+        };
+        Measured {
+            value: self.logical_reads_per_s,
+            window_s,
+            warm_up_s: Some(warm_up_s),
+            sessions: Some(self.sessions(order, samples)),
+            kernel: None,
+        }
+    }
+
+    /// What the sessions did.
+    pub fn sessions(&self, order: &InstanceOrder, samples: Vec<Sample>) -> SessionFigures {
+        let work_unit = match order.task {
+            Task::Trial { work_unit, .. } | Task::Hold { work_unit, .. } => work_unit,
+            Task::Calibration { work_unit_max, .. } => work_unit_max,
+            Task::Scan { .. } => 0,
         };
         let quantile = |share| histogram::quantile(&self.latency, share);
-        let sessions = SessionFigures {
+        SessionFigures {
             sessions: order.work.load.sessions,
             work_unit,
             statements: self.statements,
@@ -107,13 +115,6 @@ impl Total {
                 p99_ns: quantile(0.99),
                 max_ns: (self.latency_max_ns > 0).then_some(self.latency_max_ns),
             },
-        };
-        Measured {
-            value: self.logical_reads_per_s,
-            window_s,
-            warm_up_s: Some(warm_up_s),
-            sessions: Some(sessions),
-            kernel: None,
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use linux::affinity::current_cpu;
-use linux::clock::{monotonic_ns, process_cpu_ns};
+use linux::clock::monotonic_ns;
 use linux::data_file::DataFile;
 use linux::shared_memory::{Mapping, SharedMemory};
 
@@ -12,13 +12,14 @@ use crate::btree;
 use crate::buffer_cache::Reader;
 use crate::cage::Turn;
 use crate::histogram;
-use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionState, WAIT_EVENTS};
+use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionState};
 use crate::order::SessionOrder;
 use crate::sga::Sga;
+use crate::snapshot::Snapshot;
 use crate::statement::{Table, select};
 use crate::storage::Storage;
 use crate::wait_clock::WaitClock;
-use crate::{Error, failure, layout::SessionResult};
+use crate::{Error, failure, layout::SessionResult, scan_worker};
 
 /// Runs one session to its end.
 ///
@@ -58,6 +59,11 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
     set_state(&sga, order.session, SessionState::Ready);
     wait_for_start(&sga);
     set_state(&sga, order.session, SessionState::Running);
+    if let Some(stealing) = order.scan {
+        scan_worker::run(sga, reader, order.session, stealing)?;
+        wait_to_be_read(&sga, order.session);
+        return Ok(());
+    }
     let mut session = Session::new(sga, reader, order);
     let mut turn = Turn::enter(sga, order.session, &mut session.reader.waits);
     let mut goes_on = session.after_wait();
@@ -84,7 +90,7 @@ fn wait_to_be_read(sga: &Sga<'_>, session: u32) {
     }
 }
 
-fn set_state(sga: &Sga<'_>, session: u32, state: SessionState) {
+pub(crate) fn set_state(sga: &Sga<'_>, session: u32, state: SessionState) {
     sga.slots[session as usize]
         .live
         .0
@@ -97,20 +103,6 @@ fn wait_for_start(sga: &Sga<'_>) {
     while start.load(Ordering::Acquire) == 0 {
         linux::futex::wait(start, 0, Some(Duration::from_secs(1)));
     }
-}
-
-/// Counters at one moment.
-#[derive(Clone, Copy)]
-struct Snapshot {
-    at_ns: u64,
-    cpu_ns: u64,
-    run_queue_ns: u64,
-    logical_reads: u64,
-    physical_reads: u64,
-    statements: u64,
-    rows: u64,
-    wait_counts: [u64; WAIT_EVENTS],
-    wait_ns: [u64; WAIT_EVENTS],
 }
 
 struct Session<'m> {
@@ -225,52 +217,14 @@ impl<'m> Session<'m> {
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            at_ns: monotonic_ns(),
-            cpu_ns: process_cpu_ns(),
-            run_queue_ns: self.reader.waits.run_queue_ns(),
-            logical_reads: self.reader.logical_reads,
-            physical_reads: self.reader.physical_reads,
-            statements: self.statements,
-            rows: self.rows,
-            wait_counts: self.reader.waits.counts,
-            wait_ns: self.reader.waits.ns,
-        }
+        Snapshot::take(&self.reader, self.statements, self.rows)
     }
 
     fn publish(&self, start: &Snapshot) {
-        let end = self.snapshot();
         let result: &SessionResult = &self.sga.slots[self.number as usize].result;
+        self.snapshot().publish_since(start, result);
         let set = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
-        set(&result.start_ns, start.at_ns);
-        set(&result.end_ns, end.at_ns);
-        set(
-            &result.logical_reads,
-            end.logical_reads - start.logical_reads,
-        );
-        set(
-            &result.physical_reads,
-            end.physical_reads - start.physical_reads,
-        );
-        set(&result.statements, end.statements - start.statements);
-        set(&result.cpu_ns, end.cpu_ns - start.cpu_ns);
-        set(
-            &result.run_queue_ns,
-            end.run_queue_ns.saturating_sub(start.run_queue_ns),
-        );
-        set(&result.rows_verified, end.rows - start.rows);
         set(&result.rows_wrong, self.wrong);
-        for event in 0..WAIT_EVENTS {
-            let wait = &result.waits[event];
-            set(
-                &wait.count,
-                end.wait_counts[event] - start.wait_counts[event],
-            );
-            set(
-                &wait.ns,
-                end.wait_ns[event].saturating_sub(start.wait_ns[event]),
-            );
-        }
         result
             .cpus_used
             .iter()

@@ -1,6 +1,6 @@
 //! A mapped SGA: typed views of its parts.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use linux::shared_memory::Mapping;
 
@@ -22,6 +22,8 @@ pub struct Sga<'m> {
     pub queue: &'m [AtomicU32],
     /// One per pool of buffers.
     pub pools: &'m [Pool],
+    /// Blocks that each worker read of each pool, worker by worker.
+    pub reads: &'m [AtomicU64],
     /// One per session.
     pub slots: &'m [SessionSlot],
     /// Hash buckets.
@@ -84,6 +86,7 @@ impl<'m> Sga<'m> {
                 control: &slice::<Control>(part(0), 1)[0],
                 queue: slice(part(layout.queue_offset()), layout.sessions),
                 pools: slice(part(layout.pools_offset()), layout.pools),
+                reads: slice(part(layout.reads_offset()), layout.reads_count()),
                 slots: slice(part(layout.slots_offset()), layout.sessions),
                 directory: slice(part(layout.directory_offset()), layout.buckets),
                 headers: slice(part(layout.headers_offset()), layout.buffers),

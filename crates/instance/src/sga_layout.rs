@@ -5,7 +5,9 @@
 use model::{LoadPlan, SgaPlan};
 
 use crate::Error;
-use crate::layout::{BLOCK_BYTES, BUFFERS_MAX, BlockId, Pool, SESSIONS_MAX, SessionSlot};
+use crate::layout::{
+    BLOCK_BYTES, BUFFERS_MAX, BlockId, COLUMN_OBJECT, Pool, SESSIONS_MAX, SessionSlot,
+};
 
 /// What an SGA is asked to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +20,19 @@ pub struct SgaSize {
     pub page_bytes: u64,
     /// Pools of buffers that must lie on whole pages of their own; one where nothing is split.
     pub pools: u32,
-    /// Bytes of all tables with their indexes; `None`: as much as fits.
+    /// Bytes of all tables with their indexes, or of the column; `None`: as much as fits.
     pub data_bytes: Option<u64>,
+    /// What the data is.
+    pub content: Content,
+}
+
+/// What the data of an instance is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// A table with its index for each session.
+    Tables,
+    /// One column of numbers, in blocks that lie behind one another.
+    Column,
 }
 
 impl SgaSize {
@@ -28,6 +41,7 @@ impl SgaSize {
         SgaSize {
             sessions: load.sessions,
             data_bytes: load.data_bytes,
+            content: Content::Tables,
             cache_bytes: sga.cache_bytes,
             page_bytes: sga.page_bytes,
             pools: sga.allocation.pool_nodes().len().max(1) as u32,
@@ -47,6 +61,22 @@ impl SgaSize {
     /// Tables in the pool that has most of them.
     fn tables_per_pool(&self) -> u64 {
         u64::from(self.sessions.div_ceil(self.pools))
+    }
+
+    /// Blocks of each of `parts` equal parts of the data, where `cached` is what fits of a part.
+    fn data_blocks_of(&self, parts: u32, cached: u64) -> Result<u32, Error> {
+        let blocks = match self.data_bytes {
+            None => cached,
+            Some(bytes) => bytes / BLOCK_BYTES / u64::from(parts),
+        };
+        if (BLOCKS_PER_TABLE_MIN..=u64::from(u32::MAX / 2)).contains(&blocks) {
+            return Ok(blocks as u32);
+        }
+        let least = BLOCKS_PER_TABLE_MIN * u64::from(parts) * BLOCK_BYTES;
+        Err(Error::Layout(format!(
+            "{blocks} blocks of data for each of {parts} sessions: at least {least} bytes of data \
+             can be"
+        )))
     }
 
     /// The smallest cache that holds such an SGA.
@@ -80,6 +110,8 @@ pub struct SgaLayout {
     pub rows_per_table: u32,
     /// Blocks of each table that its share of the buffers holds: all, or fewer than there are.
     pub buffers_per_table: u32,
+    /// Blocks of the column; 0 where there are tables.
+    pub column_blocks: u32,
     /// Offset of the blocks: whole pages where there are several pools.
     pub blocks_offset: u64,
     /// Bytes of the whole SGA, whole pages.
@@ -118,28 +150,26 @@ impl SgaLayout {
                 BUFFERS_MAX * BLOCK_BYTES
             )));
         }
-        let data_blocks_per_table = match size.data_bytes {
-            None => blocks_per_table,
-            Some(bytes) => bytes / BLOCK_BYTES / u64::from(sessions),
-        };
-        if !(BLOCKS_PER_TABLE_MIN..=u64::from(u32::MAX / 2)).contains(&data_blocks_per_table) {
-            let least = BLOCKS_PER_TABLE_MIN * u64::from(sessions) * BLOCK_BYTES;
-            return Err(Error::Layout(format!(
-                "{data_blocks_per_table} blocks of data for each of {sessions} sessions: at least \
-                 {least} bytes of data can be"
-            )));
-        }
         let mut layout = SgaLayout {
             sessions,
             pools,
             buffers: buffers as u32,
             buckets: (buffers as u32).next_power_of_two().saturating_mul(2),
-            tables: sessions,
-            rows_per_table: crate::btree::rows_that_fit(data_blocks_per_table as u32),
+            tables: 0,
+            rows_per_table: 0,
             buffers_per_table: blocks_per_table as u32,
+            column_blocks: 0,
             blocks_offset: 0,
             bytes: 0,
         };
+        match size.content {
+            Content::Tables => {
+                let blocks = size.data_blocks_of(sessions, blocks_per_table)?;
+                layout.tables = sessions;
+                layout.rows_per_table = crate::btree::rows_that_fit(blocks);
+            }
+            Content::Column => layout.column_blocks = size.data_blocks_of(1, buffers)?,
+        }
         let alignment = match pools {
             1 => BLOCK_BYTES,
             _ => size.page_bytes.max(BLOCK_BYTES),
@@ -175,7 +205,17 @@ impl SgaLayout {
 
     /// Whether every block has a buffer, so that nothing is ever read from a data file.
     pub fn holds_everything(&self) -> bool {
-        self.blocks_per_table() <= self.buffers_per_table
+        match self.column_blocks {
+            0 => self.blocks_per_table() <= self.buffers_per_table,
+            blocks => blocks <= self.buffers,
+        }
+    }
+
+    /// Blocks of the column whose home is pool `pool`: a stretch of as many for each pool.
+    pub fn column_stretch(&self, pool: u32) -> std::ops::Range<u32> {
+        let each = self.column_blocks.div_ceil(self.pools);
+        let end = |pool: u32| (pool * each).min(self.column_blocks);
+        end(pool)..end(pool + 1)
     }
 
     /// The first of the buffers that table `table` has at the start.
@@ -186,12 +226,16 @@ impl SgaLayout {
 
     /// Bytes of the data file.
     pub fn data_file_bytes(&self) -> u64 {
-        u64::from(self.tables) * u64::from(self.blocks_per_table()) * BLOCK_BYTES
+        let of_tables = u64::from(self.tables) * u64::from(self.blocks_per_table());
+        (of_tables + u64::from(self.column_blocks)) * BLOCK_BYTES
     }
 
     /// Where a block lies in the data file: the rows of a table, its index, the next table.
     pub fn file_position(&self, id: BlockId) -> u64 {
         let (object, number) = (id.0 >> 32, id.0 & 0xffff_ffff);
+        if object == COLUMN_OBJECT {
+            return number * BLOCK_BYTES;
+        }
         let in_table = match object % 2 {
             0 => number,
             _ => u64::from(self.rows_per_table) + number,
@@ -209,10 +253,20 @@ impl SgaLayout {
         4096
     }
 
+    /// Offset of the blocks that each worker read of each pool.
+    pub fn reads_offset(&self) -> u64 {
+        let pools_end = self.pools_offset() + u64::from(self.pools) * size_of::<Pool>() as u64;
+        pools_end.next_multiple_of(8)
+    }
+
+    /// How many figures lie there.
+    pub fn reads_count(&self) -> u32 {
+        self.sessions * self.pools
+    }
+
     /// Offset of the session slots.
     pub fn slots_offset(&self) -> u64 {
-        let pools_end = self.pools_offset() + u64::from(self.pools) * size_of::<Pool>() as u64;
-        pools_end.next_multiple_of(8192)
+        (self.reads_offset() + u64::from(self.reads_count()) * 8).next_multiple_of(8192)
     }
 
     /// Offset of the hash directory.
@@ -228,7 +282,7 @@ impl SgaLayout {
 
 #[cfg(test)]
 mod tests {
-    use super::{SgaLayout, SgaSize};
+    use super::{Content, SgaLayout, SgaSize};
     use crate::layout::{BLOCK_BYTES, BlockId};
 
     fn size(sessions: u32, cache_bytes: u64, page_bytes: u64, pools: u32) -> SgaSize {
@@ -238,6 +292,7 @@ mod tests {
             page_bytes,
             pools,
             data_bytes: None,
+            content: Content::Tables,
         }
     }
 
@@ -255,7 +310,7 @@ mod tests {
             let parts = [
                 layout.queue_offset() + 4 * u64::from(size.sessions),
                 layout.pools_offset(),
-                layout.pools_offset() + 128 * u64::from(size.pools),
+                layout.pools_offset() + 256 * u64::from(size.pools),
                 layout.slots_offset(),
                 layout.directory_offset(),
                 layout.headers_offset(),

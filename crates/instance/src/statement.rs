@@ -88,7 +88,7 @@ mod tests {
     use crate::buffer_cache::Reader;
     use crate::loader::load;
     use crate::sga::Sga;
-    use crate::sga_layout::{SgaLayout, SgaSize};
+    use crate::sga_layout::{Content, SgaLayout, SgaSize};
     use crate::wait_clock::WaitClock;
 
     fn with_loaded_sga(cache_bytes: u64, check: impl FnOnce(Sga<'_>, Table)) {
@@ -98,6 +98,7 @@ mod tests {
             page_bytes: 4096,
             pools: 1,
             data_bytes: None,
+            content: Content::Tables,
         })
         .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();

@@ -76,14 +76,7 @@ pub(crate) fn run(
             "the rate was not steady after {seconds:.1} s of warm-up"
         ));
     }
-    if let Some(storage) = &instance.storage
-        && !storage.file().is_direct()
-    {
-        warnings.push(
-            "the data file is read through the kernel's file cache: its file system has no O_DIRECT"
-                .to_owned(),
-        );
-    }
+    warnings.extend(instance.warnings());
     // Whether the placement holds is judged by the coordinator, who reads the group back too.
     let outcome = match total.rows_wrong {
         0 => Outcome::Valid,
@@ -208,7 +201,7 @@ impl Meter {
     }
 }
 
-fn note_counters(
+pub(crate) fn note_counters(
     evidence: &mut Evidence,
     before: &MachineCounters,
     after: &MachineCounters,
@@ -224,7 +217,7 @@ fn note_counters(
 
 /// What the kernel lets each session do, and what each did. Sessions stay until they are stopped,
 /// so that they can be asked about.
-fn evidence_of_sessions(
+pub(crate) fn evidence_of_sessions(
     root: &Root,
     sga: &Sga<'_>,
     pids: &[u32],
@@ -256,6 +249,7 @@ fn evidence_of(root: &Root, pid: u32, slot: &SessionSlot) -> Result<SessionEvide
         memory_nodes_allowed: allowed.memory_nodes,
         cpus_used: cpus_used.collect(),
         policy: numa::evidence::policy_of_process(root, pid)?,
+        bytes_read_by_node: Default::default(),
     })
 }
 
@@ -266,7 +260,7 @@ mod tests {
 
     use super::evidence_of_sessions;
     use crate::sga::Sga;
-    use crate::sga_layout::{SgaLayout, SgaSize};
+    use crate::sga_layout::{Content, SgaLayout, SgaSize};
 
     #[test]
     fn a_session_that_cannot_be_read_back_is_named() {
@@ -276,6 +270,7 @@ mod tests {
             page_bytes: 4096,
             pools: 1,
             data_bytes: None,
+            content: Content::Tables,
         })
         .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();

@@ -84,6 +84,10 @@ pub struct SessionEvidence {
     pub cpus_used: CpuSet,
     /// Policy of its private memory in the kernel's words (get_mempolicy(2)).
     pub policy: String,
+    /// Bytes of blocks that a parallel worker read in the window, by the node that they lay on;
+    /// empty for others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bytes_read_by_node: BTreeMap<NodeId, u64>,
 }
 
 /// A processor group, read back.

@@ -60,14 +60,14 @@ pub use run::{
     Trial,
 };
 pub use time_model::{
-    TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, WAIT_READ_BY_OTHER, WAIT_SCATTERED_READ,
-    WAIT_SEQUENTIAL_READ, Wait,
+    TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, WAIT_FOR_WORK, WAIT_READ_BY_OTHER,
+    WAIT_SCATTERED_READ, WAIT_SEQUENTIAL_READ, Wait,
 };
 pub use topology::{
     Cache, CacheKind, CgroupVersion, Core, CpuGovernor, Device, DeviceKind, KernelSettings,
     MachineHugePages, MemoryRating, Node, NodeHugePages, Topology,
 };
 pub use work::{
-    CasePlan, DepthCurve, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency,
-    StreamThreadPlan, StreamWork, Work,
+    CasePlan, DepthCurve, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency, ParallelScan,
+    Stealing, StreamThreadPlan, StreamWork, Work,
 };

@@ -20,7 +20,16 @@ pub struct CasePlan {
 }
 
 impl CasePlan {
-    /// The plan of an instance, if that is the work.
+    /// The shared memory and the processes of an instance, if one does the work.
+    pub fn instance(&self) -> Option<&LogicalReads> {
+        match &self.work {
+            Work::LogicalReads(work) => Some(work),
+            Work::ParallelScan(work) => Some(&work.instance),
+            _ => None,
+        }
+    }
+
+    /// The plan of an instance whose sessions read rows, if that is the work.
     pub fn logical_reads(&self) -> Option<&LogicalReads> {
         match &self.work {
             Work::LogicalReads(work) => Some(work),
@@ -35,6 +44,8 @@ impl CasePlan {
 pub enum Work {
     /// Sessions of the embedded instance read rows through its buffer cache.
     LogicalReads(LogicalReads),
+    /// Workers of the embedded instance add up a column, all of it, again and again.
+    ParallelScan(ParallelScan),
     /// One CPU follows a chain of pointers through memory.
     MemoryLatency(MemoryLatency),
     /// The same with ever larger working sets.
@@ -54,6 +65,28 @@ pub struct LogicalReads {
     pub sga: SgaPlan,
     /// The load.
     pub load: LoadPlan,
+}
+
+/// A parallel scan of a column by the embedded instance. Its sessions are the workers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ParallelScan {
+    /// The shared memory, and the workers as its load.
+    #[serde(flatten)]
+    pub instance: LogicalReads,
+    /// Whether workers take work that is not theirs.
+    pub stealing: Stealing,
+}
+
+/// Whether a worker of a parallel scan reads granules whose home is another worker's node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stealing {
+    /// Never.
+    Off,
+    /// Once there are none of its own left.
+    AfterLocal,
+    /// Always: granules are taken in the order they lie in.
+    Free,
 }
 
 /// A chase of pointers: the CPU that measures and the node whose memory it reads are those of the

@@ -284,6 +284,7 @@ mod tests {
                 memory_nodes_allowed: "7".parse().unwrap(),
                 cpus_used: "1".parse().unwrap(),
                 policy: "default".to_owned(),
+                bytes_read_by_node: Default::default(),
             }],
             group: Some(GroupEvidence {
                 path: "/g".to_owned(),

@@ -242,6 +242,7 @@ fn evidence_of_sessions(
             memory_nodes_allowed: allowed.memory_nodes,
             cpus_used: window.cpus_used.clone(),
             policy: numa::evidence::policy_of_process(root, *pid)?,
+            bytes_read_by_node: Default::default(),
         })
     });
     evidence.collect()

@@ -2,7 +2,8 @@
 
 use model::{
     Allocation, Backing, ByteSize, CasePlan, DepthCurve, LineTransfers, LoadedLatency,
-    LogicalReads, Mechanism, MemoryLatency, PageKind, Placement, StreamWork, Work,
+    LogicalReads, Mechanism, MemoryLatency, PageKind, ParallelScan, Placement, Stealing,
+    StreamWork, Work,
 };
 
 use crate::run_figures::ids;
@@ -12,6 +13,7 @@ pub(crate) fn asked(plan: &CasePlan) -> String {
     let place = place(&plan.placement);
     match &plan.work {
         Work::LogicalReads(work) => logical_reads(work, &place),
+        Work::ParallelScan(work) => parallel_scan(work, &place),
         Work::MemoryLatency(work) => memory_latency(work, &place),
         Work::DepthCurve(work) => depth_curve(work, &place),
         Work::LineTransfers(work) => line_transfers(work, &place),
@@ -35,19 +37,38 @@ fn place(placement: &Placement) -> String {
 }
 
 fn logical_reads(work: &LogicalReads, place: &str) -> String {
+    let caging = match work.load.cpu_count {
+        Some(count) => format!(", cpu_count {count}"),
+        None => String::new(),
+    };
+    let sga = sga(work);
+    format!("{} sessions{caging}, on {place}; {sga}", work.load.sessions)
+}
+
+fn parallel_scan(work: &ParallelScan, place: &str) -> String {
+    let stealing = match work.stealing {
+        Stealing::Off => "each its own granules only",
+        Stealing::AfterLocal => "each its own granules first",
+        Stealing::Free => "each any granule",
+    };
+    let (workers, sga) = (work.instance.load.sessions, sga(&work.instance));
+    format!("{workers} workers, {stealing}, on {place}; {sga}")
+}
+
+/// "SGA of 1 GiB in 2 MiB pages, a memfd bound to node 0, 4 GiB of data".
+fn sga(work: &LogicalReads) -> String {
     let allocation = allocated(&work.sga.allocation);
     let backing = match work.sga.backing {
         Backing::Sysv => "System V segment",
         Backing::Memfd => "memfd",
         Backing::Shm => "file in /dev/shm",
     };
-    let caging = match work.load.cpu_count {
-        Some(count) => format!(", cpu_count {count}"),
+    let data = match work.load.data_bytes {
+        Some(bytes) => format!(", {} of data", ByteSize(bytes)),
         None => String::new(),
     };
     format!(
-        "{} sessions{caging}, on {place}; SGA of {} in {} pages, a {backing} {allocation}",
-        work.load.sessions,
+        "SGA of {} in {} pages, a {backing} {allocation}{data}",
         ByteSize(work.sga.cache_bytes),
         ByteSize(work.sga.page_bytes),
     )

@@ -85,6 +85,7 @@ mod tests {
                 memory_nodes_allowed: "0,4".parse().unwrap(),
                 cpus_used: cpus_used.parse().unwrap(),
                 policy: String::new(),
+                bytes_read_by_node: Default::default(),
             }],
             ..Evidence::default()
         };

@@ -1,8 +1,8 @@
 //! An experiment as its file defines it: a question and the cases that answer it.
 
-use model::Backing;
+use model::{Backing, Stealing};
 
-use super::load::DataSize;
+use super::load::{DataSize, WorkChoice};
 use super::place::{CpuChoice, MemoryChoice};
 use super::quantity::Quantity;
 use super::sga::{AllocationChoice, CacheSize};
@@ -63,6 +63,10 @@ pub struct CaseDefinition {
     pub cpu_count: Option<Quantity>,
     /// Size of the data.
     pub data: DataSize,
+    /// What the sessions do.
+    pub work: WorkChoice,
+    /// Whether workers of a parallel scan take work that is not theirs.
+    pub stealing: Stealing,
 }
 
 /// What is to carry a placement out.

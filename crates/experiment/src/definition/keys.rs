@@ -171,6 +171,18 @@ pub const KEYS: &[Key] = &[
         "size of tables and indexes: `cached` is as much as the buffer cache holds; of more, the \
          rest is read from a data file",
     ),
+    key(
+        Table::Load,
+        "work",
+        Some("logical-reads"),
+        "what the sessions do; all cases of an experiment do the same",
+    ),
+    key(
+        Table::Load,
+        "stealing",
+        Some("after-local"),
+        "whether the workers of a parallel scan take work that is not theirs",
+    ),
     key(Table::Case, "name", None, "lower-case words with hyphens"),
     key(Table::Case, "about", None, "what this case is, one line"),
 ];

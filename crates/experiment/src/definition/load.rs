@@ -1,8 +1,53 @@
-//! The load of a case, as asked for: how much data there is.
+//! The load of a case, as asked for: what is done, with how much data.
 
-use model::ByteSize;
+use model::{ByteSize, Stealing};
 
 use super::sga::{CACHE_BYTES_MAX, CACHE_BYTES_MIN};
+use super::vocabulary::Word;
+
+/// What the sessions of a case do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkChoice {
+    /// They read rows through an index.
+    LogicalReads,
+    /// They are workers that add up a column together.
+    ParallelScan,
+}
+
+/// The table of kinds of work.
+pub const WORKS: &[Word<WorkChoice>] = &[
+    Word {
+        value: WorkChoice::LogicalReads,
+        name: "logical-reads",
+        about: "each session reads rows of its table through the index; the metric is logical \
+                reads per second",
+    },
+    Word {
+        value: WorkChoice::ParallelScan,
+        name: "parallel-scan",
+        about: "the sessions are workers that add up one column together, again and again; the \
+                metric is bytes per second",
+    },
+];
+
+/// The table of stealing.
+pub const STEALINGS: &[Word<Stealing>] = &[
+    Word {
+        value: Stealing::Off,
+        name: "off",
+        about: "a worker reads only granules whose home is its own node",
+    },
+    Word {
+        value: Stealing::AfterLocal,
+        name: "after-local",
+        about: "it takes those of other nodes when its own are done",
+    },
+    Word {
+        value: Stealing::Free,
+        name: "free",
+        about: "granules are taken in the order they lie in, whatever their home",
+    },
+];
 
 /// The word for data that the buffer cache holds whole.
 pub const CACHED: &str = "cached";

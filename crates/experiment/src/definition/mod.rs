@@ -14,7 +14,7 @@ mod vocabulary;
 
 pub use experiment::{CaseDefinition, Definition, MECHANISMS, MechanismChoice, Needs};
 pub use keys::{KEYS, Key, Table};
-pub use load::{CACHED, DataSize};
+pub use load::{CACHED, DataSize, STEALINGS, WORKS, WorkChoice};
 pub use place::{CpuChoice, INHERITED, MemoryChoice, PLACES, Place, Symbol};
 pub use quantity::{QUANTITIES, QUANTITY_MAX, Quantity, Scaled};
 pub use reference::reference;

@@ -27,6 +27,8 @@ pub enum Scaled {
     LocalReaders,
     /// Article 000's nine CPUs.
     LocalCpus,
+    /// Every CPU of the machine.
+    AllCpus,
 }
 
 /// The table of scaled quantities. "CPUs" are those of `first-node` that may be used.
@@ -56,6 +58,11 @@ pub const QUANTITIES: &[Word<Scaled>] = &[
         value: Scaled::LocalCpus,
         name: "local-cpus",
         about: "nine, or as many as first-node has CPUs if it has fewer",
+    },
+    Word {
+        value: Scaled::AllCpus,
+        name: "all-cpus",
+        about: "as many as the machine has CPUs that may be used, on all nodes",
     },
 ];
 
@@ -92,6 +99,8 @@ impl Quantity {
 
     /// How many that is where first-node has `cpus` CPUs to use. `None` where the quantity has no
     /// value there: a limit needs two CPUs, anything needs one.
+    ///
+    /// `all-cpus` is not about first-node and has no value here.
     pub fn on_first_node_with(self, cpus: u32) -> Option<u32> {
         let scaled = match self {
             Quantity::Number(number) => return Some(number),
@@ -108,6 +117,7 @@ impl Quantity {
             Scaled::Limit => (readers * 2 / 3).clamp(1, cpus - 1),
             Scaled::LocalReaders => cpus.min(8),
             Scaled::LocalCpus => cpus.min(9),
+            Scaled::AllCpus => return None,
         })
     }
 }

@@ -9,7 +9,7 @@ use model::Backing;
 use super::experiment::{CaseDefinition, Definition, MECHANISMS, MechanismChoice, Needs};
 use super::file::{Field, Section, Source};
 use super::keys::{Table, default_of};
-use super::load::{CACHED, DataSize};
+use super::load::{CACHED, DataSize, STEALINGS, WORKS};
 use super::place::{CpuChoice, MemoryChoice, nearest_place};
 use super::quantity::Quantity;
 use super::sga::{
@@ -272,6 +272,8 @@ impl<'t> CaseSections<'t> {
             sessions,
             cpu_count: self.cpu_count(sessions)?,
             data: self.data()?,
+            work: self.word(Table::Load, "work", WORKS)?,
+            stealing: self.word(Table::Load, "stealing", STEALINGS)?,
         })
     }
 
@@ -285,6 +287,8 @@ impl<'t> CaseSections<'t> {
         self.page_bytes()?;
         self.allocation()?;
         self.data()?;
+        self.word(Table::Load, "work", WORKS)?;
+        self.word(Table::Load, "stealing", STEALINGS)?;
         if let Some(field) = self.get(Table::Load, "sessions") {
             quantity(field)?;
         }
@@ -386,6 +390,8 @@ allocation = "bind:0"
 sessions = "readers"
 cpu-count = 2
 data = "2GiB"
+work = "logical-reads"
+stealing = "free"
 "#;
 
     /// The error of SMALL with one text replaced by another.
@@ -481,8 +487,8 @@ data = "2GiB"
     fn an_unknown_experiment_names_the_nearest() {
         assert_eq!(
             find("local-vs-remot").unwrap_err().to_string(),
-            "no experiment is named \"local-vs-remot\"; there are binding-vs-caging, \
-             local-vs-remote; did you mean `local-vs-remote`?"
+            "no experiment is named \"local-vs-remot\"; there are binding-vs-caging, huge-pages, \
+             local-vs-remote, parallel-scan, sga-allocation; did you mean `local-vs-remote`?"
         );
     }
 
@@ -490,8 +496,8 @@ data = "2GiB"
     fn unknown_keys_are_found_in_every_table() {
         assert_eq!(
             error("sessions = 4", "sesions = 4"),
-            "mine.toml, line 8, [load]: expected only the keys sessions, cpu-count, data, \
-             found \"sesions\"; did you mean `sessions`?"
+            "mine.toml, line 8, [load]: expected only the keys sessions, cpu-count, data, work, \
+             stealing, found \"sesions\"; did you mean `sessions`?"
         );
         assert!(error("name = \"mine\"", "nam = \"mine\"").starts_with(
             "mine.toml, line 2, the top of the file: expected only the keys format, name, "
@@ -513,8 +519,8 @@ data = "2GiB"
         assert_eq!(
             error("sessions = 4\n", ""),
             "mine.toml, line 9, `sessions` in [[case]]: expected a number from 1 to 8192, or one \
-             of readers, reader-cpus, limit, local-readers, local-cpus, here or in [load], found \
-             nothing"
+             of readers, reader-cpus, limit, local-readers, local-cpus, all-cpus, here or in \
+             [load], found nothing"
         );
         assert!(error("about = \"The first.\"", "").contains("line 10, `about` in [[case]]"));
         let no_cases = &SMALL[..SMALL.find("[[case]]").unwrap()];

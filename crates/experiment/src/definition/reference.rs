@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::experiment::MECHANISMS;
 use super::keys::{KEYS, Table};
+use super::load::{STEALINGS, WORKS};
 use super::place::PLACES;
 use super::quantity::QUANTITIES;
 use super::sga::{ALLOCATIONS, BACKINGS};
@@ -31,6 +32,8 @@ pub fn reference() -> String {
     }
     words(&mut text, "Places", PLACES);
     words(&mut text, "Quantities", QUANTITIES);
+    words(&mut text, "Works", WORKS);
+    words(&mut text, "Stealing", STEALINGS);
     words(&mut text, "Mechanisms", MECHANISMS);
     words(&mut text, "Backings", BACKINGS);
     words(&mut text, "Allocations", ALLOCATIONS);

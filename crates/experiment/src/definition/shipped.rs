@@ -28,8 +28,20 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../experiments/binding-vs-caging.toml"),
     },
     Shipped {
+        name: "huge-pages",
+        text: include_str!("../../experiments/huge-pages.toml"),
+    },
+    Shipped {
         name: "local-vs-remote",
         text: include_str!("../../experiments/local-vs-remote.toml"),
+    },
+    Shipped {
+        name: "parallel-scan",
+        text: include_str!("../../experiments/parallel-scan.toml"),
+    },
+    Shipped {
+        name: "sga-allocation",
+        text: include_str!("../../experiments/sga-allocation.toml"),
     },
 ];
 

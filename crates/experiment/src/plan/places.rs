@@ -5,7 +5,9 @@ use model::{Allocation, CpuId, CpuSet, Node, NodeId, NodeSet};
 use super::cannot::Cannot;
 use super::cpu_order;
 use super::host::Host;
-use crate::definition::{AllocationChoice, CpuChoice, MemoryChoice, Place, Quantity, Symbol};
+use crate::definition::{
+    AllocationChoice, CpuChoice, MemoryChoice, Place, QUANTITY_MAX, Quantity, Scaled, Symbol,
+};
 
 impl Host<'_> {
     /// The first node with both CPUs and memory that may be used.
@@ -36,6 +38,10 @@ impl Host<'_> {
     pub(crate) fn count(&self, quantity: Quantity) -> Result<u32, Cannot> {
         if let Quantity::Number(number) = quantity {
             return Ok(number);
+        }
+        if quantity == Quantity::Scaled(Scaled::AllCpus) {
+            let cpus = u32::try_from(self.cpus_to_choose_from().len()).unwrap_or(QUANTITY_MAX);
+            return Ok(cpus.min(QUANTITY_MAX));
         }
         let cpus = self.first_node_cpus()?.len();
         let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);

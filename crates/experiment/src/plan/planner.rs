@@ -1,14 +1,16 @@
 //! From a definition and a machine to cases that can be executed.
 
 use model::{
-    ByteSize, CasePlan, LoadPlan, LogicalReads, Mechanism, Metric, Placement, SgaPlan, Skipped,
-    Work,
+    ByteSize, CasePlan, LoadPlan, LogicalReads, Mechanism, Metric, ParallelScan, Placement,
+    SgaPlan, Skipped, Work,
 };
 
 use super::cannot::Cannot;
 use super::host::{GroupSupport, Host};
 use super::memory;
-use crate::definition::{CacheSize, CaseDefinition, Definition, MechanismChoice, SHIPPED};
+use crate::definition::{
+    CacheSize, CaseDefinition, Definition, MechanismChoice, SHIPPED, WorkChoice,
+};
 
 /// What a definition means on a machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,6 +113,7 @@ fn advice_without_nodes(definition: &Definition, host: &Host<'_>) -> String {
 }
 
 fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> {
+    let metric = metric(definition)?;
     let mut cases = Vec::new();
     let mut skipped = Vec::new();
     for case in &definition.cases {
@@ -131,7 +134,7 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
         experiment: definition.name.clone(),
         question: definition.question.clone(),
         definition: definition.text.clone(),
-        metric: Metric::LogicalReadsPerSecond,
+        metric,
         baseline: definition.baseline.clone(),
         asks_about_memory: definition.asks_about_memory,
         notes: notes(definition, host, &cases),
@@ -178,7 +181,43 @@ fn plan_case(case: &CaseDefinition, host: &Host<'_>) -> Result<CasePlan, Cannot>
             memory_nodes,
             mechanism: mechanism(case.mechanism, asks_for_something, host)?,
         },
-        work: Work::LogicalReads(LogicalReads { sga, load }),
+        work: work(case, LogicalReads { sga, load })?,
+    })
+}
+
+fn work(case: &CaseDefinition, instance: LogicalReads) -> Result<Work, Cannot> {
+    match (case.work, instance.load.cpu_count) {
+        (WorkChoice::LogicalReads, _) => Ok(Work::LogicalReads(instance)),
+        (WorkChoice::ParallelScan, Some(_)) => Err(Cannot::usage(
+            "the workers of a parallel scan are not caged",
+            "leave cpu-count out, or set fewer sessions",
+        )),
+        (WorkChoice::ParallelScan, None) => Ok(Work::ParallelScan(ParallelScan {
+            instance,
+            stealing: case.stealing,
+        })),
+    }
+}
+
+/// What the cases are compared by: they must all do the same.
+fn metric(definition: &Definition) -> Result<Metric, Cannot> {
+    let first = definition.cases.first().map(|case| case.work);
+    if let Some(other) = definition
+        .cases
+        .iter()
+        .find(|case| Some(case.work) != first)
+    {
+        return Err(Cannot::usage(
+            format!(
+                "case {} does other work than the first, and nothing compares both",
+                other.name
+            ),
+            "give all cases the same `work`",
+        ));
+    }
+    Ok(match first {
+        Some(WorkChoice::ParallelScan) => Metric::BytesPerSecond,
+        _ => Metric::LogicalReadsPerSecond,
     })
 }
 
@@ -247,7 +286,7 @@ fn notes(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -> Vec<St
         );
     }
     for case in cases {
-        let Some(work) = case.logical_reads() else {
+        let Some(work) = case.instance() else {
             continue;
         };
         let cpus = case
@@ -296,7 +335,7 @@ mod tests {
         let line = |case: &CasePlan| {
             let cpus = shown(case.placement.cpus.as_ref().map(CpuSet::to_string));
             let nodes = shown(case.placement.memory_nodes.as_ref().map(NodeSet::to_string));
-            let work = case.logical_reads().unwrap();
+            let work = case.instance().unwrap();
             let allocation = match &work.sga.allocation {
                 Allocation::OsDefault => "os-default".to_owned(),
                 Allocation::Interleave(nodes) => format!("interleave:{nodes}"),
@@ -627,7 +666,7 @@ mod tests {
                         for case in &plan.cases {
                             let cpus = case.placement.cpus.clone().unwrap_or(set("0"));
                             prop_assert!(!cpus.is_empty());
-                            let work = case.logical_reads().unwrap();
+                            let work = case.instance().unwrap();
                             let caged = work.load.cpu_count;
                             prop_assert!(caged.is_none_or(|count| count < work.load.sessions));
                             if let Some(nodes) = work.sga.allocation.nodes() {

@@ -15,7 +15,7 @@ pub struct Engines<'w> {
 impl Engines<'_> {
     fn engine_of(&mut self, case: &CasePlan) -> &mut dyn Workload {
         match &case.work {
-            Work::LogicalReads(_) => self.instance,
+            Work::LogicalReads(_) | Work::ParallelScan(_) => self.instance,
             Work::MemoryLatency(_)
             | Work::DepthCurve(_)
             | Work::LineTransfers(_)

@@ -7,7 +7,7 @@ use instance::{Coordinator, InstanceOrder, InstanceReport, Task};
 use model::exit::ExitCode;
 use model::{
     Calibration, CalibrationPoint, CasePlan, Evidence, LogicalReads, Mechanism, Outcome, Phase,
-    Placement, Trial,
+    Placement, Trial, Work,
 };
 use numa::group::Group;
 use numa::hierarchy::Hierarchy;
@@ -204,6 +204,9 @@ impl Workload for InstanceWorkload {
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
+        if case.logical_reads().is_none() {
+            return Ok(None);
+        }
         // One session, without caging: the sweep asks what a statement costs, not what limits do.
         let mut work = work_of(case)?.clone();
         work.load.sessions = 1;
@@ -238,13 +241,7 @@ impl Workload for InstanceWorkload {
         live: &mut dyn FnMut(Phase, Option<f64>),
         cancel: &Cancel,
     ) -> Result<Trial, WorkloadError> {
-        let task = Task::Trial {
-            round: spec.round,
-            work_unit: spec.work_unit.unwrap_or(1),
-            window_s: spec.window_s,
-            warm_up_s_min: spec.warm_up_s_min,
-            warm_up_s_max: spec.warm_up_s_max,
-        };
+        let task = task_of(case, spec);
         let work = work_of(case)?;
         let mut trial = None;
         self.carry_out(
@@ -276,9 +273,28 @@ impl Workload for InstanceWorkload {
     }
 }
 
+/// What an instance is to do for a trial.
+fn task_of(case: &CasePlan, spec: &TrialSpec) -> Task {
+    match &case.work {
+        Work::ParallelScan(work) => Task::Scan {
+            round: spec.round,
+            stealing: work.stealing,
+            window_s: spec.window_s,
+            warm_up_s_min: spec.warm_up_s_min,
+        },
+        _ => Task::Trial {
+            round: spec.round,
+            work_unit: spec.work_unit.unwrap_or(1),
+            window_s: spec.window_s,
+            warm_up_s_min: spec.warm_up_s_min,
+            warm_up_s_max: spec.warm_up_s_max,
+        },
+    }
+}
+
 /// What the instance is asked for.
 fn work_of(case: &CasePlan) -> Result<&LogicalReads, WorkloadError> {
-    case.logical_reads().ok_or_else(|| WorkloadError::Fatal {
+    case.instance().ok_or_else(|| WorkloadError::Fatal {
         message: format!("case {:?} is no work for an instance", case.name),
         exit_code: ExitCode::Bug,
     })

@@ -35,6 +35,7 @@ mod memory;
 mod more_data_than_buffers;
 mod more_than_there_is;
 mod other_backings;
+mod parallel_scans;
 mod process_deaths;
 mod process_names;
 mod same_case_twice;

@@ -582,6 +582,7 @@ fn evidence() -> Evidence {
         memory_nodes_allowed: ids("0"),
         cpus_used: ids("0-2"),
         policy: "default".to_string(),
+        bytes_read_by_node: Default::default(),
     };
     Evidence {
         sga: Some(SgaEvidence {

@@ -165,6 +165,7 @@ fn session_evidence() -> impl Strategy<Value = SessionEvidence> {
             memory_nodes_allowed,
             cpus_used,
             policy,
+            bytes_read_by_node: Default::default(),
         },
     )
 }

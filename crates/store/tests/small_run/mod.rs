@@ -204,6 +204,7 @@ fn evidence() -> Evidence {
             memory_nodes_allowed: "0".parse().expect("a list"),
             cpus_used: "0".parse().expect("a list"),
             policy: "bind:0".to_string(),
+            bytes_read_by_node: Default::default(),
         }],
         measurements: vec![MeasurementEvidence {
             cpus_allowed: "1".parse().expect("a list"),

@@ -1,0 +1,70 @@
+//! The books of a session at one moment, and what it publishes of the time between two.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use linux::clock::{monotonic_ns, process_cpu_ns};
+
+use crate::buffer_cache::Reader;
+use crate::layout::{SessionResult, WAIT_EVENTS};
+
+/// Counters at one moment.
+#[derive(Clone, Copy)]
+pub struct Snapshot {
+    pub at_ns: u64,
+    pub cpu_ns: u64,
+    pub run_queue_ns: u64,
+    pub logical_reads: u64,
+    pub physical_reads: u64,
+    pub statements: u64,
+    pub rows: u64,
+    pub wait_counts: [u64; WAIT_EVENTS],
+    pub wait_ns: [u64; WAIT_EVENTS],
+}
+
+impl Snapshot {
+    /// The books now.
+    pub fn take(reader: &Reader<'_>, statements: u64, rows: u64) -> Self {
+        Snapshot {
+            at_ns: monotonic_ns(),
+            cpu_ns: process_cpu_ns(),
+            run_queue_ns: reader.waits.run_queue_ns(),
+            logical_reads: reader.logical_reads,
+            physical_reads: reader.physical_reads,
+            statements,
+            rows,
+            wait_counts: reader.waits.counts,
+            wait_ns: reader.waits.ns,
+        }
+    }
+
+    /// Publishes what was done from `start` to here.
+    pub fn publish_since(&self, start: &Snapshot, result: &SessionResult) {
+        let set = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
+        set(&result.start_ns, start.at_ns);
+        set(&result.end_ns, self.at_ns);
+        set(
+            &result.logical_reads,
+            self.logical_reads - start.logical_reads,
+        );
+        set(
+            &result.physical_reads,
+            self.physical_reads - start.physical_reads,
+        );
+        set(&result.statements, self.statements - start.statements);
+        set(&result.cpu_ns, self.cpu_ns - start.cpu_ns);
+        let run_queue_ns = self.run_queue_ns.saturating_sub(start.run_queue_ns);
+        set(&result.run_queue_ns, run_queue_ns);
+        set(&result.rows_verified, self.rows - start.rows);
+        for event in 0..WAIT_EVENTS {
+            let wait = &result.waits[event];
+            set(
+                &wait.count,
+                self.wait_counts[event] - start.wait_counts[event],
+            );
+            set(
+                &wait.ns,
+                self.wait_ns[event].saturating_sub(start.wait_ns[event]),
+            );
+        }
+    }
+}
