@@ -7,6 +7,7 @@ mod check;
 mod complaints;
 mod doctor;
 mod inspect;
+mod inspect_instances;
 mod kernel_view;
 mod latency;
 mod local_vs_remote;

@@ -1,13 +1,16 @@
 //! Every guest check.
 
 use super::check::Check;
-use super::{doctor, inspect, latency, local_vs_remote, placements, streams, topology};
+use super::{
+    doctor, inspect, inspect_instances, latency, local_vs_remote, placements, streams, topology,
+};
 
 /// All checks.
 pub const CHECKS: &[Check] = &[
     streams::CHECK,
     topology::CHECK,
     inspect::CHECK,
+    inspect_instances::CHECK,
     doctor::CHECK,
     latency::CHECK,
     local_vs_remote::CHECK,

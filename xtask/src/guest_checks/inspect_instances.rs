@@ -1,0 +1,302 @@
+//! `numalab inspect` on article 000's eight nodes: the embedded instance under three placements,
+//! huge pages of a pool, and a sample of a large segment. What is found is what the kernel's
+//! counters of each node say.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::answers::Answers;
+use super::check::{Check, GuestCommand, shell};
+use super::complaints::Complaints;
+use super::inspect::{PROGRAM, segment};
+use crate::arguments::CgroupVersion;
+use crate::guest::Shape;
+
+/// The check.
+pub const CHECK: Check = Check {
+    name: "inspect-instances",
+    applies_to: |shape| shape.name == "eight-node",
+    cgroup: CgroupVersion::V2,
+    seconds: 600,
+    commands,
+    judge,
+};
+
+/// Pages of the pool on each node, and bytes of one.
+const HUGE_PAGES: u64 = 12;
+const HUGE_BYTES: u64 = 2 << 20;
+
+/// Shared memory that others in the guest may take or give back meanwhile, as in `inspect.rs`.
+const OTHERS_BYTES: u64 = 4096;
+
+/// All nodes.
+const ALL: &[u64] = &[0, 1, 2, 3, 4, 5, 6, 7];
+
+/// Cases of the embedded instance: the name, the settings, the nodes.
+const CASES: &[(&str, &str, &[u64])] = &[
+    (
+        "embedded-bound",
+        "allocation = \"bind:3\"\nmechanism = \"affinity\"\ncpus = \"0\"\nmemory-nodes = \"3\"",
+        &[3],
+    ),
+    (
+        "embedded-interleaved",
+        "allocation = \"interleave:all\"\nmechanism = \"affinity\"\ncpus = \"0\"",
+        ALL,
+    ),
+    (
+        "embedded-without-policy",
+        "mechanism = \"affinity\"\ncpus = \"4\"",
+        &[2],
+    ),
+];
+
+/// Functions of the scripts. Shmem is read after every CPU has handed in what it counted. State
+/// is kept in a ramfs, whose pages are no shared memory for the counters, as those of the guest's
+/// other file systems are.
+const FUNCTIONS: &str = r#"
+shmem() {
+  echo 1 >/proc/sys/vm/stat_refresh
+  awk '/Shmem:/ { printf "%s%s", s, $4; s = "," }' /sys/devices/system/node/node*/meminfo
+}
+pool() {
+  cat /sys/devices/system/node/node*/hugepages/hugepages-2048kB/free_hugepages | paste -sd,
+}
+until_quiet() {
+  for look in 1 2 3 4 5 6 7 8 9 10; do
+    during=$(shmem); residency=$(numalab inspect "$1" --json); after=$(shmem)
+    [ "$during" = "$after" ] && break
+  done
+}
+answer() {
+  echo "{\"before\":[$before],\"during\":[$during],\"after\":[$after],"
+  echo "\"residency\":$residency}"
+}
+ram=/tmp/ram; mountpoint -q $ram || { mkdir -p $ram; mount -t ramfs none $ram; chmod 777 $ram; }
+export XDG_STATE_HOME=$ram/state
+"#;
+
+fn script(text: &str) -> String {
+    format!("{FUNCTIONS}\n{text}")
+}
+
+fn commands(_: &Shape) -> Vec<GuestCommand> {
+    let mut commands = vec![
+        shell(
+            "instances: program",
+            &format!("cat >/tmp/shared_memory.py <<'END'\n{PROGRAM}\nEND"),
+        ),
+        shell("huge pages", &script(&huge_pages())),
+        shell("sample", &script(SAMPLE)),
+        shell(
+            "instances: file",
+            &script(&format!(
+                "cat >$ram/held.toml <<'END'\n{}\nEND",
+                experiment()
+            )),
+        ),
+    ];
+    commands.extend(
+        CASES
+            .iter()
+            .map(|(name, ..)| shell(name, &script(&embedded(name)))),
+    );
+    commands
+}
+
+fn huge_pages() -> String {
+    format!(
+        "for pool in /sys/devices/system/node/node*/hugepages/hugepages-2048kB; do
+           echo {HUGE_PAGES} >$pool/nr_hugepages
+         done
+         rm -f /tmp/ready; mkfifo /tmp/ready; before=$(pool)
+         numactl --interleave=all /usr/bin/python3 /tmp/shared_memory.py 64 2 memfd-huge \
+           /tmp/ready >/dev/null 2>&1 &
+         pid=$(cat /tmp/ready); during=$(pool)
+         residency=$(numalab inspect $pid --json); after=$(pool)
+         kill -- $(ps -o pid= --ppid $pid) $pid; wait
+         for pool in /sys/devices/system/node/node*/hugepages/hugepages-2048kB; do
+           echo 0 >$pool/nr_hugepages
+         done
+         answer"
+    )
+}
+
+const SAMPLE: &str = "
+rm -f /tmp/ready; mkfifo /tmp/ready
+numactl --interleave=all /usr/bin/python3 /tmp/shared_memory.py 128 2 memfd /tmp/ready \
+  >/dev/null 2>&1 &
+pid=$(cat /tmp/ready); before=$(shmem)
+sampled=$(numalab inspect $pid --sample --json); during=$(shmem)
+residency=$(numalab inspect $pid --json); after=$(shmem)
+kill -- $(ps -o pid= --ppid $pid) $pid; wait
+echo \"{\\\"before\\\":[$before],\\\"during\\\":[$during],\"
+echo \"\\\"sampled\\\":$sampled,\\\"residency\\\":$residency}\"";
+
+fn experiment() -> String {
+    let mut text = format!(
+        "format = \"numalab.experiment/1\"\nname = \"held\"\nquestion = \"Where is it?\"\n\
+         baseline = \"{}\"\nasks-about-memory = true\n\n[sga]\ncache = \"16MiB\"\n\n[load]\n\
+         sessions = 2\n",
+        CASES[0].0
+    );
+    for (name, settings, _) in CASES {
+        text += &format!("\n[[case]]\nname = \"{name}\"\nabout = \"One placement.\"\n{settings}\n");
+    }
+    text
+}
+
+fn embedded(case: &str) -> String {
+    format!(
+        "rm -f /tmp/hold; mkfifo /tmp/hold; numalab list >/dev/null; before=$(shmem)
+         numalab run $ram/held.toml --hold {case} --idle --json >/tmp/hold 2>$ram/said &
+         run=$!; held=$(sed '/^}}/q' /tmp/hold)
+         pid=$(echo \"$held\" | sed -n 's/.*\"instance_pid\": \\([0-9]*\\).*/\\1/p')
+         [ -n \"$pid\" ] || {{ cat $ram/said >&2; exit 1; }}
+         until_quiet $pid; kill -TERM $run; wait $run; answer"
+    )
+}
+
+fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
+    judge_huge_pages(&answers.json("huge pages")?, complaints)?;
+    judge_sample(&answers.json("sample")?, complaints)?;
+    for (name, _, nodes) in CASES {
+        judge_instance(name, &answers.json(name)?, nodes, complaints)?;
+    }
+    Ok(())
+}
+
+/// Shared memory found is what Shmem of each node grew by.
+fn judge_instance(
+    name: &str,
+    answer: &Value,
+    nodes: &[u64],
+    complaints: &mut Complaints,
+) -> Result<()> {
+    let what = |part: &str| format!("{name}: {part}");
+    let (before, during) = (numbers(&answer["before"])?, numbers(&answer["during"])?);
+    complaints.expect(
+        &what("Shmem after the look"),
+        &answer["after"],
+        &answer["during"],
+    );
+    let residency = &answer["residency"];
+    complaints.expect(&what("method"), &residency["method"], &"pagemap".into());
+    let found = shared_memory(residency)?;
+    for (node, (before, during)) in before.iter().zip(&during).enumerate() {
+        let grown = during.saturating_sub(*before) * 1024;
+        let bytes = found.get(&(node as u64)).copied().unwrap_or(0);
+        let agree = grown.abs_diff(bytes) <= OTHERS_BYTES;
+        let sentence = format!("node {node}: Shmem grew by {grown}, found {bytes}: they agree");
+        complaints.expect(&what(&sentence), &agree, &true);
+    }
+    let total: u64 = found.values().sum();
+    let there: u64 = nodes.iter().filter_map(|node| found.get(node)).sum();
+    let sentence = format!("of {total} bytes {there} are on nodes {nodes:?}: 90 % at least");
+    complaints.expect(&what(&sentence), &(there >= total / 10 * 9), &true);
+    complaints.expect(&what("16 MiB at least"), &(total >= 16 << 20), &true);
+    Ok(())
+}
+
+fn judge_huge_pages(answer: &Value, complaints: &mut Complaints) -> Result<()> {
+    let (before, during) = (numbers(&answer["before"])?, numbers(&answer["during"])?);
+    complaints.expect("huge pages: the pool", &before, &vec![HUGE_PAGES; 8]);
+    complaints.expect(
+        "huge pages: free after the look",
+        &answer["after"],
+        &answer["during"],
+    );
+    let segment = segment(&answer["residency"])?;
+    complaints.expect(
+        "huge pages: size",
+        &segment["page_bytes"],
+        &HUGE_BYTES.into(),
+    );
+    complaints.expect("huge pages: complete", &segment["complete"], &true.into());
+    complaints.expect(
+        "huge pages: policy",
+        &segment["policy"],
+        &"interleave:0-7".into(),
+    );
+    let found = bytes_by_node(segment);
+    let taken = before
+        .iter()
+        .zip(&during)
+        .enumerate()
+        .map(|(node, (before, during))| (node as u64, before.saturating_sub(*during) * HUGE_BYTES));
+    let taken: BTreeMap<u64, u64> = taken.filter(|(_, bytes)| *bytes > 0).collect();
+    complaints.expect("huge pages: found as taken from the pools", &found, &taken);
+    let sum: u64 = found.values().sum();
+    complaints.expect("huge pages: bytes", &sum, &(64 << 20));
+    Ok(())
+}
+
+/// The choice of pages is from a fixed seed and the layout is regular, so the outcome is always the
+/// same; of eight intervals of 95 % each, two may miss.
+fn judge_sample(answer: &Value, complaints: &mut Complaints) -> Result<()> {
+    complaints.expect(
+        "sample: Shmem after it",
+        &answer["during"],
+        &answer["before"],
+    );
+    let sampled = &answer["sampled"];
+    complaints.expect(
+        "sample: method",
+        &sampled["method"],
+        &"pagemap-sampled".into(),
+    );
+    complaints.expect("sample: complete", &sampled["complete"], &false.into());
+    let exact = bytes_by_node(segment(&answer["residency"])?);
+    let segment = segment(sampled)?;
+    let shares = segment["sampled"]["share_by_node"]
+        .as_object()
+        .context("shares by node")?;
+    let total: u64 = exact.values().sum();
+    let covered = shares.iter().filter(|(node, share)| {
+        let node = node.parse().ok().and_then(|node: u64| exact.get(&node));
+        let part = *node.unwrap_or(&0) as f64 / total as f64;
+        let end = |key: &str| share[key].as_f64().unwrap_or(f64::NAN);
+        end("low") <= part && part <= end("high")
+    });
+    let covered = covered.count();
+    let sentence = format!(
+        "sample: {covered} of {} intervals cover the truth",
+        shares.len()
+    );
+    complaints.expect(&sentence, &(covered >= 6 && shares.len() == 8), &true);
+    let estimated: u64 = bytes_by_node(segment).values().sum();
+    complaints.expect("sample: bytes", &estimated, &total);
+    Ok(())
+}
+
+/// All shared memory of a residency by node: everything but programs and files.
+fn shared_memory(residency: &Value) -> Result<BTreeMap<u64, u64>> {
+    let segments = residency["segments"]
+        .as_array()
+        .context("a list of segments")?;
+    let mut sum = BTreeMap::new();
+    for segment in segments {
+        let kind = segment["kind"].as_str().unwrap_or("");
+        if !matches!(kind, "program-text" | "file") {
+            for (node, bytes) in bytes_by_node(segment) {
+                *sum.entry(node).or_default() += bytes;
+            }
+        }
+    }
+    Ok(sum)
+}
+
+fn bytes_by_node(segment: &Value) -> BTreeMap<u64, u64> {
+    let nodes = segment["bytes_by_node"].as_object().into_iter().flatten();
+    nodes
+        .filter_map(|(node, bytes)| Some((node.parse().ok()?, bytes.as_u64()?)))
+        .collect()
+}
+
+fn numbers(figures: &Value) -> Result<Vec<u64>> {
+    let figures = figures.as_array().context("a list of figures")?;
+    let number = |figure: &Value| figure.as_u64().context("a figure");
+    figures.iter().map(number).collect()
+}
