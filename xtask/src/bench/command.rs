@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use super::{inspect, logical_reads};
+use super::{bind, inspect, logical_reads};
 
 /// The table of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Bench {
+    /// `numalab bind` against `numactl`: the time until a program has started and ended.
+    Bind,
     /// `numalab inspect` against `numastat -p`: 4 GiB of shared memory in 50 processes.
     Inspect,
     /// One session of the embedded instance at the plateau, on a 1 GiB cache, and how much of its
@@ -20,6 +22,7 @@ pub enum Bench {
 /// Runs one benchmark and prints what it found.
 pub fn run(bench: Bench) -> Result<ExitCode> {
     match bench {
+        Bench::Bind => bind::run()?,
         Bench::Inspect => inspect::run()?,
         Bench::LogicalReads => logical_reads::run()?,
     }

@@ -1,5 +1,6 @@
 //! Benchmarks: performance claims as ratios against a limit or a peer measured in the same run.
 
+mod bind;
 pub mod command;
 mod inspect;
 mod logical_reads;

@@ -147,6 +147,7 @@ struct Looker<'a> {
     topology: Topology,
     started: Instant,
     next: Duration,
+    next_look: Duration,
     last: Option<(Duration, Look)>,
     report: BindReport,
     report_file: Option<File>,
@@ -177,6 +178,7 @@ impl<'a> Looker<'a> {
             topology: numa::topology::read(&Root::live())?,
             started,
             next: FIRST_LOOK,
+            next_look: Duration::ZERO,
             last: None,
             report,
             report_file,
@@ -200,17 +202,16 @@ impl<'a> Looker<'a> {
             Trigger::After(time) => elapsed >= time,
             Trigger::Bytes(bytes) => self.resident_bytes() >= bytes,
         };
-        let nobody_yet = self.last.is_none();
-        let last_at = self.last.as_ref().map_or(Duration::ZERO, |(at, _)| *at);
-        if self.report.trigger_reached || nobody_yet || elapsed >= last_at * 2 {
+        // What asking for the amount costs decides how often it is asked for; a look is dearer.
+        let asked = self.started.elapsed() - elapsed;
+        if self.report.trigger_reached || elapsed >= self.next_look {
             self.look(elapsed);
+            let looked = self.started.elapsed();
+            self.next_look = looked + looked.max((looked - elapsed) * SHARE_OF_TIME);
         }
-        let cost = self.started.elapsed() - elapsed;
         let pause = match trigger {
-            Trigger::After(time) => elapsed
-                .max(cost * SHARE_OF_TIME)
-                .min(time.saturating_sub(elapsed)),
-            Trigger::Bytes(_) => elapsed.min(PATIENCE).max(cost * SHARE_OF_TIME),
+            Trigger::After(time) => elapsed.min(time.saturating_sub(elapsed)),
+            Trigger::Bytes(_) => PATIENCE.min(elapsed).max(asked * SHARE_OF_TIME),
         };
         self.next = self.started.elapsed() + pause;
         if self.report.trigger_reached {

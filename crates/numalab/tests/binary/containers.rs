@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
-use crate::unmet_need::not_run;
+use crate::unmet_need::{has_groups, is_root, not_run};
 
 /// Has the kernel refuse system calls with EPERM (seccomp(2)), then becomes another program. The
 /// arguments: numbers of calls, separated by commas; the program; its arguments.
@@ -93,4 +93,39 @@ fn where_memory_lies_is_known_without_the_call_that_tells() {
         }
     }
     laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_policy_for_a_program_is_refused_with_who_refuses_it() {
+    const NAME: &str = "a_policy_for_a_program_is_refused_with_who_refuses_it";
+    let Some(laboratory) = in_a_container(NAME) else {
+        return;
+    };
+    let refused = laboratory.run(&["bind", "-m", "0", "true"]).with_code(4);
+    refused.says(&[
+        "set_mempolicy",
+        "needs no capability, so the seccomp filter of this process",
+        "--cap-add SYS_NICE",
+    ]);
+    laboratory.run(&["bind", "-C", "all", "true"]).with_code(0);
+}
+
+#[test]
+fn a_read_only_view_of_cgroups_is_named() {
+    const NAME: &str = "a_read_only_view_of_cgroups_is_named";
+    if !has_groups(NAME) || !is_root(NAME) {
+        return;
+    }
+    let mut laboratory = Laboratory::new();
+    let mount = numa::hierarchy::find(&linux::Root::live()).unwrap().mount;
+    let script = format!(
+        "mount -o remount,bind,ro {} && exec \"$@\"",
+        mount.display()
+    );
+    laboratory.launch_behind(&["unshare", "--mount", "sh", "-c", &script, "sh"]);
+    let refused = laboratory.run(&["group", "create", "x"]).with_code(4);
+    refused.says(&[
+        "is on a read-only file system, as in a container",
+        "--cpuset-cpus",
+    ]);
 }
