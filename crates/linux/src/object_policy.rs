@@ -23,6 +23,15 @@ pub struct RawPolicy {
 }
 
 impl RawPolicy {
+    /// Pages come from the node of the CPU that asks for them, as where there is no policy.
+    pub fn local() -> Self {
+        let nodes = NodeSet::default();
+        RawPolicy {
+            mode: libc::MPOL_LOCAL,
+            nodes,
+        }
+    }
+
     /// Pages come from these nodes in turn, or from the only one first.
     pub fn over(nodes: &NodeSet) -> Self {
         let mode = match nodes.len() {
@@ -73,9 +82,25 @@ pub fn at(window: &Window, page: usize) -> Result<RawPolicy, SystemCallError> {
 /// Sets the policy of `pages` pages of the object from page `page` of the window on. It moves
 /// nothing: it says where pages come from that do not exist yet.
 ///
+/// A policy is taken away in two steps, [`RawPolicy::local`] first: kernels before 6.7 compare what
+/// is to be set with what this mapping was given, not with what the object has, and do nothing when
+/// both are nothing (mm/mempolicy.c, `mbind_range`).
+///
 /// # Errors
 /// `EINVAL` when a node is not there or not allowed to this process.
 pub fn set(
+    window: &Window,
+    page: usize,
+    pages: usize,
+    policy: &RawPolicy,
+) -> Result<(), SystemCallError> {
+    if *policy == RawPolicy::default() {
+        bind(window, page, pages, &RawPolicy::local())?;
+    }
+    bind(window, page, pages, policy)
+}
+
+fn bind(
     window: &Window,
     page: usize,
     pages: usize,

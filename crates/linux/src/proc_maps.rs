@@ -12,6 +12,9 @@ pub struct ObjectId {
     pub minor: u32,
     /// Inode; for a System V segment its `shmid`. 0 for memory without an object.
     pub inode: u64,
+    /// Whether it is a System V segment: the kernel gives these their `shmid` for an inode, and
+    /// shared anonymous memory on the same device may have the same one (ipc/shm.c, `newseg`).
+    pub is_sysv: bool,
 }
 
 /// One mapping.
@@ -94,6 +97,7 @@ fn parse_line(line: &str) -> Option<Mapping> {
     let offset = hexadecimal(field())?;
     let (major, minor) = field().split_once(':')?;
     let inode = field().parse().ok()?;
+    let name = rest.trim_start();
     let mapping = Mapping {
         start: hexadecimal(start)?,
         end: hexadecimal(end)?,
@@ -105,8 +109,9 @@ fn parse_line(line: &str) -> Option<Mapping> {
             major: u32::try_from(hexadecimal(major)?).ok()?,
             minor: u32::try_from(hexadecimal(minor)?).ok()?,
             inode,
+            is_sysv: name.starts_with("/SYSV"),
         },
-        name: rest.trim_start().to_owned(),
+        name: name.to_owned(),
     };
     (mapping.start < mapping.end).then_some(mapping)
 }
@@ -141,6 +146,14 @@ mod tests {
         assert!(shared.is_shared && shared.has_object() && shared.bytes() == 2 << 20);
         assert_eq!(shared.object.inode, 3);
         assert!(!reserved.is_accessible && !reserved.has_object() && reserved.name.is_empty());
+    }
+
+    #[test]
+    fn a_segment_and_anonymous_memory_with_its_number_are_two_objects() {
+        let text = "1000-2000 rw-s 00000000 00:01 5    /SYSV00000005 (deleted)\n\
+                    2000-3000 rw-s 00000000 00:01 5    /dev/zero (deleted)\n";
+        let list = parse(&file(text)).list;
+        assert_ne!(list[0].object, list[1].object);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use super::{bind, inspect, logical_reads};
+use super::{bind, inspect, logical_reads, relocate};
 
 /// The table of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -17,6 +17,8 @@ pub enum Bench {
     /// One session of the embedded instance at the plateau, on a 1 GiB cache, and how much of its
     /// time is memory latency.
     LogicalReads,
+    /// `numalab move` against `migratepages` on the same memory, in an emulated guest.
+    Move,
 }
 
 /// Runs one benchmark and prints what it found.
@@ -25,6 +27,7 @@ pub fn run(bench: Bench) -> Result<ExitCode> {
         Bench::Bind => bind::run()?,
         Bench::Inspect => inspect::run()?,
         Bench::LogicalReads => logical_reads::run()?,
+        Bench::Move => relocate::run()?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,3 +4,4 @@ mod bind;
 pub mod command;
 mod inspect;
 mod logical_reads;
+mod relocate;

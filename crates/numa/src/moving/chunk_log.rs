@@ -68,14 +68,17 @@ impl ChunkLog {
         }
     }
 
-    /// Writes and syncs a line.
+    /// Writes lines and syncs them.
     ///
     /// # Errors
-    /// [`Error::Journal`]; then the chunk must not be moved.
-    pub fn add(&mut self, line: &ChunkLine) -> Result<(), Error> {
+    /// [`Error::Journal`]; then their pages must not be moved.
+    pub fn add(&mut self, lines: &[ChunkLine]) -> Result<(), Error> {
         let mut write = || -> io::Result<()> {
-            let mut text = serde_json::to_string(line)?;
-            text.push('\n');
+            let mut text = String::new();
+            for line in lines {
+                text.push_str(&serde_json::to_string(line)?);
+                text.push('\n');
+            }
             self.file.write_all(text.as_bytes())?;
             self.file.sync_data()
         };
@@ -149,8 +152,7 @@ mod tests {
         let path = directory.path().join("moved-1.jsonl");
         assert_eq!(read(&path).unwrap(), []);
         let mut log = ChunkLog::create(path.clone()).unwrap();
-        log.add(&line(0)).unwrap();
-        log.add(&line(512)).unwrap();
+        log.add(&[line(0), line(512)]).unwrap();
         assert_eq!(read(&path).unwrap(), [line(0), line(512)]);
         let whole = fs::read_to_string(&path).unwrap();
         let second = whole.find('\n').unwrap() + 1;

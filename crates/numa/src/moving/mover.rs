@@ -8,13 +8,14 @@ use model::NodeId;
 
 use super::chunk_log::{ChunkLine, ChunkLog, Owner};
 use super::error::MoveError;
-use super::memory::{Part, PartKind, Stretch};
+use super::memory::{CHUNK_BYTES, Part, PartKind, Source, Stretch};
 use super::plan::Plan;
 use super::reader::{Chunk, ReadError, Reader, Unit};
 use super::sender::{self, Sent};
+use super::survey::extents;
 use super::{policy, sequence};
 use crate::Error;
-use crate::journal::{Journal, ObjectWords};
+use crate::journal::Journal;
 
 /// The longest time for which nobody asks whether to stop.
 const NAP: Duration = Duration::from_millis(50);
@@ -92,49 +93,83 @@ struct Mover<'a, 'b> {
     bytes_seen: u64,
 }
 
+/// A chunk that was read, with the stretch that it is of and what is to go where.
+type Read<'a> = (&'a Stretch, Chunk, Vec<(Unit, NodeId)>);
+
 impl Mover<'_, '_> {
     fn run(&mut self, plan: &Plan, journal: &Journal) -> Result<(), MoveError> {
         for planned in &plan.parts {
-            // First, so that pages which come meanwhile are where they belong.
-            self.moved.policies_set += u32::from(policy::set(journal, &planned.part)?);
-            for stretch in &planned.part.stretches {
+            let part = &planned.part;
+            // First, so that pages which come meanwhile are where they belong. What came since the
+            // plan was made is among the extents then.
+            self.moved.policies_set += u32::from(policy::set(journal, part)?);
+            let stretches = match &part.source {
+                Source::Window(_, object) => extents(object, part.page_bytes)?,
+                _ => part.stretches.clone(),
+            };
+            for together in batches(&stretches, part.page_bytes) {
                 if (self.pace.stop)() {
                     self.moved.is_interrupted = true;
                     return Ok(());
                 }
-                let ended = self.moved.ended.contains(&stretch.pid);
-                if planned.bytes_to_move > 0 && !ended {
-                    self.chunk(&planned.part, stretch)?;
+                if !self.moved.ended.contains(&together[0].pid) {
+                    self.batch(part, together)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn chunk(&mut self, part: &Part, stretch: &Stretch) -> Result<(), MoveError> {
-        let chunk = match self.reader.read(part, stretch) {
-            Ok(chunk) => chunk,
-            Err(error) if error.is_of_an_ended_process() => return self.ended(stretch.pid),
-            Err(ReadError::Read(error)) => return Err(error.into()),
-            Err(ReadError::SystemCall(error)) => return Err(error.into()),
-        };
-        let units: Vec<(Unit, NodeId)> = chunk
-            .units
-            .iter()
-            .map(|unit| (*unit, part.pattern.node_of(unit.page / unit.pages)))
-            .filter(|(unit, node)| unit.node != *node)
-            .collect();
-        if units.is_empty() {
+    /// Stretches of one process, at most a chunk together: journalled, synced and moved at once.
+    fn batch(&mut self, part: &Part, together: &[Stretch]) -> Result<(), MoveError> {
+        let pid = together[0].pid;
+        let mut read: Vec<Read<'_>> = Vec::new();
+        for stretch in together {
+            let chunk = match self.reader.read(part, stretch) {
+                Ok(chunk) => chunk,
+                Err(error) if error.is_of_an_ended_process() => {
+                    self.ended(pid);
+                    return Ok(());
+                }
+                Err(ReadError::Read(error)) => return Err(error.into()),
+                Err(ReadError::SystemCall(error)) => return Err(error.into()),
+            };
+            self.moved.sent.calls += u64::from(!chunk.units.is_empty());
+            let wanted = |unit: &Unit| (*unit, part.pattern.node_of(unit.page / unit.pages));
+            let is_elsewhere = |(unit, node): &(Unit, NodeId)| unit.node != *node;
+            let units: Vec<_> = chunk
+                .units
+                .iter()
+                .map(wanted)
+                .filter(is_elsewhere)
+                .collect();
+            if !units.is_empty() {
+                read.push((stretch, chunk, units));
+            }
+        }
+        if read.is_empty() {
             return Ok(());
         }
-        self.log.add(&line(part, stretch, &chunk, &units))?;
-        match sender::send(chunk.pid, &units, part.page_bytes, self.pace.of_others) {
+        let lines = read.iter();
+        let lines = lines.map(|(stretch, chunk, units)| line(part, stretch, chunk, units));
+        self.log.add(&lines.collect::<Vec<_>>())?;
+        let units: Vec<_> = read
+            .iter()
+            .flat_map(|(_, _, units)| units)
+            .copied()
+            .collect();
+        match sender::send(pid, &units, part.page_bytes, self.pace.of_others) {
             Ok(sent) => self.moved.sent.add(sent),
-            Err(error) if ReadError::from_call(&error) => return self.ended(stretch.pid),
+            Err(error) if ReadError::from_call(&error) => {
+                self.ended(pid);
+                return Ok(());
+            }
             Err(error) => return Err(error.into()),
         }
         if matches!(part.kind, PartKind::Private { .. }) && !part.is_of_huge_pool() {
-            self.reader.met_again(stretch);
+            for (stretch, ..) in &read {
+                self.reader.met_again(stretch);
+            }
         }
         let pages: u64 = units.iter().map(|(unit, _)| unit.pages).sum();
         self.bytes_seen += pages * part.page_bytes;
@@ -144,12 +179,10 @@ impl Mover<'_, '_> {
     }
 
     /// What went with a process needs no place.
-    fn ended(&mut self, pid: u32) -> Result<(), MoveError> {
-        let ours_alone = pid == 0 || linux::proc_stat::read(self.root, pid).is_ok();
-        if !ours_alone {
+    fn ended(&mut self, pid: u32) {
+        if pid != 0 && linux::proc_stat::read(self.root, pid).is_err() {
             self.moved.ended.insert(pid);
         }
-        Ok(())
     }
 
     /// Waits until no more has been moved than the rate allows, or it is to stop.
@@ -165,6 +198,24 @@ impl Mover<'_, '_> {
             std::thread::sleep(left.min(NAP));
         }
     }
+}
+
+/// Stretches that follow one another and belong to one process, as many as make a chunk.
+fn batches(stretches: &[Stretch], page_bytes: u64) -> impl Iterator<Item = &[Stretch]> {
+    let mut rest = stretches;
+    std::iter::from_fn(move || {
+        let first = rest.first()?;
+        let mut bytes = 0;
+        let fits = |stretch: &&Stretch| {
+            bytes += stretch.pages * page_bytes;
+            stretch.pid == first.pid && bytes <= CHUNK_BYTES
+        };
+        // A page may be larger than a chunk.
+        let count = rest.iter().take_while(fits).count().max(1);
+        let (together, after) = rest.split_at(count);
+        rest = after;
+        Some(together)
+    })
 }
 
 fn line(part: &Part, stretch: &Stretch, chunk: &Chunk, units: &[(Unit, NodeId)]) -> ChunkLine {
@@ -194,11 +245,7 @@ fn line(part: &Part, stretch: &Stretch, chunk: &Chunk, units: &[(Unit, NodeId)])
 fn owner(part: &Part) -> Owner {
     match (part.object(), part.kind) {
         (Some(id), _) => Owner::Object {
-            id: ObjectWords {
-                major: id.major,
-                minor: id.minor,
-                inode: id.inode,
-            },
+            id: id.into(),
             name: part.name.clone(),
         },
         (None, PartKind::Private { pid, start_ticks }) => Owner::Process { pid, start_ticks },
@@ -212,5 +259,26 @@ impl From<ReadError> for Error {
             ReadError::Read(error) => error.into(),
             ReadError::SystemCall(error) => error.into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stretch, batches};
+
+    #[test]
+    fn small_stretches_of_one_process_go_together() {
+        let stretch = |pid, pages| Stretch {
+            pid,
+            first: 0,
+            pages,
+            address: 0,
+        };
+        let all = [(1, 4000), (1, 96), (1, 1), (2, 5), (2, 4096), (2, 4096)];
+        let all: Vec<Stretch> = all.map(|(pid, pages)| stretch(pid, pages)).into();
+        let counts: Vec<usize> = batches(&all, 4096).map(<[_]>::len).collect();
+        assert_eq!(counts, [2, 1, 1, 1, 1]);
+        assert_eq!(batches(&all[..1], 1 << 30).count(), 1);
+        assert_eq!(batches(&[], 4096).count(), 0);
     }
 }

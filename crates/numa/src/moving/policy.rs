@@ -8,7 +8,7 @@ use linux::{Root, SystemCallError};
 use super::memory::{Part, Source};
 use super::whereabouts;
 use crate::Error;
-use crate::journal::{Change, Journal, ObjectWords, PolicyArea, PolicyWords};
+use crate::journal::{Change, Journal, PolicyArea, PolicyWords};
 
 /// An object is asked for its policy at every page of so many, and exactly where answers differ. An
 /// area that is shorter and has like neighbours may be overlooked in larger objects.
@@ -51,11 +51,7 @@ pub fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
         return Ok(false);
     }
     let entry = journal.record(Change::SegmentPolicySet {
-        object: ObjectWords {
-            major: id.major,
-            minor: id.minor,
-            inode: id.inode,
-        },
+        object: (*id).into(),
         name: part.name.clone(),
         before,
         written,
@@ -86,8 +82,11 @@ pub fn undo(root: &Root, change: &Change, force: bool) -> Result<(), Error> {
         return Ok(());
     };
     let (window, pages) = whole(&found)?;
+    // On the way to no policy stands the local one; a kill may have come between.
+    let between = words(&RawPolicy::local());
     let known = |now: &PolicyArea| {
         now.policy == *written
+            || now.policy == between
             || before
                 .iter()
                 .any(|area| area.policy == now.policy && overlaps(area, now))

@@ -204,7 +204,7 @@ fn shared(
                 let (who, allowed) = ("numalab itself".to_owned(), own);
                 return Err(MoveError::Forbidden { who, allowed, node });
             }
-            let stretches = of_extents(&object, page_bytes)?;
+            let stretches = extents(&object, page_bytes)?;
             (Source::Window(id, object), stretches)
         };
         survey.parts.push(Part {
@@ -225,7 +225,7 @@ fn plain(name: &str) -> &str {
 }
 
 /// The pages of an object that are not holes.
-fn of_extents(object: &MappedObject, page_bytes: u64) -> Result<Vec<Stretch>, MoveError> {
+pub(super) fn extents(object: &MappedObject, page_bytes: u64) -> Result<Vec<Stretch>, MoveError> {
     let mut all = Vec::new();
     let mut from = 0;
     while let Some((start, end)) = object.next_data(from)? {

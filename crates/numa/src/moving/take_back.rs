@@ -150,11 +150,7 @@ fn reach(root: &Root, line: &ChunkLine) -> Result<Option<Reach>, Error> {
             let Some(found) = whereabouts::object(root, object, name)? else {
                 return Ok(None);
             };
-            let id = linux::proc_maps::ObjectId {
-                major: object.major,
-                minor: object.minor,
-                inode: object.inode,
-            };
+            let id = (*object).into();
             if found.huge_page_bytes.is_none() {
                 let part = part(Source::Window(id, found), kind);
                 let mapped = Vec::new();

@@ -10,11 +10,7 @@ use crate::journal::ObjectWords;
 
 /// Where an object is mapped: the processes and their mappings.
 pub(super) fn mappings(root: &Root, object: &ObjectWords) -> Result<Vec<(u32, Mapping)>, Error> {
-    let id = ObjectId {
-        major: object.major,
-        minor: object.minor,
-        inode: object.inode,
-    };
+    let id = ObjectId::from(*object);
     let mut found = Vec::new();
     for pid in proc_stat::pids(root)? {
         // A process that ends meanwhile, or may not be read, has nothing to show.
