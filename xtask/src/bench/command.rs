@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use super::{bind, inspect, logical_reads, relocate};
+use super::{bind, inspect, logical_reads, parallel_scan, relocate};
 
 /// The table of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -19,6 +19,8 @@ pub enum Bench {
     LogicalReads,
     /// `numalab move` against `migratepages` on the same memory, in an emulated guest.
     Move,
+    /// A parallel scan against the read bandwidth measured around it, and against DuckDB.
+    ParallelScan,
 }
 
 /// Runs one benchmark and prints what it found.
@@ -28,6 +30,7 @@ pub fn run(bench: Bench) -> Result<ExitCode> {
         Bench::Inspect => inspect::run()?,
         Bench::LogicalReads => logical_reads::run()?,
         Bench::Move => relocate::run()?,
+        Bench::ParallelScan => parallel_scan::run()?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,4 +4,5 @@ mod bind;
 pub mod command;
 mod inspect;
 mod logical_reads;
+mod parallel_scan;
 mod relocate;
