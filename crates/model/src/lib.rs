@@ -12,6 +12,7 @@ mod finding;
 mod group_state;
 mod id_list;
 mod latency;
+mod load_report;
 mod measurement;
 mod metric;
 mod moving;
@@ -42,6 +43,9 @@ pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use latency::{
     CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult, NodeLink,
     PageWalks, TimerFacts, TimerSource, TransferMatrix,
+};
+pub use load_report::{
+    LoadProfile, LoadReport, Printed, ReportEvent, ReportHost, ReportInterval, ReportKind,
 };
 pub use measurement::{MeasurementEvidence, MemoryEvidence};
 pub use metric::{Better, Metric, MetricFacts};

@@ -5,17 +5,23 @@
 #![forbid(unsafe_code)]
 
 mod bootstrap;
+mod comparison;
 mod generator;
 mod percentile;
 mod proportion;
 mod quantile;
 mod ranks;
+mod round_ratio;
+mod split;
 mod steady;
 
 pub use bootstrap::{Interval, RESAMPLES, VALUES_MIN, median_interval, ratio_interval};
+pub use comparison::ratio_of_cases;
 pub use generator::Generator;
 pub use percentile::{expanded_tail, student_t_quantile};
 pub use proportion::proportion_interval;
 pub use quantile::{mad, median, quantile};
 pub use ranks::{Best, ranks};
+pub use round_ratio::{Estimate, ratio_by_rounds};
+pub use split::{Split, split};
 pub use steady::is_steady;

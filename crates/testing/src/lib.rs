@@ -5,6 +5,7 @@ pub mod article_machines;
 mod error;
 pub mod golden;
 pub mod machine;
+pub mod reports;
 pub mod tree;
 pub mod unusual_machines;
 

@@ -1,0 +1,101 @@
+//! Numbers as Oracle's reports print them.
+
+use model::Printed;
+
+/// Larger figures are errors of the text, and would overflow what is computed from them.
+const FIGURE_MAX: f64 = 1e18;
+
+/// The number that a word stands for: `6,323,758.9`, `.1`, `144.2K`, `66.57ms`. `None` for any
+/// other word.
+///
+/// The printed precision is half a unit of the last digit.
+pub(crate) fn figure(word: &str) -> Option<Printed> {
+    let end = word
+        .find(|letter: char| !letter.is_ascii_digit() && letter != ',' && letter != '.')
+        .unwrap_or(word.len());
+    let (digits, suffix) = word.split_at(end);
+    let factor = factor(suffix)?;
+    let (whole, fraction) = match digits.split_once('.') {
+        Some((whole, fraction)) => (whole, fraction),
+        None => (digits, ""),
+    };
+    let is_grouped = whole
+        .rsplit(',')
+        .enumerate()
+        .all(|(index, group)| !whole.contains(',') || is_group(group, index, whole));
+    let plain: String = whole.chars().filter(|letter| *letter != ',').collect();
+    if !is_grouped || fraction.contains([',', '.']) || (plain.is_empty() && fraction.is_empty()) {
+        return None;
+    }
+    let value: f64 = format!("0{plain}.{fraction}0").parse().ok()?;
+    let half_unit = 0.5 * 10f64.powi(-i32::try_from(fraction.len()).ok()?);
+    let value = value * factor;
+    (value <= FIGURE_MAX).then_some(Printed {
+        value,
+        half_unit: half_unit * factor,
+    })
+}
+
+/// Whether a word is a figure that was too wide for its column: `##########`.
+pub(crate) fn is_overflow(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte == b'#')
+}
+
+/// Whether a group of digits between commas is whole. `index` counts from the right.
+fn is_group(group: &str, index: usize, whole: &str) -> bool {
+    let is_first = index == whole.matches(',').count();
+    match is_first {
+        true => (1..=3).contains(&group.len()),
+        false => group.len() == 3,
+    }
+}
+
+/// What follows the digits: nothing, thousands and up, or the unit of an average wait.
+fn factor(suffix: &str) -> Option<f64> {
+    match suffix {
+        "" | "s" => Some(1.0),
+        "K" => Some(1e3),
+        "M" => Some(1e6),
+        "G" => Some(1e9),
+        "T" => Some(1e12),
+        "ms" => Some(1e-3),
+        "us" => Some(1e-6),
+        "ns" => Some(1e-9),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(word: &str, expected: Option<(f64, f64)>) {
+        let found = figure(word).map(|it| (it.value, it.half_unit));
+        assert_eq!(found, expected, "{word}");
+    }
+
+    #[test]
+    fn figures_are_read_with_their_precision() {
+        check("8.9", Some((8.9, 0.05)));
+        check("6,323,758.9", Some((6_323_758.9, 0.05)));
+        check(".1", Some((0.1, 0.05)));
+        check("0", Some((0.0, 0.5)));
+        check("1639", Some((1639.0, 0.5)));
+        check("1,639", Some((1639.0, 0.5)));
+        check("144.2K", Some((144_200.0, 50.0)));
+        check("5.00", Some((5.0, 0.005)));
+        assert!((figure("66.57ms").unwrap().value - 0.06657).abs() < 1e-12);
+    }
+
+    #[test]
+    fn other_words_are_no_figures() {
+        for word in [
+            "", ".", ",", "x", "2-way", "1,2", "1,2345", ",123", "1.2.3", "1.2,3", "-1", "1e5",
+            "##", "SQL*Net", "1Q", "\u{661}",
+        ] {
+            check(word, None);
+        }
+        check(&"9".repeat(400), None);
+        assert!(is_overflow("####") && !is_overflow("") && !is_overflow("#1"));
+    }
+}

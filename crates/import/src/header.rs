@@ -1,0 +1,154 @@
+//! The head of a report: which database, on which host, over which interval.
+//!
+//! ```text
+//! Host Name        Platform                         CPUs Cores Sockets Memory(GB)
+//! ---------------- -------------------------------- ---- ----- ------- ----------
+//! dbserver         Linux x86 64-bit                  160    80       8    1009.30
+//!
+//! Begin Snap:      1234 01-Jan-15 10:00:12        45       1.2
+//!   End Snap:      1235 01-Jan-15 10:05:15        46       1.3
+//!    Elapsed:                5.05 (mins)
+//!    DB Time:               45.10 (mins)
+//! ```
+//!
+//! Statspack has `DB CPU: 27.30 (mins)` behind the DB time.
+
+use linux::{Error, TextFile};
+use model::{Printed, ReportHost, ReportInterval};
+
+use crate::figure::{figure, is_overflow};
+use crate::pieces::Line;
+use crate::table::first_rows;
+
+/// What the head of a report says.
+#[derive(Debug, Default)]
+pub(crate) struct Header {
+    pub(crate) database: Option<String>,
+    pub(crate) instance: Option<String>,
+    pub(crate) release: Option<String>,
+    pub(crate) host: ReportHost,
+    pub(crate) interval: ReportInterval,
+    pub(crate) db_time_s: Option<Printed>,
+    pub(crate) db_cpu_s: Option<Printed>,
+}
+
+/// Reads the head; what is not there stays unknown.
+///
+/// # Errors
+/// When a row of it is there and its figure is not.
+pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<Header, Error> {
+    // The head ends where the load profile begins; later tables have columns of the same names.
+    let is_profile = |(_, line): &Line<'_>| line.trim_start().starts_with("Load Profile");
+    let end = lines.iter().position(is_profile).unwrap_or(lines.len());
+    let lines = &lines[..end];
+    let mut header = Header::default();
+    tables(file, lines, &mut header)?;
+    for (number, line) in lines {
+        interval(file, *number, line, &mut header)?;
+    }
+    Ok(header)
+}
+
+fn tables(file: &TextFile, lines: &[Line<'_>], header: &mut Header) -> Result<(), Error> {
+    for (number, heading, value) in first_rows(lines) {
+        let whole = |value: &str| whole(file, number, &heading, value);
+        let host = &mut header.host;
+        match heading.as_str() {
+            "DB Name" | "Database" => set(&mut header.database, value),
+            "Instance" => set(&mut header.instance, value),
+            "Release" => set(&mut header.release, value),
+            // Statspack's heading "Host Name" lies over two columns.
+            "Host Name" => set(&mut host.name, value),
+            "Name" => set(&mut host.name, value),
+            "Platform" => set(&mut host.platform, value),
+            "CPUs" => host.cpus = whole(&value)?,
+            "Cores" => host.cores = whole(&value)?,
+            "Sockets" => host.sockets = whole(&value)?,
+            "Memory(GB)" | "Memory (G)" | "Memory (GB)" => {
+                let gib = printed(file, number, &heading, &value)?;
+                // At most 1e18 GiB by the limit of a figure; the conversion saturates.
+                host.memory_bytes = gib.map(|gib| (gib.value * f64::from(1 << 30)) as u64);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The first row of its name is the report's own.
+fn set(field: &mut Option<String>, value: String) {
+    field.get_or_insert(value);
+}
+
+fn interval(file: &TextFile, number: usize, line: &str, header: &mut Header) -> Result<(), Error> {
+    let trimmed = line.trim();
+    let interval = &mut header.interval;
+    if let Some(rest) = trimmed.strip_prefix("Begin Snap:") {
+        interval.begin = snapshot_time(rest);
+    }
+    if let Some(rest) = trimmed.strip_prefix("End Snap:") {
+        interval.end = snapshot_time(rest);
+    }
+    if let Some(elapsed) = minutes(file, number, line, "Elapsed:")? {
+        interval.elapsed_s = Some(elapsed);
+    }
+    for label in ["DB Time:", "DB time:"] {
+        if let Some(db_time) = minutes(file, number, line, label)? {
+            header.db_time_s = Some(db_time);
+        }
+    }
+    if let Some(db_cpu) = minutes(file, number, line, "DB CPU:")? {
+        header.db_cpu_s = Some(db_cpu);
+    }
+    Ok(())
+}
+
+/// `1234 01-Jan-15 10:00:12        45       1.2`: the date and the time.
+fn snapshot_time(rest: &str) -> Option<String> {
+    let mut words = rest.split_whitespace().skip(1);
+    let (date, time) = (words.next()?, words.next()?);
+    time.contains(':').then(|| format!("{date} {time}"))
+}
+
+/// The minutes behind a label, in seconds.
+fn minutes(
+    file: &TextFile,
+    number: usize,
+    line: &str,
+    label: &str,
+) -> Result<Option<Printed>, Error> {
+    let Some((_, rest)) = line.split_once(label) else {
+        return Ok(None);
+    };
+    let mut words = rest.split_whitespace();
+    let (value, unit) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    if is_overflow(value) {
+        return Ok(None);
+    }
+    let minutes = figure(value).filter(|_| unit == "(mins)");
+    let expected = format!("minutes behind \"{label}\", such as \"5.05 (mins)\"");
+    let minutes = minutes.ok_or_else(|| file.malformed(number, expected, rest.trim()))?;
+    Ok(Some(Printed {
+        value: minutes.value * 60.0,
+        half_unit: minutes.half_unit * 60.0,
+    }))
+}
+
+fn whole(file: &TextFile, number: usize, heading: &str, value: &str) -> Result<Option<u32>, Error> {
+    let whole = printed(file, number, heading, value)?;
+    Ok(whole.map(|whole| whole.value as u32))
+}
+
+fn printed(
+    file: &TextFile,
+    number: usize,
+    heading: &str,
+    value: &str,
+) -> Result<Option<Printed>, Error> {
+    if is_overflow(value) {
+        return Ok(None);
+    }
+    let expected = format!("a number below \"{heading}\"");
+    let printed = figure(value).ok_or_else(|| file.malformed(number, expected, value))?;
+    Ok(Some(printed))
+}

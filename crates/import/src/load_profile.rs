@@ -1,0 +1,98 @@
+//! The load profile: what happened per second.
+//!
+//! ```text
+//! Load Profile                    Per Second   Per Transaction  Per Exec  Per Call
+//! ~~~~~~~~~~~~~~~            ---------------   --------------- --------- ---------
+//!              DB Time(s):               8.9              58.8      0.00      3.66
+//!               DB CPU(s):               8.9              58.7      0.00      3.65
+//!   Logical read (blocks):       6,323,758.9      41,668,897.2
+//! ```
+//!
+//! Up to release 11 the last row is called `Logical reads:`.
+
+use linux::{Error, TextFile};
+use model::{LoadProfile, Printed};
+
+use crate::figure::{figure, is_overflow};
+use crate::pieces::Line;
+
+/// A row that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Row {
+    DbTime,
+    DbCpu,
+    LogicalReads,
+    PhysicalReads,
+}
+
+/// What a row is called, in the layouts that are known.
+const LABELS: [(&str, Row); 8] = [
+    ("DB Time(s)", Row::DbTime),
+    ("DB time(s)", Row::DbTime),
+    ("DB CPU(s)", Row::DbCpu),
+    ("Logical read (blocks)", Row::LogicalReads),
+    ("Logical reads (blocks)", Row::LogicalReads),
+    ("Logical reads", Row::LogicalReads),
+    ("Physical read (blocks)", Row::PhysicalReads),
+    ("Physical reads", Row::PhysicalReads),
+];
+
+/// What is missing where no logical reads are found.
+const EXPECTED: &str =
+    "a table \"Load Profile\" with a row \"Logical read (blocks):\" or \"Logical reads:\"";
+
+/// Reads the load profile of a report.
+///
+/// # Errors
+/// When there is none, when it has no row of logical reads, and when a row has no figure.
+pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<LoadProfile, Error> {
+    let is_heading = |(_, line): &Line<'_>| line.trim_start().starts_with("Load Profile");
+    let begin = lines.iter().position(is_heading);
+    let begin = begin.ok_or_else(|| missing(file, lines))?;
+    let mut found: Vec<(Row, Option<Printed>)> = Vec::new();
+    for (number, line) in &lines[begin..] {
+        let Some((row, rest)) = labelled(line) else {
+            continue;
+        };
+        // Later tables have rows of the same names.
+        if found.iter().any(|(known, _)| *known == row) {
+            continue;
+        }
+        found.push((row, per_second(file, *number, rest)?));
+    }
+    let of = |row: Row| {
+        let row = found.iter().find(|(known, _)| *known == row);
+        row.and_then(|(_, printed)| *printed)
+    };
+    Ok(LoadProfile {
+        db_time_per_s: of(Row::DbTime),
+        db_cpu_per_s: of(Row::DbCpu),
+        logical_reads_per_s: of(Row::LogicalReads).ok_or_else(|| missing(file, lines))?,
+        physical_reads_per_s: of(Row::PhysicalReads),
+    })
+}
+
+/// The row that a line is, and what stands behind its label.
+fn labelled(line: &str) -> Option<(Row, &str)> {
+    let (label, rest) = line.split_once(':')?;
+    let label = label.trim();
+    let known = LABELS.iter().find(|(known, _)| *known == label);
+    known.map(|(_, row)| (*row, rest))
+}
+
+/// The first figure of a row; `None` where it was too wide for its column.
+fn per_second(file: &TextFile, number: usize, rest: &str) -> Result<Option<Printed>, Error> {
+    let word = rest.split_whitespace().next().unwrap_or("");
+    if is_overflow(word) {
+        return Ok(None);
+    }
+    let expected = "a figure per second, such as \"6,323,758.9\"";
+    let printed = figure(word).ok_or_else(|| file.malformed(number, expected, rest.trim()))?;
+    Ok(Some(printed))
+}
+
+/// The error at the last line of a report that lacks its logical reads.
+fn missing(file: &TextFile, lines: &[Line<'_>]) -> Error {
+    let last = lines.last().map_or(1, |(number, _)| *number);
+    file.unexpected(last, EXPECTED, "the end of the report")
+}

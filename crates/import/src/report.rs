@@ -1,0 +1,75 @@
+//! A whole report, from its parts.
+
+use linux::{Error, TextFile};
+use model::{LoadReport, Printed};
+
+use crate::events::{self, TopEvents};
+use crate::pieces::{EXPECTED_REPORT, Piece, pieces};
+use crate::{header, load_profile, parameters, time_model};
+
+/// The most reports that one file may hold: more are an error of the text.
+pub const REPORTS_MAX: usize = 1000;
+
+/// Reads the reports of a file: AWR or Statspack as text, of release 11g to 23ai. Excerpts of one
+/// will do, as people quote them: the load profile is the only table that must be there. The rows
+/// of several runs may stand side by side behind `Run 1:`, `Run 2:`.
+///
+/// # Errors
+/// When the file is something else, when a report has no logical reads, and when a row that is
+/// read has not the figures it should have; names file, line and what was expected.
+pub fn reports_of_file(file: &TextFile) -> Result<Vec<LoadReport>, Error> {
+    let pieces = pieces(file)?;
+    if pieces.len() > REPORTS_MAX {
+        let first = pieces[REPORTS_MAX].lines.first();
+        let line = first.map_or(1, |(number, _)| *number);
+        let expected = format!("at most {REPORTS_MAX} reports in a file");
+        return Err(file.unexpected(line, expected, "more"));
+    }
+    let reports = pieces.iter().map(|piece| report(file, piece));
+    let reports = reports.collect::<Result<Vec<_>, _>>()?;
+    match reports.is_empty() {
+        true => Err(file.ended(EXPECTED_REPORT)),
+        false => Ok(reports),
+    }
+}
+
+fn report(file: &TextFile, piece: &Piece<'_>) -> Result<LoadReport, Error> {
+    let lines = &piece.lines;
+    let header = header::read(file, lines)?;
+    let profile = load_profile::read(file, lines)?;
+    let top = events::read(file, lines)?;
+    let times = time_model::read(file, lines)?;
+    let cpu_row = top.cpu.as_ref().and_then(|cpu| cpu.total_s);
+    let db_cpu_s = finest([times.db_cpu_s, cpu_row, header.db_cpu_s]);
+    let db_time_s = finest([times.db_time_s, header.db_time_s]);
+    Ok(LoadReport {
+        kind: piece.kind,
+        file: file.path().display().to_string(),
+        line: lines.first().map_or(1, |(number, _)| *number),
+        database: header.database,
+        instance: header.instance,
+        release: header.release,
+        host: header.host,
+        interval: header.interval,
+        profile,
+        db_time_s: db_time_s.or_else(|| db_time_by_share(&top)),
+        db_cpu_s,
+        events: top.waits,
+        parameters: parameters::read(lines),
+    })
+}
+
+/// The figure that was printed with the most digits.
+fn finest<const N: usize>(figures: [Option<Printed>; N]) -> Option<Printed> {
+    let known = figures.into_iter().flatten();
+    known.min_by(|a, b| a.half_unit.total_cmp(&b.half_unit))
+}
+
+/// DB time by the share of it that the CPU time is said to be.
+fn db_time_by_share(top: &TopEvents) -> Option<Printed> {
+    let cpu = top.cpu.as_ref()?;
+    let (total, share) = (cpu.total_s?, cpu.share_of_db_time?);
+    let value = total.value / share.value;
+    let half_unit = value * (total.half_unit / total.value + share.half_unit / share.value);
+    (value.is_finite() && half_unit.is_finite()).then_some(Printed { value, half_unit })
+}

@@ -1,0 +1,314 @@
+//! Reads what articles print, every layout that is known, every fault in each, and any text.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use import::reports_of_file;
+use linux::TextFile;
+use model::{LoadReport, Printed, ReportKind};
+use proptest::prelude::*;
+use testing::reports;
+
+fn read(text: &str) -> Vec<LoadReport> {
+    reports_of_file(&TextFile::new("r.txt", text)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn read_one(text: &str) -> LoadReport {
+    let [report] = <[LoadReport; 1]>::try_from(read(text)).unwrap();
+    report
+}
+
+fn value(printed: Option<Printed>) -> Option<f64> {
+    printed.map(|it| (it.value * 1e9).round() / 1e9)
+}
+
+#[test]
+fn article_001_is_read_to_the_digit() {
+    // Logical reads, DB time and DB CPU per second; DB CPU in all; its share of DB time.
+    let expected = [
+        (6_323_758.9, 8.9, 8.9, 2700.6),
+        (3_495_618.2, 8.9, 5.4, 1638.6),
+        (5_786_023.5, 8.9, 5.9, 1775.1),
+        (5_182_622.4, 8.9, 5.4, 1627.8),
+        (8_623_444.6, 9.0, 8.8, 2677.3),
+    ];
+    for (text, (reads, time, cpu, cpu_s)) in reports::ARTICLE_001.iter().zip(expected) {
+        let report = read_one(text);
+        assert_eq!(report.kind, ReportKind::Excerpt);
+        assert_eq!(report.profile.logical_reads_per_s.value, reads);
+        assert_eq!(value(report.profile.db_time_per_s), Some(time));
+        assert_eq!(value(report.profile.db_cpu_per_s), Some(cpu));
+        assert_eq!(value(report.db_cpu_s), Some(cpu_s));
+        assert_eq!(report.interval.elapsed_s, None);
+        assert_eq!(report.cpus_delivered(), report.profile.db_cpu_per_s);
+    }
+}
+
+#[test]
+fn waits_of_article_001_are_read_with_their_class() {
+    let events = read_one(reports::ARTICLE_001[1]).events;
+    let [quantum] = events.as_slice() else {
+        panic!("{events:?}")
+    };
+    assert_eq!(quantum.name, "resmgr:cpu quantum");
+    assert_eq!(
+        (quantum.waits, value(quantum.total_s)),
+        (Some(16_005), Some(1065.4))
+    );
+    assert_eq!(value(quantum.share_of_db_time), Some(0.394));
+    assert_eq!(quantum.class.as_deref(), Some("Schedule"));
+    let names: Vec<String> = read_one(reports::ARTICLE_001[2])
+        .events
+        .into_iter()
+        .map(|event| event.name)
+        .collect();
+    assert_eq!(names, ["db file sequential read", "latch free"]);
+}
+
+#[test]
+fn the_two_runs_of_article_000_are_two_reports() {
+    for (text, reads, cpu_s) in [
+        (
+            reports::ARTICLE_000_LOCAL,
+            [4_551_737.9, 4_685_712.3],
+            [1423.2, 1431.4],
+        ),
+        (
+            reports::ARTICLE_000_REMOTE,
+            [2_133_879.6, 2_203_307.5],
+            [1420.7, 1432.6],
+        ),
+    ] {
+        let reports = read(text);
+        let found: Vec<f64> = reports
+            .iter()
+            .map(|report| report.profile.logical_reads_per_s.value)
+            .collect();
+        assert_eq!(found, reads);
+        let found: Vec<f64> = reports
+            .iter()
+            .map(|report| report.db_cpu_s.unwrap().value)
+            .collect();
+        assert_eq!(found, cpu_s);
+    }
+}
+
+#[test]
+fn the_layout_of_11g_is_read() {
+    let report = read_one(reports::AWR_11G);
+    assert_eq!(report.kind, ReportKind::Awr);
+    assert_eq!(report.database.as_deref(), Some("SHOP"));
+    assert_eq!(report.instance.as_deref(), Some("shop1"));
+    assert_eq!(report.release.as_deref(), Some("11.2.0.4.0"));
+    let host = &report.host;
+    assert_eq!(host.name.as_deref(), Some("dbserver"));
+    assert_eq!(host.platform.as_deref(), Some("Linux x86 64-bit"));
+    assert_eq!(
+        (host.cpus, host.cores, host.sockets),
+        (Some(160), Some(80), Some(8))
+    );
+    assert_eq!(host.memory_bytes, Some(1_083_942_371_328));
+    assert_eq!(report.interval.begin.as_deref(), Some("02-Feb-26 08:00:12"));
+    assert_eq!(report.interval.end.as_deref(), Some("02-Feb-26 08:05:15"));
+    assert_eq!(value(report.interval.elapsed_s), Some(303.0));
+    // The time model has a digit more than the minutes of the head and the top events.
+    assert_eq!(value(report.db_time_s), Some(2704.6));
+    assert_eq!(value(report.db_cpu_s), Some(1638.6));
+    assert_eq!(report.profile.logical_reads_per_s.value, 3_495_618.2);
+    assert_eq!(value(report.profile.physical_reads_per_s), Some(0.7));
+    let names: Vec<&str> = report
+        .events
+        .iter()
+        .map(|event| event.name.as_str())
+        .collect();
+    let expected = [
+        "resmgr:cpu quantum",
+        "gc cr block 2-way",
+        "enq: TX - row lock contention",
+    ];
+    assert_eq!(names, expected);
+    let parameters: Vec<String> = report
+        .parameters
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let expected = [
+        "cpu_count=6",
+        "db_cache_size=21474836480",
+        "processor_group_name=oracle",
+        "resource_manager_plan=default_plan",
+        "sga_target=0",
+        "use_large_pages=ONLY",
+    ];
+    assert_eq!(parameters, expected);
+}
+
+#[test]
+fn cpus_delivered_come_from_the_seconds_where_the_interval_is_known() {
+    let delivered = read_one(reports::AWR_11G).cpus_delivered().unwrap();
+    assert!((delivered.value - 1638.6 / 303.0).abs() < 1e-12);
+    // Half of 0.1 s of 1638.6 s, and half of 0.6 s of 303 s.
+    assert!(
+        (delivered.half_unit - 0.0055).abs() < 0.0001,
+        "{delivered:?}"
+    );
+}
+
+#[test]
+fn the_layout_of_19c_is_read() {
+    let report = read_one(reports::AWR_19C);
+    assert_eq!(report.database.as_deref(), Some("SHOP"));
+    assert_eq!(report.instance.as_deref(), Some("shop1"));
+    assert_eq!(report.release.as_deref(), Some("19.0.0.0.0"));
+    assert_eq!(report.host.name.as_deref(), Some("dbserver"));
+    assert_eq!(report.host.cpus, Some(64));
+    assert_eq!(value(report.interval.elapsed_s), Some(3601.2));
+    assert_eq!(value(report.db_time_s), Some(180_060.0));
+    assert_eq!(value(report.db_cpu_s), Some(144_100.0));
+    assert_eq!(report.profile.logical_reads_per_s.value, 31_234_567.8);
+    assert_eq!(value(report.profile.db_cpu_per_s), Some(40.0));
+    let latches = &report.events[0];
+    assert_eq!(latches.name, "latch: cache buffers chains");
+    assert_eq!(value(latches.total_s), Some(20_200.0));
+    // Too many waits for their column: not known, and not 0.
+    assert_eq!(
+        (report.events[2].name.as_str(), report.events[2].waits),
+        ("latch free", None)
+    );
+}
+
+#[test]
+fn the_layout_of_statspack_is_read() {
+    let report = read_one(reports::STATSPACK_11G);
+    assert_eq!(report.kind, ReportKind::Statspack);
+    assert_eq!(
+        (report.database.as_deref(), report.instance.as_deref()),
+        (None, Some("shop1"))
+    );
+    assert_eq!(report.host.name.as_deref(), Some("dbserver"));
+    assert_eq!(report.host.cores, Some(80));
+    assert_eq!(value(report.interval.elapsed_s), Some(303.0));
+    assert_eq!(value(report.db_cpu_s), Some(1638.6));
+    assert_eq!(report.profile.logical_reads_per_s.value, 3_495_618.2);
+    assert_eq!(report.events.len(), 1);
+}
+
+#[test]
+fn a_file_may_hold_several_reports() {
+    let both = format!("{}{}", reports::AWR_11G, reports::STATSPACK_11G);
+    let kinds: Vec<ReportKind> = read(&both).iter().map(|report| report.kind).collect();
+    assert_eq!(kinds, [ReportKind::Awr, ReportKind::Statspack]);
+    let lines = reports::AWR_11G.lines().count();
+    assert_eq!(read(&both)[1].line, lines + 1);
+}
+
+#[track_caller]
+fn check_error(text: &str, expected: &str) {
+    let error = reports_of_file(&TextFile::new("r.txt", text)).expect_err(text);
+    assert_eq!(error.to_string(), format!("r.txt, {expected}"));
+}
+
+#[test]
+fn another_layout_is_named_with_its_line() {
+    let of = |from: &str, to: &str| reports::AWR_11G.replacen(from, to, 1);
+    check_error(
+        &of("3,495,618.2", "3.495.618,2"),
+        "line 28: expected a figure per second, such as \"6,323,758.9\", \
+         found \"3.495.618,2       25,222,299.9\"",
+    );
+    check_error(
+        &of("5.05 (mins)", "303 s"),
+        "line 15: expected minutes behind \"Elapsed:\", such as \"5.05 (mins)\", found \"303 s\"",
+    );
+    check_error(
+        &of("160    80", "1x0    80"),
+        "line 9: expected a number below \"CPUs\", found \"1x0\"",
+    );
+    check_error(
+        &of("16,005       1,065     67   39.4", "16,005"),
+        "line 46: expected an event with its waits, time, average and share of DB time, or with \
+         its time and share, found \"resmgr:cpu quantum                   16,\"…",
+    );
+    check_error(
+        &of("1,638.6         60.6", "?"),
+        "line 57: expected seconds behind \"DB CPU\", found \"?\"",
+    );
+}
+
+#[test]
+fn a_truncated_report_says_what_is_missing() {
+    let expected = "expected a table \"Load Profile\" with a row \"Logical read (blocks):\" or \
+                    \"Logical reads:\", found the end of the report";
+    let head: String = reports::AWR_11G
+        .lines()
+        .take(24)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    check_error(&head, &format!("line 24: {expected}"));
+    check_error("no report\n", &format!("line 1: {expected}"));
+}
+
+/// Words of which reports are made, to reach deeper than arbitrary text does.
+const WORDS: [&str; 24] = [
+    "WORKLOAD REPOSITORY report for\n",
+    "STATSPACK report for\n",
+    "Load Profile",
+    "Per Second",
+    "DB CPU",
+    "DB CPU(s):",
+    "Logical reads:",
+    "Event",
+    "Waits",
+    "----",
+    "~~~~",
+    "\n",
+    "\n\n",
+    " ",
+    "Run 1:",
+    "Run 2: ",
+    "Run 4294967296:",
+    "Elapsed:",
+    "(mins)",
+    "6,323,758.9",
+    "####",
+    "CPUs",
+    "Statistic Name Time (s)\n",
+    "Parameter Name\n",
+];
+
+proptest! {
+    #[test]
+    fn no_text_panics(text: String) {
+        let _ = reports_of_file(&TextFile::new("r.txt", text));
+    }
+
+    #[test]
+    fn no_words_of_reports_panic(words in prop::collection::vec(0..WORDS.len(), 0..80)) {
+        let text: String = words.iter().map(|index| WORDS[*index]).collect();
+        let _ = reports_of_file(&TextFile::new("r.txt", text));
+    }
+
+    #[test]
+    fn no_cut_panics(at in 0usize..6000, which in 0usize..3) {
+        let text = [reports::AWR_11G, reports::AWR_19C, reports::STATSPACK_11G][which];
+        let cut: String = text.chars().take(at).collect();
+        // Whatever was read whole is what the whole report says.
+        if let Ok(reports) = reports_of_file(&TextFile::new("r.txt", cut)) {
+            let whole = read_one(text).profile.logical_reads_per_s.value;
+            let found = reports[0].profile.logical_reads_per_s.value;
+            prop_assert!(found <= whole, "{found} {whole}");
+        }
+    }
+
+    #[test]
+    fn no_damaged_byte_panics(at in 0usize..4000, byte in 0u8..128) {
+        let mut text = reports::AWR_11G.as_bytes().to_vec();
+        let at = at % text.len();
+        text[at] = byte;
+        let text = String::from_utf8(text).unwrap();
+        if let Ok(reports) = reports_of_file(&TextFile::new("r.txt", text)) {
+            for report in reports {
+                prop_assert!(report.profile.logical_reads_per_s.value.is_finite());
+                prop_assert!(report.cpus_delivered().is_none_or(|it| it.value.is_finite()));
+            }
+        }
+    }
+}
