@@ -2,6 +2,7 @@
 //! here opens a file or measures.
 #![forbid(unsafe_code)]
 
+mod consistency;
 mod events;
 mod figure;
 mod header;
@@ -9,7 +10,9 @@ mod load_profile;
 mod parameters;
 mod pieces;
 mod report;
+mod run;
 mod table;
 mod time_model;
 
 pub use report::{REPORTS_MAX, reports_of_file};
+pub use run::{EXPERIMENT, ReportedCase, assume_interval, run_of_reports};

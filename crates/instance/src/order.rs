@@ -243,6 +243,7 @@ mod tests {
             round: 3,
             outcome: Outcome::Invalid("because".to_owned()),
             measured: None,
+            report: None,
             evidence: Evidence {
                 sga: Some(sga),
                 ..Evidence::default()

@@ -86,6 +86,7 @@ pub(crate) fn run(
         round,
         outcome,
         measured: Some(measured),
+        report: None,
         evidence,
         warnings,
     };

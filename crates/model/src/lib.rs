@@ -72,6 +72,6 @@ pub use topology::{
     MachineHugePages, MemoryRating, Node, NodeHugePages, Topology,
 };
 pub use work::{
-    CasePlan, DepthCurve, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency, ParallelScan,
+    CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency, ParallelScan,
     Stealing, StreamThreadPlan, StreamWork, Work,
 };

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CasePlan, CpuId, Evidence, Metric, TimeModel, TimerFacts, Topology};
+use crate::{CasePlan, CpuId, Evidence, LoadReport, Metric, TimeModel, TimerFacts, Topology};
 
 /// One execution of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,8 +21,8 @@ pub struct Run {
     pub started_at: String,
     /// How it ended, so far.
     pub status: RunStatus,
-    /// The machine it ran on.
-    pub machine: Machine,
+    /// The machine it ran on; `None` when it was imported, for numalab never saw that machine.
+    pub machine: Option<Machine>,
     /// Seed of the order of trials and of the resampling.
     pub seed: u64,
     /// What the cases are compared by.
@@ -31,8 +31,8 @@ pub struct Run {
     pub baseline: String,
     /// Whether the cases differ in where memory lies, so that an emulated machine has no answer.
     pub asks_about_memory: bool,
-    /// Length of each measured window.
-    pub window_s: f64,
+    /// Length of each measured window; `None` when it was imported.
+    pub window_s: Option<f64>,
     /// How the work unit was found; `None` until it was.
     pub calibration: Option<Calibration>,
     /// The cases with their trials.
@@ -52,8 +52,9 @@ pub struct RunHeader {
     pub started_at: String,
     /// How it ended, so far.
     pub status: RunStatus,
-    /// `uname -n` of the machine.
-    pub host: String,
+    /// `uname -n` of the machine; of an imported run the host that its reports name, if they
+    /// name one and the same.
+    pub host: Option<String>,
     /// Whether that machine is emulated in software.
     pub emulated: Option<bool>,
     /// Cases that were run.
@@ -82,6 +83,8 @@ pub enum RunStatus {
     Interrupted,
     /// The workload could not go on.
     Failed,
+    /// Nothing was run: the figures were read from reports of another program.
+    Imported,
 }
 
 /// The machine a run was made on.
@@ -140,19 +143,36 @@ pub struct Trial {
     pub round: u32,
     /// Whether it counts, and if not, why.
     pub outcome: Outcome,
-    /// What was measured; `None` when the trial failed before its window ended.
+    /// What was measured; `None` when the trial failed before its window ended, and when it was
+    /// imported.
     pub measured: Option<Measured>,
+    /// The report it was imported from; `None` when numalab measured it.
+    pub report: Option<Box<LoadReport>>,
     /// What the kernel says of the placement.
     pub evidence: Evidence,
     /// What a reader should know although the trial counts.
     pub warnings: Vec<String>,
 }
 
+impl Run {
+    /// The host it was made on, or that all of its reports name.
+    pub fn host(&self) -> Option<&str> {
+        if let Some(machine) = &self.machine {
+            return Some(&machine.host);
+        }
+        let trials = self.cases.iter().flat_map(|case| &case.trials);
+        let mut hosts = trials.map(|trial| trial.report.as_ref()?.host.name.as_deref());
+        let first = hosts.next()??;
+        hosts.all(|host| host == Some(first)).then_some(first)
+    }
+}
+
 impl Trial {
     /// What the trial measured, in the run's metric, if it counts.
     pub fn valid_value(&self) -> Option<f64> {
-        match (&self.outcome, &self.measured) {
-            (Outcome::Valid, Some(measured)) => Some(measured.value),
+        match (&self.outcome, &self.measured, &self.report) {
+            (Outcome::Valid, Some(measured), _) => Some(measured.value),
+            (Outcome::Valid, None, Some(report)) => Some(report.profile.logical_reads_per_s.value),
             _ => None,
         }
     }

@@ -56,6 +56,15 @@ pub enum Work {
     Stream(StreamWork),
     /// One CPU follows a chain of pointers while others move bytes.
     LoadedLatency(LoadedLatency),
+    /// Nothing that numalab asked for: another program did it and reported it.
+    Imported(ImportedWork),
+}
+
+/// Work of which there are only reports. Where it was done is not known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedWork {
+    /// The files, as they were named.
+    pub files: Vec<String>,
 }
 
 /// The embedded instance and its load.

@@ -13,6 +13,7 @@ mod failure;
 mod fitness;
 mod host;
 mod interrupt;
+mod licences;
 mod machine;
 mod memory_runs;
 mod move_report;
@@ -22,6 +23,7 @@ mod progress;
 mod run_id;
 mod state_folder;
 mod text_options;
+mod user_file;
 
 use std::process::ExitCode;
 
@@ -59,6 +61,9 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::List(arguments) => commands::list::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::History(arguments) => commands::history::run(&arguments),
+        Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Explain(arguments) => commands::explain::run(&arguments),
+        Command::Import(arguments) => commands::import::run(&arguments),
         Command::Show(arguments) => commands::show::run(&arguments),
         Command::Pages(arguments) => commands::pages::run(&arguments),
         Command::Move(arguments) => commands::relocate::run(&arguments),

@@ -2,7 +2,7 @@
 
 use model::{RunHeader, RunStatus};
 
-use crate::run_figures::whole;
+use crate::run_figures::{UNKNOWN, whole};
 use crate::run_plain::plain_within;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
@@ -41,7 +41,7 @@ pub fn history_text(headers: &[RunHeader], options: &TextOptions) -> String {
                 Style::Usual,
             ),
             text(&header.experiment),
-            text(&header.host),
+            text(header.host.as_deref().unwrap_or(UNKNOWN)),
             (cases, Style::Usual),
             (
                 format!("{} of {trials}", header.trials_valid),
@@ -79,5 +79,6 @@ pub(crate) fn status(status: RunStatus) -> (&'static str, Style) {
         RunStatus::Bounded => ("bounded", Style::Usual),
         RunStatus::Interrupted => ("interrupted", Style::Care),
         RunStatus::Failed => ("failed", Style::Bad),
+        RunStatus::Imported => ("imported", Style::Usual),
     }
 }

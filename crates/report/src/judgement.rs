@@ -2,7 +2,9 @@
 //!
 //! Pure and deterministic: the resampling is seeded by the run. Showing is elsewhere.
 
-use model::{Better, Case, Metric, Run, Trial};
+use std::collections::BTreeMap;
+
+use model::{Better, Case, Metric, Run, RunStatus, Trial};
 use stats::{Best, Interval};
 
 use crate::run_outcome::Standing;
@@ -69,6 +71,9 @@ pub struct Comparison {
     pub case_index: usize,
     /// The case's median over the baseline's; only together with its interval.
     pub ratio: Option<Ratio>,
+    /// The ratio of the medians where there is no interval: of figures that were imported, which
+    /// others have published as they are. It names no winner.
+    pub bare_ratio: Option<f64>,
     /// What it says.
     pub verdict: Verdict,
 }
@@ -97,10 +102,9 @@ impl Ratio {
 
 /// Judges a run.
 pub fn judge(run: &Run) -> Judgement {
-    let values: Vec<Vec<f64>> = run.cases.iter().map(valid_values).collect();
-    let cases = judge_cases(run, &values);
-    let comparisons = compare(run, &values);
-    let leaders = leaders(run, &cases, &values);
+    let cases = judge_cases(run);
+    let comparisons = compare(run, &cases);
+    let leaders = leaders(run, &cases);
     Judgement {
         verdict: sentence(run, &cases, &comparisons, &leaders),
         warnings: warnings(run, &cases),
@@ -112,8 +116,9 @@ pub fn judge(run: &Run) -> Judgement {
 
 /// Whether the machine's speeds mean nothing.
 pub(crate) fn is_emulated(run: &Run) -> bool {
-    let machine = &run.machine;
-    machine.emulated == Some(true) || machine.topology.emulated == Some(true)
+    run.machine.as_ref().is_some_and(|machine| {
+        machine.emulated == Some(true) || machine.topology.emulated == Some(true)
+    })
 }
 
 /// Index of the case that others are compared with.
@@ -135,7 +140,8 @@ fn valid_values(case: &Case) -> Vec<f64> {
     case.trials.iter().filter_map(Trial::valid_value).collect()
 }
 
-fn judge_cases(run: &Run, values: &[Vec<f64>]) -> Vec<CaseJudgement> {
+fn judge_cases(run: &Run) -> Vec<CaseJudgement> {
+    let values: Vec<Vec<f64>> = run.cases.iter().map(valid_values).collect();
     let samples: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
     let ranks = if is_emulated(run) {
         vec![None; samples.len()]
@@ -144,7 +150,9 @@ fn judge_cases(run: &Run, values: &[Vec<f64>]) -> Vec<CaseJudgement> {
             Better::More => Best::Highest,
             Better::Less => Best::Lowest,
         };
-        stats::ranks(&samples, best, CONFIDENCE, run.seed)
+        stats::ranks(&samples, best, |leader, other| {
+            ratio(run, leader, other).is_some_and(|it| !it.interval.contains(1.0))
+        })
     };
     let judged = run.cases.iter().zip(samples).zip(ranks);
     judged
@@ -168,7 +176,7 @@ fn judge_cases(run: &Run, values: &[Vec<f64>]) -> Vec<CaseJudgement> {
 
 /// Ranks group cases by neighbours, so a case of a lower rank whose values vary much may not be
 /// told apart from the first. A winner must be told apart from every case that can be ranked.
-fn leaders(run: &Run, cases: &[CaseJudgement], values: &[Vec<f64>]) -> Vec<usize> {
+fn leaders(run: &Run, cases: &[CaseJudgement]) -> Vec<usize> {
     let ranked = |index: &usize| cases[*index].rank.is_some();
     let merit = |index: &usize| {
         let median = cases[*index].median;
@@ -184,14 +192,13 @@ fn leaders(run: &Run, cases: &[CaseJudgement], values: &[Vec<f64>]) -> Vec<usize
     };
     let is_rival = |index: &usize| {
         *index != first
-            && ratio(&values[first], &values[*index], run.seed)
-                .is_none_or(|it| it.interval.contains(1.0))
+            && ratio(run, first, *index).is_none_or(|it| verdict(run.metric, it) != Verdict::Faster)
     };
     let rivals = (0..cases.len()).filter(ranked).filter(is_rival);
     std::iter::once(first).chain(rivals).collect()
 }
 
-fn compare(run: &Run, values: &[Vec<f64>]) -> Vec<Comparison> {
+fn compare(run: &Run, cases: &[CaseJudgement]) -> Vec<Comparison> {
     let Some(baseline) = baseline_index(run) else {
         return Vec::new();
     };
@@ -201,13 +208,14 @@ fn compare(run: &Run, values: &[Vec<f64>]) -> Vec<Comparison> {
             let ratio = if is_emulated(run) {
                 None
             } else {
-                ratio(&values[case_index], &values[baseline], run.seed)
+                ratio(run, case_index, baseline)
             };
             Comparison {
                 baseline: run.baseline.clone(),
                 case: run.cases[case_index].plan.name.clone(),
                 case_index,
                 ratio,
+                bare_ratio: bare_ratio(run, &cases[case_index], &cases[baseline]),
                 verdict: match ratio {
                     _ if is_emulated(run) => Verdict::Emulated,
                     Some(it) => verdict(run.metric, it),
@@ -218,7 +226,7 @@ fn compare(run: &Run, values: &[Vec<f64>]) -> Vec<Comparison> {
         .collect()
 }
 
-fn verdict(metric: Metric, ratio: Ratio) -> Verdict {
+pub(crate) fn verdict(metric: Metric, ratio: Ratio) -> Verdict {
     let Interval { low, high } = ratio.interval;
     match metric.better() {
         _ if low <= 1.0 && high >= 1.0 => Verdict::Tie,
@@ -228,9 +236,80 @@ fn verdict(metric: Metric, ratio: Ratio) -> Verdict {
     }
 }
 
-/// The ratio of the medians, if it has an interval.
-fn ratio(case: &[f64], baseline: &[f64], seed: u64) -> Option<Ratio> {
-    let interval = stats::ratio_interval(case, baseline, CONFIDENCE, seed)?;
-    let ratio = stats::median(case)? / stats::median(baseline)?;
-    ratio.is_finite().then_some(Ratio { ratio, interval })
+/// The ratio of two cases of a run, if it has an interval.
+pub(crate) fn ratio(run: &Run, case: usize, baseline: usize) -> Option<Ratio> {
+    let value = |trial: &Trial| trial.valid_value();
+    ratio_of(run, &run.cases[case], &run.cases[baseline], value)
+}
+
+/// The ratio of a figure of the valid trials of two cases of a run, if it has an interval.
+pub(crate) fn ratio_of(
+    run: &Run,
+    case: &Case,
+    baseline: &Case,
+    figure: impl Fn(&Trial) -> Option<f64>,
+) -> Option<Ratio> {
+    let (case, baseline) = (figures(case, &figure), figures(baseline, &figure));
+    let (case, baseline) = match run.status {
+        // Nobody says that the reports of two cases were made in rounds.
+        RunStatus::Imported => apart(&case, &baseline),
+        _ => by_round(&case, &baseline),
+    };
+    estimate((case, baseline), run.seed)
+}
+
+/// The ratio of two cases whose trials were not made in the same rounds.
+pub(crate) fn independent_ratio(case: &Case, baseline: &Case, seed: u64) -> Option<Ratio> {
+    let values = |case: &Case| figures(case, |trial: &Trial| trial.valid_value());
+    estimate(apart(&values(case), &values(baseline)), seed)
+}
+
+fn estimate((case, baseline): Aligned, seed: u64) -> Option<Ratio> {
+    let estimate = stats::ratio_of_cases(&case, &baseline, CONFIDENCE, seed)?;
+    Some(Ratio {
+        ratio: estimate.ratio,
+        interval: estimate.interval,
+    })
+}
+
+/// A figure of each trial that has it, with its round.
+fn figures(case: &Case, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<(u32, f64)> {
+    let trials = case.trials.iter();
+    let figures = trials.filter_map(|trial| Some((trial.round, figure(trial)?)));
+    figures.collect()
+}
+
+/// Figures of two cases, the same place being the same round.
+type Aligned = (Vec<Option<f64>>, Vec<Option<f64>>);
+
+fn by_round(case: &[(u32, f64)], baseline: &[(u32, f64)]) -> Aligned {
+    let mut rounds: BTreeMap<u32, (Option<f64>, Option<f64>)> = BTreeMap::new();
+    // A round holds each case once; what a damaged file has beyond that stands alone.
+    let mut alone: Vec<(Option<f64>, Option<f64>)> = Vec::new();
+    for (round, figure) in case {
+        match rounds.entry(*round).or_default() {
+            (free @ None, _) => *free = Some(*figure),
+            _ => alone.push((Some(*figure), None)),
+        }
+    }
+    for (round, figure) in baseline {
+        match rounds.entry(*round).or_default() {
+            (_, free @ None) => *free = Some(*figure),
+            _ => alone.push((None, Some(*figure))),
+        }
+    }
+    rounds.into_values().chain(alone).unzip()
+}
+
+fn apart(case: &[(u32, f64)], baseline: &[(u32, f64)]) -> Aligned {
+    let case = case.iter().map(|(_, figure)| (Some(*figure), None));
+    let baseline = baseline.iter().map(|(_, figure)| (None, Some(*figure)));
+    case.chain(baseline).unzip()
+}
+
+/// The ratio of two medians that have no interval because they were imported.
+fn bare_ratio(run: &Run, case: &CaseJudgement, baseline: &CaseJudgement) -> Option<f64> {
+    let ratio = case.median? / baseline.median?;
+    let alone = case.valid.min(baseline.valid) < TRIALS_ENOUGH;
+    (run.status == RunStatus::Imported && alone && ratio.is_finite()).then_some(ratio)
 }

@@ -1,7 +1,7 @@
 //! What a case was asked to be, in a line: the work, and where it was to be done.
 
 use model::{
-    Allocation, Backing, ByteSize, CasePlan, DepthCurve, LineTransfers, LoadedLatency,
+    Allocation, Backing, ByteSize, CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency,
     LogicalReads, Mechanism, MemoryLatency, PageKind, ParallelScan, Placement, Stealing,
     StreamWork, Work,
 };
@@ -19,6 +19,7 @@ pub(crate) fn asked(plan: &CasePlan) -> String {
         Work::LineTransfers(work) => line_transfers(work, &place),
         Work::Stream(work) => stream(work),
         Work::LoadedLatency(work) => loaded_latency(work, &place),
+        Work::Imported(work) => imported(work),
     }
 }
 
@@ -86,6 +87,14 @@ fn allocated(allocation: &Allocation) -> String {
         Allocation::Prefer(node) => format!("preferring node {node}"),
         Allocation::PerNode(nodes) => format!("with a pool on each of {}", ids("node", nodes)),
     }
+}
+
+fn imported(work: &ImportedWork) -> String {
+    let files = match work.files.as_slice() {
+        [file] => file.clone(),
+        files => format!("{} files", files.len()),
+    };
+    format!("not known, for it was read from {files}")
 }
 
 fn memory_latency(work: &MemoryLatency, place: &str) -> String {

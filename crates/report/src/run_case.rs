@@ -9,6 +9,7 @@ use crate::run_figures::value;
 use crate::run_load_profile::load_profile;
 use crate::run_outcome::Standing;
 use crate::run_plain::plain_within;
+use crate::run_reports::report_lines;
 use crate::run_style::{Style, TextOptions};
 use crate::run_totals::CaseTotals;
 
@@ -21,7 +22,7 @@ const REASONS_SHOWN: usize = 5;
 
 /// The section of a case.
 pub(crate) fn case_text(run: &Run, case: &Case, options: &TextOptions) -> String {
-    let topology = &run.machine.topology;
+    let topology = run.machine.as_ref().map(|machine| &machine.topology);
     let plan = &case.plan;
     let mut text = options.heading(&plain_within(&plan.name, NAME_COLUMNS));
     if !plan.about.is_empty() {
@@ -38,7 +39,10 @@ pub(crate) fn case_text(run: &Run, case: &Case, options: &TextOptions) -> String
         text.push('\n');
         text.push_str(&top_events(&totals));
     }
-    text.push_str(&evidence(case, topology, options));
+    match topology {
+        Some(topology) => text.push_str(&evidence(case, topology, options)),
+        None => text.push_str(&list("Reports", &report_lines(case), Style::Usual, options)),
+    }
     text.push_str(&lost(case, options));
     text.push_str(&remarks(case, options));
     text

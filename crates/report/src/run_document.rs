@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Calibration, Case, Evidence, KernelFigures, LatencySummary, Machine, Measured, Metric,
-    Placement, Run, RunStatus, Sample, SessionFigures, Skipped, Trial, Wait, Work,
+    Calibration, Case, Evidence, KernelFigures, LatencySummary, LoadReport, Machine, Measured,
+    Metric, Placement, Run, RunStatus, Sample, SessionFigures, Skipped, Trial, Wait, Work,
 };
 use serde::Serialize;
 
@@ -23,9 +23,9 @@ pub struct RunDocument<'r> {
     question: &'r str,
     started_at: &'r str,
     status: RunStatus,
-    machine: &'r Machine,
+    machine: Option<&'r Machine>,
     seed: u64,
-    window_s: f64,
+    window_s: Option<f64>,
     asks_about_memory: bool,
     /// What `value`, `median`, `low` and `high` are about; its name says the unit.
     metric: &'static str,
@@ -44,7 +44,7 @@ pub struct RunDocument<'r> {
 struct CaseDocument<'r> {
     name: &'r str,
     about: &'r str,
-    placement: &'r Placement,
+    placement: Option<&'r Placement>,
     work: &'r Work,
     rank: Option<u32>,
     median: Option<f64>,
@@ -79,6 +79,7 @@ struct TrialDocument<'r> {
     statement_latency: Option<LatencySummary>,
     samples: Option<&'r [Sample]>,
     kernel: Option<&'r KernelFigures>,
+    report: Option<&'r LoadReport>,
     evidence: &'r Evidence,
     warnings: &'r [String],
 }
@@ -104,7 +105,7 @@ pub fn run_document(run: &Run) -> RunDocument<'_> {
         question: &run.question,
         started_at: &run.started_at,
         status: run.status,
-        machine: &run.machine,
+        machine: run.machine.as_ref(),
         seed: run.seed,
         window_s: run.window_s,
         asks_about_memory: run.asks_about_memory,
@@ -127,7 +128,7 @@ fn case_document<'r>(metric: Metric, case: &'r Case, judged: &CaseJudgement) -> 
     CaseDocument {
         name: &case.plan.name,
         about: &case.plan.about,
-        placement: &case.plan.placement,
+        placement: placement(case),
         work: &case.plan.work,
         rank: judged.rank,
         median: judged.median,
@@ -144,10 +145,18 @@ fn case_document<'r>(metric: Metric, case: &'r Case, judged: &CaseJudgement) -> 
     }
 }
 
+/// Where a case was placed; not known of one that was imported.
+fn placement(case: &Case) -> Option<&Placement> {
+    let imported = matches!(case.plan.work, Work::Imported(_));
+    (!imported).then_some(&case.plan.placement)
+}
+
 fn trial_document(metric: Metric, trial: &Trial) -> TrialDocument<'_> {
     let standing = Standing::of(trial);
     let measured: Option<&Measured> = trial.measured.as_ref();
-    let value = measured.map(|it| it.value);
+    let report = trial.report.as_deref();
+    let reported = report.map(|it| it.profile.logical_reads_per_s.value);
+    let value = measured.map(|it| it.value).or(reported);
     let sessions: Option<&SessionFigures> = measured.and_then(|it| it.sessions.as_ref());
     let time = sessions.map(|it| &it.time);
     TrialDocument {
@@ -172,6 +181,7 @@ fn trial_document(metric: Metric, trial: &Trial) -> TrialDocument<'_> {
         statement_latency: sessions.map(|it| it.statement_latency),
         samples: sessions.map(|it| it.samples.as_slice()),
         kernel: measured.and_then(|it| it.kernel.as_ref()),
+        report: trial.report.as_deref(),
         evidence: &trial.evidence,
         warnings: &trial.warnings,
     }
@@ -182,7 +192,7 @@ fn comparison(comparison: &Comparison) -> ComparisonDocument {
     ComparisonDocument {
         baseline: comparison.baseline.clone(),
         case: comparison.case.clone(),
-        ratio: ratio.map(|it| it.ratio),
+        ratio: ratio.map(|it| it.ratio).or(comparison.bare_ratio),
         low: ratio.map(|it| it.interval.low),
         high: ratio.map(|it| it.interval.high),
         verdict: comparison.verdict.word(),

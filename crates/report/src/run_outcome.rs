@@ -16,7 +16,7 @@ pub(crate) enum Standing<'t> {
 impl<'t> Standing<'t> {
     /// The standing of a trial. One that is called valid and measured nothing did not count.
     pub(crate) fn of(trial: &'t Trial) -> Self {
-        match (&trial.outcome, &trial.measured) {
+        match (&trial.outcome, trial.valid_value()) {
             (Outcome::Valid, Some(_)) => Standing::Valid,
             (Outcome::Valid, None) => Standing::Failed("it measured nothing"),
             (Outcome::Invalid(reason), _) => Standing::Invalid(reason),

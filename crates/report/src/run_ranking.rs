@@ -1,12 +1,15 @@
 //! The ranking: what each case did, how sure that is, and against the baseline.
 
-use model::{Metric, Run};
+use model::{Metric, Run, RunStatus};
 
 use crate::judgement::{CaseJudgement, Comparison, Judgement, merit};
-use crate::run_figures::{RatioText, UNKNOWN, value};
+use crate::run_figures::{RatioText, UNKNOWN, decimals, value};
 use crate::run_plain::plain_within;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
+
+/// Decimals of a ratio without interval: as many as tell 10.4 % from 10.5 %.
+pub(crate) const BARE_PLACES: usize = 3;
 
 /// Columns of a case's name in a table; the whole name heads its section.
 pub(crate) const NAME_COLUMNS: usize = 24;
@@ -21,11 +24,12 @@ pub(crate) fn ranking(run: &Run, judgement: &Judgement, options: &TextOptions) -
     format!("{ranked}\n{}", comparisons(run, judgement, options))
 }
 
-/// Indices of the cases by rank and then by median; without ranks as in the run.
+/// Indices of the cases by rank and then by median; without ranks as in the run, but figures that
+/// were imported by their medians, as others have published them.
 pub(crate) fn order(run: &Run, judgement: &Judgement) -> Vec<usize> {
     let mut order: Vec<usize> = (0..judgement.cases.len()).collect();
     let cases = &judgement.cases;
-    if cases.iter().any(|case| case.rank.is_some()) {
+    if cases.iter().any(|case| case.rank.is_some()) || run.status == RunStatus::Imported {
         order.sort_by(|a, b| {
             let rank = |index: &usize| cases[*index].rank.unwrap_or(u32::MAX);
             let merit = |index: &usize| {
@@ -138,11 +142,12 @@ fn against(run: &Run) -> String {
 
 /// `1.49 (1.47 to 1.51)`.
 fn ratio_text(comparison: &Comparison) -> String {
-    comparison.ratio.map_or_else(
-        || UNKNOWN.to_string(),
-        |ratio| {
+    match (comparison.ratio, comparison.bare_ratio) {
+        (Some(ratio), _) => {
             let RatioText { ratio, low, high } = RatioText::of(ratio);
             format!("{ratio} ({low} to {high})")
-        },
-    )
+        }
+        (None, Some(bare)) => format!("{} (no interval)", decimals(bare, BARE_PLACES)),
+        (None, None) => UNKNOWN.to_string(),
+    }
 }

@@ -1,6 +1,6 @@
 //! A run as text for a terminal: the question first, one verdict sentence last.
 
-use model::{ByteSize, Run, RunStatus};
+use model::{Run, RunStatus};
 
 use crate::history::status;
 use crate::judgement::{Judgement, is_emulated, judge};
@@ -8,6 +8,7 @@ use crate::run_bars::bars;
 use crate::run_calibration::work_unit;
 use crate::run_case::case_text;
 use crate::run_figures::seconds;
+use crate::run_machine::machine;
 use crate::run_plain::plain;
 use crate::run_ranking::{order, ranking};
 use crate::run_style::{Style, TextOptions};
@@ -39,13 +40,16 @@ fn head(run: &Run, options: &TextOptions) -> String {
     text.push('\n');
     text.push_str(&options.paragraph("machine  ", &machine(run), Style::Usual));
     let (_, style) = status(run.status);
-    let status = ended(run.status);
-    let run_line = format!(
-        "{} of {}, started {}, {status}",
-        run.id, run.experiment, run.started_at
-    );
+    let moment = match run.status {
+        RunStatus::Imported => format!("imported {}", run.started_at),
+        status => format!("started {}, {}", run.started_at, ended(status)),
+    };
+    let run_line = format!("{} of {}, {moment}", run.id, run.experiment);
     text.push_str(&options.paragraph("run      ", &run_line, style));
-    let mut method = format!("windows of {}", seconds(run.window_s));
+    let Some(window_s) = run.window_s else {
+        return text;
+    };
+    let mut method = format!("windows of {}", seconds(window_s));
     if let Some(calibration) = &run.calibration {
         method.push_str(&format!(", {}", work_unit(calibration)));
     }
@@ -62,40 +66,8 @@ fn ended(status: RunStatus) -> &'static str {
         RunStatus::Bounded => "ended at its bound of trials or time",
         RunStatus::Interrupted => "interrupted",
         RunStatus::Failed => "failed",
+        RunStatus::Imported => "imported",
     }
-}
-
-/// The machine in one line.
-fn machine(run: &Run) -> String {
-    let machine = &run.machine;
-    let topology = &machine.topology;
-    let count = |count: usize, one: &str, many: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
-    };
-    let mut parts = vec![
-        machine.host.clone(),
-        machine
-            .cpu_model
-            .clone()
-            .unwrap_or_else(|| "CPU model not known".to_string()),
-        count(topology.nodes.len(), "node", "nodes"),
-        count(topology.cpus.len(), "CPU", "CPUs"),
-    ];
-    parts.extend(
-        topology
-            .memory_bytes
-            .map(|bytes| ByteSize(bytes).to_string()),
-    );
-    parts.push(format!("Linux {}", machine.kernel));
-    if is_emulated(run) {
-        parts.push("emulated".to_string());
-    } else {
-        let hypervisor = machine.hypervisor.as_ref();
-        parts.extend(hypervisor.map(|signature| format!("guest of {signature}")));
-    }
-    parts.push(format!("numalab {}", machine.numalab));
-    parts.join(", ")
 }
 
 fn warnings(judgement: &Judgement, options: &TextOptions) -> String {

@@ -5,7 +5,8 @@ use model::{Run, RunStatus};
 use crate::judgement::{
     CaseJudgement, Comparison, Ratio, TRIALS_ENOUGH, baseline_index, is_emulated, merit,
 };
-use crate::run_figures::{RatioText, value};
+use crate::run_figures::{RatioText, decimals, value};
+use crate::run_ranking::BARE_PLACES;
 use crate::verdict::Verdict;
 
 /// A name in the sentence is cut here.
@@ -41,6 +42,9 @@ pub(crate) fn sentence(
             name(&run.baseline)
         );
     };
+    if let Some(sentence) = as_printed(run, cases, comparisons, &cases[baseline]) {
+        return sentence;
+    }
     let leaders: Vec<&CaseJudgement> = leaders.iter().map(|index| &cases[*index]).collect();
     let baseline = &cases[baseline];
     match comparisons {
@@ -48,6 +52,43 @@ pub(crate) fn sentence(
         [only] => of_two(run, baseline, &cases[only.case_index], only),
         _ => of_many(run, baseline, cases, comparisons, &leaders),
     }
+}
+
+/// The figures of reports, where they are too few for an interval.
+fn as_printed(
+    run: &Run,
+    cases: &[CaseJudgement],
+    comparisons: &[Comparison],
+    baseline: &CaseJudgement,
+) -> Option<String> {
+    let mut bare: Vec<(&Comparison, f64)> = comparisons
+        .iter()
+        .filter_map(|it| Some((it, it.bare_ratio?)))
+        .collect();
+    bare.sort_by(|(_, a), (_, b)| merit(run.metric, *b).total_cmp(&merit(run.metric, *a)));
+    let listed = bare.iter().take(COMPARISONS_LISTED).map(|(it, ratio)| {
+        let ratio = decimals(*ratio, BARE_PLACES);
+        format!("{} has {ratio} times", name(&it.case))
+    });
+    let mut listed: Vec<String> = listed.collect();
+    if bare.len() > listed.len() {
+        listed.push(format!("and {} more", bare.len() - listed.len()));
+    }
+    let reports = match cases.iter().all(|case| case.valid == 1) {
+        true => "one report of each case carries no interval".to_string(),
+        false => format!("fewer than {TRIALS_ENOUGH} reports of a case carry no interval"),
+    };
+    (!listed.is_empty()).then(|| {
+        format!(
+            "no winner is named, because {reports}; as printed, against {} with {} {}, {}",
+            name(&baseline.name),
+            baseline
+                .median
+                .map_or("-".to_string(), |it| value(run.metric, it)),
+            run.metric.facts().shown_unit,
+            listed.join(", "),
+        )
+    })
 }
 
 fn alone(run: &Run, case: &CaseJudgement) -> String {
@@ -229,7 +270,9 @@ fn undecided(run: &Run, cases: &[&CaseJudgement]) -> String {
         RunStatus::Interrupted => format!("undecided, because the run was interrupted: {why}"),
         RunStatus::Unfinished => format!("undecided, because the run has not ended: {why}"),
         RunStatus::Failed => format!("undecided, because the run failed: {why}"),
-        RunStatus::Settled | RunStatus::Bounded => format!("undecided: {why}"),
+        RunStatus::Settled | RunStatus::Bounded | RunStatus::Imported => {
+            format!("undecided: {why}")
+        }
     }
 }
 

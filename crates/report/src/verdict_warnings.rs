@@ -21,7 +21,7 @@ pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
             "the baseline {baseline} was not run, so no case is compared"
         ));
     }
-    warnings.extend(trials_warnings(cases));
+    warnings.extend(trials_warnings(run, cases));
     for case in &run.cases {
         warnings.extend(time_warning(&case.plan.name, &CaseTotals::of(case)));
     }
@@ -31,7 +31,7 @@ pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
 }
 
 fn machine_warning(run: &Run) -> Option<String> {
-    let machine = &run.machine;
+    let machine = run.machine.as_ref()?;
     let hypervisor = machine.hypervisor.as_ref();
     let hypervisor = hypervisor.or(machine.topology.hypervisor.as_ref());
     if is_emulated(run) {
@@ -55,13 +55,13 @@ fn status_warning(run: &Run) -> Option<String> {
         RunStatus::Unfinished => "the run has not ended: it is still going, or it was killed",
         RunStatus::Interrupted => "the run was interrupted; the trials that had ended are kept",
         RunStatus::Failed => "the run failed; the trials that had ended are kept",
-        RunStatus::Settled | RunStatus::Bounded => return None,
+        RunStatus::Settled | RunStatus::Bounded | RunStatus::Imported => return None,
     };
     Some(text.to_string())
 }
 
 /// Cases with too few valid trials, and cases that lost some and have enough.
-fn trials_warnings(cases: &[CaseJudgement]) -> Vec<String> {
+fn trials_warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
     let (enough, short): (Vec<_>, Vec<_>) =
         cases.iter().partition(|case| case.valid >= TRIALS_ENOUGH);
     let counts = |cases: Vec<&CaseJudgement>| {
@@ -71,11 +71,15 @@ fn trials_warnings(cases: &[CaseJudgement]) -> Vec<String> {
         (!of_each.is_empty()).then(|| of_each.join(", "))
     };
     let lost = enough.into_iter().filter(|it| it.valid < it.trials());
-    let short = counts(short).map(|counts| {
-        format!(
+    let short = counts(short).map(|counts| match run.status {
+        RunStatus::Imported => format!(
+            "fewer than {TRIALS_ENOUGH} reports of a case give no interval: the ratios are those \
+             of the figures as they were printed, and no winner is named: {counts}"
+        ),
+        _ => format!(
             "fewer than {TRIALS_ENOUGH} valid trials give no interval, \
              and without one nothing is said: {counts}"
-        )
+        ),
     });
     let lost = counts(lost.collect());
     let lost = lost.map(|counts| format!("not every trial counts: {counts}"));

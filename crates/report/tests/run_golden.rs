@@ -119,7 +119,7 @@ fn the_history_is_as_it_was_read() {
         experiment: "binding-vs-caging".to_string(),
         started_at: "2026-11-21T03:04:05+00:00".to_string(),
         status,
-        host: "dbserver".to_string(),
+        host: Some("dbserver".to_string()),
         emulated,
         cases: 3,
         skipped: lost,
@@ -129,7 +129,7 @@ fn the_history_is_as_it_was_read() {
     };
     let mut hostile = header("\u{1b}[2J", RunStatus::Failed, None, 15);
     hostile.started_at = "yesterday\n".to_string();
-    hostile.host = "字幕".repeat(20);
+    hostile.host = Some("字幕".repeat(20));
     let headers = [
         header("c102", RunStatus::Settled, Some(false), 0),
         header("b7f3", RunStatus::Interrupted, Some(true), 2),

@@ -107,9 +107,9 @@ proptest! {
     fn an_emulated_machine_never_has_a_winner(rates in any_rates(), by_topology: bool) {
         let mut run = with_rates(&rates);
         if by_topology {
-            run.machine.topology.emulated = Some(true);
+            run.machine.as_mut().unwrap().topology.emulated = Some(true);
         } else {
-            run.machine.emulated = Some(true);
+            run.machine.as_mut().unwrap().emulated = Some(true);
         }
         let judgement = judge(&run);
         prop_assert!(judgement.cases.iter().all(|case| case.rank.is_none()));

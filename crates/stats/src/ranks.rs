@@ -1,6 +1,6 @@
 //! Ranks that do not pretend: samples that cannot be told apart share one.
 
-use crate::bootstrap::{VALUES_MIN, ratio_interval};
+use crate::bootstrap::VALUES_MIN;
 use crate::quantile::median;
 
 /// Which median is the best.
@@ -15,15 +15,18 @@ pub enum Best {
 /// Ranks of samples, 1 for the best median.
 ///
 /// The samples are taken from the best median to the worst (equal medians in the order given). The
-/// first leads a group; the next one joins it, sharing its rank, unless the interval of the ratio
-/// of the leader's median to its own excludes 1; then it leads the next group, ranked one more than
-/// the number of samples before it: 1, 1, 3. Being tied is not transitive: the last of a group may
-/// well be told apart from the first of the next and yet not from that one's neighbours.
+/// first leads a group; the next one joins it, sharing its rank, unless `told_apart` says of the
+/// indices of the leader and itself that they differ; then it leads the next group, ranked one more
+/// than the number of samples before it: 1, 1, 3. Being tied is not transitive: the last of a group
+/// may well be told apart from the first of the next and yet not from that one's neighbours.
 ///
 /// `None` for samples that are empty or otherwise cannot have an interval: fewer than
-/// [`VALUES_MIN`] values, or one that is NaN or infinite. If no interval of a ratio can be made
-/// for another reason (rates of 0), the samples count as not told apart.
-pub fn ranks(samples: &[&[f64]], best: Best, confidence: f64, seed: u64) -> Vec<Option<u32>> {
+/// [`VALUES_MIN`] values, or one that is NaN or infinite.
+pub fn ranks(
+    samples: &[&[f64]],
+    best: Best,
+    told_apart: impl Fn(usize, usize) -> bool,
+) -> Vec<Option<u32>> {
     let mut by_median: Vec<(usize, f64)> = samples
         .iter()
         .enumerate()
@@ -36,12 +39,11 @@ pub fn ranks(samples: &[&[f64]], best: Best, confidence: f64, seed: u64) -> Vec<
     });
 
     let mut ranks = vec![None; samples.len()];
-    let mut group: Option<(&[f64], u32)> = None;
+    let mut group: Option<(usize, u32)> = None;
     for (position, (index, _)) in by_median.into_iter().enumerate() {
-        let sample = samples[index];
         let (leader, rank) = match group {
-            Some((leader, rank)) if !told_apart(leader, sample, confidence, seed) => (leader, rank),
-            _ => (sample, position as u32 + 1),
+            Some((leader, rank)) if !told_apart(leader, index) => (leader, rank),
+            _ => (index, position as u32 + 1),
         };
         ranks[index] = Some(rank);
         group = Some((leader, rank));
@@ -49,18 +51,22 @@ pub fn ranks(samples: &[&[f64]], best: Best, confidence: f64, seed: u64) -> Vec<
     ranks
 }
 
-/// Whether the interval of the ratio of the two medians excludes 1.
-fn told_apart(a: &[f64], b: &[f64], confidence: f64, seed: u64) -> bool {
-    ratio_interval(a, b, confidence, seed).is_some_and(|interval| !interval.contains(1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bootstrap::ratio_interval;
     use proptest::prelude::*;
 
+    /// Ranks by the intervals of the ratios of the medians.
+    fn ranks(samples: &[&[f64]], best: Best, seed: u64) -> Vec<Option<u32>> {
+        super::ranks(samples, best, |a, b| {
+            let interval = ratio_interval(samples[a], samples[b], 0.95, seed);
+            interval.is_some_and(|interval| !interval.contains(1.0))
+        })
+    }
+
     fn check(samples: &[&[f64]], expected: &[Option<u32>]) {
-        assert_eq!(ranks(samples, Best::Highest, 0.95, 7), expected);
+        assert_eq!(ranks(samples, Best::Highest, 7), expected);
     }
 
     #[test]
@@ -75,7 +81,7 @@ mod tests {
     fn of_times_the_lowest_is_the_best() {
         let near = [80.0, 81.0, 82.0, 83.0, 84.0];
         let far = [210.0, 211.0, 212.0, 213.0, 214.0];
-        let ranks = ranks(&[&far, &near, &far], Best::Lowest, 0.95, 7);
+        let ranks = ranks(&[&far, &near, &far], Best::Lowest, 7);
         assert_eq!(ranks, [Some(2), Some(1), Some(2)]);
     }
 
@@ -120,7 +126,7 @@ mod tests {
             seed: u64,
         ) {
             let slices: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-            let ranks = ranks(&slices, Best::Highest, 0.95, seed);
+            let ranks = ranks(&slices, Best::Highest, seed);
             prop_assert_eq!(ranks.len(), samples.len());
             for (a, rank_a) in samples.iter().zip(&ranks) {
                 prop_assert_eq!(rank_a.is_none(), a.len() < VALUES_MIN);

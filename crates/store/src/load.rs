@@ -85,6 +85,7 @@ fn read_run(path: &Path, connection: &Connection, number: RunNumber) -> Result<R
     let text = |column: &str| row.get::<_, String>(column).map_err(failed);
     RUN.check_format(path, &text("format")?)?;
     let seed = text("seed")?;
+    let machine: Option<String> = row.get("machine").map_err(failed)?;
     let calibration: Option<String> = row.get("calibration").map_err(failed)?;
     Ok(Run {
         id: text("id")?,
@@ -93,7 +94,7 @@ fn read_run(path: &Path, connection: &Connection, number: RunNumber) -> Result<R
         definition: text("definition")?,
         started_at: text("started_at")?,
         status: read_status(path, &text("status")?)?,
-        machine: MACHINE.read(path, &text("machine")?)?,
+        machine: machine.map(|text| MACHINE.read(path, &text)).transpose()?,
         seed: seed
             .parse()
             .map_err(|_| damaged(path, format!("expected a seed, found {seed:?}")))?,

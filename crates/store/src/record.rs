@@ -18,7 +18,9 @@ impl Store {
     }
 
     pub(crate) fn insert_run(&mut self, run: &Run) -> Result<RunNumber, Error> {
-        let machine = MACHINE.write(&run.machine)?;
+        let machine = run.machine.as_ref();
+        let emulated = machine.and_then(|machine| machine.emulated);
+        let machine = machine.map(|it| MACHINE.write(it)).transpose()?;
         let calibration = run.calibration.as_ref();
         let calibration = calibration.map(|it| CALIBRATION.write(it)).transpose()?;
         let path = self.path.clone();
@@ -52,8 +54,8 @@ impl Store {
                     ":baseline": run.baseline,
                     ":asks_about_memory": run.asks_about_memory,
                     ":window_s": run.window_s,
-                    ":host": run.machine.host,
-                    ":emulated": run.machine.emulated,
+                    ":host": run.host(),
+                    ":emulated": emulated,
                     ":machine": machine,
                     ":calibration": calibration,
                 },

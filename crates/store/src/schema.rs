@@ -26,10 +26,10 @@ const STEP_1: &str = "
         metric            TEXT NOT NULL,
         baseline          TEXT NOT NULL,
         asks_about_memory INTEGER NOT NULL,
-        window_s          REAL NOT NULL,
-        host              TEXT NOT NULL,
+        window_s          REAL,
+        host              TEXT,
         emulated          INTEGER,
-        machine           TEXT NOT NULL,
+        machine           TEXT,
         calibration       TEXT
     ) STRICT;
     CREATE TABLE cases (

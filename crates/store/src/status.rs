@@ -2,12 +2,13 @@
 
 use model::{Outcome, RunStatus};
 
-const STATUSES: [(RunStatus, &str); 5] = [
+const STATUSES: [(RunStatus, &str); 6] = [
     (RunStatus::Unfinished, "unfinished"),
     (RunStatus::Settled, "settled"),
     (RunStatus::Bounded, "bounded"),
     (RunStatus::Interrupted, "interrupted"),
     (RunStatus::Failed, "failed"),
+    (RunStatus::Imported, "imported"),
 ];
 
 /// The stored word for a status.

@@ -87,7 +87,7 @@ fn the_history_is_newest_first_and_counts_trials() {
         (1, 1, 1)
     );
     assert_eq!(header.status, RunStatus::Bounded);
-    assert_eq!(header.host, "example");
+    assert_eq!(header.host.as_deref(), Some("example"));
     assert_eq!(header.emulated, Some(false));
     assert_eq!(store.history(0).unwrap(), []);
 }

@@ -327,6 +327,7 @@ fn failed(round: u32, reason: String) -> Trial {
         round,
         outcome: Outcome::Failed(reason),
         measured: None,
+        report: None,
         evidence: Evidence::default(),
         warnings: Vec::new(),
     }

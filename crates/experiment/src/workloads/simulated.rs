@@ -171,6 +171,7 @@ impl Workload for Simulated {
             round: spec.round,
             outcome,
             measured: (!died).then(|| measured(case, spec, rate)),
+            report: None,
             evidence: Evidence::default(),
             warnings: vec!["simulated: nothing was measured".to_owned()],
         })

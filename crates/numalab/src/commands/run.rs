@@ -1,7 +1,6 @@
 //! `numalab run`: executes experiments and says what they found.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 
 use experiment::{Definition, Plan, RunRequest, SHIPPED, TRIALS_MIN};
 use model::exit::ExitCode;
@@ -12,7 +11,7 @@ use crate::arguments::RunArguments;
 use crate::commands::{hold, show};
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
-use crate::{caging_window, host, machine, memory_runs, output, run_id, text_options};
+use crate::{caging_window, host, machine, memory_runs, output, run_id, text_options, user_file};
 
 /// Length of a window unless asked for otherwise.
 const WINDOW_S: f64 = 2.0;
@@ -119,12 +118,7 @@ pub fn definition(name: &str) -> Result<Definition, Failure> {
 }
 
 fn text_of(path: &str) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    let file = File::open(path)?;
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(io::Error::other("it has more than 1 MiB"));
-    }
+    let bytes = user_file::read(path, FILE_BYTES_MAX)?;
     let not_text = |_| io::Error::other("it is no text in UTF-8");
     String::from_utf8(bytes).map_err(not_text)
 }

@@ -4,23 +4,50 @@ use std::slice;
 
 use experiment::memory;
 use model::{Run, Work};
-use report::TextOptions;
+use report::{CaseLicensed, RunDocument, TextOptions};
+use serde::Serialize;
 use store::Store;
 
 use crate::arguments::ShowArguments;
 use crate::commands::latency;
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
-use crate::{output, text_options};
+use crate::{licences, output, text_options};
+
+/// A run's document with what its cases do per licence.
+#[derive(Serialize)]
+struct WithLicences<'r> {
+    #[serde(flatten)]
+    document: RunDocument<'r>,
+    licences: Vec<CaseLicensed>,
+}
 
 /// Shows one stored run.
 pub fn run(arguments: &ShowArguments) -> Result<(), Failure> {
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
     let run = store.load(&arguments.run)?;
-    if arguments.json {
-        return output::json(&report::run_document(&run));
+    let options = text_options::for_stdout();
+    let licensed = match licences::terms(&arguments.licences) {
+        Some(terms) => {
+            let cores = licences::cores(&arguments.licences, &run, 0)?;
+            Some(report::licensed_cases(&run, &terms, cores))
+        }
+        None => None,
+    };
+    let document = report::run_document(&run);
+    match (licensed, arguments.json) {
+        (None, true) => output::json(&document),
+        (Some(licensed), true) => output::json(&WithLicences {
+            document,
+            licences: licensed,
+        }),
+        (None, false) => output::data(&text(&run, &options)),
+        (Some(licensed), false) => {
+            let text = text(&run, &options);
+            let licences = report::licences_text(&licensed, &options);
+            output::data(&format!("{licences}\n{text}"))
+        }
     }
-    output::data(&text(&run, &text_options::for_stdout()))
 }
 
 /// A run of memory itself by its own view, any other as a comparison of its cases.

@@ -141,8 +141,8 @@ pub fn tied_leaders() -> Run {
 /// A machine emulated in software.
 pub fn emulated() -> Run {
     let mut run = normal();
-    run.machine.hypervisor = Some("TCGTCGTCGTCG".to_string());
-    run.machine.emulated = Some(true);
+    machine_of(&mut run).hypervisor = Some("TCGTCGTCGTCG".to_string());
+    machine_of(&mut run).emulated = Some(true);
     run
 }
 
@@ -150,12 +150,12 @@ pub fn emulated() -> Run {
 pub fn virtual_machine() -> Run {
     let mut run = normal();
     run.asks_about_memory = true;
-    run.machine.hypervisor = Some("KVMKVMKVM".to_string());
+    machine_of(&mut run).hypervisor = Some("KVMKVMKVM".to_string());
     let second = Node {
         id: NodeId(1),
-        ..run.machine.topology.nodes[0].clone()
+        ..machine_of(&mut run).topology.nodes[0].clone()
     };
-    run.machine.topology.nodes.push(second);
+    machine_of(&mut run).topology.nodes.push(second);
     run
 }
 
@@ -250,9 +250,9 @@ pub fn hostile() -> Run {
     let harm = "\u{1b}[2J\u{1b}]0;title\u{7}\r\nroot# \u{202e}evil\u{200b}";
     run.question = format!("{harm}?");
     run.experiment = harm.to_string();
-    run.machine.host = harm.to_string();
-    run.machine.cpu_model = Some("字幕 ".repeat(50));
-    run.machine.hypervisor = Some("\0\u{9b}31m".to_string());
+    machine_of(&mut run).host = harm.to_string();
+    machine_of(&mut run).cpu_model = Some("字幕 ".repeat(50));
+    machine_of(&mut run).hypervisor = Some("\0\u{9b}31m".to_string());
     run.asks_about_memory = true;
     run.cases[0].plan.name = "字幕".repeat(60);
     run.baseline = run.cases[0].plan.name.clone();
@@ -277,7 +277,7 @@ pub fn latency() -> Run {
     let mut run = empty("latency", "cpu-node-0-memory-node-0");
     run.question = "How far is memory?".to_string();
     run.metric = Metric::NsPerAccess;
-    run.window_s = 0.0102;
+    run.window_s = Some(0.0102);
     run.calibration = None;
     run.asks_about_memory = true;
     let around = |ns: f64| [0.99, 1.0, 1.01, 0.995, 1.005].map(|share| share * ns);
@@ -371,6 +371,7 @@ fn kernel_case(name: &str, work: Work, node: u32, values: &[f64]) -> Case {
             sessions: None,
             kernel: Some(kernel_figures(*value)),
         }),
+        report: None,
         evidence: evidence.clone(),
         warnings: Vec::new(),
     };
@@ -416,12 +417,12 @@ fn empty(experiment: &str, baseline: &str) -> Run {
         definition: format!("name = \"{experiment}\"\n"),
         started_at: "2026-11-21T03:04:05+00:00".to_string(),
         status: RunStatus::Settled,
-        machine: machine(),
+        machine: Some(machine()),
         seed: 42,
         metric: Metric::LogicalReadsPerSecond,
         baseline: baseline.to_string(),
         asks_about_memory: false,
-        window_s: 5.0,
+        window_s: Some(5.0),
         calibration: Some(Calibration {
             work_unit: 64,
             plateau_reached: true,
@@ -440,6 +441,10 @@ fn empty(experiment: &str, baseline: &str) -> Run {
         cases: Vec::new(),
         skipped: Vec::new(),
     }
+}
+
+fn machine_of(run: &mut Run) -> &mut Machine {
+    run.machine.as_mut().unwrap()
 }
 
 fn machine() -> Machine {
@@ -540,6 +545,7 @@ fn case(
         round,
         outcome: Outcome::Valid,
         measured: Some(measured(*rate, time.clone())),
+        report: None,
         evidence: evidence.clone(),
         warnings: Vec::new(),
     });

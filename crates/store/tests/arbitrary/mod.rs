@@ -130,6 +130,7 @@ fn work() -> impl Strategy<Value = Work> {
         transfers.prop_map(Work::LineTransfers),
         stream.prop_map(Work::Stream),
         loaded.prop_map(Work::LoadedLatency),
+        vec(text(), 0..3).prop_map(|files| Work::Imported(ImportedWork { files })),
     ]
 }
 
@@ -338,14 +339,84 @@ pub fn trial() -> impl Strategy<Value = Trial> {
         text().prop_map(Outcome::Failed),
     ];
     let measured = prop::option::weighted(0.8, measured());
+    let report = prop::option::weighted(0.2, report().prop_map(Box::new));
     let warnings = vec(text(), 0..2);
-    (any::<u32>(), outcome, measured, evidence(), warnings).prop_map(
-        |(round, outcome, measured, evidence, warnings)| Trial {
-            round,
-            outcome,
-            measured,
-            evidence,
-            warnings,
+    (
+        any::<u32>(),
+        outcome,
+        measured,
+        report,
+        evidence(),
+        warnings,
+    )
+        .prop_map(
+            |(round, outcome, measured, report, evidence, warnings)| Trial {
+                round,
+                outcome,
+                measured,
+                report,
+                evidence,
+                warnings,
+            },
+        )
+}
+
+/// Any report of another program.
+fn report() -> impl Strategy<Value = LoadReport> {
+    let printed = || {
+        let pair = (number(), number());
+        pair.prop_map(|(value, half_unit)| Printed { value, half_unit })
+    };
+    let event = (
+        text(),
+        any::<Option<u64>>(),
+        prop::option::of(printed()),
+        prop::option::of(text()),
+    );
+    let event = event.prop_map(|(name, waits, total_s, class)| ReportEvent {
+        name,
+        waits,
+        total_s,
+        share_of_db_time: total_s,
+        class,
+    });
+    let texts = (text(), prop::option::of(text()), prop::option::of(text()));
+    let figures = (
+        printed(),
+        prop::option::of(printed()),
+        prop::option::of(printed()),
+        prop::option::of(printed()),
+    );
+    let host = (any::<Option<u32>>(), any::<Option<u64>>());
+    let lists = (vec(event, 0..3), vec((text(), text()), 0..3));
+    (any::<usize>(), texts, figures, host, lists).prop_map(
+        |(line, texts, figures, host, (events, parameters))| LoadReport {
+            kind: ReportKind::Statspack,
+            file: texts.0,
+            line,
+            database: texts.1.clone(),
+            instance: texts.2,
+            release: texts.1.clone(),
+            host: ReportHost {
+                name: texts.1,
+                cpus: host.0,
+                memory_bytes: host.1,
+                ..ReportHost::default()
+            },
+            interval: ReportInterval {
+                elapsed_s: figures.1,
+                ..ReportInterval::default()
+            },
+            profile: LoadProfile {
+                db_time_per_s: figures.1,
+                db_cpu_per_s: figures.2,
+                logical_reads_per_s: figures.0,
+                physical_reads_per_s: figures.3,
+            },
+            db_time_s: figures.2,
+            db_cpu_s: figures.3,
+            events,
+            parameters,
         },
     )
 }
@@ -420,11 +491,15 @@ pub fn run() -> impl Strategy<Value = Run> {
     let asked = (
         any::<u64>(),
         any::<bool>(),
-        number(),
+        prop::option::of(number()),
         any::<bool>(),
         metric(),
     );
-    let found = (status(), machine(), prop::option::of(calibration()));
+    let found = (
+        status(),
+        prop::option::of(machine()),
+        prop::option::of(calibration()),
+    );
     (texts, asked, found, vec(case, 0..4), vec(skipped, 0..3)).prop_map(
         |(texts, (seed, asks_about_memory, window_s, stray, metric), found, cases, skipped)| {
             let first = cases.first().map(|case| case.plan.name.clone());

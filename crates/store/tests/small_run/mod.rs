@@ -13,12 +13,12 @@ pub fn small_run(id: &str) -> Run {
         definition: "name = \"local-vs-remote\"\n".to_string(),
         started_at: "2026-11-21T03:04:05+00:00".to_string(),
         status: RunStatus::Bounded,
-        machine: machine(),
+        machine: Some(machine()),
         seed: u64::MAX,
         metric: Metric::LogicalReadsPerSecond,
         baseline: "local".to_string(),
         asks_about_memory: true,
-        window_s: 0.5,
+        window_s: Some(0.5),
         calibration: Some(Calibration {
             work_unit: 64,
             plateau_reached: true,
@@ -113,6 +113,7 @@ pub fn trial(number: u32) -> Trial {
         round: number,
         outcome,
         measured: (!failed).then(|| measured(number)),
+        report: None,
         evidence: evidence(),
         warnings: vec![format!("warning {number}")],
     }

@@ -1,0 +1,78 @@
+//! `numalab compare`: two stored runs, or two cases of any.
+
+use model::Run;
+use model::exit::ExitCode;
+use report::{LicencesCompared, RunComparison, Selection};
+use store::Store;
+
+use crate::arguments::CompareArguments;
+use crate::failure::Failure;
+use crate::state_folder::StateFolder;
+use crate::{licences, output, text_options};
+
+/// Compares two runs.
+pub fn run(arguments: &CompareArguments) -> Result<(), Failure> {
+    let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
+    let (first, first_case) = load(&store, &arguments.first)?;
+    let (second, second_case) = load(&store, &arguments.second)?;
+    let found = report::compare_runs(
+        Selection {
+            run: &first,
+            case: first_case.as_deref(),
+        },
+        Selection {
+            run: &second,
+            case: second_case.as_deref(),
+        },
+    );
+    let found = found
+        .map_err(|reason| Failure::new(ExitCode::Usage, format!("cannot compare: {reason}")))?;
+    let licences = match licences::terms(&arguments.licences) {
+        Some(terms) => Some(LicencesCompared {
+            terms,
+            cores: [
+                licences::cores(&arguments.licences, &first, 0)?,
+                licences::cores(&arguments.licences, &second, 1)?,
+            ],
+        }),
+        None => None,
+    };
+    if arguments.json {
+        let document = report::compare_document(&found, licences.as_ref(), arguments.fail_below);
+        output::json(&document)?;
+    } else {
+        let options = text_options::for_stdout();
+        output::data(&report::comparison_text(
+            &found,
+            licences.as_ref(),
+            &options,
+        ))?;
+    }
+    arguments
+        .fail_below
+        .map_or(Ok(()), |limit| hold(&found, limit))
+}
+
+/// A run by its id, and the case behind a colon.
+fn load(store: &Store, named: &str) -> Result<(Run, Option<String>), Failure> {
+    let (run, case) = match named.split_once(':') {
+        Some((run, case)) => (run, Some(case.to_owned())),
+        None => (named, None),
+    };
+    Ok((store.load(run)?, case))
+}
+
+/// The exit code of a comparison that is held against a limit.
+fn hold(found: &RunComparison, limit: f64) -> Result<(), Failure> {
+    let below: Vec<String> = found
+        .pairs
+        .iter()
+        .filter(|pair| pair.is_below(found.metric, limit))
+        .map(|pair| pair.second.case.clone())
+        .collect();
+    if below.is_empty() {
+        return Ok(());
+    }
+    let message = format!("worse than {limit} times: {}", below.join(", "));
+    Err(Failure::new(ExitCode::ComparisonBelow, message))
+}

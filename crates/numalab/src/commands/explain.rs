@@ -1,0 +1,52 @@
+//! `numalab explain`: why the winner of a stored run won.
+
+use linux::TextFile;
+use model::NodeMatrix;
+use model::exit::ExitCode;
+use store::Store;
+
+use crate::arguments::ExplainArguments;
+use crate::failure::Failure;
+use crate::state_folder::StateFolder;
+use crate::{output, text_options, user_file};
+
+/// The most of a file of latencies that is read.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Explains the differences of one stored run.
+pub fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
+    let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
+    let run = store.load(&arguments.run)?;
+    let latency = arguments.latency.as_deref().map(latency).transpose()?;
+    let baseline = arguments.baseline.as_deref();
+    if let Some(name) = baseline.filter(|name| run.cases.iter().all(|it| it.plan.name != *name)) {
+        let known: Vec<&str> = run.cases.iter().map(|it| it.plan.name.as_str()).collect();
+        let known = known.join(", ");
+        let message = format!("--baseline {name}: run {} has the cases {known}", run.id);
+        return Err(Failure::new(ExitCode::Usage, message));
+    }
+    let found = report::explain(&run, baseline, latency.as_ref()).map_err(|reason| {
+        let message = format!("cannot explain run {}: {reason}", run.id);
+        Failure::new(ExitCode::Usage, message)
+    })?;
+    if arguments.json {
+        return output::json(&report::explain_document(&run, &found));
+    }
+    let options = text_options::for_stdout();
+    output::data(&report::explanation_text(&run, &found, &options))
+}
+
+/// Latencies that were measured on the machine of the run.
+fn latency(path: &str) -> Result<NodeMatrix, Failure> {
+    let bytes = user_file::read(path, FILE_BYTES_MAX).map_err(|error| {
+        let message = format!("cannot read the latencies {path}: {error}");
+        Failure::new(ExitCode::Usage, message)
+    })?;
+    let file = TextFile::from_bytes(path.into(), bytes);
+    let matrix = file.and_then(|file| numa::hops::matrix_of_file(&file));
+    let matrix = matrix.map_err(|error| {
+        let message = format!("cannot read the latencies: {error}");
+        Failure::new(ExitCode::Usage, message)
+    })?;
+    Ok(matrix.matrix)
+}

@@ -1,0 +1,126 @@
+//! `numalab import`: reports of other programs as a run.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use import::ReportedCase;
+use linux::TextFile;
+use model::exit::ExitCode;
+use model::{LoadReport, Run};
+use serde_json::json;
+use store::Store;
+
+use crate::arguments::{ImportArguments, ImportAwrArguments, ImportFormat};
+use crate::failure::Failure;
+use crate::state_folder::StateFolder;
+use crate::{output, run_id, user_file};
+
+/// The most of a report that is read; those of busy databases have some megabytes.
+const FILE_BYTES_MAX: u64 = 32 << 20;
+
+/// Imports reports of one format.
+pub fn run(arguments: &ImportArguments) -> Result<(), Failure> {
+    let ImportFormat::Awr(arguments) = &arguments.format;
+    let cases = cases(arguments)?;
+    let baseline = baseline(arguments, &cases)?;
+    let state = StateFolder::from_environment()?;
+    let mut store = Store::open(&state.store())?;
+    let now = jiff::Zoned::now();
+    let id = run_id::new(&now);
+    let run = import::run_of_reports(id, run_id::rfc_3339(&now), baseline, cases);
+    store.insert(&run)?;
+    say_what_was_read(&run);
+    if arguments.json {
+        return output::json(&json!({ "format": "numalab.import/1", "run": run.id }));
+    }
+    output::data(&format!("{}\n", run.id))
+}
+
+/// The cases in the order of the command line: each file on its own, then those with a name.
+fn cases(arguments: &ImportAwrArguments) -> Result<Vec<ReportedCase>, Failure> {
+    let mut cases: Vec<ReportedCase> = Vec::new();
+    for file in &arguments.files {
+        let name = name_of_file(file);
+        if cases.iter().any(|case| case.name == name) {
+            let message = format!("two files are called {name}, so two cases would be");
+            let failure = Failure::new(ExitCode::Usage, message);
+            return Err(failure.advise("name them: --case NAME=FILE"));
+        }
+        let reports = reports(arguments, file)?;
+        cases.push(ReportedCase { name, reports });
+    }
+    for named in &arguments.cases {
+        let (name, file) = named.split_once('=').unwrap_or(("", ""));
+        if name.is_empty() || file.is_empty() {
+            let message = format!("--case {named}: expected NAME=FILE");
+            return Err(Failure::new(ExitCode::Usage, message));
+        }
+        let reports = reports(arguments, file)?;
+        match cases.iter_mut().find(|case| case.name == name) {
+            Some(case) => case.reports.extend(reports),
+            None => cases.push(ReportedCase {
+                name: name.to_owned(),
+                reports,
+            }),
+        }
+    }
+    Ok(cases)
+}
+
+/// The name of a file without its folder and its last extension.
+fn name_of_file(file: &str) -> String {
+    let stem = Path::new(file).file_stem();
+    stem.map_or_else(
+        || file.to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}
+
+fn reports(arguments: &ImportAwrArguments, file: &str) -> Result<Vec<LoadReport>, Failure> {
+    let bytes = user_file::read(file, FILE_BYTES_MAX).map_err(|error| {
+        let message = format!("cannot read the report {file}: {error}");
+        Failure::new(ExitCode::Usage, message)
+    })?;
+    // The text of statements in a report may be in any encoding; what is read here is ASCII.
+    let text = TextFile::new(file, String::from_utf8_lossy(&bytes));
+    let mut reports = import::reports_of_file(&text).map_err(|error| {
+        let failure = Failure::new(ExitCode::Usage, format!("cannot read the report: {error}"));
+        failure.advise("awrrpt.sql with report_type text writes one, and so does spreport.sql")
+    })?;
+    if let Some(elapsed_s) = arguments.elapsed {
+        import::assume_interval(&mut reports, elapsed_s);
+    }
+    Ok(reports)
+}
+
+/// The case that others are compared with: the one named, or the first.
+fn baseline(arguments: &ImportAwrArguments, cases: &[ReportedCase]) -> Result<String, Failure> {
+    let names = || cases.iter().map(|case| case.name.as_str());
+    match &arguments.baseline {
+        Some(name) if names().any(|known| known == name) => Ok(name.clone()),
+        Some(name) => {
+            let known = names().collect::<Vec<_>>().join(", ");
+            let message = format!("--baseline {name}: no case is called so; there are {known}");
+            Err(Failure::new(ExitCode::Usage, message))
+        }
+        None => names()
+            .next()
+            .map(str::to_owned)
+            .ok_or_else(|| Failure::new(ExitCode::Usage, "nothing to import: name a file")),
+    }
+}
+
+/// What was read, and what should be known about it.
+fn say_what_was_read(run: &Run) {
+    for case in &run.cases {
+        let count = case.trials.len();
+        let reports = if count == 1 { "report" } else { "reports" };
+        let is_baseline = case.plan.name == run.baseline;
+        let mark = if is_baseline { ", the baseline" } else { "" };
+        output::talk(&format!("{}: {count} {reports}{mark}", case.plan.name));
+        let warnings = case.trials.iter().flat_map(|trial| &trial.warnings);
+        for warning in warnings.collect::<BTreeSet<_>>() {
+            output::talk(&format!("  {warning}"));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Licences as the command line names them: terms, and the cores that need them.
+
+use model::exit::ExitCode;
+use model::{Better, Run, Trial};
+use report::LicenceTerms;
+
+use crate::arguments::LicenceArguments;
+use crate::failure::Failure;
+
+/// Licences per core unless told otherwise: Oracle's factor of most x86 processors.
+const CORE_FACTOR: f64 = 0.5;
+
+/// Parses a number above 0.
+pub fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number <= 1e12 => Ok(number),
+        _ => Err("expected a number above 0".to_owned()),
+    }
+}
+
+/// The terms, if licences were asked about at all.
+pub fn terms(arguments: &LicenceArguments) -> Option<LicenceTerms> {
+    let asked = !arguments.licence_cores.is_empty()
+        || arguments.core_factor.is_some()
+        || arguments.cores_per_licence.is_some()
+        || arguments.price.is_some();
+    let by_licence = arguments.cores_per_licence.map(|cores| 1.0 / cores);
+    asked.then(|| LicenceTerms {
+        core_factor: arguments.core_factor.or(by_licence).unwrap_or(CORE_FACTOR),
+        price: arguments.price,
+    })
+}
+
+/// The cores to be licensed for the run at place `which` of the command line: those named, or all
+/// of its machine.
+pub fn cores(arguments: &LicenceArguments, run: &Run, which: usize) -> Result<u32, Failure> {
+    if run.metric.better() == Better::Less {
+        let metric = run.metric.name();
+        let message = format!(
+            "run {} is of {metric}: it has no throughput per licence",
+            run.id
+        );
+        return Err(Failure::new(ExitCode::Usage, message));
+    }
+    let named = &arguments.licence_cores;
+    if named.len() > 2 {
+        let message = "--licence-cores: expected one number, or two";
+        return Err(Failure::new(ExitCode::Usage, message));
+    }
+    let of_machine = || match &run.machine {
+        Some(machine) => machine.topology.cores,
+        None => cores_of_reports(run),
+    };
+    let cores = named.get(which).or(named.first()).copied();
+    cores
+        .or_else(of_machine)
+        .filter(|cores| *cores > 0)
+        .ok_or_else(|| {
+            let message = format!("the cores of the machine of run {} are not known", run.id);
+            Failure::new(ExitCode::Usage, message).advise("name them: --licence-cores N")
+        })
+}
+
+/// The cores that all reports name.
+fn cores_of_reports(run: &Run) -> Option<u32> {
+    let trials = run.cases.iter().flat_map(|case| &case.trials);
+    let mut cores = trials.map(|trial: &Trial| trial.report.as_ref()?.host.cores);
+    let first = cores.next()??;
+    cores.all(|other| other == Some(first)).then_some(first)
+}

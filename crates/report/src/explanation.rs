@@ -1,0 +1,301 @@
+//! Why cases differ: CPUs that were delivered, CPU time that a logical read cost, and the rest.
+//!
+//! Pure and deterministic, like the judgement it stands beside. docs/measurement.md has the
+//! arithmetic.
+
+use model::{Case, LoadReport, Metric, NodeMatrix, Printed, Run, Trial};
+use stats::{Interval, Split, split};
+
+use crate::explanation_memory::{MemoryShare, memory_share};
+use crate::judgement::{Ratio, baseline_index, is_emulated, judge, ratio_of};
+use crate::run_ranking::order;
+use crate::run_totals::CaseTotals;
+
+/// Why the cases of a run differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The cases, the best first.
+    pub cases: Vec<CaseCost>,
+    /// Every case but the baseline against the baseline, the best first.
+    pub differences: Vec<Difference>,
+    /// Every case against the one above it, from the best down; empty where these are the
+    /// differences already.
+    pub steps: Vec<Difference>,
+}
+
+/// What one case got and what its reads cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseCost {
+    /// Name of the case.
+    pub name: String,
+    /// Index of the case in the run.
+    pub case_index: usize,
+    /// Trials behind the figures.
+    pub trials: usize,
+    /// Logical reads per second: the median.
+    pub logical_reads_per_s: Option<f64>,
+    /// CPUs delivered to the sessions: the median of DB CPU per second.
+    pub cpus: Option<f64>,
+    /// What the digits of a report leave open of `cpus`; `None` where it was measured.
+    pub cpus_rounding: Option<Interval>,
+    /// CPU time of a logical read: the median.
+    pub cpu_ns_per_read: Option<f64>,
+    /// DB time that was not on a CPU, by cause, in seconds per second, the largest first.
+    pub not_on_cpu: Vec<(String, f64)>,
+}
+
+/// One case against another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// Index into [`Explanation::cases`] of the case compared with.
+    pub baseline: usize,
+    /// Index into [`Explanation::cases`] of the case.
+    pub case: usize,
+    /// Logical reads per second, case over baseline.
+    pub reads: Factor,
+    /// CPUs delivered, case over baseline.
+    pub cpus: Option<Factor>,
+    /// CPU time of a logical read, case over baseline: below 1 is better.
+    pub cost: Option<Factor>,
+    /// What reads are over CPUs and cost: 1 when the trials' own figures are their product.
+    pub rest: Option<f64>,
+    /// Shares of the difference: CPUs, cost, rest. `None` where there is no difference to split,
+    /// or a factor is not known.
+    pub shares: Option<Split>,
+    /// What memory latency has to do with it; `None` where it is not known.
+    pub memory: Option<MemoryShare>,
+}
+
+/// A ratio of one figure of two cases.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Factor {
+    /// The ratio.
+    pub ratio: f64,
+    /// Its interval from the repetitions; `None` where there are too few.
+    pub interval: Option<Interval>,
+    /// What the digits of the reports leave open; `None` where the figures were measured.
+    pub rounding: Option<Interval>,
+}
+
+/// Why the cases of a run differ: from the case called `baseline`, or from the run's own. With
+/// `latency`, in ns, also what memory latency has to do with it.
+///
+/// # Errors
+/// When the run is about something else than logical reads, has no case that counts, or was made
+/// on an emulated machine; says which.
+pub fn explain(
+    run: &Run,
+    baseline: Option<&str>,
+    latency: Option<&NodeMatrix>,
+) -> Result<Explanation, String> {
+    if run.metric != Metric::LogicalReadsPerSecond {
+        let metric = run.metric.name();
+        return Err(format!(
+            "it splits logical reads per second, and this run is of {metric}"
+        ));
+    }
+    if is_emulated(run) {
+        return Err("the machine is emulated in software, so its speeds mean nothing".to_string());
+    }
+    let judgement = judge(run);
+    let counted = |index: &usize| judgement.cases[*index].median.is_some();
+    let order: Vec<usize> = order(run, &judgement).into_iter().filter(counted).collect();
+    let baseline = match baseline {
+        Some(name) => run.cases.iter().position(|case| case.plan.name == name),
+        None => baseline_index(run),
+    };
+    let cases: Vec<CaseCost> = order.iter().map(|index| case_cost(run, *index)).collect();
+    let baseline = baseline.and_then(|baseline| order.iter().position(|it| *it == baseline));
+    let Some(baseline) = baseline else {
+        return Err("its baseline has no trial that counts".to_string());
+    };
+    let others = (0..cases.len()).filter(|index| *index != baseline);
+    let difference = |baseline, case| {
+        let memory =
+            latency.and_then(|latency| memory_share(run, latency, &cases[case], &cases[baseline]));
+        Difference {
+            memory,
+            ..difference(run, &cases, baseline, case)
+        }
+    };
+    let differences = others.map(|case| difference(baseline, case));
+    let steps = (1..cases.len()).filter(|_| cases.len() > 2);
+    let steps = steps.map(|case| difference(case - 1, case));
+    let (differences, steps) = (differences.collect(), steps.collect());
+    Ok(Explanation {
+        differences,
+        steps,
+        cases,
+    })
+}
+
+impl Difference {
+    /// Whether the interval of the ratio includes 1, so that there may be no difference.
+    pub fn is_tie(&self) -> bool {
+        let interval = self.reads.interval;
+        interval.is_some_and(|interval| interval.contains(1.0))
+    }
+}
+
+/// CPUs delivered in a trial, and what its digits leave open.
+fn cpus(trial: &Trial) -> Option<f64> {
+    trial.valid_value()?;
+    match (&trial.measured, &trial.report) {
+        (Some(measured), _) => {
+            let sessions = measured.sessions.as_ref()?;
+            let cpus = sessions.time.db_cpu_s / measured.window_s;
+            cpus.is_finite().then_some(cpus)
+        }
+        (None, Some(report)) => Some(report.cpus_delivered()?.value),
+        (None, None) => None,
+    }
+}
+
+/// CPU time of a logical read in a trial: DB CPU over logical reads.
+fn cpu_ns_per_read(trial: &Trial) -> Option<f64> {
+    let cost = match &trial.measured {
+        Some(measured) => {
+            let sessions = measured.sessions.as_ref()?;
+            1e9 * sessions.time.db_cpu_s / sessions.logical_reads as f64
+        }
+        None => 1e9 * cpus(trial)? / trial.valid_value()?,
+    };
+    let counts = trial.valid_value().is_some() && cost.is_finite();
+    counts.then_some(cost)
+}
+
+fn case_cost(run: &Run, index: usize) -> CaseCost {
+    let case = &run.cases[index];
+    let figures = |figure: fn(&Trial) -> Option<f64>| -> Vec<f64> {
+        case.trials.iter().filter_map(figure).collect()
+    };
+    CaseCost {
+        name: case.plan.name.clone(),
+        case_index: index,
+        trials: figures(Trial::valid_value).len(),
+        logical_reads_per_s: stats::median(&figures(Trial::valid_value)),
+        cpus: stats::median(&figures(cpus)),
+        cpus_rounding: cpus_rounding(case),
+        cpu_ns_per_read: stats::median(&figures(cpu_ns_per_read)),
+        not_on_cpu: not_on_cpu(case),
+    }
+}
+
+fn reports(case: &Case) -> Vec<&LoadReport> {
+    let reports = case.trials.iter();
+    reports
+        .filter_map(|trial| trial.report.as_deref())
+        .collect()
+}
+
+/// The medians of the lowest and of the highest figures that the reports may mean.
+fn cpus_rounding(case: &Case) -> Option<Interval> {
+    let cpus: Vec<Printed> = reports(case)
+        .iter()
+        .map(|report| report.cpus_delivered())
+        .collect::<Option<_>>()?;
+    let low: Vec<f64> = cpus.iter().map(|it| it.value - it.half_unit).collect();
+    let high: Vec<f64> = cpus.iter().map(|it| it.value + it.half_unit).collect();
+    Some(Interval {
+        low: stats::median(&low)?,
+        high: stats::median(&high)?,
+    })
+}
+
+/// DB time that was not on a CPU, by cause, per second of all windows.
+fn not_on_cpu(case: &Case) -> Vec<(String, f64)> {
+    let totals = CaseTotals::of(case);
+    let mut causes: Vec<(String, f64)> = Vec::new();
+    if totals.trials > 0 {
+        causes.push(("CPU wait".to_string(), totals.time.cpu_wait_s));
+        let waits = totals.time.waits.iter();
+        causes.extend(waits.map(|(event, wait)| (event.clone(), wait.total_s)));
+        causes.push(("not accounted for".to_string(), totals.time.unaccounted_s()));
+        causes
+            .iter_mut()
+            .for_each(|(_, seconds)| *seconds /= totals.window_s);
+    } else {
+        causes = reported_off_cpu(&reports(case)).unwrap_or_default();
+    }
+    causes.retain(|(_, rate)| rate.is_finite() && rate.abs() >= OFF_CPU_LEAST);
+    causes.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    causes
+}
+
+/// Less than this of a CPU per second says nothing.
+const OFF_CPU_LEAST: f64 = 0.005;
+
+/// What a report says of DB time off the CPU. What it names by no event is on a run queue, or a
+/// wait that is too short for its list.
+fn reported_off_cpu(reports: &[&LoadReport]) -> Option<Vec<(String, f64)>> {
+    let [report] = reports else {
+        return None;
+    };
+    let elapsed = report.interval.elapsed_s?.value;
+    let db_time = report.db_time_s?.value;
+    let named = report.events.iter();
+    let named = named.filter_map(|event| Some((event.name.clone(), event.total_s?.value)));
+    let mut causes: Vec<(String, f64)> = named.collect();
+    let all: f64 = causes.iter().map(|(_, seconds)| seconds).sum();
+    let rest = db_time - report.db_cpu_s?.value - all;
+    causes.push(("not named (CPU wait, short waits)".to_string(), rest));
+    causes
+        .iter_mut()
+        .for_each(|(_, seconds)| *seconds /= elapsed);
+    Some(causes)
+}
+
+fn difference(run: &Run, cases: &[CaseCost], baseline: usize, case: usize) -> Difference {
+    let factor = |figure: fn(&Trial) -> Option<f64>, medians: fn(&CaseCost) -> Option<f64>| {
+        let of = |index: usize| &run.cases[cases[index].case_index];
+        let estimate: Option<Ratio> = ratio_of(run, of(case), of(baseline), figure);
+        let bare = medians(&cases[case])? / medians(&cases[baseline])?;
+        let ratio = estimate.map_or(bare, |it| it.ratio);
+        ratio.is_finite().then_some(Factor {
+            ratio,
+            interval: estimate.map(|it| it.interval),
+            rounding: None,
+        })
+    };
+    let reads = factor(Trial::valid_value, |it| it.logical_reads_per_s);
+    let reads = reads.unwrap_or(Factor {
+        ratio: f64::NAN,
+        interval: None,
+        rounding: None,
+    });
+    let rounding = rounding_of(&cases[case], &cases[baseline]);
+    let cpus = factor(cpus, |it| it.cpus).map(|it| Factor { rounding, ..it });
+    let cost = factor(cpu_ns_per_read, |it| it.cpu_ns_per_read);
+    // Reads are CPUs over cost, so the bounds of the one are those of the other, times reads.
+    let cost_rounding = rounding.map(|it| Interval {
+        low: it.low / reads.ratio,
+        high: it.high / reads.ratio,
+    });
+    let cost = cost.map(|it| Factor {
+        rounding: cost_rounding,
+        ..it
+    });
+    let product = cpus.zip(cost).map(|(cpus, cost)| cpus.ratio / cost.ratio);
+    let shares = cpus.zip(cost);
+    let shares = shares.and_then(|(cpus, cost)| split(reads.ratio, cpus.ratio, 1.0 / cost.ratio));
+    let difference = Difference {
+        baseline,
+        case,
+        reads,
+        cpus,
+        cost,
+        rest: product.map(|product| reads.ratio / product),
+        shares: None,
+        memory: None,
+    };
+    Difference {
+        shares: shares.filter(|_| !difference.is_tie()),
+        ..difference
+    }
+}
+
+fn rounding_of(case: &CaseCost, baseline: &CaseCost) -> Option<Interval> {
+    let (case, baseline) = (case.cpus_rounding?, baseline.cpus_rounding?);
+    let (low, high) = (case.low / baseline.high, case.high / baseline.low);
+    (low.is_finite() && high.is_finite()).then_some(Interval { low, high })
+}

@@ -1,0 +1,254 @@
+//! Two stored runs against one another, or two cases of any runs: which does more, by how much,
+//! how sure.
+
+use model::{Case, Metric, Run, RunStatus, Trial};
+use stats::Interval;
+
+use crate::judgement::{
+    CONFIDENCE, Ratio, TRIALS_ENOUGH, independent_ratio, is_emulated, merit, ratio_of, verdict,
+};
+use crate::verdict::Verdict;
+
+/// One of the two things to compare: a run, or one case of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Selection<'r> {
+    /// The run.
+    pub run: &'r Run,
+    /// The case, if not all of them are meant.
+    pub case: Option<&'r str>,
+}
+
+/// What comparing two selections says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunComparison {
+    /// What they are compared by.
+    pub metric: Metric,
+    /// The pairs of cases.
+    pub pairs: Vec<ComparedPair>,
+    /// Cases of the first that the second has not.
+    pub only_first: Vec<String>,
+    /// Cases of the second that the first has not.
+    pub only_second: Vec<String>,
+    /// What a reader must know before believing the figures.
+    pub warnings: Vec<String>,
+}
+
+/// Two cases.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparedPair {
+    /// The case compared with.
+    pub first: ComparedCase,
+    /// The case.
+    pub second: ComparedCase,
+    /// Second over first, with its interval.
+    pub ratio: Option<Ratio>,
+    /// Second over first where there is no interval, of figures that were imported.
+    pub bare_ratio: Option<f64>,
+    /// What it says of the second.
+    pub verdict: Verdict,
+}
+
+/// One case of a pair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparedCase {
+    /// Id of its run.
+    pub run: String,
+    /// Its name.
+    pub case: String,
+    /// Trials that count.
+    pub trials: usize,
+    /// The median.
+    pub median: Option<f64>,
+    /// Its interval.
+    pub interval: Option<Interval>,
+}
+
+impl ComparedPair {
+    /// How well the second does, as a multiple of the first: above 1 is better, whatever the
+    /// metric. `None` where no ratio is known.
+    pub fn merit(&self, metric: Metric) -> Option<f64> {
+        let ratio = self.ratio.map(|it| it.ratio).or(self.bare_ratio)?;
+        Some(as_merit(metric, ratio))
+    }
+
+    /// Whether the second is worse than `limit` times as good as the first: surely so where there
+    /// is an interval, by the figures alone where there is none.
+    pub fn is_below(&self, metric: Metric, limit: f64) -> bool {
+        match (self.ratio, self.bare_ratio) {
+            (Some(ratio), _) => {
+                let Interval { low, high } = ratio.interval;
+                as_merit(metric, low).max(as_merit(metric, high)) < limit
+            }
+            (None, Some(bare)) => as_merit(metric, bare) < limit,
+            (None, None) => false,
+        }
+    }
+}
+
+/// A ratio of which more is better, from the ratio of two values.
+fn as_merit(metric: Metric, ratio: f64) -> f64 {
+    match merit(metric, 1.0) > 0.0 {
+        true => ratio,
+        false => 1.0 / ratio,
+    }
+}
+
+/// Compares the second with the first. Single cases are compared whatever they are called; all
+/// cases of two runs by their names.
+///
+/// # Errors
+/// When the two are about different things, a case is not there, or no names match.
+pub fn compare_runs(first: Selection<'_>, second: Selection<'_>) -> Result<RunComparison, String> {
+    let (metric, other) = (first.run.metric, second.run.metric);
+    if metric != other {
+        let (a, b) = (metric.name(), other.name());
+        return Err(format!(
+            "run {} is of {a}, and run {} of {b}",
+            first.run.id, second.run.id
+        ));
+    }
+    let (ours, theirs) = (cases(first)?, cases(second)?);
+    let pairs: Vec<(&Case, &Case)> = match (ours.as_slice(), theirs.as_slice()) {
+        ([one], [other]) => vec![(*one, *other)],
+        _ => by_name(&ours, &theirs),
+    };
+    if pairs.is_empty() {
+        return Err(format!(
+            "no case of run {} ({}) is called as one of run {} ({}); RUN:CASE names one of each",
+            first.run.id,
+            names(&ours),
+            second.run.id,
+            names(&theirs),
+        ));
+    }
+    let paired = |case: &&Case, of: &[(&Case, &Case)]| {
+        of.iter()
+            .any(|(a, b)| std::ptr::eq(*a, *case) || std::ptr::eq(*b, *case))
+    };
+    let left = |cases: &[&Case]| {
+        let left = cases.iter().filter(|case| !paired(case, &pairs));
+        left.map(|case| case.plan.name.clone()).collect()
+    };
+    Ok(RunComparison {
+        metric,
+        only_first: left(&ours),
+        only_second: left(&theirs),
+        warnings: warnings(first.run, second.run),
+        pairs: pairs
+            .iter()
+            .map(|(a, b)| pair(first.run, a, second.run, b))
+            .collect(),
+    })
+}
+
+fn cases(selection: Selection<'_>) -> Result<Vec<&Case>, String> {
+    let Selection { run, case } = selection;
+    let all: Vec<&Case> = run.cases.iter().collect();
+    let Some(name) = case else {
+        return Ok(all);
+    };
+    let found: Vec<&Case> = all
+        .iter()
+        .copied()
+        .filter(|it| it.plan.name == name)
+        .collect();
+    match found.is_empty() {
+        true => Err(format!(
+            "run {} has no case {name}; it has {}",
+            run.id,
+            names(&all)
+        )),
+        false => Ok(found),
+    }
+}
+
+fn names(cases: &[&Case]) -> String {
+    let names: Vec<&str> = cases.iter().map(|case| case.plan.name.as_str()).collect();
+    match names.is_empty() {
+        true => "none".to_string(),
+        false => names.join(", "),
+    }
+}
+
+fn by_name<'r>(ours: &[&'r Case], theirs: &[&'r Case]) -> Vec<(&'r Case, &'r Case)> {
+    let same = |one: &&'r Case| {
+        let other = theirs.iter().find(|it| it.plan.name == one.plan.name)?;
+        Some((*one, *other))
+    };
+    ours.iter().filter_map(same).collect()
+}
+
+fn pair(first_run: &Run, first: &Case, second_run: &Run, second: &Case) -> ComparedPair {
+    let emulated = is_emulated(first_run) || is_emulated(second_run);
+    let value = |trial: &Trial| trial.valid_value();
+    let ratio = match first_run.id == second_run.id {
+        _ if emulated => None,
+        true => ratio_of(first_run, second, first, value),
+        false => independent_ratio(second, first, first_run.seed ^ second_run.seed),
+    };
+    let (first, second) = (compared(first_run, first), compared(second_run, second));
+    let imported = [first_run, second_run]
+        .iter()
+        .any(|it| it.status == RunStatus::Imported);
+    let bare = second
+        .median
+        .zip(first.median)
+        .map(|(second, first)| second / first);
+    let bare = bare.filter(|bare| imported && !emulated && ratio.is_none() && bare.is_finite());
+    ComparedPair {
+        first,
+        second,
+        ratio,
+        bare_ratio: bare,
+        verdict: match ratio {
+            _ if emulated => Verdict::Emulated,
+            Some(ratio) => verdict(first_run.metric, ratio),
+            None => Verdict::Undecided,
+        },
+    }
+}
+
+fn compared(run: &Run, case: &Case) -> ComparedCase {
+    let values: Vec<f64> = case.trials.iter().filter_map(Trial::valid_value).collect();
+    ComparedCase {
+        run: run.id.clone(),
+        case: case.plan.name.clone(),
+        trials: values.len(),
+        median: stats::median(&values).filter(|median| median.is_finite()),
+        interval: stats::median_interval(&values, CONFIDENCE, run.seed),
+    }
+}
+
+fn warnings(first: &Run, second: &Run) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if first.host() != second.host() {
+        let host = |run: &Run| run.host().unwrap_or("a host that is not named").to_string();
+        warnings.push(format!(
+            "the runs are of different machines: {} and {}",
+            host(first),
+            host(second)
+        ));
+    }
+    if first.id != second.id {
+        warnings.push(
+            "the two were not run side by side: what changed between them is in the ratio too"
+                .to_string(),
+        );
+    }
+    if first.experiment != second.experiment {
+        let (a, b) = (&first.experiment, &second.experiment);
+        warnings.push(format!(
+            "the runs are of different experiments: {a} and {b}"
+        ));
+    }
+    let imported = [first, second]
+        .iter()
+        .any(|it| it.status == RunStatus::Imported);
+    if imported {
+        warnings.push(format!(
+            "figures of reports: fewer than {TRIALS_ENOUGH} of a case carry no interval, and \
+             without one no winner is named"
+        ));
+    }
+    warnings
+}

@@ -1,0 +1,202 @@
+//! A comparison of two runs, as text and as the document `numalab.compare/1`.
+
+use model::Metric;
+use serde::Serialize;
+
+use crate::judgement::Ratio;
+use crate::licence::{LicenceTerms, Licensed, licence_row, licence_table};
+use crate::run_comparison::{ComparedCase, ComparedPair, RunComparison};
+use crate::run_figures::{RatioText, UNKNOWN, decimals, value};
+use crate::run_plain::plain_within;
+use crate::run_ranking::{BARE_PLACES, NAME_COLUMNS};
+use crate::run_style::{Style, TextOptions};
+use crate::run_table::{Side, Table};
+
+/// Name and version of the document.
+pub const COMPARE_FORMAT: &str = "numalab.compare/1";
+
+/// The licences of a comparison: the terms, and the cores of the first and of the second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LicencesCompared {
+    /// The terms.
+    pub terms: LicenceTerms,
+    /// Cores of the machine of the first and of the second.
+    pub cores: [u32; 2],
+}
+
+/// The comparison as text.
+pub fn comparison_text(
+    found: &RunComparison,
+    licences: Option<&LicencesCompared>,
+    options: &TextOptions,
+) -> String {
+    let mut text: String = found
+        .warnings
+        .iter()
+        .map(|warning| options.paragraph("warning: ", warning, Style::Care))
+        .collect();
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&table(found).text(options));
+    for (cases, whose) in [(&found.only_first, "first"), (&found.only_second, "second")] {
+        if !cases.is_empty() {
+            let line = format!("only in the {whose}: {}", cases.join(", "));
+            text.push_str(&options.paragraph("", &line, Style::Care));
+        }
+    }
+    if let Some(licences) = licences {
+        text.push('\n');
+        text.push_str(&licences_compared(found, licences).text(options));
+    }
+    text.push('\n');
+    for pair in &found.pairs {
+        let sentence = sentence(found.metric, pair);
+        text.push_str(&options.paragraph("", &sentence, Style::of(pair.verdict)));
+    }
+    text
+}
+
+fn table(found: &RunComparison) -> Table {
+    let unit = found.metric.facts().shown_unit;
+    let mut table = Table::new(&[
+        ("first", Side::Left),
+        (unit, Side::Right),
+        ("second", Side::Left),
+        (unit, Side::Right),
+        ("times", Side::Left),
+        ("verdict", Side::Left),
+    ]);
+    for pair in &found.pairs {
+        let of = |case: &ComparedCase| {
+            let name = plain_within(&case.case, NAME_COLUMNS);
+            let median = case
+                .median
+                .map_or(UNKNOWN.to_string(), |it| value(found.metric, it));
+            [(name, Style::Usual), (median, Style::Usual)]
+        };
+        let mut row: Vec<(String, Style)> = of(&pair.first).into_iter().collect();
+        row.extend(of(&pair.second));
+        row.push((times(pair), Style::Usual));
+        row.push((pair.verdict.word().to_string(), Style::of(pair.verdict)));
+        table.push(row);
+    }
+    table
+}
+
+fn times(pair: &ComparedPair) -> String {
+    match (pair.ratio, pair.bare_ratio) {
+        (Some(ratio), _) => with_interval(ratio),
+        (None, Some(bare)) => format!("{} (no interval)", decimals(bare, BARE_PLACES)),
+        (None, None) => UNKNOWN.to_string(),
+    }
+}
+
+fn with_interval(ratio: Ratio) -> String {
+    let RatioText { ratio, low, high } = RatioText::of(ratio);
+    format!("{ratio} ({low} to {high})")
+}
+
+fn sentence(metric: Metric, pair: &ComparedPair) -> String {
+    let name = |case: &ComparedCase| format!("{}:{}", case.run, case.case);
+    let (first, second) = (name(&pair.first), name(&pair.second));
+    let ratio = pair.ratio.map(|it| it.ratio).or(pair.bare_ratio);
+    let percent = ratio.map(|ratio| decimals(100.0 * (ratio - 1.0).abs(), 1));
+    let (Some(ratio), Some(percent)) = (ratio, percent) else {
+        return format!("{second} and {first}: {}", pair.verdict.meaning());
+    };
+    let more = if ratio >= 1.0 { "more" } else { "less" };
+    let unit = metric.facts().shown_unit;
+    let sure = match pair.ratio {
+        Some(ratio) => format!("{} times, 95 % interval", with_interval(ratio)),
+        None if pair.first.trials.max(pair.second.trials) == 1 => {
+            "one repetition of each carries no interval, so no winner is named".to_string()
+        }
+        None => "too few repetitions for an interval, so no winner is named".to_string(),
+    };
+    format!("{second} has {percent} % {more} {unit} than {first} ({sure})")
+}
+
+fn licences_compared(found: &RunComparison, licences: &LicencesCompared) -> Table {
+    let mut table = licence_table();
+    for pair in &found.pairs {
+        for (case, cores) in [&pair.first, &pair.second].into_iter().zip(licences.cores) {
+            let licensed = case.median.and_then(|it| licences.terms.of(it, cores));
+            table.push(licence_row(&case.case, licensed));
+        }
+    }
+    table
+}
+
+/// The document. The order of the fields here is their order in the document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CompareDocument {
+    format: &'static str,
+    metric: &'static str,
+    confidence: f64,
+    comparisons: Vec<PairDocument>,
+    only_first: Vec<String>,
+    only_second: Vec<String>,
+    warnings: Vec<String>,
+    fail_below: Option<f64>,
+    failed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct PairDocument {
+    baseline: String,
+    baseline_run: String,
+    baseline_median: Option<f64>,
+    case: String,
+    run: String,
+    median: Option<f64>,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    verdict: &'static str,
+    baseline_licences: Option<Licensed>,
+    licences: Option<Licensed>,
+}
+
+/// The document of a comparison, with the limit it was held against.
+pub fn compare_document(
+    found: &RunComparison,
+    licences: Option<&LicencesCompared>,
+    fail_below: Option<f64>,
+) -> CompareDocument {
+    let licensed = |case: &ComparedCase, which: usize| {
+        let licences = licences?;
+        licences.terms.of(case.median?, licences.cores[which])
+    };
+    let pairs = found.pairs.iter().map(|pair| PairDocument {
+        baseline: pair.first.case.clone(),
+        baseline_run: pair.first.run.clone(),
+        baseline_median: pair.first.median,
+        case: pair.second.case.clone(),
+        run: pair.second.run.clone(),
+        median: pair.second.median,
+        ratio: pair.ratio.map(|it| it.ratio).or(pair.bare_ratio),
+        low: pair.ratio.map(|it| it.interval.low),
+        high: pair.ratio.map(|it| it.interval.high),
+        verdict: pair.verdict.word(),
+        baseline_licences: licensed(&pair.first, 0),
+        licences: licensed(&pair.second, 1),
+    });
+    let is_below = |limit: f64| {
+        found
+            .pairs
+            .iter()
+            .any(|it| it.is_below(found.metric, limit))
+    };
+    CompareDocument {
+        format: COMPARE_FORMAT,
+        metric: found.metric.name(),
+        confidence: crate::CONFIDENCE,
+        comparisons: pairs.collect(),
+        only_first: found.only_first.clone(),
+        only_second: found.only_second.clone(),
+        warnings: found.warnings.clone(),
+        fail_below,
+        failed: fail_below.is_some_and(is_below),
+    }
+}

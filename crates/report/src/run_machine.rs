@@ -1,0 +1,81 @@
+//! The machine of a run in one line, as far as it is known.
+
+use model::{ByteSize, LoadReport, Machine, ReportHost, Run};
+
+use crate::judgement::is_emulated;
+
+/// The machine that a run was made on, or the hosts that its reports name.
+pub(crate) fn machine(run: &Run) -> String {
+    match &run.machine {
+        Some(machine) => measured_on(run, machine),
+        None => reported_on(run),
+    }
+}
+
+fn measured_on(run: &Run, machine: &Machine) -> String {
+    let topology = &machine.topology;
+    let mut parts = vec![
+        machine.host.clone(),
+        machine
+            .cpu_model
+            .clone()
+            .unwrap_or_else(|| "CPU model not known".to_string()),
+        count(topology.nodes.len(), "node", "nodes"),
+        count(topology.cpus.len(), "CPU", "CPUs"),
+    ];
+    parts.extend(
+        topology
+            .memory_bytes
+            .map(|bytes| ByteSize(bytes).to_string()),
+    );
+    parts.push(format!("Linux {}", machine.kernel));
+    if is_emulated(run) {
+        parts.push("emulated".to_string());
+    } else {
+        let hypervisor = machine.hypervisor.as_ref();
+        parts.extend(hypervisor.map(|signature| format!("guest of {signature}")));
+    }
+    parts.push(format!("numalab {}", machine.numalab));
+    parts.join(", ")
+}
+
+/// The reports of a run.
+pub(crate) fn reports(run: &Run) -> impl Iterator<Item = &LoadReport> {
+    let trials = run.cases.iter().flat_map(|case| &case.trials);
+    trials.filter_map(|trial| trial.report.as_deref())
+}
+
+fn reported_on(run: &Run) -> String {
+    let mut hosts: Vec<&ReportHost> = Vec::new();
+    for report in reports(run) {
+        if !hosts.contains(&&report.host) {
+            hosts.push(&report.host);
+        }
+    }
+    match hosts.as_slice() {
+        [host] if **host != ReportHost::default() => host_line(host),
+        [] | [_] => "not named by the reports".to_string(),
+        hosts => format!("{} different hosts, by the reports", hosts.len()),
+    }
+}
+
+fn host_line(host: &ReportHost) -> String {
+    let number = |number: Option<u32>, one: &str, many: &str| {
+        number.map(|number| count(number as usize, one, many))
+    };
+    let name = host.name.clone();
+    let mut parts = vec![name.unwrap_or_else(|| "name not known".to_string())];
+    parts.extend(host.platform.clone());
+    parts.extend(number(host.cpus, "CPU", "CPUs"));
+    parts.extend(number(host.cores, "core", "cores"));
+    parts.extend(number(host.sockets, "socket", "sockets"));
+    parts.extend(host.memory_bytes.map(|bytes| ByteSize(bytes).to_string()));
+    format!("{}, by the reports", parts.join(", "))
+}
+
+fn count(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
