@@ -111,7 +111,7 @@ fn refuse_others(file: &TextFile) -> Result<(), Error> {
 
 /// The runs that a report has side by side; the report itself if it has none.
 fn runs_apart<'t>(file: &TextFile, report: &Piece<'t>) -> Result<Vec<Piece<'t>>, Error> {
-    let split: Vec<(usize, Vec<(Option<u32>, &str)>)> = report
+    let split: Vec<(usize, Vec<Part<'_>>)> = report
         .lines
         .iter()
         .map(|(number, line)| (*number, parts(line)))
@@ -147,8 +147,11 @@ fn runs_apart<'t>(file: &TextFile, report: &Piece<'t>) -> Result<Vec<Piece<'t>>,
     Ok(runs.into_iter().map(of_run).collect())
 }
 
+/// A part of a line with the number of its run.
+type Part<'t> = (Option<u32>, &'t str);
+
 /// The parts of a line that belong to a run by number; `None` is the part that belongs to all.
-fn parts(line: &str) -> Vec<(Option<u32>, &str)> {
+fn parts(line: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut begin = 0;
     let mut of = None;

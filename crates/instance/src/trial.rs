@@ -55,14 +55,8 @@ pub(crate) fn run(
     evidence.sessions = evidence_of_sessions(&instance.root, &instance.sga, &sessions.pids())?;
     instance.stop();
     if instance.order.work.load.cpu_count.is_some() {
-        let most = instance
-            .sga
-            .control
-            .cage
-            .0
-            .running_max
-            .load(Ordering::Relaxed);
-        evidence.running_sessions_max = Some(most);
+        let running_max = &instance.sga.control.cage.0.running_max;
+        evidence.running_sessions_max = Some(running_max.load(Ordering::Relaxed));
     }
     let total = results::collect(&instance.sga);
     evidence.rows_verified = total.rows_verified;

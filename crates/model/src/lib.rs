@@ -72,6 +72,6 @@ pub use topology::{
     MachineHugePages, MemoryRating, Node, NodeHugePages, Topology,
 };
 pub use work::{
-    CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency, ParallelScan,
-    Stealing, StreamThreadPlan, StreamWork, Work,
+    CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency,
+    ParallelScan, Stealing, StreamThreadPlan, StreamWork, Work,
 };

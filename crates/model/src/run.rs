@@ -155,6 +155,11 @@ pub struct Trial {
 }
 
 impl Run {
+    /// The topology of the machine it was made on.
+    pub fn topology(&self) -> Option<&Topology> {
+        self.machine.as_ref().map(|machine| &machine.topology)
+    }
+
     /// The host it was made on, or that all of its reports name.
     pub fn host(&self) -> Option<&str> {
         if let Some(machine) = &self.machine {

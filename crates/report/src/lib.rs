@@ -83,12 +83,12 @@ pub use latency_document::{LATENCY_FORMAT, LatencyDocument, latency_document};
 pub use latency_hwloc::latency_hwloc_xml;
 pub use latency_text::latency_text;
 pub use latency_transfers_text::latency_transfers_text;
+pub use licence::{CaseLicensed, LicenceTerms, Licensed, licences_text, licensed_cases};
 pub use move_text::{MOVE_FORMAT, MoveDocument, move_document, move_text};
 pub use pools_text::{
     NeedsDocument, PAGES_FORMAT, PagesDocument, pages_document, pool_change_sentence,
     pool_changes_text, pool_needs_command, pool_needs_text, pools_text,
 };
-pub use licence::{CaseLicensed, LicenceTerms, Licensed, licences_text, licensed_cases};
 pub use residency_document::{RESIDENCY_FORMAT, ResidencyDocument, residency_document};
 pub use residency_text::residency_text;
 pub use run_calibration::calibration_text;

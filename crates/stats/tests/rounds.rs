@@ -5,7 +5,9 @@
 //! print in a release build, where they repeat ten times as often, is in docs/measurement.md:
 //! `cargo test --release -p numalab-stats --test rounds -- --nocapture`.
 
-use stats::{Generator, Interval, ratio_by_rounds, ratio_interval};
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use stats::{Generator, Interval, ratio_by_rounds, ratio_interval, ratio_of_cases};
 
 const CONFIDENCE: f64 = 0.95;
 /// Repetitions of the figures that are promised.
@@ -56,9 +58,18 @@ fn run(noise: Noise, effect: f64, rounds: usize, seed: u64) -> [Vec<f64>; 2] {
     cases
 }
 
+fn values(case: &[f64]) -> Vec<Option<f64>> {
+    case.iter().copied().map(Some).collect()
+}
+
 fn by_rounds([case, baseline]: &[Vec<f64>; 2]) -> Interval {
-    let values = |case: &[f64]| case.iter().copied().map(Some).collect::<Vec<_>>();
     let found = ratio_by_rounds(&values(case), &values(baseline), CONFIDENCE);
+    found.unwrap().interval
+}
+
+/// The interval that is shown: the narrower of the two.
+fn shown([case, baseline]: &[Vec<f64>; 2], seed: u64) -> Interval {
+    let found = ratio_of_cases(&values(case), &values(baseline), CONFIDENCE, seed);
     found.unwrap().interval
 }
 
@@ -87,6 +98,76 @@ fn the_same_case_twice_has_no_winner_in_19_of_20() {
             });
             println!("A/A {noise:?}, {rounds} rounds: {false_winners} false winners");
             assert!(is_at_most(false_winners, 0.05), "{noise:?} {rounds}");
+        }
+    }
+}
+
+/// Repetitions where the bootstrap is made, which takes its time.
+const SOME: u64 = if cfg!(debug_assertions) { 60 } else { 2_000 };
+
+#[test]
+fn what_is_shown_has_false_winners_as_seldom_as_before() {
+    for noise in [QUIET, BUSY, DISTURBED] {
+        for rounds in [5, 8, 12] {
+            let mut winners = [0.0, 0.0];
+            for seed in 0..SOME {
+                let cases = run(noise, 1.0, rounds, seed);
+                let found = [apart(&cases, seed), shown(&cases, seed)];
+                for (winners, interval) in winners.iter_mut().zip(found) {
+                    *winners += f64::from(u8::from(!interval.contains(1.0))) / SOME as f64;
+                }
+            }
+            let [before, now] = winners;
+            println!("A/A {noise:?}, {rounds} rounds: {before} false winners before, {now} now");
+            let limit = 0.02 + 3.0 * (0.02 / SOME as f64).sqrt();
+            assert!(now <= limit, "{noise:?} {rounds}: {now}");
+        }
+    }
+}
+
+#[test]
+fn five_equal_cases_seldom_seem_to_differ() {
+    for (rounds, at_most) in [(5, 0.05), (8, 0.05), (12, 0.06)] {
+        let any = (0..SOME).filter(|seed| {
+            let mut generator = Generator::new(*seed, 201);
+            let mut cases = vec![Vec::new(); 5];
+            for _ in 0..rounds {
+                let round = 0.1 * generator.normal();
+                for case in &mut cases {
+                    case.push(f64::exp(round + 0.02 * generator.normal()));
+                }
+            }
+            (1..5).any(|case| {
+                let pair = [cases[case].clone(), cases[0].clone()];
+                !shown(&pair, *seed).contains(1.0)
+            })
+        });
+        let any = any.count() as f64 / SOME as f64;
+        println!("five equal cases, busy, {rounds} rounds: a winner in {any}");
+        let limit = at_most + 3.0 * (at_most / SOME as f64).sqrt();
+        assert!(any <= limit, "{rounds}: {any}");
+    }
+}
+
+#[test]
+fn what_is_shown_is_never_wider_and_on_a_busy_machine_far_narrower() {
+    for (noise, least) in [(QUIET, 1.0), (BUSY, 2.5)] {
+        for rounds in [5, 8, 12] {
+            let (mut before, mut now, mut found) = (0.0, 0.0, [0.0, 0.0]);
+            for seed in 0..SOME {
+                let cases = run(noise, 1.1, rounds, seed);
+                let (apart, shown) = (apart(&cases, seed), shown(&cases, seed));
+                let width = |it: Interval| (it.high / it.low).ln();
+                assert!(width(shown) <= width(apart), "{noise:?} {rounds} {seed}");
+                before += width(apart);
+                now += width(shown);
+                for (found, interval) in found.iter_mut().zip([apart, shown]) {
+                    *found += f64::from(u8::from(interval.low > 1.0)) / SOME as f64;
+                }
+            }
+            let narrower = before / now;
+            println!("1.1 times {noise:?}, {rounds} rounds: {narrower} times narrower, {found:?}");
+            assert!(narrower >= least, "{noise:?} {rounds}: {narrower}");
         }
     }
 }

@@ -21,7 +21,7 @@ pub fn bandwidth_result(runs: &[Run]) -> Option<BandwidthResult> {
         .find_map(|case| Some(stream_of(case)?.kernel))?;
     let mut result = BandwidthResult {
         runs: runs.iter().map(|run| run.id.clone()).collect(),
-        machine: runs.first().map(|run| run.machine.clone()),
+        machine: runs.first().and_then(|run| run.machine.clone()),
         kernel,
         method: None,
         matrix: matrix_of(Vec::new()),
@@ -54,7 +54,9 @@ fn stream_of(case: &Case) -> Option<&StreamWork> {
 }
 
 fn add_bandwidths(result: &mut BandwidthResult, run: &Run) {
-    let topology = &run.machine.topology;
+    let Some(topology) = run.topology() else {
+        return;
+    };
     let measured = run.cases.iter().filter_map(|case| {
         let nodes = cell_of(&case.plan.name)?;
         Some((nodes, cell(case, run.seed)))
@@ -141,7 +143,7 @@ fn whole_machine(case: &Case, run: &Run) -> Option<WholeMachine> {
     let (_, memory) = WHOLE_MACHINE
         .into_iter()
         .find(|(name, _)| *name == case.plan.name)?;
-    let topology = &run.machine.topology;
+    let topology = run.topology()?;
     let nodes = work.threads.iter();
     Some(WholeMachine {
         memory,
@@ -155,7 +157,9 @@ fn whole_machine(case: &Case, run: &Run) -> Option<WholeMachine> {
 
 /// The ladders of a run, one for each pair of nodes, its rungs in the order of the plan.
 fn ladders(run: &Run) -> Vec<LoadLadder> {
-    let topology = &run.machine.topology;
+    let Some(topology) = run.topology() else {
+        return Vec::new();
+    };
     let mut ladders: BTreeMap<(NodeId, NodeId), LoadLadder> = BTreeMap::new();
     for case in &run.cases {
         let Work::LoadedLatency(work) = &case.plan.work else {

@@ -16,11 +16,13 @@ use super::case_name::{cell_of, nodes_of};
 pub fn latency_result(runs: &[Run]) -> LatencyResult {
     let mut result = LatencyResult {
         runs: runs.iter().map(|run| run.id.clone()).collect(),
-        machine: runs.first().map(|run| run.machine.clone()),
+        machine: runs.first().and_then(|run| run.machine.clone()),
         ..LatencyResult::default()
     };
     for run in runs {
-        let topology = &run.machine.topology;
+        let Some(topology) = run.topology() else {
+            continue;
+        };
         if run.cases.iter().any(is_chase) {
             add_matrix(&mut result, run);
         }
@@ -77,7 +79,9 @@ fn shows_page_walks(case: &Case) -> bool {
 }
 
 fn add_matrix(result: &mut LatencyResult, run: &Run) {
-    let topology = &run.machine.topology;
+    let Some(topology) = run.topology() else {
+        return;
+    };
     let cells = run
         .cases
         .iter()
@@ -150,7 +154,7 @@ pub(crate) fn kernel_figures(trial: &Trial) -> Option<&KernelFigures> {
 }
 
 fn page_walks(case: &Case, matrix: &NodeMatrix, run: &Run) -> Option<PageWalks> {
-    let (cpu_node, memory_node) = nodes_of(&case.plan, &run.machine.topology)?;
+    let (cpu_node, memory_node) = nodes_of(&case.plan, run.topology()?)?;
     let first = case.trials.iter().find(|it| it.valid_value().is_some())?;
     let with = cell(case, run.seed);
     Some(PageWalks {

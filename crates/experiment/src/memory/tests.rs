@@ -199,7 +199,7 @@ fn run_of(machine: &Topology, plan: Plan, value: impl Fn(&CasePlan) -> Option<f6
         definition: plan.definition,
         started_at: String::new(),
         status: RunStatus::Settled,
-        machine: Machine {
+        machine: Some(Machine {
             host: "h".to_owned(),
             kernel: String::new(),
             cpu_model: None,
@@ -207,12 +207,12 @@ fn run_of(machine: &Topology, plan: Plan, value: impl Fn(&CasePlan) -> Option<f6
             emulated: machine.emulated,
             numalab: String::new(),
             topology: machine.clone(),
-        },
+        }),
         seed: 1,
         metric: plan.metric,
         baseline: plan.baseline,
         asks_about_memory: true,
-        window_s: 0.01,
+        window_s: Some(0.01),
         calibration: None,
         cases: cases.collect(),
         skipped: plan.skipped,
@@ -244,6 +244,7 @@ fn trial(round: u32, plan: &CasePlan, value: Option<f64>) -> Trial {
             Some(_) => Outcome::Valid,
             None => Outcome::Invalid(format!("{}: a page lies elsewhere", plan.name)),
         },
+        report: None,
         measured: value.map(|value| Measured {
             value,
             window_s: 0.01,

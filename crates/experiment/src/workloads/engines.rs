@@ -15,7 +15,8 @@ pub struct Engines<'w> {
 impl Engines<'_> {
     fn engine_of(&mut self, case: &CasePlan) -> &mut dyn Workload {
         match &case.work {
-            Work::LogicalReads(_) | Work::ParallelScan(_) => self.instance,
+            // The instance refuses what is not its own; nobody can run what was imported.
+            Work::LogicalReads(_) | Work::ParallelScan(_) | Work::Imported(_) => self.instance,
             Work::MemoryLatency(_)
             | Work::DepthCurve(_)
             | Work::LineTransfers(_)

@@ -58,7 +58,7 @@ impl Workload for KernelWorkload {
             Work::LineTransfers(work) => self.transfers(&case.placement, work, cancel),
             Work::Stream(work) => self.stream(work),
             Work::LoadedLatency(work) => self.loaded(&case.placement, work, spec.seed),
-            Work::LogicalReads(_) | Work::ParallelScan(_) => {
+            Work::LogicalReads(_) | Work::ParallelScan(_) | Work::Imported(_) => {
                 Err(Wrong::Plan("no work for a kernel".to_owned()))
             }
         };
@@ -83,6 +83,7 @@ impl Workload for KernelWorkload {
                 round: spec.round,
                 outcome: Outcome::Failed(error.to_string()),
                 measured: None,
+                report: None,
                 evidence: Evidence::default(),
                 warnings: Vec::new(),
             }),
@@ -124,6 +125,7 @@ impl Measurement {
                 sessions: None,
                 kernel: Some(self.figures),
             }),
+            report: None,
             evidence,
             warnings: Vec::new(),
         }

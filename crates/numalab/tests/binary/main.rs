@@ -38,6 +38,7 @@ mod other_backings;
 mod parallel_scans;
 mod process_deaths;
 mod process_names;
+mod reports_of_oracle;
 mod same_case_twice;
 mod side_by_side;
 mod stores;

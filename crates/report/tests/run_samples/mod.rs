@@ -37,6 +37,13 @@ pub fn all() -> Vec<(&'static str, Run)> {
     ]
 }
 
+/// Five values around one; each figure has them in another order of rounds.
+fn around(figure: f64) -> [f64; 5] {
+    let mut shares = [0.99, 1.0, 1.01, 0.995, 1.005];
+    shares.rotate_left((1009.0 * figure.ln().fract()) as usize % 5);
+    shares.map(|share| share * figure)
+}
+
 /// Binding against caging, told apart.
 pub fn normal() -> Run {
     let mut run = empty("binding-vs-caging", "binding");
@@ -74,7 +81,6 @@ pub fn normal() -> Run {
 pub fn five_cases() -> Run {
     let mut run = empty("binding-vs-caging", "binding-6");
     run.question = "Does it cost more to bind an instance to CPUs or to cage it?".to_string();
-    let around = |rate: f64| [0.99, 1.0, 1.01, 0.995, 1.005].map(|share| share * rate);
     run.cases = vec![
         case("free", "nothing bound", &around(6_323_758.9), bound),
         case("caging-6", "caged to 6", &around(3_495_618.2), caged),
@@ -280,7 +286,6 @@ pub fn latency() -> Run {
     run.window_s = Some(0.0102);
     run.calibration = None;
     run.asks_about_memory = true;
-    let around = |ns: f64| [0.99, 1.0, 1.01, 0.995, 1.005].map(|share| share * ns);
     run.cases = [(0, 82.4), (1, 139.0), (2, 140.2)]
         .map(|(node, ns)| {
             let name = format!("cpu-node-0-memory-node-{node}");
@@ -317,7 +322,6 @@ pub fn bandwidth() -> Run {
         windows: 5,
         window_ns: 20_000_000,
     });
-    let around = |rate: f64| [0.99, 1.0, 1.01, 0.995, 1.005].map(|share| share * rate);
     run.cases = vec![
         kernel_case("near", work.clone(), 0, &around(41.2e9)),
         kernel_case("far", work, 1, &around(17.9e9)),
