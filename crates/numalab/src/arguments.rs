@@ -72,13 +72,13 @@ pub enum Command {
     Move(crate::commands::relocate::MoveArguments),
     /// Is the second better than the first, by how much, and how sure is that? Runs, or cases.
     #[command(after_help = "Example: numalab compare 20261120 last --fail-below 0.95")]
-    Compare(CompareArguments),
+    Compare(crate::commands::compare::CompareArguments),
     /// Why did the winner win: more CPUs delivered, or cheaper logical reads?
     #[command(after_help = "Example: numalab explain last --baseline binding")]
-    Explain(ExplainArguments),
+    Explain(crate::commands::explain::ExplainArguments),
     /// What do reports of Oracle say? AWR or Statspack, as text, becomes a run.
     #[command(after_help = "Example: numalab import awr local.txt remote.txt --baseline local")]
-    Import(ImportArguments),
+    Import(crate::commands::import::ImportArguments),
     /// Is anything that numalab changed still in force? Take it back.
     #[command(after_help = "Example: numalab undo --list")]
     Undo(UndoArguments),
@@ -318,114 +318,8 @@ pub struct ShowArguments {
     pub run: String,
     /// Throughput per licence.
     #[command(flatten)]
-    pub licences: LicenceArguments,
+    pub licences: crate::licences::LicenceArguments,
     /// Print the document numalab.run/1.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Options of `numalab compare`.
-#[derive(Debug, Args)]
-pub struct CompareArguments {
-    /// What is compared with: a run, or one of its cases.
-    #[arg(value_name = "RUN[:CASE]")]
-    pub first: String,
-    /// What is compared: single cases whatever their names, all cases by their names.
-    #[arg(value_name = "RUN[:CASE]")]
-    pub second: String,
-    /// End with exit code 7 when the second is not this many times as good as the first.
-    ///
-    /// Where there is an interval, all of it must be below; else the figures alone decide.
-    #[arg(long, value_name = "RATIO", value_parser = crate::licences::positive)]
-    #[arg(allow_negative_numbers = true)]
-    pub fail_below: Option<f64>,
-    /// Throughput per licence.
-    #[command(flatten)]
-    pub licences: LicenceArguments,
-    /// Print the document numalab.compare/1.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Options that say what a licence costs.
-#[derive(Debug, Args)]
-pub struct LicenceArguments {
-    /// Throughput per licence: cores to be licensed, for all or for the first and the second;
-    /// without it, those of the machine.
-    #[arg(long, value_name = "N[,N]", value_delimiter = ',')]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub licence_cores: Vec<u32>,
-    /// Throughput per licence: licences that a core needs, 0.5 unless told otherwise.
-    #[arg(long, value_name = "F", value_parser = crate::licences::positive)]
-    #[arg(allow_negative_numbers = true)]
-    pub core_factor: Option<f64>,
-    /// The same the other way round: cores that a licence is good for.
-    #[arg(long, value_name = "N", value_parser = crate::licences::positive)]
-    #[arg(allow_negative_numbers = true, conflicts_with = "core_factor")]
-    pub cores_per_licence: Option<f64>,
-    /// Throughput per licence: price of a licence.
-    #[arg(long, value_name = "P", value_parser = crate::licences::positive)]
-    #[arg(allow_negative_numbers = true)]
-    pub price: Option<f64>,
-}
-
-/// Options of `numalab explain`.
-#[derive(Debug, Args)]
-pub struct ExplainArguments {
-    /// Id of a run, the beginning of one, or `last`.
-    #[arg(value_name = "RUN", default_value = "last")]
-    pub run: String,
-    /// The case that others are compared with; the run's own unless named.
-    #[arg(long, value_name = "CASE")]
-    pub baseline: Option<String>,
-    /// Latencies of that machine (`numalab latency --json`, or the text of Intel MLC): how much of
-    /// the cost of a read is memory latency.
-    #[arg(long, value_name = "FILE")]
-    pub latency: Option<String>,
-    /// Print the document numalab.explain/1.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Options of `numalab import`.
-#[derive(Debug, Args)]
-pub struct ImportArguments {
-    /// Whose reports.
-    #[command(subcommand)]
-    pub format: ImportFormat,
-}
-
-/// The formats that can be imported.
-#[derive(Debug, Subcommand)]
-pub enum ImportFormat {
-    /// AWR or Statspack, as text: each file is a case, each report in it a trial.
-    ///
-    /// Its id is printed, for show, compare and explain. Excerpts will do; the load profile must
-    /// be there. What a report does not say stays unknown.
-    #[command(
-        after_help = "Example: numalab import awr --case local=l1.txt --case local=l2.txt \
-                      --case remote=r.txt"
-    )]
-    Awr(ImportAwrArguments),
-}
-
-/// Options of `numalab import awr`.
-#[derive(Debug, Args)]
-pub struct ImportAwrArguments {
-    /// Reports, each file a case by its name without extension.
-    #[arg(value_name = "FILE", required_unless_present = "cases")]
-    pub files: Vec<String>,
-    /// A file as trials of a case; the same name again adds to it.
-    #[arg(long = "case", value_name = "NAME=FILE")]
-    pub cases: Vec<String>,
-    /// The case that others are compared with; the first one unless named.
-    #[arg(long, value_name = "NAME")]
-    pub baseline: Option<String>,
-    /// Length of the interval of reports that do not say it.
-    #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
-    #[arg(allow_negative_numbers = true)]
-    pub elapsed: Option<f64>,
-    /// Print the document numalab.import/1.
     #[arg(long)]
     pub json: bool,
 }

@@ -1,14 +1,38 @@
 //! `numalab compare`: two stored runs, or two cases of any.
 
+use clap::Args;
 use model::Run;
 use model::exit::ExitCode;
 use report::{LicencesCompared, RunComparison, Selection};
 use store::Store;
 
-use crate::arguments::CompareArguments;
 use crate::failure::Failure;
+use crate::licences::LicenceArguments;
 use crate::state_folder::StateFolder;
 use crate::{licences, output, text_options};
+
+/// Options of `numalab compare`.
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    /// What is compared with: a run, or one of its cases.
+    #[arg(value_name = "RUN[:CASE]")]
+    pub first: String,
+    /// What is compared: single cases whatever their names, all cases by their names.
+    #[arg(value_name = "RUN[:CASE]")]
+    pub second: String,
+    /// End with exit code 7 when the second is not this many times as good as the first.
+    ///
+    /// Where there is an interval, all of it must be below; else the figures alone decide.
+    #[arg(long, value_name = "RATIO", value_parser = crate::licences::positive)]
+    #[arg(allow_negative_numbers = true)]
+    pub fail_below: Option<f64>,
+    /// Throughput per licence.
+    #[command(flatten)]
+    pub licences: LicenceArguments,
+    /// Print the document numalab.compare/1.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Compares two runs.
 pub fn run(arguments: &CompareArguments) -> Result<(), Failure> {

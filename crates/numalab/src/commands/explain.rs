@@ -1,17 +1,35 @@
 //! `numalab explain`: why the winner of a stored run won.
 
+use clap::Args;
 use linux::TextFile;
 use model::NodeMatrix;
 use model::exit::ExitCode;
 use store::Store;
 
-use crate::arguments::ExplainArguments;
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
 use crate::{output, text_options, user_file};
 
 /// The most of a file of latencies that is read.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Options of `numalab explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// Id of a run, the beginning of one, or `last`.
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    /// The case that others are compared with; the run's own unless named.
+    #[arg(long, value_name = "CASE")]
+    pub baseline: Option<String>,
+    /// Latencies of that machine (`numalab latency --json`, or the text of Intel MLC): how much of
+    /// the cost of a read is memory latency.
+    #[arg(long, value_name = "FILE")]
+    pub latency: Option<String>,
+    /// Print the document numalab.explain/1.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Explains the differences of one stored run.
 pub fn run(arguments: &ExplainArguments) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use clap::{Args, Subcommand};
 use import::ReportedCase;
 use linux::TextFile;
 use model::exit::ExitCode;
@@ -10,13 +11,55 @@ use model::{LoadReport, Run};
 use serde_json::json;
 use store::Store;
 
-use crate::arguments::{ImportArguments, ImportAwrArguments, ImportFormat};
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
 use crate::{output, run_id, user_file};
 
 /// The most of a report that is read; those of busy databases have some megabytes.
 const FILE_BYTES_MAX: u64 = 32 << 20;
+
+/// Options of `numalab import`.
+#[derive(Debug, Args)]
+pub struct ImportArguments {
+    /// Whose reports.
+    #[command(subcommand)]
+    pub format: ImportFormat,
+}
+
+/// The formats that can be imported.
+#[derive(Debug, Subcommand)]
+pub enum ImportFormat {
+    /// AWR or Statspack, as text: each file is a case, each report in it a trial.
+    ///
+    /// Its id is printed, for show, compare and explain. Excerpts will do; the load profile must
+    /// be there. What a report does not say stays unknown.
+    #[command(
+        after_help = "Example: numalab import awr --case local=l1.txt --case local=l2.txt \
+                      --case remote=r.txt"
+    )]
+    Awr(ImportAwrArguments),
+}
+
+/// Options of `numalab import awr`.
+#[derive(Debug, Args)]
+pub struct ImportAwrArguments {
+    /// Reports, each file a case by its name without extension.
+    #[arg(value_name = "FILE", required_unless_present = "cases")]
+    pub files: Vec<String>,
+    /// A file as trials of a case; the same name again adds to it.
+    #[arg(long = "case", value_name = "NAME=FILE")]
+    pub cases: Vec<String>,
+    /// The case that others are compared with; the first one unless named.
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+    /// Length of the interval of reports that do not say it.
+    #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
+    #[arg(allow_negative_numbers = true)]
+    pub elapsed: Option<f64>,
+    /// Print the document numalab.import/1.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Imports reports of one format.
 pub fn run(arguments: &ImportArguments) -> Result<(), Failure> {
