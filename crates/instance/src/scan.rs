@@ -91,6 +91,7 @@ pub(crate) fn run(
     report(InstanceReport::Trial(Box::new(Trial {
         round,
         outcome: wrong.map_or(Outcome::Valid, Outcome::Failed),
+        report: None,
         measured: Some(measured),
         evidence,
         warnings: instance.warnings(),

@@ -1,9 +1,9 @@
 //! What a case was asked to be, in a line: the work, and where it was to be done.
 
 use model::{
-    Allocation, Backing, ByteSize, CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency,
-    LogicalReads, Mechanism, MemoryLatency, PageKind, ParallelScan, Placement, Stealing,
-    StreamWork, Work,
+    Allocation, Backing, ByteSize, CasePlan, DepthCurve, ImportedWork, LineTransfers,
+    LoadedLatency, LogicalReads, Mechanism, MemoryLatency, PageKind, ParallelScan, Placement,
+    Stealing, StreamWork, Work,
 };
 
 use crate::run_figures::ids;
