@@ -12,6 +12,7 @@ mod kernel_view;
 mod latency;
 mod local_vs_remote;
 mod placements;
+mod placing;
 mod run_document;
 mod streams;
 mod table;

@@ -2,7 +2,8 @@
 
 use super::check::Check;
 use super::{
-    doctor, inspect, inspect_instances, latency, local_vs_remote, placements, streams, topology,
+    doctor, inspect, inspect_instances, latency, local_vs_remote, placements, placing, streams,
+    topology,
 };
 
 /// All checks.
@@ -16,6 +17,7 @@ pub const CHECKS: &[Check] = &[
     local_vs_remote::CHECK,
     placements::CHECK_V2,
     placements::CHECK_V1,
+    placing::CHECK,
 ];
 
 #[cfg(test)]
