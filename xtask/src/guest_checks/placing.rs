@@ -135,7 +135,8 @@ const CHANGE: &str = r#"
     kept=$(numalab group delete other 2>&1); numalab group delete other --evict >/dev/null
     freed=$(awk '/Cpus_allowed_list/ { print $2 }' /proc/$pid/status)
     touch /tmp/done; wait
-    echo "{\"before\":$before,\"after\":$after,\"cpus\":\"$cpus\",\"freed\":\"$freed\",\"kept\":\"$kept\"}"
+    echo "{\"before\":$before,\"after\":$after,\"cpus\":\"$cpus\","
+    echo "\"freed\":\"$freed\",\"kept\":\"$kept\"}"
 "#;
 
 /// What this kernel or this view of the cgroups cannot do is refused by name.
