@@ -44,7 +44,11 @@ impl Rounds {
         Rounds {
             min: exactly.unwrap_or(self.min),
             max: exactly.unwrap_or(self.max),
-            within_s: arguments.within.unwrap_or(self.within_s),
+            // Emulated, a cell takes some 0.1 s, and all of them are to be proven.
+            within_s: arguments.within.unwrap_or(match emulated {
+                true => f64::from(u32::MAX),
+                false => self.within_s,
+            }),
             ..self
         }
     }

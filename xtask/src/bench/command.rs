@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use super::{bind, inspect, logical_reads, parallel_scan, relocate};
+use super::{bind, inspect, latency, logical_reads, parallel_scan, relocate};
 
 /// The table of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -14,6 +14,8 @@ pub enum Bench {
     Bind,
     /// `numalab inspect` against `numastat -p`: 4 GiB of shared memory in 50 processes.
     Inspect,
+    /// `numalab latency` against a plain chase: local memory, two caches, and the time of a curve.
+    Latency,
     /// One session of the embedded instance at the plateau, on a 1 GiB cache, and how much of its
     /// time is memory latency.
     LogicalReads,
@@ -28,6 +30,7 @@ pub fn run(bench: Bench) -> Result<ExitCode> {
     match bench {
         Bench::Bind => bind::run()?,
         Bench::Inspect => inspect::run()?,
+        Bench::Latency => latency::run()?,
         Bench::LogicalReads => logical_reads::run()?,
         Bench::Move => relocate::run()?,
         Bench::ParallelScan => parallel_scan::run()?,

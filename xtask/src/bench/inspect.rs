@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::release_binary;
 use crate::interrupt::Interrupt;
-use crate::{program, repository};
+use crate::repository;
 
 /// The program that makes the segment; guests use it, too.
 const PROGRAM: &str = include_str!("../guest_checks/shared_memory.py");
@@ -31,16 +32,7 @@ const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 
 /// Builds the release binary, makes each segment, and prints both medians and their ratio.
 pub fn run() -> Result<()> {
-    let build = [
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--package",
-        "numalab",
-    ];
-    program::output("cargo", &build, &repository::root())?;
-    let binary = repository::target().join("release/numalab");
+    let binary = release_binary::build()?;
     let folder = repository::target().join("bench");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     let interrupt = Interrupt::watch()?;

@@ -7,7 +7,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{program, repository};
+use super::release_binary;
+use crate::repository;
 
 /// The experiment, in the format that users write.
 const EXPERIMENT: &str = include_str!("logical_reads.toml");
@@ -18,16 +19,7 @@ const SECONDS: &str = "2";
 
 /// Builds the release binary, runs the experiment and prints rates and the share.
 pub fn run() -> Result<()> {
-    let build = [
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--package",
-        "numalab",
-    ];
-    program::output("cargo", &build, &repository::root())?;
-    let binary = repository::target().join("release/numalab");
+    let binary = release_binary::build()?;
     let folder = repository::target().join("bench");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     let file = folder.join("logical-reads.toml");

@@ -3,6 +3,8 @@
 mod bind;
 pub mod command;
 mod inspect;
+mod latency;
 mod logical_reads;
 mod parallel_scan;
+mod release_binary;
 mod relocate;

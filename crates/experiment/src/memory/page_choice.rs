@@ -13,11 +13,15 @@ use crate::plan::Cannot;
 /// The largest kind of pages in which every node that has room can give the working set. Makes and
 /// frees the memory once for each kind and node.
 ///
-/// Nodes that cannot even give small pages are noted as having no room.
+/// Nodes that cannot even give small pages are noted as having no room. On an emulated machine,
+/// where pages make no difference that means anything, they stay small.
 ///
 /// # Errors
 /// When a permission is missing, or a file of /proc or /sys cannot be read.
 pub fn largest_pages(root: &Root, places: &mut MemoryPlaces) -> Result<(), Cannot> {
+    if places.emulated {
+        return Ok(());
+    }
     for kind in [PageKind::Huge, PageKind::Transparent] {
         let nodes = with_room(places);
         if !nodes.is_empty()

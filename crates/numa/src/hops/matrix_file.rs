@@ -20,6 +20,8 @@ pub struct MatrixFile {
     pub distances: Option<DistanceTable>,
     /// What should be known about how it was measured.
     pub note: Option<String>,
+    /// Whether it was measured on an emulated machine, so that its figures mean nothing.
+    pub is_emulated: bool,
 }
 
 /// Reads a matrix of latencies in ns in any of the forms that are known: a document
@@ -40,6 +42,7 @@ pub fn matrix_of_file(file: &TextFile) -> Result<MatrixFile, Error> {
         matrix: matrix_table::read(file)?,
         distances: None,
         note: None,
+        is_emulated: false,
     })
 }
 

@@ -20,6 +20,12 @@ struct Document {
     ns_low: Option<Rows<f64>>,
     ns_high: Option<Rows<f64>>,
     distances: Option<Rows<u32>>,
+    machine: Option<Machine>,
+}
+
+#[derive(Deserialize)]
+struct Machine {
+    emulated: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -67,10 +73,14 @@ pub(crate) fn read(file: &TextFile) -> Result<MatrixFile, Error> {
         }
         None => None,
     };
+    let machine = document.machine;
+    let is_emulated = machine.is_some_and(|machine| machine.emulated == Some(true));
+    let note = "It was measured on an emulated machine: its figures say nothing.";
     Ok(MatrixFile {
         matrix,
         distances,
-        note: None,
+        note: is_emulated.then(|| note.to_owned()),
+        is_emulated,
     })
 }
 

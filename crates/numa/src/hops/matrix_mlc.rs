@@ -77,6 +77,7 @@ pub(crate) fn read(file: &TextFile) -> Result<MatrixFile, Error> {
         matrix: matrix.expect("every row was checked to have a cell for each column"),
         distances: None,
         note: note.map(str::to_owned),
+        is_emulated: false,
     })
 }
 

@@ -145,12 +145,16 @@ fn from_file(file: &Path, distances: Option<&Path>) -> Result<LatencyResult, Fai
         None => read.distances,
     };
     let matrix: NodeMatrix = read.matrix;
+    let figures = match read.is_emulated {
+        true => NodeMatrix::default(),
+        false => matrix.clone(),
+    };
     Ok(LatencyResult {
         file: Some(file.display().to_string()),
         note: read.note,
-        hop_classes: hops::hop_classes(&matrix, distances.as_ref()),
-        links: hops::links(&matrix),
-        findings: hops::judge(&matrix, distances.as_ref(), &[]),
+        hop_classes: hops::hop_classes(&figures, distances.as_ref()),
+        links: hops::links(&figures),
+        findings: hops::judge(&figures, distances.as_ref(), &[]),
         matrix,
         distances,
         ..LatencyResult::default()

@@ -305,3 +305,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_document_of_an_emulated_machine_says_so() {
+    let document = |machine: &str| {
+        format!(
+            "{{\"format\": \"numalab.latency/1\", \"machine\": {machine}, \
+             \"cpu_nodes\": [0], \"memory_nodes\": [0], \"ns\": [[90.5]]}}"
+        )
+    };
+    let emulated = read(&document("{\"emulated\": true, \"host\": \"guest\"}"));
+    assert!(emulated.is_emulated && emulated.note.is_some());
+    for machine in [
+        "null",
+        "{}",
+        "{\"emulated\": null}",
+        "{\"emulated\": false}",
+    ] {
+        let real = read(&document(machine));
+        assert!(!real.is_emulated && real.note.is_none(), "{machine}");
+    }
+}
