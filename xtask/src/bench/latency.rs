@@ -1,6 +1,6 @@
-//! `cargo xtask bench latency`: the local latency and the depth curve of `numalab latency` against a
-//! plain chase, which is a C program of its own with nothing in common (`plain_chase.c`), in turns
-//! on the same CPU; and the time that a curve takes.
+//! `cargo xtask bench latency`: the local latency and the depth curve of `numalab latency` against
+//! a plain chase, which is a C program of its own with nothing in common (`plain_chase.c`), in
+//! turns on the same CPU; and the time that a curve takes.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -30,7 +30,7 @@ const FORBIDDEN_MEMORY: &str = "
     sh -c 'echo $$ >only-node-0/cgroup.procs && exec numalab latency'; status=$?
     rmdir only-node-0; exit $status";
 
-/// The shape on which curves, transfers and bandwidths are measured, too.
+/// The shape on which curves and transfers are measured, too.
 fn has_everything(shape: &Shape) -> bool {
     shape.name == "memory-only-node"
 }
@@ -59,7 +59,6 @@ fn commands(shape: &Shape) -> Vec<GuestCommand> {
         commands.extend([
             shell("cpuset", FORBIDDEN_MEMORY),
             numalab("everything", &everything),
-            numalab("bandwidth", &["bandwidth", "--loaded", "--json"]),
         ]);
     }
     commands
@@ -154,7 +153,7 @@ fn every_cell_is_proven(run: &Value, complaints: &mut Complaints) -> Result<()> 
     Ok(())
 }
 
-/// Curves of all pairs, transfers with every home, bandwidths and ladders.
+/// Curves of all pairs, transfers with every home.
 fn everything(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
     let document = answers.json("everything")?;
     let count = |value: &Value| value.as_array().map_or(0, Vec::len);
@@ -165,12 +164,5 @@ fn everything(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> 
         &(rows * shape.nodes.len()),
     );
     complaints.expect("homes", &count(&document["transfers"]), &shape.nodes.len());
-    let bandwidth = answers.json("bandwidth")?;
-    let cells = bandwidth["bytes_per_s"].as_array().into_iter().flatten();
-    let cells = cells.flat_map(|row| row.as_array()).flatten();
-    let measured = cells.filter(|cell| cell.is_number()).count();
-    complaints.expect("bandwidths", &measured, &(rows * shape.nodes.len()));
-    complaints.expect("ladders", &count(&bandwidth["ladders"]), &rows);
-    complaints.expect("whole machine", &count(&bandwidth["whole_machine"]), &3);
     Ok(())
 }
