@@ -35,6 +35,12 @@ pub struct Evidence {
     pub other_cpu_s: Option<f64>,
     /// Rows whose checksum was verified during the window.
     pub rows_verified: u64,
+    /// The database's own counts of logical reads against ours; empty where it is our instance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<CounterEvidence>,
+    /// The CPU quota, if one was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<QuotaEvidence>,
     /// The most sessions that instance caging let run at once; `None` without caging.
     pub running_sessions_max: Option<u32>,
 }
@@ -101,6 +107,29 @@ pub struct GroupEvidence {
     pub cpus: CpuSet,
     /// `cpuset.effective_mems` (v1) or `cpuset.mems.effective` (v2).
     pub memory_nodes: NodeSet,
+}
+
+/// A count of logical reads by the database against ours, over the same calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterEvidence {
+    /// The view or function that counts.
+    pub source: String,
+    /// What it counted.
+    pub counted: u64,
+    /// What statements times logical reads per statement come to.
+    pub expected: f64,
+}
+
+/// A CPU quota, read back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QuotaEvidence {
+    /// Directory of the cgroup.
+    pub path: String,
+    /// The quota as so many CPUs.
+    pub cpus: f64,
+    /// Seconds for which it kept a CPU from running the processes, over all CPUs, since it was
+    /// made.
+    pub throttled_s: f64,
 }
 
 /// State of one huge-page pool of one node, in pages.

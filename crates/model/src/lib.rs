@@ -35,7 +35,8 @@ pub use byte_size::ByteSize;
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
 pub use evidence::{
-    Evidence, GroupEvidence, HugePoolEvidence, PoolEvidence, SessionEvidence, SgaEvidence,
+    CounterEvidence, Evidence, GroupEvidence, HugePoolEvidence, PoolEvidence, QuotaEvidence,
+    SessionEvidence, SgaEvidence,
 };
 pub use finding::{Cost, Diagnosis, Fact, Finding, Severity};
 pub use group_state::{GroupMember, GroupState};
@@ -64,8 +65,8 @@ pub use run::{
     Trial,
 };
 pub use time_model::{
-    TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, WAIT_FOR_WORK, WAIT_READ_BY_OTHER,
-    WAIT_SCATTERED_READ, WAIT_SEQUENTIAL_READ, Wait,
+    TimeModel, WAIT_BUCKET_LATCH, WAIT_CPU_QUANTUM, WAIT_CPU_QUOTA, WAIT_FOR_WORK,
+    WAIT_READ_BY_OTHER, WAIT_SCATTERED_READ, WAIT_SEQUENTIAL_READ, Wait,
 };
 pub use topology::{
     Cache, CacheKind, CgroupVersion, Core, CpuGovernor, Device, DeviceKind, KernelSettings,
@@ -73,5 +74,5 @@ pub use topology::{
 };
 pub use work::{
     CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency,
-    ParallelScan, Stealing, StreamThreadPlan, StreamWork, Work,
+    ParallelScan, PostgresReads, Stealing, StreamThreadPlan, StreamWork, Work,
 };

@@ -53,6 +53,8 @@ pub struct Wait {
 
 /// Wait event of instance caging: no slot among the `cpu_count` running sessions.
 pub const WAIT_CPU_QUANTUM: &str = "resmgr:cpu quantum";
+/// Wait event of a CPU quota: the cgroup had used up its CPU time of the period.
+pub const WAIT_CPU_QUOTA: &str = "cgroup: cpu quota";
 /// Wait event of the hash directory: a bucket latch was held too long to spin for it.
 pub const WAIT_BUCKET_LATCH: &str = "latch: cache buffers chains";
 /// Wait event of one block read from the data file.

@@ -29,10 +29,11 @@ impl CasePlan {
         }
     }
 
-    /// The plan of an instance whose sessions read rows, if that is the work.
+    /// The buffer cache and the sessions that read through it, if that is the work.
     pub fn logical_reads(&self) -> Option<&LogicalReads> {
         match &self.work {
             Work::LogicalReads(work) => Some(work),
+            Work::Postgres(work) => Some(&work.reads),
             _ => None,
         }
     }
@@ -46,6 +47,8 @@ pub enum Work {
     LogicalReads(LogicalReads),
     /// Workers of the embedded instance add up a column, all of it, again and again.
     ParallelScan(ParallelScan),
+    /// Sessions of a PostgreSQL server read rows through its shared buffers.
+    Postgres(PostgresReads),
     /// One CPU follows a chain of pointers through memory.
     MemoryLatency(MemoryLatency),
     /// The same with ever larger working sets.
@@ -96,6 +99,18 @@ pub enum Stealing {
     AfterLocal,
     /// Always: granules are taken in the order they lie in.
     Free,
+}
+
+/// A PostgreSQL server and its load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PostgresReads {
+    /// The data that its shared buffers hold, and the load. The allocation is the memory policy of
+    /// all its processes; the backing means nothing here.
+    pub reads: LogicalReads,
+    /// CPUs of the backend that loads and prewarms; `None`: as placed.
+    pub prewarm_cpus: Option<CpuSet>,
+    /// A CPU quota of so many CPUs for all its processes; `None`: none.
+    pub cpu_quota: Option<u32>,
 }
 
 /// A chase of pointers: the CPU that measures and the node whose memory it reads are those of the

@@ -85,6 +85,13 @@ pub enum Command {
     /// The instance process of a trial.
     #[command(hide = true, name = crate::commands::internal::INSTANCE)]
     InternalInstance,
+    /// The process of a trial that becomes a PostgreSQL server.
+    #[command(hide = true, name = crate::commands::internal::POSTGRES)]
+    InternalPostgres {
+        /// The parent, the server and its arguments; without them an order is read.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<std::ffi::OsString>,
+    },
     /// A session process of an instance.
     #[command(hide = true, name = crate::commands::internal::SESSION)]
     InternalSession,
@@ -294,6 +301,9 @@ pub struct RunArguments {
     /// Seed of the order of trials, of the rows and of the resampling; else taken from the clock.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
+    /// Folder of PostgreSQL's programs, for experiments with PostgreSQL; else one is looked for.
+    #[arg(long, value_name = "DIR")]
+    pub pg_bin: Option<PathBuf>,
     /// Print the document numalab.run/1 (numalab.runs/1 when several experiments are run).
     #[arg(long)]
     pub json: bool,

@@ -1,30 +1,37 @@
 //! Executing a request: the engines, the store, the progress bar, Ctrl-C, and what is taken back
 //! afterwards. The same for every command that measures.
 
-use experiment::workloads::{Engines, InstanceWorkload, KernelWorkload};
+use experiment::workloads::{Engines, InstanceWorkload, KernelWorkload, PostgresWorkload};
 use experiment::{Cancel, RealClock, RunRequest};
 use instance::Coordinator;
 use linux::Root;
 use model::exit::ExitCode;
 use model::{Outcome, Run, RunStatus};
+use postgres::Places;
 use store::{RunRecorder, Store};
 
 use crate::commands::internal;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::state_folder::StateFolder;
-use crate::{interrupt, output};
+use crate::{host, interrupt, output};
 
 /// What runs need and share.
 pub struct Execution {
     state: StateFolder,
     store: Store,
     cancel: Cancel,
+    postgres: Places,
 }
 
 impl Execution {
     /// Opens the store, listens for Ctrl-C, and says what earlier commands left in force.
     pub fn open() -> Result<Self, Failure> {
+        Self::with_postgres(host::postgres_places(None))
+    }
+
+    /// The same, where PostgreSQL is to be looked for in these places.
+    pub fn with_postgres(postgres: Places) -> Result<Self, Failure> {
         let state = StateFolder::from_environment()?;
         let cancel = interrupt::cancel_on_signals()?;
         warn_of_leftovers(&state)?;
@@ -33,6 +40,7 @@ impl Execution {
             state,
             store,
             cancel,
+            postgres,
         })
     }
 
@@ -42,8 +50,16 @@ impl Execution {
         let mut instance = embedded_instance(&self.state);
         let mut kernels = KernelWorkload::new(Root::live(), warnings.to_vec())
             .map_err(|error| Failure::new(ExitCode::MachineCannot, error.to_string()))?;
+        let mut servers = PostgresWorkload::new(
+            self.postgres.clone(),
+            internal::postgres_launcher(),
+            std::env::temp_dir(),
+            numa::hierarchy::find(&Root::live()).ok(),
+            self.state.journal(),
+        );
         let mut workload = Engines {
             instance: &mut instance,
+            postgres: &mut servers,
             kernels: &mut kernels,
         };
         let mut recorder = RunRecorder::new(&mut self.store);
@@ -55,6 +71,8 @@ impl Execution {
             &mut [&mut recorder, &mut progress],
             &self.cancel,
         );
+        // Its cluster goes with it, before what is left is looked for.
+        drop(servers);
         take_back(&self.state)?;
         Ok(result?)
     }

@@ -65,6 +65,16 @@ impl From<instance::Error> for Failure {
     }
 }
 
+impl From<postgres::Error> for Failure {
+    fn from(error: postgres::Error) -> Self {
+        let failure = Failure::new(error.exit_code(), error.to_string());
+        match error.advice() {
+            Some(advice) => failure.advise(advice),
+            None => failure,
+        }
+    }
+}
+
 impl From<experiment::Error> for Failure {
     fn from(error: experiment::Error) -> Self {
         let message = format!("cannot read the experiment: {error}");

@@ -1,5 +1,7 @@
 //! What plans are made for: this machine, and what this process may use of it.
 
+use std::path::Path;
+
 use linux::{Root, proc_status, sysfs_nodes};
 use model::Topology;
 
@@ -13,6 +15,8 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
     host.cpus_allowed = Some(allowed.cpus);
     host.memory_nodes_allowed = Some(allowed.memory_nodes);
     host.groups = group_support(&root)?;
+    let installed = postgres::find(&postgres_places(None));
+    host.no_postgres = installed.err().map(|error| error.to_string());
     host.base_page_bytes = linux::process::page_bytes();
     host.has_weighted_interleave = linux::interleave_weights::read(&root)?.is_some();
     host.shm_free_bytes = linux::shared_memory::shm_free_bytes();
@@ -23,6 +27,14 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
         }
     }
     Ok(host)
+}
+
+/// Where PostgreSQL is looked for.
+pub fn postgres_places(pg_bin: Option<&Path>) -> postgres::Places {
+    postgres::Places {
+        named: pg_bin.map(Path::to_owned),
+        path: std::env::var_os("PATH"),
+    }
 }
 
 fn group_support(root: &Root) -> Result<experiment::GroupSupport, Failure> {

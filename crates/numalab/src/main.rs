@@ -69,6 +69,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Move(arguments) => commands::relocate::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::InternalInstance => commands::internal::instance(),
+        Command::InternalPostgres { words } => commands::internal::postgres(&words),
         Command::InternalSession => commands::internal::session(),
     }
 }

@@ -39,10 +39,10 @@ pub fn calibrate(
     (watch.live)(Phase::Loading, None);
     let one = TablesPlan {
         sessions: 1,
-        ..plan.load
+        ..plan.tables
     };
     let plan = ServerPlan {
-        load: one,
+        tables: one,
         ..plan.clone()
     };
     let server = cluster.start(&plan, launcher)?;

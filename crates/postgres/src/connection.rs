@@ -46,7 +46,7 @@ impl Loaded {
         client
             .batch_execute(&schema)
             .map_err(Error::client("making the schema"))?;
-        let tables = tables::make(&mut client, SCHEMA, plan.load, seed)?;
+        let tables = tables::make(&mut client, SCHEMA, plan.tables, seed)?;
         client
             .batch_execute("CHECKPOINT")
             .map_err(Error::client("writing a checkpoint"))?;

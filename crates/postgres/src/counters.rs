@@ -86,9 +86,8 @@ impl ServerCounters {
     /// # Errors
     /// When a statement fails.
     pub fn read(client: &mut Client, version: &Version, tables: &[Table]) -> Result<Self, Error> {
-        if version.major < 15 {
-            std::thread::sleep(COLLECTOR_LAG);
-        }
+        // What this very connection has read before must not come into the difference later.
+        hand_in(client, version)?;
         let what = || Error::client("reading the server's counters");
         let sql = "SELECT blks_hit, blks_read FROM pg_stat_database \
                    WHERE datname = current_database()";

@@ -29,8 +29,8 @@ pub struct LaunchOrder {
     pub parent_pid: u32,
     /// CPUs and memory nodes.
     pub placement: Placement,
-    /// The processor group to join.
-    pub group: Option<PathBuf>,
+    /// The cgroups to join; a processor group is the first.
+    pub groups: Vec<PathBuf>,
     /// The memory policy.
     pub allocation: Allocation,
     /// User and group id to become; `None` when we are not root.
@@ -85,7 +85,11 @@ pub fn execute_server(words: &[OsString]) -> Error {
 }
 
 fn place(order: &LaunchOrder) -> Result<(), Error> {
-    numa::placement::apply_to_this_process(&order.placement, order.group.as_deref())?;
+    let first = order.groups.first().map(PathBuf::as_path);
+    numa::placement::apply_to_this_process(&order.placement, first)?;
+    for group in &order.groups {
+        numa::group::join(group)?;
+    }
     let policy = match &order.allocation {
         Allocation::OsDefault => return Ok(()),
         Allocation::Interleave(nodes) => Policy::Interleave(nodes.clone()),

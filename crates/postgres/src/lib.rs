@@ -27,6 +27,7 @@ pub use calibration::{CalibrationOrder, calibrate};
 pub use cluster::Cluster;
 pub use counters::{CounterCheck, CounterSource, Reads};
 pub use error::Error;
+pub use gates::unaccounted;
 pub use installation::{Installation, Places, Version, find};
 pub use launch::{LaunchOrder, Launcher, execute_server, place_and_execute};
 pub use plan::{Placed, ServerPlan, TablesPlan};

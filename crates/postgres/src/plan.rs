@@ -18,8 +18,8 @@ pub struct ServerPlan {
     pub placed: Placed,
     /// Whether its shared memory comes from the pool of huge pages.
     pub huge_pages: bool,
-    /// Its load.
-    pub load: TablesPlan,
+    /// The tables and who reads them.
+    pub tables: TablesPlan,
 }
 
 /// How processes are placed.
@@ -27,8 +27,8 @@ pub struct ServerPlan {
 pub struct Placed {
     /// CPUs and memory nodes.
     pub placement: Placement,
-    /// The processor group that was made for it, if it asks for one.
-    pub group: Option<PathBuf>,
+    /// The cgroups that were made for it: a processor group, a quota.
+    pub groups: Vec<PathBuf>,
     /// The memory policy of all its processes.
     pub allocation: Allocation,
     /// The CPUs of the backend that loads and prewarms; `None`: as placed.

@@ -33,9 +33,6 @@ pub struct TrialResult {
     pub huge_pages_during: Vec<HugePoolEvidence>,
     /// Counters of the machine: pages moved, time stolen, CPU time of others.
     pub machine: MachineGain,
-    /// Seconds of wall time in which a CPU quota kept sessions from running, over all sessions;
-    /// `None` without a quota.
-    pub quota_wait_s: Option<f64>,
     /// Reasons why the trial does not count, apart from its placement.
     pub contradictions: Vec<String>,
 }

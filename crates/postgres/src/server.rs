@@ -58,7 +58,7 @@ impl Server {
         let order = LaunchOrder {
             parent_pid: std::process::id(),
             placement: plan.placed.placement.clone(),
-            group: plan.placed.group.clone(),
+            groups: plan.placed.groups.clone(),
             allocation: plan.placed.allocation.clone(),
             user,
             command: command(scratch, program, plan),
@@ -152,9 +152,9 @@ fn command(scratch: &ScratchCluster, program: PathBuf, plan: &ServerPlan) -> Vec
     let settings = [
         // A list, in which a comma would divide; double quotes keep it whole.
         ("unix_socket_directories", format!("\"{folder}\"")),
-        ("shared_buffers", plan.load.shared_buffers().to_string()),
+        ("shared_buffers", plan.tables.shared_buffers().to_string()),
         ("huge_pages", huge_pages.to_owned()),
-        ("max_connections", (plan.load.sessions + 10).to_string()),
+        ("max_connections", (plan.tables.sessions + 10).to_string()),
     ];
     for (name, value) in settings {
         words.push("-c".into());

@@ -19,8 +19,10 @@ use crate::{Error, Version};
 pub(crate) const SLICE_S: f64 = 0.1;
 
 /// The scheduler's times of the backend, read by itself. Files of /proc say that their length is 0,
-/// so a length must be given.
-const OWN_TIMES: &str = "pg_read_file('/proc/self/schedstat', 0, 200)";
+/// so a length must be given. Time on a CPU is brought up to date at a tick, and when a process
+/// reads its own `stat` (kernel/sched/cputime.c, `thread_group_cputime`), so that is read before.
+const OWN_TIMES: &str = "left(pg_read_file('/proc/self/stat', 0, 1), 0) \
+                         || pg_read_file('/proc/self/schedstat', 0, 200)";
 
 /// What the coordinator tells a session.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use model::{
     Allocation, Backing, ByteSize, CasePlan, DepthCurve, ImportedWork, LineTransfers,
     LoadedLatency, LogicalReads, Mechanism, MemoryLatency, PageKind, ParallelScan, Placement,
-    Stealing, StreamWork, Work,
+    PostgresReads, Stealing, StreamWork, Work,
 };
 
 use crate::run_figures::ids;
@@ -14,6 +14,7 @@ pub(crate) fn asked(plan: &CasePlan) -> String {
     match &plan.work {
         Work::LogicalReads(work) => logical_reads(work, &place),
         Work::ParallelScan(work) => parallel_scan(work, &place),
+        Work::Postgres(work) => postgres(work, &place),
         Work::MemoryLatency(work) => memory_latency(work, &place),
         Work::DepthCurve(work) => depth_curve(work, &place),
         Work::LineTransfers(work) => line_transfers(work, &place),
@@ -72,6 +73,27 @@ fn sga(work: &LogicalReads) -> String {
         "SGA of {} in {} pages, a {backing} {allocation}{data}",
         ByteSize(work.sga.cache_bytes),
         ByteSize(work.sga.page_bytes),
+    )
+}
+
+fn postgres(work: &PostgresReads, place: &str) -> String {
+    let (sga, load) = (&work.reads.sga, &work.reads.load);
+    let quota = match work.cpu_quota {
+        Some(1) => ", a quota of 1 CPU".to_string(),
+        Some(cpus) => format!(", a quota of {cpus} CPUs"),
+        None => String::new(),
+    };
+    let prewarm = work.prewarm_cpus.as_ref();
+    let prewarm = prewarm.map_or(String::new(), |cpus| {
+        format!(", prewarmed on {}", ids("CPU", cpus))
+    });
+    format!(
+        "{} sessions of PostgreSQL{quota}, on {place}; {} in shared buffers of {} pages, \
+         {}{prewarm}",
+        load.sessions,
+        ByteSize(sga.cache_bytes),
+        ByteSize(sga.page_bytes),
+        allocated(&sga.allocation),
     )
 }
 

@@ -19,6 +19,8 @@ pub struct Definition {
     pub baseline: String,
     /// Whether the cases differ in where memory lies, so that an emulated machine has no answer.
     pub asks_about_memory: bool,
+    /// What reads.
+    pub engine: Engine,
     /// What a machine must have.
     pub needs: Needs,
     /// The cases, in the order of the file; at least one.
@@ -49,6 +51,10 @@ pub struct CaseDefinition {
     pub memory_nodes: MemoryChoice,
     /// What carries the placement out.
     pub mechanism: MechanismChoice,
+    /// A CPU quota of so many CPUs; `None` is off.
+    pub cpu_quota: Option<Quantity>,
+    /// CPUs of the backend that loads and prewarms.
+    pub prewarm_cpus: CpuChoice,
     /// Size of the buffer cache.
     pub cache: CacheSize,
     /// What backs the SGA.
@@ -68,6 +74,31 @@ pub struct CaseDefinition {
     /// Whether workers of a parallel scan take work that is not theirs.
     pub stealing: Stealing,
 }
+
+/// What reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// The embedded instance.
+    Instance,
+    /// A PostgreSQL server of its own.
+    Postgres,
+}
+
+/// The table of engines.
+pub const ENGINES: &[Word<Engine>] = &[
+    Word {
+        value: Engine::Instance,
+        name: "instance",
+        about: "the embedded instance",
+    },
+    Word {
+        value: Engine::Postgres,
+        name: "postgres",
+        about: "a throw-away PostgreSQL cluster; page-size 4KiB is `huge_pages = off`, larger is \
+                `on`; allocation is the memory policy of all its processes; backing and \
+                cpu-count mean nothing to it",
+    },
+];
 
 /// What is to carry a placement out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -110,6 +110,12 @@ pub const KEYS: &[Key] = &[
         "nodes with memory the machine must have",
     ),
     key(
+        Table::Top,
+        "engine",
+        Some("instance"),
+        "what reads: the embedded instance or a PostgreSQL server",
+    ),
+    key(
         Table::Placement,
         "cpus",
         Some("inherited"),
@@ -126,6 +132,12 @@ pub const KEYS: &[Key] = &[
         "mechanism",
         Some("auto"),
         "what carries the placement out",
+    ),
+    key(
+        Table::Placement,
+        "cpu-quota",
+        Some("off"),
+        "a CPU quota for all processes, in CPUs: a quantity, or `off`; for `postgres`",
     ),
     key(
         Table::Sga,
@@ -151,6 +163,12 @@ pub const KEYS: &[Key] = &[
         "allocation",
         Some("os-default"),
         "on which nodes its pages lie",
+    ),
+    key(
+        Table::Sga,
+        "prewarm-cpus",
+        Some("inherited"),
+        "CPUs of the backend that loads and prewarms the tables, a place; for `postgres`",
     ),
     key(
         Table::Load,

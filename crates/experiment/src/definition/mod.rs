@@ -12,7 +12,9 @@ mod sga;
 mod shipped;
 mod vocabulary;
 
-pub use experiment::{CaseDefinition, Definition, MECHANISMS, MechanismChoice, Needs};
+pub use experiment::{
+    CaseDefinition, Definition, ENGINES, Engine, MECHANISMS, MechanismChoice, Needs,
+};
 pub use keys::{KEYS, Key, Table};
 pub use load::{CACHED, DataSize, STEALINGS, WORKS, WorkChoice};
 pub use place::{CpuChoice, INHERITED, MemoryChoice, PLACES, Place, Symbol};

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 
 use model::Backing;
 
-use super::experiment::{CaseDefinition, Definition, MECHANISMS, MechanismChoice, Needs};
+use super::experiment::{
+    CaseDefinition, Definition, ENGINES, Engine, MECHANISMS, MechanismChoice, Needs,
+};
 use super::file::{Field, Section, Source};
 use super::keys::{Table, default_of};
 use super::load::{CACHED, DataSize, STEALINGS, WORKS};
@@ -42,6 +44,7 @@ impl Definition {
             asks_about_memory: top
                 .require("asks-about-memory", "true or false")?
                 .boolean()?,
+            engine: engine(top)?,
             needs: needs(top.section("needs", Table::Needs)?)?,
             cases,
             text: text.to_owned(),
@@ -69,6 +72,18 @@ fn baseline(top: Section<'_>, cases: &[CaseDefinition]) -> Result<String, Error>
     } else {
         Err(field.wrong_but(&expected, nearest(name, names).map(str::to_owned)))
     }
+}
+
+fn engine(top: Section<'_>) -> Result<Engine, Error> {
+    let Some(field) = top.get("engine") else {
+        return Ok(Engine::Instance);
+    };
+    let words = ENGINES.iter().map(|word| word.name);
+    field.parsed(
+        &format!("one of {}", names(ENGINES)),
+        |text| value_of(ENGINES, text),
+        |text| nearest(text, words).map(str::to_owned),
+    )
 }
 
 fn needs(needs: Section<'_>) -> Result<Needs, Error> {
@@ -202,6 +217,21 @@ impl<'t> CaseSections<'t> {
         )
     }
 
+    fn prewarm_cpus(&self) -> Result<CpuChoice, Error> {
+        self.value(
+            Table::Sga,
+            "prewarm-cpus",
+            &CpuChoice::expected(),
+            CpuChoice::parse,
+            CpuChoice::nearest,
+        )
+    }
+
+    fn cpu_quota(&self) -> Result<Option<Quantity>, Error> {
+        let field = self.get(Table::Placement, "cpu-quota");
+        field.map_or(Ok(None), cpu_count)
+    }
+
     fn memory_nodes(&self) -> Result<MemoryChoice, Error> {
         self.value(
             Table::Placement,
@@ -265,6 +295,8 @@ impl<'t> CaseSections<'t> {
             cpus: self.cpus()?,
             memory_nodes: self.memory_nodes()?,
             mechanism: self.mechanism()?,
+            cpu_quota: self.cpu_quota()?,
+            prewarm_cpus: self.prewarm_cpus()?,
             cache: self.cache()?,
             backing: self.backing()?,
             page_bytes: self.page_bytes()?,
@@ -282,6 +314,8 @@ impl<'t> CaseSections<'t> {
         self.cpus()?;
         self.memory_nodes()?;
         self.mechanism()?;
+        self.cpu_quota()?;
+        self.prewarm_cpus()?;
         self.cache()?;
         self.backing()?;
         self.page_bytes()?;
@@ -392,6 +426,8 @@ cpu-count = 2
 data = "2GiB"
 work = "logical-reads"
 stealing = "free"
+cpu-quota = 2
+prewarm-cpus = "first-node"
 "#;
 
     /// The error of SMALL with one text replaced by another.
@@ -440,10 +476,17 @@ stealing = "free"
         assert_eq!(two.sessions, Quantity::Scaled(Scaled::Readers));
         assert_eq!(two.cpu_count, Some(Quantity::Number(2)));
         assert_eq!(two.data, DataSize::Bytes(2 << 30));
+        assert_eq!(two.cpu_quota, Some(Quantity::Number(2)));
+        assert_eq!(
+            two.prewarm_cpus,
+            CpuChoice::All(Place::Symbol(Symbol::FirstNode))
+        );
+        assert_eq!(definition.engine, Engine::Instance);
         // Every key that has a default was overridden by case two.
         for key in KEYS
             .iter()
-            .filter(|key| key.default.is_some() && key.table != Table::Needs)
+            .filter(|key| key.default.is_some())
+            .filter(|key| !matches!(key.table, Table::Needs | Table::Top))
         {
             assert!(
                 SMALL.contains(&format!("\n{} = ", key.name)),
@@ -488,8 +531,19 @@ stealing = "free"
         assert_eq!(
             find("local-vs-remot").unwrap_err().to_string(),
             "no experiment is named \"local-vs-remot\"; there are binding-vs-caging, huge-pages, \
-             local-vs-remote, parallel-scan, sga-allocation; did you mean `local-vs-remote`?"
+             local-vs-remote, parallel-scan, postgres-binding-vs-quota, postgres-huge-pages, \
+             postgres-local-vs-remote, postgres-shared-buffers, sga-allocation; did you mean \
+             `local-vs-remote`?"
         );
+    }
+
+    #[test]
+    fn an_engine_is_a_word_of_its_table() {
+        let postgres = SMALL.replacen("[load]", "engine = \"postgres\"\n\n[load]", 1);
+        let definition = Definition::parse("mine.toml", &postgres).unwrap();
+        assert_eq!(definition.engine, Engine::Postgres);
+        let message = error("[load]", "engine = \"postgre\"\n\n[load]");
+        assert!(message.contains("did you mean `postgres`?"), "{message}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::experiment::MECHANISMS;
+use super::experiment::{ENGINES, MECHANISMS};
 use super::keys::{KEYS, Table};
 use super::load::{STEALINGS, WORKS};
 use super::place::PLACES;
@@ -30,6 +30,7 @@ pub fn reference() -> String {
             );
         }
     }
+    words(&mut text, "Engines", ENGINES);
     words(&mut text, "Places", PLACES);
     words(&mut text, "Quantities", QUANTITIES);
     words(&mut text, "Works", WORKS);

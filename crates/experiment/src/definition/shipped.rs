@@ -40,6 +40,22 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../experiments/parallel-scan.toml"),
     },
     Shipped {
+        name: "postgres-binding-vs-quota",
+        text: include_str!("../../experiments/postgres-binding-vs-quota.toml"),
+    },
+    Shipped {
+        name: "postgres-huge-pages",
+        text: include_str!("../../experiments/postgres-huge-pages.toml"),
+    },
+    Shipped {
+        name: "postgres-local-vs-remote",
+        text: include_str!("../../experiments/postgres-local-vs-remote.toml"),
+    },
+    Shipped {
+        name: "postgres-shared-buffers",
+        text: include_str!("../../experiments/postgres-shared-buffers.toml"),
+    },
+    Shipped {
         name: "sga-allocation",
         text: include_str!("../../experiments/sga-allocation.toml"),
     },

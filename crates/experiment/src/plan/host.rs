@@ -15,6 +15,8 @@ pub struct Host<'m> {
     pub memory_nodes_allowed: Option<NodeSet>,
     /// Whether processor groups can be made.
     pub groups: GroupSupport,
+    /// Why no PostgreSQL server can be started; `None` when one can.
+    pub no_postgres: Option<String>,
     /// Size of an ordinary page.
     pub base_page_bytes: u64,
     /// Bytes by node that are not free but that the kernel gives up when asked for memory: its
@@ -56,6 +58,7 @@ impl<'m> Host<'m> {
             groups: GroupSupport::Missing {
                 reason: "nobody looked for a cgroup hierarchy".to_owned(),
             },
+            no_postgres: None,
             base_page_bytes: 4096,
             reclaimable_bytes: BTreeMap::new(),
             has_weighted_interleave: false,

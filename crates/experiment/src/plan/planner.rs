@@ -1,15 +1,15 @@
 //! From a definition and a machine to cases that can be executed.
 
 use model::{
-    ByteSize, CasePlan, LoadPlan, LogicalReads, Mechanism, Metric, ParallelScan, Placement,
-    SgaPlan, Skipped, Work,
+    Allocation, ByteSize, CasePlan, LoadPlan, LogicalReads, Mechanism, Metric, ParallelScan,
+    Placement, PostgresReads, SgaPlan, Skipped, Work,
 };
 
 use super::cannot::Cannot;
 use super::host::{GroupSupport, Host};
 use super::memory;
 use crate::definition::{
-    CacheSize, CaseDefinition, Definition, MechanismChoice, SHIPPED, WorkChoice,
+    CacheSize, CaseDefinition, Definition, Engine, MechanismChoice, SHIPPED, WorkChoice,
 };
 
 /// What a definition means on a machine.
@@ -50,6 +50,11 @@ pub fn availability(definition: &Definition, host: &Host<'_>) -> Result<(), Cann
 }
 
 fn check_needs(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
+    if let (Engine::Postgres, Some(reason)) = (definition.engine, &host.no_postgres) {
+        let advice = "install one (Debian: apt-get install postgresql), or name the folder of its \
+                      programs with --pg-bin";
+        return Err(Cannot::machine(reason.clone(), advice));
+    }
     let needs = definition.needs;
     let memory_nodes = host.memory_nodes().len();
     if memory_nodes < needs.memory_nodes as usize {
@@ -117,7 +122,7 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
     let mut cases = Vec::new();
     let mut skipped = Vec::new();
     for case in &definition.cases {
-        match plan_case(case, host) {
+        match plan_case(definition.engine, case, host) {
             Ok(plan) => cases.push(plan),
             Err(cannot) => skipped.push((case.name.as_str(), cannot)),
         }
@@ -149,7 +154,7 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
     })
 }
 
-fn plan_case(case: &CaseDefinition, host: &Host<'_>) -> Result<CasePlan, Cannot> {
+fn plan_case(engine: Engine, case: &CaseDefinition, host: &Host<'_>) -> Result<CasePlan, Cannot> {
     let load = plan_load(case, host)?;
     let cpus = host.chosen_cpus(&case.cpus)?;
     let memory_nodes = host.chosen_memory_nodes(&case.memory_nodes)?;
@@ -181,11 +186,12 @@ fn plan_case(case: &CaseDefinition, host: &Host<'_>) -> Result<CasePlan, Cannot>
             memory_nodes,
             mechanism: mechanism(case.mechanism, asks_for_something, host)?,
         },
-        work: work(case, LogicalReads { sga, load })?,
+        work: work(engine, case, host, LogicalReads { sga, load })?,
     })
 }
 
-fn work(case: &CaseDefinition, instance: LogicalReads) -> Result<Work, Cannot> {
+/// What the embedded instance does.
+fn instance_work(case: &CaseDefinition, instance: LogicalReads) -> Result<Work, Cannot> {
     match (case.work, instance.load.cpu_count) {
         (WorkChoice::LogicalReads, _) => Ok(Work::LogicalReads(instance)),
         (WorkChoice::ParallelScan, Some(_)) => Err(Cannot::usage(
@@ -219,6 +225,46 @@ fn metric(definition: &Definition) -> Result<Metric, Cannot> {
         Some(WorkChoice::ParallelScan) => Metric::BytesPerSecond,
         _ => Metric::LogicalReadsPerSecond,
     })
+}
+
+/// What reads, with what only it has.
+fn work(
+    engine: Engine,
+    case: &CaseDefinition,
+    host: &Host<'_>,
+    reads: LogicalReads,
+) -> Result<Work, Cannot> {
+    let prewarm_cpus = host.chosen_cpus(&case.prewarm_cpus)?;
+    let cpu_quota = case.cpu_quota.map(|count| host.count(count)).transpose()?;
+    let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));
+    match engine {
+        Engine::Instance if prewarm_cpus.is_some() || cpu_quota.is_some() => refuse(
+            "cpu-quota and prewarm-cpus are for a server, and the embedded instance is none",
+            "set engine = \"postgres\", or leave these keys out",
+        ),
+        Engine::Instance => instance_work(case, reads),
+        Engine::Postgres if case.work != WorkChoice::LogicalReads => refuse(
+            "sessions of PostgreSQL do logical reads and no other work",
+            "leave work out, or set engine = \"instance\"",
+        ),
+        Engine::Postgres if reads.load.cpu_count.is_some() => refuse(
+            "PostgreSQL has no instance caging",
+            "set cpu-quota in place of cpu-count: the kernel then does the limiting",
+        ),
+        Engine::Postgres if reads.load.data_bytes.is_some() => refuse(
+            "the data of a PostgreSQL server is what its shared buffers hold",
+            "leave data out",
+        ),
+        Engine::Postgres if matches!(reads.sga.allocation, Allocation::PerNode(_)) => refuse(
+            "PostgreSQL has no pool for each node",
+            "set another allocation",
+        ),
+        Engine::Postgres => Ok(Work::Postgres(PostgresReads {
+            reads,
+            prewarm_cpus,
+            cpu_quota,
+        })),
+    }
 }
 
 fn plan_load(case: &CaseDefinition, host: &Host<'_>) -> Result<LoadPlan, Cannot> {
@@ -322,7 +368,7 @@ mod tests {
     use super::*;
     use crate::find;
     use model::exit::ExitCode;
-    use model::{Allocation, CpuSet, Node, NodeId, NodeSet, Topology};
+    use model::{CpuSet, Node, NodeId, NodeSet, Topology};
     use proptest::prelude::*;
 
     fn set<I: model::Id>(text: &str) -> model::IdSet<I> {
@@ -369,6 +415,50 @@ mod tests {
                 "binding-no-pressure: cpus 1-9 mems 0 bind:0 9/-",
             ],
         );
+    }
+
+    #[test]
+    fn postgres_is_limited_by_a_quota() {
+        let machine = article_000();
+        let definition = find("postgres-binding-vs-quota").unwrap();
+        let plan = plan(&definition, &Host::new(&machine)).unwrap();
+        let quotas: Vec<Option<u32>> = plan
+            .cases
+            .iter()
+            .map(|case| match &case.work {
+                Work::Postgres(work) => work.cpu_quota,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(quotas, [None, Some(6), None, Some(6), None]);
+        let mut host = Host::new(&machine);
+        host.no_postgres = Some("no PostgreSQL was found in PATH".to_owned());
+        let cannot = availability(&definition, &host).unwrap_err();
+        assert_eq!(cannot.exit_code, ExitCode::MachineCannot);
+        assert!(cannot.advice.contains("--pg-bin"), "{cannot}");
+    }
+
+    #[test]
+    fn an_engine_refuses_the_keys_of_another() {
+        let check = |experiment: &str, engine: &str, expected: &str| {
+            let definition = find(experiment).unwrap();
+            let definition = Definition {
+                engine: match engine {
+                    "postgres" => Engine::Postgres,
+                    _ => Engine::Instance,
+                },
+                ..definition
+            };
+            let plan = plan(&definition, &Host::new(&article_000())).unwrap();
+            let reasons: Vec<&str> = plan.skipped.iter().map(|it| it.reason.as_str()).collect();
+            assert!(reasons[0].contains(expected), "{reasons:?}");
+        };
+        check(
+            "binding-vs-caging",
+            "postgres",
+            "PostgreSQL has no instance caging",
+        );
+        check("postgres-binding-vs-quota", "instance", "are for a server");
     }
 
     #[test]
@@ -442,7 +532,7 @@ mod tests {
             cannot.advice,
             "to see it work, not to measure it, use an emulated machine with nodes: `cargo xtask \
              guest --shape eight-node -- numalab run local-vs-remote`; what works here: \
-             binding-vs-caging"
+             binding-vs-caging, postgres-binding-vs-quota"
         );
         assert_eq!(
             availability(&find("binding-vs-caging").unwrap(), &host),
@@ -666,7 +756,7 @@ mod tests {
                         for case in &plan.cases {
                             let cpus = case.placement.cpus.clone().unwrap_or(set("0"));
                             prop_assert!(!cpus.is_empty());
-                            let work = case.instance().unwrap();
+                            let work = case.instance().or_else(|| case.logical_reads()).unwrap();
                             let caged = work.load.cpu_count;
                             prop_assert!(caged.is_none_or(|count| count < work.load.sessions));
                             if let Some(nodes) = work.sga.allocation.nodes() {

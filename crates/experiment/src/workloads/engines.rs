@@ -8,6 +8,8 @@ use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 pub struct Engines<'w> {
     /// Sessions of the embedded instance.
     pub instance: &'w mut dyn Workload,
+    /// Sessions of PostgreSQL servers.
+    pub postgres: &'w mut dyn Workload,
     /// The measuring kernels.
     pub kernels: &'w mut dyn Workload,
 }
@@ -17,6 +19,7 @@ impl Engines<'_> {
         match &case.work {
             // The instance refuses what is not its own; nobody can run what was imported.
             Work::LogicalReads(_) | Work::ParallelScan(_) | Work::Imported(_) => self.instance,
+            Work::Postgres(_) => self.postgres,
             Work::MemoryLatency(_)
             | Work::DepthCurve(_)
             | Work::LineTransfers(_)

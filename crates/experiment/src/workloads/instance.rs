@@ -13,18 +13,13 @@ use numa::group::Group;
 use numa::hierarchy::Hierarchy;
 use numa::journal::Journal;
 
+use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
 use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 
 /// How often a trial under way looks whether it is to be cancelled.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Time at each work unit of the calibration.
 const CALIBRATION_STEP_S: f64 = 0.12;
-/// Gain of a doubling of the work unit below which the plateau is reached.
-const CALIBRATION_GAIN_MIN: f64 = 0.03;
-/// Largest work unit tried.
-const WORK_UNIT_MAX: u32 = 8192;
-/// Share of the best rate of the sweep that the chosen work unit must reach.
-const PLATEAU_SHARE: f64 = 0.97;
 
 /// The embedded instance.
 pub struct InstanceWorkload {
@@ -213,7 +208,7 @@ impl Workload for InstanceWorkload {
         work.load.cpu_count = None;
         let task = Task::Calibration {
             step_s: CALIBRATION_STEP_S,
-            gain_min: CALIBRATION_GAIN_MIN,
+            gain_min: GAIN_MIN,
             work_unit_max: WORK_UNIT_MAX,
         };
         let mut points = Vec::new();
@@ -333,29 +328,6 @@ fn failed(round: u32, reason: String) -> Trial {
     }
 }
 
-/// The smallest work unit of the sweep that comes near the best rate.
-fn plateau(points: Vec<CalibrationPoint>) -> Result<Calibration, WorkloadError> {
-    let best = points
-        .iter()
-        .map(|point| point.logical_reads_per_s)
-        .fold(0.0, f64::max);
-    let near = |point: &&CalibrationPoint| point.logical_reads_per_s >= best * PLATEAU_SHARE;
-    let chosen = points.iter().find(near).map(|point| point.work_unit);
-    let work_unit = chosen.ok_or_else(|| WorkloadError::Fatal {
-        message: "cannot calibrate the work unit: no rate was measured".to_owned(),
-        exit_code: ExitCode::WorkloadFailed,
-    })?;
-    // The sweep ends early only when doublings no longer gained.
-    let plateau_reached = points
-        .last()
-        .is_some_and(|last| last.work_unit < WORK_UNIT_MAX);
-    Ok(Calibration {
-        work_unit,
-        plateau_reached,
-        points,
-    })
-}
-
 fn fatal(error: numa::Error) -> WorkloadError {
     let permission = error.is_permission();
     let exit_code = if permission {
@@ -381,14 +353,13 @@ mod tests {
     use instance::Coordinator;
     use model::exit::ExitCode;
     use model::{
-        Allocation, Backing, CalibrationPoint, CasePlan, LoadPlan, LogicalReads, Outcome,
-        Placement, SgaPlan, Work,
+        Allocation, Backing, CasePlan, LoadPlan, LogicalReads, Outcome, Placement, SgaPlan, Work,
     };
     use numa::journal::Journal;
 
     use std::path::PathBuf;
 
-    use super::{InstanceWorkload, plateau};
+    use super::InstanceWorkload;
     use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 
     fn smallest_case() -> CasePlan {
@@ -456,27 +427,5 @@ mod tests {
             assert!(reason.contains("instance"), "{program}: {reason}");
             assert_eq!(trial.round, 7);
         }
-    }
-
-    fn check(rates: &[f64], expected: u32) {
-        let points = rates
-            .iter()
-            .enumerate()
-            .map(|(index, rate)| CalibrationPoint {
-                work_unit: 1 << index,
-                logical_reads_per_s: *rate,
-            });
-        assert_eq!(
-            plateau(points.collect()).unwrap().work_unit,
-            expected,
-            "{rates:?}"
-        );
-    }
-
-    #[test]
-    fn the_work_unit_is_the_smallest_on_the_plateau() {
-        check(&[1.0, 2.0, 3.0, 3.5, 3.55, 3.56], 8);
-        check(&[1.0], 1);
-        check(&[1.0, 5.0, 4.0, 4.9], 2);
     }
 }

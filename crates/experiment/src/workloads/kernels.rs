@@ -58,9 +58,10 @@ impl Workload for KernelWorkload {
             Work::LineTransfers(work) => self.transfers(&case.placement, work, cancel),
             Work::Stream(work) => self.stream(work),
             Work::LoadedLatency(work) => self.loaded(&case.placement, work, spec.seed),
-            Work::LogicalReads(_) | Work::ParallelScan(_) | Work::Imported(_) => {
-                Err(Wrong::Plan("no work for a kernel".to_owned()))
-            }
+            Work::LogicalReads(_)
+            | Work::ParallelScan(_)
+            | Work::Postgres(_)
+            | Work::Imported(_) => Err(Wrong::Plan("no work for a kernel".to_owned())),
         };
         if cancel.is_cancelled() {
             return Err(WorkloadError::Cancelled);

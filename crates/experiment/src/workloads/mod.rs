@@ -4,9 +4,13 @@ mod engines;
 mod instance;
 mod kernel_plans;
 mod kernels;
+mod plateau;
+mod postgres;
+mod server_groups;
 mod simulated;
 
 pub use engines::Engines;
 pub use instance::{HeldProcesses, Hold, InstanceWorkload};
 pub use kernels::KernelWorkload;
+pub use postgres::PostgresWorkload;
 pub use simulated::{Behaviour, Outlier, Simulated};

@@ -1,15 +1,19 @@
-//! Hidden commands: the processes of the embedded instance.
+//! Hidden commands: the processes of the embedded instance, and that which becomes a PostgreSQL
+//! server.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsString};
 use std::io::{Read, Write};
 
 use instance::{InstanceOrder, InstanceReport, SessionOrder, SessionProgram};
 use model::exit::ExitCode;
+use postgres::{LaunchOrder, Launcher};
 
 use crate::failure::Failure;
 
 /// The argument that makes this binary an instance process.
 pub const INSTANCE: &str = "internal-instance";
+/// The argument that makes this binary the process that becomes a PostgreSQL server.
+pub const POSTGRES: &str = "internal-postgres";
 /// The argument that makes this binary a session process.
 pub const SESSION: &str = "internal-session";
 
@@ -29,6 +33,26 @@ pub fn instance() -> Result<(), Failure> {
         send(error.into())?;
     }
     Ok(())
+}
+
+/// What starts PostgreSQL servers: this very program, even if its file is replaced or removed
+/// meanwhile.
+pub fn postgres_launcher() -> Launcher {
+    Launcher {
+        program: "/proc/self/exe".into(),
+        arguments: vec![POSTGRES.to_owned()],
+    }
+}
+
+/// The process that becomes a PostgreSQL server: an order on stdin, or what is left to do.
+pub fn postgres(words: &[OsString]) -> Result<(), Failure> {
+    let error = if words.is_empty() {
+        let order: LaunchOrder = read_order()?;
+        postgres::place_and_execute(&order, &postgres_launcher())
+    } else {
+        postgres::execute_server(words)
+    };
+    Err(error.into())
 }
 
 /// A session process: one order on stdin.

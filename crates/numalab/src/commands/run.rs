@@ -46,7 +46,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     plans
         .iter()
         .try_for_each(|plan| caging_window::check(plan, window_s))?;
-    let mut execution = Execution::open()?;
+    let places = host::postgres_places(arguments.pg_bin.as_deref());
+    let mut execution = Execution::with_postgres(places)?;
     let is_short = arguments.experiment.is_none();
     let share_s = is_short.then_some(SHORT_S / plans.len() as f64);
     let mut runs = Vec::new();
@@ -81,7 +82,11 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
 /// What to run: the experiment named, or every shipped one that this machine can run.
 fn plans(arguments: &RunArguments, machine: &Machine) -> Result<Vec<Plan>, Failure> {
-    let host = host::of_this_process(&machine.topology)?;
+    let mut host = host::of_this_process(&machine.topology)?;
+    if arguments.pg_bin.is_some() {
+        postgres::find(&host::postgres_places(arguments.pg_bin.as_deref()))?;
+        host.no_postgres = None;
+    }
     if let Some(name) = &arguments.experiment {
         let plan = experiment::plan(&definition(name)?, &host)?;
         plan.notes.iter().for_each(|note| output::talk(note));

@@ -613,6 +613,8 @@ fn evidence() -> Evidence {
         steal_s: Some(0.03),
         other_cpu_s: Some(0.05),
         rows_verified: 6_320_000,
+        counters: Vec::new(),
+        cpu_quota: None,
         running_sessions_max: None,
     }
 }

@@ -83,6 +83,7 @@ fn work() -> impl Strategy<Value = Work> {
         ..LoadPlan::default()
     });
     let reads = (sga_plan(), load).prop_map(|(sga, load)| LogicalReads { sga, load });
+    let reads = reads.boxed();
     let counts = (any::<u64>(), any::<u32>(), any::<u64>());
     let chase = (0..4096u32, cpus(), counts, any::<bool>());
     let chase = chase.prop_map(|(home, awake_cpus, counts, by_tlb_groups)| MemoryLatency {
@@ -124,7 +125,14 @@ fn work() -> impl Strategy<Value = Work> {
         round_trips,
     });
     prop_oneof![
-        reads.prop_map(Work::LogicalReads),
+        reads.clone().prop_map(Work::LogicalReads),
+        (reads, any::<Option<u32>>()).prop_map(|(reads, cpu_quota)| {
+            Work::Postgres(PostgresReads {
+                reads,
+                prewarm_cpus: None,
+                cpu_quota,
+            })
+        }),
         chase.prop_map(Work::MemoryLatency),
         curve.prop_map(Work::DepthCurve),
         transfers.prop_map(Work::LineTransfers),
@@ -243,9 +251,19 @@ fn evidence() -> impl Strategy<Value = Evidence> {
             steal_s,
             other_cpu_s: steal_s,
             rows_verified: rows,
+            counters: vec![counter(rows)],
+            cpu_quota: None,
             running_sessions_max: caged,
         },
     )
+}
+
+fn counter(counted: u64) -> CounterEvidence {
+    CounterEvidence {
+        source: "pg_stat_io".to_owned(),
+        counted,
+        expected: counted as f64,
+    }
 }
 
 fn time_model() -> impl Strategy<Value = TimeModel> {

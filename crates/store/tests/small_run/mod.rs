@@ -228,6 +228,8 @@ fn evidence() -> Evidence {
         steal_s: Some(0.01),
         other_cpu_s: None,
         rows_verified: 632_064,
+        counters: Vec::new(),
+        cpu_quota: None,
         running_sessions_max: Some(2),
     }
 }

@@ -1,0 +1,352 @@
+//! A PostgreSQL server as a workload: one cluster per run, one server per trial, its groups, its
+//! evidence.
+
+use std::path::PathBuf;
+
+use ::postgres::{
+    CalibrationOrder, Cluster, Launcher, Placed, Places, ServerPlan, TablesPlan, TrialOrder,
+    TrialResult, Watch,
+};
+use model::exit::ExitCode;
+use model::{
+    Calibration, CalibrationPoint, CasePlan, CounterEvidence, Evidence, LatencySummary, Measured,
+    Outcome, Phase, PostgresReads, SessionFigures, TimeModel, Trial, WAIT_CPU_QUOTA, Wait, Work,
+};
+use numa::hierarchy::Hierarchy;
+use numa::journal::Journal;
+
+use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
+use super::server_groups::ServerGroups;
+use crate::{Cancel, TrialSpec, Workload, WorkloadError};
+
+/// CPUs that others may use during a window before the trial carries a warning.
+const OTHER_CPUS_MAX: f64 = 0.1;
+
+/// PostgreSQL servers of one throw-away cluster.
+pub struct PostgresWorkload {
+    /// Where a server is looked for, when one is first needed.
+    places: Places,
+    launcher: Launcher,
+    /// Where the cluster's folder is made.
+    folder: PathBuf,
+    /// Where processor groups are made; `None` when none can be.
+    hierarchy: Option<Hierarchy>,
+    journal: Journal,
+    /// Made when it is first needed.
+    cluster: Option<Cluster>,
+}
+
+impl PostgresWorkload {
+    /// A workload of servers that are found in `places`; their cluster is made in `folder`.
+    pub fn new(
+        places: Places,
+        launcher: Launcher,
+        folder: PathBuf,
+        hierarchy: Option<Hierarchy>,
+        journal: Journal,
+    ) -> Self {
+        PostgresWorkload {
+            places,
+            launcher,
+            folder,
+            hierarchy,
+            journal,
+            cluster: None,
+        }
+    }
+
+    fn cluster(&mut self) -> Result<&Cluster, ::postgres::Error> {
+        if self.cluster.is_none() {
+            let installation = ::postgres::find(&self.places)?;
+            let made = Cluster::create(&installation, &self.folder, 0, &self.journal)?;
+            self.cluster = Some(made);
+        }
+        Ok(self.cluster.as_ref().expect("it was just made"))
+    }
+
+    /// The groups of a case, and what a server of it is to be like.
+    fn prepare(&self, case: &CasePlan) -> Result<(ServerGroups, ServerPlan), WorkloadError> {
+        let work = work_of(case)?;
+        let groups = ServerGroups::create(
+            self.hierarchy.as_ref(),
+            &case.placement,
+            work,
+            &self.journal,
+        )?;
+        let reads = &work.reads;
+        let plan = ServerPlan {
+            placed: Placed {
+                placement: case.placement.clone(),
+                groups: groups.directories(),
+                allocation: reads.sga.allocation.clone(),
+                prewarm_cpus: work.prewarm_cpus.clone(),
+            },
+            huge_pages: reads.sga.page_bytes > linux::process::page_bytes(),
+            tables: TablesPlan {
+                sessions: reads.load.sessions,
+                cache_bytes: reads.sga.cache_bytes,
+            },
+        };
+        Ok((groups, plan))
+    }
+}
+
+impl Workload for PostgresWorkload {
+    fn calibrate(
+        &mut self,
+        case: &CasePlan,
+        seed: u64,
+        on_point: &mut dyn FnMut(CalibrationPoint),
+        cancel: &Cancel,
+    ) -> Result<Option<Calibration>, WorkloadError> {
+        // Without a quota: the sweep asks what a statement costs, not what limits do.
+        let mut case = case.clone();
+        if let Work::Postgres(work) = &mut case.work {
+            work.cpu_quota = None;
+        }
+        let (groups, plan) = self.prepare(&case)?;
+        let launcher = self.launcher.clone();
+        let order = CalibrationOrder {
+            seed,
+            gain_min: GAIN_MIN,
+            work_unit_max: WORK_UNIT_MAX,
+        };
+        let mut points = Vec::new();
+        let mut take = |point| {
+            points.push(point);
+            on_point(point);
+        };
+        let mut watch = Watch {
+            live: &mut |_, _| {},
+            cancelled: &|| cancel.is_cancelled(),
+        };
+        let swept = self.cluster().and_then(|cluster| {
+            ::postgres::calibrate(cluster, &launcher, &plan, &order, &mut take, &mut watch)
+        });
+        groups.remove()?;
+        swept.map_err(|error| match error {
+            ::postgres::Error::Cancelled => WorkloadError::Cancelled,
+            error => WorkloadError::Fatal {
+                message: format!("cannot calibrate the work unit: {error}"),
+                exit_code: error.exit_code(),
+            },
+        })?;
+        plateau(points).map(Some)
+    }
+
+    fn trial(
+        &mut self,
+        case: &CasePlan,
+        spec: &TrialSpec,
+        live: &mut dyn FnMut(Phase, Option<f64>),
+        cancel: &Cancel,
+    ) -> Result<Trial, WorkloadError> {
+        let (groups, plan) = self.prepare(case)?;
+        let launcher = self.launcher.clone();
+        let order = TrialOrder {
+            seed: spec.seed,
+            work_unit: spec.work_unit.unwrap_or(1),
+            window_s: spec.window_s,
+            warm_up_s_min: spec.warm_up_s_min,
+            warm_up_s_max: spec.warm_up_s_max,
+        };
+        let mut watch = Watch {
+            live,
+            cancelled: &|| cancel.is_cancelled(),
+        };
+        let ran = self.cluster().and_then(|cluster| {
+            ::postgres::run_trial(cluster, &launcher, &plan, &order, &mut watch)
+        });
+        let mut trial = match ran {
+            Ok(result) => trial_of(spec.round, &order, result),
+            Err(error) => failed(spec.round, error)?,
+        };
+        groups.read_back(&mut trial.evidence, &mut trial.warnings);
+        groups.remove()?;
+        judge(case, &mut trial)?;
+        Ok(trial)
+    }
+}
+
+fn work_of(case: &CasePlan) -> Result<&PostgresReads, WorkloadError> {
+    match &case.work {
+        Work::Postgres(work) => Ok(work),
+        _ => Err(WorkloadError::Fatal {
+            message: format!("case {:?} is no work for PostgreSQL", case.name),
+            exit_code: ExitCode::Bug,
+        }),
+    }
+}
+
+/// A trial that failed; an error where no other would do better.
+fn failed(round: u32, error: ::postgres::Error) -> Result<Trial, WorkloadError> {
+    if matches!(error, ::postgres::Error::Cancelled) {
+        return Err(WorkloadError::Cancelled);
+    }
+    match error.exit_code() {
+        ExitCode::WorkloadFailed => Ok(Trial {
+            round,
+            outcome: Outcome::Failed(error.to_string()),
+            measured: None,
+            evidence: Evidence::default(),
+            warnings: Vec::new(),
+            report: None,
+        }),
+        exit_code => Err(WorkloadError::Fatal {
+            message: error.to_string(),
+            exit_code,
+        }),
+    }
+}
+
+/// What was found, in the words of every trial.
+fn trial_of(round: u32, order: &TrialOrder, result: TrialResult) -> Trial {
+    let mut warnings = Vec::new();
+    if !result.was_steady {
+        let seconds = result.warm_up_s;
+        warnings.push(format!(
+            "the rate was not steady after {seconds:.1} s of warm-up"
+        ));
+    }
+    let other_s = result.machine.other_cpu_s.unwrap_or(0.0);
+    if other_s > order.window_s * OTHER_CPUS_MAX {
+        let window_s = order.window_s;
+        warnings.push(format!(
+            "others on this machine used {other_s:.1} s of CPU in the window of {window_s:.1} s"
+        ));
+    }
+    let counters = result.checks.iter().map(|check| CounterEvidence {
+        source: check.source.name().to_owned(),
+        counted: check.hits,
+        expected: check.expected,
+    });
+    let evidence = Evidence {
+        counters: counters.collect(),
+        huge_pages_before: result.huge_pages_before.clone(),
+        huge_pages_during: result.huge_pages_during.clone(),
+        numa_pages_migrated: result.machine.pages_migrated,
+        steal_s: result.machine.steal_s,
+        other_cpu_s: result.machine.other_cpu_s,
+        rows_verified: result.statements() * u64::from(order.work_unit),
+        sessions: result.sessions.clone(),
+        sga: Some(result.buffers.clone()),
+        ..Evidence::default()
+    };
+    Trial {
+        round,
+        outcome: match result.contradictions.is_empty() {
+            true => Outcome::Valid,
+            false => Outcome::Invalid(result.contradictions.join("; ")),
+        },
+        measured: Some(measured(order, &result)),
+        evidence,
+        warnings,
+        report: None,
+    }
+}
+
+fn measured(order: &TrialOrder, result: &TrialResult) -> Measured {
+    let longest_s = result.windows.iter().map(|window| window.longest_s);
+    let longest_s = longest_s.fold(0.0, f64::max);
+    let time = TimeModel {
+        db_time_s: result.windows.iter().map(|window| window.seconds).sum(),
+        db_cpu_s: result
+            .windows
+            .iter()
+            .filter_map(|window| window.cpu_s)
+            .sum(),
+        cpu_wait_s: result.windows.iter().filter_map(|it| it.run_queue_s).sum(),
+        waits: Default::default(),
+    };
+    Measured {
+        value: result.logical_reads_per_s(),
+        window_s: order.window_s,
+        warm_up_s: Some(result.warm_up_s),
+        sessions: Some(SessionFigures {
+            sessions: result.windows.len() as u32,
+            work_unit: order.work_unit,
+            statements: result.statements(),
+            logical_reads: result.logical_reads(),
+            physical_reads: result.reads.of_tables,
+            time,
+            samples: result.samples.clone(),
+            statement_latency: LatencySummary {
+                p50_ns: None,
+                p99_ns: None,
+                max_ns: Some((longest_s * 1e9) as u64),
+            },
+        }),
+        kernel: None,
+    }
+}
+
+/// Compares placement and quota with the evidence, and what is left of DB time with the least that
+/// must be accounted for.
+fn judge(case: &CasePlan, trial: &mut Trial) -> Result<(), WorkloadError> {
+    let work = work_of(case)?;
+    let Some(sessions) = trial.measured.as_mut().and_then(|it| it.sessions.as_mut()) else {
+        return Ok(());
+    };
+    let mut found = Vec::new();
+    if let Some(asked) = work.cpu_quota {
+        match &trial.evidence.cpu_quota {
+            Some(quota) if (quota.cpus - f64::from(asked)).abs() < 1e-9 => {
+                name_quota_wait(&mut sessions.time, quota.throttled_s);
+            }
+            Some(quota) => found.push(format!(
+                "the quota is {} CPUs, {asked} were asked for",
+                quota.cpus
+            )),
+            None => found.push("the CPU quota could not be read back".to_owned()),
+        }
+    }
+    found.extend(::postgres::unaccounted(&sessions.time));
+    found.extend(numa::contradictions(
+        &case.placement,
+        &work.reads,
+        &trial.evidence,
+    ));
+    match &mut trial.outcome {
+        Outcome::Valid if !found.is_empty() => trial.outcome = Outcome::Invalid(found.join("; ")),
+        Outcome::Invalid(reason) if !found.is_empty() => {
+            *reason = format!("{reason}; {}", found.join("; "));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// What is left of DB time is the quota's, up to the time for which it kept CPUs from running: a
+/// CPU that it stops may have several sessions waiting.
+fn name_quota_wait(time: &mut TimeModel, throttled_s: f64) {
+    let left_s = time.unaccounted_s();
+    if throttled_s > 0.0 && left_s > 0.0 {
+        let (count, total_s) = (0, left_s);
+        time.waits
+            .insert(WAIT_CPU_QUOTA.to_owned(), Wait { count, total_s });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::TimeModel;
+
+    use super::name_quota_wait;
+
+    #[test]
+    fn what_is_left_of_db_time_is_the_quotas_only_if_it_stopped_somebody() {
+        let time = || TimeModel {
+            db_time_s: 6.0,
+            db_cpu_s: 2.0,
+            cpu_wait_s: 1.0,
+            ..TimeModel::default()
+        };
+        let check = |throttled_s: f64, expected: f64| {
+            let mut time = time();
+            name_quota_wait(&mut time, throttled_s);
+            assert!((time.waits_s() - expected).abs() < 1e-9, "{time:?}");
+        };
+        check(0.0, 0.0);
+        check(1.8, 3.0);
+    }
+}
