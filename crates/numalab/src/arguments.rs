@@ -77,7 +77,7 @@ pub enum Command {
     #[command(after_help = "Example: numalab explain last --baseline binding")]
     Explain(crate::commands::explain::ExplainArguments),
     /// What do reports of Oracle say? AWR or Statspack, as text, becomes a run.
-    #[command(after_help = "Example: numalab import awr local.txt remote.txt --baseline local")]
+    #[command(after_help = "Example: numalab import awr local.txt remote.txt")]
     Import(crate::commands::import::ImportArguments),
     /// Is anything that numalab changed still in force? Take it back.
     #[command(after_help = "Example: numalab undo --list")]
