@@ -4,7 +4,7 @@ use std::io;
 
 use experiment::{Definition, Plan, RunRequest, SHIPPED, TRIALS_MIN};
 use model::exit::ExitCode;
-use model::{Machine, Run};
+use model::{CasePlan, Machine, Run, Work};
 use serde_json::json;
 
 use crate::arguments::RunArguments;
@@ -20,6 +20,9 @@ const WINDOW_SHORT_S: f64 = 1.0;
 /// Seconds that all experiments together may take when everything is run shortly; what comes before
 /// takes up to 20 more.
 const SHORT_S: f64 = 90.0;
+/// Seconds that a trial of the embedded instance takes when everything is run shortly, and one of
+/// PostgreSQL, whose cluster is made anew: what two CPUs of a virtual machine needed, and a half.
+const SHORT_TRIAL_S: (f64, f64) = (2.5, 6.0);
 /// Valid trials per case at most, unless asked for otherwise.
 const TRIALS_MAX: u32 = 20;
 /// Half-width of every case's interval, relative to its median, at which a run may end.
@@ -41,15 +44,18 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         return Err(Failure::new(ExitCode::Usage, message));
     }
     let machine = machine::record()?;
-    let plans = plans(arguments, &machine)?;
+    let mut plans = plans(arguments, &machine)?;
+    let is_short = arguments.experiment.is_none();
+    if is_short {
+        plans = fitting(plans);
+    }
     let window_s = window_s(arguments);
     plans
         .iter()
         .try_for_each(|plan| caging_window::check(plan, window_s))?;
     let places = host::postgres_places(arguments.pg_bin.as_deref());
     let mut execution = Execution::with_postgres(places)?;
-    let is_short = arguments.experiment.is_none();
-    let share_s = is_short.then_some(SHORT_S / plans.len() as f64);
+    let all_s: f64 = plans.iter().map(short_s).sum();
     let mut runs = Vec::new();
     if is_short {
         runs.extend(memory_runs::short_matrix(
@@ -65,6 +71,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         if execution.is_cancelled() {
             break;
         }
+        let share_s = is_short.then(|| SHORT_S * short_s(&plan) / all_s);
         let request = request(arguments, &machine, plan, share_s)?;
         let finished = execution.execute(request, &[])?;
         if !arguments.json {
@@ -106,6 +113,36 @@ fn plans(arguments: &RunArguments, machine: &Machine) -> Result<Vec<Plan>, Failu
         return Err(Failure::new(ExitCode::MachineCannot, message));
     }
     Ok(plans)
+}
+
+/// The plans that can come to a verdict in the time of a short run, by their order, at least one.
+/// Says which are left out, and how to run them.
+fn fitting(plans: Vec<Plan>) -> Vec<Plan> {
+    let mut left_s = SHORT_S;
+    let mut fitting: Vec<Plan> = Vec::new();
+    for plan in plans {
+        let needs_s = short_s(&plan);
+        if fitting.is_empty() || needs_s <= left_s {
+            left_s -= needs_s;
+            fitting.push(plan);
+        } else {
+            let name = &plan.experiment;
+            output::talk(&format!(
+                "{name} is left out: its verdict would take some {needs_s:.0} s more; \
+                 run it alone with `numalab run {name}`"
+            ));
+        }
+    }
+    fitting
+}
+
+/// Seconds until every case of a plan has the trials that an interval needs.
+fn short_s(plan: &Plan) -> f64 {
+    let trial_s = |case: &CasePlan| match case.work {
+        Work::Postgres(_) => SHORT_TRIAL_S.1,
+        _ => SHORT_TRIAL_S.0,
+    };
+    plan.cases.iter().map(trial_s).sum::<f64>() * f64::from(TRIALS_MIN)
 }
 
 /// A shipped experiment by name, or one of the user's by file: what has a slash or ends in .toml.
