@@ -2,7 +2,7 @@
 //!
 //! The rate of one session rises with the rows per statement until the work around a statement
 //! no longer counts (Bertrand Drouvot, "SLOB Logical I/O testing: check if your benchmark delivers
-//! the maximum", 2014). The sweep doubles until a doubling gains too little.
+//! the maximum", 2014). The sweep doubles until doublings gain too little.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -21,6 +21,10 @@ const PARTS: u32 = 4;
 
 /// Doublings in a row that must gain too little before the plateau is believed.
 const IDLE_DOUBLINGS: u32 = 2;
+
+/// The sweep goes on to this work unit whatever the doublings gain: a machine that others disturb
+/// for the quarter of a second of two steps looks like a plateau.
+const WORK_UNIT_SEEN: u32 = 256;
 
 /// Sweeps work units 1, 2, 4, … and reports each point.
 pub(crate) fn run(
@@ -43,7 +47,7 @@ pub(crate) fn run(
     let mut work_unit = 1;
     let mut last: Option<f64> = None;
     let mut idle_doublings = 0;
-    while work_unit <= largest && idle_doublings < IDLE_DOUBLINGS {
+    while work_unit <= largest && (idle_doublings < IDLE_DOUBLINGS || work_unit <= WORK_UNIT_SEEN) {
         let rate = rate_at(instance, sessions, work_unit, step_s)?;
         report(InstanceReport::Point(CalibrationPoint {
             work_unit,
