@@ -1,6 +1,6 @@
 //! The session processes of one instance: started, watched, ended.
 
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -48,10 +48,15 @@ impl Sessions {
             let stdin = child.stdin.take();
             sessions.children.push(child);
             let document = serde_json::to_vec(order).map_err(|cause| failed(cause.to_string()))?;
-            stdin
+            let written = stdin
                 .expect("standard input was asked to be a pipe")
-                .write_all(&document)
-                .map_err(|cause| failed(format!("cannot hand over its order: {cause}")))?;
+                .write_all(&document);
+            match written {
+                // It has ended already, and `check_alive` says how.
+                Err(cause) if cause.kind() == ErrorKind::BrokenPipe => {}
+                written => written
+                    .map_err(|cause| failed(format!("cannot hand over its order: {cause}")))?,
+            }
         }
         Ok(sessions)
     }
