@@ -128,7 +128,7 @@ impl Sessions {
 fn not_started(program: &SessionProgram, cause: &io::Error, sessions: usize) -> String {
     let way_out = match cause.kind() {
         // EAGAIN, by fork(2): a limit of the user, of the cgroup or of the kernel.
-        io::ErrorKind::WouldBlock => format!(
+        ErrorKind::WouldBlock => format!(
             "; {sessions} sessions are more processes than are allowed here: raise `ulimit -u` \
              (or pids.max, or kernel.pid_max), or use fewer sessions"
         ),
