@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{program, repository};
+use super::release_binary;
 
 /// Starts with each.
 const ROUNDS: usize = 301;
@@ -15,16 +15,7 @@ const PLACEMENT: [&str; 2] = ["--cpunodebind=0", "--membind=0"];
 
 /// Builds the release binary, and prints the medians, their ratio and their difference.
 pub fn run() -> Result<()> {
-    let build = [
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--package",
-        "numalab",
-    ];
-    program::output("cargo", &build, &repository::root())?;
-    let binary = repository::target().join("release/numalab");
+    let binary = release_binary::build()?;
     let (mut bare, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         bare.push(timed(&mut Command::new("/bin/true"))?);

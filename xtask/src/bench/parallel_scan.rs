@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use super::release_binary;
 use crate::{program, repository};
 
 /// The experiment, in the format that users write.
@@ -24,16 +25,7 @@ const SECONDS: &str = "2";
 
 /// Builds the release binary and prints the rates and their ratios.
 pub fn run() -> Result<()> {
-    let build = [
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--package",
-        "numalab",
-    ];
-    program::output("cargo", &build, &repository::root())?;
-    let binary = repository::target().join("release/numalab");
+    let binary = release_binary::build()?;
     let folder = repository::target().join("bench");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     let file = folder.join("parallel-scan.toml");

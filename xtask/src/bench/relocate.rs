@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::release_binary;
 use crate::guest::{self, Options, Relay};
 use crate::interrupt::Interrupt;
-use crate::{program, repository};
 
 const PROGRAM: &str = include_str!("../guest_checks/shared_memory.py");
 const SCRIPT: &str = include_str!("relocate.sh");
@@ -21,18 +21,10 @@ type Figures = (f64, f64, f64);
 
 /// Builds the release binary, boots, and prints both and their ratios.
 pub fn run() -> Result<()> {
-    let build = [
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--package",
-        "numalab",
-    ];
-    program::output("cargo", &build, &repository::root())?;
+    let binary = release_binary::build()?;
     let options = Options {
         timeout: TIMEOUT,
-        binaries: vec![repository::target().join("release/numalab")],
+        binaries: vec![binary],
         ..Options::of(guest::find("two-node")?)
     };
     let program = format!("cat >/tmp/shared_memory.py <<'END'\n{PROGRAM}\nEND");

@@ -27,6 +27,11 @@ pub fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
         case,
         &host::of_this_process(&machine.topology)?,
     )?;
+    if plan.instance().is_none() {
+        let message = format!("case {case} has no embedded instance to hold");
+        let advice = "hold a case of an experiment whose engine is the embedded instance";
+        return Err(Failure::new(ExitCode::Usage, message).advise(advice));
+    }
     let state = StateFolder::from_environment()?;
     let cancel = interrupt::cancel_on_signals()?.child();
     let hold = Hold {
