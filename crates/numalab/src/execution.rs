@@ -4,6 +4,7 @@
 use experiment::workloads::{Engines, InstanceWorkload, KernelWorkload, PostgresWorkload};
 use experiment::{Cancel, RealClock, RunRequest};
 use instance::Coordinator;
+use jiff::Zoned;
 use linux::Root;
 use model::exit::ExitCode;
 use model::{Outcome, Run, RunStatus};
@@ -14,7 +15,7 @@ use crate::commands::internal;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::state_folder::StateFolder;
-use crate::{host, interrupt, output};
+use crate::{host, interrupt, output, run_id};
 
 /// What runs need and share.
 pub struct Execution {
@@ -75,6 +76,11 @@ impl Execution {
         drop(servers);
         take_back(&self.state)?;
         Ok(result?)
+    }
+
+    /// An id for a run that starts now; no other run has it, of this process or another.
+    pub fn claim_id(&mut self, now: &Zoned) -> Result<String, Failure> {
+        Ok(run_id::claim(&mut self.store, now)?)
     }
 
     /// Whether the user wants no more.

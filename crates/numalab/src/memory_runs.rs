@@ -89,7 +89,7 @@ pub fn execute(
 ) -> Result<Run, Failure> {
     let now = jiff::Zoned::now();
     let request = RunRequest {
-        id: run_id::new(&now),
+        id: execution.claim_id(&now)?,
         started_at: run_id::rfc_3339(&now),
         machine: machine.clone(),
         window_s: window_s(&plan),

@@ -12,6 +12,27 @@ use crate::{Error, Store};
 pub(crate) struct RunNumber(pub(crate) i64);
 
 impl Store {
+    /// Keeps the first of these ids that no run has and no other process has claimed, for a run that
+    /// is stored later. A run that is never stored leaves its id claimed, and nothing more.
+    pub fn claim_id(&mut self, mut ids: impl Iterator<Item = String>) -> Result<String, Error> {
+        const SQL: &str = "
+            INSERT OR IGNORE INTO claimed_ids (id)
+            SELECT :id WHERE NOT EXISTS (SELECT 1 FROM runs WHERE id = :id)";
+        let path = self.path.clone();
+        let mut last = String::new();
+        self.in_transaction(|transaction| {
+            for id in &mut ids {
+                let claimed = transaction.execute(SQL, named_params! { ":id": id });
+                if claimed.map_err(|cause| Error::sqlite(&path, cause))? == 1 {
+                    return Ok(id);
+                }
+                last = id;
+            }
+            let id = last.clone();
+            Err(Error::IdTaken { path, id })
+        })
+    }
+
     /// Stores a whole run, with the trials it has, or nothing of it.
     pub fn insert(&mut self, run: &Run) -> Result<(), Error> {
         self.insert_run(run).map(|_| ())
@@ -62,6 +83,8 @@ impl Store {
             );
             inserted.map_err(failed)?;
             let number = RunNumber(transaction.last_insert_rowid());
+            let unclaimed = transaction.execute("DELETE FROM claimed_ids WHERE id = ?", [&run.id]);
+            unclaimed.map_err(|cause| Error::sqlite(&path, cause))?;
             for (position, case) in run.cases.iter().enumerate() {
                 insert_case(transaction, &path, number, position, case)?;
             }

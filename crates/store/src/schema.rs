@@ -10,7 +10,7 @@ use crate::Error;
 const APPLICATION_ID: i64 = 0x6e75_6d61;
 
 /// Step `n` brings a file of version `n` to version `n + 1`. A released step is never edited.
-const STEPS: [&str; 1] = [STEP_1];
+const STEPS: [&str; 2] = [STEP_1, STEP_2];
 
 const STEP_1: &str = "
     CREATE TABLE runs (
@@ -58,6 +58,10 @@ const STEP_1: &str = "
         reason    TEXT NOT NULL,
         PRIMARY KEY (run, position)
     ) STRICT;
+";
+
+const STEP_2: &str = "
+    CREATE TABLE claimed_ids (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 ";
 
 /// The schema version this program writes.

@@ -47,8 +47,8 @@ fn check_error(sql: &str, expected: &str) {
 #[test]
 fn a_newer_store_is_left_alone() {
     check_error(
-        "PRAGMA user_version = 2",
-        "the store \"FILE\" has schema version 2, and this numalab knows 1",
+        "PRAGMA user_version = 3",
+        "the store \"FILE\" has schema version 3, and this numalab knows 2",
     );
     check_error(
         "UPDATE runs SET format = 'numalab.stored-run/2'",

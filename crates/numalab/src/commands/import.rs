@@ -69,7 +69,7 @@ pub fn run(arguments: &ImportArguments) -> Result<(), Failure> {
     let state = StateFolder::from_environment()?;
     let mut store = Store::open(&state.store())?;
     let now = jiff::Zoned::now();
-    let id = run_id::new(&now);
+    let id = run_id::claim(&mut store, &now)?;
     let run = import::run_of_reports(id, run_id::rfc_3339(&now), baseline, cases);
     store.insert(&run)?;
     say_what_was_read(&run);

@@ -72,7 +72,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             break;
         }
         let share_s = is_short.then(|| SHORT_S * short_s(&plan) / all_s);
-        let request = request(arguments, &machine, plan, share_s)?;
+        let request = request(&mut execution, arguments, &machine, plan, share_s)?;
         let finished = execution.execute(request, &[])?;
         if !arguments.json {
             let options = text_options::for_stdout();
@@ -175,6 +175,7 @@ fn window_s(arguments: &RunArguments) -> f64 {
 }
 
 fn request(
+    execution: &mut Execution,
     arguments: &RunArguments,
     machine: &Machine,
     plan: Plan,
@@ -185,7 +186,7 @@ fn request(
     let trials_max = if short { TRIALS_MIN } else { TRIALS_MAX };
     let now = jiff::Zoned::now();
     Ok(RunRequest {
-        id: run_id::new(&now),
+        id: execution.claim_id(&now)?,
         started_at: run_id::rfc_3339(&now),
         machine: machine.clone(),
         plan,
