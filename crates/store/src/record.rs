@@ -12,8 +12,8 @@ use crate::{Error, Store};
 pub(crate) struct RunNumber(pub(crate) i64);
 
 impl Store {
-    /// Keeps the first of these ids that no run has and no other process has claimed, for a run that
-    /// is stored later. A run that is never stored leaves its id claimed, and nothing more.
+    /// Keeps the first of these ids that no run has and no process has claimed, for a run that is
+    /// stored later. A run that is never stored leaves its id claimed, and nothing more.
     pub fn claim_id(&mut self, mut ids: impl Iterator<Item = String>) -> Result<String, Error> {
         const SQL: &str = "
             INSERT OR IGNORE INTO claimed_ids (id)
