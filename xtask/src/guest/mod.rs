@@ -7,6 +7,7 @@ mod kernel;
 mod machine;
 mod options;
 mod packages;
+pub mod postgresql;
 mod qemu;
 mod relay;
 mod run_directory;

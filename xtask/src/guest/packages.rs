@@ -9,31 +9,30 @@ use crate::program;
 
 /// Makes sure that a program is there: it is installed with its package when we are root.
 pub fn require_program(name: &str, package: &str) -> Result<PathBuf> {
-    if let Some(path) = program::find(name) {
-        return Ok(path);
+    require(package, name, || program::find(name))
+}
+
+/// Makes sure that something is there: the package that has it is installed when we are root.
+pub fn require<T>(package: &str, what: &str, find: impl Fn() -> Option<T>) -> Result<T> {
+    if let Some(found) = find() {
+        return Ok(found);
     }
     let command = format!("apt-get install --no-install-recommends {package}");
     if !is_root() {
-        bail!("{name} is missing; install it as root with `{command}`");
+        bail!("{what} is missing; install it as root with `{command}`");
     }
-    eprintln!("guest: {name} is missing, installing the package {package}");
-    let install = || {
-        let lock = "DPkg::Lock::Timeout=300";
-        let arguments = [
-            "-y",
-            "-o",
-            lock,
-            "install",
-            "--no-install-recommends",
-            package,
-        ];
-        program::output("apt-get", &arguments, Path::new("/"))
-    };
-    if install().is_err() {
+    eprintln!("guest: {what} is missing, installing the package {package}");
+    if install(package).is_err() {
         update_lists()?;
-        install().with_context(|| format!("cannot install {package}, which has {name}"))?;
+        install(package).with_context(|| format!("cannot install {package}, which has {what}"))?;
     }
-    program::find(name).with_context(|| format!("{package} was installed but has no {name}"))
+    find().with_context(|| format!("{package} was installed but has no {what}"))
+}
+
+fn install(package: &str) -> Result<()> {
+    let words = "-y -o DPkg::Lock::Timeout=300 install --no-install-recommends";
+    let arguments: Vec<_> = words.split(' ').chain([package]).collect();
+    program::output("apt-get", &arguments, Path::new("/")).map(|_| ())
 }
 
 /// Unpacks those files of a package that match the patterns into a directory, without installing
@@ -119,7 +118,8 @@ fn dependency_in(text: &str, prefix: &str) -> Option<String> {
         .next()
 }
 
-fn is_root() -> bool {
+/// Whether we may install.
+pub fn is_root() -> bool {
     // The owner of our own process directory is our effective user.
     use std::os::unix::fs::MetadataExt;
     fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)

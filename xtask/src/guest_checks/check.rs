@@ -28,6 +28,8 @@ pub struct GuestCommand {
     pub name: &'static str,
     /// The program and its arguments.
     pub words: Vec<String>,
+    /// Whether PostgreSQL must be installed.
+    pub needs_postgresql: bool,
 }
 
 /// numalab with these arguments.
@@ -36,6 +38,7 @@ pub fn numalab(name: &'static str, arguments: &[&str]) -> GuestCommand {
     GuestCommand {
         name,
         words: words.map(str::to_string).collect(),
+        needs_postgresql: false,
     }
 }
 
@@ -44,5 +47,15 @@ pub fn shell(name: &'static str, script: &str) -> GuestCommand {
     GuestCommand {
         name,
         words: ["sh", "-c", script].map(str::to_string).to_vec(),
+        needs_postgresql: false,
+    }
+}
+
+/// A shell script that has the functions of `postgresql.sh`.
+pub fn with_postgresql(name: &'static str, script: &str) -> GuestCommand {
+    let functions = include_str!("postgresql.sh");
+    GuestCommand {
+        needs_postgresql: true,
+        ..shell(name, &format!("{functions}\n{script}"))
     }
 }
