@@ -48,6 +48,9 @@ pub struct GuestArguments {
     /// List the shapes and leave.
     #[arg(long)]
     pub list: bool,
+    /// Make sure that PostgreSQL is installed, for scripts with the functions of postgresql.sh.
+    #[arg(long)]
+    pub postgresql: bool,
     /// How to boot.
     #[command(flatten)]
     pub boot: BootArguments,

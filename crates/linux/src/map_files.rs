@@ -4,7 +4,8 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -48,7 +49,7 @@ impl MappedObject {
 
     /// Opens the object by its name in a file system; `None` when what has the name is another.
     pub fn open_named(name: &str, major: u32, minor: u32, inode: u64) -> Option<Self> {
-        let path = std::path::Path::new(name);
+        let path = Path::new(name);
         let status = std::fs::metadata(path).ok().filter(|it| it.is_file())?;
         let device = (
             rustix::fs::major(status.dev()),
@@ -57,6 +58,24 @@ impl MappedObject {
         let is_same = status.ino() == inode && device == (major, minor);
         let opened = is_same.then(|| File::open(path).and_then(Self::of_file));
         opened?.ok()
+    }
+
+    /// Opens a regular file to look at its cached pages; `None` for one of huge pages, and when it is
+    /// gone. Neither its time of access changes nor is a pipe waited for.
+    ///
+    /// # Errors
+    /// When it may not be read.
+    pub fn open_to_look(path: &Path) -> Result<Option<Self>, SystemCallError> {
+        let flags = libc::O_NOATIME | libc::O_NONBLOCK;
+        let opened = File::options().read(true).custom_flags(flags).open(path);
+        match opened.and_then(Self::of_file) {
+            Ok(object) => Ok(Some(object).filter(|object| object.huge_page_bytes.is_none())),
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(cause) => {
+                let path = path.display().to_string();
+                Err(SystemCallError::with("open", path, cause))
+            }
+        }
     }
 
     fn of_file(file: File) -> std::io::Result<Self> {
@@ -193,11 +212,32 @@ impl Window {
     }
 
     /// Makes those pages present in this process that are in memory (mincore(2) is asked), and no
-    /// others: none is made, none is swapped in. Not for huge pages of a pool.
+    /// others: none is made, none is swapped in or read ahead. Not for huge pages of a pool.
     ///
     /// # Errors
     /// When the kernel refuses one of the calls.
     pub fn look_at_resident(&self) -> Result<(), SystemCallError> {
+        // A cached page that marks where to read ahead from has that done when it is mapped, unless
+        // reading is at random (mm/filemap.c, `do_async_mmap_readahead`).
+        self.advise(libc::MADV_RANDOM)?;
+        let outcome = self.look_at_those_in_memory();
+        // What is unmapped from here was not used as far as the kernel is concerned
+        // (mm/memory.c, `zap_pte_range`): it leaves memory no later for it.
+        self.advise(libc::MADV_SEQUENTIAL)?;
+        outcome
+    }
+
+    fn advise(&self, advice: libc::c_int) -> Result<(), SystemCallError> {
+        let bytes = self.pages * self.page_bytes;
+        // SAFETY: the range is our own mapping, and the advice changes no content.
+        if unsafe { libc::madvise(self.address, bytes, advice) } != 0 {
+            let arguments = format!("{bytes} bytes, advice {advice}");
+            return Err(SystemCallError::last("madvise", arguments));
+        }
+        Ok(())
+    }
+
+    fn look_at_those_in_memory(&self) -> Result<(), SystemCallError> {
         let mut resident = vec![0_u8; self.pages];
         let bytes = self.pages * self.page_bytes;
         // SAFETY: the range is our own mapping, and the vector has a byte for each of its pages.
@@ -236,6 +276,47 @@ impl Drop for Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn looking_at_a_file_reads_nothing_into_the_cache() {
+        let pages = 512;
+        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        std::io::Write::write_all(&mut file, &vec![7; pages * 4096]).unwrap();
+        file.sync_all().unwrap();
+        let drop_half = |file: &File| {
+            let (from, to) = (256 * 4096, std::num::NonZeroU64::new(256 * 4096));
+            rustix::fs::fadvise(file, from, to, rustix::fs::Advice::DontNeed).unwrap();
+        };
+        drop_half(&file);
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let object = MappedObject::open_to_look(Path::new(&path))
+            .unwrap()
+            .unwrap();
+        let resident = || {
+            let window = object.window(0, pages).unwrap();
+            let mut resident = vec![0_u8; pages];
+            // SAFETY: the range is the whole window, the vector has a byte for each page.
+            let answer =
+                unsafe { libc::mincore(window.address, pages * 4096, resident.as_mut_ptr()) };
+            assert_eq!(answer, 0);
+            resident.iter().filter(|byte| **byte & 1 == 1).count()
+        };
+        let before = resident();
+        let mut pagemap = Pagemap::open_own().unwrap();
+        let mut entries = Vec::new();
+        object
+            .entries(0, pages, &mut pagemap, &mut entries)
+            .unwrap();
+        let present = entries.iter().filter(|entry| entry.is_present()).count();
+        // The kernel may give up pages at any time, and never caches more than there were.
+        assert!(resident() <= before, "{} {before}", resident());
+        assert!(present <= before, "{present} {before}");
+        if before < pages {
+            assert!(present >= before.min(1), "{present} of {before}");
+        } else {
+            println!("this file system keeps what it was told to forget");
+        }
+    }
     use crate::proc_maps;
     use crate::shared_memory::{ObjectKind, SharedMemory};
 

@@ -151,29 +151,6 @@ pub fn resident_pages(root: &Root, pid: u32) -> Result<u64, Error> {
     pages.ok_or_else(|| file.malformed(1, "the fields of statm", file.text()))
 }
 
-/// Bytes of page tables of a process (`VmPTE` of /proc/PID/status); `None` for a kernel thread.
-///
-/// # Errors
-/// When the process is gone or the line is malformed.
-pub fn page_table_bytes(root: &Root, pid: u32) -> Result<Option<u64>, Error> {
-    let file = root.read_lossy(&format!("proc/{pid}/status"))?;
-    for (number, line) in file.lines() {
-        // VmPTE:\t     132 kB
-        let Some(value) = line.strip_prefix("VmPTE:") else {
-            continue;
-        };
-        let kib = value
-            .trim()
-            .strip_suffix(" kB")
-            .and_then(|kib| kib.trim().parse::<u64>().ok());
-        let bytes = kib.and_then(|kib| kib.checked_mul(1024));
-        return bytes
-            .map(Some)
-            .ok_or_else(|| file.malformed(number, "a size in kB", value));
-    }
-    Ok(None)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

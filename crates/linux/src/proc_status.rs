@@ -13,6 +13,31 @@ pub struct Allowed {
     pub memory_nodes: NodeSet,
 }
 
+/// What is said of one process; each is `None` where the file does not say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Where it is allowed to run and to have memory.
+    pub allowed: Option<Allowed>,
+    /// Bytes of its page tables (`VmPTE`); a kernel thread has none.
+    pub page_table_bytes: Option<u64>,
+}
+
+/// Reads both of process `pid`.
+///
+/// # Errors
+/// When the process is gone or the size is malformed.
+pub fn read(root: &Root, pid: u32) -> Result<Status, Error> {
+    let file = root.read_lossy(&format!("proc/{pid}/status"))?;
+    // VmPTE:\t     132 kB
+    let mut lines = file.lines();
+    let line = lines.find_map(|(number, line)| Some((number, line.strip_prefix("VmPTE:")?)));
+    let size = line.map(|(number, value)| size(&file, number, value));
+    Ok(Status {
+        allowed: parse(&file).ok(),
+        page_table_bytes: size.transpose()?,
+    })
+}
+
 /// Reads where process `pid` is allowed to run.
 ///
 /// # Errors
@@ -46,15 +71,17 @@ pub fn resident(root: &Root, pid: u32) -> Result<Resident, Error> {
             "RssShmem" | "HugetlbPages" => &mut found.shared_bytes,
             _ => continue,
         };
-        let kib: Option<u64> = value
-            .trim()
-            .strip_suffix(" kB")
-            .and_then(|kib| kib.parse().ok());
-        let bytes = kib.and_then(|kib| kib.checked_mul(1024));
-        let bytes = bytes.ok_or_else(|| file.malformed(number, "a size in kB", value))?;
-        *sum = sum.saturating_add(bytes);
+        *sum = sum.saturating_add(size(&file, number, value)?);
     }
     Ok(found)
+}
+
+/// `     132 kB`, in bytes.
+fn size(file: &TextFile, number: usize, value: &str) -> Result<u64, Error> {
+    let kib = value.trim().strip_suffix(" kB");
+    let kib = kib.and_then(|kib| kib.trim().parse::<u64>().ok());
+    let bytes = kib.and_then(|kib| kib.checked_mul(1024));
+    bytes.ok_or_else(|| file.malformed(number, "a size in kB", value))
 }
 
 /// Whether this process runs under a seccomp filter (`Seccomp:\t2`, proc_pid_status(5)).
@@ -89,7 +116,7 @@ fn list<T: model::Id>(file: &TextFile, label: &str) -> Result<IdSet<T>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{allowed, parse, resident};
+    use super::{Status, allowed, parse, read, resident};
     use crate::{Root, TextFile};
 
     #[test]
@@ -131,6 +158,23 @@ mod tests {
         std::fs::write(&file, "RssAnon:\t many\n").unwrap();
         let error = resident(&root, 7).unwrap_err().to_string();
         assert!(error.contains("a size in kB"), "{error}");
+    }
+
+    #[test]
+    fn what_the_file_does_not_say_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("proc/7/status");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let root = Root::at(directory.path()).unwrap();
+        std::fs::write(&file, "Name:\tkthreadd\n").unwrap();
+        assert_eq!(read(&root, 7).unwrap(), Status::default());
+        let text = "VmPTE:\t  132 kB\nCpus_allowed_list:\t0\nMems_allowed_list:\t1\n";
+        std::fs::write(&file, text).unwrap();
+        let found = read(&root, 7).unwrap();
+        assert_eq!(found.page_table_bytes, Some(132 << 10));
+        assert_eq!(found.allowed.unwrap().memory_nodes.to_string(), "1");
+        std::fs::write(&file, "VmPTE:\t  18446744073709551615 kB\n").unwrap();
+        assert!(read(&root, 7).is_err());
     }
 
     #[test]

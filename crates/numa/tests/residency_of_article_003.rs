@@ -94,6 +94,21 @@ fn a_file_cut_in_the_middle_gives_a_lower_bound_and_says_so() {
 }
 
 #[test]
+fn a_line_with_more_memory_than_machines_have_is_passed_over_and_named() {
+    let whole = include_str!("article_003/pmon-numa-on.txt");
+    let large = "1000 default file=/a N0=9007199254740991 N1=1 kernelpagesize_kB=4\n";
+    let sum = "2000 default file=/b N0=18446744073709551615 N1=18446744073709551615\n";
+    let found = look("ora_pmon_slob", "0-31", &format!("{whole}{large}{sum}"));
+    assert_eq!(pages(&found.bytes_by_node, 25), 112 + 1536);
+    let sentence = "a line of numa_maps of process 4242 counts more memory than machines have";
+    assert!(
+        found.gaps.iter().any(|gap| gap == sentence),
+        "{:?}",
+        found.gaps
+    );
+}
+
+#[test]
 fn a_kernel_without_numa_maps_is_named() {
     let mut tree = testing::Tree::captured("two-node").unwrap();
     let zeros = "0 ".repeat(40);

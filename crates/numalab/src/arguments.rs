@@ -218,6 +218,13 @@ pub struct InspectArguments {
     /// of every node.
     #[arg(long, conflicts_with = "numa_maps")]
     pub sample: bool,
+    /// Look at nothing but shared memory: quicker where there are many processes.
+    #[arg(long, conflicts_with = "numa_maps")]
+    pub only_shared: bool,
+    /// Look at what the kernel has cached of the files that the processes have open, too, and of a
+    /// PostgreSQL cluster of all its files; nothing is read in.
+    #[arg(long, conflicts_with_all = ["numa_maps", "only_shared"])]
+    pub data_files: bool,
     /// Print the document numalab.residency/1.
     #[arg(long)]
     pub json: bool,
@@ -233,6 +240,9 @@ pub struct DoctorArguments {
     /// archive that `numalab capture` wrote.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
+    /// Look at what the kernel has cached of the data files of the target, too.
+    #[arg(long, requires = "target")]
+    pub data_files: bool,
     /// End with exit code 7 when something at least this bad is found.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<FailOn>,

@@ -1,6 +1,8 @@
 //! `cargo xtask bench inspect`: the time of `numalab inspect` against that of `numastat -p` (Debian
 //! package numactl) for one shared segment of 4 GiB that 50 processes have mapped, in pages of
 //! 4 KiB and of 2 MiB. As root, the pool of the latter is made larger for as long as it takes.
+//! Beside them, what nothing that asks the kernel about 50 processes can go below: the start of a
+//! program that does nothing, and reading /proc/PID/maps of each process once.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -41,31 +43,68 @@ pub fn run() -> Result<()> {
             "memfd-huge" => Some(Pool::larger_by(HUGE_PAGES)?),
             _ => None,
         };
-        let (mut ours, mut theirs) = look(&binary, &folder, kind, &interrupt)?;
-        println!("{}", summary(pages, &mut ours, &mut theirs));
+        let mut rows = look(&binary, &folder, kind, &interrupt)?;
+        println!("{}", summary(pages, &mut rows));
     }
     Ok(())
 }
 
-/// The times of both programs, by turns, on one segment.
-fn look(
-    binary: &Path,
-    folder: &Path,
-    kind: &str,
-    interrupt: &Interrupt,
-) -> Result<(Vec<f64>, Vec<f64>)> {
+/// What is timed, and how long each look took, in seconds.
+struct Row {
+    name: &'static str,
+    times: Vec<f64>,
+}
+
+/// What all others are compared with.
+const THEIRS: &str = "numastat -p";
+
+/// The times of all, by turns, on one segment.
+fn look(binary: &Path, folder: &Path, kind: &str, interrupt: &Interrupt) -> Result<Vec<Row>> {
     let holder = Holder::start(folder, kind, interrupt)?;
     let family = holder.family()?;
     let pid = holder.child.id().to_string();
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let names = [
+        THEIRS,
+        "numalab inspect",
+        "numalab inspect --only-shared",
+        "start of a program (numalab --version)",
+        "reading maps of each process once",
+    ];
+    let times = Vec::new();
+    let mut rows = names.map(|name| Row {
+        name,
+        times: times.clone(),
+    });
     for _ in 0..ROUNDS {
         stop_if_asked(interrupt)?;
-        ours.push(timed(
-            Command::new(binary).args(["inspect", &pid, "--json"]),
-        )?);
-        theirs.push(timed(Command::new("numastat").arg("-p").args(&family))?);
+        let inspect = |option: &[&str]| {
+            timed(
+                Command::new(binary)
+                    .args(["inspect", &pid, "--json"])
+                    .args(option),
+            )
+        };
+        let round = [
+            timed(Command::new("numastat").arg("-p").args(&family))?,
+            inspect(&[])?,
+            inspect(&["--only-shared"])?,
+            timed(Command::new(binary).arg("--version"))?,
+            reading_maps(&family)?,
+        ];
+        for (row, time) in rows.iter_mut().zip(round) {
+            row.times.push(time);
+        }
     }
-    Ok((ours, theirs))
+    Ok(rows.into())
+}
+
+fn reading_maps(family: &[String]) -> Result<f64> {
+    let start = Instant::now();
+    for pid in family {
+        let path = format!("/proc/{pid}/maps");
+        std::fs::read(&path).with_context(|| format!("read {path}"))?;
+    }
+    Ok(start.elapsed().as_secs_f64())
 }
 
 /// Ctrl-C must not leave processes or a pool behind.
@@ -111,24 +150,22 @@ fn pool_pages() -> Result<u64> {
 }
 
 /// What the benchmark found, in words.
-fn summary(pages: &str, ours: &mut [f64], theirs: &mut [f64]) -> String {
-    let range = |times: &mut [f64]| {
-        times.sort_by(f64::total_cmp);
-        (times[0], times[times.len() / 2], times[times.len() - 1])
+fn summary(pages: &str, rows: &mut [Row]) -> String {
+    for row in rows.iter_mut() {
+        row.times.sort_by(f64::total_cmp);
+    }
+    let median = |row: &Row| row.times[row.times.len() / 2];
+    let theirs = rows.iter().find(|row| row.name == THEIRS).map(median);
+    let line = |row: &Row| {
+        let (least, most) = (row.times[0], row.times[row.times.len() - 1]);
+        let (name, median) = (row.name, median(row));
+        let ratio = theirs.unwrap_or(f64::NAN) / median;
+        format!("{name:39} {median:.4} s ({least:.4} to {most:.4}), {ratio:.1} times less\n")
     };
-    let (ours, theirs) = (range(ours), range(theirs));
-    let line = |name: &str, times: (f64, f64, f64)| {
-        let (least, median, most) = times;
-        format!("{name:16} {median:.3} s ({least:.3} to {most:.3})")
-    };
+    let lines: String = rows.iter().map(line).collect();
     format!(
-        "{MIB} MiB of shared memory in pages of {pages} in {PROCESSES} processes, \
-         median of {ROUNDS} \
-         looks (range):\n\
-         {}\n{}\nratio of the medians: {:.1}",
-        line("numalab inspect", ours),
-        line("numastat -p", theirs),
-        theirs.1 / ours.1
+        "{MIB} MiB of shared memory in pages of {pages} in {PROCESSES} processes, median of \
+         {ROUNDS} looks (range), against {THEIRS}:\n{lines}"
     )
 }
 
@@ -203,15 +240,23 @@ impl Drop for Holder {
 
 #[cfg(test)]
 mod tests {
-    use super::summary;
+    use super::{Row, summary};
 
     #[test]
     fn the_ratio_is_that_of_the_medians() {
-        let text = summary("4 KiB", &mut [0.3, 0.1, 0.2], &mut [4.0, 2.0, 9.0]);
+        let row = |name, times: [f64; 3]| Row {
+            name,
+            times: times.into(),
+        };
+        let mut rows = [
+            row("numastat -p", [4.0, 2.0, 9.0]),
+            row("ours", [0.3, 0.1, 0.2]),
+        ];
+        let text = summary("4 KiB", &mut rows);
         assert!(
-            text.contains("numalab inspect  0.200 s (0.100 to 0.300)"),
+            text.contains("0.2000 s (0.1000 to 0.3000), 20.0 times less"),
             "{text}"
         );
-        assert!(text.ends_with("ratio of the medians: 20.0"), "{text}");
+        assert!(text.contains("4.0000 s (2.0000 to 9.0000), 1.0 times less"));
     }
 }

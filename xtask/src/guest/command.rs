@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use super::machine::Stopped;
-use super::{Options, Relay, SHAPES, run as run_guest};
+use super::{Options, Relay, SHAPES, postgresql, run as run_guest};
 use crate::arguments::GuestArguments;
 use crate::interrupt::Interrupt;
 use crate::repository;
@@ -52,6 +52,9 @@ fn run_command(arguments: &GuestArguments) -> Result<u8> {
             )
         }
         None => {}
+    }
+    if arguments.postgresql {
+        postgresql::require()?;
     }
     let commands = std::slice::from_ref(&arguments.command);
     let outcomes = run_guest(&options, commands, Relay::Pass, &Interrupt::watch()?)?;

@@ -71,7 +71,11 @@ pub fn run(
         .iter()
         .map(|check| (check.commands)(boot.shape))
         .collect();
-    if commands.iter().flatten().any(|command| command.needs_postgresql) {
+    if commands
+        .iter()
+        .flatten()
+        .any(|command| command.needs_postgresql)
+    {
         guest::postgresql::require()?;
     }
     let words: Vec<_> = commands

@@ -82,11 +82,11 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     Ok(())
 }
 
-fn has(ids: &[String], id: &str) -> bool {
+pub(super) fn has(ids: &[String], id: &str) -> bool {
     ids.iter().any(|known| known == id)
 }
 
-fn ids(document: &Value) -> Result<Vec<String>> {
+pub(super) fn ids(document: &Value) -> Result<Vec<String>> {
     let findings = document["findings"]
         .as_array()
         .context("a list of findings")?;

@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::answers::Answers;
 use super::check::{Check, GuestCommand, shell};
 use super::complaints::Complaints;
-use super::inspect::{PROGRAM, segment};
+use super::inspect::{OTHERS_BYTES, PROGRAM, segment};
+use super::look::{FUNCTIONS, Look, bytes_by_node, numbers};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
@@ -28,11 +29,11 @@ pub const CHECK: Check = Check {
 const HUGE_PAGES: u64 = 12;
 const HUGE_BYTES: u64 = 2 << 20;
 
-/// Shared memory that others in the guest may take or give back meanwhile, as in `inspect.rs`.
-const OTHERS_BYTES: u64 = 4096;
+/// Sessions of the embedded instance.
+const SESSIONS: [usize; 2] = [2, 49];
 
 /// All nodes.
-const ALL: &[u64] = &[0, 1, 2, 3, 4, 5, 6, 7];
+pub(super) const ALL: &[u64] = &[0, 1, 2, 3, 4, 5, 6, 7];
 
 /// Cases of the embedded instance: the name, the settings, the nodes.
 const CASES: &[(&str, &str, &[u64])] = &[
@@ -53,33 +54,15 @@ const CASES: &[(&str, &str, &[u64])] = &[
     ),
 ];
 
-/// Functions of the scripts. Shmem is read after every CPU has handed in what it counted. State
-/// is kept in a ramfs, whose pages are no shared memory for the counters, as those of the guest's
-/// other file systems are.
-const FUNCTIONS: &str = r#"
-shmem() {
-  echo 1 >/proc/sys/vm/stat_refresh
-  awk '/Shmem:/ { printf "%s%s", s, $4; s = "," }' /sys/devices/system/node/node*/meminfo
-}
+/// Free pages of the pool by node.
+const POOL: &str = r#"
 pool() {
   cat /sys/devices/system/node/node*/hugepages/hugepages-2048kB/free_hugepages | paste -sd,
 }
-until_quiet() {
-  for look in 1 2 3 4 5 6 7 8 9 10; do
-    during=$(shmem); residency=$(numalab inspect "$1" --json); after=$(shmem)
-    [ "$during" = "$after" ] && break
-  done
-}
-answer() {
-  echo "{\"before\":[$before],\"during\":[$during],\"after\":[$after],"
-  echo "\"residency\":$residency}"
-}
-ram=/tmp/ram; mountpoint -q $ram || { mkdir -p $ram; mount -t ramfs none $ram; chmod 777 $ram; }
-export XDG_STATE_HOME=$ram/state
 "#;
 
 fn script(text: &str) -> String {
-    format!("{FUNCTIONS}\n{text}")
+    format!("{FUNCTIONS}\n{POOL}\n{text}")
 }
 
 fn commands(_: &Shape) -> Vec<GuestCommand> {
@@ -90,13 +73,6 @@ fn commands(_: &Shape) -> Vec<GuestCommand> {
         ),
         shell("huge pages", &script(&huge_pages())),
         shell("sample", &script(SAMPLE)),
-        shell(
-            "instances: file",
-            &script(&format!(
-                "cat >$ram/held.toml <<'END'\n{}\nEND",
-                experiment()
-            )),
-        ),
     ];
     commands.extend(
         CASES
@@ -116,30 +92,31 @@ fn huge_pages() -> String {
            /tmp/ready >/dev/null 2>&1 &
          pid=$(cat /tmp/ready); during=$(pool)
          residency=$(numalab inspect $pid --json); after=$(pool)
-         kill -- $(ps -o pid= --ppid $pid) $pid; wait
+         end_family $pid
          for pool in /sys/devices/system/node/node*/hugepages/hugepages-2048kB; do
            echo 0 >$pool/nr_hugepages
          done
-         answer"
+         echo \"{{\\\"before\\\":[$before],\\\"during\\\":[$during],\\\"after\\\":[$after],\"
+         echo \"\\\"residency\\\":$residency}}\""
     )
 }
 
-const SAMPLE: &str = "
+const SAMPLE: &str = r#"
 rm -f /tmp/ready; mkfifo /tmp/ready
+before=$(state)
 numactl --interleave=all /usr/bin/python3 /tmp/shared_memory.py 128 2 memfd /tmp/ready \
   >/dev/null 2>&1 &
-pid=$(cat /tmp/ready); before=$(shmem)
-sampled=$(numalab inspect $pid --sample --json); during=$(shmem)
-residency=$(numalab inspect $pid --json); after=$(shmem)
-kill -- $(ps -o pid= --ppid $pid) $pid; wait
-echo \"{\\\"before\\\":[$before],\\\"during\\\":[$during],\"
-echo \"\\\"sampled\\\":$sampled,\\\"residency\\\":$residency}\"";
+pid=$(cat /tmp/ready); during=$(state)
+sampled=$(numalab inspect $pid --sample --json); after=$(state)
+echo "{\"before\":{$before},\"during\":{$during},\"after\":{$after},\"sampled\":$sampled,"
+look exact $pid; echo }
+end_family $pid"#;
 
-fn experiment() -> String {
+fn experiment(sessions: usize) -> String {
     let mut text = format!(
         "format = \"numalab.experiment/1\"\nname = \"held\"\nquestion = \"Where is it?\"\n\
          baseline = \"{}\"\nasks-about-memory = true\n\n[sga]\ncache = \"16MiB\"\n\n[load]\n\
-         sessions = 2\n",
+         sessions = {sessions}\n",
         CASES[0].0
     );
     for (name, settings, _) in CASES {
@@ -149,13 +126,22 @@ fn experiment() -> String {
 }
 
 fn embedded(case: &str) -> String {
+    let looks = SESSIONS.map(|sessions| {
+        format!(
+            "cat >$ram/held.toml <<'END'\n{}\nEND
+             rm -f $ram/hold; mkfifo $ram/hold; before=$(state)
+             numalab run $ram/held.toml --hold {case} --idle --json >$ram/hold 2>$ram/said &
+             run=$!; held=$(sed '/^}}/q' $ram/hold)
+             pid=$(echo \"$held\" | sed -n 's/.*\"instance_pid\": \\([0-9]*\\).*/\\1/p')
+             [ -n \"$pid\" ] || {{ cat $ram/said >&2; exit 1; }}
+             echo \"\\\"before {sessions}\\\":{{$before}},\"; look '{sessions} sessions' $pid
+             kill -TERM $run; wait $run",
+            experiment(sessions)
+        )
+    });
     format!(
-        "rm -f /tmp/hold; mkfifo /tmp/hold; numalab list >/dev/null; before=$(shmem)
-         numalab run $ram/held.toml --hold {case} --idle --json >/tmp/hold 2>$ram/said &
-         run=$!; held=$(sed '/^}}/q' /tmp/hold)
-         pid=$(echo \"$held\" | sed -n 's/.*\"instance_pid\": \\([0-9]*\\).*/\\1/p')
-         [ -n \"$pid\" ] || {{ cat $ram/said >&2; exit 1; }}
-         until_quiet $pid; kill -TERM $run; wait $run; answer"
+        "numalab list >/dev/null; echo {{\n{}\necho }}",
+        looks.join("\necho ,\n")
     )
 }
 
@@ -168,35 +154,26 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     Ok(())
 }
 
-/// Shared memory found is what Shmem of each node grew by.
+/// Shared memory found is what Shmem of each node grew by, on the nodes of the case.
 fn judge_instance(
     name: &str,
     answer: &Value,
     nodes: &[u64],
     complaints: &mut Complaints,
 ) -> Result<()> {
-    let what = |part: &str| format!("{name}: {part}");
-    let (before, during) = (numbers(&answer["before"])?, numbers(&answer["during"])?);
-    complaints.expect(
-        &what("Shmem after the look"),
-        &answer["after"],
-        &answer["during"],
-    );
-    let residency = &answer["residency"];
-    complaints.expect(&what("method"), &residency["method"], &"pagemap".into());
-    let found = shared_memory(residency)?;
-    for (node, (before, during)) in before.iter().zip(&during).enumerate() {
-        let grown = during.saturating_sub(*before) * 1024;
-        let bytes = found.get(&(node as u64)).copied().unwrap_or(0);
-        let agree = grown.abs_diff(bytes) <= OTHERS_BYTES;
-        let sentence = format!("node {node}: Shmem grew by {grown}, found {bytes}: they agree");
-        complaints.expect(&what(&sentence), &agree, &true);
+    for sessions in SESSIONS {
+        let look = Look::new(name, &format!("{sessions} sessions"), answer);
+        let before = &answer[format!("before {sessions}")];
+        look.judge(before, OTHERS_BYTES, complaints)?;
+        // The instance itself is one more.
+        look.judge_processes(sessions + 1, complaints);
+        let found = look.shared_memory()?;
+        let total: u64 = found.values().sum();
+        let there: u64 = nodes.iter().filter_map(|node| found.get(node)).sum();
+        let sentence = format!("of {total} bytes {there} are on nodes {nodes:?}: 90 % at least");
+        complaints.expect(&look.what(&sentence), &(there >= total / 10 * 9), &true);
+        complaints.expect(&look.what("16 MiB at least"), &(total >= 16 << 20), &true);
     }
-    let total: u64 = found.values().sum();
-    let there: u64 = nodes.iter().filter_map(|node| found.get(node)).sum();
-    let sentence = format!("of {total} bytes {there} are on nodes {nodes:?}: 90 % at least");
-    complaints.expect(&what(&sentence), &(there >= total / 10 * 9), &true);
-    complaints.expect(&what("16 MiB at least"), &(total >= 16 << 20), &true);
     Ok(())
 }
 
@@ -238,9 +215,11 @@ fn judge_huge_pages(answer: &Value, complaints: &mut Complaints) -> Result<()> {
 fn judge_sample(answer: &Value, complaints: &mut Complaints) -> Result<()> {
     complaints.expect(
         "sample: Shmem after it",
-        &answer["during"],
-        &answer["before"],
+        &answer["after"]["shmem"],
+        &answer["during"]["shmem"],
     );
+    let look = Look::new("sample", "exact", answer);
+    look.judge(&answer["before"], OTHERS_BYTES, complaints)?;
     let sampled = &answer["sampled"];
     complaints.expect(
         "sample: method",
@@ -248,7 +227,7 @@ fn judge_sample(answer: &Value, complaints: &mut Complaints) -> Result<()> {
         &"pagemap-sampled".into(),
     );
     complaints.expect("sample: complete", &sampled["complete"], &false.into());
-    let exact = bytes_by_node(segment(&answer["residency"])?);
+    let exact = bytes_by_node(segment(look.residency())?);
     let segment = segment(sampled)?;
     let shares = segment["sampled"]["share_by_node"]
         .as_object()
@@ -269,34 +248,4 @@ fn judge_sample(answer: &Value, complaints: &mut Complaints) -> Result<()> {
     let estimated: u64 = bytes_by_node(segment).values().sum();
     complaints.expect("sample: bytes", &estimated, &total);
     Ok(())
-}
-
-/// All shared memory of a residency by node: everything but programs and files.
-fn shared_memory(residency: &Value) -> Result<BTreeMap<u64, u64>> {
-    let segments = residency["segments"]
-        .as_array()
-        .context("a list of segments")?;
-    let mut sum = BTreeMap::new();
-    for segment in segments {
-        let kind = segment["kind"].as_str().unwrap_or("");
-        if !matches!(kind, "program-text" | "file") {
-            for (node, bytes) in bytes_by_node(segment) {
-                *sum.entry(node).or_default() += bytes;
-            }
-        }
-    }
-    Ok(sum)
-}
-
-fn bytes_by_node(segment: &Value) -> BTreeMap<u64, u64> {
-    let nodes = segment["bytes_by_node"].as_object().into_iter().flatten();
-    nodes
-        .filter_map(|(node, bytes)| Some((node.parse().ok()?, bytes.as_u64()?)))
-        .collect()
-}
-
-fn numbers(figures: &Value) -> Result<Vec<u64>> {
-    let figures = figures.as_array().context("a list of figures")?;
-    let number = |figure: &Value| figure.as_u64().context("a figure");
-    figures.iter().map(number).collect()
 }

@@ -2,8 +2,8 @@
 
 use super::check::Check;
 use super::{
-    doctor, inspect, inspect_instances, latency, local_vs_remote, placements, placing, streams,
-    topology,
+    data_files, doctor, inspect, inspect_instances, inspect_postgres, latency, local_vs_remote,
+    placements, placing, streams, topology,
 };
 
 /// All checks.
@@ -12,7 +12,9 @@ pub const CHECKS: &[Check] = &[
     topology::CHECK,
     inspect::CHECK,
     inspect_instances::CHECK,
+    inspect_postgres::CHECK,
     doctor::CHECK,
+    data_files::CHECK,
     latency::CHECK,
     local_vs_remote::CHECK,
     placements::CHECK_V2,

@@ -70,7 +70,9 @@ pub(super) fn uneven(patient: &Patient) -> Option<Found> {
     };
     let pools = sizes.map(|bytes| pools(patient, bytes)).find(uneven)?;
     let page_bytes = pools.first()?.1.page_bytes;
-    let total: u64 = pools.iter().map(|(_, pool)| pool.total).sum();
+    let total = pools
+        .iter()
+        .fold(0_u64, |sum, (_, pool)| sum.saturating_add(pool.total));
     let each = total.div_ceil(pools.len() as u64);
     let evidence: Vec<Fact> = pools
         .iter()
@@ -123,7 +125,7 @@ pub(super) fn short_on_bound_node(patient: &Patient) -> Option<Found> {
                 .filter(|(node, _)| bound.contains(*node) == here);
             chosen
                 .map(|(_, pool)| pool.free.unwrap_or(0).saturating_mul(pool.page_bytes))
-                .sum()
+                .fold(0, u64::saturating_add)
         };
         if bytes >= WORTH_BYTES && free(true) < bytes && free(false) > 0 {
             let needed = bytes.div_ceil(pool.page_bytes).div_ceil(bound.len() as u64);

@@ -3,7 +3,10 @@
 use model::{ByteSize, Layout, NodeId, NodeSet, Residency, ResidencyMethod, SegmentKind};
 
 use super::patient::{Found, Patient, WORTH_BYTES, commands, fact};
-use crate::residency::{Skew, far_text as text_far_away, judge_skew};
+use crate::residency::{self, Skew, judge_skew};
+
+/// The largest files that a finding names.
+const FILES_SHOWN: usize = 8;
 
 /// Where pages were found.
 fn source(residency: &Residency) -> &'static str {
@@ -177,30 +180,60 @@ fn nodes_of(policy: &str) -> Option<NodeSet> {
 
 /// Program text where nobody runs.
 pub(super) fn far_text(patient: &Patient) -> Option<Found> {
-    let residency = patient.residency.as_ref()?;
-    let (far, all) = text_far_away(residency)?;
+    let far = residency::far_text(patient.residency.as_ref()?)?;
+    Some(far_cache(
+        patient,
+        SegmentKind::ProgramText,
+        "program text",
+        far,
+    ))
+}
+
+/// Data files where nobody runs; known when they were asked for.
+pub(super) fn far_files(patient: &Patient) -> Option<Found> {
+    let far = residency::far_files(patient.residency.as_ref()?)?;
+    Some(far_cache(
+        patient,
+        SegmentKind::File,
+        "cached data files",
+        far,
+    ))
+}
+
+fn far_cache(patient: &Patient, kind: SegmentKind, what: &str, (far, all): (u64, u64)) -> Found {
     let used = patient.nodes_used();
-    let text = residency
-        .segments
+    let segments = patient
+        .residency
         .iter()
-        .filter(|of| of.kind == SegmentKind::ProgramText);
-    let files: Vec<&str> = text.map(|of| of.name.as_str()).collect();
-    Some(Found {
+        .flat_map(|residency| &residency.segments);
+    let mut files: Vec<_> = segments.filter(|of| of.kind == kind).collect();
+    files.sort_by_key(|of| std::cmp::Reverse(of.bytes()));
+    let names: Vec<&str> = files
+        .iter()
+        .map(|of| of.name.as_str())
+        .take(FILES_SHOWN)
+        .collect();
+    let source = patient.residency.as_ref().map_or("", source);
+    let mut fix = vec![
+        "# stop it, have the kernel drop the files from its cache, and read them near:".into(),
+    ];
+    fix.extend(
+        names
+            .iter()
+            .map(|name| format!("dd if={name} iflag=nocache count=0")),
+    );
+    fix.push(format!(
+        "numactl --cpunodebind={used} --membind={used} COMMAND"
+    ));
+    Found {
         message: format!(
-            "{} of {} of program text lie on other nodes than {used}, where the processes run",
+            "{} of {} of {what} lie on other nodes than {used}, where the processes run",
             ByteSize(far),
             ByteSize(all)
         ),
-        evidence: vec![fact(source(residency), files.join(", "))],
-        fix: vec![
-            "# stop it, have the kernel drop the file from its cache, and read it near:".to_owned(),
-            format!(
-                "dd if={} iflag=nocache count=0",
-                files.first().unwrap_or(&"FILE")
-            ),
-            format!("numactl --cpunodebind={used} --membind={used} COMMAND"),
-        ],
-    })
+        evidence: vec![fact(source, names.join(", "))],
+        fix,
+    }
 }
 
 /// Memory on a node without CPUs.
@@ -351,17 +384,17 @@ mod tests {
     }
 
     #[test]
-    fn program_text_far_away_is_found() {
-        let mut it = patient(&[(1, 50)], "default", "0-2", "0");
-        assert!(far_text(&it).is_none());
-        for segment in it
-            .residency
-            .iter_mut()
-            .flat_map(|residency| &mut residency.segments)
-        {
-            segment.kind = SegmentKind::ProgramText;
-        }
-        assert!(far_text(&it).is_some());
+    fn programs_and_files_far_away_are_found() {
+        let of_kind = |kind| {
+            let mut it = patient(&[(1, 50)], "default", "0-2", "0");
+            let residency = it.residency.iter_mut();
+            let segments = residency.flat_map(|residency| &mut residency.segments);
+            segments.for_each(|segment| segment.kind = kind);
+            (far_text(&it).is_some(), far_files(&it).is_some())
+        };
+        assert_eq!(of_kind(SegmentKind::DevShm), (false, false));
+        assert_eq!(of_kind(SegmentKind::ProgramText), (true, false));
+        assert_eq!(of_kind(SegmentKind::File), (false, true));
     }
 
     #[test]

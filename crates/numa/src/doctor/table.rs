@@ -72,6 +72,14 @@ pub const FINDINGS: &[Rule] = &[
         check: instance::far_text,
     },
     Rule {
+        id: "far-data-files",
+        severity: Severity::Info,
+        about: "data files are cached on nodes where none of the processes may run",
+        cost: "every read copies from a far node; another process filled the cache, and it stays",
+        cost_source: "kernel, admin-guide/mm/numa_memory_policy.rst; `numalab latency` measures it",
+        check: instance::far_files,
+    },
+    Rule {
         id: "memory-only-node-used",
         severity: Severity::Warning,
         about: "memory of the target lies on a node without CPUs, which no process is near to",

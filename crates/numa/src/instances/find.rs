@@ -16,12 +16,6 @@ pub struct Member {
     pub class: String,
 }
 
-/// A process while it is not known whether it belongs.
-struct Candidate {
-    stat: ProcessStat,
-    title: String,
-}
-
 /// Finds the processes, ascending by id. This process and threads of the kernel are never among
 /// them. Processes that end meanwhile are left out.
 ///
@@ -29,32 +23,40 @@ struct Candidate {
 /// When there are none, or one that is named is a thread of the kernel.
 pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> {
     let candidates = candidates(root)?;
+    let title = |process: &ProcessStat| proc_stat::title(root, process.pid).unwrap_or_default();
     let chosen = match target {
         Target::Process(pid) => with_descendants(&candidates, [*pid].into()),
-        Target::Name(name) => with_descendants(&candidates, named(&candidates, name)),
+        Target::Name(name) => with_descendants(
+            &candidates,
+            pids_where(&candidates, |process| {
+                is_named(process, &title(process), name)
+            }),
+        ),
         Target::Postgres(directory) => {
             with_descendants(&candidates, [postmaster(root, directory)?].into())
         }
-        Target::Oracle(sid) => pids_where(&candidates, |process| is_of_sid(process, sid)),
+        Target::Oracle(sid) => pids_where(&candidates, |process| {
+            is_of_sid(process, &title(process), sid)
+        }),
         Target::ControlGroup(path) => in_groups(root, &candidates, |group| is_below(group, path)),
         Target::Unit(name) => in_groups(root, &candidates, |group| is_of_unit(group, name)),
     };
-    let chosen: Vec<Candidate> = candidates
+    let chosen: Vec<ProcessStat> = candidates
         .into_iter()
-        .filter(|process| chosen.contains(&process.stat.pid))
+        .filter(|process| chosen.contains(&process.pid))
         .collect();
     if let (Target::Process(_), [only]) = (target, &chosen[..])
-        && only.stat.is_kernel_thread
+        && only.is_kernel_thread
     {
-        let (pid, name) = (only.stat.pid, only.stat.name.clone());
+        let (pid, name) = (only.pid, only.name.clone());
         return Err(InstanceError::KernelThread { pid, name });
     }
     let members: Vec<Member> = chosen
         .into_iter()
-        .filter(|process| !process.stat.is_kernel_thread)
+        .filter(|process| !process.is_kernel_thread)
         .map(|process| Member {
-            class: class_of(&process.stat.name, &process.title),
-            stat: process.stat,
+            class: class_of(&process.name, &title(&process)),
+            stat: process,
         })
         .collect();
     if members.is_empty() {
@@ -65,38 +67,29 @@ pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> 
     Ok(members)
 }
 
-fn candidates(root: &Root) -> Result<Vec<Candidate>, InstanceError> {
+fn candidates(root: &Root) -> Result<Vec<ProcessStat>, InstanceError> {
     let own = root.is_live().then(std::process::id);
     let pids = proc_stat::pids(root)?
         .into_iter()
         .filter(|pid| Some(*pid) != own);
     // A process that ended since the directory was listed is none.
-    let candidates = pids.filter_map(|pid| {
-        let stat = proc_stat::read(root, pid).ok()?;
-        Some(Candidate {
-            stat,
-            title: proc_stat::title(root, pid).unwrap_or_default(),
-        })
-    });
+    let candidates = pids.filter_map(|pid| proc_stat::read(root, pid).ok());
     Ok(candidates.collect())
 }
 
-fn pids_where(candidates: &[Candidate], belongs: impl Fn(&Candidate) -> bool) -> BTreeSet<u32> {
+fn pids_where(candidates: &[ProcessStat], belongs: impl Fn(&ProcessStat) -> bool) -> BTreeSet<u32> {
     let chosen = candidates.iter().filter(|process| belongs(process));
-    chosen.map(|process| process.stat.pid).collect()
+    chosen.map(|process| process.pid).collect()
 }
 
-fn named(candidates: &[Candidate], name: &str) -> BTreeSet<u32> {
-    pids_where(candidates, |process| {
-        let program = process.title.rsplit('/').next().unwrap_or("");
-        process.stat.name == name || program == name
-    })
+fn is_named(process: &ProcessStat, title: &str, name: &str) -> bool {
+    process.name == name || title.rsplit('/').next() == Some(name)
 }
 
-fn with_descendants(candidates: &[Candidate], mut chosen: BTreeSet<u32>) -> BTreeSet<u32> {
+fn with_descendants(candidates: &[ProcessStat], mut chosen: BTreeSet<u32>) -> BTreeSet<u32> {
     loop {
         let parents = chosen.clone();
-        let is_child = |process: &Candidate| parents.contains(&process.stat.parent);
+        let is_child = |process: &ProcessStat| parents.contains(&process.parent);
         chosen.extend(pids_where(candidates, is_child));
         if chosen.len() == parents.len() {
             return chosen;
@@ -114,8 +107,8 @@ fn postmaster(root: &Root, directory: &str) -> Result<u32, InstanceError> {
 }
 
 /// `ora_pmon_ORCL`, or a session `oracleORCL`.
-fn is_of_sid(process: &Candidate, sid: &str) -> bool {
-    let title = process.title.split(' ').next().unwrap_or("");
+fn is_of_sid(process: &ProcessStat, title: &str, sid: &str) -> bool {
+    let title = title.split(' ').next().unwrap_or("");
     let background = |text: &str| {
         let rest = text
             .strip_prefix("ora_")
@@ -125,16 +118,16 @@ fn is_of_sid(process: &Candidate, sid: &str) -> bool {
     let session = title
         .strip_prefix("oracle")
         .is_some_and(|of| of.eq_ignore_ascii_case(sid));
-    background(title) || background(&process.stat.name) || session
+    background(title) || background(&process.name) || session
 }
 
 fn in_groups(
     root: &Root,
-    candidates: &[Candidate],
+    candidates: &[ProcessStat],
     belongs: impl Fn(&str) -> bool,
 ) -> BTreeSet<u32> {
     pids_where(candidates, |process| {
-        let groups = proc_stat::control_groups(root, process.stat.pid).unwrap_or_default();
+        let groups = proc_stat::control_groups(root, process.pid).unwrap_or_default();
         groups.iter().any(|group| belongs(group))
     })
 }

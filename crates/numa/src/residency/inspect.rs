@@ -7,6 +7,7 @@ use model::{
     ClassResidency, Finding, Residency, ResidencyMethod, SegmentResidency, Severity, Topology,
 };
 
+use super::data_files::{self, DataFiles};
 use super::frames::Frames;
 use super::gaps::Gaps;
 use super::objects::Objects;
@@ -27,6 +28,10 @@ pub struct Options {
     pub only_numa_maps: bool,
     /// Judge large segments by some of their pages, which this seed chooses.
     pub sample_seed: Option<u64>,
+    /// Look at nothing but shared memory, where frame numbers are shown.
+    pub only_shared: bool,
+    /// Look at what is cached of data files, too, where frame numbers are shown.
+    pub data_files: bool,
 }
 
 /// Why there is no answer.
@@ -74,7 +79,18 @@ pub fn inspect(
             seed,
             memory_nodes: topology.memory_nodes(),
         });
-        by_pagemap(root, &members, sample, &mut gaps)?
+        let files = match options.data_files {
+            true => data_files::of_target(root, target, &members, &mut gaps),
+            false => DataFiles::new(),
+        };
+        by_pagemap(
+            root,
+            &members,
+            sample,
+            options.only_shared,
+            files,
+            &mut gaps,
+        )?
     } else {
         by_numa_maps(root, &members, topology, &mut gaps)
     };
@@ -112,12 +128,22 @@ pub fn inspect(
             .then_with(|| one.name.cmp(&other.name))
     });
     let method = method(exact, &segments, &mut gaps);
+    if options.data_files && !exact {
+        gaps.add("what is cached of data files is only seen with frame numbers, as root");
+    }
+    let only_shared = options.only_shared && exact;
+    if only_shared {
+        gaps.add("only shared memory was asked for: not programs, files and private memory");
+    }
     let residency = Residency {
         target: target.to_string(),
         method,
         memory_nodes: topology.memory_nodes(),
         layout: layout::layout(&segments),
-        private: classes(&members, &looked.counted),
+        private: match only_shared {
+            true => Vec::new(),
+            false => classes(&members, &looked.counted),
+        },
         segments,
         ..Residency::default()
     };
@@ -157,15 +183,17 @@ fn by_pagemap(
     root: &Root,
     members: &[Member],
     sample: Option<Sample>,
+    only_shared: bool,
+    files: DataFiles,
     gaps: &mut Gaps,
 ) -> Result<Looked, InspectError> {
     let page_bytes = linux::process::page_bytes();
     let frames = Frames::read(root, page_bytes)?;
-    let processes = process_maps::read_all(root, members, gaps);
+    let processes = process_maps::read_all(root, members, only_shared, gaps);
     let objects = Objects::open(root, &processes);
     let areas = policies::of_objects(root, &processes, &objects);
     let scan = Scan::new(root, &frames, page_bytes, &objects, areas, sample);
-    let found = scan.run(&processes, gaps);
+    let found = scan.run(&processes, files, gaps);
     Ok(Looked {
         segments: found.segments.into_values().collect(),
         counted: PerProcess {
@@ -218,7 +246,10 @@ fn finished(
     residency.processes = members.iter().map(describe).collect();
     for segment in &residency.segments {
         add_bytes(&mut residency.bytes_by_node, &segment.bytes_by_node);
-        residency.bytes_without_node += segment.bytes_without_node;
+        add_to(
+            &mut residency.bytes_without_node,
+            segment.bytes_without_node,
+        );
         if segment.kind.is_shared_memory()
             && segment.bytes_without_node > 0
             && residency.method != ResidencyMethod::NumaMaps
@@ -233,27 +264,50 @@ fn finished(
     for class in &residency.private {
         add_bytes(&mut residency.bytes_by_node, &class.bytes_by_node);
     }
-    residency.bytes_without_node += looked.private_without_node;
+    add_to(
+        &mut residency.bytes_without_node,
+        looked.private_without_node,
+    );
     residency.complete = residency.method == ResidencyMethod::Pagemap
         && gaps.is_empty()
         && residency.bytes_without_node == 0;
     residency.gaps = gaps.into_sentences();
     residency.findings = skew::finding(&residency).into_iter().collect();
-    residency.findings.extend(far_text(&residency));
+    residency.findings.extend(far_findings(&residency));
     residency
 }
 
-/// Programs of which most lies on nodes where no process runs.
-fn far_text(residency: &Residency) -> Option<Finding> {
-    let (far, all) = super::far_text(residency)?;
-    let message = format!(
-        "{far} of {all} bytes of program text lie on nodes where none of the processes may run"
-    );
-    Some(Finding {
-        id: "far-program-text".to_owned(),
-        severity: Severity::Info,
-        message,
-    })
+/// What a captured file says may be anything.
+fn add_to(sum: &mut u64, bytes: u64) {
+    *sum = sum.saturating_add(bytes);
+}
+
+/// Programs and data files of which most lies on nodes where no process runs.
+fn far_findings(residency: &Residency) -> Vec<Finding> {
+    let far = [
+        (
+            "far-program-text",
+            "program text",
+            super::far_text(residency),
+        ),
+        (
+            "far-data-files",
+            "cached data files",
+            super::far_files(residency),
+        ),
+    ];
+    let finding = |(id, what, bytes): (&str, &str, Option<(u64, u64)>)| {
+        let (far, all) = bytes?;
+        let message = format!(
+            "{far} of {all} bytes of {what} lie on nodes where none of the processes may run"
+        );
+        Some(Finding {
+            id: id.to_owned(),
+            severity: Severity::Info,
+            message,
+        })
+    };
+    far.into_iter().filter_map(finding).collect()
 }
 
 fn classes(members: &[Member], counted: &PerProcess) -> Vec<ClassResidency> {

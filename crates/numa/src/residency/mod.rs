@@ -1,11 +1,13 @@
 //! Residency: on which node every page of a set of processes lies, each counted once, and none
 //! touched.
 
+mod data_files;
 mod frames;
 mod gaps;
 mod inspect;
 mod kind;
 mod layout;
+mod near_files;
 mod numa_maps_method;
 mod object_part;
 mod objects;
@@ -14,7 +16,6 @@ mod pagemap_method;
 mod policies;
 pub(crate) mod process_maps;
 mod processes;
-mod program_text;
 mod range;
 mod sampled_object;
 mod sampling;
@@ -27,7 +28,8 @@ pub use frames::{Frames, Lookup};
 pub use inspect::{InspectError, Options, inspect};
 pub use kind::kind_of;
 pub use layout::node_of_pool;
+pub use near_files::{far_files, far_text};
 pub use processes::local_share;
-pub use program_text::far_text;
+
 pub use range::{RangePages, nodes_of_range};
 pub use skew::{Skew, judge as judge_skew, own_memory, shared_memory};

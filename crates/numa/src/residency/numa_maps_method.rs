@@ -14,6 +14,10 @@ use super::tally::{Area, Span, Tally, add_bytes, max_bytes};
 use crate::instances::Member;
 use crate::numa_maps::{self, NumaMapsLine};
 
+/// The most bytes of all processes together that are believed: 10,000 processes that have all of
+/// 48 TiB mapped come to half of it, and no sum of what stays below overflows.
+const BYTES_MAX: u64 = 1 << 60;
+
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Found {
@@ -94,7 +98,8 @@ pub(super) fn read(
             }
         };
         if let Ok(Some(sums)) = linux::proc_smaps::rollup(root, pid) {
-            reading.found.swapped_bytes += sums.swapped_bytes;
+            let swapped = &mut reading.found.swapped_bytes;
+            *swapped = swapped.saturating_add(sums.swapped_bytes);
             let huge = sums.transparent_huge_bytes;
             reading.found.transparent_huge.insert(pid, huge);
         }
@@ -124,6 +129,8 @@ pub(super) fn read(
 struct Reading {
     default_huge_page_bytes: Option<u64>,
     page_bytes: u64,
+    /// Bytes of all lines so far.
+    bytes: u64,
     objects: BTreeMap<Key, Object>,
     /// Private memory that several processes have since a fork, by address.
     shared_since_fork: BTreeMap<u64, (u32, BytesByNode)>,
@@ -150,6 +157,16 @@ impl Reading {
             .iter()
             .map(|(node, pages)| (*node, pages.saturating_mul(page_bytes)))
             .collect();
+        let mut bytes = bytes_by_node.values().copied();
+        match bytes.try_fold(self.bytes, u64::checked_add) {
+            Some(bytes) if bytes <= BYTES_MAX => self.bytes = bytes,
+            _ => {
+                gaps.add(format!(
+                    "a line of numa_maps of process {pid} counts more memory than machines have"
+                ));
+                return;
+            }
+        }
         let is_anonymous = line.anonymous_pages > 0 && line.anonymous_pages >= line.pages();
         match &line.file {
             Some(name) if mapping.map_or(!is_anonymous, |map| map.is_shared) || !is_anonymous => {

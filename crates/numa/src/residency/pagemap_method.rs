@@ -9,6 +9,7 @@ use linux::proc_maps::{Mapping, ObjectId};
 use linux::{Error, Root};
 use model::{BytesByNode, NodeSet};
 
+use super::data_files::{Cache, DataFiles};
 use super::frames::{Frames, Lookup};
 use super::gaps::Gaps;
 use super::kind::kind_of;
@@ -81,7 +82,8 @@ impl<'a> Scan<'a> {
     }
 
     /// Looks at all processes, and then at what exists of shared memory without being mapped.
-    pub fn run(mut self, processes: &[ProcessMaps], gaps: &mut Gaps) -> Found {
+    /// With data files, what is cached of those, too.
+    pub fn run(mut self, processes: &[ProcessMaps], files: DataFiles, gaps: &mut Gaps) -> Found {
         for process in processes {
             if let Err(error) = self.process(process) {
                 gaps.process(process.pid, &error);
@@ -97,6 +99,13 @@ impl<'a> Scan<'a> {
         }
         self.sampled(processes, gaps);
         self.unmapped(gaps);
+        let mut cache = Cache {
+            page_bytes: self.page_bytes,
+            frames: &mut self.frames,
+            entries: &mut self.entries,
+            segments: &mut self.found.segments,
+        };
+        cache.add(files, gaps);
         self.found
     }
 

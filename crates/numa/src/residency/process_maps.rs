@@ -35,12 +35,21 @@ pub(crate) fn has_pages(mapping: &Mapping) -> bool {
     !of_kernel && !of_device && !is_reservation
 }
 
-/// Reads the mappings of all processes that can be read.
-pub(super) fn read_all(root: &Root, members: &[Member], gaps: &mut Gaps) -> Vec<ProcessMaps> {
+/// Reads the mappings of all processes that can be read: all, or only those of shared objects.
+pub(super) fn read_all(
+    root: &Root,
+    members: &[Member],
+    only_shared: bool,
+    gaps: &mut Gaps,
+) -> Vec<ProcessMaps> {
+    let read = match only_shared {
+        true => proc_maps::read_shared,
+        false => proc_maps::read,
+    };
     let mut all = Vec::new();
     for member in members {
         let pid = member.stat.pid;
-        match proc_maps::read(root, pid) {
+        match read(root, pid) {
             Ok(found) => {
                 if let Some(complaint) = found.complaint {
                     gaps.add(complaint.to_string());
@@ -56,8 +65,9 @@ pub(super) fn read_all(root: &Root, members: &[Member], gaps: &mut Gaps) -> Vec<
 
 /// Whether the shared mappings of a process are still those that were read.
 pub(super) fn are_unchanged(root: &Root, process: &ProcessMaps) -> Result<bool, Error> {
-    let now = proc_maps::read(root, process.pid)?.list;
-    let is_shared = |mapping: &&Mapping| mapping.is_shared && has_pages(mapping);
+    let now = proc_maps::read_shared(root, process.pid)?.list;
+    let is_shared =
+        |mapping: &&Mapping| mapping.is_shared && mapping.has_object() && has_pages(mapping);
     Ok(now
         .iter()
         .filter(is_shared)

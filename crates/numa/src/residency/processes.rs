@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linux::{Root, proc_stat, proc_status};
+use linux::{Root, proc_status};
 use model::{BytesByNode, NodeSet, ProcessResidency, Topology};
 
 use crate::instances::Member;
@@ -30,7 +30,8 @@ pub(super) fn describe(
 ) -> ProcessResidency {
     let pid = member.stat.pid;
     // A process that ended meanwhile keeps what was counted; the rest stays unknown.
-    let allowed = proc_status::allowed(root, pid).ok();
+    let status = proc_status::read(root, pid).unwrap_or_default();
+    let allowed = status.allowed;
     let cpus = allowed
         .as_ref()
         .map(|allowed| allowed.cpus.clone())
@@ -62,7 +63,7 @@ pub(super) fn describe(
         touched_bytes_by_node: counted.touched.as_ref().and_then(of),
         touched_pool_bytes_by_node: counted.touched_pools.as_ref().and_then(of),
         transparent_huge_bytes: counted.transparent_huge.get(&pid).copied(),
-        page_table_bytes: proc_stat::page_table_bytes(root, pid).ok().flatten(),
+        page_table_bytes: status.page_table_bytes,
         cpus,
         nodes_of_cpus,
     }

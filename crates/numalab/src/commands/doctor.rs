@@ -17,8 +17,12 @@ pub fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
     let topology = numa::topology::read(root)?;
+    let options = Options {
+        data_files: arguments.data_files,
+        ..Options::default()
+    };
     let residency = target
-        .map(|target| residency::inspect(root, &target, &topology, &Options::default()))
+        .map(|target| residency::inspect(root, &target, &topology, &options))
         .transpose()?;
     let findings = doctor::diagnose(&Patient::read(root, topology, residency)?);
     if arguments.json {

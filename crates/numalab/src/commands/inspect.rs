@@ -21,6 +21,8 @@ pub fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let options = Options {
         only_numa_maps: arguments.numa_maps,
         sample_seed: arguments.sample.then_some(SAMPLE_SEED),
+        only_shared: arguments.only_shared,
+        data_files: arguments.data_files,
     };
     let residency = residency::inspect(root, &target, &topology, &options)?;
     if arguments.json {

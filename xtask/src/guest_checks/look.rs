@@ -1,0 +1,122 @@
+//! What numalab found in one look of `node_counters.sh`, against what the kernel counted around it.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::complaints::Complaints;
+
+/// The functions of scripts that look.
+pub const FUNCTIONS: &str = include_str!("node_counters.sh");
+
+/// Free pages of a node that a look may leave taken (2 MiB): what the kernel keeps of the files of
+/// /proc that were read, and what other processes of the guest do meanwhile. 161 were seen for the
+/// first look of a boot, and 66 for later ones.
+const TAKEN_PAGES_MAX: u64 = 512;
+
+/// One look.
+pub struct Look<'a> {
+    name: String,
+    answer: &'a Value,
+}
+
+impl<'a> Look<'a> {
+    /// The look of this name in an answer of the check's command.
+    pub fn new(command: &str, name: &str, answer: &'a Value) -> Self {
+        Look {
+            name: format!("{command}, {name}"),
+            answer: &answer[name],
+        }
+    }
+
+    /// The document `numalab.residency/1`.
+    pub fn residency(&self) -> &'a Value {
+        &self.answer["residency"]
+    }
+
+    /// A sentence about it.
+    pub fn what(&self, part: &str) -> String {
+        format!("{}: {part}", self.name)
+    }
+
+    /// What was found on each node is, but for `others_bytes`, what Shmem has grown by since
+    /// `before`; and the look has changed neither that nor free memory.
+    pub fn judge(
+        &self,
+        before: &Value,
+        others_bytes: u64,
+        complaints: &mut Complaints,
+    ) -> Result<()> {
+        let (during, after) = (&self.answer["during"], &self.answer["after"]);
+        let shmem = "Shmem by node after the look";
+        complaints.expect(&self.what(shmem), &after["shmem"], &during["shmem"]);
+        let method = &self.residency()["method"];
+        complaints.expect(&self.what("method"), method, &"pagemap".into());
+        let found = self.shared_memory()?;
+        let (before, grown) = (numbers(&before["shmem"])?, numbers(&during["shmem"])?);
+        for (node, (before, during)) in before.iter().zip(&grown).enumerate() {
+            let bytes = found.get(&(node as u64)).copied().unwrap_or(0);
+            let grown = during.saturating_sub(*before) * 1024;
+            let agree = grown.abs_diff(bytes) <= others_bytes;
+            let sentence = format!("node {node}: Shmem grew by {grown}, found {bytes}: they agree");
+            complaints.expect(&self.what(&sentence), &agree, &true);
+        }
+        self.judge_free_memory(during, after, complaints)
+    }
+
+    fn judge_free_memory(
+        &self,
+        during: &Value,
+        after: &Value,
+        complaints: &mut Complaints,
+    ) -> Result<()> {
+        let pages = |state: &Value| numbers(&state["free_pages"]);
+        let (during, after) = (pages(during)?, pages(after)?);
+        complaints.expect(&self.what("some nodes"), &during.is_empty(), &false);
+        for (node, (during, after)) in during.iter().zip(&after).enumerate() {
+            let taken = during.saturating_sub(*after);
+            let sentence =
+                format!("it took {taken} pages of node {node}, {TAKEN_PAGES_MAX} at most");
+            complaints.expect(&self.what(&sentence), &(taken <= TAKEN_PAGES_MAX), &true);
+        }
+        Ok(())
+    }
+
+    /// As many processes were found.
+    pub fn judge_processes(&self, expected: usize, complaints: &mut Complaints) {
+        let processes = self.residency()["processes"].as_array();
+        let count = processes.map(Vec::len);
+        complaints.expect(&self.what("processes"), &count, &Some(expected));
+    }
+
+    /// All shared memory that was found, by node: everything but programs and files.
+    pub fn shared_memory(&self) -> Result<BTreeMap<u64, u64>> {
+        let segments = self.residency()["segments"].as_array();
+        let mut sum = BTreeMap::new();
+        for segment in segments.context("a list of segments")? {
+            let kind = segment["kind"].as_str().unwrap_or("");
+            if !matches!(kind, "program-text" | "file") {
+                for (node, bytes) in bytes_by_node(segment) {
+                    *sum.entry(node).or_default() += bytes;
+                }
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// The bytes of a segment on each node.
+pub fn bytes_by_node(segment: &Value) -> BTreeMap<u64, u64> {
+    let nodes = segment["bytes_by_node"].as_object().into_iter().flatten();
+    nodes
+        .filter_map(|(node, bytes)| Some((node.parse().ok()?, bytes.as_u64()?)))
+        .collect()
+}
+
+/// A list of figures.
+pub fn numbers(figures: &Value) -> Result<Vec<u64>> {
+    let figures = figures.as_array().context("a list of figures")?;
+    let number = |figure: &Value| figure.as_u64().context("a figure");
+    figures.iter().map(number).collect()
+}
