@@ -60,8 +60,8 @@ impl MappedObject {
         opened?.ok()
     }
 
-    /// Opens a regular file to look at its cached pages; `None` for one of huge pages, and when it is
-    /// gone. Neither its time of access changes nor is a pipe waited for.
+    /// Opens a regular file to look at its cached pages; `None` for one of huge pages, and when it
+    /// is gone. Neither its time of access changes nor is a pipe waited for.
     ///
     /// # Errors
     /// When it may not be read.

@@ -1,5 +1,6 @@
 # A PostgreSQL with all of its memory on node 0, under pgbench, is moved to interleave, and back by
-# undo. Prints JSON documents, each after a line with its name. Needs the functions of postgresql.sh.
+# undo. Prints JSON documents, each after a line with its name. Needs the functions of
+# postgresql.sh.
 data=/tmp/postgresql
 echo 'shared_buffers = 64MB' | make_cluster $data
 start_cluster $data numactl --membind=0

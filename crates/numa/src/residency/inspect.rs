@@ -74,25 +74,9 @@ pub fn inspect(
     let members = instances::find(root, target)?;
     let mut gaps = Gaps::default();
     let exact = root.is_live() && !options.only_numa_maps && pagemap::frames_are_shown();
-    let mut looked = if exact {
-        let sample = options.sample_seed.map(|seed| Sample {
-            seed,
-            memory_nodes: topology.memory_nodes(),
-        });
-        let files = match options.data_files {
-            true => data_files::of_target(root, target, &members, &mut gaps),
-            false => DataFiles::new(),
-        };
-        by_pagemap(
-            root,
-            &members,
-            sample,
-            options.only_shared,
-            files,
-            &mut gaps,
-        )?
-    } else {
-        by_numa_maps(root, &members, topology, &mut gaps)
+    let mut looked = match exact {
+        true => by_pagemap(root, &members, target, topology, options, &mut gaps)?,
+        false => by_numa_maps(root, &members, topology, &mut gaps),
     };
     if looked.counted.private.is_empty() {
         let target = target.to_string();
@@ -104,29 +88,11 @@ pub fn inspect(
         return Err(InspectError::Nothing { target, reason });
     }
     let all_seen = gaps.is_empty();
-    let sysv = SysvTable::read(root);
-    let tallies = std::mem::take(&mut looked.segments);
-    let mut segments: Vec<SegmentResidency> = tallies
-        .into_iter()
-        .map(|tally| {
-            let inode = tally.inode;
-            let segment = tally.into_segment(all_seen && exact);
-            SegmentResidency {
-                sysv: sysv.identity(&segment, inode),
-                ..segment
-            }
-        })
-        .collect();
-    // A private mapping of a file of which nothing is in memory is not worth a line.
-    segments.retain(|segment| {
-        segment.kind.is_shared_memory() || segment.bytes() > 0 || segment.bytes_without_node > 0
-    });
-    segments.sort_by(|one, other| {
-        other
-            .bytes()
-            .cmp(&one.bytes())
-            .then_with(|| one.name.cmp(&other.name))
-    });
+    let segments = segments(
+        root,
+        std::mem::take(&mut looked.segments),
+        all_seen && exact,
+    );
     let method = method(exact, &segments, &mut gaps);
     if options.data_files && !exact {
         gaps.add("what is cached of data files is only seen with frame numbers, as root");
@@ -148,6 +114,33 @@ pub fn inspect(
         ..Residency::default()
     };
     Ok(finished(root, residency, &members, topology, &looked, gaps))
+}
+
+/// The words for what was found of objects, the largest first.
+fn segments(root: &Root, tallies: Vec<Tally>, all_seen: bool) -> Vec<SegmentResidency> {
+    let sysv = SysvTable::read(root);
+    let mut segments: Vec<SegmentResidency> = tallies
+        .into_iter()
+        .map(|tally| {
+            let inode = tally.inode;
+            let segment = tally.into_segment(all_seen);
+            SegmentResidency {
+                sysv: sysv.identity(&segment, inode),
+                ..segment
+            }
+        })
+        .collect();
+    // A private mapping of a file of which nothing is in memory is not worth a line.
+    segments.retain(|segment| {
+        segment.kind.is_shared_memory() || segment.bytes() > 0 || segment.bytes_without_node > 0
+    });
+    segments.sort_by(|one, other| {
+        other
+            .bytes()
+            .cmp(&one.bytes())
+            .then_with(|| one.name.cmp(&other.name))
+    });
+    segments
 }
 
 /// How the pages were found; what that leaves unsure is said.
@@ -182,14 +175,22 @@ struct Looked {
 fn by_pagemap(
     root: &Root,
     members: &[Member],
-    sample: Option<Sample>,
-    only_shared: bool,
-    files: DataFiles,
+    target: &Target,
+    topology: &Topology,
+    options: &Options,
     gaps: &mut Gaps,
 ) -> Result<Looked, InspectError> {
+    let sample = options.sample_seed.map(|seed| Sample {
+        seed,
+        memory_nodes: topology.memory_nodes(),
+    });
+    let files = match options.data_files {
+        true => data_files::of_target(root, target, members, gaps),
+        false => DataFiles::new(),
+    };
     let page_bytes = linux::process::page_bytes();
     let frames = Frames::read(root, page_bytes)?;
-    let processes = process_maps::read_all(root, members, only_shared, gaps);
+    let processes = process_maps::read_all(root, members, options.only_shared, gaps);
     let objects = Objects::open(root, &processes);
     let areas = policies::of_objects(root, &processes, &objects);
     let scan = Scan::new(root, &frames, page_bytes, &objects, areas, sample);
