@@ -1,12 +1,17 @@
 //! What a definition means on a machine: the cases that can run there, and why others cannot.
 
 mod cannot;
+mod case_plan;
 mod cpu_order;
 mod host;
 mod memory;
+mod needs;
+mod notes;
 mod places;
 mod planner;
 mod processor_caches;
+#[cfg(test)]
+mod test_definitions;
 #[cfg(test)]
 pub(crate) mod test_hosts;
 

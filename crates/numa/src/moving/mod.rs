@@ -9,6 +9,7 @@ mod mover;
 mod plan;
 mod policy;
 mod reader;
+mod room;
 mod sender;
 mod sequence;
 mod survey;
@@ -19,8 +20,9 @@ pub use destination::{Destination, Pattern};
 pub use error::MoveError;
 pub use memory::{CHUNK_BYTES, Part, PartKind};
 pub use mover::{Moved, Pace, carry_out};
-pub use plan::{Plan, PlannedPart, check_room, plan};
+pub use plan::{Plan, PlannedPart, plan};
 pub use policy::of_part as policy_of;
+pub use room::check_room;
 pub use sender::{Sent, reason};
 pub use survey::{Choice, Survey, survey};
 

@@ -1,0 +1,72 @@
+//! Whether the nodes of a plan have room for what would come to them.
+
+use std::collections::BTreeMap;
+
+use linux::{Root, sysfs_nodes};
+use model::{ByteSize, NodeId, Topology};
+
+use super::error::MoveError;
+use super::plan::Plan;
+
+/// Refuses a plan for which a node has too little room, before a page moves.
+///
+/// # Errors
+/// [`MoveError::NoRoom`] with the first node that is too full.
+pub fn check_room(root: &Root, plan: &Plan, topology: &Topology) -> Result<(), MoveError> {
+    let mut more: BTreeMap<(u64, NodeId), i128> = BTreeMap::new();
+    for planned in &plan.parts {
+        let page_bytes = planned.part.page_bytes;
+        for (node, bytes) in &planned.then {
+            *more.entry((page_bytes, *node)).or_default() += i128::from(*bytes);
+        }
+        for (node, bytes) in &planned.now {
+            *more.entry((page_bytes, *node)).or_default() -= i128::from(*bytes);
+        }
+    }
+    for ((page_bytes, node), more) in more {
+        let Some(needed_bytes) = u64::try_from(more).ok().filter(|bytes| *bytes > 0) else {
+            continue;
+        };
+        let is_small = page_bytes == linux::process::page_bytes();
+        let (free_bytes, what) = match is_small {
+            true => (small_room(root, node)?, "in small pages".to_owned()),
+            false => (
+                huge_room(topology, node, page_bytes),
+                format!("in huge pages of {}", ByteSize(page_bytes)),
+            ),
+        };
+        if needed_bytes > free_bytes {
+            return Err(MoveError::NoRoom {
+                node,
+                what,
+                needed_bytes,
+                free_bytes,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Part of a node's memory that the kernel keeps for itself (mm/page_alloc.c: watermarks of zones,
+/// by default a small part of a percent of them; this is more than that).
+const KEPT_SHARE: u64 = 64;
+
+/// What is free on a node or can be: cache of files is given up when memory is asked for.
+fn small_room(root: &Root, node: NodeId) -> Result<u64, MoveError> {
+    let Some(meminfo) = sysfs_nodes::meminfo(root, node)? else {
+        return Ok(0);
+    };
+    let cache = meminfo.file_cache_bytes.unwrap_or(0);
+    let room = meminfo.free_bytes.saturating_add(cache);
+    Ok(room.saturating_sub(meminfo.total_bytes / KEPT_SHARE))
+}
+
+fn huge_room(topology: &Topology, node: NodeId, page_bytes: u64) -> u64 {
+    let pools = topology
+        .node(node)
+        .map_or(&[][..], |node| &node.huge_pages[..]);
+    let pool = pools.iter().find(|pool| pool.page_bytes == page_bytes);
+    pool.and_then(|pool| pool.free)
+        .unwrap_or(0)
+        .saturating_mul(page_bytes)
+}
