@@ -26,6 +26,8 @@ pub enum Task {
         #[arg(value_enum)]
         bench: crate::bench::command::Bench,
     },
+    /// Kill a sequence of commands at random points in a guest; undo must restore the machine.
+    Kills(KillsArguments),
     /// Check the rules of the project that compiler and linter do not know.
     Tidy,
     /// Format, lints, tidy and unit tests: what to run before each commit.
@@ -106,6 +108,17 @@ pub struct CaptureArguments {
     /// One line that says which machine this is.
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
+}
+
+/// Arguments of `cargo xtask kills`.
+#[derive(Debug, Args)]
+pub struct KillsArguments {
+    /// How many kills.
+    #[arg(long, default_value_t = 200)]
+    pub count: u32,
+    /// Where the random numbers begin.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u32,
 }
 
 /// Arguments of `cargo xtask test`.

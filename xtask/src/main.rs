@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Task::Guest(arguments) => guest::command::run(&arguments),
         Task::CaptureTree(arguments) => capture::command::run(&arguments),
         Task::Bench { bench } => bench::command::run(bench),
+        Task::Kills(arguments) => guest_checks::kills::run(&arguments),
         Task::Tidy => tidy::command::run(),
         Task::Check => steps::command::check(),
         Task::Test(arguments) => steps::command::test(&arguments),

@@ -14,6 +14,7 @@ pub mod device_node;
 mod error;
 pub mod exec;
 pub mod futex;
+pub mod group_witness;
 pub mod interleave_weights;
 pub mod kernel_settings;
 pub mod load_average;

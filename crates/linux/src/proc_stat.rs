@@ -17,6 +17,8 @@ pub struct ProcessStat {
     pub name: String,
     /// Its parent.
     pub parent: u32,
+    /// Whether it has ended and only waits for its parent to ask: it has no memory any more.
+    pub has_ended: bool,
     /// Whether it is a thread of the kernel, which has no memory of its own.
     pub is_kernel_thread: bool,
     /// When it started, in clock ticks after boot: tells a process from a later one of that id.
@@ -68,6 +70,7 @@ fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
         pid,
         name: name.to_owned(),
         parent: parent.ok_or_else(malformed)?,
+        has_ended: matches!(fields.first(), Some(&("Z" | "X"))),
         is_kernel_thread: number(9).ok_or_else(malformed)? & KERNEL_THREAD != 0,
         start_ticks: number(22).ok_or_else(malformed)?,
         last_cpu: number(39)

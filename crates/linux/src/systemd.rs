@@ -1,6 +1,7 @@
 //! systemd as the manager of the cgroup tree, through its own programs: what it owns is changed by
 //! it alone (systemd, "Control Group APIs and Delegation").
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::Root;
@@ -34,6 +35,9 @@ pub fn is_booted(root: &Root) -> bool {
     root.require("run/systemd/system").is_ok()
 }
 
+/// The slice that has those of all groups.
+pub const SLICE_OF_GROUPS: &str = "numalab.slice";
+
 /// The slice for a group of this name: `numalab-db.slice`. A dash would make a slice below another
 /// one, so it is written as systemd-escape(1) writes it.
 pub fn slice_of(name: &str) -> String {
@@ -60,13 +64,24 @@ pub fn start(unit: &str) -> Result<(), SystemdError> {
     systemctl(&["start", "--", unit]).map(drop)
 }
 
-/// Stops a unit and forgets every property that was set of it. A unit that is gone is no error.
+/// Stops a slice and forgets every property that was set of it. When nothing is left beside
+/// `cgroup`, the directory that it had, the slice above it goes, too: systemd made it for this one
+/// and would keep it. A slice that is gone is no error.
 ///
 /// # Errors
 /// When systemd refuses.
-pub fn stop_and_revert(unit: &str) -> Result<(), SystemdError> {
+pub fn remove_slice(unit: &str, cgroup: Option<&Path>) -> Result<(), SystemdError> {
     systemctl(&["stop", "--", unit])?;
-    systemctl(&["revert", "--", unit]).map(drop)
+    systemctl(&["revert", "--", unit])?;
+    let above = cgroup.and_then(Path::parent);
+    let Some(above) = above.filter(|above| above.ends_with(SLICE_OF_GROUPS)) else {
+        return Ok(());
+    };
+    let entries = std::fs::read_dir(above).into_iter().flatten().flatten();
+    match entries.into_iter().any(|entry| entry.path().is_dir()) {
+        true => Ok(()),
+        false => systemctl(&["stop", "--", SLICE_OF_GROUPS]).map(drop),
+    }
 }
 
 /// The cgroup of a unit below the hierarchy: `/numalab.slice/numalab-db.slice`.

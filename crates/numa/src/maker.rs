@@ -1,7 +1,7 @@
 //! Which process made a change. Its id alone does not say: the kernel gives ids anew, and a process
 //! that was killed keeps its own until somebody collects it.
 
-use linux::Root;
+use linux::{Root, proc_stat};
 use serde::{Deserialize, Serialize};
 
 /// The process that made a change.
@@ -17,13 +17,6 @@ pub struct Maker {
     start_ticks: Option<u64>,
 }
 
-/// What /proc/PID/stat says of a process.
-struct Stat {
-    /// Zombie or dead: it holds nothing any more.
-    has_ended: bool,
-    start_ticks: u64,
-}
-
 impl Maker {
     /// This process.
     pub fn this_process(root: &Root) -> Self {
@@ -31,7 +24,7 @@ impl Maker {
         Maker {
             pid,
             boot: boot(root),
-            start_ticks: stat(root, pid).map(|stat| stat.start_ticks),
+            start_ticks: proc_stat::read(root, pid).ok().map(|stat| stat.start_ticks),
         }
     }
 
@@ -46,15 +39,15 @@ impl Maker {
         if self.is_of_an_earlier_boot(root) {
             return false;
         }
-        match stat(root, self.pid) {
-            Some(stat) => {
+        match proc_stat::read(root, self.pid) {
+            Ok(stat) => {
                 let same = self
                     .start_ticks
                     .is_none_or(|ticks| ticks == stat.start_ticks);
                 same && !stat.has_ended
             }
             // Gone, or hidden from us (proc(5), `hidepid`).
-            None => linux::process::exists(self.pid),
+            Err(_) => linux::process::exists(self.pid),
         }
     }
 }
@@ -64,22 +57,6 @@ fn boot(root: &Root) -> Option<String> {
         .read_optional("proc/sys/kernel/random/boot_id")
         .ok()??;
     Some(file.text().trim().to_owned())
-}
-
-fn stat(root: &Root, pid: u32) -> Option<Stat> {
-    let file = root.read_optional(&format!("proc/{pid}/stat")).ok()??;
-    parse(file.text())
-}
-
-/// One real line begins `4711 (a (b) c) S 1 4711 …`: the name may hold anything, so fields are
-/// counted from its last parenthesis. State is field 3, start time field 22 (proc_pid_stat(5)).
-fn parse(text: &str) -> Option<Stat> {
-    let (_, after_name) = text.rsplit_once(')')?;
-    let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
-    Some(Stat {
-        has_ended: matches!(*fields.first()?, "Z" | "X"),
-        start_ticks: fields.get(22 - 3)?.parse().ok()?,
-    })
 }
 
 #[cfg(test)]

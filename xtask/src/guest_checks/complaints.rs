@@ -16,6 +16,17 @@ impl Complaints {
         }
     }
 
+    /// Complains of every line that is not the one expected in its place.
+    pub fn expect_lines(&mut self, what: &str, found: &str, expected: &str) {
+        let (mut found, mut expected) = (found.lines(), expected.lines());
+        loop {
+            match (found.next(), expected.next()) {
+                (None, None) => return,
+                (found, expected) => self.expect(what, &found, &expected),
+            }
+        }
+    }
+
     /// Complains.
     pub fn add(&mut self, complaint: String) {
         self.list.push(complaint);

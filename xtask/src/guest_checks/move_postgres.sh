@@ -1,23 +1,47 @@
 # A PostgreSQL with all of its memory on node 0, under pgbench, is moved to interleave, and back by
-# undo. Prints JSON documents, each after a line with its name. Needs the functions of
-# postgresql.sh.
+# undo. Needs postgresql.sh. Prints sections that begin with a line `== NAME`.
 data=/tmp/postgresql
-echo 'shared_buffers = 64MB' | make_cluster $data
+# Other pages than the ones that are moved come and go with the kernel's larger ones.
+echo never >/sys/kernel/mm/transparent_hugepage/enabled
+make_cluster $data <<'END'
+shared_buffers = 24MB
+END
 start_cluster $data numactl --membind=0
-client="-h $data -U postgres"
-as_nobody $postgresql/pgbench $client -i -s 2 -q postgres >/dev/null 2>&1 || exit 1
-# All of the buffers exist from here on, with pages that no process that still runs has mapped.
-query $data 'select count(*) from pgbench_accounts' >/dev/null
-as_nobody $postgresql/pgbench $client -n -c 4 -j 1 -T 3600 postgres >/tmp/pgbench 2>&1 &
-enough="select sum(xact_commit) > 200 from pg_stat_database"
-until [ "$(query $data "$enough")" = t ]; do sleep 1; done
-look() { echo "$1"; numalab inspect postgres:$data --json || exit 1; }
+as_nobody "$postgresql/pgbench" -h $data -U postgres -i -s 2 -q postgres >/tmp/pgbench 2>&1 ||
+    { cat /tmp/pgbench >&2; exit 1; }
+# The tables are larger than the buffers: every buffer has its page from here on.
+query $data 'create extension pg_prewarm;
+    select pg_prewarm(oid) from pg_class where relname in
+        ('"'pgbench_accounts_pkey', 'pgbench_accounts'"')' >/dev/null
+as_nobody numactl --membind=0 "$postgresql/pgbench" -h $data -U postgres -n -c 4 -j 1 -T 36000 \
+    postgres >/tmp/pgbench 2>&1 & load=$!
+
+commits() { query $data 'select sum(xact_commit) from pg_stat_database'; }
+until_commits() { # waits until there are so many
+    for attempt in $(seq 600); do
+        [ "$(commits)" -ge "$1" ] && return
+        kill -0 $load || { cat /tmp/pgbench >&2; exit 1; }
+        sleep 0.2
+    done
+    echo "there are no $1 commits after ten minutes: $(commits)" >&2
+    exit 1
+}
+look() { echo "== $1"; timeout 300 numalab inspect postgres:$data --json || exit 1; }
+work() { # what numalab is told; the load goes on
+    echo "== $1"; timeout 600 numalab "$@" || exit 1
+    until_commits $(($(commits) + 50))
+}
+
+until_commits 300
 look before
-echo moved; numalab move postgres:$data --to interleave --json; echo "status $?"
+work move postgres:$data --to interleave --json
 look after
-echo undone; numalab undo; echo "status $?"
+work undo
 look back
-pkill -INT pgbench; wait
-echo pgbench; cat /tmp/pgbench
-echo log; grep -E 'ERROR|FATAL|PANIC' $data/log
+# At this signal pgbench ends as if its time were over, with its report.
+kill -ALRM $(pgrep -x pgbench)
+wait $load
+echo "== pgbench $?"; cat /tmp/pgbench
+echo "== log"; grep -E 'ERROR|FATAL|PANIC' $data/log
 stop_cluster $data
+echo "== in force"; numalab undo --list

@@ -1,6 +1,6 @@
-//! `numalab bind` and `numalab group` on four nodes, with groups of cgroup v2: a program's
-//! memory lands where each policy sends it, by what numalab saw and by what the kernel says of the
-//! same process; and a program that sets a policy of its own is found out.
+//! `numalab bind` and `numalab group` on four nodes, with groups of cgroup v2 and of v1: a
+//! program's memory lands where each policy sends it, by what numalab saw and by what the kernel
+//! says of the same process; and a program that sets a policy of its own is found out.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,24 @@ use super::answers::Answers;
 use super::check::{Check, GuestCommand, shell};
 use super::complaints::Complaints;
 use crate::arguments::CgroupVersion;
-use crate::guest::Shape;
 
-/// The check, with groups of cgroup v2.
-pub const CHECK: Check = Check {
+/// The check with groups of cgroup v2, and without groups.
+pub const CHECK_V2: Check = Check {
     name: "placing",
     applies_to: |shape| shape.name == "four-node-ring",
     cgroup: CgroupVersion::V2,
     seconds: 420,
-    commands,
-    judge,
+    commands: |_| commands(ROWS.iter()),
+    judge: |_, answers, complaints| judge(2, ROWS.iter(), answers, complaints),
+};
+
+/// The check with groups of cgroup v1.
+pub const CHECK_V1: Check = Check {
+    name: "placing-v1",
+    cgroup: CgroupVersion::V1,
+    commands: |_| commands(rows_in_groups()),
+    judge: |_, answers, complaints| judge(1, rows_in_groups(), answers, complaints),
+    ..CHECK_V2
 };
 
 /// What the program allocates.
@@ -68,6 +76,7 @@ const fn overriding(
 /// The starts. Node N has CPUs 2N and 2N + 1; without a policy memory comes from near the CPUs.
 const ROWS: &[Row] = &[
     row("membind", "-N 0 -m 2", &[2]),
+    row("membind balanced", "-N 0 -m 2 -b", &[2]),
     row("interleave", "-N 0 -i 1,3", &[1, 3]),
     row("preferred", "-N 0 -p 3", &[3]),
     row("preferred-many", "-N 1 -P 0-1", &[1]),
@@ -75,6 +84,7 @@ const ROWS: &[Row] = &[
     row("cpus alone", "-N 3", &[3]),
     row("group alone", "--group check", &[1]),
     row("group membind", "--group check -m 2", &[2]),
+    row("group membind balanced", "--group check -m 2 -b", &[2]),
     row("group interleave", "--group check -i all", &[1, 2]),
     row("group preferred", "--group check -p 2", &[2]),
     row("group preferred-many", "--group check -P 1-2", &[1]),
@@ -89,10 +99,15 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-fn commands(_: &Shape) -> Vec<GuestCommand> {
+/// The starts for which the version of cgroups makes a difference.
+fn rows_in_groups() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().filter(|row| row.options.contains("--group"))
+}
+
+fn commands(rows: impl Iterator<Item = &'static Row>) -> Vec<GuestCommand> {
     let make = format!("numalab group create {GROUP} -N 1 -m 1-2 --json");
     let mut commands = vec![shell("make", &make)];
-    commands.extend(ROWS.iter().map(|row| shell(row.name, &script(row))));
+    commands.extend(rows.map(|row| shell(row.name, &script(row))));
     commands.push(shell("changed online", CHANGE));
     commands.push(shell("refused", REFUSED));
     commands.push(shell("undone", UNDO));
@@ -152,12 +167,17 @@ const UNDO: &str =
     "numalab undo; numalab undo --list; find /sys/fs/cgroup -name check -o -name other
     cat /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null";
 
-fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
+fn judge(
+    version: u64,
+    rows: impl Iterator<Item = &'static Row>,
+    answers: &Answers,
+    complaints: &mut Complaints,
+) -> Result<()> {
     let made = &answers.json("make")?["groups"][0];
-    complaints.expect("version", &made["cgroup_version"], &2.into());
+    complaints.expect("version", &made["cgroup_version"], &version.into());
     complaints.expect("CPUs of the group", &made["cpus"], &"2-3".into());
     complaints.expect("nodes of the group", &made["memory_nodes"], &"1-2".into());
-    for row in ROWS {
+    for row in rows {
         compare(row, &answers.json(row.name)?, complaints)?;
     }
     changed_online(&answers.json("changed online")?, complaints)?;

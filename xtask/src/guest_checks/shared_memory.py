@@ -1,20 +1,30 @@
-"""Makes a shared segment of MIB MiB in FILE (a path, 'memfd', or 'memfd-huge' for pages of 2 MiB),
-has COUNT processes attached to it that have read all of it, says so in READY, and waits to be
-killed."""
+"""Makes MIB MiB of memory in FILE (a path, 'memfd', or 'memfd-huge' for pages of 2 MiB: a shared
+segment; 'private' or 'private-huge': private memory), has COUNT processes attached to it that have
+read all of it, says so in READY, and waits to be killed."""
 import mmap
 import os
 import sys
 import time
 
 mib, count, name, ready = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+descriptor, flags = -1, mmap.MAP_SHARED
+# mmap(2), of which Python does not know all: without reserve, so that the kernel lets the mapping
+# not grow together with another one; and pages of 2 MiB.
+PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000
+HUGE = 0x40000 | 21 << 26
 if name == "memfd":
     descriptor = os.memfd_create("numalab-check")
 elif name == "memfd-huge":
     descriptor = os.memfd_create("numalab-check", os.MFD_HUGETLB | os.MFD_HUGE_2MB)
+elif name == "private":
+    flags = PRIVATE
+elif name == "private-huge":
+    flags = PRIVATE | HUGE
 else:
     descriptor = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
-os.ftruncate(descriptor, mib << 20)
-memory = mmap.mmap(descriptor, mib << 20)
+if descriptor >= 0:
+    os.ftruncate(descriptor, mib << 20)
+memory = mmap.mmap(descriptor, mib << 20, flags)
 block = b"x" * (1 << 20)
 for offset in range(0, mib << 20, 1 << 20):
     memory[offset:offset + (1 << 20)] = block

@@ -2,8 +2,9 @@
 
 use super::check::Check;
 use super::{
-    data_files, doctor, inspect, inspect_instances, inspect_postgres, latency, local_vs_remote,
-    placements, placing, streams, topology,
+    data_files, doctor, group_systemd, inspect, inspect_instances, inspect_postgres, kills,
+    latency, local_vs_remote, move_memory, move_postgres, pages, placements, placing, streams,
+    topology,
 };
 
 /// All checks.
@@ -19,7 +20,13 @@ pub const CHECKS: &[Check] = &[
     local_vs_remote::CHECK,
     placements::CHECK_V2,
     placements::CHECK_V1,
-    placing::CHECK,
+    placing::CHECK_V2,
+    placing::CHECK_V1,
+    move_memory::CHECK,
+    move_postgres::CHECK,
+    pages::CHECK,
+    group_systemd::CHECK,
+    kills::CHECK,
 ];
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ fn create_slice(
     hierarchy: &Hierarchy,
 ) -> Result<Vec<PathBuf>, Error> {
     let unit = systemd::slice_of(order.name.as_str());
-    let directory = hierarchy.directory(&format!("/numalab.slice/{unit}"));
+    let directory = hierarchy.directory(&format!("/{}/{unit}", systemd::SLICE_OF_GROUPS));
     journal.record(Change::GroupNamed {
         name: order.name.to_string(),
         directories: vec![directory.clone()],
@@ -182,11 +182,15 @@ fn remove(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<(), 
         group::remove_directory(directory)?;
     }
     for entry in journal.in_force()? {
-        if let Change::GroupNamed { name: of, unit, .. } = &entry.change
+        if let Change::GroupNamed {
+            name: of,
+            unit,
+            directories,
+        } = &entry.change
             && of == name
         {
             if let Some(unit) = unit {
-                systemd::stop_and_revert(unit)?;
+                systemd::remove_slice(unit, directories.first().map(PathBuf::as_path))?;
             }
             journal.mark_undone(entry.entry)?;
         }

@@ -28,7 +28,7 @@ pub fn delete(root: &Root, journal: &Journal, name: &str, evict: bool) -> Result
     }
     must_be_empty(root, name, &group.directories)?;
     if let Some(unit) = &group.unit {
-        systemd::stop_and_revert(unit)?;
+        systemd::remove_slice(unit, group.directories.first().map(PathBuf::as_path))?;
     } else {
         for directory in group.directories.iter().rev() {
             remove_directory(directory)?;

@@ -1,6 +1,6 @@
 //! Takes back what the journal holds of groups with names.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use linux::{Root, control_group, proc_stat, systemd};
 
@@ -27,7 +27,8 @@ pub(crate) fn undo(change: &Change) -> Result<(), Error> {
             };
             must_be_empty(&Root::live(), name, directories).map_err(refused)?;
             if let Some(unit) = unit {
-                return Ok(systemd::stop_and_revert(unit)?);
+                let cgroup = directories.first().map(PathBuf::as_path);
+                return Ok(systemd::remove_slice(unit, cgroup)?);
             }
             directories
                 .iter()

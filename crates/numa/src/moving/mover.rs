@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use linux::Root;
+use linux::{Root, proc_stat};
 use model::NodeId;
 
 use super::chunk_log::{ChunkLine, ChunkLog, Owner};
@@ -41,6 +41,8 @@ pub struct Moved {
     pub seconds: f64,
     /// Processes that ended meanwhile.
     pub ended: BTreeSet<u32>,
+    /// Whether all of the target have ended.
+    pub has_target_ended: bool,
     /// Whether it was stopped.
     pub is_interrupted: bool,
     /// Segments whose policy was set.
@@ -69,6 +71,7 @@ pub fn carry_out(
         log: ChunkLog::create(path.clone())?,
         moved: Moved::default(),
         pace,
+        pids: &plan.pids,
         began,
         bytes_seen: 0,
     };
@@ -89,6 +92,7 @@ struct Mover<'a, 'b> {
     log: ChunkLog,
     moved: Moved,
     pace: &'a mut Pace<'b>,
+    pids: &'a [u32],
     began: Instant,
     bytes_seen: u64,
 }
@@ -108,8 +112,10 @@ impl Mover<'_, '_> {
                 _ => part.stretches.clone(),
             };
             for together in batches(&stretches, part.page_bytes) {
-                if (self.pace.stop)() {
-                    self.moved.is_interrupted = true;
+                // A segment that we have open outlives them, and is of no use then.
+                self.moved.has_target_ended = self.has_target_ended();
+                self.moved.is_interrupted = (self.pace.stop)();
+                if self.moved.has_target_ended || self.moved.is_interrupted {
                     return Ok(());
                 }
                 if !self.moved.ended.contains(&together[0].pid) {
@@ -166,9 +172,9 @@ impl Mover<'_, '_> {
             }
             Err(error) => return Err(error.into()),
         }
-        if matches!(part.kind, PartKind::Private { .. }) && !part.is_of_huge_pool() {
+        if matches!(part.kind, PartKind::Private { .. }) {
             for (stretch, ..) in &read {
-                self.reader.met_again(stretch);
+                self.reader.met_again(part, stretch);
             }
         }
         let pages: u64 = units.iter().map(|(unit, _)| unit.pages).sum();
@@ -180,9 +186,14 @@ impl Mover<'_, '_> {
 
     /// What went with a process needs no place.
     fn ended(&mut self, pid: u32) {
-        if pid != 0 && linux::proc_stat::read(self.root, pid).is_err() {
+        if pid != 0 && proc_stat::read(self.root, pid).is_err() {
             self.moved.ended.insert(pid);
         }
+    }
+
+    fn has_target_ended(&self) -> bool {
+        let runs = |pid: &u32| proc_stat::read(self.root, *pid).is_ok_and(|it| !it.has_ended);
+        !self.pids.iter().any(runs)
     }
 
     /// Waits until no more has been moved than the rate allows, or it is to stop.
@@ -192,7 +203,7 @@ impl Mover<'_, '_> {
         };
         let due = Duration::from_secs_f64(self.bytes_seen as f64 / bytes_per_s.max(1) as f64);
         while let Some(left) = due.checked_sub(self.began.elapsed()) {
-            if left.is_zero() || (self.pace.stop)() {
+            if left.is_zero() || (self.pace.stop)() || self.has_target_ended() {
                 return;
             }
             std::thread::sleep(left.min(NAP));

@@ -71,7 +71,7 @@ impl ReadError {
 pub(super) struct Reader<'a> {
     root: &'a Root,
     flags: PageFlags,
-    /// Frames of private memory that processes share since a fork.
+    /// Frames of private memory that processes share since a fork; of a huge page the first.
     shared_since_fork: PageSet,
     huge_pages: BTreeMap<ObjectId, PageSet>,
     open: Option<(u32, Pagemap)>,
@@ -134,11 +134,19 @@ impl<'a> Reader<'a> {
         Ok(chunk)
     }
 
-    /// After pages of a process were moved: their new frames are those that were met.
-    pub fn met_again(&mut self, stretch: &Stretch) {
-        let read = self.entries_at(stretch.pid, stretch.address, pages(stretch));
-        let shared = self.entries.iter().filter(|entry| !entry.is_exclusive());
-        if read.is_ok() {
+    /// After private pages of a process were moved: their new frames are those that were met.
+    pub fn met_again(&mut self, part: &Part, stretch: &Stretch) {
+        // One entry stands for a huge page, as in [`Self::huge`].
+        let (calls, entries) = match part.is_of_huge_pool() {
+            true => (stretch.pages, 1),
+            false => (1, pages(stretch)),
+        };
+        for call in 0..calls {
+            let address = stretch.address + call * part.page_bytes;
+            if self.entries_at(stretch.pid, address, entries).is_err() {
+                return;
+            }
+            let shared = self.entries.iter().filter(|entry| !entry.is_exclusive());
             for frame in shared.filter_map(|entry| entry.frame()) {
                 self.shared_since_fork.insert(frame);
             }
@@ -216,9 +224,17 @@ impl<'a> Reader<'a> {
                 stretch.address + index * part.page_bytes,
             );
             self.entries_at(stretch.pid, address, 1)?;
-            let is_present = self.entries.first().is_some_and(|entry| entry.is_present());
-            let is_new = |id: ObjectId| self.huge_pages.entry(id).or_default().insert(page);
-            if is_present && object.is_none_or(is_new) {
+            let entry = self.entries.first().filter(|entry| entry.is_present());
+            let Some(entry) = entry else {
+                continue;
+            };
+            let shared_frame = entry.frame().filter(|_| !entry.is_exclusive());
+            let is_new = match (object, shared_frame) {
+                (Some(id), _) => self.huge_pages.entry(id).or_default().insert(page),
+                (None, Some(frame)) => self.shared_since_fork.insert(frame),
+                (None, None) => true,
+            };
+            if is_new {
                 units.push(Unit {
                     page,
                     pages: 1,

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use linux::child::{self, Child, ChildEvent};
+use linux::group_witness::GroupWitness;
 use linux::signal_queue::SignalQueue;
 use linux::{Root, proc_status};
 use model::exit::ExitCode;
@@ -60,8 +61,14 @@ pub fn run(watch: &Watch<'_>) -> Result<(), Failure> {
     })?;
     watch.seat.leave();
     watch.before.restore();
+    let mut witness = GroupWitness::start().map_err(|error| {
+        let message = format!("cannot start a process to watch signals: {error}");
+        Failure::new(ExitCode::MachineCannot, message)
+    })?;
     let mut looker = Looker::new(watch, &child, report_file)?;
-    let end = follow(&child, &queue, &mut looker)?;
+    let end = follow(&child, &queue, &mut witness, &mut looker)?;
+    // Whoever leaves by `exit` drops nothing.
+    drop(witness);
     drop(queue);
     looker.finish(end)?;
     watch.seat.end()?;
@@ -101,6 +108,7 @@ fn open_report(arguments: &BindArguments) -> Result<Option<File>, Failure> {
 fn follow(
     child: &Child,
     queue: &SignalQueue,
+    witness: &mut GroupWitness,
     looker: &mut Looker<'_>,
 ) -> Result<ChildEvent, Failure> {
     let lost = |error: std::io::Error| {
@@ -125,10 +133,11 @@ fn follow(
         match queue.next(looker.due_in()).map_err(lost)? {
             None => looker.tick()?,
             Some(signal) if signal.number == CHILD => {}
-            // What the kernel sends, it sends to the program as well: that of the terminal.
+            // What the kernel sends, it sends to the program as well: that of the terminal. So
+            // does who sends to the whole process group.
             Some(signal) => {
                 let from_outside = |sender| sender != own && sender != child.pid();
-                if signal.sender.is_some_and(from_outside) {
+                if signal.sender.is_some_and(from_outside) && !witness.saw(signal) {
                     child.signal(signal.number);
                 }
             }

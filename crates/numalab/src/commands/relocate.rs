@@ -57,7 +57,7 @@ pub fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     }
     let moved = carry_out(&root, &target, arguments, &plan)?;
     report.add_outcome(&moved);
-    if has_ended(&root, &target) {
+    if moved.has_target_ended || has_ended(&root, &target) {
         report.report.status = MoveStatus::TargetEnded;
     } else {
         report.verify(&root, &target, &topology);

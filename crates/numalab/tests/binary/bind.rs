@@ -189,6 +189,32 @@ fn a_signal_to_numalab_reaches_the_program() {
 }
 
 #[test]
+fn a_signal_to_the_whole_group_reaches_the_program_once() {
+    let laboratory = Laboratory::new();
+    let script = "trap 'echo one' USR1; trap 'exit 42' TERM; echo ready; \
+                  while :; do sleep 0.1; done";
+    let words = ["bind", "--verify", "--after", "600", "sh", "-c", script];
+    let under_way = laboratory.start(&words);
+    let so_many = |count: usize| {
+        until("the program has told of its signals", || {
+            (under_way.stdout().matches("one").count() >= count).then_some(())
+        });
+    };
+    until("the traps are set", || {
+        under_way.stdout().contains("ready").then_some(())
+    });
+    for count in 1..=5 {
+        under_way.signal_group(Signal::USR1);
+        so_many(count);
+    }
+    under_way.signal(Signal::USR1);
+    so_many(6);
+    under_way.signal(Signal::TERM);
+    let finished = under_way.finish().with_code(42);
+    assert_eq!(finished.stdout.matches("one").count(), 6);
+}
+
+#[test]
 fn what_means_nothing_here_is_refused() {
     let laboratory = Laboratory::new();
     let check = |words: &[&str], code: i32, expected: &str| {

@@ -34,6 +34,7 @@ mod kills;
 mod memory;
 mod more_data_than_buffers;
 mod more_than_there_is;
+mod moving;
 mod other_backings;
 mod parallel_scans;
 mod process_deaths;

@@ -1,0 +1,130 @@
+//! A process beside this one in its process group that tells which signals were sent to the whole
+//! group: kill(2) gives a signal the same words whether it is meant for one process or for all.
+
+use std::io::{self, PipeReader, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+
+use crate::signal_queue::Signal;
+
+/// What a witness writes for one signal: its number, and the id of its sender.
+const RECORD_BYTES: usize = 8;
+/// How long it is waited for an answer; a witness that somebody has stopped has none.
+const PATIENCE_MS: i32 = 1000;
+
+/// A witness; it ends with the value, and with this process.
+#[derive(Debug)]
+pub struct GroupWitness {
+    pid: libc::pid_t,
+    records: PipeReader,
+    /// Signals that it saw and that were not asked for yet, each once.
+    seen: Vec<Signal>,
+}
+
+impl GroupWitness {
+    /// Starts a witness. What this process receives from now on with the whole group, the witness
+    /// has received before, because the kernel goes through a group from its youngest process on
+    /// (kernel/pid.c, attach_pid).
+    ///
+    /// Only for a process with one thread that has blocked all its signals.
+    ///
+    /// # Errors
+    /// When descriptors or processes have run out.
+    pub fn start() -> io::Result<Self> {
+        let (records, writer) = io::pipe()?;
+        let parent = std::process::id();
+        // SAFETY: this process has one thread, and the child makes only system calls, on memory of
+        // its own, until it ends without running anything that the parent registered.
+        let pid = unsafe { libc::fork() };
+        match pid {
+            0 => witness(writer.as_raw_fd(), parent),
+            1.. => Ok(GroupWitness {
+                pid,
+                records,
+                seen: Vec::new(),
+            }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Whether a signal that came to this process came to its whole group. In doubt it did not.
+    pub fn saw(&mut self, signal: Signal) -> bool {
+        self.listen();
+        let place = self.seen.iter().position(|seen| *seen == signal);
+        place.map(|place| self.seen.swap_remove(place)).is_some()
+    }
+
+    /// Reads what the witness has received. It receives the lowest number first (signal(7)), so
+    /// when it tells of the question, it has told of all that came before.
+    fn listen(&mut self) {
+        let question = libc::SIGRTMAX();
+        // SAFETY: a signal to a child that was not reaped, so the id is still its own.
+        if unsafe { libc::kill(self.pid, question) } != 0 {
+            return;
+        }
+        while let Some(signal) = self.next_record() {
+            if signal.number == question && signal.sender == Some(std::process::id()) {
+                return;
+            }
+            if !self.seen.contains(&signal) {
+                self.seen.push(signal);
+            }
+        }
+    }
+
+    fn next_record(&mut self) -> Option<Signal> {
+        let mut waited = libc::pollfd {
+            fd: self.records.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one structure, which outlives the call.
+        let ready = unsafe { libc::poll(&raw mut waited, 1, PATIENCE_MS) };
+        let mut record = [0; RECORD_BYTES];
+        if ready != 1 || self.records.read_exact(&mut record).is_err() {
+            return None;
+        }
+        let [a, b, c, d, e, f, g, h] = record;
+        Some(Signal {
+            number: i32::from_ne_bytes([a, b, c, d]),
+            sender: Some(u32::from_ne_bytes([e, f, g, h])),
+        })
+    }
+}
+
+impl Drop for GroupWitness {
+    fn drop(&mut self) {
+        // SAFETY: a child of this process that was not reaped; nothing is written.
+        unsafe {
+            libc::kill(self.pid, libc::SIGKILL);
+            libc::waitpid(self.pid, std::ptr::null_mut(), 0);
+        }
+    }
+}
+
+/// The witness: tells of every signal that a process has sent it, until it is killed.
+fn witness(writer: i32, parent: u32) -> ! {
+    // SAFETY: system calls on plain numbers and on memory of this function, which the kernel fills
+    // before it is read. The other descriptors are closed because somebody may wait for their end.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        let told = libc::dup2(writer, 0);
+        libc::syscall(libc::SYS_close_range, 1_u32, u32::MAX, 0_u32);
+        let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigfillset(all.as_mut_ptr());
+        // The parent may have ended before it was asked to be told of that.
+        while told == 0 && libc::getppid() as u32 == parent {
+            let mut found = MaybeUninit::<libc::siginfo_t>::uninit();
+            let number = libc::sigwaitinfo(all.as_ptr(), found.as_mut_ptr());
+            // sigaction(2): codes above 0 are the kernel's.
+            if number <= 0 || (*found.as_ptr()).si_code > 0 {
+                continue;
+            }
+            let mut record = [0_u8; RECORD_BYTES];
+            record[..4].copy_from_slice(&number.to_ne_bytes());
+            record[4..].copy_from_slice(&(*found.as_ptr()).si_pid().to_ne_bytes());
+            libc::write(0, record.as_ptr().cast(), RECORD_BYTES);
+        }
+        libc::_exit(0)
+    }
+}

@@ -1,0 +1,81 @@
+//! `numalab move` and `numalab pages` on this machine: what means nothing, or is not allowed, is
+//! refused by name and changes nothing. What they do is shown on machines with nodes, in guests.
+
+use std::process::{Child, Command};
+
+use crate::laboratory::Laboratory;
+
+/// A process whose memory could be moved; ended when dropped.
+struct Sleeper(Child);
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_move_that_means_nothing_is_refused() {
+    let laboratory = Laboratory::new();
+    let sleeper = Sleeper(Command::new("sleep").arg("600").spawn().unwrap());
+    let pid = sleeper.0.id().to_string();
+    let check = |words: &[&str], code: i32, expected: &str| {
+        let words: Vec<_> = ["move"].iter().chain(words).copied().collect();
+        laboratory.run(&words).with_code(code).says(&[expected]);
+    };
+    check(&[&pid, "--to", "4095"], 2, "there is no node 4095");
+    check(
+        &[&pid, "--to", "interleave=0,4095"],
+        2,
+        "there is no node 4095",
+    );
+    check(&[&pid, "--to", "interleave="], 2, "no node is named");
+    check(&[&pid, "--to", "spread=0:0"], 2, "expected weights from 1");
+    check(
+        &[&pid, "--to", "spread=0:1,0:2"],
+        2,
+        "node 0 has two weights",
+    );
+    check(&[&pid, "--to", "!0"], 2, "!0");
+    check(&[&pid, "--to", "0", "--mib-per-s", "0"], 2, "--mib-per-s");
+    check(
+        &[&pid, "--to", "0", "--segment", "none"],
+        2,
+        "no shared memory called \"none\"",
+    );
+    check(&["4000000000", "--to", "0"], 2, "4000000000");
+    check(&["unit:none", "--to", "0"], 2, "unit:none");
+    let listed = laboratory.run(&["undo", "--list"]).with_code(0);
+    assert_eq!(listed.stdout, "nothing is in force\n");
+}
+
+#[test]
+fn pools_that_cannot_be_are_refused() {
+    let laboratory = Laboratory::new();
+    let check = |words: &[&str], expected: &str| {
+        let words: Vec<_> = ["pages"].iter().chain(words).copied().collect();
+        let refused = laboratory.run(&words);
+        assert!(
+            [2, 3].contains(&refused.status.code().unwrap()),
+            "{words:?}"
+        );
+        refused.says(&[expected]);
+    };
+    if std::path::Path::new("/sys/kernel/mm/hugepages").exists() {
+        check(&["--set", "4095=1"], "there is no node 4095");
+        check(&["--set", "0"], "expected a node and a number of pages");
+        check(&["--set", "0=-1"], "expected a number of pages");
+        check(&["--set", "0=1,0=2"], "node 0 is named twice");
+        check(&["--set", "0=99999999999999"], "are more than the");
+        check(&["--size", "3M", "--for", "1G"], "no huge pages of 3 MiB");
+        check(
+            &["--for", "1G", "--placement", "4095"],
+            "there is no node 4095",
+        );
+    }
+    check(&["--tmpfs", "/no/such/place"], "no tmpfs is mounted at");
+    check(&["--mpol", "local"], "--tmpfs");
+    let listed = laboratory.run(&["undo", "--list"]).with_code(0);
+    assert_eq!(listed.stdout, "nothing is in force\n");
+}

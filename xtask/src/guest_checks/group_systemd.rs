@@ -1,0 +1,80 @@
+//! `numalab group` and `numalab bind` where systemd is the init and owns the tree of cgroups: a
+//! group is a slice that systemd makes, programs start in scopes of it, and nothing stays after
+//! undo.
+
+use anyhow::Result;
+
+use super::answers::Answers;
+use super::check::{Check, GuestCommand, shell};
+use super::complaints::Complaints;
+use crate::arguments::CgroupVersion;
+use crate::guest::Shape;
+
+/// The check.
+pub const CHECK: Check = Check {
+    name: "group-systemd",
+    applies_to: |shape| shape.name == "four-node-ring",
+    cgroup: CgroupVersion::V2,
+    seconds: 240,
+    commands,
+    judge,
+};
+
+const NAME: &str = "under systemd";
+const SCRIPT: &str = include_str!("group_systemd.sh");
+
+/// What runs as a service.
+const INNER: &str = r#"
+slice=/sys/fs/cgroup/numalab.slice/numalab-check.slice
+echo "init: $(cat /proc/1/comm)"
+numalab group create check -N 1 -m 1-2 --cpu-limit 1.5 >/dev/null
+echo "create: $? $(cat $slice/cpuset.cpus.effective $slice/cpuset.mems.effective $slice/cpu.max |
+    tr '\n' ' ')"
+echo "list: $(numalab group list | grep -c 'systemd numalab-check.slice')"
+numalab bind --group check sh -c 'cat /proc/self/cgroup; grep _allowed_list /proc/self/status' |
+    sed 's/run-.*[.]scope/SCOPE/' | tr '\t' ' '
+numalab bind --group check -m 2 sh -c 'exit 7'
+echo "bind: $?"
+numalab bind --cpu-limit 0.5 sh -c \
+    'cat "/sys/fs/cgroup$(sed s/0::// /proc/self/cgroup)/cpu.max"; exit 7'
+echo "limit: $?"
+systemd-run --quiet --slice=numalab-check.slice --unit=member sleep 3600
+numalab group set check -m 2 >/dev/null
+echo "set: $? $(cat $slice/cpuset.mems.effective)"
+numalab group add check $$ 2>/dev/null; echo "add: $?"
+numalab group set /system.slice -m 2 2>/dev/null; echo "of somebody else: $?"
+numalab group delete check 2>/dev/null; echo "delete with a member: $?"
+systemctl stop member
+numalab undo
+numalab undo --list
+echo "left: $(ls -d /sys/fs/cgroup/numalab.slice 2>/dev/null)"
+"#;
+
+const LINES: &str = "\
+init: systemd
+create: 0 2-3 1-2 150000 100000 
+list: 1
+0::/numalab.slice/numalab-check.slice/SCOPE
+Cpus_allowed_list: 2-3
+Mems_allowed_list: 1-2
+bind: 7
+50000 100000
+limit: 7
+set: 0 2
+add: 2
+of somebody else: 2
+delete with a member: 2
+undone: processor group check
+nothing is in force
+left: 
+";
+
+fn commands(_: &Shape) -> Vec<GuestCommand> {
+    let script = format!("cat >/dev/shm/inner.sh <<'END'\n{INNER}\nEND\n{SCRIPT}");
+    vec![shell(NAME, &script)]
+}
+
+fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
+    complaints.expect_lines(NAME, answers.text(NAME)?, LINES);
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! `numalab move` on four nodes: shared and private memory, of small and of huge pages, goes to
+//! every kind of destination and comes back by `numalab undo`; a move is stopped, refused, taken
+//! up again; and what cannot be is refused before a page moves. Where the pages are is asked of the
+//! kernel (`/proc/PID/numa_maps`), beside numalab.
+
+use anyhow::Result;
+
+use super::answers::Answers;
+use super::check::{Check, GuestCommand, shell};
+use super::complaints::Complaints;
+use super::inspect::PROGRAM;
+use crate::arguments::CgroupVersion;
+use crate::guest::Shape;
+
+/// The check.
+pub const CHECK: Check = Check {
+    name: "move",
+    applies_to: |shape| shape.name == "four-node-ring",
+    cgroup: CgroupVersion::V2,
+    seconds: 420,
+    commands,
+    judge,
+};
+
+/// What the scripts share.
+pub(super) const FUNCTIONS: &str = include_str!("moving.sh");
+
+/// One script and the lines that it must print.
+struct Part {
+    name: &'static str,
+    script: &'static str,
+    lines: &'static str,
+}
+
+const PARTS: &[Part] = &[
+    Part {
+        name: "destinations",
+        script: DESTINATIONS,
+        lines: DESTINATIONS_LINES,
+    },
+    Part {
+        name: "stopped and refused",
+        script: STOPPED,
+        lines: STOPPED_LINES,
+    },
+    Part {
+        name: "no room",
+        script: NO_ROOM,
+        lines: NO_ROOM_LINES,
+    },
+];
+
+/// Every kind of memory to every kind of destination and back. Each undo is by the journal alone.
+const DESTINATIONS: &str = r#"
+# The kernel would make larger pages of small ones behind everybody's back.
+echo never >/sys/kernel/mm/transparent_hugepage/enabled
+for node in 0 1 2 3; do
+    echo 8 >/sys/devices/system/node/node$node/hugepages/hugepages-2048kB/nr_hugepages
+done
+for kind in memfd private memfd-huge private-huge; do
+    start 16 $kind 2
+    echo "$kind: $(nodes)"
+    for to in interleave 1 spread=0:3,3:1 near-cpus; do
+        status=$(quiet move $pid --to $to)
+        moved=$(nodes)
+        echo "$to: $status $moved; undo: $(quiet undo) $(nodes)"
+    done
+    stop
+done
+numalab undo --list
+"#;
+
+const DESTINATIONS_LINES: &str = "\
+memfd: N0=4096 bind:0
+interleave: 0 N0=1024 N1=1024 N2=1024 N3=1024 interleave:0-3; undo: 0 N0=4096 bind:0
+1: 0 N1=4096 prefer:1; undo: 0 N0=4096 bind:0
+spread=0:3,3:1: 0 N0=3072 N3=1024 interleave:0,3; undo: 0 N0=4096 bind:0
+near-cpus: 0 N2=4096 prefer:2; undo: 0 N0=4096 bind:0
+private: N0=4096 bind:0
+interleave: 0 N0=1024 N1=1024 N2=1024 N3=1024 bind:0; undo: 0 N0=4096 bind:0
+1: 0 N1=4096 bind:0; undo: 0 N0=4096 bind:0
+spread=0:3,3:1: 0 N0=3072 N3=1024 bind:0; undo: 0 N0=4096 bind:0
+near-cpus: 0 N2=4096 bind:0; undo: 0 N0=4096 bind:0
+memfd-huge: N0=8 bind:0
+interleave: 0 N0=2 N1=2 N2=2 N3=2 bind:0; undo: 0 N0=8 bind:0
+1: 0 N1=8 bind:0; undo: 0 N0=8 bind:0
+spread=0:3,3:1: 0 N0=6 N3=2 bind:0; undo: 0 N0=8 bind:0
+near-cpus: 0 N2=8 bind:0; undo: 0 N0=8 bind:0
+private-huge: N0=8 bind:0
+interleave: 0 N0=2 N1=2 N2=2 N3=2 bind:0; undo: 0 N0=8 bind:0
+1: 0 N1=8 bind:0; undo: 0 N0=8 bind:0
+spread=0:3,3:1: 0 N0=6 N3=2 bind:0; undo: 0 N0=8 bind:0
+near-cpus: 0 N2=8 bind:0; undo: 0 N0=8 bind:0
+nothing is in force
+";
+
+/// A slow move of 64 MiB (a minute, if it were let) is stopped by Ctrl-C, goes on, is in the way of
+/// another, loses its target; pages that somebody else has moved since are left.
+const STOPPED: &str = r#"
+on_one() { nodes | tr ' ' '\n' | sed -n 's/^N1=//p' | grep . || echo 0; }
+start 64 memfd 2
+echo "planned: $(quiet move $pid --to 1 --shared --dry-run) $(grep -c '64 MiB' /tmp/said) $(nodes)"
+numalab move $pid --to 1 --shared --mib-per-s 1 >/tmp/first 2>&1 & first=$!
+until_at_work $first
+second=$(quiet move $pid --to 2 --shared)
+echo "second: $second, names the first: $(grep -c "process $first is at work" /tmp/said)"
+undo=$(quiet undo)
+echo "undo meanwhile: $undo, names it: $(grep -c "process $first" /tmp/said)"
+while [ "$(on_one)" -lt 4096 ]; do sleep 0.2; done
+kill -INT $first; wait $first; status=$?
+moved=$(on_one)
+echo "stopped: $status, a part has moved: $((moved >= 4096 && moved < 16384 && moved % 4096 == 0))"
+resumed=$(numalab move $pid --to 1 --shared --json | sed -n 's/.*"pages_moved": \([0-9]*\).*/\1/p')
+echo "goes on with the rest: $((moved + resumed)) $(nodes)"
+echo "again: $(numalab move $pid --to 1 --shared --json | grep '"bytes_moved"' | tr -d ' ,')"
+echo "undo: $(quiet undo) $(nodes); twice: $(quiet undo)"
+
+echo "to one: $(quiet move $pid --to 1 --shared) $(nodes)"
+migratepages $pid 1 3; migratepages $children 1 3
+others=$(quiet undo)
+echo "moved by others: $others, said: $(grep -c 'somebody else has moved' /tmp/said) $(nodes)"
+echo "force: $(quiet undo --force) $(nodes)"
+
+numalab move $pid --to 1 --shared --mib-per-s 1 >/tmp/first 2>&1 & first=$!
+until_at_work $first
+stop
+wait $first; echo "target ended: $?"
+echo "undo: $(quiet undo)"
+numalab undo --list
+"#;
+
+const STOPPED_LINES: &str = "\
+planned: 0 1 N0=16384 bind:0
+second: 4, names the first: 1
+undo meanwhile: 4, names it: 1
+stopped: 130, a part has moved: 1
+goes on with the rest: 16384 N1=16384 prefer:1
+again: \"bytes_moved\":0
+undo: 0 N0=16384 bind:0; twice: 0
+to one: 0 N1=16384 prefer:1
+moved by others: 4, said: 1 N3=16384 bind:0
+force: 0 N0=16384 bind:0
+target ended: 8
+undo: 0
+nothing is in force
+";
+
+/// Too little room of either kind, and words that name nothing, move nothing.
+const NO_ROOM: &str = r#"
+for node in 0 1 2 3; do
+    echo 0 >/sys/devices/system/node/node$node/hugepages/hugepages-2048kB/nr_hugepages
+done
+numalab pages --set 0=8 >/dev/null
+start 16 memfd-huge 2
+refused=$(quiet move $pid --to 3 --shared)
+echo "no huge pages: $refused, said: $(grep -c 'node 3 has too little room' /tmp/said) $(nodes)"
+echo "pool: $(quiet pages --set 3=8)"
+moved=$(quiet move $pid --to 3 --shared)
+echo "with a pool: $moved, policy left: $(grep -c 'from outside no other can be set' /tmp/said)" \
+    "$(nodes)"
+echo "undo: $(quiet undo) $(nodes)"
+stop
+# Pages that were in use when their pool became smaller are gone by now.
+numalab undo >/dev/null 2>&1
+echo "pools: $(cat /sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages |
+    tr '\n' ' ')"
+
+# Node 3 is filled with files that cannot be given up, but for less than is asked for.
+start 64 memfd 2
+mkdir -p /tmp/full; mount -t tmpfs -o mpol=bind:3,size=1g tmpfs /tmp/full
+free=$(awk '/MemFree/ { print $4 } /FilePages/ { print $4 } /Shmem:/ { print -$4 }' \
+    /sys/devices/system/node/node3/meminfo | awk '{ sum += $1 } END { print sum }')
+fallocate -l $((free - 40 * 1024))K /tmp/full/file
+refused=$(quiet move $pid --to 3 --shared)
+echo "no room: $refused, said: $(grep -c 'node 3 has too little room' /tmp/said) $(nodes)"
+rm /tmp/full/file; umount /tmp/full
+through="setpriv --bounding-set=-sys_nice"
+refused=$(quiet move $pid --to 1 --shared)
+echo "no CAP_SYS_NICE: $refused, said: $(grep -c 'which needs CAP_SYS_NICE (EACCES)' /tmp/said)" \
+    "$(nodes); undo: $(quiet undo)"
+through="setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_STATE_HOME=/tmp/nobody"
+echo "nobody: $(quiet move $pid --to 1), said: $(grep -c 'CAP_SYS_PTRACE' /tmp/said) $(nodes)"
+through=
+echo "no node: $(quiet move $pid --to 99), no segment: $(quiet move $pid --to 1 --segment nothing)"
+stop
+echo "no process: $(quiet move $pid --to 1)"
+numalab undo --list
+"#;
+
+const NO_ROOM_LINES: &str = "\
+no huge pages: 3, said: 1 N0=8 bind:0
+pool: 0
+with a pool: 0, policy left: 1 N3=8 bind:0
+undo: 0 N0=8 bind:0
+pools: 0 0 0 0 
+no room: 3, said: 1 N0=16384 bind:0
+no CAP_SYS_NICE: 6, said: 1 N0=16384 prefer:1; undo: 0
+nobody: 4, said: 1 N0=16384 bind:0
+no node: 2, no segment: 2
+no process: 2
+nothing is in force
+";
+
+fn commands(_: &Shape) -> Vec<GuestCommand> {
+    let program = format!("cat >/tmp/shared_memory.py <<'END'\n{PROGRAM}\nEND");
+    let mut commands = vec![shell("program", &program)];
+    let scripts = PARTS.iter();
+    commands.extend(scripts.map(|part| shell(part.name, &format!("{FUNCTIONS}{}", part.script))));
+    commands
+}
+
+fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
+    for part in PARTS {
+        let said = answers.text(part.name)?;
+        complaints.expect_lines(part.name, said, part.lines);
+    }
+    Ok(())
+}
