@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::block::Row;
 use crate::layout::{Block, BlockId, Bucket, BufferState, NO_BLOCK, NONE, WaitEvent};
 use crate::replacement::USAGE_MAX;
 use crate::sga::Sga;
 use crate::storage::{READ_AHEAD_BLOCKS, Storage};
 use crate::wait_clock::WaitClock;
-use crate::{Error, replacement};
+use crate::{Error, content, replacement};
 
 /// A block that is found and pinned. Must be given back with [`Reader::release`].
 #[must_use]
@@ -41,6 +42,10 @@ pub struct Reader<'m> {
     pub logical_reads: u64,
     /// Blocks read from the data file.
     pub physical_reads: u64,
+    /// Rows updated.
+    pub rows_updated: u64,
+    /// The sum of their keys, modulo 2^64.
+    pub updated_keys: u64,
     /// Named waits met.
     pub waits: WaitClock,
 }
@@ -60,6 +65,8 @@ impl<'m> Reader<'m> {
             home_pool,
             logical_reads: 0,
             physical_reads: 0,
+            rows_updated: 0,
+            updated_keys: 0,
             waits,
         }
     }
@@ -251,6 +258,23 @@ impl<'m> Reader<'m> {
         std::hint::black_box(touched);
     }
 
+    /// The row of a pinned block, never half changed; `None` when it holds none.
+    #[inline]
+    pub fn row(&mut self, pinned: &Pinned<'m>) -> Option<Row> {
+        let header = &self.sga.headers[pinned.buffer as usize];
+        content::read(header, &mut self.waits, || pinned.block.row(0))
+    }
+
+    /// Updates row `key` of `table` in a pinned block; answers the row as it was. `None` when the
+    /// block does not hold it, undamaged.
+    #[inline]
+    pub fn update_row(&mut self, pinned: &Pinned<'m>, table: u32, key: u64) -> Option<Row> {
+        let row = content::update(&self.sga, pinned.buffer, (table, key), &mut self.waits)?;
+        self.rows_updated += 1;
+        self.updated_keys = self.updated_keys.wrapping_add(key);
+        Some(row)
+    }
+
     /// Gives a block back.
     #[inline]
     pub fn release(&self, pinned: Pinned<'m>) {
@@ -306,112 +330,23 @@ mod tests {
     use std::os::unix::fs::FileExt;
     use std::sync::atomic::Ordering;
 
-    use linux::data_file::DataFile;
-    use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
-
-    use super::Reader;
     use crate::layout::{BLOCK_BYTES, BlockId};
-    use crate::loader::load;
-    use crate::sga::Sga;
-    use crate::sga_layout::{Content, SgaLayout, SgaSize};
+    use crate::small_sga::SmallSga;
     use crate::statement::{Table, select};
-    use crate::storage::Storage;
-    use crate::wait_clock::WaitClock;
     use crate::{Error, btree};
-
-    const MIB: u64 = 1 << 20;
-
-    /// An SGA of 2 sessions with a cache of 1 MiB and 8 MiB of data in a file.
-    struct Small {
-        memory: SharedMemory,
-        mapping: Mapping,
-        layout: SgaLayout,
-        file: DataFile,
-        _folder: tempfile::TempDir,
-    }
-
-    impl Small {
-        fn new(pools: u32) -> Self {
-            let size = SgaSize {
-                sessions: 2,
-                cache_bytes: MIB,
-                page_bytes: 4096,
-                pools,
-                data_bytes: Some(8 * MIB),
-                content: Content::Tables,
-            };
-            let layout = SgaLayout::new(&size).unwrap();
-            let bytes = layout.bytes as usize;
-            let memory = SharedMemory::create(ObjectKind::Memfd, bytes, 4096).unwrap();
-            let folder = tempfile::tempdir().unwrap();
-            let small = Small {
-                mapping: memory.map().unwrap(),
-                memory,
-                layout,
-                file: DataFile::create(folder.path(), layout.data_file_bytes()).unwrap(),
-                _folder: folder,
-            };
-            let sga = Sga::create(&small.mapping, layout);
-            load(&sga, Some(&small.storage()), 3).unwrap();
-            small
-        }
-
-        fn storage(&self) -> Storage<'_> {
-            let file = DataFile::from_ticket(self.file.ticket()).unwrap();
-            Storage::new(&self.mapping, file)
-        }
-
-        fn sga(&self) -> Sga<'_> {
-            Sga::attach(&self.mapping, self.layout).unwrap()
-        }
-
-        fn reader(&self, home_pool: u32) -> Reader<'_> {
-            let waits = WaitClock::new().unwrap();
-            Reader::new(self.sga(), Some(self.storage()), home_pool, waits)
-        }
-
-        fn table(&self, number: u32) -> Table {
-            let rows = self.layout.rows_per_table;
-            Table {
-                number,
-                rows,
-                root: btree::root(rows),
-            }
-        }
-
-        /// The data file, opened anew, to damage it.
-        fn damage(&self) -> std::fs::File {
-            let path = format!("/proc/self/fd/{}", self.file.ticket().descriptor);
-            std::fs::File::options()
-                .read(true)
-                .write(true)
-                .open(path)
-                .unwrap()
-        }
-
-        /// A row block that is not in the cache at the start: the last one of table 0.
-        fn far_block(&self) -> BlockId {
-            BlockId::row(0, self.layout.rows_per_table - 1)
-        }
-    }
 
     /// Every row of both tables, many times over, from several sides at once: each answer is right,
     /// and afterwards nothing is pinned and every block is in the directory once.
     #[test]
     fn many_readers_of_more_data_than_buffers_read_every_row_right() {
         for pools in [1, 4] {
-            let small = Small::new(pools);
-            let (layout, table) = (small.layout, small.table(0));
-            let (memory, ticket) = (&small.memory, small.file.ticket());
+            let small = &SmallSga::new(pools);
+            let table = small.table(0);
             std::thread::scope(|scope| {
                 for thread in 0..4 {
                     scope.spawn(move || {
-                        let mapping = memory.map().unwrap();
-                        let sga = Sga::attach(&mapping, layout).unwrap();
-                        let storage =
-                            Storage::new(&mapping, DataFile::from_ticket(ticket).unwrap());
-                        let waits = WaitClock::new().unwrap();
-                        let mut reader = Reader::new(sga, Some(storage), thread % pools, waits);
+                        let view = small.view();
+                        let mut reader = view.reader(thread % pools);
                         let number = thread % 2;
                         let table = Table { number, ..table };
                         for start in 0..3 {
@@ -423,7 +358,8 @@ mod tests {
                     });
                 }
             });
-            let sga = small.sga();
+            let view = small.view();
+            let sga = view.sga();
             let mut blocks = std::collections::BTreeSet::new();
             for header in sga.headers {
                 assert_eq!(header.pins.load(Ordering::Relaxed), 0);
@@ -451,11 +387,12 @@ mod tests {
 
     #[test]
     fn one_reader_has_the_use_of_all_pools() {
-        let small = Small::new(4);
-        let mut reader = small.reader(2);
+        let small = SmallSga::new(4);
+        let view = small.view();
+        let mut reader = view.reader(2);
         let table = small.table(0);
         select(&mut reader, table, 0, table.rows).unwrap();
-        let sga = small.sga();
+        let sga = view.sga();
         let turns: Vec<u64> = sga
             .pools
             .iter()
@@ -469,8 +406,9 @@ mod tests {
 
     #[test]
     fn what_was_read_stays_while_it_is_used() {
-        let small = Small::new(1);
-        let mut reader = small.reader(0);
+        let small = SmallSga::new(1);
+        let view = small.view();
+        let mut reader = view.reader(0);
         let root = BlockId::index(0, btree::root(small.layout.rows_per_table));
         let table = small.table(0);
         for key in 0..u64::from(table.rows) {
@@ -487,7 +425,8 @@ mod tests {
 
     #[test]
     fn a_corrupt_block_is_named_with_its_place() {
-        let small = Small::new(1);
+        let small = SmallSga::new(1);
+        let view = small.view();
         let id = small.far_block();
         let position = small.layout.file_position(id);
         let mut byte = [0];
@@ -495,7 +434,7 @@ mod tests {
         file.read_at(&mut byte, position + 5000).unwrap();
         file.write_at(&[byte[0] ^ 4], position + 5000).unwrap();
         file.sync_all().unwrap();
-        let error = small.reader(0).get(id).err().unwrap();
+        let error = view.reader(0).get(id).err().unwrap();
         assert!(
             matches!(error, Error::Corrupt { block, .. } if block == id),
             "{error}"
@@ -508,18 +447,19 @@ mod tests {
 
     #[test]
     fn a_block_behind_the_end_of_a_cut_file_is_named() {
-        let small = Small::new(1);
+        let small = SmallSga::new(1);
+        let view = small.view();
         let id = small.far_block();
         small
             .damage()
             .set_len(small.layout.file_position(id) / BLOCK_BYTES * BLOCK_BYTES)
             .unwrap();
-        let error = small.reader(0).get(id).err().unwrap();
+        let error = view.reader(0).get(id).err().unwrap();
         assert!(
             matches!(error, Error::Unreadable { block, .. } if block == id),
             "{error}"
         );
-        let again = small.reader(0).get(id).err().unwrap();
+        let again = view.reader(0).get(id).err().unwrap();
         assert!(matches!(again, Error::NotReadByOther(_)), "{again}");
     }
 }

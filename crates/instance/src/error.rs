@@ -1,6 +1,7 @@
 //! What can go wrong in an instance.
 
 use crate::layout::BlockId;
+use crate::sga_layout::ProcessName;
 
 /// What can go wrong in an instance.
 #[derive(Debug, thiserror::Error)]
@@ -60,8 +61,8 @@ pub enum Error {
     /// A scan found a block that holds no part of the column.
     #[error("block {:#x} holds no values", .0.0)]
     NoColumn(BlockId),
-    /// Every buffer is pinned.
-    #[error("no buffer for block {:#x}: every buffer is pinned", .0.0)]
+    /// Every buffer is pinned, or dirty and not being written.
+    #[error("no buffer for block {:#x}: every buffer is pinned or dirty", .0.0)]
     NoFreeBuffer(BlockId),
     /// The kernel does not tell the run-queue wait.
     #[error("run-queue wait: {0} (the kernel needs CONFIG_SCHED_INFO)")]
@@ -80,11 +81,11 @@ pub enum Error {
         /// What is wrong with it.
         cause: String,
     },
-    /// A session process could not be started, or ended early.
-    #[error("session {session}: {cause}")]
-    Session {
-        /// Number of the session.
-        session: u32,
+    /// A session or a database writer could not be started, or ended early.
+    #[error("{process}: {cause}")]
+    Process {
+        /// Which one.
+        process: ProcessName,
         /// What happened to it.
         cause: String,
     },

@@ -45,6 +45,7 @@ mod tests {
             pools: 1,
             data_bytes: None,
             content: Content::Tables,
+            updates: false,
         };
         let layout = SgaLayout::new(&size).unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();

@@ -13,7 +13,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Says which processes there are, and stays until the coordinator ends them.
 ///
 /// # Errors
-/// [`Error::Session`] when a session ends before.
+/// [`Error::Process`] when a session or a writer ends before.
 pub(crate) fn run(
     instance: &Instance<'_>,
     sessions: &mut Sessions,
@@ -22,6 +22,7 @@ pub(crate) fn run(
     report(InstanceReport::Held {
         instance_pid: std::process::id(),
         session_pids: sessions.pids(),
+        writer_pids: sessions.writer_pids(),
     })?;
     loop {
         std::thread::sleep(LOOK_EVERY);

@@ -10,10 +10,10 @@ use model::{Allocation, CpuSet, Evidence, HugePoolEvidence, NodeId, SgaEvidence}
 use numa::evidence::{Residency, huge_pools, residency};
 
 use crate::layout::SessionState;
-use crate::order::{InstanceOrder, InstanceReport, PhaseWord, SessionOrder, Task};
+use crate::order::{InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task};
 use crate::sessions::{SessionProgram, Sessions};
 use crate::sga::Sga;
-use crate::sga_layout::{Content, SgaLayout, SgaSize};
+use crate::sga_layout::{Content, ProcessName, SgaLayout, SgaSize};
 use crate::storage::Storage;
 use crate::{Error, calibration, hold, loader, scan, sga_memory, trial};
 
@@ -143,7 +143,7 @@ fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
         .store(cpu_count, Ordering::Relaxed);
 }
 
-/// Starts the sessions and waits until all of them stand at the barrier.
+/// Starts the sessions and the database writers and waits until all of them stand at the barrier.
 fn start_sessions(
     instance: &Instance<'_>,
     memory: &SharedMemory,
@@ -151,18 +151,15 @@ fn start_sessions(
 ) -> Result<Sessions, Error> {
     let cpus_of_pools = cpus_of_pools(&instance.root, &instance.order.work.sga.allocation)?;
     let layout = instance.sga.layout;
-    let orders: Vec<SessionOrder> = (0..layout.sessions)
+    let orders: Vec<SessionOrder> = (0..layout.processes())
         .map(|session| SessionOrder {
             parent_pid: std::process::id(),
             session,
             cpus: cpus_of_pools
-                .get(layout.home_pool(session) as usize)
+                .get(pool_of_process(&layout, session) as usize)
                 .cloned()
                 .flatten(),
-            scan: match instance.order.task {
-                Task::Scan { stealing, .. } => Some(stealing),
-                _ => None,
-            },
+            role: role_of(instance.order, &layout, session),
             seed: instance.order.seed.wrapping_add(1 + u64::from(session)),
             layout,
             ticket: memory.ticket().into(),
@@ -172,9 +169,28 @@ fn start_sessions(
                 .map(|storage| storage.file().ticket().into()),
         })
         .collect();
-    let mut sessions = Sessions::start(program, &orders)?;
-    sessions.wait_for(&instance.sga, SessionState::Ready, ATTACH_WITHIN)?;
+    let mut sessions = Sessions::start(program, layout, &orders)?;
+    let sga = &instance.sga;
+    sessions.wait_for(sga, sga.slots, SessionState::Ready, ATTACH_WITHIN)?;
     Ok(sessions)
+}
+
+/// The pool on whose node a process runs.
+fn pool_of_process(layout: &SgaLayout, process: u32) -> u32 {
+    match layout.name_of(process) {
+        ProcessName::Session(session) => layout.home_pool(session),
+        ProcessName::Writer(pool) => pool,
+    }
+}
+
+fn role_of(order: &InstanceOrder, layout: &SgaLayout, process: u32) -> Role {
+    match (layout.name_of(process), &order.task) {
+        (ProcessName::Writer(pool), _) => Role::Writer { pool },
+        (ProcessName::Session(_), &Task::Scan { stealing, .. }) => Role::Scan { stealing },
+        (ProcessName::Session(_), _) => Role::Statements {
+            update_pct: order.work.load.update_pct,
+        },
+    }
 }
 
 /// The CPUs of the node of each pool that this process may use; `None` for a node without. Empty
@@ -193,9 +209,9 @@ fn cpus_of_pools(root: &Root, allocation: &Allocation) -> Result<Vec<Option<CpuS
     Ok(nodes.into_iter().map(cpus_of).collect())
 }
 
-/// The data file, where the cache does not hold everything.
+/// The data file, where there is to be one.
 fn data_file(order: &InstanceOrder, layout: &SgaLayout) -> Result<Option<DataFile>, Error> {
-    if layout.holds_everything() {
+    if !layout.has_data_file() {
         return Ok(None);
     }
     std::fs::create_dir_all(&order.data_directory).map_err(|cause| Error::Io {

@@ -17,7 +17,7 @@ pub const BUFFERS_MAX: u64 = 1 << 31;
 /// Marks an SGA of ours: "numalab\0".
 pub const MAGIC: u64 = u64::from_le_bytes(*b"numalab\0");
 /// Version of this layout.
-pub const LAYOUT_VERSION: u64 = 4;
+pub const LAYOUT_VERSION: u64 = 5;
 /// No buffer, no block, no session.
 pub const NONE: u32 = u32::MAX;
 /// Words of a set of CPUs: 8192, the most Linux can be built for.
@@ -46,6 +46,8 @@ pub struct Gate {
     pub stop: AtomicU32,
     /// Rows per statement.
     pub work_unit: AtomicU32,
+    /// 1: the database writers write everything that is dirty, and end.
+    pub checkpoint: AtomicU32,
 }
 
 /// The measured window, `CLOCK_MONOTONIC` in ns; `u64::MAX` until it is set.
@@ -94,6 +96,13 @@ pub enum ScanPhase {
     Publish = 2,
 }
 
+/// What the database writers of all pools have done.
+#[repr(C)]
+pub struct WritingState {
+    /// Futex: raised whenever buffers have become clean.
+    pub cleaned: AtomicU32,
+}
+
 /// First page of the SGA.
 #[repr(C)]
 pub struct Control {
@@ -102,6 +111,7 @@ pub struct Control {
     pub window: Line<Window>,
     pub cage: Line<CageState>,
     pub scan: Line<ScanState>,
+    pub writing: Line<WritingState>,
 }
 
 /// Counters of one session, read by the instance while the session runs.
@@ -111,6 +121,18 @@ pub struct LiveCounters {
     pub statements: AtomicU64,
     /// One of [`SessionState`].
     pub state: AtomicU32,
+    /// Updates of rows since the start, and the sum of the keys of those rows, modulo 2^64.
+    pub updates: AtomicU64,
+    pub updated_keys: AtomicU64,
+}
+
+/// Counters of one database writer, read by the instance while it runs.
+#[repr(C)]
+pub struct WriterCounters {
+    /// Blocks written to the data file.
+    pub blocks_written: AtomicU64,
+    /// CPU time.
+    pub cpu_ns: AtomicU64,
 }
 
 /// How far a session has come, as stored in [`LiveCounters::state`]; 0 while it attaches.
@@ -141,10 +163,14 @@ pub enum WaitEvent {
     ScatteredRead = 4,
     /// `PX Deq: Execution Msg`.
     ForWork = 5,
+    /// `free buffer waits`.
+    FreeBuffer = 6,
+    /// `buffer busy waits`.
+    BufferBusy = 7,
 }
 
 /// Number of named waits.
-pub const WAIT_EVENTS: usize = 6;
+pub const WAIT_EVENTS: usize = 8;
 
 /// The events with their names, in the order of their numbers.
 pub const WAIT_NAMES: [&str; WAIT_EVENTS] = [
@@ -154,6 +180,8 @@ pub const WAIT_NAMES: [&str; WAIT_EVENTS] = [
     model::WAIT_READ_BY_OTHER,
     model::WAIT_SCATTERED_READ,
     model::WAIT_FOR_WORK,
+    model::WAIT_FREE_BUFFER,
+    model::WAIT_BUFFER_BUSY,
 ];
 
 /// Count and time of one wait event.
@@ -175,13 +203,14 @@ pub struct SessionResult {
     pub run_queue_ns: AtomicU64,
     pub rows_verified: AtomicU64,
     pub rows_wrong: AtomicU64,
+    pub rows_updated: AtomicU64,
     pub waits: [WaitResult; WAIT_EVENTS],
     pub cpus_used: [AtomicU64; CPU_WORDS],
     pub latency: [AtomicU64; HISTOGRAM_BUCKETS],
     pub latency_max_ns: AtomicU64,
 }
 
-/// Everything that belongs to one session.
+/// Everything that belongs to one session, or to one database writer.
 #[repr(C, align(4096))]
 pub struct SessionSlot {
     pub live: Line<LiveCounters>,
@@ -191,6 +220,8 @@ pub struct SessionSlot {
     pub failure: Line<[AtomicU64; FAILURE_WORDS]>,
     /// What a parallel worker found in the scan under way.
     pub found: Line<ScanResult>,
+    /// What a database writer did.
+    pub writer: Line<WriterCounters>,
     pub result: SessionResult,
 }
 
@@ -213,6 +244,17 @@ pub struct Pool {
     pub hand: Line<AtomicU64>,
     /// Granules of the scan under way that were handed out.
     pub granule: Line<AtomicU64>,
+    /// What there is to write.
+    pub writing: Line<PoolWriting>,
+}
+
+/// What there is to write of one pool.
+#[repr(C)]
+pub struct PoolWriting {
+    /// Buffers that are dirty.
+    pub dirty: AtomicU32,
+    /// Futex: 1 asks the pool's writer to write.
+    pub wanted: AtomicU32,
 }
 
 /// A bucket of the hash directory.
@@ -233,6 +275,12 @@ pub struct BufferHeader {
     pub state: AtomicU32,
     /// Looks of the clock that the buffer survives.
     pub usage: AtomicU32,
+    /// Held while the content is changed or copied.
+    pub content: Latch,
+    /// Odd while the content is changed.
+    pub version: AtomicU32,
+    /// 1: the content is newer than the data file.
+    pub dirty: AtomicU32,
 }
 
 /// No block: the buffer is free, or whoever pins it is about to change that.
@@ -258,7 +306,7 @@ pub struct Block {
 
 const _: () = assert!(size_of::<Control>() <= 4096);
 const _: () = assert!(size_of::<SessionSlot>() == 8192);
-const _: () = assert!(size_of::<Pool>() == 256);
+const _: () = assert!(size_of::<Pool>() == 384);
 const _: () = assert!(size_of::<Bucket>() == 8);
 const _: () = assert!(size_of::<BufferHeader>() == 64);
 const _: () = assert!(size_of::<Block>() == 8192 && align_of::<Block>() == 4096);

@@ -123,6 +123,7 @@ mod tests {
             pools: 1,
             data_bytes: None,
             content: Content::Tables,
+            updates: false,
         })
         .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();

@@ -91,6 +91,8 @@ pub enum InstanceReport {
         instance_pid: u32,
         /// Process ids of its sessions.
         session_pids: Vec<u32>,
+        /// Process ids of its database writers.
+        writer_pids: Vec<u32>,
     },
     /// The trial ended; valid or not.
     Trial(Box<Trial>),
@@ -143,17 +145,38 @@ impl From<PhaseWord> for Phase {
     }
 }
 
-/// What an instance asks of a session process.
+/// What a session process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "role")]
+pub enum Role {
+    /// Executes statements.
+    Statements {
+        /// Of a hundred statements, those that update the rows they come by.
+        update_pct: u32,
+    },
+    /// Is a worker of a parallel scan.
+    Scan {
+        /// Whether it takes work that is not its own.
+        stealing: Stealing,
+    },
+    /// Writes the dirty buffers of a pool.
+    Writer {
+        /// Number of the pool.
+        pool: u32,
+    },
+}
+
+/// What an instance asks of a session process, or of a database writer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionOrder {
     /// Process id of the instance.
     pub parent_pid: u32,
-    /// Number of the session, from 0.
+    /// Number of its slot, from 0: sessions come first.
     pub session: u32,
     /// CPUs to bind itself to, those of its pool's node; `None` leaves it where the instance is.
     pub cpus: Option<CpuSet>,
-    /// Whether it is a worker of a parallel scan, and then how.
-    pub scan: Option<Stealing>,
+    /// What it does.
+    pub role: Role,
     /// Seed of the keys it draws.
     pub seed: u64,
     /// Layout of the SGA.

@@ -3,11 +3,13 @@
 //!
 //! Who owns a buffer: a buffer in the directory belongs to everyone who pins it, and only under
 //! its bucket's latch is it pinned for the first time or taken out. A buffer out of the directory
-//! has block id [`NO_BLOCK`] and belongs to the one who raised its pins from 0 to 1.
+//! has block id [`NO_BLOCK`] and belongs to the one who raised its pins from 0 to 1. A dirty buffer
+//! stays in the directory until its content is in the data file.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use crate::layout::{BlockId, BufferHeader, NO_BLOCK, NONE};
+use crate::layout::{BlockId, BufferHeader, NO_BLOCK, NONE, WaitEvent};
 use crate::sga::Sga;
 use crate::wait_clock::WaitClock;
 
@@ -20,9 +22,48 @@ pub const USAGE_MAX: u32 = 5;
 /// session of PostgreSQL's trials could use a part of the cache only, and lost up to 27 %.
 const LEAD_MAX: u64 = 8;
 
-/// A buffer to be filled, taken out of the directory: owned, pinned once, without a block. `None`
-/// when every buffer is pinned.
+/// The share of a pool's buffers that may be found dirty before a session stops looking and waits
+/// for the database writer.
+const DIRTY_SEEN_SHARE: u32 = 8;
+
+/// How long a session sleeps before it looks again, though no writer has woken it.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Sleeps in vain before a session gives up: a minute.
+const SLEEPS_MAX: u32 = 600;
+
+/// A buffer to be filled, taken out of the directory: owned, pinned once, without a block. Waits
+/// for the database writers while all that could be taken is dirty. `None` when every buffer is
+/// pinned, or the writers do not write.
 pub fn take(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Option<u32> {
+    let cleaned = &sga.control.writing.0.cleaned;
+    for _ in 0..SLEEPS_MAX {
+        // Before the look: what becomes clean after it ends the sleep.
+        let before = cleaned.load(Ordering::Acquire);
+        match look_around(sga, home_pool, waits) {
+            Found::Taken(buffer) => return Some(buffer),
+            Found::Nothing => return None,
+            Found::Dirty => waits.time(WaitEvent::FreeBuffer, || {
+                linux::futex::wait(cleaned, before, Some(LOOK_EVERY));
+            }),
+        }
+    }
+    None
+}
+
+/// What the clocks came to.
+enum Found {
+    /// This buffer was taken.
+    Taken(u32),
+    /// So many dirty ones that their writers were asked to write.
+    Dirty,
+    /// Every buffer is pinned.
+    Nothing,
+}
+
+/// Lets the clocks go on until a buffer is taken, or there is none to be had.
+fn look_around(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Found {
+    let mut dirty = 0;
     let turns = u64::from(USAGE_MAX + 2) * u64::from(sga.layout.buffers);
     for attempt in 0..turns {
         let pool = choose_pool(sga, home_pool, attempt);
@@ -32,11 +73,31 @@ pub fn take(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Option<u32>
             .0
             .fetch_add(1, Ordering::Relaxed);
         let buffer = pool * buffers + (hand % u64::from(buffers)) as u32;
-        if try_take(sga, buffer, waits) {
-            return Some(buffer);
+        match try_take(sga, buffer, waits) {
+            Look::Taken => return Found::Taken(buffer),
+            Look::InUse => {}
+            Look::Dirty => {
+                ask_writer(sga, pool);
+                dirty += 1;
+                if dirty > buffers / DIRTY_SEEN_SHARE {
+                    return Found::Dirty;
+                }
+            }
         }
     }
-    None
+    match dirty {
+        0 => Found::Nothing,
+        _ => Found::Dirty,
+    }
+}
+
+/// Asks the writer of a pool to write, unless it has been asked.
+fn ask_writer(sga: &Sga<'_>, pool: u32) {
+    let wanted = &sga.pools[pool as usize].writing.0.wanted;
+    if wanted.load(Ordering::Relaxed) == 0 {
+        wanted.store(1, Ordering::Release);
+        linux::futex::wake(wanted, 1);
+    }
 }
 
 /// The home pool, unless its clock is ahead of another's.
@@ -56,30 +117,55 @@ fn choose_pool(sga: &Sga<'_>, home: u32, attempt: u64) -> u32 {
     }
 }
 
-/// Takes a buffer if nobody uses it and nobody did lately.
-fn try_take(sga: &Sga<'_>, buffer: u32, waits: &mut WaitClock) -> bool {
+/// What one look of a clock came to.
+enum Look {
+    /// The buffer is the caller's.
+    Taken,
+    /// Somebody uses it, or did lately.
+    InUse,
+    /// Only the data file's lagging behind keeps it from being taken.
+    Dirty,
+}
+
+/// Takes a buffer if nobody uses it, nobody did lately, and the data file has its content.
+fn try_take(sga: &Sga<'_>, buffer: u32, waits: &mut WaitClock) -> Look {
     let header = &sga.headers[buffer as usize];
     if header.pins.load(Ordering::Relaxed) != 0 {
-        return false;
+        return Look::InUse;
     }
     let usage = header.usage.load(Ordering::Relaxed);
     if usage > 0 {
         header.usage.store(usage - 1, Ordering::Relaxed);
-        return false;
+        return Look::InUse;
+    }
+    if header.dirty.load(Ordering::Relaxed) != 0 {
+        return Look::Dirty;
     }
     let id = header.block_id.load(Ordering::Relaxed);
     if id == NO_BLOCK {
-        return claim_free(header);
+        return match claim_free(header) {
+            true => Look::Taken,
+            false => Look::InUse,
+        };
     }
     let bucket = sga.bucket_of(BlockId(id));
     bucket.latch.acquire(|sleep| waits.bucket_latch(sleep));
-    let taken = header.block_id.load(Ordering::Relaxed) == id && pin_unused(header);
-    if taken {
-        unlink(sga, BlockId(id), buffer);
-        header.block_id.store(NO_BLOCK, Ordering::Relaxed);
-    }
+    let is_there = header.block_id.load(Ordering::Relaxed) == id;
+    let look = match is_there && pin_unused(header) {
+        false => Look::InUse,
+        // Only who pins a buffer changes whether it is dirty, and now nobody else does.
+        true if header.dirty.load(Ordering::Relaxed) != 0 => {
+            header.pins.fetch_sub(1, Ordering::Release);
+            Look::Dirty
+        }
+        true => {
+            unlink(sga, BlockId(id), buffer);
+            header.block_id.store(NO_BLOCK, Ordering::Relaxed);
+            Look::Taken
+        }
+    };
     bucket.latch.release();
-    taken
+    look
 }
 
 /// Takes a buffer that was free a moment ago.

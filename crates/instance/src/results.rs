@@ -14,6 +14,7 @@ use crate::sga::Sga;
 pub(crate) struct Total {
     pub rows_verified: u64,
     pub rows_wrong: u64,
+    pub rows_updated: u64,
     statements: u64,
     logical_reads: u64,
     physical_reads: u64,
@@ -32,6 +33,7 @@ pub(crate) fn collect(sga: &Sga<'_>) -> Total {
     let mut total = Total {
         rows_verified: 0,
         rows_wrong: 0,
+        rows_updated: 0,
         statements: 0,
         logical_reads: 0,
         physical_reads: 0,
@@ -44,7 +46,7 @@ pub(crate) fn collect(sga: &Sga<'_>) -> Total {
         latency: [0; HISTOGRAM_BUCKETS],
         latency_max_ns: 0,
     };
-    sga.slots.iter().for_each(|slot| total.add(slot));
+    sga.session_slots().iter().for_each(|slot| total.add(slot));
     total
 }
 
@@ -56,6 +58,7 @@ impl Total {
         let reads = get(&result.logical_reads);
         self.rows_verified += get(&result.rows_verified);
         self.rows_wrong += get(&result.rows_wrong);
+        self.rows_updated += get(&result.rows_updated);
         self.statements += get(&result.statements);
         self.logical_reads += reads;
         self.physical_reads += get(&result.physical_reads);
@@ -108,6 +111,7 @@ impl Total {
             statements: self.statements,
             logical_reads: self.logical_reads,
             physical_reads: self.physical_reads,
+            updates: None,
             time: self.time_model(),
             samples,
             statement_latency: LatencySummary {

@@ -186,8 +186,9 @@ impl Scans<'_, '_> {
     /// Has every worker publish what it measured.
     fn publish(&mut self) -> Result<(), Error> {
         self.begin(ScanPhase::Publish);
+        let sga = &self.instance.sga;
         self.sessions
-            .wait_for(&self.instance.sga, SessionState::Finished, PUBLISH_WITHIN)
+            .wait_for(sga, sga.slots, SessionState::Finished, PUBLISH_WITHIN)
     }
 }
 

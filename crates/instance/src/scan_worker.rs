@@ -1,5 +1,6 @@
 //! A worker of a parallel scan: takes granules, adds them up, tells the instance.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use linux::affinity::current_cpu;
 use model::Stealing;
 
 use crate::Error;
-use crate::block::Kind;
+use crate::block::{BLOCK_LINES, Kind};
 use crate::buffer_cache::{Pinned, Reader};
 use crate::layout::{BLOCK_BYTES, BlockId, CPU_WORDS, ScanPhase, SessionState, WaitEvent};
 use crate::session::set_state;
@@ -17,6 +18,12 @@ use crate::snapshot::Snapshot;
 /// Blocks of a granule: 1 MiB. Large enough that taking one costs nothing, small enough that the
 /// last ones keep no worker waiting for long.
 pub const GRANULE_BLOCKS: u32 = (1 << 20) / BLOCK_BYTES as u32;
+
+/// Blocks at the beginning of a granule that are asked for while it is pinned: 32 KiB, which the
+/// first cache level holds.
+const AHEAD_BLOCKS: usize = 4;
+/// Lines that are asked for with each block that is pinned.
+const AHEAD_LINES: usize = 4;
 
 /// Scans whenever the instance says so, until it wants to know what was measured.
 ///
@@ -126,16 +133,21 @@ impl<'m> Worker<'m> {
         let mut pinned: [Option<Pinned<'m>>; GRANULE_BLOCKS as usize] =
             [const { None }; GRANULE_BLOCKS as usize];
         let ids = || (first.0..first.0 + u64::from(granule.blocks)).map(BlockId);
-        for (place, id) in pinned.iter_mut().zip(ids()) {
-            *place = Some(self.reader.pin(id)?);
+        let mut ahead = 0..AHEAD_BLOCKS * BLOCK_LINES;
+        for (number, id) in ids().enumerate() {
+            pinned[number] = Some(self.reader.pin(id)?);
+            approach(&pinned[..=number], &mut ahead);
         }
         let mut sum = 0u64;
-        for (pinned, id) in pinned.iter().flatten().zip(ids()) {
-            pinned.check(id)?;
-            if !pinned.block.is(Kind::Column) {
+        for (number, id) in ids().enumerate() {
+            let Some(found) = &pinned[number] else { break };
+            found.check(id)?;
+            if !found.block.is(Kind::Column) {
                 return Err(Error::NoColumn(id));
             }
-            sum = sum.wrapping_add(pinned.block.column_sum());
+            let next = pinned.get(number + 1).and_then(Option::as_ref);
+            let next = next.map_or(found.block, |next| next.block);
+            sum = sum.wrapping_add(found.block.column_sum(next));
         }
         for pinned in pinned.into_iter().flatten() {
             self.reader.release(pinned);
@@ -194,6 +206,21 @@ impl<'m> Worker<'m> {
             field.store(word, Ordering::Relaxed);
         }
         set_state(&self.sga, self.number, SessionState::Finished);
+    }
+}
+
+/// Asks for the next few lines of `ahead`, counted over the blocks that are pinned, as far as they
+/// are: memory is not to be idle while blocks are pinned.
+#[inline]
+fn approach(pinned: &[Option<Pinned<'_>>], ahead: &mut Range<usize>) {
+    let place = ahead.start / BLOCK_LINES;
+    if ahead.start >= ahead.end {
+        return;
+    }
+    if let Some(Some(pinned)) = pinned.get(place) {
+        let first = ahead.start % BLOCK_LINES;
+        pinned.block.approach(first..first + AHEAD_LINES);
+        ahead.start += AHEAD_LINES;
     }
 }
 

@@ -1,4 +1,5 @@
 //! A session: attaches the SGA, waits at the barrier, runs statements, publishes what it measured.
+//! Workers of parallel scans and database writers begin alike.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,13 +14,13 @@ use crate::buffer_cache::Reader;
 use crate::cage::Turn;
 use crate::histogram;
 use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionState};
-use crate::order::SessionOrder;
+use crate::order::{Role, SessionOrder};
 use crate::sga::Sga;
 use crate::snapshot::Snapshot;
-use crate::statement::{Table, select};
+use crate::statement::{Table, select, update};
 use crate::storage::Storage;
 use crate::wait_clock::WaitClock;
-use crate::{Error, failure, layout::SessionResult, scan_worker};
+use crate::{Error, failure, layout::SessionResult, scan_worker, writer};
 
 /// Runs one session to its end.
 ///
@@ -55,17 +56,37 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
         None => None,
     };
     let home_pool = sga.layout.home_pool(order.session);
-    let reader = Reader::new(sga, storage, home_pool, WaitClock::new()?);
+    let waits = WaitClock::new()?;
     set_state(&sga, order.session, SessionState::Ready);
     wait_for_start(&sga);
     set_state(&sga, order.session, SessionState::Running);
-    if let Some(stealing) = order.scan {
-        scan_worker::run(sga, reader, order.session, stealing)?;
-        wait_to_be_read(&sga, order.session);
-        return Ok(());
+    let reader = |storage| Reader::new(sga, storage, home_pool, waits);
+    match (order.role, storage) {
+        (Role::Statements { update_pct }, storage) => {
+            execute(Session::new(sga, reader(storage), order, update_pct))?;
+        }
+        (Role::Scan { stealing }, storage) => {
+            scan_worker::run(sga, reader(storage), order.session, stealing)?;
+        }
+        (Role::Writer { pool }, Some(storage)) => {
+            writer::run(sga, &storage, pool)?;
+            set_state(&sga, order.session, SessionState::Finished);
+        }
+        (Role::Writer { .. }, None) => {
+            return Err(Error::Protocol {
+                what: "database writer",
+                cause: "it has no data file".to_owned(),
+            });
+        }
     }
-    let mut session = Session::new(sga, reader, order);
-    let mut turn = Turn::enter(sga, order.session, &mut session.reader.waits);
+    wait_to_be_read(&sga, order.session);
+    Ok(())
+}
+
+/// Runs statements until the window is over, in turns where there is a cage.
+fn execute(mut session: Session<'_>) -> Result<(), Error> {
+    let (sga, number) = (session.sga, session.number);
+    let mut turn = Turn::enter(sga, number, &mut session.reader.waits);
     let mut goes_on = session.after_wait();
     while goes_on {
         goes_on = session.statement()?;
@@ -74,7 +95,6 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
         }
     }
     turn.leave();
-    wait_to_be_read(&sga, order.session);
     Ok(())
 }
 
@@ -110,6 +130,7 @@ struct Session<'m> {
     number: u32,
     table: Table,
     reader: Reader<'m>,
+    update_pct: u32,
     random: fastrand::Rng,
     now_ns: u64,
     statements: u64,
@@ -122,7 +143,7 @@ struct Session<'m> {
 }
 
 impl<'m> Session<'m> {
-    fn new(sga: Sga<'m>, reader: Reader<'m>, order: &SessionOrder) -> Self {
+    fn new(sga: Sga<'m>, reader: Reader<'m>, order: &SessionOrder, update_pct: u32) -> Self {
         let rows = sga.layout.rows_per_table;
         let number = order.session % sga.layout.tables;
         Session {
@@ -134,6 +155,7 @@ impl<'m> Session<'m> {
                 root: btree::root(rows),
             },
             reader,
+            update_pct,
             random: fastrand::Rng::with_seed(order.seed),
             now_ns: monotonic_ns(),
             statements: 0,
@@ -156,7 +178,12 @@ impl<'m> Session<'m> {
             .clamp(1, self.table.rows);
         let first_key = self.random.u64(0..=u64::from(self.table.rows - work_unit));
         let start_ns = monotonic_ns();
-        let answer = select(&mut self.reader, self.table, first_key, work_unit)?;
+        // Nothing is drawn where there is no choice.
+        let updates = self.update_pct > 0 && self.random.u32(0..100) < self.update_pct;
+        let answer = match updates {
+            false => select(&mut self.reader, self.table, first_key, work_unit)?,
+            true => update(&mut self.reader, self.table, first_key, work_unit)?,
+        };
         self.now_ns = monotonic_ns();
         self.statements += 1;
         self.rows += u64::from(answer.rows);
@@ -166,6 +193,11 @@ impl<'m> Session<'m> {
         live.logical_reads
             .store(self.reader.logical_reads, Ordering::Relaxed);
         live.statements.store(self.statements, Ordering::Relaxed);
+        if updates {
+            let (rows, keys) = (self.reader.rows_updated, self.reader.updated_keys);
+            live.updates.store(rows, Ordering::Relaxed);
+            live.updated_keys.store(keys, Ordering::Relaxed);
+        }
         let goes_on = self.keep_window(self.now_ns - start_ns);
         Ok(goes_on && gate.stop.load(Ordering::Relaxed) == 0)
     }

@@ -1,15 +1,17 @@
-//! The session processes of one instance: started, watched, ended.
+//! The session processes and database writers of one instance: started, watched, ended.
 
 use std::io::{self, ErrorKind, Write};
+use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::ending::ended_early;
-use crate::layout::SessionState;
+use crate::layout::{SessionSlot, SessionState};
 use crate::order::SessionOrder;
 use crate::sga::Sga;
+use crate::sga_layout::SgaLayout;
 use crate::{Error, failure};
 
 /// How often the instance looks whether its sessions are alive while it waits for them.
@@ -18,9 +20,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// What ps(1) shows as the first word of a process of an instance, whatever its file is.
 pub(crate) const PROCESS_NAME: &str = "numalab";
 
-/// Session processes; killed when dropped.
+/// Session processes, then database writers, as their slots are; killed when dropped.
 pub struct Sessions {
     children: Vec<Child>,
+    layout: SgaLayout,
 }
 
 impl Sessions {
@@ -28,14 +31,19 @@ impl Sessions {
     /// order it reads from its standard input.
     ///
     /// # Errors
-    /// [`Error::Session`] when a process cannot be started; those started are ended.
-    pub fn start(program: &SessionProgram, orders: &[SessionOrder]) -> Result<Self, Error> {
+    /// [`Error::Process`] when a process cannot be started; those started are ended.
+    pub fn start(
+        program: &SessionProgram,
+        layout: SgaLayout,
+        orders: &[SessionOrder],
+    ) -> Result<Self, Error> {
         let mut sessions = Sessions {
             children: Vec::with_capacity(orders.len()),
+            layout,
         };
         for order in orders {
-            let failed = |cause: String| Error::Session {
-                session: order.session,
+            let failed = |cause: String| Error::Process {
+                process: layout.name_of(order.session),
                 cause,
             };
             let mut child = Command::new(&program.path)
@@ -63,57 +71,67 @@ impl Sessions {
 
     /// Process ids in order of session number.
     pub fn pids(&self) -> Vec<u32> {
-        self.children.iter().map(Child::id).collect()
+        self.pids_of(0..self.layout.sessions as usize)
     }
 
-    /// Waits until every session has reached `state`.
+    /// Process ids of the database writers in order of their pools.
+    pub fn writer_pids(&self) -> Vec<u32> {
+        self.pids_of(self.layout.sessions as usize..self.children.len())
+    }
+
+    fn pids_of(&self, numbers: Range<usize>) -> Vec<u32> {
+        self.children[numbers].iter().map(Child::id).collect()
+    }
+
+    /// Waits until the processes of `slots`, which are the first ones of `sga`, have reached
+    /// `state`.
     ///
     /// # Errors
-    /// [`Error::Session`] when one ends before, or the deadline passes.
+    /// [`Error::Process`] when any process ends before, or the deadline passes.
     pub fn wait_for(
         &mut self,
         sga: &Sga<'_>,
+        slots: &[SessionSlot],
         state: SessionState,
         within: Duration,
     ) -> Result<(), Error> {
         let deadline = Instant::now() + within;
         loop {
-            let lagging = sga
-                .slots
+            let lagging = slots
                 .iter()
                 .position(|slot| slot.live.0.state.load(Ordering::Acquire) < state as u32);
-            let Some(session) = lagging else {
+            let Some(process) = lagging else {
                 return Ok(());
             };
             self.check_alive(sga)?;
             if Instant::now() >= deadline {
                 let cause = format!("did not get to {state:?} within {within:?}");
-                return Err(Error::Session {
-                    session: session as u32,
-                    cause,
-                });
+                let process = self.layout.name_of(process as u32);
+                return Err(Error::Process { process, cause });
             }
             std::thread::sleep(LOOK_EVERY);
         }
     }
 
-    /// Fails when a session has ended that has not finished its window.
+    /// Fails when a process has ended that has not finished its work.
     ///
     /// # Errors
-    /// [`Error::Session`] with how it ended.
+    /// [`Error::Process`] with how it ended.
     pub fn check_alive(&mut self, sga: &Sga<'_>) -> Result<(), Error> {
-        for (session, child) in (0..).zip(&mut self.children) {
-            let state = &sga.slots[session as usize].live.0.state;
-            let ended = child.try_wait().map_err(|cause| Error::Session {
-                session,
+        for (number, child) in (0..).zip(&mut self.children) {
+            let process = self.layout.name_of(number);
+            let slot = &sga.slots[number as usize];
+            let state = &slot.live.0.state;
+            let ended = child.try_wait().map_err(|cause| Error::Process {
+                process,
                 cause: cause.to_string(),
             })?;
             // Looked at after the process: it publishes first and ends then.
             let finished = state.load(Ordering::Acquire) == SessionState::Finished as u32;
             if let Some(status) = ended.filter(|_| !finished) {
-                return Err(Error::Session {
-                    session,
-                    cause: match failure::read(&sga.slots[session as usize]) {
+                return Err(Error::Process {
+                    process,
+                    cause: match failure::read(slot) {
                         Some(reason) => reason,
                         None => ended_early(status),
                     },

@@ -24,7 +24,7 @@ pub struct Sga<'m> {
     pub pools: &'m [Pool],
     /// Blocks that each worker read of each pool, worker by worker.
     pub reads: &'m [AtomicU64],
-    /// One per session.
+    /// One per session, then one per database writer.
     pub slots: &'m [SessionSlot],
     /// Hash buckets.
     pub directory: &'m [Bucket],
@@ -87,7 +87,7 @@ impl<'m> Sga<'m> {
                 queue: slice(part(layout.queue_offset()), layout.sessions),
                 pools: slice(part(layout.pools_offset()), layout.pools),
                 reads: slice(part(layout.reads_offset()), layout.reads_count()),
-                slots: slice(part(layout.slots_offset()), layout.sessions),
+                slots: slice(part(layout.slots_offset()), layout.processes()),
                 directory: slice(part(layout.directory_offset()), layout.buckets),
                 headers: slice(part(layout.headers_offset()), layout.buffers),
                 blocks: slice(part(layout.blocks_offset), layout.buffers),
@@ -102,9 +102,19 @@ impl<'m> Sga<'m> {
         &self.directory[(hash >> (64 - self.layout.buckets.trailing_zeros())) as usize]
     }
 
+    /// The slots of the sessions.
+    pub fn session_slots(&self) -> &'m [SessionSlot] {
+        &self.slots[..self.layout.sessions as usize]
+    }
+
+    /// The slots of the database writers, one for each pool, or none.
+    pub fn writer_slots(&self) -> &'m [SessionSlot] {
+        &self.slots[self.layout.sessions as usize..]
+    }
+
     /// Logical reads and statements of all sessions so far.
     pub fn live_totals(&self) -> (u64, u64) {
-        let live = self.slots.iter().map(|slot| &slot.live.0);
+        let live = self.session_slots().iter().map(|slot| &slot.live.0);
         live.fold((0, 0), |(reads, statements), counters| {
             (
                 reads + counters.logical_reads.load(Ordering::Relaxed),
@@ -116,7 +126,7 @@ impl<'m> Sga<'m> {
 
 /// # Safety
 /// `count` values of `T` lie at `address` for as long as `'m`.
-unsafe fn slice<'m, T>(address: *const std::ffi::c_void, count: u32) -> &'m [T] {
+pub(crate) unsafe fn slice<'m, T>(address: *const std::ffi::c_void, count: u32) -> &'m [T] {
     assert!(
         address.cast::<T>().is_aligned(),
         "shared memory is aligned for its parts"

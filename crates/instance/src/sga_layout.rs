@@ -24,6 +24,8 @@ pub struct SgaSize {
     pub data_bytes: Option<u64>,
     /// What the data is.
     pub content: Content,
+    /// Whether rows are updated, so that each pool has a database writer.
+    pub updates: bool,
 }
 
 /// What the data of an instance is.
@@ -42,6 +44,7 @@ impl SgaSize {
             sessions: load.sessions,
             data_bytes: load.data_bytes,
             content: Content::Tables,
+            updates: load.update_pct > 0,
             cache_bytes: sga.cache_bytes,
             page_bytes: sga.page_bytes,
             pools: sga.allocation.pool_nodes().len().max(1) as u32,
@@ -93,11 +96,31 @@ impl SgaSize {
 /// A root, and a row or two.
 const BLOCKS_PER_TABLE_MIN: u64 = 4;
 
+/// A process of an instance, in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessName {
+    /// A session, or a worker of a parallel scan.
+    Session(u32),
+    /// The database writer of a pool.
+    Writer(u32),
+}
+
+impl std::fmt::Display for ProcessName {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ProcessName::Session(number) => write!(to, "session {number}"),
+            ProcessName::Writer(number) => write!(to, "database writer {number}"),
+        }
+    }
+}
+
 /// How much of everything an SGA holds, and where it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SgaLayout {
-    /// Session slots.
+    /// Sessions, whose slots come first.
     pub sessions: u32,
+    /// Database writers, whose slots follow: one for each pool, or none.
+    pub writers: u32,
     /// Pools, each of as many buffers.
     pub pools: u32,
     /// Buffers, headers and blocks.
@@ -152,6 +175,7 @@ impl SgaLayout {
         }
         let mut layout = SgaLayout {
             sessions,
+            writers: if size.updates { pools } else { 0 },
             pools,
             buffers: buffers as u32,
             buckets: (buffers as u32).next_power_of_two().saturating_mul(2),
@@ -211,6 +235,29 @@ impl SgaLayout {
         }
     }
 
+    /// Whether blocks lie in a data file: there are more than buffers, or they change.
+    pub fn has_data_file(&self) -> bool {
+        self.writers > 0 || !self.holds_everything()
+    }
+
+    /// The pool that a buffer belongs to.
+    pub fn pool_of(&self, buffer: u32) -> u32 {
+        buffer / self.buffers_per_pool()
+    }
+
+    /// Processes that have a slot: sessions, then database writers.
+    pub fn processes(&self) -> u32 {
+        self.sessions + self.writers
+    }
+
+    /// What process `process` is called.
+    pub fn name_of(&self, process: u32) -> ProcessName {
+        match process.checked_sub(self.sessions) {
+            None => ProcessName::Session(process),
+            Some(writer) => ProcessName::Writer(writer),
+        }
+    }
+
     /// Blocks of the column whose home is pool `pool`: a stretch of as many for each pool.
     pub fn column_stretch(&self, pool: u32) -> std::ops::Range<u32> {
         let each = self.column_blocks.div_ceil(self.pools);
@@ -243,6 +290,16 @@ impl SgaLayout {
         (object / 2 * u64::from(self.blocks_per_table()) + in_table) * BLOCK_BYTES
     }
 
+    /// The block of the tables that lies in place `place` of the data file, counted in blocks.
+    pub fn block_in_place(&self, place: u64) -> BlockId {
+        let each = u64::from(self.blocks_per_table());
+        let (table, number) = ((place / each) as u32, (place % each) as u32);
+        match number.checked_sub(self.rows_per_table) {
+            None => BlockId::row(table, number),
+            Some(number) => BlockId::index(table, number),
+        }
+    }
+
     /// Offset of the pools.
     pub fn pools_offset(&self) -> u64 {
         (self.queue_offset() + u64::from(self.sessions) * 4).next_multiple_of(128)
@@ -271,7 +328,7 @@ impl SgaLayout {
 
     /// Offset of the hash directory.
     pub fn directory_offset(&self) -> u64 {
-        self.slots_offset() + u64::from(self.sessions) * size_of::<SessionSlot>() as u64
+        self.slots_offset() + u64::from(self.processes()) * size_of::<SessionSlot>() as u64
     }
 
     /// Offset of the buffer headers.
@@ -293,6 +350,7 @@ mod tests {
             pools,
             data_bytes: None,
             content: Content::Tables,
+            updates: false,
         }
     }
 
@@ -310,7 +368,7 @@ mod tests {
             let parts = [
                 layout.queue_offset() + 4 * u64::from(size.sessions),
                 layout.pools_offset(),
-                layout.pools_offset() + 256 * u64::from(size.pools),
+                layout.pools_offset() + 384 * u64::from(size.pools),
                 layout.slots_offset(),
                 layout.directory_offset(),
                 layout.headers_offset(),
@@ -373,7 +431,11 @@ mod tests {
             let ids = (0..rows).map(|number| BlockId::row(table, number));
             let index = 0..crate::btree::index_blocks(rows);
             let ids = ids.chain(index.map(|number| BlockId::index(table, number)));
-            ids.for_each(|id| assert!(places.insert(layout.file_position(id))));
+            ids.for_each(|id| {
+                let position = layout.file_position(id);
+                assert_eq!(layout.block_in_place(position / BLOCK_BYTES), id);
+                assert!(places.insert(position));
+            });
         }
         let last = places.last().unwrap() + BLOCK_BYTES;
         assert_eq!(last, layout.data_file_bytes());

@@ -17,6 +17,7 @@ pub struct Snapshot {
     pub physical_reads: u64,
     pub statements: u64,
     pub rows: u64,
+    pub rows_updated: u64,
     pub wait_counts: [u64; WAIT_EVENTS],
     pub wait_ns: [u64; WAIT_EVENTS],
 }
@@ -32,6 +33,7 @@ impl Snapshot {
             physical_reads: reader.physical_reads,
             statements,
             rows,
+            rows_updated: reader.rows_updated,
             wait_counts: reader.waits.counts,
             wait_ns: reader.waits.ns,
         }
@@ -55,6 +57,8 @@ impl Snapshot {
         let run_queue_ns = self.run_queue_ns.saturating_sub(start.run_queue_ns);
         set(&result.run_queue_ns, run_queue_ns);
         set(&result.rows_verified, self.rows - start.rows);
+        let rows_updated = self.rows_updated - start.rows_updated;
+        set(&result.rows_updated, rows_updated);
         for event in 0..WAIT_EVENTS {
             let wait = &result.waits[event];
             set(

@@ -1,7 +1,7 @@
 //! The statement: read `work_unit` consecutive keys through the index.
 
 use crate::Error;
-use crate::block::Kind;
+use crate::block::{Kind, Row};
 use crate::buffer_cache::{Pinned, Reader};
 use crate::layout::BlockId;
 
@@ -38,6 +38,36 @@ pub fn select(
     first_key: u64,
     count: u32,
 ) -> Result<Answer, Error> {
+    walk(reader, table, first_key, count, |reader, pinned, _| {
+        reader.row(pinned)
+    })
+}
+
+/// Updates the same rows as [`select`] reads; answers them as they were.
+///
+/// # Errors
+/// As for [`select`].
+#[inline]
+pub fn update(
+    reader: &mut Reader<'_>,
+    table: Table,
+    first_key: u64,
+    count: u32,
+) -> Result<Answer, Error> {
+    walk(reader, table, first_key, count, |reader, pinned, key| {
+        reader.update_row(pinned, table.number, key)
+    })
+}
+
+/// Comes by consecutive rows; `row_of` does to each what is to be done, and answers it.
+#[inline]
+fn walk<'m>(
+    reader: &mut Reader<'m>,
+    table: Table,
+    first_key: u64,
+    count: u32,
+    row_of: impl Fn(&mut Reader<'m>, &Pinned<'m>, u64) -> Option<Row>,
+) -> Result<Answer, Error> {
     let mut answer = Answer::default();
     let mut leaf = find_leaf(reader, table, first_key)?;
     // The entry with the highest key up to `first_key` is the key itself: keys are dense.
@@ -53,7 +83,7 @@ pub fn select(
         }
         let (key, row_block) = leaf.block.entry(position);
         let pinned = reader.get(BlockId::row(table.number, row_block))?;
-        match pinned.block.row(0) {
+        match row_of(reader, &pinned, key) {
             Some(row) if row.is(table.number, key) => {
                 answer.sum = answer.sum.wrapping_add(row.value);
                 answer.rows += 1;
@@ -99,6 +129,7 @@ mod tests {
             pools: 1,
             data_bytes: None,
             content: Content::Tables,
+            updates: false,
         })
         .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();

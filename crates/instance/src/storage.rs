@@ -1,11 +1,16 @@
-//! The data file as buffers see it: blocks read into them and verified.
+//! The data file as buffers see it: blocks read into them and verified, and written from copies of
+//! them.
+
+use std::ops::Range;
 
 use linux::data_file::{DataFile, PARTS_MAX};
 use linux::shared_memory::Mapping;
 
 use crate::Error;
-use crate::layout::{BLOCK_BYTES, BlockId};
+use crate::copy_area::{COPY_BLOCKS, CopyArea};
+use crate::layout::{BLOCK_BYTES, Block, BlockId};
 use crate::sga::Sga;
+use crate::sga_layout::SgaLayout;
 
 /// The most blocks of one read: 256 KiB, which an NVMe device transfers in one command or two.
 pub const READ_AHEAD_BLOCKS: usize = PARTS_MAX;
@@ -42,26 +47,51 @@ impl<'m> Storage<'m> {
         for (offset, buffer) in offsets.iter_mut().zip(buffers) {
             *offset = self.offset(sga, *buffer);
         }
-        let position = sga.layout.file_position(first);
-        let offsets = &offsets[..buffers.len()];
+        let layout = &sga.layout;
+        self.read_into(layout, first, self.mapping, &offsets[..buffers.len()])?;
+        for (number, buffer) in (0..).zip(buffers) {
+            let id = BlockId(first.0 + number);
+            verify(layout, id, &sga.blocks[*buffer as usize])?;
+        }
+        Ok(())
+    }
+
+    /// Reads `count` consecutive blocks from place `first` of the file on, counted in blocks, into
+    /// the first ones of `area`, and verifies each. The data is tables.
+    ///
+    /// # Errors
+    /// As for [`Storage::read`].
+    pub fn read_copies(
+        &self,
+        layout: &SgaLayout,
+        first: u64,
+        area: &CopyArea,
+        count: usize,
+    ) -> Result<(), Error> {
+        let offsets: [usize; COPY_BLOCKS] = std::array::from_fn(CopyArea::offset);
+        let id = layout.block_in_place(first);
+        self.read_into(layout, id, area.mapping(), &offsets[..count])?;
+        for (place, block) in (first..).zip(&area.blocks()[..count]) {
+            verify(layout, layout.block_in_place(place), block)?;
+        }
+        Ok(())
+    }
+
+    fn read_into(
+        &self,
+        layout: &SgaLayout,
+        first: BlockId,
+        memory: &Mapping,
+        offsets: &[usize],
+    ) -> Result<(), Error> {
+        let position = layout.file_position(first);
         self.file
-            .read(position, self.mapping, offsets, BLOCK_BYTES as usize)
+            .read(position, memory, offsets, BLOCK_BYTES as usize)
             .map_err(|cause| Error::Unreadable {
                 block: first,
                 position,
                 cause,
-            })?;
-        for (number, buffer) in (0..).zip(buffers) {
-            let id = BlockId(first.0 + number);
-            let block = &sga.blocks[*buffer as usize];
-            if block.id() != id || !block.is_sealed() {
-                return Err(Error::Corrupt {
-                    block: id,
-                    position: sga.layout.file_position(id),
-                });
-            }
-        }
-        Ok(())
+            })
     }
 
     /// Writes a buffer whose content nobody changes meanwhile to the place of its block.
@@ -71,12 +101,51 @@ impl<'m> Storage<'m> {
     pub fn write(&self, sga: &Sga<'_>, buffer: u32) -> Result<(), Error> {
         let block = &sga.blocks[buffer as usize];
         block.seal();
-        let position = sga.layout.file_position(block.id());
         let offset = self.offset(sga, buffer);
+        self.write_from(&sga.layout, block.id(), self.mapping, &[offset])
+    }
+
+    /// Writes the first `count` blocks of `area` to their places, neighbours in the file at once.
+    ///
+    /// # Errors
+    /// As for [`Storage::write`].
+    pub fn write_copies(
+        &self,
+        layout: &SgaLayout,
+        area: &CopyArea,
+        count: usize,
+    ) -> Result<(), Error> {
+        let copies = &area.blocks()[..count];
+        copies.iter().for_each(Block::seal);
+        let mut order: [usize; COPY_BLOCKS] = std::array::from_fn(|place| place);
+        let order = &mut order[..count];
+        let position = |place: usize| layout.file_position(copies[place].id());
+        order.sort_unstable_by_key(|place| position(*place));
+        for run in neighbours(order, |one, next| {
+            position(one) + BLOCK_BYTES == position(next)
+        }) {
+            let mut offsets = [0; COPY_BLOCKS];
+            for (offset, place) in offsets.iter_mut().zip(&order[run.clone()]) {
+                *offset = CopyArea::offset(*place);
+            }
+            let first = copies[order[run.start]].id();
+            self.write_from(layout, first, area.mapping(), &offsets[..run.len()])?;
+        }
+        Ok(())
+    }
+
+    fn write_from(
+        &self,
+        layout: &SgaLayout,
+        first: BlockId,
+        memory: &Mapping,
+        offsets: &[usize],
+    ) -> Result<(), Error> {
+        let position = layout.file_position(first);
         self.file
-            .write(position, self.mapping, offset, BLOCK_BYTES as usize)
+            .write(position, memory, offsets, BLOCK_BYTES as usize)
             .map_err(|cause| Error::Unwritable {
-                block: block.id(),
+                block: first,
                 position,
                 cause,
             })
@@ -84,5 +153,61 @@ impl<'m> Storage<'m> {
 
     fn offset(&self, sga: &Sga<'_>, buffer: u32) -> usize {
         (sga.layout.blocks_offset + u64::from(buffer) * BLOCK_BYTES) as usize
+    }
+}
+
+/// Checks that a block that was read is the one that is kept there, as it was written.
+fn verify(layout: &SgaLayout, id: BlockId, block: &Block) -> Result<(), Error> {
+    match block.id() == id && block.is_sealed() {
+        true => Ok(()),
+        false => Err(Error::Corrupt {
+            block: id,
+            position: layout.file_position(id),
+        }),
+    }
+}
+
+/// The stretches of `items` in which each is followed by its neighbour.
+fn neighbours(
+    items: &[usize],
+    is_next: impl Fn(usize, usize) -> bool,
+) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let first = start;
+        (first < items.len()).then(|| {
+            start += 1;
+            while start < items.len() && is_next(items[start - 1], items[start]) {
+                start += 1;
+            }
+            first..start
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::neighbours;
+
+    proptest! {
+        #[test]
+        fn stretches_follow_each_other_and_are_as_long_as_can_be(
+            items in prop::collection::btree_set(0usize..60, 0..32)
+        ) {
+            let items: Vec<usize> = items.into_iter().collect();
+            let is_next = |one, next| one + 1 == next;
+            let mut end = 0;
+            for run in neighbours(&items, is_next) {
+                prop_assert_eq!(run.start, end);
+                prop_assert!(items[run.clone()].windows(2).all(|pair| is_next(pair[0], pair[1])));
+                prop_assert!(!run.is_empty());
+                let last = items[run.end - 1];
+                prop_assert!(items.get(run.end).is_none_or(|next| !is_next(last, *next)));
+                end = run.end;
+            }
+            prop_assert_eq!(end, items.len());
+        }
     }
 }

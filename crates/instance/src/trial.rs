@@ -1,20 +1,21 @@
 //! One trial of an instance that is up: warm-up, window, evidence, verdict on its validity.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use linux::Root;
 use linux::clock::monotonic_ns;
 use linux::machine_counters::{self, MachineCounters};
-use model::{CpuId, Evidence, Outcome, Sample, SessionEvidence, Trial};
+use model::{CpuId, Evidence, Outcome, Sample, SessionEvidence, Trial, UpdateFigures};
 use numa::evidence::Residency;
 
+use crate::checkpoint::Checkpoint;
 use crate::instance::{Instance, Report};
-use crate::layout::{SessionSlot, SessionState};
+use crate::layout::{SessionSlot, SessionState, WriterCounters};
 use crate::order::{InstanceReport, PhaseWord, Task};
 use crate::sessions::Sessions;
 use crate::sga::Sga;
-use crate::{Error, results};
+use crate::{Error, checkpoint, results};
 
 /// Samples in each half that the steady-state rule compares.
 const STEADY_SAMPLES: usize = 3;
@@ -53,6 +54,11 @@ pub(crate) fn run(
     let window = measure(instance, sessions, window_s, report)?;
     evidence.sga = Some(instance.sga_evidence(before)?);
     evidence.sessions = evidence_of_sessions(&instance.root, &instance.sga, &sessions.pids())?;
+    evidence.writers = evidence_of_writers(&instance.root, &instance.sga, &sessions.writer_pids())?;
+    let checkpoint = match instance.sga.layout.writers {
+        0 => None,
+        _ => Some(checkpoint::run(instance, sessions)?),
+    };
     instance.stop();
     if instance.order.work.load.cpu_count.is_some() {
         let running_max = &instance.sga.control.cage.0.running_max;
@@ -60,9 +66,12 @@ pub(crate) fn run(
     }
     let total = results::collect(&instance.sga);
     evidence.rows_verified = total.rows_verified;
-    let measured = total.measured(instance.order, warm_up.seconds, window.samples);
-    let db_cpu_s = total.db_cpu_s();
-    note_counters(&mut evidence, &window.before, &window.after, db_cpu_s);
+    let mut measured = total.measured(instance.order, warm_up.seconds, window.samples);
+    let ours_cpu_s = total.db_cpu_s() + window.writers.cpu_s;
+    note_counters(&mut evidence, &window.before, &window.after, ours_cpu_s);
+    if let (Some(sessions), Some(checkpoint)) = (&mut measured.sessions, &checkpoint) {
+        sessions.updates = Some(update_figures(&total, &window.writers, checkpoint));
+    }
     let mut warnings = Vec::new();
     if !warm_up.steady {
         let seconds = warm_up.seconds;
@@ -72,9 +81,10 @@ pub(crate) fn run(
     }
     warnings.extend(instance.warnings());
     // Whether the placement holds is judged by the coordinator, who reads the group back too.
-    let outcome = match total.rows_wrong {
-        0 => Outcome::Valid,
-        wrong => Outcome::Failed(format!("{wrong} rows read were wrong")),
+    let outcome = match (total.rows_wrong, checkpoint.and_then(|it| it.wrong)) {
+        (0, None) => Outcome::Valid,
+        (0, Some(wrong)) => Outcome::Failed(wrong),
+        (wrong, _) => Outcome::Failed(format!("{wrong} rows read were wrong")),
     };
     let trial = Trial {
         round,
@@ -85,6 +95,20 @@ pub(crate) fn run(
         warnings,
     };
     report(InstanceReport::Trial(Box::new(trial)))
+}
+
+fn update_figures(
+    total: &results::Total,
+    writers: &Written,
+    checkpoint: &Checkpoint,
+) -> UpdateFigures {
+    UpdateFigures {
+        rows_updated: total.rows_updated,
+        blocks_written: writers.blocks,
+        writers_cpu_s: writers.cpu_s,
+        checkpoint_s: checkpoint.seconds,
+        updates_in_file: checkpoint.updates_in_file,
+    }
 }
 
 struct WarmUp {
@@ -126,6 +150,35 @@ struct Window {
     samples: Vec<Sample>,
     before: MachineCounters,
     after: MachineCounters,
+    writers: Written,
+}
+
+/// What all database writers have done, or did between two moments.
+struct Written {
+    blocks: u64,
+    cpu_s: f64,
+}
+
+impl Written {
+    fn so_far(sga: &Sga<'_>) -> Self {
+        let sum = |of: fn(&WriterCounters) -> &AtomicU64| {
+            let counters = sga.writer_slots().iter().map(|slot| &slot.writer.0);
+            counters
+                .map(|it| of(it).load(Ordering::Relaxed))
+                .sum::<u64>()
+        };
+        Written {
+            blocks: sum(|it| &it.blocks_written),
+            cpu_s: sum(|it| &it.cpu_ns) as f64 / 1e9,
+        }
+    }
+
+    fn since(&self, earlier: &Written) -> Self {
+        Written {
+            blocks: self.blocks - earlier.blocks,
+            cpu_s: self.cpu_s - earlier.cpu_s,
+        }
+    }
 }
 
 /// Sets the window, samples it, and waits until every session has published.
@@ -143,6 +196,7 @@ fn measure(
     window.start_ns.store(start_ns, Ordering::Release);
     sleep_until(start_ns);
     let before = machine_counters::read(&instance.root).map_err(numa::Error::from)?;
+    let written_before = Written::so_far(&instance.sga);
     let mut meter = Meter::start(instance);
     let mut samples = Vec::with_capacity(WINDOW_SAMPLES as usize);
     for number in 1..=u64::from(WINDOW_SAMPLES) {
@@ -161,11 +215,15 @@ fn measure(
         })?;
     }
     let after = machine_counters::read(&instance.root).map_err(numa::Error::from)?;
-    sessions.wait_for(&instance.sga, SessionState::Finished, PUBLISH_WITHIN)?;
+    let writers = Written::so_far(&instance.sga).since(&written_before);
+    let sga = &instance.sga;
+    let slots = sga.session_slots();
+    sessions.wait_for(sga, slots, SessionState::Finished, PUBLISH_WITHIN)?;
     Ok(Window {
         samples,
         before,
         after,
+        writers,
     })
 }
 
@@ -200,14 +258,14 @@ pub(crate) fn note_counters(
     evidence: &mut Evidence,
     before: &MachineCounters,
     after: &MachineCounters,
-    sessions_cpu_s: f64,
+    ours_cpu_s: f64,
 ) {
     let migrated = before.numa_pages_migrated.zip(after.numa_pages_migrated);
     evidence.numa_pages_migrated = migrated.map(|(before, after)| after.saturating_sub(before));
     let gain = |before: Option<f64>, after: Option<f64>| Some(after? - before?);
     evidence.steal_s = gain(before.steal_s, after.steal_s);
     let busy_s = gain(before.busy_s, after.busy_s);
-    evidence.other_cpu_s = busy_s.map(|busy_s| (busy_s - sessions_cpu_s).max(0.0));
+    evidence.other_cpu_s = busy_s.map(|busy_s| (busy_s - ours_cpu_s).max(0.0));
 }
 
 /// What the kernel lets each session do, and what each did. Sessions stay until they are stopped,
@@ -217,13 +275,32 @@ pub(crate) fn evidence_of_sessions(
     sga: &Sga<'_>,
     pids: &[u32],
 ) -> Result<Vec<SessionEvidence>, Error> {
-    let slots = pids.iter().zip(sga.slots);
-    (0..)
-        .zip(slots)
-        .map(|(session, (pid, slot))| {
+    evidence_of_processes(root, sga, 0, pids)
+}
+
+/// What the kernel lets each database writer do. They stay, too.
+fn evidence_of_writers(
+    root: &Root,
+    sga: &Sga<'_>,
+    pids: &[u32],
+) -> Result<Vec<SessionEvidence>, Error> {
+    evidence_of_processes(root, sga, sga.layout.sessions, pids)
+}
+
+/// The evidence of processes whose slots begin with number `first`.
+fn evidence_of_processes(
+    root: &Root,
+    sga: &Sga<'_>,
+    first: u32,
+    pids: &[u32],
+) -> Result<Vec<SessionEvidence>, Error> {
+    (first..)
+        .zip(pids)
+        .map(|(process, pid)| {
+            let slot = &sga.slots[process as usize];
             // A process that has ended since its window has nothing left that could be read.
-            evidence_of(root, *pid, slot).map_err(|error| Error::Session {
-                session,
+            evidence_of(root, *pid, slot).map_err(|error| Error::Process {
+                process: sga.layout.name_of(process),
                 cause: format!("cannot be read back: {error}"),
             })
         })
@@ -266,6 +343,7 @@ mod tests {
             pools: 1,
             data_bytes: None,
             content: Content::Tables,
+            updates: false,
         })
         .unwrap();
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();

@@ -110,7 +110,8 @@ impl DataFile {
         })
     }
 
-    /// Writes one part of `memory` to `position`.
+    /// Writes to `position` the parts of `memory` that begin at `offsets`, each of `part_bytes`,
+    /// one after the other.
     ///
     /// # Errors
     /// The kernel's, `ENOSPC` above all.
@@ -118,10 +119,10 @@ impl DataFile {
         &self,
         position: u64,
         memory: &Mapping,
-        offset: usize,
-        bytes: usize,
+        offsets: &[usize],
+        part_bytes: usize,
     ) -> Result<(), SystemCallError> {
-        let mut parts = Vectors::new(memory, &[offset], bytes);
+        let mut parts = Vectors::new(memory, offsets, part_bytes);
         self.all_of("pwritev", position, &mut parts, |parts, position| {
             // SAFETY: the vectors are parts of a live mapping (`Vectors`).
             unsafe { libc::pwritev(self.fd.as_raw_fd(), parts.0, parts.1, position) }
@@ -265,7 +266,7 @@ mod tests {
         let memory = memory();
         for block in 0..4 {
             fill(&memory, block, 10 + block as u8);
-            file.write((block * BLOCK) as u64, &memory, block * BLOCK, BLOCK)
+            file.write((block * BLOCK) as u64, &memory, &[block * BLOCK], BLOCK)
                 .unwrap();
         }
         file.sync().unwrap();

@@ -15,6 +15,9 @@ pub struct Evidence {
     pub sga: Option<SgaEvidence>,
     /// One entry for each session, in order of session number.
     pub sessions: Vec<SessionEvidence>,
+    /// One entry for each database writer, in the order of their pools; empty without updates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writers: Vec<SessionEvidence>,
     /// One entry for each thread of a measuring kernel that has memory of its own.
     pub measurements: Vec<MeasurementEvidence>,
     /// The processor group the sessions ran in, if one was made.

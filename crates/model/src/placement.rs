@@ -123,4 +123,11 @@ pub struct LoadPlan {
     /// no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_bytes: Option<u64>,
+    /// Of a hundred statements, those that update the rows they come by.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub update_pct: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

@@ -224,12 +224,31 @@ pub struct SessionFigures {
     /// Blocks read from the data file by all sessions.
     #[serde(default)]
     pub physical_reads: u64,
+    /// What updates of rows came to, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updates: Option<UpdateFigures>,
     /// Where the time went.
     pub time: TimeModel,
     /// Live samples inside the window.
     pub samples: Vec<Sample>,
     /// Statement latency over all sessions.
     pub statement_latency: LatencySummary,
+}
+
+/// What updates of rows came to in one trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct UpdateFigures {
+    /// Rows updated in the window by all sessions.
+    pub rows_updated: u64,
+    /// Blocks that the database writers wrote to the data file in the window.
+    pub blocks_written: u64,
+    /// CPU time of the database writers in the window, which is no DB CPU.
+    pub writers_cpu_s: f64,
+    /// Time of the checkpoint after the window.
+    pub checkpoint_s: f64,
+    /// Updates that the rows of the data file count after the checkpoint: as many as the sessions
+    /// made since the load, or the trial has failed.
+    pub updates_in_file: u64,
 }
 
 /// What a measuring kernel gave in one trial, raw.

@@ -63,6 +63,10 @@ pub const WAIT_SEQUENTIAL_READ: &str = "db file sequential read";
 pub const WAIT_SCATTERED_READ: &str = "db file scattered read";
 /// Wait event of a block that another session is reading from the data file.
 pub const WAIT_READ_BY_OTHER: &str = "read by other session";
+/// Wait event of a block for which there is no buffer until a database writer has written some.
+pub const WAIT_FREE_BUFFER: &str = "free buffer waits";
+/// Wait event of a buffer whose content another process changes or copies.
+pub const WAIT_BUFFER_BUSY: &str = "buffer busy waits";
 /// Wait event of a parallel worker that has nothing to do: the others still scan, or the next scan
 /// has not begun.
 pub const WAIT_FOR_WORK: &str = "PX Deq: Execution Msg";

@@ -30,7 +30,15 @@ pub fn contradictions(
         ));
     }
     for (number, session) in evidence.sessions.iter().enumerate() {
-        session_contradictions(placement, work, number, session, &mut found);
+        let name = format!("session {number}");
+        process_contradictions(placement, work, &name, session, &mut found);
+        if session.cpus_used.is_empty() {
+            found.push(format!("{name} ended no statement in the window"));
+        }
+    }
+    for (number, writer) in evidence.writers.iter().enumerate() {
+        let name = format!("database writer {number}");
+        process_contradictions(placement, work, &name, writer, &mut found);
     }
     group_contradictions(placement, evidence, &mut found);
     if let (Some(limit), Some(most)) = (work.load.cpu_count, evidence.running_sessions_max)
@@ -153,50 +161,45 @@ fn uneven(sga: &SgaEvidence, weights: &BTreeMap<NodeId, u64>, found: &mut Vec<St
     }
 }
 
-fn session_contradictions(
+fn process_contradictions(
     placement: &Placement,
     work: &LogicalReads,
-    number: usize,
-    session: &SessionEvidence,
+    name: &str,
+    process: &SessionEvidence,
     found: &mut Vec<String>,
 ) {
     if let Some(asked) = &placement.cpus {
         // A NUMA-aware instance binds its sessions to the CPUs of one node each.
         let narrower = matches!(work.sga.allocation, Allocation::PerNode(_));
         let honoured = match narrower {
-            true => session.cpus_allowed.is_subset(asked) && !session.cpus_allowed.is_empty(),
-            false => session.cpus_allowed == *asked,
+            true => process.cpus_allowed.is_subset(asked) && !process.cpus_allowed.is_empty(),
+            false => process.cpus_allowed == *asked,
         };
         if !honoured {
-            let seen = &session.cpus_allowed;
+            let seen = &process.cpus_allowed;
             found.push(format!(
-                "session {number} may use CPUs {seen}, {asked} were asked for"
+                "{name} may use CPUs {seen}, {asked} were asked for"
             ));
         }
-        if !session.cpus_used.is_subset(asked) {
-            let seen = &session.cpus_used;
-            found.push(format!(
-                "session {number} ran on CPUs {seen}, {asked} were asked for"
-            ));
+        if !process.cpus_used.is_subset(asked) {
+            let seen = &process.cpus_used;
+            found.push(format!("{name} ran on CPUs {seen}, {asked} were asked for"));
         }
-    }
-    if session.cpus_used.is_empty() {
-        found.push(format!("session {number} ended no statement in the window"));
     }
     let Some(asked) = &placement.memory_nodes else {
         return;
     };
     match placement.mechanism {
-        Mechanism::Group if session.memory_nodes_allowed != *asked => {
-            let seen = &session.memory_nodes_allowed;
+        Mechanism::Group if process.memory_nodes_allowed != *asked => {
+            let seen = &process.memory_nodes_allowed;
             found.push(format!(
-                "session {number} may use nodes {seen}, {asked} were asked for"
+                "{name} may use nodes {seen}, {asked} were asked for"
             ));
         }
-        Mechanism::Affinity if session.policy != format!("bind:{asked}") => {
-            let seen = &session.policy;
+        Mechanism::Affinity if process.policy != format!("bind:{asked}") => {
+            let seen = &process.policy;
             found.push(format!(
-                "session {number} has policy {seen:?}, bind:{asked} was asked for"
+                "{name} has policy {seen:?}, bind:{asked} was asked for"
             ));
         }
         _ => {}

@@ -44,7 +44,12 @@ fn logical_reads(work: &LogicalReads, place: &str) -> String {
         None => String::new(),
     };
     let sga = sga(work);
-    format!("{} sessions{caging}, on {place}; {sga}", work.load.sessions)
+    let updates = match work.load.update_pct {
+        0 => String::new(),
+        percent => format!(", {percent} % of statements update"),
+    };
+    let sessions = work.load.sessions;
+    format!("{sessions} sessions{caging}{updates}, on {place}; {sga}")
 }
 
 fn parallel_scan(work: &ParallelScan, place: &str) -> String {

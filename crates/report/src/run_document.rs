@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use model::{
     Calibration, Case, Evidence, KernelFigures, LatencySummary, LoadReport, Machine, Measured,
-    Metric, Placement, Run, RunStatus, Sample, SessionFigures, Skipped, Trial, Wait, Work,
+    Metric, Placement, Run, RunStatus, Sample, SessionFigures, Skipped, Trial, UpdateFigures, Wait,
+    Work,
 };
 use serde::Serialize;
 
@@ -71,6 +72,8 @@ struct TrialDocument<'r> {
     statements: Option<u64>,
     logical_reads: Option<u64>,
     physical_reads: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updates: Option<UpdateFigures>,
     db_time_s: Option<f64>,
     db_cpu_s: Option<f64>,
     cpu_wait_s: Option<f64>,
@@ -173,6 +176,7 @@ fn trial_document(metric: Metric, trial: &Trial) -> TrialDocument<'_> {
         statements: sessions.map(|it| it.statements),
         logical_reads: sessions.map(|it| it.logical_reads),
         physical_reads: sessions.map(|it| it.physical_reads),
+        updates: sessions.and_then(|it| it.updates),
         db_time_s: time.map(|it| it.db_time_s),
         db_cpu_s: time.map(|it| it.db_cpu_s),
         cpu_wait_s: time.map(|it| it.cpu_wait_s),

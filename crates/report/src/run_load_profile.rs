@@ -17,7 +17,7 @@ pub(crate) fn load_profile(totals: &CaseTotals) -> String {
         "-".repeat(15),
     );
     let time = &totals.time;
-    let rows = [
+    let mut rows = vec![
         ("DB Time(s)", time.db_time_s, Some(time.db_time_s)),
         ("DB CPU(s)", time.db_cpu_s, Some(time.db_cpu_s)),
         ("CPU Wait(s)", time.cpu_wait_s, Some(time.cpu_wait_s)),
@@ -34,6 +34,14 @@ pub(crate) fn load_profile(totals: &CaseTotals) -> String {
         ),
         ("Statements", totals.statements, None),
     ];
+    if let Some((updated, written)) = totals.updates {
+        let last = rows.len() - 1;
+        let written = ("Physical write (blocks)", written, Some(written));
+        rows.splice(
+            last..last,
+            [written, ("Rows updated", updated, Some(updated))],
+        );
+    }
     for (label, total, of_statement) in rows {
         let per_second = share(total, totals.window_s);
         let per_statement = of_statement.and_then(|total| share(total, totals.statements));
@@ -112,6 +120,24 @@ mod tests {
         assert!(text.contains(expected), "{text}");
         let expected = "               DB Time(s):             9.0           2.700\n";
         assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn updates_are_shown_where_there_are_any() {
+        let totals = CaseTotals {
+            window_s: 2.0,
+            statements: 4.0,
+            updates: Some((30.0, 8.0)),
+            ..CaseTotals::default()
+        };
+        let text = load_profile(&totals);
+        for expected in [
+            "  Physical write (blocks):             4.0           2.000\n",
+            "             Rows updated:            15.0           7.500\n",
+        ] {
+            assert!(text.contains(expected), "{text}");
+        }
+        assert!(!load_profile(&CaseTotals::default()).contains("updated"));
     }
 
     #[test]

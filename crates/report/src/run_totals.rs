@@ -18,6 +18,8 @@ pub(crate) struct CaseTotals {
     pub(crate) logical_reads: f64,
     /// Blocks read from a data file.
     pub(crate) physical_reads: f64,
+    /// Rows updated, and blocks written to a data file; `None` where nothing is updated.
+    pub(crate) updates: Option<(f64, f64)>,
     /// Where the time went.
     pub(crate) time: TimeModel,
     /// Statement latency of each trial.
@@ -41,6 +43,11 @@ impl CaseTotals {
             totals.statements += sessions.statements as f64;
             totals.logical_reads += sessions.logical_reads as f64;
             totals.physical_reads += sessions.physical_reads as f64;
+            if let Some(updates) = &sessions.updates {
+                let (rows, blocks) = totals.updates.get_or_insert_default();
+                *rows += updates.rows_updated as f64;
+                *blocks += updates.blocks_written as f64;
+            }
             totals.time.db_time_s += sessions.time.db_time_s;
             totals.time.db_cpu_s += sessions.time.db_cpu_s;
             totals.time.cpu_wait_s += sessions.time.cpu_wait_s;

@@ -1,6 +1,7 @@
 //! `cargo xtask bench logical-reads`: one session at the plateau, against the same code on a cache
 //! so small that memory plays no part. The difference is the time that is memory latency: the
-//! instructions, latches and pins are the same.
+//! instructions, latches and pins are the same. Beside it caches from 64 MiB to 8 GiB, small pages
+//! and huge, one session and two, each as a ratio to the first.
 
 use std::process::Command;
 
@@ -12,10 +13,10 @@ use crate::repository;
 
 /// The experiment, in the format that users write.
 const EXPERIMENT: &str = include_str!("logical_reads.toml");
-/// Trials of each of the two cases.
-const TRIALS: &str = "9";
+/// Trials of each case.
+const TRIALS: &str = "5";
 /// Seconds of each window.
-const SECONDS: &str = "2";
+const SECONDS: &str = "1";
 
 /// Builds the release binary, runs the experiment and prints rates and the share.
 pub fn run() -> Result<()> {
@@ -46,11 +47,30 @@ fn summary(run: &Value) -> Result<String> {
     // Of the time per read on memory, the time per read on the processor's cache is not latency.
     let share = |memory: f64, cache: f64| 100.0 * (1.0 - memory / cache);
     let work_unit = &run["calibration"]["work_unit"];
+    let none = Vec::new();
+    let list = |key: &str| run[key].as_array().unwrap_or(&none);
+    let mut others = String::new();
+    for case in list("cases") {
+        let name = case["name"].as_str().context("a case has a name")?;
+        let rate = Rate::of(run, name)?;
+        let ratio = rate.median / memory.median;
+        others.push_str(&format!(
+            "\n{name:>16}: {ratio:.2} of memory; {}",
+            rate.text()
+        ));
+    }
+    for skipped in list("skipped") {
+        others.push_str(&format!(
+            "\nNOT RUN: {}: {}",
+            skipped["case"], skipped["reason"]
+        ));
+    }
     Ok(format!(
         "one session, work unit {work_unit}, median of {TRIALS} windows of {SECONDS} s:\n\
          1 GiB cache: {}\n\
          1 MiB cache: {}\n\
-         share of the time that is memory latency: {:.0} % (95 % intervals: {:.0} to {:.0} %)",
+         share of the time that is memory latency: {:.0} % (95 % intervals: {:.0} to {:.0} %)\
+         {others}",
         memory.text(),
         cache.text(),
         share(memory.median, cache.median),

@@ -134,6 +134,10 @@ fn summary(
     let all = figure("all-cpus", "median")?;
     let [before, after] = bandwidth;
     let best = before.max(after);
+    let huge = match line("huge") {
+        Ok(line) => format!("{line}: {:.0} %", 100.0 * figure("huge", "median")? / best),
+        Err(_) => "NOT RUN: the pool of huge pages holds no SGA (`numalab pages`)".to_owned(),
+    };
     let duckdb = match duckdb {
         Ok(rate) => format!(
             "DuckDB, SELECT sum() over as many values in memory: {:.1} GB/s; the scan is {:.1} \
@@ -149,6 +153,7 @@ fn summary(
          one worker: {}\n\
          read bandwidth of all CPUs, before and after: {:.1} and {:.1} GB/s\n\
          the scan reaches {:.0} % of the better one\n\
+         in huge pages, as those of the bandwidth: {huge}\n\
          {duckdb}",
         line("all-cpus")?,
         line("one")?,

@@ -69,6 +69,8 @@ pub struct CaseDefinition {
     pub cpu_count: Option<Quantity>,
     /// Size of the data.
     pub data: DataSize,
+    /// Of a hundred statements, those that update.
+    pub update_pct: u32,
     /// What the sessions do.
     pub work: WorkChoice,
     /// Whether workers of a parallel scan take work that is not theirs.

@@ -191,6 +191,13 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         Table::Load,
+        "update-pct",
+        Some("0"),
+        "of a hundred statements, those that update the rows they come by; each counts in its row, \
+         and the data file must have them all in the end",
+    ),
+    key(
+        Table::Load,
         "work",
         Some("logical-reads"),
         "what the sessions do; all cases of an experiment do the same",

@@ -266,6 +266,14 @@ impl<'t> CaseSections<'t> {
         )
     }
 
+    fn update_pct(&self) -> Result<u32, Error> {
+        let Some(field) = self.get(Table::Load, "update-pct") else {
+            return Ok(0);
+        };
+        let number = field.number().filter(|number| *number <= 100);
+        number.ok_or_else(|| field.wrong("a whole number from 0 to 100"))
+    }
+
     fn backing(&self) -> Result<Backing, Error> {
         self.word(Table::Sga, "backing", BACKINGS)
     }
@@ -304,6 +312,7 @@ impl<'t> CaseSections<'t> {
             sessions,
             cpu_count: self.cpu_count(sessions)?,
             data: self.data()?,
+            update_pct: self.update_pct()?,
             work: self.word(Table::Load, "work", WORKS)?,
             stealing: self.word(Table::Load, "stealing", STEALINGS)?,
         })
@@ -321,6 +330,7 @@ impl<'t> CaseSections<'t> {
         self.page_bytes()?;
         self.allocation()?;
         self.data()?;
+        self.update_pct()?;
         self.word(Table::Load, "work", WORKS)?;
         self.word(Table::Load, "stealing", STEALINGS)?;
         if let Some(field) = self.get(Table::Load, "sessions") {
@@ -424,6 +434,7 @@ allocation = "bind:0"
 sessions = "readers"
 cpu-count = 2
 data = "2GiB"
+update-pct = 30
 work = "logical-reads"
 stealing = "free"
 cpu-quota = 2
@@ -476,6 +487,7 @@ prewarm-cpus = "first-node"
         assert_eq!(two.sessions, Quantity::Scaled(Scaled::Readers));
         assert_eq!(two.cpu_count, Some(Quantity::Number(2)));
         assert_eq!(two.data, DataSize::Bytes(2 << 30));
+        assert_eq!((definition.cases[0].update_pct, two.update_pct), (0, 30));
         assert_eq!(two.cpu_quota, Some(Quantity::Number(2)));
         assert_eq!(
             two.prewarm_cpus,
@@ -550,8 +562,8 @@ prewarm-cpus = "first-node"
     fn unknown_keys_are_found_in_every_table() {
         assert_eq!(
             error("sessions = 4", "sesions = 4"),
-            "mine.toml, line 8, [load]: expected only the keys sessions, cpu-count, data, work, \
-             stealing, found \"sesions\"; did you mean `sessions`?"
+            "mine.toml, line 8, [load]: expected only the keys sessions, cpu-count, data, \
+             update-pct, work, stealing, found \"sesions\"; did you mean `sessions`?"
         );
         assert!(error("name = \"mine\"", "nam = \"mine\"").starts_with(
             "mine.toml, line 2, the top of the file: expected only the keys format, name, "

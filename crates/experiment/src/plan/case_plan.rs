@@ -59,6 +59,10 @@ fn instance_work(case: &CaseDefinition, instance: LogicalReads) -> Result<Work, 
             "the workers of a parallel scan are not caged",
             "leave cpu-count out, or set fewer sessions",
         )),
+        (WorkChoice::ParallelScan, None) if case.update_pct > 0 => Err(Cannot::usage(
+            "a parallel scan updates nothing",
+            "leave update-pct out, or set work = \"logical-reads\"",
+        )),
         (WorkChoice::ParallelScan, None) => Ok(Work::ParallelScan(ParallelScan {
             instance,
             stealing: case.stealing,
@@ -94,6 +98,10 @@ fn work(
             "the data of a PostgreSQL server is what its shared buffers hold",
             "leave data out",
         ),
+        Engine::Postgres if reads.load.update_pct > 0 => refuse(
+            "sessions of PostgreSQL only read",
+            "leave update-pct out, or set engine = \"instance\"",
+        ),
         Engine::Postgres if matches!(reads.sga.allocation, Allocation::PerNode(_)) => refuse(
             "PostgreSQL has no pool for each node",
             "set another allocation",
@@ -118,6 +126,7 @@ fn plan_load(case: &CaseDefinition, host: &Host<'_>) -> Result<LoadPlan, Cannot>
             sessions,
             cpu_count,
             data_bytes: case.data.bytes(),
+            update_pct: case.update_pct,
         }),
     }
 }

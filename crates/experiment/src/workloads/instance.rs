@@ -92,10 +92,12 @@ impl InstanceWorkload {
             InstanceReport::Held {
                 instance_pid,
                 session_pids,
+                writer_pids,
             } => {
                 let processes = HeldProcesses {
                     instance_pid,
                     session_pids,
+                    writer_pids,
                 };
                 on_up(&processes);
                 Ok(Step::GoOn)
@@ -180,6 +182,8 @@ pub struct HeldProcesses {
     pub instance_pid: u32,
     /// Its sessions.
     pub session_pids: Vec<u32>,
+    /// Its database writers; none without updates.
+    pub writer_pids: Vec<u32>,
 }
 
 /// What is done with each report of an instance, given its group.
@@ -202,10 +206,12 @@ impl Workload for InstanceWorkload {
         if case.logical_reads().is_none() {
             return Ok(None);
         }
-        // One session, without caging: the sweep asks what a statement costs, not what limits do.
+        // One session, without caging and updates: the sweep asks what a statement costs, not what
+        // limits and writers do.
         let mut work = work_of(case)?.clone();
         work.load.sessions = 1;
         work.load.cpu_count = None;
+        work.load.update_pct = 0;
         let task = Task::Calibration {
             step_s: CALIBRATION_STEP_S,
             gain_min: GAIN_MIN,

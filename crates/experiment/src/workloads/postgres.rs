@@ -268,6 +268,7 @@ fn measured(order: &TrialOrder, result: &TrialResult) -> Measured {
             statements: result.statements(),
             logical_reads: result.logical_reads(),
             physical_reads: result.reads.of_tables,
+            updates: None,
             time,
             samples: result.samples.clone(),
             statement_latency: LatencySummary {

@@ -221,6 +221,7 @@ fn session_figures(
         statements: logical_reads / u64::from(work_unit),
         logical_reads,
         physical_reads: 0,
+        updates: None,
         time: time_model(case, load, spec.window_s),
         samples: (1..=SAMPLES).map(sample).collect(),
         statement_latency: LatencySummary::default(),

@@ -94,6 +94,7 @@ fn print(
     let HeldProcesses {
         instance_pid,
         session_pids,
+        writer_pids,
     } = processes;
     let doing = if arguments.idle { "idle" } else { "running" };
     if arguments.json {
@@ -103,13 +104,21 @@ fn print(
             "case": case,
             "instance_pid": instance_pid,
             "session_pids": session_pids,
+            "writer_pids": writer_pids,
             "sessions": doing,
         }));
     }
-    let pids: Vec<String> = session_pids.iter().map(u32::to_string).collect();
-    let pids = pids.join(" ");
+    let words = |pids: &[u32]| {
+        let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+        pids.join(" ")
+    };
+    let writers = match writer_pids.is_empty() {
+        true => String::new(),
+        false => format!("database writers: {}\n", words(writer_pids)),
+    };
+    let sessions = words(session_pids);
     output::data(&format!(
-        "instance: {instance_pid}\nsessions: {pids} ({doing})\n\
+        "instance: {instance_pid}\nsessions: {sessions} ({doing})\n{writers}\
          look at it: numalab inspect {instance_pid}\n"
     ))
 }

@@ -45,3 +45,4 @@ mod side_by_side;
 mod stores;
 mod streams;
 mod unprivileged;
+mod updates;

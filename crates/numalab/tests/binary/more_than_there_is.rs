@@ -1,10 +1,13 @@
 //! Asking for more than the machine has: what is there, what is asked, how to get it.
 
 use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::experiment_file::ExperimentFile;
 use crate::finished::Finished;
 use crate::laboratory::Laboratory;
+use crate::patience::until_within;
 use crate::unmet_need::{is_root, not_run};
 use crate::user::User;
 
@@ -136,4 +139,72 @@ fn one_node_cannot_be_local_and_remote() {
         "{listed}"
     );
     laboratory.nothing_is_left();
+}
+
+/// A control group with so much memory, as long as this lives.
+struct LittleMemory(PathBuf);
+
+impl LittleMemory {
+    /// `None` where the test may not make one.
+    fn new(mebibytes: u64) -> Option<Self> {
+        let root = PathBuf::from("/sys/fs/cgroup");
+        let (parent, limit) = match root.join("memory").is_dir() {
+            true => (root.join("memory"), "memory.limit_in_bytes"),
+            false => (root, "memory.max"),
+        };
+        let group = parent.join(format!("numalab-test-{}", std::process::id()));
+        fs::create_dir(&group).ok()?;
+        let group = LittleMemory(group);
+        fs::write(group.0.join(limit), (mebibytes << 20).to_string()).ok()?;
+        Some(group)
+    }
+}
+
+impl Drop for LittleMemory {
+    fn drop(&mut self) {
+        // The kernel may still be taking leave of the last process.
+        let _ = until_within(Duration::from_secs(5), || fs::remove_dir(&self.0).ok());
+    }
+}
+
+#[test]
+fn memory_that_runs_out_in_a_control_group_ends_the_run_with_the_reason() {
+    const NAME: &str = "memory_that_runs_out_in_a_control_group_ends_the_run_with_the_reason";
+    let Some(group) = LittleMemory::new(64) else {
+        return not_run(NAME, "no control group with a limit of memory can be made");
+    };
+    let mut laboratory = Laboratory::new();
+    let enter = format!("echo $$ >{}/cgroup.procs; exec \"$@\"", group.0.display());
+    laboratory.launch_behind(&["sh", "-c", &enter, "sh"]);
+    let experiment = ExperimentFile::new("one", "[sga]\ncache = \"256MiB\"\n[load]\nsessions = 2")
+        .case("one", "mechanism = \"affinity\"");
+    let path = laboratory.file("much.toml", experiment.text());
+    let finished = laboratory.run(&["run", &path, "--trials", "5", "--seconds", "0.2"]);
+    finished.with_code(8).says(&["instance", "lack of memory"]);
+    laboratory.no_process_or_memory_is_left();
+}
+
+#[test]
+fn more_than_dev_shm_has_room_for_is_an_error_and_no_signal() {
+    const NAME: &str = "more_than_dev_shm_has_room_for_is_an_error_and_no_signal";
+    let mut laboratory = Laboratory::new();
+    // A /dev/shm of its own, which nobody else sees.
+    let enter = "mount -t tmpfs -o size=4m tmpfs /dev/shm && exec \"$@\"";
+    let words = ["unshare", "--mount", "sh", "-c", enter, "sh"];
+    let can_mount = std::process::Command::new(words[0])
+        .args(&words[1..])
+        .arg("true")
+        .output();
+    if !can_mount.is_ok_and(|output| output.status.success()) {
+        return not_run(NAME, "it needs root, to mount a file system of its own");
+    }
+    laboratory.launch_behind(&words);
+    let experiment = ExperimentFile::new("one", "[sga]\ncache = \"16MiB\"\n[load]\nsessions = 2")
+        .case("one", "backing = \"shm\"");
+    let path = laboratory.file("shm.toml", experiment.text());
+    let finished = laboratory.run(&["run", &path, "--trials", "5", "--seconds", "0.2"]);
+    finished
+        .with_code(3)
+        .says(&["the SGA needs 16.", "in /dev/shm, where 4 MiB are free"]);
+    laboratory.no_process_or_memory_is_left();
 }

@@ -564,6 +564,7 @@ fn measured(rate: f64, time: TimeModel) -> Measured {
         statements: (rate * 5.0 / 64.0) as u64,
         logical_reads: (rate * 5.0) as u64,
         physical_reads: 0,
+        updates: None,
         time,
         samples: vec![Sample {
             at_s: 1.0,
@@ -605,6 +606,7 @@ fn evidence() -> Evidence {
             ..SgaEvidence::default()
         }),
         sessions: (4711..4714).map(session).collect(),
+        writers: Vec::new(),
         measurements: Vec::new(),
         group: None,
         huge_pages_before: Vec::new(),

@@ -242,6 +242,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
     (placed, huge_pools(), huge_pools(), counted, caged).prop_map(
         |(placed, before, during, (migrated, steal_s, rows), caged)| Evidence {
             sga: placed.0.0,
+            writers: placed.0.1.clone(),
             sessions: placed.0.1,
             measurements: placed.1,
             group: placed.0.2,
@@ -299,6 +300,13 @@ fn session_figures() -> impl Strategy<Value = SessionFigures> {
                 statements,
                 logical_reads,
                 physical_reads: 0,
+                updates: Some(UpdateFigures {
+                    rows_updated: statements,
+                    blocks_written: logical_reads,
+                    writers_cpu_s: 0.25,
+                    checkpoint_s: 1.5,
+                    updates_in_file: statements,
+                }),
                 time,
                 samples,
                 statement_latency: latency,

@@ -130,6 +130,7 @@ fn measured(number: u32) -> Measured {
         statements: 9_876,
         logical_reads: 632_064,
         physical_reads: 0,
+        updates: None,
         time: TimeModel {
             db_time_s: 1.500_000_369,
             db_cpu_s: 0.998,
@@ -207,6 +208,7 @@ fn evidence() -> Evidence {
             policy: "bind:0".to_string(),
             bytes_read_by_node: Default::default(),
         }],
+        writers: Vec::new(),
         measurements: vec![MeasurementEvidence {
             cpus_allowed: "1".parse().expect("a list"),
             cpus_used: "1".parse().expect("a list"),

@@ -1,0 +1,122 @@
+//! For tests: a small SGA with its data file, loaded, that many threads can look at, each through a
+//! mapping of its own, as processes do.
+
+use linux::data_file::DataFile;
+use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
+
+use crate::btree;
+use crate::buffer_cache::Reader;
+use crate::layout::BlockId;
+use crate::loader::load;
+use crate::sga::Sga;
+use crate::sga_layout::{Content, SgaLayout, SgaSize};
+use crate::statement::Table;
+use crate::storage::Storage;
+use crate::wait_clock::WaitClock;
+
+const MIB: u64 = 1 << 20;
+
+/// An SGA of 2 sessions with a cache of 1 MiB.
+pub struct SmallSga {
+    memory: SharedMemory,
+    /// Its layout.
+    pub layout: SgaLayout,
+    file: DataFile,
+    _folder: tempfile::TempDir,
+}
+
+impl SmallSga {
+    /// With 8 MiB of data, which is only read.
+    pub fn new(pools: u32) -> Self {
+        Self::of(pools, Some(8 * MIB), false)
+    }
+
+    /// With so much data, or as much as there are buffers for, which may be updated.
+    pub fn with_updates(pools: u32, data_bytes: Option<u64>) -> Self {
+        Self::of(pools, data_bytes, true)
+    }
+
+    fn of(pools: u32, data_bytes: Option<u64>, updates: bool) -> Self {
+        let size = SgaSize {
+            sessions: 2,
+            cache_bytes: MIB,
+            page_bytes: 4096,
+            pools,
+            data_bytes,
+            content: Content::Tables,
+            updates,
+        };
+        let layout = SgaLayout::new(&size).unwrap();
+        let bytes = layout.bytes as usize;
+        let folder = tempfile::tempdir().unwrap();
+        let small = SmallSga {
+            memory: SharedMemory::create(ObjectKind::Memfd, bytes, 4096).unwrap(),
+            layout,
+            file: DataFile::create(folder.path(), layout.data_file_bytes()).unwrap(),
+            _folder: folder,
+        };
+        let view = small.view();
+        let sga = Sga::create(&view.mapping, layout);
+        load(&sga, Some(&view.storage()), 3).unwrap();
+        drop(view);
+        small
+    }
+
+    /// The SGA, mapped once more.
+    pub fn view(&self) -> View<'_> {
+        View {
+            small: self,
+            mapping: self.memory.map().unwrap(),
+        }
+    }
+
+    /// One of its tables.
+    pub fn table(&self, number: u32) -> Table {
+        let rows = self.layout.rows_per_table;
+        Table {
+            number,
+            rows,
+            root: btree::root(rows),
+        }
+    }
+
+    /// The data file, opened anew, to damage it.
+    pub fn damage(&self) -> std::fs::File {
+        let path = format!("/proc/self/fd/{}", self.file.ticket().descriptor);
+        std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open(path)
+            .unwrap()
+    }
+
+    /// A row block that is not in the cache at the start: the last one of table 0.
+    pub fn far_block(&self) -> BlockId {
+        BlockId::row(0, self.layout.rows_per_table - 1)
+    }
+}
+
+/// One thread's way to the SGA.
+pub struct View<'s> {
+    small: &'s SmallSga,
+    mapping: Mapping,
+}
+
+impl View<'_> {
+    /// Its parts.
+    pub fn sga(&self) -> Sga<'_> {
+        Sga::attach(&self.mapping, self.small.layout).unwrap()
+    }
+
+    /// Its data file.
+    pub fn storage(&self) -> Storage<'_> {
+        let file = DataFile::from_ticket(self.small.file.ticket()).unwrap();
+        Storage::new(&self.mapping, file)
+    }
+
+    /// A reader that takes buffers of `home_pool` first.
+    pub fn reader(&self, home_pool: u32) -> Reader<'_> {
+        let waits = WaitClock::new().unwrap();
+        Reader::new(self.sga(), Some(self.storage()), home_pool, waits)
+    }
+}
