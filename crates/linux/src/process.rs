@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::io;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Gid, Pid, Signal, Uid};
 
 /// Has the kernel kill this process when the thread that started it ends (prctl(2),
 /// `PR_SET_PDEATHSIG`), and ends it now if `parent_pid` is gone already.
@@ -86,6 +86,28 @@ fn send(pid: u32, signal: Signal) -> io::Result<()> {
     }
 }
 
+/// Does `work` on a thread of its own that is the user `uid` with the group `gid` and no other, for
+/// good. The rest of this process stays who it is: the kernel keeps users by thread
+/// (credentials(7)), and what a thread connects to sees the thread's.
+///
+/// # Errors
+/// `EPERM` when we are not root.
+pub fn as_user<T: Send>(uid: u32, gid: u32, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+    let (user, group) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            set_thread_groups(&[group])?;
+            set_thread_res_gid(group, group, group)?;
+            set_thread_res_uid(user, user, user)?;
+            Ok(work())
+        });
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
 /// Sets what top(1) and pgrep(1) call this process: at most 15 bytes of it (`PR_SET_NAME`).
 pub fn set_name(name: &CStr) {
     // The call fails for nothing but an address that is not mapped.
@@ -115,4 +137,22 @@ pub fn page_bytes() -> u64 {
 pub fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{as_user, is_root};
+
+    #[test]
+    fn a_thread_becomes_somebody_else_and_the_process_does_not() {
+        if !is_root() {
+            assert!(as_user(65534, 65534, || ()).is_err());
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let readable = || std::fs::read_dir(folder.path()).is_ok();
+        assert!(readable());
+        assert!(!as_user(65534, 65534, readable).unwrap());
+        assert!(readable());
+    }
 }

@@ -20,6 +20,7 @@ mod node_matrix;
 mod page_kind;
 mod placement;
 mod pools;
+mod relations;
 mod residency;
 mod run;
 mod time_model;
@@ -55,6 +56,7 @@ pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
 pub use page_kind::PageKind;
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, Placement, SgaPlan};
 pub use pools::{PoolChange, PoolNeed, PoolOfNode};
+pub use relations::{RelationResidency, Relations, ServerView};
 pub use residency::{
     BytesByNode, ClassResidency, Layout, ProcessResidency, Residency, ResidencyMethod, Sampled,
     SampledShare, SegmentArea, SegmentKind, SegmentResidency, SysvIdentity,

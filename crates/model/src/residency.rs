@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, Finding, NodeId, NodeSet};
+use crate::{CpuSet, Finding, NodeId, NodeSet, Relations};
 
 /// Bytes by node.
 pub type BytesByNode = BTreeMap<NodeId, u64>;
@@ -36,6 +36,10 @@ pub struct Residency {
     pub layout: Layout,
     /// What the user should know.
     pub findings: Vec<Finding>,
+    /// The tables and indexes in the shared buffers of a PostgreSQL server; `None` when they were
+    /// not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relations: Option<Relations>,
 }
 
 /// How pages were found.

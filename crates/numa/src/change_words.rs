@@ -21,6 +21,9 @@ impl std::fmt::Display for Change {
             Change::ClusterMade { directory } => {
                 write!(f, "throw-away cluster {}", directory.display())
             }
+            Change::SchemaMade { server, schema } => {
+                write!(f, "schema {schema} in the database of {server}")
+            }
             Change::FileWritten {
                 path,
                 before,

@@ -33,6 +33,14 @@ pub enum Change {
         /// Its folder.
         directory: PathBuf,
     },
+    /// A schema was made in a database of a server that is not ours. Only that server can take it
+    /// back, which the binary asks.
+    SchemaMade {
+        /// How to reach the server, without a password.
+        server: String,
+        /// The schema.
+        schema: String,
+    },
     /// A file of the kernel (/sys, /proc/sys, a cgroup) was written; see [`crate::kernel_file`].
     FileWritten {
         /// The file.
@@ -165,7 +173,7 @@ pub struct PolicyArea {
 impl Change {
     /// Whether it is still there after the machine was started anew.
     pub fn outlives_a_boot(&self) -> bool {
-        matches!(self, Change::ClusterMade { .. })
+        matches!(self, Change::ClusterMade { .. } | Change::SchemaMade { .. })
     }
 }
 
@@ -273,16 +281,9 @@ impl Journal {
     /// # Errors
     /// [`Error::Journal`].
     pub fn note_reached(&self, entry: u64, value: &str) -> Result<(), Error> {
-        let value = value.to_owned();
-        self.with_file(|file, _, _| {
-            append(
-                file,
-                &Line::Reached {
-                    reached: entry,
-                    value,
-                },
-            )
-        })
+        let (reached, value) = (entry, value.to_owned());
+        let line = Line::Reached { reached, value };
+        self.with_file(|file, _, _| append(file, &line))
     }
 
     /// The changes still in force, oldest first. A journal that was never written has none.

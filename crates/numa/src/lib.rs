@@ -5,6 +5,7 @@ pub mod bind;
 pub mod capture;
 mod change_words;
 mod contradictions;
+mod cpu_limit;
 pub mod cpu_quota;
 pub mod doctor;
 mod error;

@@ -46,6 +46,10 @@ fn take_back(journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error>
     match change {
         Change::GroupCreated { .. } | Change::ControllerEnabled { .. } => group::undo(change),
         Change::ClusterMade { directory } => scratch_cluster::remove(directory),
+        Change::SchemaMade { schema, .. } => Err(Error::Undo {
+            change: change.to_string(),
+            reason: format!("only its server can: DROP SCHEMA \"{schema}\" CASCADE"),
+        }),
         Change::FileWritten { .. } => kernel_file::undo(change, force),
         Change::PoolResized { .. } => pools::undo(change, force),
         Change::MountPolicySet { .. } => mount_policy::undo(change, force),

@@ -225,6 +225,18 @@ pub struct InspectArguments {
     /// PostgreSQL cluster of all its files; nothing is read in.
     #[arg(long, conflicts_with_all = ["numa_maps", "only_shared"])]
     pub data_files: bool,
+    /// Of postgres:DATADIR: also which node holds which table and index, as pg_buffercache and the
+    /// pages of the shared buffers tell.
+    #[arg(long, conflicts_with = "root")]
+    pub relations: bool,
+    /// The role to ask the server as; else that of the data directory's owner (as root), or of this
+    /// user.
+    #[arg(long, value_name = "ROLE", requires = "relations")]
+    pub pg_role: Option<String>,
+    /// Also compare with the server's own view (18 and later, with libnuma), page by page. The view
+    /// touches every page of the shared buffers, so those not in memory yet are allocated.
+    #[arg(long, requires = "relations")]
+    pub server_view: bool,
     /// Print the document numalab.residency/1.
     #[arg(long)]
     pub json: bool,
@@ -246,6 +258,10 @@ pub struct DoctorArguments {
     /// End with exit code 7 when something at least this bad is found.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<FailOn>,
+    /// The role to ask a server of postgres:DATADIR for its settings as; else that of the
+    /// directory's owner (as root), or of this user.
+    #[arg(long, value_name = "ROLE", conflicts_with = "root")]
+    pub pg_role: Option<String>,
     /// Print the document numalab.doctor/1.
     #[arg(long)]
     pub json: bool,
@@ -314,6 +330,21 @@ pub struct RunArguments {
     /// Folder of PostgreSQL's programs, for experiments with PostgreSQL; else one is looked for.
     #[arg(long, value_name = "DIR")]
     pub pg_bin: Option<PathBuf>,
+    /// Measure a PostgreSQL server that runs already, as it is: postgresql://ROLE@HOST/DATABASE.
+    /// Needs --table or --create.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["experiment", "hold", "pg_bin"])]
+    pub connect: Option<String>,
+    /// With --connect: read this table, and write nothing.
+    #[arg(long, value_name = "SCHEMA.TABLE", requires = "connect")]
+    #[arg(conflicts_with = "create")]
+    pub table: Option<String>,
+    /// With --connect: make this schema, read tables in it, and drop it afterwards.
+    #[arg(long, value_name = "SCHEMA", requires = "connect")]
+    pub create: Option<String>,
+    /// With --connect: sessions that read.
+    #[arg(long, value_name = "N", requires = "connect", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub sessions: u32,
     /// Print the document numalab.run/1 (numalab.runs/1 when several experiments are run).
     #[arg(long)]
     pub json: bool,

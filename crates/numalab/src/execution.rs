@@ -1,8 +1,10 @@
 //! Executing a request: the engines, the store, the progress bar, Ctrl-C, and what is taken back
 //! afterwards. The same for every command that measures.
 
-use experiment::workloads::{Engines, InstanceWorkload, KernelWorkload, PostgresWorkload};
-use experiment::{Cancel, RealClock, RunRequest};
+use experiment::workloads::{
+    ConnectedWorkload, Engines, InstanceWorkload, KernelWorkload, PostgresWorkload,
+};
+use experiment::{Cancel, RealClock, RunRequest, Workload};
 use instance::Coordinator;
 use jiff::Zoned;
 use linux::Root;
@@ -48,9 +50,6 @@ impl Execution {
     /// Executes a request and stores it while it goes on. `warnings` are stored with every trial of
     /// a measuring kernel.
     pub fn execute(&mut self, request: RunRequest, warnings: &[String]) -> Result<Run, Failure> {
-        let mut instance = embedded_instance(&self.state);
-        let mut kernels = KernelWorkload::new(Root::live(), warnings.to_vec())
-            .map_err(|error| Failure::new(ExitCode::MachineCannot, error.to_string()))?;
         let mut servers = PostgresWorkload::new(
             self.postgres.clone(),
             internal::postgres_launcher(),
@@ -58,24 +57,52 @@ impl Execution {
             numa::hierarchy::find(&Root::live()).ok(),
             self.state.journal(),
         );
+        let result = self.execute_with(request, warnings, &mut servers);
+        // Its cluster goes with it, before what is left is looked for.
+        drop(servers);
+        take_back(&self.state)?;
+        result
+    }
+
+    /// Executes a request on a server that somebody else runs, and removes what was made there.
+    pub fn execute_connected(
+        &mut self,
+        request: RunRequest,
+        mut server: ConnectedWorkload,
+    ) -> Result<Run, Failure> {
+        let result = self.execute_with(request, &[], &mut server);
+        server.close()?;
+        result
+    }
+
+    /// The journal of changes.
+    pub fn journal(&self) -> numa::journal::Journal {
+        self.state.journal()
+    }
+
+    fn execute_with(
+        &mut self,
+        request: RunRequest,
+        warnings: &[String],
+        servers: &mut dyn Workload,
+    ) -> Result<Run, Failure> {
+        let mut instance = embedded_instance(&self.state);
+        let mut kernels = KernelWorkload::new(Root::live(), warnings.to_vec())
+            .map_err(|error| Failure::new(ExitCode::MachineCannot, error.to_string()))?;
         let mut workload = Engines {
             instance: &mut instance,
-            postgres: &mut servers,
+            postgres: servers,
             kernels: &mut kernels,
         };
         let mut recorder = RunRecorder::new(&mut self.store);
         let mut progress = Progress::on_stderr();
-        let result = experiment::execute(
+        Ok(experiment::execute(
             request,
             &mut workload,
             &RealClock::start(),
             &mut [&mut recorder, &mut progress],
             &self.cancel,
-        );
-        // Its cluster goes with it, before what is left is looked for.
-        drop(servers);
-        take_back(&self.state)?;
-        Ok(result?)
+        )?)
     }
 
     /// An id for a run that starts now; no other run has it, of this process or another.

@@ -29,22 +29,54 @@ pub(crate) struct BufferBlocks {
     pub blocks: u64,
 }
 
-impl BufferBlocks {
-    /// Finds them.
+/// Where the server says that its shared buffers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allocation {
+    /// Offset in the shared memory of what was allocated for them.
+    offset: u64,
+    /// Length of that.
+    bytes: u64,
+    /// Size of a block.
+    pub block_bytes: u64,
+    /// Blocks.
+    pub blocks: u64,
+}
+
+impl Allocation {
+    /// Asks the server.
     ///
     /// # Errors
-    /// When the server does not say (`pg_read_all_stats` is needed), or its postmaster's maps
-    /// cannot be read or have no such mapping.
-    pub fn find(root: &Root, client: &mut Client, postmaster: u32) -> Result<Self, Error> {
+    /// When it does not say: `pg_read_all_stats` is needed (a superuser before 14).
+    pub fn ask(client: &mut Client) -> Result<Self, Error> {
         let sql = "SELECT off, size, current_setting('block_size')::bigint, \
                           (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') \
                    FROM pg_shmem_allocations WHERE name = 'Buffer Blocks'";
         let what = "asking where the shared buffers are";
         let row = client.query_one(sql, &[]).map_err(Error::client(what))?;
         let number = |index: usize| row.get::<_, i64>(index).unsigned_abs();
-        let (offset, size, block_bytes, blocks) = (number(0), number(1), number(2), number(3));
-        let mapping = main_mapping(root, postmaster, offset.saturating_add(size))?;
-        let extra = size.saturating_sub(block_bytes.saturating_mul(blocks));
+        Ok(Allocation {
+            offset: number(0),
+            bytes: number(1),
+            block_bytes: number(2),
+            blocks: number(3),
+        })
+    }
+}
+
+impl BufferBlocks {
+    /// Finds them in the memory of the postmaster.
+    ///
+    /// # Errors
+    /// When its maps cannot be read or have no such mapping.
+    pub fn find(root: &Root, allocation: &Allocation, postmaster: u32) -> Result<Self, Error> {
+        let Allocation {
+            offset,
+            bytes,
+            block_bytes,
+            blocks,
+        } = *allocation;
+        let mapping = main_mapping(root, postmaster, offset.saturating_add(bytes))?;
+        let extra = bytes.saturating_sub(block_bytes.saturating_mul(blocks));
         let address = mapping.start.saturating_add(offset);
         let padding = match extra >= IO_ALIGN_BYTES {
             true => address.next_multiple_of(IO_ALIGN_BYTES) - address,

@@ -45,10 +45,26 @@ pub fn calibrate(
         tables: one,
         ..plan.clone()
     };
-    let server = cluster.start(&plan, launcher)?;
-    let mut loaded = Loaded::ours(&server, &plan, order.seed)?;
+    let mut server = cluster.start(&plan, launcher)?;
+    let swept = Loaded::ours(&server, &plan, order.seed)
+        .and_then(|mut loaded| sweep(&mut loaded, order, on_point, watch));
+    server.explain(swept)
+}
+
+/// Sweeps on tables that are loaded.
+///
+/// # Errors
+/// As [`calibrate`].
+pub(crate) fn sweep(
+    loaded: &mut Loaded,
+    order: &CalibrationOrder,
+    on_point: &mut dyn FnMut(CalibrationPoint),
+    watch: &mut Watch<'_>,
+) -> Result<(), Error> {
     // Read as in a trial, so that a placement that cannot be read back is found before any.
-    loaded.buffers(&Root::live())?;
+    if loaded.is_ours {
+        loaded.buffers(&Root::live())?;
+    }
     let mut sessions = Sessions::start(loaded.session_orders(order.seed), watch.cancelled)?;
     let (mut work_unit, mut best, mut flat) = (1, 0.0_f64, 0);
     let rows = loaded.tables[0].rows();

@@ -107,10 +107,7 @@ impl Cluster {
     /// Has a command run as the user of the server, in the folder, without settings of the caller.
     fn as_user<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command.current_dir(self.scratch.directory());
-        for name in ["PGDATA", "PGOPTIONS", "PGPORT", "PGHOST", "PG_COLOR"] {
-            command.env_remove(name);
-        }
-        command.env("LC_ALL", "C");
+        without_settings_of_others(command);
         if let Some(user) = self.user {
             command.uid(user.uid).gid(user.gid);
         }
@@ -139,6 +136,15 @@ impl Cluster {
     pub fn remove(self) -> Result<(), Error> {
         Ok(self.scratch.remove()?)
     }
+}
+
+/// Runs a program of PostgreSQL without what the user's environment says of other servers: PGPORT
+/// would be the port of ours (guc.c, `InitializeGUCOptionsFromEnvironment`).
+pub(crate) fn without_settings_of_others(command: &mut Command) -> &mut Command {
+    for name in ["PGDATA", "PGOPTIONS", "PGPORT", "PGHOST", "PG_COLOR"] {
+        command.env_remove(name);
+    }
+    command.env("LC_ALL", "C")
 }
 
 /// What a program said, as one line: the end of it, where the reason is.

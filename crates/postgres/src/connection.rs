@@ -6,7 +6,7 @@ use client::Client;
 use linux::Root;
 use numa::instances::{self, Target};
 
-use crate::buffers::BufferBlocks;
+use crate::buffers::{Allocation, BufferBlocks};
 use crate::counters::{ServerCounters, version_of};
 use crate::prewarm::prewarm;
 use crate::server::Server;
@@ -26,6 +26,8 @@ pub(crate) struct Loaded {
     config: client::Config,
     /// The postmaster, where it is a process of this machine.
     postmaster: Option<u32>,
+    /// Whether the server is a throw-away one.
+    pub is_ours: bool,
 }
 
 impl Loaded {
@@ -58,7 +60,35 @@ impl Loaded {
             tables,
             config: server.config(),
             postmaster: Some(server.pid()),
+            is_ours: true,
         })
+    }
+
+    /// Tables of a server that somebody else runs.
+    ///
+    /// # Errors
+    /// When a statement fails.
+    pub fn theirs(
+        mut client: Client,
+        version: Version,
+        tables: Vec<Table>,
+        config: client::Config,
+        postmaster: Option<u32>,
+    ) -> Result<Self, Error> {
+        Ok(Loaded {
+            pid: backend(&mut client)?,
+            client,
+            version,
+            tables,
+            config,
+            postmaster,
+            is_ours: false,
+        })
+    }
+
+    /// Whether the processes of the server are of this machine.
+    pub fn is_on_this_machine(&self) -> bool {
+        self.postmaster.is_some()
     }
 
     /// The counters of the server, as of now.
@@ -94,7 +124,7 @@ impl Loaded {
             expected: "a server on this machine".to_owned(),
             found: "one elsewhere".to_owned(),
         })?;
-        let blocks = BufferBlocks::find(root, &mut self.client, postmaster)?;
+        let blocks = BufferBlocks::find(root, &Allocation::ask(&mut self.client)?, postmaster)?;
         Ok((blocks, self.processes(root, postmaster)))
     }
 
@@ -123,6 +153,8 @@ fn unit(seed: u64) -> f64 {
     mixed as f64 / (1_u64 << 53) as f64 * 2.0 - 1.0
 }
 
+/// How long a server may take to let us in: generous, since emulated machines are slow.
+pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(120);
 /// How long a call of a session may take beyond its own time before it counts as stuck.
 pub(crate) const CALL_SLACK: Duration = Duration::from_secs(60);
 

@@ -72,8 +72,6 @@ impl CounterCheck {
 pub(crate) struct ServerCounters {
     /// `blks_hit` of the database.
     pub database_hits: u64,
-    /// `blks_read` of the database.
-    pub database_reads: u64,
     /// Blocks of the tables of the load and of their indexes that were read from outside.
     pub table_reads: u64,
     /// Hits of client backends; `None` before PostgreSQL 16.
@@ -89,10 +87,8 @@ impl ServerCounters {
         // What this very connection has read before must not come into the difference later.
         hand_in(client, version)?;
         let what = || Error::client("reading the server's counters");
-        let sql = "SELECT blks_hit, blks_read FROM pg_stat_database \
-                   WHERE datname = current_database()";
-        let row = client.query_one(sql, &[]).map_err(what())?;
-        let (hits, reads): (i64, i64) = (row.get(0), row.get(1));
+        let sql = "SELECT blks_hit FROM pg_stat_database WHERE datname = current_database()";
+        let hits: i64 = client.query_one(sql, &[]).map_err(what())?.get(0);
         let io_hits = if version.major >= 16 {
             let sql = "SELECT coalesce(sum(hits), 0)::bigint FROM pg_stat_io \
                        WHERE backend_type = 'client backend' AND object = 'relation'";
@@ -109,7 +105,6 @@ impl ServerCounters {
         Ok(ServerCounters {
             table_reads: table_reads.cast_unsigned(),
             database_hits: hits.cast_unsigned(),
-            database_reads: reads.cast_unsigned(),
             io_hits,
         })
     }
@@ -129,24 +124,11 @@ impl ServerCounters {
         checks
     }
 
-    /// What was read from outside the shared buffers since `before`.
-    pub fn reads(&self, before: &Self) -> Reads {
-        let all = self.database_reads.saturating_sub(before.database_reads);
-        let hits = self.database_hits.saturating_sub(before.database_hits);
-        Reads {
-            of_tables: self.table_reads.saturating_sub(before.table_reads),
-            share: all as f64 / (all + hits).max(1) as f64,
-        }
+    /// Blocks of the tables of the load and of their indexes that were read from outside the shared
+    /// buffers since `before`.
+    pub fn table_reads(&self, before: &Self) -> u64 {
+        self.table_reads.saturating_sub(before.table_reads)
     }
-}
-
-/// Blocks that were read from outside the shared buffers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Reads {
-    /// Those of the tables of the load and their indexes.
-    pub of_tables: u64,
-    /// Those of the whole database, catalogs included, as a share of all its block accesses.
-    pub share: f64,
 }
 
 /// Has the session of `client` hand in its counters; answers its own hits where the server counts
@@ -235,19 +217,16 @@ mod tests {
     fn what_was_added_is_compared() {
         let before = ServerCounters {
             database_hits: 10,
-            database_reads: 4,
             table_reads: 3,
             io_hits: None,
         };
         let after = ServerCounters {
             database_hits: 109,
-            database_reads: 5,
-            table_reads: 3,
+            table_reads: 5,
             io_hits: Some(3),
         };
         let checks = after.checks(&before, 99.0);
         assert_eq!((checks.len(), checks[0].hits), (1, 99));
-        let reads = after.reads(&before);
-        assert_eq!((reads.of_tables, reads.share), (0, 0.01));
+        assert_eq!(after.table_reads(&before), 2);
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use client::error::SqlState;
 use model::exit::ExitCode;
 
 /// What can go wrong with a PostgreSQL server.
@@ -33,6 +34,21 @@ pub enum Error {
     /// We are root, and there is no user to run a server as.
     #[error("PostgreSQL does not run as root, and there is neither a user postgres nor nobody")]
     NoUser,
+    /// No database that lets us in has the extension that tells what buffers hold.
+    #[error("no database of this server that lets us in has the extension pg_buffercache")]
+    NoBufferCacheExtension {
+        /// Whether its files are installed.
+        is_available: bool,
+    },
+    /// The words that name a server are none. They may hold a password, so they are not shown.
+    #[error("the URL of the server cannot be read: {}", words_of(cause))]
+    Url {
+        /// What is wrong with it.
+        cause: client::Error,
+    },
+    /// Tables were to be made in a server that only follows another.
+    #[error("the server is a standby, in which no tables can be made")]
+    Standby,
     /// A program of PostgreSQL failed.
     #[error("{program} {status}: {said}")]
     Program {
@@ -138,10 +154,11 @@ impl Error {
     /// The exit code that says what kind of failure it is.
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Error::NotFound { .. } | Error::NoUser | Error::TooOld { .. } => {
-                ExitCode::MachineCannot
-            }
-            Error::NotInstalled { .. } => ExitCode::Usage,
+            Error::NotFound { .. }
+            | Error::NoUser
+            | Error::TooOld { .. }
+            | Error::NoBufferCacheExtension { .. } => ExitCode::MachineCannot,
+            Error::NotInstalled { .. } | Error::Url { .. } | Error::Standby => ExitCode::Usage,
             Error::Cancelled => ExitCode::Interrupted,
             Error::Numa(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::SystemCall(error) if error.is_permission() => ExitCode::NotPermitted,
@@ -150,30 +167,67 @@ impl Error {
         }
     }
 
+    /// Whether a connection was refused because there is no such database.
+    pub(crate) fn is_no_database(&self) -> bool {
+        let Error::Client { cause, .. } = self else {
+            return false;
+        };
+        cause.code() == Some(&SqlState::INVALID_CATALOG_NAME)
+    }
+
     /// The way out, where there is one.
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Error::NotFound { .. } => Some(
-                "install one (Debian: apt-get install postgresql), or name the folder of its \
-                 programs with --pg-bin",
+                "install one (Debian: apt-get install postgresql), or unpack one (docs/postgres.md \
+                 says which) and name the folder of its programs with --pg-bin",
             ),
             Error::TooOld { .. } => Some("name the programs of a newer one with --pg-bin"),
             Error::NotInstalled { .. } => {
                 Some("--pg-bin takes the folder that holds initdb and postgres")
             }
+            Error::NoBufferCacheExtension { is_available: true } => Some(
+                "as a superuser, in any database: CREATE EXTENSION pg_buffercache; (numalab \
+                 creates nothing in a server that it inspects)",
+            ),
+            Error::NoBufferCacheExtension {
+                is_available: false,
+            } => Some(
+                "its files are not installed (Debian has them in postgresql-NN, Red Hat in \
+                 postgresqlNN-contrib); then, as a superuser: CREATE EXTENSION pg_buffercache;",
+            ),
+            Error::Url { .. } => Some("such as postgresql://ROLE@HOST:PORT/DATABASE"),
+            Error::Standby => Some("a table that is there can be read: --table SCHEMA.TABLE"),
+            Error::Client { cause, .. } => advice_on(cause),
             Error::NoUser => Some("make a user postgres, or run numalab as any other user"),
             _ => None,
         }
     }
 }
 
+/// What the server refuses, and what would make it let us.
+const REFUSALS: [(SqlState, &str); 3] = [
+    (
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        "as a superuser: GRANT pg_monitor TO the role (PostgreSQL 13 needs a superuser); in a \
+         database of yours: GRANT CREATE ON DATABASE to it for tables of numalab's, GRANT SELECT \
+         ON the table for one of yours",
+    ),
+    (
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+        "pg_hba.conf decides who is let in; name a role that it does let in with --pg-role, or in \
+         the URL",
+    ),
+    (SqlState::INVALID_PASSWORD, "put the password into the URL"),
+];
+
+fn advice_on(error: &client::Error) -> Option<&'static str> {
+    let code = error.code()?;
+    let refusal = REFUSALS.iter().find(|(refused, _)| refused == code);
+    refusal.map(|(_, advice)| *advice)
+}
+
 /// Insufficient privilege, or a refused log-in.
 fn is_permission(error: &client::Error) -> bool {
-    use client::error::SqlState;
-    let refused = [
-        SqlState::INSUFFICIENT_PRIVILEGE,
-        SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
-        SqlState::INVALID_PASSWORD,
-    ];
-    error.code().is_some_and(|code| refused.contains(code))
+    advice_on(error).is_some()
 }

@@ -8,6 +8,8 @@ use crate::Error;
 
 /// The oldest version that has all that is needed (`pg_shmem_allocations`).
 const OLDEST: u32 = 13;
+/// The newest version that what we ask of a server is known to be right for.
+const NEWEST: u32 = 19;
 /// Folders of packages: Debian's, Red Hat's.
 const PACKAGES: [(&str, &str, &str); 2] = [
     ("/usr/lib/postgresql", "", "bin"),
@@ -154,6 +156,17 @@ impl Version {
         Err(Error::TooOld { found, oldest })
     }
 
+    /// What is to be said of it: that it is newer than what we know.
+    pub fn remark(&self) -> Option<String> {
+        let text = &self.text;
+        (self.major > NEWEST).then(|| {
+            format!(
+                "PostgreSQL {text} is newer than what numalab was made for ({OLDEST} to {NEWEST}): \
+                 its counters are checked against each other all the same"
+            )
+        })
+    }
+
     /// Refuses what is older than anything numalab works with.
     pub(crate) fn require_oldest(&self) -> Result<(), Error> {
         self.require(OLDEST)
@@ -239,6 +252,20 @@ mod tests {
             find(&named(&bin)).unwrap_err(),
             Error::Answer { .. }
         ));
+    }
+
+    #[test]
+    fn what_is_newer_than_we_know_is_said_and_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let remark = |version: &str| {
+            programs(folder.path(), version);
+            find(&named(folder.path())).unwrap().version.remark()
+        };
+        for known in ["13.22", "15.14 (Debian)", "18.6", "19beta1"] {
+            assert_eq!(remark(known), None, "{known}");
+        }
+        let said = remark("20devel").unwrap();
+        assert!(said.contains("20devel is newer"), "{said}");
     }
 
     #[test]

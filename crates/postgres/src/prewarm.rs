@@ -26,11 +26,21 @@ pub(crate) fn prewarm(client: &mut Client, tables: &[Table]) -> Result<(), Error
                 .query_one(sql, &[&table.name])
                 .map_err(Error::client(what()))?;
         } else {
-            // Through the index: a scan of a large table alone would keep to a ring of 32 buffers.
-            let (first, last) = (table.key_min.to_string(), table.key_max.to_string());
-            let sql = table.statement(&first, &last);
-            client.query_one(&sql, &[]).map_err(Error::client(what()))?;
+            read_through_index(client, table)?;
         }
     }
+    Ok(())
+}
+
+/// Reads all rows through the index: a scan of a large table alone would keep to a ring of 32
+/// buffers.
+///
+/// # Errors
+/// When the statement fails.
+pub(crate) fn read_through_index(client: &mut Client, table: &Table) -> Result<(), Error> {
+    let (first, last) = (table.key_min.to_string(), table.key_max.to_string());
+    let sql = table.statement(&first, &last);
+    let what = format!("reading {} into the shared buffers", table.name);
+    client.query_one(&sql, &[]).map_err(Error::client(what))?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{CpuSet, HugePoolEvidence, NodeId, Sample, SessionEvidence, SgaEvidence};
 
-use crate::{CounterCheck, Reads};
+use crate::CounterCheck;
 
 /// What a trial found.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,10 +21,10 @@ pub struct TrialResult {
     pub samples: Vec<Sample>,
     /// The server's counts against ours.
     pub checks: Vec<CounterCheck>,
-    /// Blocks read from outside the shared buffers.
-    pub reads: Reads,
-    /// Where the blocks of the shared buffers lie.
-    pub buffers: SgaEvidence,
+    /// Blocks of the tables and their indexes that were read from outside the shared buffers.
+    pub table_reads: u64,
+    /// Where the blocks of the shared buffers lie; `None` when that cannot be seen.
+    pub buffers: Option<SgaEvidence>,
     /// The backends, in order of session.
     pub sessions: Vec<SessionEvidence>,
     /// Pools of huge pages before the server was started.
@@ -35,6 +35,8 @@ pub struct TrialResult {
     pub machine: MachineGain,
     /// Reasons why the trial does not count, apart from its placement.
     pub contradictions: Vec<String>,
+    /// What could not be seen.
+    pub remarks: Vec<String>,
 }
 
 /// What the machine's counters gained during the window.

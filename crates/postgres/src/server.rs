@@ -11,11 +11,10 @@ use std::time::{Duration, Instant};
 use client::{Client, NoTls};
 use numa::scratch_cluster::ScratchCluster;
 
-use crate::cluster::{SUPERUSER, one_line};
+use crate::cluster::{SUPERUSER, one_line, without_settings_of_others};
+use crate::connection::CONNECT_WITHIN;
 use crate::{Error, LaunchOrder, Launcher, ServerPlan};
 
-/// How long a server may take to answer: generous, since emulated machines are slow.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
 /// How long it may take to end when it was told to end at once; it kills its processes itself
 /// after 5 s (postmaster.c, `SIGKILL_CHILDREN_AFTER_SECS`).
 const ENDS_WITHIN: Duration = Duration::from_secs(15);
@@ -42,9 +41,9 @@ impl Server {
         let log = folder.join("log");
         let said = File::create(&log).map_err(Error::io(format!("making {}", log.display())))?;
         let also = said.try_clone().map_err(Error::io("duplicating the log"))?;
-        let mut child = Command::new(&launcher.program)
+        let mut launch = Command::new(&launcher.program);
+        let mut child = without_settings_of_others(&mut launch)
             .args(&launcher.arguments)
-            .env("LC_ALL", "C")
             .current_dir(&folder)
             .stdin(Stdio::piped())
             .stdout(said)
@@ -72,7 +71,7 @@ impl Server {
 
     /// Waits until it answers.
     fn answering(mut self) -> Result<Self, Error> {
-        let deadline = Instant::now() + ANSWERS_WITHIN;
+        let deadline = Instant::now() + CONNECT_WITHIN;
         loop {
             let ended = self.child.try_wait();
             if ended
@@ -95,6 +94,16 @@ impl Server {
         Error::Server { what, said }
     }
 
+    /// What came of some work with it; if it has ended meanwhile, that is the reason.
+    pub(crate) fn explain<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        match result {
+            Err(Error::Cancelled) => Err(Error::Cancelled),
+            // What a client says of a server that died is less than what its log says.
+            Err(_) if self.has_ended() => Err(self.failure("ended in the middle of the trial")),
+            result => result,
+        }
+    }
+
     /// Whether it has ended by itself.
     pub(crate) fn has_ended(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
@@ -114,7 +123,7 @@ impl Server {
             .host_path(&self.folder)
             .user(SUPERUSER)
             .dbname("postgres")
-            .connect_timeout(ANSWERS_WITHIN);
+            .connect_timeout(CONNECT_WITHIN);
         config
     }
 

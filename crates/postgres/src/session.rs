@@ -18,6 +18,13 @@ use crate::{Error, Version};
 /// Length of one call of the warm-up.
 pub(crate) const SLICE_S: f64 = 0.1;
 
+/// Settings that whoever runs statements of the load needs, wherever that is.
+pub(crate) const SETTINGS: &str = "SET client_min_messages = notice; SET enable_seqscan = off; \
+     SET enable_bitmapscan = off; SET enable_indexonlyscan = off; \
+     SET plan_cache_mode = force_generic_plan; SET jit = off; \
+     SET max_parallel_workers_per_gather = 0; SET statement_timeout = 0; \
+     SET idle_in_transaction_session_timeout = 0";
+
 /// The scheduler's times of the backend, read by itself. Files of /proc say that their length is 0,
 /// so a length must be given. Time on a CPU is brought up to date at a tick, and when a process
 /// reads its own `stat` (kernel/sched/cputime.c, `thread_group_cputime`), so that is read before.
@@ -276,15 +283,7 @@ fn serve(
 /// Settings that a session needs wherever it is; answers the id of its backend.
 fn prepare(client: &mut Client, seed: f64) -> Result<u32, Error> {
     let what = || Error::client("preparing the session");
-    client
-        .batch_execute(
-            "SET client_min_messages = notice; SET enable_seqscan = off; \
-             SET enable_bitmapscan = off; SET enable_indexonlyscan = off; \
-             SET plan_cache_mode = force_generic_plan; SET jit = off; \
-             SET max_parallel_workers_per_gather = 0; SET statement_timeout = 0; \
-             SET idle_in_transaction_session_timeout = 0",
-        )
-        .map_err(what())?;
+    client.batch_execute(SETTINGS).map_err(what())?;
     let sql = "SELECT pg_backend_pid(), setseed($1) IS NULL";
     let pid: i32 = client.query_one(sql, &[&seed]).map_err(what())?.get(0);
     Ok(pid.unsigned_abs())

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 use client::{CancelToken, NoTls};
 
 use crate::Error;
+use crate::connection::CONNECT_WITHIN;
 use crate::session::{self, Command, Event, SessionOrder};
 
 /// How often somebody who waits looks whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long sessions may take to connect: generous, since emulated machines are slow.
-const CONNECT_WITHIN: Duration = Duration::from_secs(120);
 
 /// Sessions that are connected; told to stop and waited for when dropped.
 pub(crate) struct Sessions {

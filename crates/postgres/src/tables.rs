@@ -24,9 +24,17 @@ pub(crate) struct Table {
     pub key_min: i64,
     /// to here.
     pub key_max: i64,
-    /// What is added to the value of each row; `None`: the values are not ours, and only rows are
-    /// counted.
-    pub tag: Option<i64>,
+    /// What is known of the values of its rows.
+    pub values: Values,
+}
+
+/// What is known of the values of a table, so that statements can be verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// That of row `k` is `7 k` plus this; statements add them up.
+    Ours(i64),
+    /// Nothing: the table is somebody else's, and statements answer the last key.
+    LastKey,
 }
 
 impl Table {
@@ -38,7 +46,7 @@ impl Table {
             sum: "sum(v)".to_owned(),
             key_min: 1,
             key_max: i64::from(rows),
-            tag: Some(1000 + i64::from(number)),
+            values: Values::Ours(1000 + i64::from(number)),
         }
     }
 
@@ -53,13 +61,12 @@ impl Table {
         format!("SELECT {sum}, count(*) FROM {name} WHERE {key} BETWEEN {first} AND {last}")
     }
 
-    /// The SQL expression of the sum of the `work_unit` rows from `first` on; `NULL` where it is
-    /// not known.
+    /// The SQL expression of what the statement of the `work_unit` rows from `first` on answers.
     pub fn expected_sum(&self, first: &str, work_unit: u32) -> String {
-        let Some(tag) = self.tag else {
-            return "NULL::bigint".to_owned();
-        };
         let unit = i64::from(work_unit);
+        let Values::Ours(tag) = self.values else {
+            return format!("{first} + {unit} - 1");
+        };
         // Either the number of rows or the sum of the first and the last key is even.
         format!("{FACTOR} * {unit}::bigint * (2 * {first} + {unit} - 1) / 2 + {tag} * {unit}")
     }
@@ -113,7 +120,10 @@ pub(crate) fn make(
 
 fn table_sql(table: &Table, rows: u32, seed: u64) -> String {
     let name = &table.name;
-    let tag = table.tag.unwrap_or(0);
+    let tag = match table.values {
+        Values::Ours(tag) => tag,
+        Values::LastKey => 0,
+    };
     // hashint4extended takes its seed as a signed number.
     let seed = seed.cast_signed();
     format!(

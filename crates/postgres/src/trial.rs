@@ -64,20 +64,17 @@ pub fn run_trial(
     let mut server = cluster.start(plan, launcher)?;
     let result = Loaded::ours(&server, plan, order.seed)
         .and_then(|mut loaded| measure(&root, &mut loaded, order, watch));
-    match result {
-        Ok(result) => Ok(TrialResult {
-            huge_pages_before,
-            ..result
-        }),
-        Err(Error::Cancelled) => Err(Error::Cancelled),
-        // What a client says of a server that died is less than what its log says.
-        Err(_) if server.has_ended() => Err(server.failure("ended in the middle of the trial")),
-        Err(error) => Err(error),
-    }
+    Ok(TrialResult {
+        huge_pages_before,
+        ..server.explain(result)?
+    })
 }
 
 /// Measures a server whose tables are loaded.
-fn measure(
+///
+/// # Errors
+/// As [`run_trial`].
+pub(crate) fn measure(
     root: &Root,
     loaded: &mut Loaded,
     order: &TrialOrder,
@@ -89,18 +86,15 @@ fn measure(
     };
     let mut sessions = Sessions::start(loaded.session_orders(order.seed), watch.cancelled)?;
     let (warm_up_s, was_steady) = warm_up(&sessions, order, hits, watch)?;
-    let (blocks, processes) = loaded.buffers(root)?;
-    let before = blocks.pages(root, &processes)?;
+    let (sight, remarks) = Sight::of(root, loaded)?;
     // Once in small, for the catalogs and files that the calls and the reading themselves need.
     let rehearsal = TrialOrder {
         window_s: REHEARSAL_S,
         ..*order
     };
     loaded.counters()?;
-    let mut silent = Watch {
-        live: &mut |_, _| {},
-        cancelled: watch.cancelled,
-    };
+    let (live, cancelled) = (&mut |_, _| {}, watch.cancelled);
+    let mut silent = Watch { live, cancelled };
     window(root, &sessions, &rehearsal, hits, &mut silent)?;
     let own_before = settle(&mut sessions, watch.cancelled)?;
     let counters_before = loaded.counters()?;
@@ -113,16 +107,25 @@ fn measure(
         .sum();
     let expected = statements as f64 * hits;
     let mut checks = counters.checks(&counters_before, expected);
-    let reads = counters.reads(&counters_before);
-    checks.extend(own_check(&own_before, &measured.own_hits, expected));
-    let contradictions = Gates {
-        checks: &checks,
-        reads,
+    let table_reads = counters.table_reads(&counters_before);
+    let own = own_check(&own_before, &measured.own_hits, expected);
+    if own.is_some() && !loaded.is_ours {
+        // What others read there meanwhile is in the other counts.
+        checks.clear();
     }
-    .contradictions();
-    let huge_pages_during = numa::evidence::huge_pools(root)?;
-    let buffers = buffer_evidence(root, loaded, &blocks, &before)?;
-    let evidence = evidence_of_sessions(root, &sessions, &measured.windows)?;
+    checks.extend(own);
+    let gates = Gates {
+        checks: &checks,
+        table_reads,
+    };
+    let contradictions = gates.contradictions();
+    let buffers = sight
+        .map(|sight| sight.evidence(root, loaded))
+        .transpose()?;
+    let evidence = match loaded.is_on_this_machine() {
+        true => evidence_of_sessions(root, &sessions, &measured.windows)?,
+        false => Vec::new(),
+    };
     Ok(TrialResult {
         warm_up_s,
         was_steady,
@@ -131,29 +134,51 @@ fn measure(
         samples: measured.samples,
         windows: measured.windows,
         checks,
-        reads,
+        table_reads,
         buffers,
         sessions: evidence,
         huge_pages_before: Vec::new(),
-        huge_pages_during,
+        huge_pages_during: numa::evidence::huge_pools(root)?,
         contradictions,
+        remarks,
     })
 }
 
-fn buffer_evidence(
-    root: &Root,
-    loaded: &Loaded,
-    blocks: &BufferBlocks,
-    before: &RangePages,
-) -> Result<model::SgaEvidence, Error> {
-    let processes = loaded.processes(root, blocks.postmaster);
-    let mut after = blocks.pages(root, &processes)?;
-    // A buffer that was unused before has not moved.
-    for (node, before) in after.nodes.iter_mut().zip(&before.nodes) {
-        *node = node.filter(|_| before.is_some());
+/// Where the blocks of the shared buffers were before the window.
+struct Sight {
+    blocks: BufferBlocks,
+    before: RangePages,
+}
+
+impl Sight {
+    /// Looks. What cannot be seen of a server that is not ours is a remark.
+    fn of(root: &Root, loaded: &mut Loaded) -> Result<(Option<Self>, Vec<String>), Error> {
+        let looked = loaded.buffers(root).and_then(|(blocks, processes)| {
+            let before = blocks.pages(root, &processes)?;
+            Ok(Sight { blocks, before })
+        });
+        match looked {
+            Ok(sight) => Ok((Some(sight), Vec::new())),
+            Err(error) if loaded.is_ours => Err(error),
+            Err(error) => {
+                let remark = format!("where the shared buffers lie was not seen: {error}");
+                Ok((None, vec![remark]))
+            }
+        }
     }
-    let (before, after) = (blocks.bytes_by_node(before), blocks.bytes_by_node(&after));
-    blocks.evidence(root, loaded.pid, &before, &after)
+
+    /// Looks again.
+    fn evidence(&self, root: &Root, loaded: &Loaded) -> Result<model::SgaEvidence, Error> {
+        let Sight { blocks, before } = self;
+        let processes = loaded.processes(root, blocks.postmaster);
+        let mut after = blocks.pages(root, &processes)?;
+        // A buffer that was unused before has not moved.
+        for (node, before) in after.nodes.iter_mut().zip(&before.nodes) {
+            *node = node.filter(|_| before.is_some());
+        }
+        let (before, after) = (blocks.bytes_by_node(before), blocks.bytes_by_node(&after));
+        blocks.evidence(root, loaded.pid, &before, &after)
+    }
 }
 
 /// Lets the sessions run until their rate is steady, within bounds; answers how long that took and

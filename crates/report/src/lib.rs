@@ -27,6 +27,7 @@ mod latency_transfers_text;
 mod licence;
 mod move_text;
 mod pools_text;
+mod relations_text;
 mod residency_document;
 mod residency_text;
 mod run_asked;

@@ -7,6 +7,7 @@ use model::{
     ResidencyMethod, Sampled, SegmentResidency, Severity,
 };
 
+use crate::relations_text::relations_text;
 use crate::run_plain::{plain, plain_within};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
@@ -27,6 +28,7 @@ pub fn residency_text(residency: &Residency, options: &TextOptions) -> String {
         nodes(residency, options),
         segments(residency, options),
         private(residency, options),
+        relations(residency, options),
         processes(residency, options),
         findings(&residency.findings, options),
         gaps(residency, options),
@@ -218,7 +220,7 @@ fn segment_row(segment: &SegmentResidency) -> Vec<(String, Style)> {
 }
 
 /// `0: 1 GiB, 3: 2 GiB`; many nodes as the range of their figures.
-fn by_node_text(bytes: &BytesByNode) -> String {
+pub(crate) fn by_node_text(bytes: &BytesByNode) -> String {
     let present: Vec<(&NodeId, &u64)> = bytes.iter().filter(|(_, bytes)| **bytes > 0).collect();
     if present.len() <= NODE_COLUMNS_MAX {
         let parts = present
@@ -230,6 +232,11 @@ fn by_node_text(bytes: &BytesByNode) -> String {
     let least = present.iter().map(|(_, bytes)| **bytes).min().unwrap_or(0);
     let most = present.iter().map(|(_, bytes)| **bytes).max().unwrap_or(0);
     format!("{nodes}: {} to {} each", size(least), size(most))
+}
+
+fn relations(residency: &Residency, options: &TextOptions) -> String {
+    let relations = residency.relations.as_ref();
+    relations.map_or(String::new(), |it| relations_text(it, options))
 }
 
 fn private(residency: &Residency, options: &TextOptions) -> String {
@@ -361,7 +368,7 @@ fn gaps(residency: &Residency, options: &TextOptions) -> String {
     text
 }
 
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     if bytes == 0 {
         "-".to_owned()
     } else {

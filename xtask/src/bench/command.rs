@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use super::{bind, inspect, latency, logical_reads, parallel_scan, relocate};
+use super::{bind, inspect, latency, logical_reads, parallel_scan, postgres, relocate};
 
 /// The table of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -23,6 +23,8 @@ pub enum Bench {
     Move,
     /// A parallel scan against the read bandwidth measured around it, and against DuckDB.
     ParallelScan,
+    /// A session of the embedded instance against one of PostgreSQL, on the same data.
+    Postgres,
 }
 
 /// Runs one benchmark and prints what it found.
@@ -34,6 +36,7 @@ pub fn run(bench: Bench) -> Result<ExitCode> {
         Bench::LogicalReads => logical_reads::run()?,
         Bench::Move => relocate::run()?,
         Bench::ParallelScan => parallel_scan::run()?,
+        Bench::Postgres => postgres::run()?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,13 +3,10 @@
 //! instructions, latches and pins are the same. Beside it caches from 64 MiB to 8 GiB, small pages
 //! and huge, one session and two, each as a ratio to the first.
 
-use std::process::Command;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::release_binary;
-use crate::repository;
+use super::experiment::{self, Rate};
 
 /// The experiment, in the format that users write.
 const EXPERIMENT: &str = include_str!("logical_reads.toml");
@@ -20,22 +17,7 @@ const SECONDS: &str = "1";
 
 /// Builds the release binary, runs the experiment and prints rates and the share.
 pub fn run() -> Result<()> {
-    let binary = release_binary::build()?;
-    let folder = repository::target().join("bench");
-    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-    let file = folder.join("logical-reads.toml");
-    std::fs::write(&file, EXPERIMENT).with_context(|| format!("write {}", file.display()))?;
-    let output = Command::new(&binary)
-        .args(["run", "--json", "--trials", TRIALS, "--seconds", SECONDS])
-        .arg(&file)
-        .env("XDG_STATE_HOME", &folder)
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .with_context(|| format!("run {}", binary.display()))?;
-    if !output.status.success() {
-        bail!("{} ended with {}", binary.display(), output.status);
-    }
-    let run: Value = serde_json::from_slice(&output.stdout).context("the run is no JSON")?;
+    let run = experiment::run("logical-reads", EXPERIMENT, TRIALS, SECONDS)?;
     println!("{}", summary(&run)?);
     Ok(())
 }
@@ -77,41 +59,6 @@ fn summary(run: &Value) -> Result<String> {
         share(memory.high, cache.low),
         share(memory.low, cache.high),
     ))
-}
-
-/// Logical reads per second of one case, with its interval.
-struct Rate {
-    median: f64,
-    low: f64,
-    high: f64,
-}
-
-impl Rate {
-    fn of(run: &Value, name: &str) -> Result<Self> {
-        let cases = run["cases"].as_array().context("a run has cases")?;
-        let case = cases.iter().find(|case| case["name"] == name);
-        let case = case.with_context(|| format!("the run has no case {name}"))?;
-        let figure = |key: &str| {
-            case[key]
-                .as_f64()
-                .with_context(|| format!("case {name} has no {key}: {}", case[key]))
-        };
-        Ok(Rate {
-            median: figure("median")?,
-            low: figure("low")?,
-            high: figure("high")?,
-        })
-    }
-
-    fn text(&self) -> String {
-        format!(
-            "{:.2} M logical reads/s ({:.2} to {:.2}), {:.1} ns each",
-            self.median / 1e6,
-            self.low / 1e6,
-            self.high / 1e6,
-            1e9 / self.median
-        )
-    }
 }
 
 #[cfg(test)]

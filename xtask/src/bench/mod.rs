@@ -2,9 +2,11 @@
 
 mod bind;
 pub mod command;
+mod experiment;
 mod inspect;
 mod latency;
 mod logical_reads;
 mod parallel_scan;
+mod postgres;
 mod release_binary;
 mod relocate;

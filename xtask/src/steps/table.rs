@@ -2,7 +2,7 @@
 
 use super::step::{Checked, Step, Verdict};
 use super::{cargo, guests};
-use crate::tidy;
+use crate::{guest, tidy};
 
 /// All steps.
 pub fn steps() -> Vec<Step> {
@@ -34,6 +34,7 @@ pub fn steps() -> Vec<Step> {
             false,
             &["doc", "--no-deps", "--workspace", "--locked"],
         ),
+        postgresql(),
         cargo::step(
             "unit",
             "unit and integration tests on this machine",
@@ -49,6 +50,27 @@ pub fn steps() -> Vec<Step> {
     ];
     steps.extend(guests::steps());
     steps
+}
+
+/// Tests with a real PostgreSQL say loudly that they were not run where there is none.
+fn postgresql() -> Step {
+    let action = || {
+        let verdict = match guest::postgresql::require() {
+            Ok(()) => Verdict::Passed,
+            Err(error) => Verdict::Skipped(format!("{error:#}")),
+        };
+        Ok(vec![Checked {
+            name: "postgresql".to_string(),
+            verdict,
+        }])
+    };
+    Step {
+        name: "postgresql".to_string(),
+        summary: "a PostgreSQL for the tests that need one".to_string(),
+        before_each_commit: false,
+        needs_guest: false,
+        action: Box::new(move |_| action()),
+    }
 }
 
 fn tidy() -> Step {

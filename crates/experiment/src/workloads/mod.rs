@@ -1,5 +1,6 @@
 //! Adapters between the runner and what it measures: the only place that knows both.
 
+mod connected;
 mod engines;
 mod instance;
 mod kernel_plans;
@@ -9,6 +10,7 @@ mod postgres;
 mod server_groups;
 mod simulated;
 
+pub use connected::{ConnectedWorkload, connected_plan};
 pub use engines::Engines;
 pub use instance::{HeldProcesses, Hold, InstanceWorkload};
 pub use kernels::KernelWorkload;

@@ -124,13 +124,7 @@ impl Workload for PostgresWorkload {
             ::postgres::calibrate(cluster, &launcher, &plan, &order, &mut take, &mut watch)
         });
         groups.remove()?;
-        swept.map_err(|error| match error {
-            ::postgres::Error::Cancelled => WorkloadError::Cancelled,
-            error => WorkloadError::Fatal {
-                message: format!("cannot calibrate the work unit: {error}"),
-                exit_code: error.exit_code(),
-            },
-        })?;
+        swept.map_err(|error| fatal("cannot calibrate the work unit", error))?;
         plateau(points).map(Some)
     }
 
@@ -143,13 +137,7 @@ impl Workload for PostgresWorkload {
     ) -> Result<Trial, WorkloadError> {
         let (groups, plan) = self.prepare(case)?;
         let launcher = self.launcher.clone();
-        let order = TrialOrder {
-            seed: spec.seed,
-            work_unit: spec.work_unit.unwrap_or(1),
-            window_s: spec.window_s,
-            warm_up_s_min: spec.warm_up_s_min,
-            warm_up_s_max: spec.warm_up_s_max,
-        };
+        let order = order_of(spec);
         let mut watch = Watch {
             live,
             cancelled: &|| cancel.is_cancelled(),
@@ -163,6 +151,10 @@ impl Workload for PostgresWorkload {
         };
         groups.read_back(&mut trial.evidence, &mut trial.warnings);
         groups.remove()?;
+        let installation = self.cluster.as_ref().map(Cluster::installation);
+        trial
+            .warnings
+            .extend(installation.and_then(|it| it.version.remark()));
         judge(case, &mut trial)?;
         Ok(trial)
     }
@@ -178,8 +170,30 @@ fn work_of(case: &CasePlan) -> Result<&PostgresReads, WorkloadError> {
     }
 }
 
+/// What a trial is to be like.
+pub(super) fn order_of(spec: &TrialSpec) -> TrialOrder {
+    TrialOrder {
+        seed: spec.seed,
+        work_unit: spec.work_unit.unwrap_or(1),
+        window_s: spec.window_s,
+        warm_up_s_min: spec.warm_up_s_min,
+        warm_up_s_max: spec.warm_up_s_max,
+    }
+}
+
+/// What ends a run, while doing `what`.
+pub(super) fn fatal(what: &str, error: ::postgres::Error) -> WorkloadError {
+    match error {
+        ::postgres::Error::Cancelled => WorkloadError::Cancelled,
+        error => WorkloadError::Fatal {
+            message: format!("{what}: {error}"),
+            exit_code: error.exit_code(),
+        },
+    }
+}
+
 /// A trial that failed; an error where no other would do better.
-fn failed(round: u32, error: ::postgres::Error) -> Result<Trial, WorkloadError> {
+pub(super) fn failed(round: u32, error: ::postgres::Error) -> Result<Trial, WorkloadError> {
     if matches!(error, ::postgres::Error::Cancelled) {
         return Err(WorkloadError::Cancelled);
     }
@@ -200,8 +214,8 @@ fn failed(round: u32, error: ::postgres::Error) -> Result<Trial, WorkloadError> 
 }
 
 /// What was found, in the words of every trial.
-fn trial_of(round: u32, order: &TrialOrder, result: TrialResult) -> Trial {
-    let mut warnings = Vec::new();
+pub(super) fn trial_of(round: u32, order: &TrialOrder, result: TrialResult) -> Trial {
+    let mut warnings = result.remarks.clone();
     if !result.was_steady {
         let seconds = result.warm_up_s;
         warnings.push(format!(
@@ -229,7 +243,7 @@ fn trial_of(round: u32, order: &TrialOrder, result: TrialResult) -> Trial {
         other_cpu_s: result.machine.other_cpu_s,
         rows_verified: result.statements() * u64::from(order.work_unit),
         sessions: result.sessions.clone(),
-        sga: Some(result.buffers.clone()),
+        sga: result.buffers.clone(),
         ..Evidence::default()
     };
     Trial {
@@ -267,7 +281,7 @@ fn measured(order: &TrialOrder, result: &TrialResult) -> Measured {
             work_unit: order.work_unit,
             statements: result.statements(),
             logical_reads: result.logical_reads(),
-            physical_reads: result.reads.of_tables,
+            physical_reads: result.table_reads,
             updates: None,
             time,
             samples: result.samples.clone(),

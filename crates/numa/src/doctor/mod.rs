@@ -5,8 +5,10 @@ mod huge_pages;
 mod instance;
 mod machine;
 mod patient;
+mod postgres;
 mod settings;
 mod table;
 
 pub use patient::Patient;
+pub use postgres::PostgresSettings;
 pub use table::{FINDINGS, Rule, diagnose};

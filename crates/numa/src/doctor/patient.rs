@@ -6,6 +6,9 @@ use linux::node_numastat::{self, Numastat};
 use linux::{Root, proc_stat};
 use model::{Fact, NodeId, NodeSet, Residency, SegmentResidency, Topology};
 
+use super::postgres::PostgresSettings;
+use crate::evidence::policy_of_process;
+
 /// Less shared memory than this is not worth a finding.
 pub(super) const WORTH_BYTES: u64 = 16 << 20;
 
@@ -20,6 +23,10 @@ pub struct Patient {
     pub allocations: BTreeMap<NodeId, Numastat>,
     /// The control group whose cpuset binds each process, as a directory.
     pub cpusets: BTreeMap<u32, String>,
+    /// The memory policy of the postmaster of a PostgreSQL server, in the kernel's words.
+    pub policies: BTreeMap<u32, String>,
+    /// What that server says of its settings; `None` when it was not asked.
+    pub postgres: Option<PostgresSettings>,
 }
 
 impl Patient {
@@ -43,6 +50,11 @@ impl Patient {
             if let Ok(Some(directory)) = proc_stat::cpuset_directory(root, process.pid) {
                 let directory = format!("/{directory}");
                 patient.cpusets.insert(process.pid, directory);
+            }
+            if process.class == "postmaster"
+                && let Ok(policy) = policy_of_process(root, process.pid)
+            {
+                patient.policies.insert(process.pid, policy);
             }
         }
         Ok(Patient {

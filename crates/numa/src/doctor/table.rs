@@ -3,7 +3,7 @@
 use model::{Cost, Diagnosis, Severity};
 
 use super::patient::{Found, Patient};
-use super::{huge_pages, instance, machine, settings};
+use super::{huge_pages, instance, machine, postgres, settings};
 
 /// One finding that can be made.
 pub struct Rule {
@@ -206,6 +206,38 @@ pub const FINDINGS: &[Rule] = &[
         cost: "stalls while pages are compacted, and memory that grows",
         cost_source: "the manuals of these databases",
         check: settings::transparent_huge_pages,
+    },
+    Rule {
+        id: "postgres-huge-pages-fell-back",
+        severity: Severity::Warning,
+        about: "PostgreSQL was told to try huge pages, and runs in small ones",
+        cost: "page tables of every session for all of the buffers, and more TLB misses",
+        cost_source: "`numalab run postgres-huge-pages` measures it here",
+        check: postgres::huge_pages_fell_back,
+    },
+    Rule {
+        id: "postgres-huge-pages-short",
+        severity: Severity::Warning,
+        about: "the nodes that PostgreSQL may use have fewer huge pages than it needs",
+        cost: "with huge_pages = on it does not start, with try it runs in small pages",
+        cost_source: "PostgreSQL, \"Linux Huge Pages\"; kernel, admin-guide/mm/hugetlbpage.rst",
+        check: postgres::huge_pages_short,
+    },
+    Rule {
+        id: "postgres-private-memory-interleaved",
+        severity: Severity::Info,
+        about: "PostgreSQL was started interleaved, so its sessions' own memory is, too",
+        cost: "some 10 to 20 % of performance for what sessions do in their own memory",
+        cost_source: "Andres Freund, \"NUMA vs PostgreSQL\", pgconf.eu 2024",
+        check: postgres::private_memory_interleaved,
+    },
+    Rule {
+        id: "postgres-helpers-far",
+        severity: Severity::Info,
+        about: "I/O workers or the WAL writer of PostgreSQL run far from its shared memory",
+        cost: "remote writes and reads for each block and each record of the log that they handle",
+        cost_source: "`numalab latency` measures what a remote access costs here",
+        check: postgres::helpers_far,
     },
 ];
 

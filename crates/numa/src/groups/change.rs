@@ -13,7 +13,7 @@ use crate::group::enable_controller;
 use crate::hierarchy;
 use crate::instances::Member;
 use crate::journal::{Change, Journal};
-use crate::{Error, kernel_file};
+use crate::{Error, cpu_limit, kernel_file};
 
 /// What is to be changed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,7 +75,7 @@ fn write(
     let mut directories = group.directories.clone();
     if let Some(limit) = wanted.cpu_limit {
         let directory = limit_directory(root, journal, group)?;
-        let (file, value) = seat::limit_file(&directory, limit);
+        let (file, value) = cpu_limit::limit_file(&directory, limit);
         kernel_file::write(journal, &file, &value)?;
         if !directories.contains(&directory) {
             directories.push(directory);

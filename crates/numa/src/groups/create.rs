@@ -10,7 +10,7 @@ use super::{GroupName, members, seat};
 use crate::group::{effective_text, enable_controller};
 use crate::hierarchy::{self, Hierarchy};
 use crate::journal::{Change, Journal};
-use crate::{Error, group};
+use crate::{Error, cpu_limit, group};
 
 /// A group as asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,7 +120,7 @@ fn create_directories(
             }
         }
         match order.cpu_limit {
-            Some(limit) => seat::write_limit(directories.last().unwrap_or(group), limit),
+            Some(limit) => cpu_limit::write_limit(directories.last().unwrap_or(group), limit),
             None => Ok(()),
         }
     };

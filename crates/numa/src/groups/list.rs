@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use linux::Root;
 use model::{CpuSet, NodeSet};
 
-use super::{members, seat};
-use crate::Error;
+use super::members;
 use crate::group::effective;
 use crate::journal::{Change, Journal};
+use crate::{Error, cpu_limit};
 
 /// One group as it is now.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +86,7 @@ pub(super) fn read(
         memory_nodes: effective(&cpuset, version, "mems")?,
         cpu_limit: directories
             .iter()
-            .find_map(|directory| seat::limit_of(directory)),
+            .find_map(|directory| cpu_limit::limit_of(directory)),
         members: members(&cpuset),
         name,
         directories,

@@ -10,11 +10,6 @@ use crate::hierarchy::{self, Hierarchy};
 use crate::journal::{Change, Journal};
 use crate::{Error, group};
 
-/// The period of a quota. The kernel's own (100 ms; sched-bwc in its documentation).
-const PERIOD_US: u64 = 100_000;
-/// The least quota that the kernel takes.
-const QUOTA_US_MIN: u64 = 1000;
-
 /// This process in some groups, until it leaves them.
 #[derive(Debug)]
 pub struct Joined {
@@ -95,7 +90,7 @@ impl Limit {
             journal: journal.clone(),
         };
         let made = control_group::create(&limit.directory).map_err(Error::from);
-        match made.and_then(|()| write_limit(&limit.directory, cpus)) {
+        match made.and_then(|()| crate::cpu_limit::write_limit(&limit.directory, cpus)) {
             Ok(()) => Ok(limit),
             Err(error) => {
                 limit.remove()?;
@@ -123,59 +118,4 @@ pub(super) fn limit_directory(
 ) -> Result<Option<PathBuf>, Error> {
     let of_cpu = hierarchy::find_controller(root, "cpu")?;
     Ok((of_cpu.mount != hierarchy.mount).then(|| of_cpu.parent.join(name)))
-}
-
-/// The file that limits CPU time, and what to write there (`cpu.max`, `cpu.cfs_quota_us`).
-pub(super) fn limit_file(directory: &Path, cpus: f64) -> (PathBuf, String) {
-    let quota_us = ((cpus * PERIOD_US as f64).round() as u64).max(QUOTA_US_MIN);
-    let unified = directory.join("cpu.max");
-    match unified.exists() {
-        true => (unified, format!("{quota_us} {PERIOD_US}")),
-        false => (directory.join("cpu.cfs_quota_us"), quota_us.to_string()),
-    }
-}
-
-/// Limits the CPU time of a cgroup.
-pub(super) fn write_limit(directory: &Path, cpus: f64) -> Result<(), Error> {
-    let (file, value) = limit_file(directory, cpus);
-    Ok(control_group::write(&file, &value)?)
-}
-
-/// The limit of CPU time of a cgroup, in CPUs; `None` without one.
-pub(super) fn limit_of(directory: &Path) -> Option<f64> {
-    let number = |text: &str| text.parse::<f64>().ok().filter(|number| *number > 0.0);
-    if let Ok(text) = control_group::read(&directory.join("cpu.max")) {
-        // `150000 100000`, or `max 100000`
-        let (quota, period) = text.split_once(' ')?;
-        return Some(number(quota)? / number(period)?);
-    }
-    let read = |name: &str| control_group::read(&directory.join(name)).ok();
-    let quota = number(&read("cpu.cfs_quota_us")?)?;
-    Some(quota / number(&read("cpu.cfs_period_us")?)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{limit_file, limit_of};
-
-    #[test]
-    fn a_limit_is_read_as_it_was_written() {
-        for (file, period, limit, expected) in [
-            ("cpu.max", None, 1.5, "150000 100000"),
-            ("cpu.max", None, 0.001, "1000 100000"),
-            ("cpu.cfs_quota_us", Some("100000\n"), 2.0, "200000"),
-        ] {
-            let directory = tempfile::tempdir().unwrap();
-            std::fs::write(directory.path().join(file), "-1\n").unwrap();
-            if let Some(period) = period {
-                std::fs::write(directory.path().join("cpu.cfs_period_us"), period).unwrap();
-            }
-            assert_eq!(limit_of(directory.path()), None);
-            let (path, value) = limit_file(directory.path(), limit);
-            assert_eq!(value, expected);
-            std::fs::write(path, value).unwrap();
-            let read = limit_of(directory.path()).unwrap();
-            assert!((read - limit.max(0.01)).abs() < 1e-9, "{read}");
-        }
-    }
 }

@@ -27,17 +27,33 @@ impl RangePages {
     /// node is under `None`.
     pub fn bytes_by_node(&self, offset: u64, bytes: u64) -> BTreeMap<Option<NodeId>, u64> {
         let mut found = BTreeMap::new();
+        for (node, bytes) in self.pages_of(offset, bytes) {
+            *found.entry(node).or_default() += bytes;
+        }
+        found
+    }
+
+    /// The node of each page that has some of the `bytes` from offset `offset` of the object on,
+    /// and how many it has.
+    pub fn pages_of(
+        &self,
+        offset: u64,
+        bytes: u64,
+    ) -> impl Iterator<Item = (Option<NodeId>, u64)> + '_ {
         let end = offset.saturating_add(bytes);
         let mut at = offset;
-        while at < end {
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
             let page = at / self.page_bytes;
             let page_end = (page + 1) * self.page_bytes;
             let index = page.checked_sub(self.first).map(|index| index as usize);
             let node = index.and_then(|index| self.nodes.get(index).copied().flatten());
-            *found.entry(node).or_default() += end.min(page_end) - at;
+            let bytes = end.min(page_end) - at;
             at = page_end;
-        }
-        found
+            Some((node, bytes))
+        })
     }
 }
 

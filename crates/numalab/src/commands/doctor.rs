@@ -1,8 +1,10 @@
 //! `numalab doctor`: what is wrong with this machine, and with the memory of a database on it.
 
+use std::path::Path;
+
 use model::Severity;
 use model::exit::ExitCode;
-use numa::doctor::{self, FINDINGS, Patient};
+use numa::doctor::{self, FINDINGS, Patient, PostgresSettings};
 use numa::instances::Target;
 use numa::residency::{self, Options};
 
@@ -21,10 +23,13 @@ pub fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
         data_files: arguments.data_files,
         ..Options::default()
     };
-    let residency = target
-        .map(|target| residency::inspect(root, &target, &topology, &options))
-        .transpose()?;
-    let findings = doctor::diagnose(&Patient::read(root, topology, residency)?);
+    let look = |target| residency::inspect(root, target, &topology, &options);
+    let residency = target.as_ref().map(look).transpose()?;
+    let mut patient = Patient::read(root, topology.clone(), residency)?;
+    if arguments.root.is_none() {
+        patient.postgres = target.and_then(|target| settings(&target, arguments));
+    }
+    let findings = doctor::diagnose(&patient);
     if arguments.json {
         let target = arguments.target.as_deref();
         output::json(&report::doctor_document(target, FINDINGS.len(), &findings))?;
@@ -43,6 +48,20 @@ pub fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
             Err(Failure::new(ExitCode::ComparisonBelow, message))
         }
     }
+}
+
+/// What a PostgreSQL server says of its settings, if it is one and answers.
+fn settings(target: &Target, arguments: &DoctorArguments) -> Option<PostgresSettings> {
+    let Target::Postgres(data) = target else {
+        return None;
+    };
+    let said = postgres::server_settings(Path::new(data), arguments.pg_role.as_deref());
+    let unsaid = |error: &postgres::Error| {
+        output::talk(&format!(
+            "the server's settings are not known, so what they tell is not looked for: {error}"
+        ));
+    };
+    said.inspect_err(unsaid).ok()
 }
 
 impl FailOn {

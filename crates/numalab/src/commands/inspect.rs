@@ -1,8 +1,11 @@
 //! `numalab inspect`: where the memory of a process or of a whole instance lies.
 
+use std::path::PathBuf;
+
 use model::exit::ExitCode;
 use numa::instances::{InstanceError, Target};
 use numa::residency::{self, InspectError, Options};
+use postgres::RelationsOrder;
 
 use crate::arguments::InspectArguments;
 use crate::capture::MachineRoot;
@@ -24,7 +27,17 @@ pub fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         only_shared: arguments.only_shared,
         data_files: arguments.data_files,
     };
-    let residency = residency::inspect(root, &target, &topology, &options)?;
+    let data = arguments.relations.then(|| data_directory(&target));
+    let data = data.transpose()?;
+    let mut residency = residency::inspect(root, &target, &topology, &options)?;
+    if let Some(data) = data {
+        let order = RelationsOrder {
+            data,
+            role: arguments.pg_role.clone(),
+            with_server_view: arguments.server_view,
+        };
+        residency.relations = Some(postgres::relations(root, &order, &residency)?);
+    }
     if arguments.json {
         return output::json(&report::residency_document(&residency));
     }
@@ -32,6 +45,17 @@ pub fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         &residency,
         &text_options::for_stdout(),
     ))
+}
+
+/// The data directory whose tables are asked for.
+fn data_directory(target: &Target) -> Result<PathBuf, Failure> {
+    match target {
+        Target::Postgres(data) => Ok(PathBuf::from(data)),
+        other => {
+            let message = format!("--relations: expected postgres:DATADIR, found {other}");
+            Err(Failure::new(ExitCode::Usage, message))
+        }
+    }
 }
 
 impl From<InstanceError> for Failure {

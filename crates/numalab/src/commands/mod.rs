@@ -6,6 +6,7 @@ mod bind_seat;
 mod bind_watch;
 pub mod capture;
 pub mod compare;
+mod connected;
 pub mod doctor;
 pub mod explain;
 pub mod group;

@@ -8,7 +8,7 @@ use model::{CasePlan, Machine, Run, Work};
 use serde_json::json;
 
 use crate::arguments::RunArguments;
-use crate::commands::{hold, show};
+use crate::commands::{connected, hold, show};
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
 use crate::{caging_window, host, machine, memory_runs, output, run_id, text_options, user_file};
@@ -38,6 +38,9 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Some(case) = &arguments.hold {
         return hold::run(arguments, case);
+    }
+    if let Some(url) = &arguments.connect {
+        return connected::run(arguments, url);
     }
     if let Some(trials) = arguments.trials.filter(|trials| *trials < TRIALS_MIN) {
         let message = format!("--trials {trials}: an interval needs at least {TRIALS_MIN} trials");
@@ -174,7 +177,8 @@ fn window_s(arguments: &RunArguments) -> f64 {
     arguments.seconds.unwrap_or(usual)
 }
 
-fn request(
+/// What a run of a plan is asked for; `share_s` bounds it when everything is run shortly.
+pub fn request(
     execution: &mut Execution,
     arguments: &RunArguments,
     machine: &Machine,

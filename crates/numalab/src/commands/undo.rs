@@ -2,7 +2,7 @@
 
 use linux::Root;
 use model::exit::ExitCode;
-use numa::journal::{Entry, Journal};
+use numa::journal::{Change, Entry, Journal};
 
 use crate::arguments::UndoArguments;
 use crate::failure::Failure;
@@ -22,6 +22,22 @@ pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
         let wanted = arguments.entries.is_empty() || arguments.entries.contains(&entry.entry);
         wanted && !entry.maker.still_runs(&root)
     };
+    for entry in journal
+        .in_force()?
+        .iter()
+        .filter(|it| of_no_one_running(it))
+    {
+        if let Change::SchemaMade { server, schema } = &entry.change {
+            // What the server refuses is said below, with the statement that does it by hand.
+            match postgres::drop_schema(server, schema) {
+                Ok(()) => {
+                    journal.mark_undone(entry.entry)?;
+                    text.push_str(&format!("undone: {}\n", entry.change));
+                }
+                Err(error) => failures.push(error.to_string()),
+            }
+        }
+    }
     for undone in numa::undo(&journal, of_no_one_running, arguments.force)? {
         match undone.failure {
             None => text.push_str(&format!("undone: {}\n", undone.entry.change)),

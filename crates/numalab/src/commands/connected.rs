@@ -1,0 +1,59 @@
+//! `numalab run --connect`: a PostgreSQL server that somebody else runs, measured as it is.
+
+use experiment::TRIALS_MIN;
+use experiment::workloads::{ConnectedWorkload, connected_plan};
+use model::exit::ExitCode;
+use postgres::{ConnectOrder, Connected, Source};
+
+use crate::arguments::RunArguments;
+use crate::commands::run::request;
+use crate::execution::{self, Execution};
+use crate::failure::Failure;
+use crate::{machine, output, text_options};
+
+/// Measures it.
+pub fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
+    let source = source(arguments)?;
+    if let Some(trials) = arguments.trials.filter(|trials| *trials < TRIALS_MIN) {
+        let message = format!("--trials {trials}: an interval needs at least {TRIALS_MIN} trials");
+        return Err(Failure::new(ExitCode::Usage, message));
+    }
+    let machine = machine::record()?;
+    let mut execution = Execution::open()?;
+    let question = match &source {
+        Source::Table(name) => format!("What does this server do, reading {name}?"),
+        Source::Schema(_) => "What does this server do, reading tables of ours?".to_owned(),
+    };
+    let order = ConnectOrder {
+        url: url.to_owned(),
+        source,
+        sessions: arguments.sessions,
+    };
+    let server = Connected::open(&order, &execution.journal())?;
+    let plan = connected_plan(&server, arguments.sessions, &question);
+    plan.notes.iter().for_each(|note| output::talk(note));
+    let request = request(&mut execution, arguments, &machine, plan, None)?;
+    let finished = execution.execute_connected(request, ConnectedWorkload::new(server))?;
+    if arguments.json {
+        output::json(&report::run_document(&finished))?;
+    } else {
+        let options = text_options::for_stdout();
+        output::data(&report::run_text(&finished, &options))?;
+    }
+    execution.tell_where(&finished);
+    execution::conclusion(&finished)
+}
+
+/// What is read there.
+fn source(arguments: &RunArguments) -> Result<Source, Failure> {
+    match (&arguments.table, &arguments.create) {
+        (Some(table), _) => Ok(Source::Table(table.clone())),
+        (None, Some(schema)) => Ok(Source::Schema(schema.clone())),
+        (None, None) => {
+            let message = "--connect needs something to read";
+            let advice = "--table SCHEMA.TABLE reads one of yours and writes nothing; --create \
+                          SCHEMA makes tables, and drops them afterwards";
+            Err(Failure::new(ExitCode::Usage, message).advise(advice))
+        }
+    }
+}

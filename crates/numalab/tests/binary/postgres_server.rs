@@ -1,0 +1,159 @@
+//! A PostgreSQL server of a test, which numalab finds running.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::unmet_need::not_run;
+use crate::user::{NOBODY, User, open_to_all};
+
+/// The installed PostgreSQL; says that `test` is not run where there is none.
+pub fn installed(test: &str) -> Option<PathBuf> {
+    let places = postgres::Places {
+        named: None,
+        path: std::env::var_os("PATH"),
+    };
+    match postgres::find(&places) {
+        // The other programs are where the server really is, whatever leads there.
+        Ok(found) => {
+            let server = fs::canonicalize(found.program("postgres")).unwrap();
+            Some(server.parent().unwrap().to_owned())
+        }
+        Err(error) => {
+            not_run(test, &error.to_string());
+            None
+        }
+    }
+}
+
+/// A server; stopped when dropped.
+pub struct Server {
+    folder: TempDir,
+    bin: PathBuf,
+}
+
+impl Server {
+    /// Makes and starts one; its superuser is `postgres`.
+    pub fn start(bin: &Path) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        if linux::process::is_root() {
+            open_to_all(folder.path());
+            let User(id) = NOBODY;
+            std::os::unix::fs::chown(folder.path(), Some(id), Some(id)).unwrap();
+        }
+        let server = Server {
+            folder,
+            bin: bin.to_owned(),
+        };
+        let data = server.data();
+        let words = [
+            "-U",
+            "postgres",
+            "--locale",
+            "C",
+            "--encoding",
+            "UTF8",
+            "--no-sync",
+            "-D",
+        ];
+        server.succeeds("initdb", &[&words[..], &[&data]].concat());
+        let settings = format!(
+            "listen_addresses = ''\nunix_socket_directories = '{}'\nshared_buffers = 16MB\n\
+             fsync = off\nautovacuum = off\nport = 54399\n",
+            server.folder.path().display()
+        );
+        let file = Path::new(&data).join("postgresql.conf");
+        fs::write(file, settings).unwrap();
+        server.start_again();
+        server
+    }
+
+    /// Starts it, after it was stopped.
+    pub fn start_again(&self) {
+        let (data, log) = (self.data(), self.folder.path().join("log"));
+        let log = log.display().to_string();
+        let words = ["-D", &data, "-w", "-t", "120", "-l", &log, "start"];
+        self.succeeds("pg_ctl", &words);
+    }
+
+    /// How `numalab run --connect` calls it.
+    pub fn url(&self, role: &str) -> String {
+        let folder = self.folder.path().display();
+        format!("host='{folder}' port=54399 user={role} dbname=postgres")
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> String {
+        self.folder.path().join("data").display().to_string()
+    }
+
+    /// How `numalab inspect` calls it.
+    pub fn target(&self) -> String {
+        format!("postgres:{}", self.data())
+    }
+
+    /// Runs a statement as superuser; answers its rows.
+    pub fn query(&self, sql: &str) -> String {
+        let folder = self.folder.path().display().to_string();
+        let words = [
+            "-h", &folder, "-p", "54399", "-U", "postgres", "-XAtc", sql, "postgres",
+        ];
+        let output = self.succeeds("psql", &words);
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Stops it.
+    pub fn stop(&self) {
+        let data = self.data();
+        self.command("pg_ctl", &["-D", &data, "-m", "immediate", "-w", "stop"])
+            .output()
+            .unwrap();
+    }
+
+    fn command(&self, program: &str, words: &[&str]) -> Command {
+        let program = self.bin.join(program).display().to_string();
+        let launcher = match linux::process::is_root() {
+            true => NOBODY.launcher(),
+            false => vec!["env".to_owned()],
+        };
+        let mut command = Command::new(&launcher[0]);
+        command.args(&launcher[1..]).arg(program).args(words);
+        command.current_dir(self.folder.path()).env("LC_ALL", "C");
+        command
+    }
+
+    #[track_caller]
+    fn succeeds(&self, program: &str, words: &[&str]) -> Output {
+        // Files, not pipes: the server would hold a pipe open.
+        let said = self.folder.path().join("said");
+        let file = fs::File::create(&said).unwrap();
+        let mut command = self.command(program, words);
+        let is_query = program == "psql";
+        if !is_query {
+            command.stdout(file.try_clone().unwrap());
+        }
+        command.stderr(file);
+        let output = match is_query {
+            true => command.output().unwrap(),
+            false => {
+                let status = command.status().unwrap();
+                Output {
+                    status,
+                    stdout: Vec::new(),
+                    stderr: Vec::new(),
+                }
+            }
+        };
+        let said = fs::read_to_string(said).unwrap();
+        assert!(output.status.success(), "{program} {words:?}: {said}");
+        output
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

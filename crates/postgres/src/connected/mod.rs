@@ -1,0 +1,9 @@
+//! A server that somebody else runs: measured as it is, by reading a table of theirs, or tables of
+//! ours in a schema that the user names.
+
+mod schema;
+mod server;
+mod their_table;
+
+pub use schema::drop_schema;
+pub use server::{ConnectOrder, Connected, Source};

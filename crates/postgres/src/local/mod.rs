@@ -1,0 +1,8 @@
+//! A running server of this machine, named by its data directory: reached through its socket, as
+//! its owner.
+
+mod lock_file;
+mod owner;
+mod server;
+
+pub(crate) use server::{Door, LocalServer};

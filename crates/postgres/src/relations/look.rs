@@ -1,0 +1,46 @@
+//! The look: the server's words and the kernel's, joined.
+
+use std::path::PathBuf;
+
+use linux::Root;
+use model::{Relations, Residency};
+
+use super::{ask, tally};
+use crate::Error;
+use crate::buffers::BufferBlocks;
+use crate::local::LocalServer;
+
+/// What is to be looked at.
+#[derive(Clone, Debug)]
+pub struct RelationsOrder {
+    /// The data directory.
+    pub data: PathBuf,
+    /// The role to be; `None`: that of the user who asks.
+    pub role: Option<String>,
+    /// Whether the server's own view is asked, which touches every page.
+    pub with_server_view: bool,
+}
+
+/// Looks. `residency` is that of the server's processes.
+///
+/// # Errors
+/// When the server cannot be asked (with the statement or grant that would let it), or none of its
+/// processes may be read.
+pub fn relations(
+    root: &Root,
+    order: &RelationsOrder,
+    residency: &Residency,
+) -> Result<Relations, Error> {
+    let server = LocalServer::of(&order.data, order.role.as_deref())?;
+    let answers = server.ask(|door| ask::ask(door, order.with_server_view))?;
+    let blocks = BufferBlocks::find(root, &answers.allocation, server.pid())?;
+    let pids: Vec<u32> = residency.processes.iter().map(|it| it.pid).collect();
+    let pages = blocks.pages(root, &pids)?;
+    let segments = &residency.segments;
+    let segment = segments.iter().find(|it| it.name == blocks.mapping.name);
+    Ok(Relations {
+        page_bytes: segment.and_then(|segment| segment.page_bytes),
+        server_view: answers.server_view.compare(&blocks, &pages),
+        ..tally::tally(&answers, &blocks, &pages, &residency.memory_nodes)
+    })
+}

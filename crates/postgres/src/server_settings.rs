@@ -1,0 +1,43 @@
+//! What a running server says of its settings, for the doctor.
+
+use std::path::Path;
+
+use linux::Root;
+use linux::proc_meminfo::Meminfo;
+use numa::doctor::PostgresSettings;
+
+use crate::Error;
+use crate::local::LocalServer;
+
+/// Asks the server of a data directory, as `role`; `None`: as the user who asks.
+///
+/// # Errors
+/// When it does not run, or does not let us in.
+pub fn server_settings(data: &Path, role: Option<&str>) -> Result<PostgresSettings, Error> {
+    LocalServer::of(data, role)?.ask(|door| {
+        let mut client = door.connect_somewhere()?;
+        // Sizes are text such as 2MB, or 0 for the kernel's default; before 14 there is none.
+        let sql = "SELECT current_setting('huge_pages'), \
+                          nullif(current_setting('shared_memory_size_in_huge_pages', true), \
+                                 '')::bigint, \
+                          coalesce(pg_size_bytes(current_setting('huge_page_size', true)), 0)";
+        let row = client.query_one(sql, &[]);
+        let row = row.map_err(Error::client("asking for the server's settings"))?;
+        let needed: Option<i64> = row.get(1);
+        let bytes: i64 = row.get(2);
+        Ok(PostgresSettings {
+            huge_pages: row.get(0),
+            // -1 where the server has no huge pages at all.
+            huge_pages_needed: needed.and_then(|needed| u64::try_from(needed).ok()),
+            huge_page_bytes: match u64::try_from(bytes) {
+                Ok(bytes) if bytes > 0 => Some(bytes),
+                _ => default_huge_page_bytes()?,
+            },
+        })
+    })
+}
+
+fn default_huge_page_bytes() -> Result<Option<u64>, Error> {
+    let file = Root::live().read("proc/meminfo")?;
+    Ok(Meminfo::parse(&file)?.huge_page_bytes)
+}

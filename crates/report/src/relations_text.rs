@@ -1,0 +1,199 @@
+//! Tables and indexes of a PostgreSQL server by node, as text.
+
+use model::{ByteSize, RelationResidency, Relations, ServerView};
+
+use crate::residency_text::{by_node_text, size};
+use crate::run_plain::{plain, plain_within};
+use crate::run_style::{Style, TextOptions};
+use crate::run_table::{Side, Table};
+
+/// Relations in each table.
+const SHOWN_MAX: usize = 10;
+/// Columns of a name.
+const NAME_COLUMNS: usize = 48;
+
+/// The text of the relations.
+pub(crate) fn relations_text(relations: &Relations, options: &TextOptions) -> String {
+    let mut text = options.heading("Tables and indexes in the shared buffers");
+    text.push_str(&options.paragraph("", &summary(relations), Style::Usual));
+    text.push_str(&table(relations.relations.iter(), options));
+    if let Some(more) = relations.relations.get(SHOWN_MAX..)
+        && !more.is_empty()
+    {
+        let bytes: u64 = more.iter().map(|it| it.bytes).sum();
+        let sentence = format!("and {} more with {} together", more.len(), ByteSize(bytes));
+        text.push_str(&options.paragraph("", &sentence, Style::Usual));
+    }
+    let uneven = most_uneven(&relations.relations);
+    if !uneven.is_empty() {
+        text.push('\n');
+        text.push_str(&options.heading("The most uneven of them"));
+        text.push_str(&table(uneven.into_iter(), options));
+    }
+    for database in &relations.databases_without_names {
+        let sentence = format!(
+            "database {} did not let us in, so its relations have no names",
+            plain(database)
+        );
+        text.push_str(&options.paragraph("- ", &sentence, Style::Care));
+    }
+    let (sentence, style) = server_view(&relations.server_view);
+    text.push_str(&options.paragraph("", &sentence, style));
+    text
+}
+
+fn summary(relations: &Relations) -> String {
+    let pages = relations.page_bytes.map_or(String::new(), |bytes| {
+        format!(", in pages of {}", ByteSize(bytes))
+    });
+    let Relations {
+        buffers,
+        buffers_used,
+        block_bytes,
+        ..
+    } = *relations;
+    let mut sentence = format!(
+        "{buffers_used} of {buffers} buffers of {} hold a block ({}){pages}: {}",
+        ByteSize(block_bytes),
+        ByteSize(buffers_used * block_bytes),
+        by_node_text(&relations.bytes_by_node)
+    );
+    if relations.bytes_without_node > 0 {
+        sentence += &format!(", unknown {}", ByteSize(relations.bytes_without_node));
+    }
+    sentence
+}
+
+fn most_uneven(relations: &[RelationResidency]) -> Vec<&RelationResidency> {
+    let mut uneven: Vec<&RelationResidency> = relations
+        .iter()
+        .filter(|it| it.bytes_beyond_even > 0)
+        .collect();
+    uneven.sort_by_key(|it| std::cmp::Reverse(it.bytes_beyond_even));
+    uneven.truncate(SHOWN_MAX);
+    uneven
+}
+
+fn table<'r>(
+    relations: impl Iterator<Item = &'r RelationResidency>,
+    options: &TextOptions,
+) -> String {
+    let mut table = Table::new(&[
+        ("relation", Side::Left),
+        ("what", Side::Left),
+        ("bytes", Side::Right),
+        ("beyond even", Side::Right),
+        ("by node", Side::Left),
+    ]);
+    for relation in relations.take(SHOWN_MAX) {
+        let mut by_node = by_node_text(&relation.bytes_by_node);
+        if relation.bytes_without_node > 0 {
+            by_node += &format!(", unknown {}", size(relation.bytes_without_node));
+        }
+        let cells = [
+            plain_within(&title(relation), NAME_COLUMNS),
+            relation.kind.clone().unwrap_or_default(),
+            size(relation.bytes),
+            size(relation.bytes_beyond_even),
+            by_node,
+        ];
+        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+    }
+    table.text(options)
+}
+
+/// `shop.public.orders`; what all databases share is in `*`.
+fn title(relation: &RelationResidency) -> String {
+    let database = relation.database.as_deref().unwrap_or("*");
+    match &relation.name {
+        Some(name) => format!("{database}: {name}"),
+        None => format!("{database}: file {}", relation.filenode),
+    }
+}
+
+fn server_view(view: &ServerView) -> (String, Style) {
+    match view {
+        ServerView::Absent => {
+            let text = "the server has no view of nodes of its own (pg_buffercache_numa, 18 and \
+                        later)";
+            (text.to_owned(), Style::Usual)
+        }
+        ServerView::WithoutLibnuma => {
+            let text = "the server's own view, pg_buffercache_numa, cannot tell: it was built \
+                        without libnuma, or the kernel has no NUMA";
+            (text.to_owned(), Style::Usual)
+        }
+        ServerView::NotAsked => {
+            let text = "the server has a view of its own, pg_buffercache_numa; --server-view \
+                        compares, and touches every page of the shared buffers";
+            (text.to_owned(), Style::Usual)
+        }
+        ServerView::Compared {
+            pages,
+            differing,
+            unknown,
+        } => {
+            let style = match differing {
+                0 => Style::Usual,
+                _ => Style::Care,
+            };
+            let text = format!(
+                "pg_buffercache_numa and we know {pages} pages both, and differ in {differing}; \
+                 {unknown} more only one of us knows"
+            );
+            (text, style)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::NodeId;
+
+    use super::*;
+
+    #[test]
+    fn relations_are_shown_by_size_and_by_unevenness() {
+        let relation = |name: &str, bytes: u64, beyond: u64| RelationResidency {
+            database: Some("shop".to_owned()),
+            name: Some(format!("public.{name}")),
+            kind: Some("table".to_owned()),
+            buffers: bytes / 8192,
+            bytes,
+            bytes_by_node: [(NodeId(0), bytes)].into(),
+            bytes_beyond_even: beyond,
+            ..RelationResidency::default()
+        };
+        let relations = Relations {
+            block_bytes: 8192,
+            page_bytes: Some(4096),
+            buffers: 16384,
+            buffers_used: 384,
+            relations: vec![
+                relation("orders", 2 << 20, 0),
+                relation("items", 1 << 20, 1 << 19),
+            ],
+            databases_without_names: vec!["secret".to_owned()],
+            ..Relations::default()
+        };
+        let options = TextOptions {
+            width: 120,
+            color: false,
+        };
+        let text = relations_text(&relations, &options);
+        for words in [
+            "384 of 16384 buffers of 8 KiB hold a block (3 MiB), in pages of 4 KiB",
+            "shop: public.orders",
+            "512.0 KiB",
+            "database secret did not let us in",
+            "has no view of nodes of its own",
+        ] {
+            assert!(text.contains(words), "{words}\n{text}");
+        }
+        let uneven = text.split("The most uneven").nth(1).unwrap();
+        assert!(
+            uneven.contains("items") && !uneven.contains("orders"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! An experiment of a benchmark, run by the binary as users have it.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::release_binary;
+use crate::repository;
+
+/// Builds the release binary and runs the experiment `text`; answers its document.
+pub fn run(name: &str, text: &str, trials: &str, seconds: &str) -> Result<Value> {
+    let binary = release_binary::build()?;
+    let folder = repository::target().join("bench");
+    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+    let file = folder.join(format!("{name}.toml"));
+    std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))?;
+    let output = Command::new(&binary)
+        .args(["run", "--json", "--trials", trials, "--seconds", seconds])
+        .arg(&file)
+        .env("XDG_STATE_HOME", &folder)
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("run {}", binary.display()))?;
+    if !output.status.success() {
+        bail!("{} ended with {}", binary.display(), output.status);
+    }
+    serde_json::from_slice(&output.stdout).context("the run is no JSON")
+}
+
+/// Logical reads per second of one case, with its interval.
+pub struct Rate {
+    /// The median.
+    pub median: f64,
+    /// The interval's lower end,
+    pub low: f64,
+    /// and its upper.
+    pub high: f64,
+}
+
+impl Rate {
+    /// That of the case `name`.
+    pub fn of(run: &Value, name: &str) -> Result<Self> {
+        let cases = run["cases"].as_array().context("a run has cases")?;
+        let case = cases.iter().find(|case| case["name"] == name);
+        let case = case.with_context(|| format!("the run has no case {name}"))?;
+        let figure = |key: &str| {
+            case[key]
+                .as_f64()
+                .with_context(|| format!("case {name} has no {key}: {}", case[key]))
+        };
+        Ok(Rate {
+            median: figure("median")?,
+            low: figure("low")?,
+            high: figure("high")?,
+        })
+    }
+
+    /// In words.
+    pub fn text(&self) -> String {
+        format!(
+            "{:.2} M logical reads/s ({:.2} to {:.2}), {:.1} ns each",
+            self.median / 1e6,
+            self.low / 1e6,
+            self.high / 1e6,
+            1e9 / self.median
+        )
+    }
+}
