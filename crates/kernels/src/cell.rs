@@ -72,8 +72,8 @@ impl CellMeasurement {
 }
 
 /// Measures one cell, once: makes fresh memory on the home CPU, lays a fresh order through it,
-/// takes it out of the caches, goes round once, untimed, from the measuring CPU (which fills
-/// directories and shows how long a window is), and times the windows.
+/// takes it out of the caches, reads where it lies, goes round once, untimed, from the measuring
+/// CPU (which fills directories and shows how long a window is), and times the windows.
 ///
 /// # Errors
 /// When the memory cannot be had, a CPU cannot be used, or evidence cannot be read.
@@ -113,11 +113,13 @@ pub(crate) fn measure_cell_between(
     let cycle = &cycle;
     let _awake = Awake::keep(&plan.awake_cpus)?;
     on_cpu(plan.cpu, || {
+        // Before the lap: reading where pages are goes through the kernel's record of each, which
+        // drives page tables out of the caches. The lap brings them back.
+        let mut watch = Watch::begin(root, address)?;
         let mut chase = Chase::new(cycle);
         let lap = chase.time(cycle.lines() as u64, timer);
         let accesses = (plan.window_ns as f64 / lap.ns_per_access()).max(1.0) as u64;
         let mut windows = Vec::with_capacity(plan.windows as usize);
-        let mut watch = Watch::begin(root, address)?;
         edge();
         for _ in 0..plan.windows {
             windows.push(chase.time(accesses, timer));

@@ -28,7 +28,7 @@ unsafe fn store(at: *mut u64, value: Vector) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 unsafe fn stream(at: *mut u64, value: Vector) {
-    // SAFETY: as the caller promises, a vector can be written there; `fence` follows.
+    // SAFETY: as the caller promises, a vector can be written there; `drain` follows.
     unsafe { _mm512_stream_si512(at.cast(), value) };
 }
 
@@ -66,7 +66,7 @@ fn plus_times(b: Vector, c: Vector, factor: Vector) -> Vector {
 /// Until here, writes past the caches are seen by nobody else.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn fence() {
+fn drain() {
     _mm_sfence();
 }
 

@@ -76,7 +76,7 @@ fn plus_times(b: Vector, c: Vector, factor: Vector) -> Vector {
 /// Until here, writes past the caches may be seen late by others.
 #[inline]
 #[target_feature(enable = "neon")]
-fn fence() {
+fn drain() {
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 

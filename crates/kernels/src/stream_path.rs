@@ -21,10 +21,13 @@ pub(crate) struct StreamFunctions {
     pub(crate) triad: unsafe fn(&mut [u64], &[u64], &[u64], f64),
     /// The same, past the caches.
     pub(crate) nt_triad: unsafe fn(&mut [u64], &[u64], &[u64], f64),
+    /// Waits until what was written past the caches has left the processor. Not part of a loop: a
+    /// wait after every chunk leaves memory idle meanwhile.
+    pub(crate) drain: unsafe fn(),
 }
 
 /// Makes the loops of a path from what its module defines: `Vector`, `WORDS` in a vector, and the
-/// functions `load`, `store`, `stream`, `all`, `zero`, `add`, `sum`, `plus_times` and `fence`.
+/// functions `load`, `store`, `stream`, `all`, `zero`, `add`, `sum`, `plus_times` and `drain`.
 macro_rules! stream_functions {
     ($feature:literal) => {
         /// The loops of this path.
@@ -36,6 +39,7 @@ macro_rules! stream_functions {
             nt_copy,
             triad,
             nt_triad,
+            drain,
         };
 
         #[target_feature(enable = $feature)]
@@ -67,7 +71,6 @@ macro_rules! stream_functions {
                 // SAFETY: the part is a vector long and aligned to one.
                 unsafe { stream(to.as_mut_ptr(), value) };
             }
-            fence();
         }
 
         #[target_feature(enable = $feature)]
@@ -84,7 +87,6 @@ macro_rules! stream_functions {
                 // SAFETY: both parts are a vector long and aligned to one.
                 unsafe { stream(to.as_mut_ptr(), load(from.as_ptr())) };
             }
-            fence();
         }
 
         #[target_feature(enable = $feature)]
@@ -111,7 +113,6 @@ macro_rules! stream_functions {
                     stream(to.as_mut_ptr(), value);
                 }
             }
-            fence();
         }
     };
 }

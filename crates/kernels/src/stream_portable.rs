@@ -12,6 +12,7 @@ pub(crate) const FUNCTIONS: StreamFunctions = StreamFunctions {
     nt_copy: copy,
     triad,
     nt_triad: triad,
+    drain: || {},
 };
 
 /// The sum of all words.
