@@ -32,6 +32,7 @@ mod inspecting;
 mod interrupts;
 mod journal;
 mod kills;
+mod matrix_files;
 mod memory;
 mod more_data_than_buffers;
 mod more_than_there_is;
