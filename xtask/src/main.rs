@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Guest(arguments) => guest::command::run(&arguments),
         Task::CaptureTree(arguments) => capture::command::run(&arguments),
-        Task::Bench { bench } => bench::command::run(bench),
+        Task::Bench { bench, repeat } => bench::command::run(bench, repeat),
         Task::Kills(arguments) => guest_checks::kills::run(&arguments),
         Task::Tidy => tidy::command::run(),
         Task::Check => steps::command::check(),

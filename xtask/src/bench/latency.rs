@@ -1,199 +1,165 @@
 //! `cargo xtask bench latency`: the local latency and the depth curve of `numalab latency` against
-//! a plain chase, which is a C program of its own with nothing in common (`plain_chase.c`), in
-//! turns on the same CPU; and the time that a curve takes.
+//! lmbench's `lat_mem_rd` and a plain chase, in turns on the same CPU and all of them in transparent
+//! huge pages; and the time that a curve takes.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use anyhow::{Context, Result, ensure};
 
-use super::release_binary;
-use crate::{program, repository};
+use super::claims::Claims;
+use super::lat_mem_rd::LatMemRd;
+use super::own_binary::{Curve, OwnBinary};
+use super::plain_chase::PlainChase;
+use super::spread::Spread;
 
-/// The plain chase.
-const PROGRAM: &str = include_str!("plain_chase.c");
-/// Turns of both, alternately.
-const TURNS: usize = 15;
-/// Working sets of the curve that are compared: within the first and the second cache of most
-/// processors of servers.
-const SIZES_COMPARED: [u64; 2] = [16 << 10, 512 << 10];
+/// Turns of a cell and the plain chase.
+const TURNS: usize = 21;
+/// Curves of ours, after each of which comes one of `lat_mem_rd`, which takes over a minute.
+const CURVES: usize = 2;
+/// How far a median ratio may be from 1.
+const TOLERANCE: f64 = 0.02;
+/// How long a curve to 1 GiB may take, in seconds.
+const CURVE_S_MAX: f64 = 5.0;
 
-/// Builds the release binary and the plain chase, and prints medians, ratios and the time of a
-/// curve.
+/// Values of a working set: ours and the other's.
+type Pairs = BTreeMap<u64, (Vec<f64>, Vec<f64>)>;
+
+/// Builds, measures, and prints medians, ratios and the time of a curve; fails when a claim is not
+/// met.
 pub fn run() -> Result<()> {
-    let binary = release_binary::build()?;
-    let folder = repository::target().join("bench");
-    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-    let plain = Plain::build(&folder)?;
-    let numalab = Numalab { binary, folder };
+    let numalab = OwnBinary::build()?;
+    let plain = PlainChase::build(&numalab.folder)?;
+    let peer = LatMemRd::fetch();
+    if let Err(error) = &peer {
+        println!("lat_mem_rd: not compared: {error:#}");
+    }
+    let mut claims = Claims::default();
+    let bytes = local_memory(&numalab, &plain, &mut claims)?;
+    let (mut with_plain, mut with_peer) = (Pairs::new(), Pairs::new());
+    let mut seconds = Vec::new();
+    for turn in 0..CURVES {
+        let curve = numalab.curve()?;
+        seconds.push(curve.seconds);
+        let sizes = curve.points.iter().map(|(bytes, _)| *bytes);
+        let sizes = sizes.filter(|size| size.is_power_of_two() && *size <= bytes);
+        let measure = |size| Ok((size, plain.measure(curve.cpu, size, turn + 1)?.0));
+        let theirs: Result<Vec<(u64, f64)>> = sizes.map(measure).collect();
+        collect(&mut with_plain, &curve, &theirs?);
+        if let Ok(peer) = &peer {
+            collect(&mut with_peer, &curve, &peer.curve(curve.cpu, bytes >> 20)?);
+        }
+    }
+    compare("plain chase", &with_plain, &mut claims);
+    if !with_peer.is_empty() {
+        compare("lat_mem_rd", &with_peer, &mut claims);
+    }
+    let seconds = Spread::of(&seconds).context("there is a curve")?;
+    let found = format!("curve of 1 KiB to 1 GiB: {seconds} s");
+    claims.add(&found, "below 5 s", seconds.median < CURVE_S_MAX);
+    claims.conclude()
+}
+
+/// Local memory in turns; says the working set.
+fn local_memory(numalab: &OwnBinary, plain: &PlainChase, claims: &mut Claims) -> Result<u64> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut bytes = 0;
     for turn in 0..TURNS {
         let cell = numalab.cell()?;
-        theirs.push(plain.ns(cell.cpu, cell.bytes, turn)?);
+        let (ns, huge_bytes) = plain.measure(cell.cpu, cell.bytes, turn + 1)?;
+        ensure!(
+            (cell.page_kind == "small") != (huge_bytes >= cell.bytes),
+            "not alike: numalab measured in {} pages, the plain chase had {huge_bytes} of {} bytes \
+             in huge ones",
+            cell.page_kind,
+            cell.bytes
+        );
+        bytes = cell.bytes;
         ours.push(cell.ns);
+        theirs.push(ns);
     }
-    println!("{}", compared("local memory", &mut ours, &mut theirs));
-    let (mut curves, mut seconds) = (Vec::new(), Vec::new());
-    let mut plains = SIZES_COMPARED.map(|_| Vec::new());
-    for turn in 0..TURNS / 3 {
-        let curve = numalab.curve()?;
-        for (plains, bytes) in plains.iter_mut().zip(SIZES_COMPARED) {
-            plains.push(plain.ns(curve.cpu, bytes, turn)?);
-        }
-        seconds.push(curve.seconds);
-        curves.push(curve.points);
-    }
-    for (bytes, plains) in SIZES_COMPARED.into_iter().zip(&mut plains) {
-        let at = |points: &Vec<(u64, f64)>| points.iter().find(|it| it.0 == bytes).map(|it| it.1);
-        let mut ours: Vec<f64> = curves.iter().filter_map(at).collect();
-        let title = format!("{} KiB", bytes >> 10);
-        println!("{}", compared(&title, &mut ours, plains));
-    }
-    let (least, median, most) = range(&mut seconds);
-    let last = curves.first().and_then(|points| points.last());
-    let mib = last.map_or(0, |(bytes, _)| bytes >> 20);
-    println!("curve of 1 KiB to {mib} MiB: {median:.2} s ({least:.2} to {most:.2})");
-    Ok(())
+    let (ours, theirs) = (Spread::of(&ours), Spread::of(&theirs));
+    let (ours, theirs) = ours.zip(theirs).context("there are turns")?;
+    let ratio = ours.median / theirs.median;
+    let found = format!(
+        "{} MiB of local memory: numalab {ours} ns, plain chase {theirs} ns, ratio {ratio:.3}",
+        bytes >> 20
+    );
+    claims.add(&found, "within 2 %", is_within(ratio));
+    Ok(bytes)
 }
 
-/// Medians with their ranges, and the ratio of the medians.
-fn compared(title: &str, ours: &mut [f64], theirs: &mut [f64]) -> String {
-    if ours.is_empty() || theirs.is_empty() {
-        return format!("{title}: not measured");
+/// Adds the points that both have.
+fn collect(pairs: &mut Pairs, ours: &Curve, theirs: &[(u64, f64)]) {
+    let theirs: BTreeMap<u64, f64> = theirs.iter().copied().collect();
+    for (bytes, ns) in &ours.points {
+        if let Some(other) = theirs.get(bytes) {
+            let (mine, others) = pairs.entry(*bytes).or_default();
+            mine.push(*ns);
+            others.push(*other);
+        }
     }
-    let text = |(least, median, most): (f64, f64, f64)| {
-        format!("{median:.2} ns ({least:.2} to {most:.2})")
+}
+
+/// Prints the medians of each working set with their ratio; the median of the ratios is claimed.
+fn compare(peer: &str, pairs: &Pairs, claims: &mut Claims) {
+    let mut ratios = Vec::new();
+    for (bytes, (ours, theirs)) in pairs {
+        if let Some((ours, theirs)) = Spread::of(ours).zip(Spread::of(theirs)) {
+            let ratio = ours.median / theirs.median;
+            let kib = bytes >> 10;
+            println!("{kib:>8} KiB: numalab {ours} ns, {peer} {theirs} ns, ratio {ratio:.3}");
+            ratios.push(ratio);
+        }
+    }
+    let Some(spread) = Spread::of(&ratios) else {
+        return claims.add(peer, "has working sets of the curve", false);
     };
-    let (ours, theirs) = (range(ours), range(theirs));
-    format!(
-        "{title}: numalab {}, plain chase {}, ratio of the medians {:.3}",
-        text(ours),
-        text(theirs),
-        ours.1 / theirs.1
-    )
+    let found = format!(
+        "curve against {peer}, {} working sets: ratios {spread}",
+        ratios.len()
+    );
+    claims.add(&found, "median within 2 %", is_within(spread.median));
 }
 
-/// The least, the median and the most.
-fn range(values: &mut [f64]) -> (f64, f64, f64) {
-    values.sort_by(f64::total_cmp);
-    (
-        values[0],
-        values[values.len() / 2],
-        values[values.len() - 1],
-    )
-}
-
-/// The plain chase, built.
-struct Plain(PathBuf);
-
-impl Plain {
-    fn build(folder: &Path) -> Result<Self> {
-        let (source, built) = (folder.join("plain_chase.c"), folder.join("plain_chase"));
-        std::fs::write(&source, PROGRAM).with_context(|| format!("write {}", source.display()))?;
-        let words = ["-O2", "-o"].map(str::to_owned).into_iter();
-        let files = [&built, &source].map(|path| path.display().to_string());
-        let words: Vec<String> = words.chain(files).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        program::output("cc", &words, folder)?;
-        Ok(Plain(built))
-    }
-
-    fn ns(&self, cpu: u64, bytes: u64, turn: usize) -> Result<f64> {
-        let words = [cpu, bytes, turn as u64 + 1].map(|word| word.to_string());
-        let output = Command::new(&self.0).args(&words).output();
-        let output = output.with_context(|| format!("run {}", self.0.display()))?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let ns = text.split(' ').next().and_then(|word| word.parse().ok());
-        ns.with_context(|| format!("the plain chase ended with {}: {text}", output.status))
-    }
-}
-
-/// One cell of ours.
-struct Cell {
-    cpu: u64,
-    bytes: u64,
-    ns: f64,
-}
-
-/// One curve of ours.
-struct Curve {
-    cpu: u64,
-    seconds: f64,
-    points: Vec<(u64, f64)>,
-}
-
-/// The binary, with a store of its own.
-struct Numalab {
-    binary: PathBuf,
-    folder: PathBuf,
-}
-
-impl Numalab {
-    fn json(&self, arguments: &[&str]) -> Result<Value> {
-        let output = Command::new(&self.binary)
-            .args(arguments)
-            .env("XDG_STATE_HOME", &self.folder)
-            .stderr(Stdio::null())
-            .output()
-            .with_context(|| format!("run {}", self.binary.display()))?;
-        if !output.status.success() {
-            bail!("numalab {arguments:?} ended with {}", output.status);
-        }
-        serde_json::from_slice(&output.stdout).context("numalab wrote no JSON")
-    }
-
-    /// The first cell, which is local.
-    fn cell(&self) -> Result<Cell> {
-        self.json(&["latency", "--anyway", "--rounds", "1", "--json"])?;
-        let run = self.json(&["show", "last", "--json"])?;
-        let case = &run["cases"][0];
-        let trial = &case["trials"][0];
-        Ok(Cell {
-            cpu: cpu_of(case)?,
-            bytes: trial["kernel"]["working_set_bytes"]
-                .as_u64()
-                .context("a cell has a working set")?,
-            ns: trial["value"].as_f64().context("a cell has a value")?,
-        })
-    }
-
-    fn curve(&self) -> Result<Curve> {
-        let arguments = ["latency", "--curve", "--anyway", "--rounds", "1", "--json"];
-        let document = self.json(&arguments)?;
-        let run = self.json(&["show", "last", "--json"])?;
-        let case = &run["cases"][0];
-        let points = document["curves"][0]["points"].as_array();
-        let points = points.context("a curve has points")?.iter();
-        let point = |point: &Value| Some((point["bytes"].as_u64()?, point["ns"].as_f64()?));
-        Ok(Curve {
-            cpu: cpu_of(case)?,
-            seconds: case["trials"][0]["window_s"]
-                .as_f64()
-                .context("a curve has a time")?,
-            points: points.filter_map(point).collect(),
-        })
-    }
-}
-
-fn cpu_of(case: &Value) -> Result<u64> {
-    let cpus = case["placement"]["cpus"].as_str();
-    let cpu = cpus.and_then(|cpus| cpus.parse().ok());
-    cpu.with_context(|| format!("one CPU measures, and it is {cpus:?}"))
+fn is_within(ratio: f64) -> bool {
+    (ratio - 1.0).abs() <= TOLERANCE
 }
 
 #[cfg(test)]
 mod tests {
-    use super::compared;
+    use super::{Claims, Curve, Pairs, collect, compare};
 
     #[test]
-    fn the_ratio_is_that_of_the_medians() {
-        let text = compared("x", &mut [101.0, 99.0, 300.0], &mut [100.0, 50.0, 400.0]);
+    fn working_sets_that_both_have_are_compared() {
+        let curve = Curve {
+            cpu: 0,
+            seconds: 1.0,
+            points: vec![(1024, 1.0), (2048, 2.0), (4096, 4.0)],
+        };
+        let mut pairs = Pairs::new();
+        collect(&mut pairs, &curve, &[(512, 9.0), (1024, 1.0), (4096, 2.0)]);
         assert_eq!(
-            text,
-            "x: numalab 101.00 ns (99.00 to 300.00), plain chase 100.00 ns (50.00 to 400.00), \
-             ratio of the medians 1.010"
+            pairs.into_iter().collect::<Vec<_>>(),
+            [
+                (1024, (vec![1.0], vec![1.0])),
+                (4096, (vec![4.0], vec![2.0]))
+            ]
         );
-        assert_eq!(compared("x", &mut [], &mut [1.0]), "x: not measured");
+    }
+
+    #[test]
+    fn a_median_ratio_beyond_2_percent_is_not_met() {
+        let check = |theirs: f64, is_met: bool| {
+            let pairs = Pairs::from([(1024, (vec![1.0], vec![theirs]))]);
+            let mut claims = Claims::default();
+            compare("x", &pairs, &mut claims);
+            assert_eq!(claims.conclude().is_ok(), is_met, "{theirs}");
+        };
+        check(1.0, true);
+        check(1.019, true);
+        check(0.97, false);
+        let mut claims = Claims::default();
+        compare("x", &Pairs::new(), &mut claims);
+        assert!(claims.conclude().is_err());
     }
 }

@@ -1,12 +1,20 @@
 //! Benchmarks: performance claims as ratios against a limit or a peer measured in the same run.
 
+mod bandwidth;
+mod bandwidth_peers;
 mod bind;
+mod claims;
 pub mod command;
 mod experiment;
 mod inspect;
+mod lat_mem_rd;
 mod latency;
+mod latency_repeated;
 mod logical_reads;
+mod own_binary;
 mod parallel_scan;
+mod plain_chase;
 mod postgres;
 mod release_binary;
 mod relocate;
+mod spread;

@@ -6,14 +6,14 @@ mod initial_ramdisk;
 mod kernel;
 mod machine;
 mod options;
-mod packages;
-pub mod postgresql;
 mod qemu;
 mod relay;
 mod run_directory;
 mod shape;
 
 pub mod command;
+pub mod packages;
+pub mod postgresql;
 
 pub use machine::{Outcome, run};
 pub use options::Options;

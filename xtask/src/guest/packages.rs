@@ -38,6 +38,55 @@ fn install(package: &str) -> Result<()> {
 /// Unpacks those files of a package that match the patterns into a directory, without installing
 /// it. The directory exists only when all of it is there.
 pub fn unpack(package: &str, patterns: &[&str], into: &Path) -> Result<()> {
+    unpack_with(&[], package, patterns, into)
+}
+
+/// The same for a package of a section of Debian that this machine need not know: with a list of
+/// sources and indexes of its own, which lie beside the directory.
+pub fn unpack_from_section(
+    section: &str,
+    package: &str,
+    patterns: &[&str],
+    into: &Path,
+) -> Result<()> {
+    if into.is_dir() {
+        return Ok(());
+    }
+    let name = format!("apt-{section}");
+    let own = into.with_file_name(name);
+    let lists = own.join("lists");
+    fs::create_dir_all(&lists).with_context(|| format!("cannot create {}", lists.display()))?;
+    let sources = own.join("debian.sources");
+    fs::write(&sources, sources_of(section)?)
+        .with_context(|| format!("cannot write {}", sources.display()))?;
+    let options = [
+        format!("Dir::Etc::sourcelist={}", sources.display()),
+        "Dir::Etc::sourceparts=/dev/null".to_string(),
+        format!("Dir::State::lists={}", lists.display()),
+        "Dir::Cache::pkgcache=".to_string(),
+        "Dir::Cache::srcpkgcache=".to_string(),
+    ];
+    let options = options.iter().flat_map(|option| ["-o", option.as_str()]);
+    let options: Vec<&str> = options.collect();
+    let update = [&options[..], &["update"]].concat();
+    program::output("apt-get", &update, Path::new("/"))?;
+    unpack_with(&options, package, patterns, into)
+}
+
+/// A list of sources that has one section of the Debian that runs here.
+fn sources_of(section: &str) -> Result<String> {
+    let release = fs::read_to_string("/etc/os-release").context("cannot read /etc/os-release")?;
+    let codename = release
+        .lines()
+        .find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+    let codename = codename.context("/etc/os-release names no VERSION_CODENAME")?;
+    Ok(format!(
+        "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: {codename}\nComponents: {section}\n\
+         Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
+    ))
+}
+
+fn unpack_with(options: &[&str], package: &str, patterns: &[&str], into: &Path) -> Result<()> {
     if into.is_dir() {
         return Ok(());
     }
@@ -46,7 +95,7 @@ pub fn unpack(package: &str, patterns: &[&str], into: &Path) -> Result<()> {
         .context("a package is unpacked below a directory")?;
     let scratch = parent.join(format!("unpack-{}", std::process::id()));
     fs::create_dir_all(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
-    let outcome = unpack_in(&scratch, package, patterns, into);
+    let outcome = unpack_in(options, &scratch, package, patterns, into);
     let _ = fs::remove_dir_all(&scratch);
     outcome.with_context(|| {
         format!(
@@ -72,9 +121,16 @@ pub fn dependency(package: &str, prefix: &str) -> Result<String> {
         .with_context(|| format!("{package} depends on no package named {prefix}…"))
 }
 
-fn unpack_in(scratch: &Path, package: &str, patterns: &[&str], into: &Path) -> Result<()> {
+fn unpack_in(
+    options: &[&str],
+    scratch: &Path,
+    package: &str,
+    patterns: &[&str],
+    into: &Path,
+) -> Result<()> {
     eprintln!("guest: fetching the package {package}");
-    let download = || program::output("apt-get", &["download", package], scratch);
+    let words = [options, &["download", package]].concat();
+    let download = || program::output("apt-get", &words, scratch);
     if download().is_err() {
         if is_root() {
             update_lists()?;

@@ -1,0 +1,216 @@
+//! Other programs that measure bandwidth, all from Debian's packages: `likwid-bench`, `mbw`,
+//! `stress-ng --stream`. Their bytes are made those that the program reads and writes, as numalab and
+//! STREAM count them: what a write allocates in a cache is left out.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::guest::packages;
+
+/// Makes malloc ask for transparent huge pages (glibc 2.35 and later), as numalab does.
+const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+
+/// What a peer does, in words of numalab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Does {
+    /// One of numalab's kernels.
+    Kernel(&'static str),
+    /// Copy, scale, add and triad in turn, each with ordinary stores: six arrays read, four written.
+    StreamMix,
+}
+
+/// One way to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Peer {
+    /// The program.
+    pub program: &'static str,
+    /// What of it.
+    pub test: &'static str,
+    pub does: Does,
+}
+
+/// Where and how much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Load {
+    /// CPUs, one for each thread.
+    pub cpus: Vec<u64>,
+    /// Bytes of all arrays of all threads.
+    pub bytes: u64,
+}
+
+const fn likwid(test: &'static str, kernel: &'static str) -> Peer {
+    Peer {
+        program: "likwid-bench",
+        test,
+        does: Does::Kernel(kernel),
+    }
+}
+
+const fn mbw(test: &'static str, kernel: &'static str) -> Peer {
+    Peer {
+        program: "mbw",
+        test,
+        does: Does::Kernel(kernel),
+    }
+}
+
+/// Every peer. `mbw` copies with `memcpy`, which writes past the caches where it finds that worth
+/// while, with a plain loop, and with `memcpy` block by block.
+pub const PEERS: &[Peer] = &[
+    likwid("load_sse", "read"),
+    likwid("load_avx", "read"),
+    likwid("load_avx512", "read"),
+    likwid("copy_sse", "copy"),
+    likwid("copy_avx", "copy"),
+    likwid("copy_avx512", "copy"),
+    likwid("copy_mem_sse", "nt-copy"),
+    likwid("copy_mem_avx", "nt-copy"),
+    likwid("copy_mem_avx512", "nt-copy"),
+    likwid("stream_avx", "triad"),
+    likwid("stream_avx512", "triad"),
+    likwid("stream_mem_avx", "nt-triad"),
+    likwid("stream_mem_avx512", "nt-triad"),
+    mbw("-t0", "nt-copy"),
+    mbw("-t1", "copy"),
+    mbw("-t2", "copy"),
+    Peer {
+        program: "stress-ng",
+        test: "--stream",
+        does: Does::StreamMix,
+    },
+];
+
+/// Makes sure that the programs are there; as root it installs them.
+pub fn require() -> Result<()> {
+    for (program, package) in [
+        ("likwid-bench", "likwid"),
+        ("mbw", "mbw"),
+        ("stress-ng", "stress-ng"),
+        ("taskset", "util-linux"),
+    ] {
+        packages::require_program(program, package)?;
+    }
+    Ok(())
+}
+
+impl Peer {
+    /// Whether it can run with so many threads; `mbw` has one.
+    pub fn runs_with(&self, threads: usize) -> bool {
+        self.program != "mbw" || threads == 1
+    }
+
+    /// Bytes per second.
+    pub fn measure(&self, load: &Load) -> Result<f64> {
+        let cpus: Vec<String> = load.cpus.iter().map(u64::to_string).collect();
+        let mut command = Command::new("taskset");
+        command.args(["-c", &cpus.join(","), self.program]);
+        let threads = load.cpus.len();
+        match self.program {
+            "likwid-bench" => {
+                let kilobytes = load.bytes / 1000;
+                let workgroup = format!("N:{kilobytes}kB:{threads}");
+                command.args(["-t", self.test, "-w", &workgroup, "-i", "20"]);
+            }
+            "mbw" => {
+                let mib = (load.bytes >> 20) / 2;
+                command.args(["-q", "-n", "10", self.test, &mib.to_string()]);
+            }
+            _ => {
+                // Three arrays, each of four times this size.
+                let kib = (load.bytes >> 10) / 12 / threads as u64;
+                command.args(["--stream-madvise", "hugepage", "--timeout", "6"]);
+                command.args(["--stream-l3-size", &format!("{kib}K")]);
+                command.args([self.test, &threads.to_string()]);
+            }
+        }
+        let output = command.env(HUGE_PAGES.0, HUGE_PAGES.1).output();
+        let output = output.with_context(|| format!("run taskset and {}", self.program))?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let rates = match self.program {
+            "likwid-bench" => likwid_rates(&text),
+            "mbw" => mbw_rates(&text),
+            _ => stress_rates(&text),
+        };
+        let wanted = if self.program == "stress-ng" {
+            threads
+        } else {
+            1
+        };
+        ensure!(
+            output.status.success() && rates.len() >= wanted,
+            "{} {} ended with {}: {text}",
+            self.program,
+            self.test,
+            output.status
+        );
+        Ok(match self.program {
+            "mbw" => super::spread::Spread::of(&rates).map_or(0.0, |it| it.median),
+            _ => rates.iter().sum(),
+        })
+    }
+}
+
+/// ```text
+/// MByte/s:  53728.89
+/// ```
+fn likwid_rates(text: &str) -> Vec<f64> {
+    let rates = text.lines().filter_map(|line| {
+        let rate: f64 = line.strip_prefix("MByte/s:")?.trim().parse().ok()?;
+        Some(rate * 1e6)
+    });
+    rates.collect()
+}
+
+/// The bytes of both arrays in each run; its own figure counts those of one.
+///
+/// ```text
+/// 0 Method: DUMB Elapsed: 0.00090 MiB: 16.00000 Copy: 17857.143 MiB/s
+/// AVG Method: DUMB Elapsed: 0.00295 MiB: 16.00000 Copy: 5424.648 MiB/s
+/// ```
+fn mbw_rates(text: &str) -> Vec<f64> {
+    let runs = text
+        .lines()
+        .filter(|line| line.starts_with(|it: char| it.is_ascii_digit()));
+    let rates = runs.filter_map(|line| {
+        let (_, rate) = line.split_once("Copy: ")?;
+        let rate: f64 = rate.strip_suffix(" MiB/s")?.parse().ok()?;
+        Some(2.0 * rate * f64::from(1 << 20))
+    });
+    rates.collect()
+}
+
+/// What each instance read and wrote; its megabytes are of 2^20 bytes.
+///
+/// ```text
+/// stress-ng: info:  [31] stream: memory rate: 12345.67 MB read/sec, 8230.45 MB write/sec, 1028.81 double precision Mflop/sec (instance 0)
+/// ```
+fn stress_rates(text: &str) -> Vec<f64> {
+    let rates = text.lines().filter_map(|line| {
+        let (_, rates) = line.split_once("memory rate: ")?;
+        let (read, rest) = rates.split_once(" MB read/sec, ")?;
+        let (write, _) = rest.split_once(" MB write/sec")?;
+        let (read, write): (f64, f64) = (read.parse().ok()?, write.parse().ok()?);
+        Some((read + write) * f64::from(1 << 20))
+    });
+    rates.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{likwid_rates, mbw_rates, stress_rates};
+
+    #[test]
+    fn bytes_are_those_that_the_program_reads_and_writes() {
+        let likwid = "Time:\t\t\t1.4e-03 sec\nMByte/s:\t\t53728.00\nCycles per update:\t0.38\n";
+        assert_eq!(likwid_rates(likwid), [53_728e6]);
+        let mbw = "0\tMethod: DUMB\tElapsed: 0.1\tMiB: 16.00000\tCopy: 1024.000 MiB/s\n\
+            AVG\tMethod: DUMB\tElapsed: 0.1\tMiB: 16.00000\tCopy: 900.000 MiB/s\n";
+        assert_eq!(mbw_rates(mbw), [f64::from(1u32 << 31)]);
+        let stress = "stress-ng: info:  [31] stream: memory rate: 600.00 MB read/sec, 424.00 MB \
+            write/sec, 1028.81 double precision Mflop/sec (instance 0)\n";
+        assert_eq!(stress_rates(stress), [f64::from(1 << 30)]);
+        assert!(stress_rates("stream: run duration too short").is_empty());
+    }
+}

@@ -1,0 +1,44 @@
+//! What a benchmark claims: each claim is printed with what was found, and one that is not met fails
+//! the benchmark.
+
+use anyhow::{Result, bail};
+
+/// Claims so far.
+#[derive(Debug, Default)]
+pub struct Claims {
+    not_met: Vec<String>,
+}
+
+impl Claims {
+    /// Prints what was found and whether it is what is claimed.
+    pub fn add(&mut self, found: &str, claim: &str, is_met: bool) {
+        let verdict = if is_met { "met" } else { "NOT MET" };
+        println!("{found}; claim: {claim}: {verdict}");
+        if !is_met {
+            self.not_met.push(format!("{found} (claim: {claim})"));
+        }
+    }
+
+    /// Fails when one was not met.
+    pub fn conclude(self) -> Result<()> {
+        match self.not_met.is_empty() {
+            true => Ok(()),
+            false => bail!("not met: {}", self.not_met.join("; ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Claims;
+
+    #[test]
+    fn one_claim_that_is_not_met_fails() {
+        let mut claims = Claims::default();
+        claims.add("ratio 1.00", "within 2 %", true);
+        claims.add("curve in 9 s", "below 5 s", false);
+        let error = claims.conclude().unwrap_err().to_string();
+        assert_eq!(error, "not met: curve in 9 s (claim: below 5 s)");
+        assert!(Claims::default().conclude().is_ok());
+    }
+}

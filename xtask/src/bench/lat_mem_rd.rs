@@ -1,0 +1,82 @@
+//! `lat_mem_rd` of lmbench, which article 002 used: Debian's package (section non-free, because its
+//! licence binds those who publish results of changed versions) is unpacked and not installed.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::guest::packages;
+use crate::repository;
+
+/// Makes malloc ask for transparent huge pages (glibc 2.35 and later), as numalab and the plain
+/// chase do.
+const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+
+/// The program.
+pub struct LatMemRd(PathBuf);
+
+impl LatMemRd {
+    /// Fetches it once.
+    pub fn fetch() -> Result<Self> {
+        let folder = repository::target().join("bench/lmbench");
+        packages::unpack_from_section("non-free", "lmbench", &["*/lat_mem_rd"], &folder)?;
+        let programs = folder.join("usr/lib/lmbench/bin");
+        let machines = std::fs::read_dir(&programs)
+            .with_context(|| format!("cannot list {}", programs.display()))?;
+        let found = machines
+            .flatten()
+            .map(|machine| machine.path().join("lat_mem_rd"))
+            .find(|program| program.is_file());
+        Ok(LatMemRd(found.context("lmbench has no lat_mem_rd")?))
+    }
+
+    /// Working sets in bytes up to so many MiB, and ns for each load: one line of 64 bytes after
+    /// the other in random order (`-t`), timed once (`-N 1`).
+    pub fn curve(&self, cpu: u64, mib: u64) -> Result<Vec<(u64, f64)>> {
+        let output = Command::new("taskset")
+            .args(["-c", &cpu.to_string()])
+            .arg(&self.0)
+            .args(["-N", "1", "-t", &mib.to_string(), "64"])
+            .env(HUGE_PAGES.0, HUGE_PAGES.1)
+            .output()
+            .context("run taskset and lat_mem_rd")?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        let points = parse(&text);
+        ensure!(
+            output.status.success() && !points.is_empty(),
+            "lat_mem_rd ended with {}: {text}",
+            output.status
+        );
+        Ok(points)
+    }
+}
+
+/// MiB and ns; the working sets are whole multiples of 512 bytes.
+///
+/// ```text
+/// "stride=64
+/// 0.00049 1.069
+/// 0.00293 1.069
+/// ```
+fn parse(text: &str) -> Vec<(u64, f64)> {
+    let point = |line: &str| {
+        let (mib, ns) = line.split_once(' ')?;
+        let mib: f64 = mib.parse().ok()?;
+        Some(((mib * 2048.0).round() as u64 * 512, ns.trim().parse().ok()?))
+    };
+    text.lines().filter_map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn working_sets_are_whole_again() {
+        let text = "\"stride=64\n0.00049 1.069\n0.00293 1.070\n128.00000 162.640\n\n";
+        let expected = [(512, 1.069), (3072, 1.07), (128 << 20, 162.64)];
+        assert_eq!(parse(text), expected);
+        assert_eq!(parse("usage: lat_mem_rd"), []);
+    }
+}

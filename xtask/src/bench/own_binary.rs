@@ -1,0 +1,105 @@
+//! The released binary with a store of its own, and what it says of memory.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::release_binary;
+use crate::repository;
+
+/// The binary.
+pub struct OwnBinary {
+    binary: PathBuf,
+    /// Where its store and the programs of benchmarks are.
+    pub folder: PathBuf,
+}
+
+/// One cell: local memory.
+pub struct Cell {
+    pub cpu: u64,
+    pub bytes: u64,
+    pub ns: f64,
+    /// `huge`, `transparent` or `small`.
+    pub page_kind: String,
+}
+
+/// One curve of local memory.
+pub struct Curve {
+    pub cpu: u64,
+    pub seconds: f64,
+    /// Working sets in bytes, and ns.
+    pub points: Vec<(u64, f64)>,
+}
+
+impl OwnBinary {
+    /// Builds it.
+    pub fn build() -> Result<Self> {
+        let binary = release_binary::build()?;
+        let folder = repository::target().join("bench");
+        std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+        Ok(OwnBinary { binary, folder })
+    }
+
+    /// Runs it and reads its document.
+    pub fn json(&self, arguments: &[&str]) -> Result<Value> {
+        let output = Command::new(&self.binary)
+            .args(arguments)
+            .env("XDG_STATE_HOME", &self.folder)
+            .stderr(Stdio::piped())
+            .output()
+            .with_context(|| format!("run {}", self.binary.display()))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("numalab {arguments:?} ended with {}: {said}", output.status);
+        }
+        serde_json::from_slice(&output.stdout).context("numalab wrote no JSON")
+    }
+
+    /// The run that was stored last.
+    pub fn last_run(&self) -> Result<Value> {
+        self.json(&["show", "last", "--json"])
+    }
+
+    /// The first cell, which is local, in one round.
+    pub fn cell(&self) -> Result<Cell> {
+        self.json(&["latency", "--anyway", "--rounds", "1", "--json"])?;
+        let run = self.last_run()?;
+        let case = &run["cases"][0];
+        let trial = &case["trials"][0];
+        let memory = &trial["evidence"]["measurements"][0]["memory_after"];
+        Ok(Cell {
+            cpu: cpu_of(case)?,
+            bytes: trial["kernel"]["working_set_bytes"]
+                .as_u64()
+                .context("a cell has a working set")?,
+            ns: trial["value"].as_f64().context("a cell has a value")?,
+            page_kind: memory["page_kind"].as_str().unwrap_or("?").to_string(),
+        })
+    }
+
+    /// The curve of the first node, once.
+    pub fn curve(&self) -> Result<Curve> {
+        let arguments = ["latency", "--curve", "--anyway", "--rounds", "1", "--json"];
+        let document = self.json(&arguments)?;
+        let run = self.last_run()?;
+        let case = &run["cases"][0];
+        let points = document["curves"][0]["points"].as_array();
+        let points = points.context("a curve has points")?.iter();
+        let point = |point: &Value| Some((point["bytes"].as_u64()?, point["ns"].as_f64()?));
+        Ok(Curve {
+            cpu: cpu_of(case)?,
+            seconds: case["trials"][0]["window_s"]
+                .as_f64()
+                .context("a curve has a time")?,
+            points: points.filter_map(point).collect(),
+        })
+    }
+}
+
+fn cpu_of(case: &Value) -> Result<u64> {
+    let cpus = case["placement"]["cpus"].as_str();
+    let cpu = cpus.and_then(|cpus| cpus.parse().ok());
+    cpu.with_context(|| format!("one CPU measures, and it is {cpus:?}"))
+}

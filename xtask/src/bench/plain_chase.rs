@@ -1,0 +1,64 @@
+//! The plain chase: a C program that has nothing in common with the kernels (`plain_chase.c`).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::program;
+
+const PROGRAM: &str = include_str!("plain_chase.c");
+
+/// The program, built.
+pub struct PlainChase(PathBuf);
+
+impl PlainChase {
+    /// Builds it with the C compiler of this machine.
+    pub fn build(folder: &Path) -> Result<Self> {
+        let (source, built) = (folder.join("plain_chase.c"), folder.join("plain_chase"));
+        std::fs::write(&source, PROGRAM).with_context(|| format!("write {}", source.display()))?;
+        let words = ["-O2", "-o"].map(str::to_owned).into_iter();
+        let files = [&built, &source].map(|path| path.display().to_string());
+        let words: Vec<String> = words.chain(files).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        program::output("cc", &words, folder)?;
+        Ok(PlainChase(built))
+    }
+
+    /// Nanoseconds for each load, and the bytes that were in transparent huge pages.
+    pub fn measure(&self, cpu: u64, bytes: u64, seed: usize) -> Result<(f64, u64)> {
+        let words = [cpu, bytes, seed as u64].map(|word| word.to_string());
+        let output = Command::new(&self.0).args(&words).output();
+        let output = output.with_context(|| format!("run {}", self.0.display()))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        ensure!(
+            output.status.success(),
+            "the plain chase ended with {}",
+            output.status
+        );
+        parse(&text).with_context(|| format!("the plain chase said {text:?}"))
+    }
+}
+
+/// ```text
+/// 168.751 134217728 0x7f0c4de00440
+/// ```
+fn parse(text: &str) -> Option<(f64, u64)> {
+    let mut words = text.split(' ');
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn its_line_is_read() {
+        assert_eq!(
+            parse("168.751 134217728 0x7f0c4de00440\n"),
+            Some((168.751, 134_217_728))
+        );
+        assert_eq!(parse(""), None);
+        assert_eq!(parse("x 1"), None);
+    }
+}

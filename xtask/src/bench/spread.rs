@@ -1,0 +1,51 @@
+//! Values of one thing measured several times, in short.
+
+use std::fmt;
+
+/// The least, the median and the most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    pub least: f64,
+    pub median: f64,
+    pub most: f64,
+}
+
+impl Spread {
+    /// Of some values; none of none.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let mut values = values.to_vec();
+        values.sort_by(f64::total_cmp);
+        let (least, most) = (*values.first()?, *values.last()?);
+        Some(Spread {
+            least,
+            median: f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2]),
+            most,
+        })
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Spread {
+            least,
+            median,
+            most,
+        } = self;
+        write!(f, "{median:.2} ({least:.2} to {most:.2})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spread;
+
+    #[test]
+    fn the_median_is_the_middle_or_between_the_two_middles() {
+        let check = |values: &[f64], expected: &str| {
+            assert_eq!(Spread::of(values).unwrap().to_string(), expected);
+        };
+        check(&[3.0, 1.0, 2.0], "2.00 (1.00 to 3.00)");
+        check(&[4.0, 1.0, 2.0, 3.0], "2.50 (1.00 to 4.00)");
+        assert_eq!(Spread::of(&[]), None);
+    }
+}
