@@ -25,7 +25,7 @@ pub enum Task {
         /// Which one.
         #[arg(value_enum)]
         bench: crate::bench::command::Bench,
-        /// For `latency`: run it so many times and count the intervals that cover the median of all.
+        /// For `latency`: run it so many times, count the intervals that cover the median of all.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
         repeat: Option<u32>,
     },

@@ -9,7 +9,8 @@ use crate::stream_portable;
 use crate::timer::Timer;
 
 /// Bytes of each array between two looks at the clock: long enough that a look (some 10 ns, and no
-/// wait: see [`Timer::glance`]) costs below 1 % at 30 GB/s, short enough that threads stop together.
+/// wait: see [`Timer::glance`]) costs below 1 % at 30 GB/s, short enough that threads stop
+/// together.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
 /// How far the arrays of a thread are from being equal distances apart, so that their lines do not

@@ -1,6 +1,6 @@
 //! Other programs that measure bandwidth, all from Debian's packages: `likwid-bench`, `mbw`,
-//! `stress-ng --stream`. Their bytes are made those that the program reads and writes, as numalab and
-//! STREAM count them: what a write allocates in a cache is left out.
+//! `stress-ng --stream`. Their bytes are made those that the program reads and writes, as numalab
+//! and STREAM count them: what a write allocates in a cache is left out.
 
 use std::process::Command;
 
@@ -16,7 +16,7 @@ const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 pub enum Does {
     /// One of numalab's kernels.
     Kernel(&'static str),
-    /// Copy, scale, add and triad in turn, each with ordinary stores: six arrays read, four written.
+    /// Copy, scale, add and triad in turn, with ordinary stores: six arrays read, four written.
     StreamMix,
 }
 
@@ -184,7 +184,7 @@ fn mbw_rates(text: &str) -> Vec<f64> {
 /// What each instance read and wrote; its megabytes are of 2^20 bytes.
 ///
 /// ```text
-/// stress-ng: info:  [31] stream: memory rate: 12345.67 MB read/sec, 8230.45 MB write/sec, 1028.81 double precision Mflop/sec (instance 0)
+/// stress-ng: info:  [31] stream: memory rate: 12345.67 MB read/sec, 8230.45 MB write/sec, …
 /// ```
 fn stress_rates(text: &str) -> Vec<f64> {
     let rates = text.lines().filter_map(|line| {

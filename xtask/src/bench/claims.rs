@@ -1,5 +1,5 @@
-//! What a benchmark claims: each claim is printed with what was found, and one that is not met fails
-//! the benchmark.
+//! What a benchmark claims: each claim is printed with what was found, and one that is not met
+//! fails the benchmark.
 
 use anyhow::{Result, bail};
 

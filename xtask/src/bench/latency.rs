@@ -1,6 +1,6 @@
 //! `cargo xtask bench latency`: the local latency and the depth curve of `numalab latency` against
-//! lmbench's `lat_mem_rd` and a plain chase, in turns on the same CPU and all of them in transparent
-//! huge pages; and the time that a curve takes.
+//! lmbench's `lat_mem_rd` and a plain chase, in turns on the same CPU and all of them in
+//! transparent huge pages; and the time that a curve takes.
 
 use std::collections::BTreeMap;
 

@@ -81,8 +81,8 @@ fn sources_of(section: &str) -> Result<String> {
         .find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     let codename = codename.context("/etc/os-release names no VERSION_CODENAME")?;
     Ok(format!(
-        "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: {codename}\nComponents: {section}\n\
-         Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
+        "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: {codename}\n\
+         Components: {section}\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
     ))
 }
 
