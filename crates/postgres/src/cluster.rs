@@ -83,6 +83,8 @@ impl Cluster {
             .arg("--pgdata")
             .arg(self.scratch.data())
             .args(["--auth", "trust", "--username", SUPERUSER, "--no-sync"])
+            // What it leaves names the System V segment of a server that failed; we remove both.
+            .arg("--no-clean")
             // The C locale is built in: none need be installed.
             .args(["--locale", "C", "--encoding", "UTF8"]);
         let output = self
