@@ -64,6 +64,29 @@ pub enum Error {
     /// Every buffer is pinned, or dirty and not being written.
     #[error("no buffer for block {:#x}: every buffer is pinned or dirty", .0.0)]
     NoFreeBuffer(BlockId),
+    /// A session cannot have the memory of its own that it was to work in.
+    #[error("{what} of {} for each session: {cause}; {way_out}", model::ByteSize(*bytes))]
+    OwnMemory {
+        /// What kind.
+        what: &'static str,
+        /// How much.
+        bytes: u64,
+        /// The kernel's answer.
+        #[source]
+        cause: linux::SystemCallError,
+        /// What can be done.
+        way_out: &'static str,
+    },
+    /// A load did not come to the result that it must have.
+    #[error("{what}: found {found}, expected {expected}")]
+    WrongResult {
+        /// What was looked at.
+        what: &'static str,
+        /// What it is.
+        found: String,
+        /// What it must be.
+        expected: String,
+    },
     /// The kernel does not tell the run-queue wait.
     #[error("run-queue wait: {0} (the kernel needs CONFIG_SCHED_INFO)")]
     Schedstat(#[source] std::io::Error),
@@ -105,7 +128,9 @@ impl Error {
     /// for lack of permission.
     pub fn permission_wanted(&self) -> Option<&'static str> {
         match self {
-            Error::SystemCall(error) | Error::Placement(numa::Error::SystemCall(error))
+            Error::SystemCall(error)
+            | Error::OwnMemory { cause: error, .. }
+            | Error::Placement(numa::Error::SystemCall(error))
                 if error.is_permission() =>
             {
                 // Docker's default profile refuses mbind, set_mempolicy and move_pages, unless the

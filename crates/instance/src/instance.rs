@@ -15,7 +15,7 @@ use crate::sessions::{SessionProgram, Sessions};
 use crate::sga::Sga;
 use crate::sga_layout::{Content, ProcessName, SgaLayout, SgaSize};
 use crate::storage::Storage;
-use crate::{Error, calibration, hold, loader, scan, sga_memory, trial};
+use crate::{Error, calibration, hold, loader, own_memory, scan, sga_memory, trial};
 
 /// How long sessions may take to attach: generous, since emulated machines are slow.
 const ATTACH_WITHIN: Duration = Duration::from_secs(120);
@@ -36,11 +36,14 @@ pub fn run(
         what: "prctl(PR_SET_PDEATHSIG)",
         cause,
     })?;
-    numa::placement::apply_to_this_process(&order.placement, order.group.as_deref())?;
+    numa::placement::apply_to_this_process(&order.placement, order.groups.first().map(|it| &**it))?;
+    for group in &order.groups {
+        numa::group::join(group)?;
+    }
     let root = Root::live();
     report(InstanceReport::Progress {
         phase: PhaseWord::Loading,
-        logical_reads_per_s: None,
+        value: None,
     })?;
     let huge_pages_before = pools_if_huge(&root, order)?;
     let layout = SgaLayout::new(&SgaSize {
@@ -69,13 +72,20 @@ pub fn run(
     evidence.huge_pages_during = pools_if_huge(&instance.root, order)?;
     let before = residency(&mapping, order.work.sga.page_bytes)?;
     let mut sessions = start_sessions(&instance, &memory, program)?;
+    let own_before = own_memory::found(&instance, &sessions.pids())?;
     if !matches!(order.task, Task::Hold { idle: true, .. }) {
         instance.open_barrier();
     }
     match order.task {
         Task::Scan { .. } => scan::run(&instance, &mut sessions, evidence, &before, total, report),
         Task::Hold { .. } => hold::run(&instance, &mut sessions, report),
-        Task::Trial { .. } => trial::run(&instance, &mut sessions, evidence, &before, report),
+        Task::Trial { .. } => {
+            let before = trial::Before {
+                sga: before,
+                own_memory: own_before,
+            };
+            trial::run(&instance, &mut sessions, evidence, &before, report)
+        }
         Task::Calibration { .. } => calibration::run(&instance, &mut sessions, report),
     }
 }
@@ -160,6 +170,8 @@ fn start_sessions(
                 .cloned()
                 .flatten(),
             role: role_of(instance.order, &layout, session),
+            own: instance.order.own.clone(),
+            page_bytes: instance.order.work.sga.page_bytes,
             seed: instance.order.seed.wrapping_add(1 + u64::from(session)),
             layout,
             ticket: memory.ticket().into(),

@@ -17,7 +17,7 @@ pub const BUFFERS_MAX: u64 = 1 << 31;
 /// Marks an SGA of ours: "numalab\0".
 pub const MAGIC: u64 = u64::from_le_bytes(*b"numalab\0");
 /// Version of this layout.
-pub const LAYOUT_VERSION: u64 = 5;
+pub const LAYOUT_VERSION: u64 = 6;
 /// No buffer, no block, no session.
 pub const NONE: u32 = u32::MAX;
 /// Words of a set of CPUs: 8192, the most Linux can be built for.
@@ -117,7 +117,8 @@ pub struct Control {
 /// Counters of one session, read by the instance while the session runs.
 #[repr(C)]
 pub struct LiveCounters {
-    pub logical_reads: AtomicU64,
+    /// Logical reads, or what else the sessions do.
+    pub work: AtomicU64,
     pub statements: AtomicU64,
     /// One of [`SessionState`].
     pub state: AtomicU32,
@@ -196,10 +197,14 @@ pub struct WaitResult {
 pub struct SessionResult {
     pub start_ns: AtomicU64,
     pub end_ns: AtomicU64,
+    /// Logical reads, or what else the sessions do.
+    pub work: AtomicU64,
     pub logical_reads: AtomicU64,
     pub physical_reads: AtomicU64,
     pub statements: AtomicU64,
     pub cpu_ns: AtomicU64,
+    /// The part of `cpu_ns` in the kernel.
+    pub kernel_cpu_ns: AtomicU64,
     pub run_queue_ns: AtomicU64,
     pub rows_verified: AtomicU64,
     pub rows_wrong: AtomicU64,
@@ -222,6 +227,8 @@ pub struct SessionSlot {
     pub found: Line<ScanResult>,
     /// What a database writer did.
     pub writer: Line<WriterCounters>,
+    /// Where the session has memory of its own mapped.
+    pub own_memory: Line<MappedRange>,
     pub result: SessionResult,
 }
 
@@ -232,6 +239,13 @@ pub struct ScanResult {
     pub sum: AtomicU64,
     /// Blocks added up.
     pub blocks: AtomicU64,
+}
+
+/// A stretch of the address space of a session; 0 bytes where there is none.
+#[repr(C)]
+pub struct MappedRange {
+    pub address: AtomicU64,
+    pub bytes: AtomicU64,
 }
 
 /// Words of a session's last words.

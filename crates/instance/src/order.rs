@@ -1,7 +1,7 @@
 //! What the processes of an instance tell each other: orders down, reports up.
 
 use linux::data_file::DataFileTicket;
-use model::{CalibrationPoint, CpuSet, LogicalReads, Phase, Placement, Stealing, Trial};
+use model::{CalibrationPoint, CpuSet, LogicalReads, OwnMemory, Phase, Placement, Stealing, Trial};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -16,8 +16,10 @@ pub struct InstanceOrder {
     pub placement: Placement,
     /// Its shared memory and its load.
     pub work: LogicalReads,
-    /// Directory of the processor group to join, made by the coordinator.
-    pub group: Option<std::path::PathBuf>,
+    /// What its sessions do in memory of their own; `None`: they read rows.
+    pub own: Option<OwnMemory>,
+    /// Directories of the cgroups to join, made by the coordinator; a processor group is the first.
+    pub groups: Vec<std::path::PathBuf>,
     /// Directory on whose file system the data file is made, if one is needed.
     pub data_directory: std::path::PathBuf,
     /// Seed of the physical order of rows and of the keys that sessions draw.
@@ -80,8 +82,8 @@ pub enum InstanceReport {
     Progress {
         /// Loading, warming up, measuring.
         phase: PhaseWord,
-        /// Logical reads per second since the last report.
-        logical_reads_per_s: Option<f64>,
+        /// The figure since the last report, in the metric of the run.
+        value: Option<f64>,
     },
     /// One point of a calibration.
     Point(CalibrationPoint),
@@ -177,6 +179,10 @@ pub struct SessionOrder {
     pub cpus: Option<CpuSet>,
     /// What it does.
     pub role: Role,
+    /// What it does in memory of its own; `None`: it reads rows.
+    pub own: Option<OwnMemory>,
+    /// Size of the pages of that memory.
+    pub page_bytes: u64,
     /// Seed of the keys it draws.
     pub seed: u64,
     /// Layout of the SGA.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{LatencySummary, Measured, Sample, SessionFigures, TimeModel, Wait};
+use model::{
+    LatencySummary, Measured, Metric, Sample, SessionFigures, SessionLoad, TimeModel, Wait,
+};
 
 use crate::histogram;
 use crate::layout::{HISTOGRAM_BUCKETS, SessionSlot, WAIT_EVENTS, WAIT_NAMES};
@@ -18,9 +20,11 @@ pub(crate) struct Total {
     statements: u64,
     logical_reads: u64,
     physical_reads: u64,
-    logical_reads_per_s: f64,
+    work: u64,
+    work_per_s: f64,
     db_time_ns: u64,
     db_cpu_ns: u64,
+    kernel_cpu_ns: u64,
     run_queue_ns: u64,
     wait_counts: [u64; WAIT_EVENTS],
     wait_ns: [u64; WAIT_EVENTS],
@@ -37,9 +41,11 @@ pub(crate) fn collect(sga: &Sga<'_>) -> Total {
         statements: 0,
         logical_reads: 0,
         physical_reads: 0,
-        logical_reads_per_s: 0.0,
+        work: 0,
+        work_per_s: 0.0,
         db_time_ns: 0,
         db_cpu_ns: 0,
+        kernel_cpu_ns: 0,
         run_queue_ns: 0,
         wait_counts: [0; WAIT_EVENTS],
         wait_ns: [0; WAIT_EVENTS],
@@ -55,16 +61,18 @@ impl Total {
         let get = |field: &AtomicU64| field.load(Ordering::Relaxed);
         let result = &slot.result;
         let wall_ns = get(&result.end_ns).saturating_sub(get(&result.start_ns));
-        let reads = get(&result.logical_reads);
+        let work = get(&result.work);
         self.rows_verified += get(&result.rows_verified);
         self.rows_wrong += get(&result.rows_wrong);
         self.rows_updated += get(&result.rows_updated);
         self.statements += get(&result.statements);
-        self.logical_reads += reads;
+        self.logical_reads += get(&result.logical_reads);
+        self.work += work;
         self.physical_reads += get(&result.physical_reads);
-        self.logical_reads_per_s += reads as f64 / (wall_ns.max(1) as f64 / 1e9);
+        self.work_per_s += work as f64 / (wall_ns.max(1) as f64 / 1e9);
         self.db_time_ns += wall_ns;
         self.db_cpu_ns += get(&result.cpu_ns);
+        self.kernel_cpu_ns += get(&result.kernel_cpu_ns);
         self.run_queue_ns += get(&result.run_queue_ns);
         for event in 0..WAIT_EVENTS {
             self.wait_counts[event] += get(&result.waits[event].count);
@@ -89,11 +97,21 @@ impl Total {
             Task::Hold { .. } => 0.0,
         };
         Measured {
-            value: self.logical_reads_per_s,
+            value: self.value(order),
             window_s,
             warm_up_s: Some(warm_up_s),
             sessions: Some(self.sessions(order, samples)),
             kernel: None,
+        }
+    }
+
+    /// The figure in the metric of the work: work per second, but the time of a store of each
+    /// session where stores are timed.
+    fn value(&self, order: &InstanceOrder) -> f64 {
+        let load = order.own.as_ref().map(|own| own.load);
+        match load.map(SessionLoad::metric) {
+            Some(Metric::NsPerStore) => self.db_time_ns as f64 / self.work.max(1) as f64,
+            _ => self.work_per_s,
         }
     }
 
@@ -142,6 +160,7 @@ impl Total {
             db_time_s: seconds(self.db_time_ns),
             db_cpu_s: self.db_cpu_s(),
             cpu_wait_s: seconds(self.run_queue_ns),
+            kernel_cpu_s: Some(seconds(self.kernel_cpu_ns)),
             waits,
         }
     }

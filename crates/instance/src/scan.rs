@@ -124,7 +124,7 @@ impl Scans<'_, '_> {
                 reported_ns = scan.end_ns;
                 report(InstanceReport::Progress {
                     phase: word,
-                    logical_reads_per_s: Some(self.bytes() / scan.seconds()),
+                    value: Some(self.bytes() / scan.seconds()),
                 })?;
             }
             scans.push(scan);

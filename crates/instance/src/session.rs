@@ -9,11 +9,11 @@ use linux::clock::monotonic_ns;
 use linux::data_file::DataFile;
 use linux::shared_memory::{Mapping, SharedMemory};
 
-use crate::btree;
 use crate::buffer_cache::Reader;
 use crate::cage::Turn;
 use crate::histogram;
 use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionState};
+use crate::loads::{self, Ingredients, Load};
 use crate::order::{Role, SessionOrder};
 use crate::sga::Sga;
 use crate::snapshot::Snapshot;
@@ -57,13 +57,15 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
     };
     let home_pool = sga.layout.home_pool(order.session);
     let waits = WaitClock::new()?;
+    let load = own_load(&sga, order)?;
     set_state(&sga, order.session, SessionState::Ready);
     wait_for_start(&sga);
     set_state(&sga, order.session, SessionState::Running);
     let reader = |storage| Reader::new(sga, storage, home_pool, waits);
     match (order.role, storage) {
         (Role::Statements { update_pct }, storage) => {
-            execute(Session::new(sga, reader(storage), order, update_pct))?;
+            let reader = reader(storage);
+            execute(Session::new(sga, reader, load, order, update_pct))?;
         }
         (Role::Scan { stealing }, storage) => {
             scan_worker::run(sga, reader(storage), order.session, stealing)?;
@@ -95,7 +97,32 @@ fn execute(mut session: Session<'_>) -> Result<(), Error> {
         }
     }
     turn.leave();
+    if session.has_published {
+        if let Some(load) = &mut session.load {
+            load.verify()?;
+        }
+        set_state(&sga, number, SessionState::Finished);
+    }
     Ok(())
+}
+
+/// What the session does in place of reading rows, its memory made and told of.
+fn own_load(sga: &Sga<'_>, order: &SessionOrder) -> Result<Option<Box<dyn Load>>, Error> {
+    let Some(own) = &order.own else {
+        return Ok(None);
+    };
+    let load = loads::make(&Ingredients {
+        own,
+        page_bytes: order.page_bytes,
+        table: Table::of(&order.layout, order.session),
+        seed: order.seed,
+    })?;
+    if let Some((address, bytes)) = load.memory() {
+        let told = &sga.slots[order.session as usize].own_memory.0;
+        told.address.store(address as u64, Ordering::Release);
+        told.bytes.store(bytes as u64, Ordering::Release);
+    }
+    Ok(Some(load))
 }
 
 /// Stays until the instance has read what the kernel says of this process.
@@ -129,6 +156,10 @@ struct Session<'m> {
     sga: Sga<'m>,
     number: u32,
     table: Table,
+    /// What is done in place of statements.
+    load: Option<Box<dyn Load>>,
+    /// Work of the load.
+    own_work: u64,
     reader: Reader<'m>,
     update_pct: u32,
     random: fastrand::Rng,
@@ -137,23 +168,26 @@ struct Session<'m> {
     rows: u64,
     wrong: u64,
     window: Option<Snapshot>,
+    has_published: bool,
     cpus_used: [u64; CPU_WORDS],
     latency: [u64; HISTOGRAM_BUCKETS],
     latency_max_ns: u64,
 }
 
 impl<'m> Session<'m> {
-    fn new(sga: Sga<'m>, reader: Reader<'m>, order: &SessionOrder, update_pct: u32) -> Self {
-        let rows = sga.layout.rows_per_table;
-        let number = order.session % sga.layout.tables;
+    fn new(
+        sga: Sga<'m>,
+        reader: Reader<'m>,
+        load: Option<Box<dyn Load>>,
+        order: &SessionOrder,
+        update_pct: u32,
+    ) -> Self {
         Session {
             sga,
             number: order.session,
-            table: Table {
-                number,
-                rows,
-                root: btree::root(rows),
-            },
+            table: Table::of(&sga.layout, order.session),
+            load,
+            own_work: 0,
             reader,
             update_pct,
             random: fastrand::Rng::with_seed(order.seed),
@@ -162,44 +196,57 @@ impl<'m> Session<'m> {
             rows: 0,
             wrong: 0,
             window: None,
+            has_published: false,
             cpus_used: [0; CPU_WORDS],
             latency: [0; HISTOGRAM_BUCKETS],
             latency_max_ns: 0,
         }
     }
 
-    /// Executes one statement and keeps the books. Answers whether to go on.
+    /// Executes one statement, or a piece of the load, and keeps the books. Answers whether to go
+    /// on.
     #[inline]
     fn statement(&mut self) -> Result<bool, Error> {
-        let gate = &self.sga.control.gate.0;
-        let work_unit = gate
-            .work_unit
-            .load(Ordering::Relaxed)
-            .clamp(1, self.table.rows);
-        let first_key = self.random.u64(0..=u64::from(self.table.rows - work_unit));
         let start_ns = monotonic_ns();
+        let work = match &mut self.load {
+            None => self.read_rows()?,
+            Some(load) => {
+                self.own_work += load.piece(&mut self.reader)?;
+                self.own_work
+            }
+        };
+        self.now_ns = monotonic_ns();
+        self.statements += 1;
+        let live = &self.sga.slots[self.number as usize].live.0;
+        live.work.store(work, Ordering::Relaxed);
+        live.statements.store(self.statements, Ordering::Relaxed);
+        let goes_on = self.keep_window(self.now_ns - start_ns);
+        let stop = &self.sga.control.gate.0.stop;
+        Ok(goes_on && stop.load(Ordering::Relaxed) == 0)
+    }
+
+    /// Reads or updates as many rows as the work unit says; answers the logical reads so far.
+    #[inline]
+    fn read_rows(&mut self) -> Result<u64, Error> {
+        let work_unit = &self.sga.control.gate.0.work_unit;
+        let work_unit = work_unit.load(Ordering::Relaxed).clamp(1, self.table.rows);
+        let first_key = self.random.u64(0..=u64::from(self.table.rows - work_unit));
         // Nothing is drawn where there is no choice.
         let updates = self.update_pct > 0 && self.random.u32(0..100) < self.update_pct;
         let answer = match updates {
             false => select(&mut self.reader, self.table, first_key, work_unit)?,
             true => update(&mut self.reader, self.table, first_key, work_unit)?,
         };
-        self.now_ns = monotonic_ns();
-        self.statements += 1;
         self.rows += u64::from(answer.rows);
         self.wrong += u64::from(answer.wrong);
         std::hint::black_box(answer.sum);
-        let live = &self.sga.slots[self.number as usize].live.0;
-        live.logical_reads
-            .store(self.reader.logical_reads, Ordering::Relaxed);
-        live.statements.store(self.statements, Ordering::Relaxed);
         if updates {
+            let live = &self.sga.slots[self.number as usize].live.0;
             let (rows, keys) = (self.reader.rows_updated, self.reader.updated_keys);
             live.updates.store(rows, Ordering::Relaxed);
             live.updated_keys.store(keys, Ordering::Relaxed);
         }
-        let goes_on = self.keep_window(self.now_ns - start_ns);
-        Ok(goes_on && gate.stop.load(Ordering::Relaxed) == 0)
+        Ok(self.reader.logical_reads)
     }
 
     /// Begins, continues or ends the measured window. Answers whether there is more to do.
@@ -249,10 +296,13 @@ impl<'m> Session<'m> {
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot::take(&self.reader, self.statements, self.rows)
+        Snapshot {
+            own_work: self.load.is_some().then_some(self.own_work),
+            ..Snapshot::take(&self.reader, self.statements, self.rows)
+        }
     }
 
-    fn publish(&self, start: &Snapshot) {
+    fn publish(&mut self, start: &Snapshot) {
         let result: &SessionResult = &self.sga.slots[self.number as usize].result;
         self.snapshot().publish_since(start, result);
         let set = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
@@ -268,6 +318,6 @@ impl<'m> Session<'m> {
             .zip(self.latency)
             .for_each(|(field, count)| set(field, count));
         set(&result.latency_max_ns, self.latency_max_ns);
-        set_state(&self.sga, self.number, SessionState::Finished);
+        self.has_published = true;
     }
 }

@@ -112,12 +112,12 @@ impl<'m> Sga<'m> {
         &self.slots[self.layout.sessions as usize..]
     }
 
-    /// Logical reads and statements of all sessions so far.
+    /// Work and statements of all sessions so far.
     pub fn live_totals(&self) -> (u64, u64) {
         let live = self.session_slots().iter().map(|slot| &slot.live.0);
-        live.fold((0, 0), |(reads, statements), counters| {
+        live.fold((0, 0), |(work, statements), counters| {
             (
-                reads + counters.logical_reads.load(Ordering::Relaxed),
+                work + counters.work.load(Ordering::Relaxed),
                 statements + counters.statements.load(Ordering::Relaxed),
             )
         })

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use linux::clock::{monotonic_ns, process_cpu_ns};
+use linux::clock::{monotonic_ns, process_cpu_ns, process_kernel_cpu_ns};
 
 use crate::buffer_cache::Reader;
 use crate::layout::{SessionResult, WAIT_EVENTS};
@@ -12,7 +12,10 @@ use crate::layout::{SessionResult, WAIT_EVENTS};
 pub struct Snapshot {
     pub at_ns: u64,
     pub cpu_ns: u64,
+    pub kernel_cpu_ns: u64,
     pub run_queue_ns: u64,
+    /// Work of a load; `None` for logical reads, which are counted anyway.
+    pub own_work: Option<u64>,
     pub logical_reads: u64,
     pub physical_reads: u64,
     pub statements: u64,
@@ -28,7 +31,9 @@ impl Snapshot {
         Snapshot {
             at_ns: monotonic_ns(),
             cpu_ns: process_cpu_ns(),
+            kernel_cpu_ns: process_kernel_cpu_ns(),
             run_queue_ns: reader.waits.run_queue_ns(),
+            own_work: None,
             logical_reads: reader.logical_reads,
             physical_reads: reader.physical_reads,
             statements,
@@ -54,6 +59,13 @@ impl Snapshot {
         );
         set(&result.statements, self.statements - start.statements);
         set(&result.cpu_ns, self.cpu_ns - start.cpu_ns);
+        let work = match (self.own_work, start.own_work) {
+            (Some(end), Some(start)) => end - start,
+            _ => self.logical_reads - start.logical_reads,
+        };
+        set(&result.work, work);
+        let kernel_cpu_ns = self.kernel_cpu_ns.saturating_sub(start.kernel_cpu_ns);
+        set(&result.kernel_cpu_ns, kernel_cpu_ns);
         let run_queue_ns = self.run_queue_ns.saturating_sub(start.run_queue_ns);
         set(&result.run_queue_ns, run_queue_ns);
         set(&result.rows_verified, self.rows - start.rows);

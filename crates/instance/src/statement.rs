@@ -1,12 +1,13 @@
 //! The statement: read `work_unit` consecutive keys through the index.
 
-use crate::Error;
 use crate::block::{Kind, Row};
 use crate::buffer_cache::{Pinned, Reader};
 use crate::layout::BlockId;
+use crate::sga_layout::SgaLayout;
+use crate::{Error, btree};
 
 /// A table as a statement sees it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Table {
     /// Number of the table.
     pub number: u32,
@@ -14,6 +15,19 @@ pub struct Table {
     pub rows: u32,
     /// Number of the root block of its index.
     pub root: u32,
+}
+
+impl Table {
+    /// The table of a session.
+    pub fn of(layout: &SgaLayout, session: u32) -> Self {
+        let rows = layout.rows_per_table;
+        Table {
+            // A column has no tables.
+            number: session % layout.tables.max(1),
+            rows,
+            root: btree::root(rows),
+        }
+    }
 }
 
 /// What one statement found.
@@ -110,7 +124,7 @@ fn find_leaf<'m>(reader: &mut Reader<'m>, table: Table, key: u64) -> Result<Pinn
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use linux::shared_memory::{ObjectKind, SharedMemory};
 
     use super::{Answer, Table, select};
@@ -121,7 +135,8 @@ mod tests {
     use crate::sga_layout::{Content, SgaLayout, SgaSize};
     use crate::wait_clock::WaitClock;
 
-    fn with_loaded_sga(cache_bytes: u64, check: impl FnOnce(Sga<'_>, Table)) {
+    /// Loads an SGA of two tables and hands it to `check` with the second.
+    pub(crate) fn with_loaded_sga(cache_bytes: u64, check: impl FnOnce(Sga<'_>, Table)) {
         let layout = SgaLayout::new(&SgaSize {
             sessions: 2,
             cache_bytes,

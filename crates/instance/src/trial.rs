@@ -6,7 +6,7 @@ use std::time::Duration;
 use linux::Root;
 use linux::clock::monotonic_ns;
 use linux::machine_counters::{self, MachineCounters};
-use model::{CpuId, Evidence, Outcome, Sample, SessionEvidence, Trial, UpdateFigures};
+use model::{CpuId, Evidence, Metric, Outcome, Sample, SessionEvidence, Trial, UpdateFigures};
 use numa::evidence::Residency;
 
 use crate::checkpoint::Checkpoint;
@@ -15,7 +15,7 @@ use crate::layout::{SessionSlot, SessionState, WriterCounters};
 use crate::order::{InstanceReport, PhaseWord, Task};
 use crate::sessions::Sessions;
 use crate::sga::Sga;
-use crate::{Error, checkpoint, results};
+use crate::{Error, checkpoint, own_memory, results};
 
 /// Samples in each half that the steady-state rule compares.
 const STEADY_SAMPLES: usize = 3;
@@ -28,12 +28,20 @@ const WINDOW_LEAD_NS: u64 = 20_000_000;
 /// How long after the end of a window sessions may take to publish.
 const PUBLISH_WITHIN: Duration = Duration::from_secs(60);
 
+/// Where memory was before the window.
+pub(crate) struct Before {
+    /// That of the SGA.
+    pub sga: Residency,
+    /// That which sessions have for themselves.
+    pub own_memory: own_memory::Found,
+}
+
 /// Runs the trial and reports it.
 pub(crate) fn run(
     instance: &Instance<'_>,
     sessions: &mut Sessions,
     mut evidence: Evidence,
-    before: &Residency,
+    before: &Before,
     report: &mut Report<'_>,
 ) -> Result<(), Error> {
     let Task::Trial {
@@ -52,8 +60,11 @@ pub(crate) fn run(
     let bounds = (warm_up_s_min, warm_up_s_max);
     let warm_up = warm_up(instance, sessions, bounds, report)?;
     let window = measure(instance, sessions, window_s, report)?;
-    evidence.sga = Some(instance.sga_evidence(before)?);
-    evidence.sessions = evidence_of_sessions(&instance.root, &instance.sga, &sessions.pids())?;
+    evidence.sga = Some(instance.sga_evidence(&before.sga)?);
+    let pids = sessions.pids();
+    evidence.sessions = evidence_of_sessions(&instance.root, &instance.sga, &pids)?;
+    let own_after = own_memory::found(instance, &pids)?;
+    own_memory::note(instance, &before.own_memory, own_after, &mut evidence);
     evidence.writers = evidence_of_writers(&instance.root, &instance.sga, &sessions.writer_pids())?;
     let checkpoint = match instance.sga.layout.writers {
         0 => None,
@@ -132,10 +143,9 @@ fn warm_up(
         sessions.check_alive(&instance.sga)?;
         let rate = meter.rate(instance);
         rates.push(rate);
-        let logical_reads_per_s = Some(rate);
         report(InstanceReport::Progress {
             phase: PhaseWord::WarmingUp,
-            logical_reads_per_s,
+            value: Some(live_value(instance, rate)),
         })?;
         let seconds = (monotonic_ns() - start_ns) as f64 / 1e9;
         let steady = stats::is_steady(&rates, STEADY_SAMPLES, STEADY_TOLERANCE) == Some(true);
@@ -208,10 +218,9 @@ fn measure(
             logical_reads_per_s: rate,
         });
         sessions.check_alive(&instance.sga)?;
-        let logical_reads_per_s = Some(rate);
         report(InstanceReport::Progress {
             phase: PhaseWord::Measuring,
-            logical_reads_per_s,
+            value: Some(live_value(instance, rate)),
         })?;
     }
     let after = machine_counters::read(&instance.root).map_err(numa::Error::from)?;
@@ -227,20 +236,29 @@ fn measure(
     })
 }
 
+/// A rate of work in the metric of the run.
+fn live_value(instance: &Instance<'_>, rate: f64) -> f64 {
+    let order = instance.order;
+    match order.own.as_ref().map(|own| own.load.metric()) {
+        Some(Metric::NsPerStore) => 1e9 * f64::from(order.work.load.sessions) / rate,
+        _ => rate,
+    }
+}
+
 fn sleep_until(at_ns: u64) {
     std::thread::sleep(Duration::from_nanos(at_ns.saturating_sub(monotonic_ns())));
 }
 
 /// The rate of all sessions between two looks at their live counters.
 struct Meter {
-    reads: u64,
+    work: u64,
     since_ns: u64,
 }
 
 impl Meter {
     fn start(instance: &Instance<'_>) -> Self {
         Meter {
-            reads: instance.sga.live_totals().0,
+            work: instance.sga.live_totals().0,
             since_ns: monotonic_ns(),
         }
     }
@@ -248,7 +266,7 @@ impl Meter {
     fn rate(&mut self, instance: &Instance<'_>) -> f64 {
         let now = Meter::start(instance);
         let seconds = (now.since_ns - self.since_ns).max(1) as f64 / 1e9;
-        let rate = (now.reads - self.reads) as f64 / seconds;
+        let rate = (now.work - self.work) as f64 / seconds;
         *self = now;
         rate
     }
@@ -322,6 +340,7 @@ fn evidence_of(root: &Root, pid: u32, slot: &SessionSlot) -> Result<SessionEvide
         cpus_used: cpus_used.collect(),
         policy: numa::evidence::policy_of_process(root, pid)?,
         bytes_read_by_node: Default::default(),
+        own_memory: None,
     })
 }
 

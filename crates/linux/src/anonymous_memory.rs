@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_ulong, c_void};
 
-use model::{NodeSet, PageKind};
+use model::{NodeId, NodeSet, PageKind};
 
 use crate::{SystemCallError, bit_mask};
 
@@ -159,6 +159,14 @@ impl AnonymousMemory {
     /// As for [`AnonymousMemory::bind_to`].
     pub fn interleave_over(&self, nodes: &NodeSet) -> Result<(), SystemCallError> {
         self.set_policy(libc::MPOL_INTERLEAVE, "MPOL_INTERLEAVE", nodes)
+    }
+
+    /// From now on, pages are made on this node as long as it has any (`MPOL_PREFERRED`).
+    ///
+    /// # Errors
+    /// As for [`AnonymousMemory::bind_to`].
+    pub fn prefer(&self, node: NodeId) -> Result<(), SystemCallError> {
+        self.set_policy(libc::MPOL_PREFERRED, "MPOL_PREFERRED", &NodeSet::of(node))
     }
 
     fn set_policy(

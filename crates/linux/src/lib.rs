@@ -41,6 +41,7 @@ mod procmap_query;
 mod root;
 pub mod schedstat;
 pub mod shared_memory;
+pub mod shared_memory_file;
 pub mod signal_queue;
 pub mod sysfs_caches;
 pub mod sysfs_cpus;

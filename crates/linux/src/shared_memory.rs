@@ -151,6 +151,14 @@ impl SharedMemory {
         Ok(SharedMemory { handle, bytes })
     }
 
+    /// The descriptor behind it; a System V segment has none.
+    pub(crate) fn descriptor(&self) -> Option<&OwnedFd> {
+        match &self.handle {
+            Handle::Sysv { .. } => None,
+            Handle::Descriptor(descriptor) => Some(descriptor),
+        }
+    }
+
     /// How a child finds this object.
     pub fn ticket(&self) -> Ticket {
         match &self.handle {

@@ -48,7 +48,8 @@ pub struct Evidence {
     pub running_sessions_max: Option<u32>,
 }
 
-/// Where the pages of an SGA were found (`move_pages(2)` as a query, and `numa_maps`).
+/// Where the pages of an SGA, or of the memory of one session, were found (`move_pages(2)` as a
+/// query, and `numa_maps`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SgaEvidence {
     /// Name of the segment as in /proc/PID/maps.
@@ -97,6 +98,9 @@ pub struct SessionEvidence {
     /// empty for others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bytes_read_by_node: BTreeMap<NodeId, u64>,
+    /// Where the memory lay that it has for itself; `None` where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_memory: Option<SgaEvidence>,
 }
 
 /// A processor group, read back.

@@ -4,6 +4,7 @@
 mod bandwidth;
 mod bound;
 mod byte_size;
+mod command_work;
 mod error;
 mod event;
 mod evidence;
@@ -17,6 +18,7 @@ mod measurement;
 mod metric;
 mod moving;
 mod node_matrix;
+mod own_memory;
 mod page_kind;
 mod placement;
 mod pools;
@@ -33,6 +35,7 @@ pub use bandwidth::{
 };
 pub use bound::{BindAsked, BindReport, OverrideKind, PolicyOverride};
 pub use byte_size::ByteSize;
+pub use command_work::{CommandWork, NumberPlace};
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
 pub use evidence::{
@@ -53,6 +56,7 @@ pub use measurement::{MeasurementEvidence, MemoryEvidence};
 pub use metric::{Better, Metric, MetricFacts};
 pub use moving::{MoveReport, MoveStatus, MovedPart, Refused};
 pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
+pub use own_memory::{OwnMemory, OwnMemoryWork, SessionLoad};
 pub use page_kind::PageKind;
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, Placement, SgaPlan};
 pub use pools::{PoolChange, PoolNeed, PoolOfNode};

@@ -17,6 +17,12 @@ pub enum Metric {
     /// How long one store to memory takes.
     #[serde(rename = "ns_per_store")]
     NsPerStore,
+    /// Rows that are sorted and joined, by all sessions.
+    #[serde(rename = "rows_per_s")]
+    RowsPerSecond,
+    /// Steps of a computation that touches no memory, by all sessions.
+    #[serde(rename = "steps_per_s")]
+    StepsPerSecond,
     /// How long the work of a trial takes.
     #[serde(rename = "seconds")]
     Seconds,
@@ -60,7 +66,7 @@ pub struct MetricFacts {
 
 impl Metric {
     /// Every metric.
-    pub const TABLE: [MetricFacts; 7] = [
+    pub const TABLE: [MetricFacts; 9] = [
         MetricFacts {
             metric: Metric::LogicalReadsPerSecond,
             name: "logical_reads_per_s",
@@ -100,6 +106,26 @@ impl Metric {
             unit_in_words: "ns per store",
             better: Better::Less,
             meaning: "how long a store to memory takes",
+        },
+        MetricFacts {
+            metric: Metric::RowsPerSecond,
+            name: "rows_per_s",
+            shown_unit: "rows/s",
+            shown_unit_is: 1.0,
+            verb: "does",
+            unit_in_words: "rows per second",
+            better: Better::More,
+            meaning: "rows that are sorted and joined, by all sessions together",
+        },
+        MetricFacts {
+            metric: Metric::StepsPerSecond,
+            name: "steps_per_s",
+            shown_unit: "M steps/s",
+            shown_unit_is: 1e6,
+            verb: "does",
+            unit_in_words: "million steps per second",
+            better: Better::More,
+            meaning: "steps of a computation that touches no memory, by all sessions together",
         },
         MetricFacts {
             metric: Metric::Seconds,

@@ -126,6 +126,12 @@ pub struct LoadPlan {
     /// Of a hundred statements, those that update the rows they come by.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub update_pct: u32,
+    /// Rows per statement; `None`: as many as the calibration finds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_unit: Option<u32>,
+    /// A CPU quota of so many CPUs for all processes of the instance; `None`: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<u32>,
 }
 
 fn is_zero(number: &u32) -> bool {

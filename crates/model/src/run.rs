@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CasePlan, CpuId, Evidence, LoadReport, Metric, TimeModel, TimerFacts, Topology};
+use crate::{CasePlan, CpuId, Evidence, LoadReport, Metric, TimeModel, TimerFacts, Topology, Work};
 
 /// One execution of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -160,6 +160,14 @@ impl Run {
         self.machine.as_ref().map(|machine| &machine.topology)
     }
 
+    /// The unit that people are shown: that of its metric, or the one that a program's number has.
+    pub fn shown_unit(&self) -> &str {
+        match self.cases.first().map(|case| &case.plan.work) {
+            Some(Work::Command(work)) => &work.unit,
+            _ => self.metric.facts().shown_unit,
+        }
+    }
+
     /// The host it was made on, or that all of its reports name.
     pub fn host(&self) -> Option<&str> {
         if let Some(machine) = &self.machine {
@@ -173,6 +181,18 @@ impl Run {
 }
 
 impl Trial {
+    /// A trial that did not run to its end, and why.
+    pub fn failed(round: u32, reason: String) -> Self {
+        Trial {
+            round,
+            outcome: Outcome::Failed(reason),
+            measured: None,
+            report: None,
+            evidence: Evidence::default(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// What the trial measured, in the run's metric, if it counts.
     pub fn valid_value(&self) -> Option<f64> {
         match (&self.outcome, &self.measured, &self.report) {

@@ -17,6 +17,9 @@ pub struct TimeModel {
     pub db_cpu_s: f64,
     /// Time on a run queue: ready, but not running.
     pub cpu_wait_s: f64,
+    /// The part of `db_cpu_s` that was spent in the kernel; `None` where nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_cpu_s: Option<f64>,
     /// Named waits by event.
     pub waits: BTreeMap<String, Wait>,
 }

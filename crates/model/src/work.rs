@@ -4,7 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Allocation, CpuId, CpuSet, LoadPlan, PageKind, Placement, SgaPlan, StreamKernel};
+use crate::{
+    Allocation, CommandWork, CpuId, CpuSet, LoadPlan, OwnMemoryWork, PageKind, Placement, SgaPlan,
+    StreamKernel,
+};
 
 /// One case, as asked for: everything a workload needs to execute a trial of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,11 +23,18 @@ pub struct CasePlan {
 }
 
 impl CasePlan {
+    /// Whether two cases ask for the same, whatever they are called. The second is then a negative
+    /// control of the first: it must tie with it.
+    pub fn is_same_as(&self, other: &CasePlan) -> bool {
+        self.placement == other.placement && self.work == other.work
+    }
+
     /// The shared memory and the processes of an instance, if one does the work.
     pub fn instance(&self) -> Option<&LogicalReads> {
         match &self.work {
             Work::LogicalReads(work) => Some(work),
             Work::ParallelScan(work) => Some(&work.instance),
+            Work::OwnMemory(work) => Some(&work.instance),
             _ => None,
         }
     }
@@ -47,8 +57,12 @@ pub enum Work {
     LogicalReads(LogicalReads),
     /// Workers of the embedded instance add up a column, all of it, again and again.
     ParallelScan(ParallelScan),
+    /// Sessions of the embedded instance work in memory of their own.
+    OwnMemory(OwnMemoryWork),
     /// Sessions of a PostgreSQL server read rows through its shared buffers.
     Postgres(PostgresReads),
+    /// A program of somebody else's.
+    Command(CommandWork),
     /// One CPU follows a chain of pointers through memory.
     MemoryLatency(MemoryLatency),
     /// The same with ever larger working sets.

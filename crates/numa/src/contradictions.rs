@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Allocation, Evidence, LogicalReads, Mechanism, NodeId, NodeSet, Placement, SessionEvidence,
-    SgaEvidence,
+    Allocation, Evidence, LogicalReads, Mechanism, NodeId, NodeSet, OwnMemory, Placement,
+    SessionEvidence, SgaEvidence,
 };
 
 /// How far the share of a node may be from even under interleave, relative to the even share.
@@ -20,7 +20,15 @@ pub fn contradictions(
 ) -> Vec<String> {
     let mut found = Vec::new();
     match &evidence.sga {
-        Some(sga) => sga_contradictions(placement, work, sga, &mut found),
+        Some(sga) => {
+            let asked = Asked {
+                what: "the SGA",
+                allocation: &work.sga.allocation,
+                page_bytes: work.sga.page_bytes,
+                otherwise: placement.memory_nodes.as_ref(),
+            };
+            asked.compare(sga, &mut found);
+        }
         None => found.push("the pages of the SGA could not be read back".to_owned()),
     }
     if evidence.sessions.len() != work.load.sessions as usize {
@@ -51,52 +59,112 @@ pub fn contradictions(
     found
 }
 
-fn sga_contradictions(
-    placement: &Placement,
-    work: &LogicalReads,
-    sga: &SgaEvidence,
-    found: &mut Vec<String>,
-) {
-    if sga.page_bytes != work.sga.page_bytes {
-        let (asked, seen) = (work.sga.page_bytes, sga.page_bytes);
-        found.push(format!(
-            "the SGA has pages of {seen} bytes, {asked} were asked for"
-        ));
+/// Every way in which the evidence of processes that have no SGA contradicts their placement, in
+/// words; empty when it holds.
+pub fn placement_contradictions(placement: &Placement, evidence: &Evidence) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, session) in evidence.sessions.iter().enumerate() {
+        let name = format!("process {number}");
+        cpu_contradictions(placement, false, &name, session, &mut found);
+        memory_node_contradictions(placement, &name, session, &mut found);
     }
-    if sga.bytes_without_node > 0 {
-        let bytes = sga.bytes_without_node;
-        found.push(format!(
-            "the kernel names no node for {bytes} bytes of the SGA"
-        ));
+    group_contradictions(placement, evidence, &mut found);
+    found
+}
+
+/// Every way in which the evidence of the sessions contradicts where their own memory was to lie,
+/// in words; empty when it does not.
+pub fn own_memory_contradictions(
+    own: &OwnMemory,
+    page_bytes: u64,
+    evidence: &Evidence,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    if !own.load.has_memory() {
+        return found;
     }
-    if sga.bytes_by_node_before != sga.bytes_by_node_after {
-        let (before, after) = (&sga.bytes_by_node_before, &sga.bytes_by_node_after);
-        found.push(format!(
-            "pages of the SGA moved in the window: {before:?}, then {after:?}"
-        ));
+    for (number, session) in evidence.sessions.iter().enumerate() {
+        let what = format!("the own memory of session {number}");
+        let Some(memory) = &session.own_memory else {
+            found.push(format!("{what} could not be read back"));
+            continue;
+        };
+        let asked = Asked {
+            what: &what,
+            allocation: &own.allocation,
+            page_bytes,
+            otherwise: Some(&session.memory_nodes_allowed),
+        };
+        asked.compare(memory, &mut found);
     }
-    let allowed = work.sga.allocation.nodes();
-    if let Some(allowed) = allowed.as_ref().or(placement.memory_nodes.as_ref()) {
-        outside(sga, allowed, found);
-    }
-    let policy = policy_in_kernel_words(&work.sga.allocation);
-    if let Some(policy) = policy.filter(|policy| *policy != sga.policy) {
-        let seen = &sga.policy;
-        found.push(format!(
-            "the SGA's policy is {seen:?}, {policy:?} was asked for"
-        ));
-    }
-    match &work.sga.allocation {
-        Allocation::Interleave(nodes) => {
-            let even = nodes.iter().map(|node| (node, 1)).collect();
-            uneven(sga, &even, found);
+    found
+}
+
+/// Memory as it was asked for.
+struct Asked<'p> {
+    /// What it is, in words.
+    what: &'p str,
+    allocation: &'p Allocation,
+    page_bytes: u64,
+    /// The nodes it may lie on where the allocation names none.
+    otherwise: Option<&'p NodeSet>,
+}
+
+impl Asked<'_> {
+    fn compare(&self, seen: &SgaEvidence, found: &mut Vec<String>) {
+        let what = self.what;
+        if seen.page_bytes != self.page_bytes {
+            let (asked, seen) = (self.page_bytes, seen.page_bytes);
+            found.push(format!(
+                "{what} has pages of {seen} bytes, {asked} were asked for"
+            ));
         }
-        Allocation::WeightedInterleave(nodes) => {
-            let weight = |node| (node, sga.weights.get(&node).copied().unwrap_or(1));
-            uneven(sga, &nodes.iter().map(weight).collect(), found);
+        if seen.bytes_without_node > 0 {
+            let bytes = seen.bytes_without_node;
+            found.push(format!(
+                "the kernel names no node for {bytes} bytes of {what}"
+            ));
         }
-        Allocation::PerNode(nodes) => pool_contradictions(sga, nodes, found),
-        Allocation::OsDefault | Allocation::Bind(_) | Allocation::Prefer(_) => {}
+        if seen.bytes_by_node_before != seen.bytes_by_node_after {
+            let (before, after) = (&seen.bytes_by_node_before, &seen.bytes_by_node_after);
+            found.push(format!(
+                "pages of {what} moved in the window: {before:?}, then {after:?}"
+            ));
+        }
+        let allowed = self.allocation.nodes();
+        if let Some(allowed) = allowed.as_ref().or(self.otherwise) {
+            self.outside(seen, allowed, found);
+        }
+        let policy = policy_in_kernel_words(self.allocation);
+        if let Some(policy) = policy.filter(|policy| *policy != seen.policy) {
+            let seen = &seen.policy;
+            found.push(format!(
+                "the policy of {what} is {seen:?}, {policy:?} was asked for"
+            ));
+        }
+        match self.allocation {
+            Allocation::Interleave(nodes) => {
+                let even = nodes.iter().map(|node| (node, 1)).collect();
+                uneven(seen, &even, found);
+            }
+            Allocation::WeightedInterleave(nodes) => {
+                let weight = |node| (node, seen.weights.get(&node).copied().unwrap_or(1));
+                uneven(seen, &nodes.iter().map(weight).collect(), found);
+            }
+            Allocation::PerNode(nodes) => pool_contradictions(seen, nodes, found),
+            Allocation::OsDefault | Allocation::Bind(_) | Allocation::Prefer(_) => {}
+        }
+    }
+
+    fn outside(&self, seen: &SgaEvidence, allowed: &NodeSet, found: &mut Vec<String>) {
+        let what = self.what;
+        for (node, bytes) in &seen.bytes_by_node_before {
+            if !allowed.contains(*node) {
+                found.push(format!(
+                    "{bytes} bytes of {what} are on node {node}, not on {allowed}"
+                ));
+            }
+        }
     }
 }
 
@@ -134,16 +202,6 @@ fn pool_contradictions(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<Strin
     }
 }
 
-fn outside(sga: &SgaEvidence, allowed: &NodeSet, found: &mut Vec<String>) {
-    for (node, bytes) in &sga.bytes_by_node_before {
-        if !allowed.contains(*node) {
-            found.push(format!(
-                "{bytes} bytes of the SGA are on node {node}, not on {allowed}"
-            ));
-        }
-    }
-}
-
 /// Compares the bytes of each node with its share of the whole by its weight.
 fn uneven(sga: &SgaEvidence, weights: &BTreeMap<NodeId, u64>, found: &mut Vec<String>) {
     let total: u64 = sga.bytes_by_node_before.values().sum();
@@ -168,24 +226,45 @@ fn process_contradictions(
     process: &SessionEvidence,
     found: &mut Vec<String>,
 ) {
-    if let Some(asked) = &placement.cpus {
-        // A NUMA-aware instance binds its sessions to the CPUs of one node each.
-        let narrower = matches!(work.sga.allocation, Allocation::PerNode(_));
-        let honoured = match narrower {
-            true => process.cpus_allowed.is_subset(asked) && !process.cpus_allowed.is_empty(),
-            false => process.cpus_allowed == *asked,
-        };
-        if !honoured {
-            let seen = &process.cpus_allowed;
-            found.push(format!(
-                "{name} may use CPUs {seen}, {asked} were asked for"
-            ));
-        }
-        if !process.cpus_used.is_subset(asked) {
-            let seen = &process.cpus_used;
-            found.push(format!("{name} ran on CPUs {seen}, {asked} were asked for"));
-        }
+    // A NUMA-aware instance binds its sessions to the CPUs of one node each.
+    let narrower = matches!(work.sga.allocation, Allocation::PerNode(_));
+    cpu_contradictions(placement, narrower, name, process, found);
+    memory_node_contradictions(placement, name, process, found);
+}
+
+/// `narrower`: whether fewer CPUs than were asked for are as good.
+fn cpu_contradictions(
+    placement: &Placement,
+    narrower: bool,
+    name: &str,
+    process: &SessionEvidence,
+    found: &mut Vec<String>,
+) {
+    let Some(asked) = &placement.cpus else {
+        return;
+    };
+    let honoured = match narrower {
+        true => process.cpus_allowed.is_subset(asked) && !process.cpus_allowed.is_empty(),
+        false => process.cpus_allowed == *asked,
+    };
+    if !honoured {
+        let seen = &process.cpus_allowed;
+        found.push(format!(
+            "{name} may use CPUs {seen}, {asked} were asked for"
+        ));
     }
+    if !process.cpus_used.is_subset(asked) {
+        let seen = &process.cpus_used;
+        found.push(format!("{name} ran on CPUs {seen}, {asked} were asked for"));
+    }
+}
+
+fn memory_node_contradictions(
+    placement: &Placement,
+    name: &str,
+    process: &SessionEvidence,
+    found: &mut Vec<String>,
+) {
     let Some(asked) = &placement.memory_nodes else {
         return;
     };
@@ -239,10 +318,10 @@ mod tests {
 
     use model::{
         Allocation, Backing, Evidence, GroupEvidence, LoadPlan, LogicalReads, Mechanism, NodeId,
-        Placement, PoolEvidence, SessionEvidence, SgaEvidence, SgaPlan,
+        OwnMemory, Placement, PoolEvidence, SessionEvidence, SessionLoad, SgaEvidence, SgaPlan,
     };
 
-    use super::contradictions;
+    use super::{contradictions, own_memory_contradictions};
 
     fn placement() -> Placement {
         Placement {
@@ -288,6 +367,7 @@ mod tests {
                 cpus_used: "1".parse().unwrap(),
                 policy: "default".to_owned(),
                 bytes_read_by_node: Default::default(),
+                own_memory: None,
             }],
             group: Some(GroupEvidence {
                 path: "/g".to_owned(),
@@ -332,7 +412,7 @@ mod tests {
         );
         check(
             |_, e| sga(e, |s| s.policy = "default".to_owned()),
-            "policy is \"default\"",
+            "policy of the SGA is \"default\"",
         );
         check(
             |_, e| {
@@ -432,6 +512,41 @@ mod tests {
         let (work, evidence) = spread(Allocation::Prefer(NodeId(1)), "prefer:1", [4096, 8 << 20]);
         let found = contradictions(&Placement::inherited(), &work, &evidence);
         assert_eq!(found, ["4096 bytes of the SGA are on node 0, not on 1"]);
+    }
+
+    #[test]
+    fn the_own_memory_of_a_session_lies_where_it_was_asked_for() {
+        let own = |allocation| OwnMemory {
+            load: SessionLoad::MemoryHammer,
+            bytes: 8 << 20,
+            allocation,
+        };
+        let found = |allocation: Allocation, memory: Option<SgaEvidence>| {
+            let mut evidence = evidence();
+            evidence.sessions[0].own_memory = memory;
+            own_memory_contradictions(&own(allocation), 4096, &evidence)
+        };
+        let bound = || Allocation::Bind("7".parse().unwrap());
+        let there = || evidence().sga;
+        assert_eq!(found(bound(), there()), Vec::<String>::new());
+        assert_eq!(found(Allocation::OsDefault, there()), Vec::<String>::new());
+        assert_eq!(
+            found(bound(), None),
+            ["the own memory of session 0 could not be read back"]
+        );
+        let on_6 = found(Allocation::Bind("6".parse().unwrap()), there());
+        assert_eq!(
+            on_6,
+            [
+                "8388608 bytes of the own memory of session 0 are on node 7, not on 6",
+                "the policy of the own memory of session 0 is \"bind:7\", \"bind:6\" was asked for"
+            ]
+        );
+        let spin = OwnMemory {
+            load: SessionLoad::Spin,
+            ..own(Allocation::OsDefault)
+        };
+        assert!(own_memory_contradictions(&spin, 4096, &evidence()).is_empty());
     }
 
     #[test]

@@ -108,6 +108,48 @@ pub fn numa_maps_lines(root: &Root, mapping: &Mapping) -> Result<Vec<NumaMapsLin
     Ok(lines)
 }
 
+/// Policy, page size and bytes by node of what process `pid` has mapped from `address` on, as
+/// numa_maps tells it; `None` when no mapping begins in that range.
+///
+/// # Errors
+/// When the process is gone or may not be read, or a line is malformed.
+pub fn of_mapping_in_process(
+    root: &Root,
+    pid: u32,
+    range: Range<u64>,
+) -> Result<Option<MappedMemory>, Error> {
+    let file = root.read(&format!("proc/{pid}/numa_maps"))?;
+    let address_of = |line: &str| u64::from_str_radix(line.split_once(' ')?.0, 16).ok();
+    let mut found: Option<MappedMemory> = None;
+    for (_, line) in file.lines() {
+        if !address_of(line).is_some_and(|address| range.contains(&address)) {
+            continue;
+        }
+        let line = numa_maps::parse_line(line)?;
+        let memory = found.get_or_insert_with(|| MappedMemory {
+            policy: line.policy.clone(),
+            ..MappedMemory::default()
+        });
+        let page_bytes = line.kernel_page_bytes.unwrap_or(0);
+        memory.page_bytes = memory.page_bytes.max(page_bytes);
+        for (node, pages) in line.pages_by_node {
+            *memory.bytes_by_node.entry(node).or_default() += pages.saturating_mul(page_bytes);
+        }
+    }
+    Ok(found)
+}
+
+/// What numa_maps says of one mapping.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MappedMemory {
+    /// Policy in the kernel's words.
+    pub policy: String,
+    /// Size of its pages; 0 where there are none.
+    pub page_bytes: u64,
+    /// Bytes by node.
+    pub bytes_by_node: BTreeMap<NodeId, u64>,
+}
+
 /// The policy of the private memory of process `pid` in the kernel's words: that of its stack.
 ///
 /// # Errors

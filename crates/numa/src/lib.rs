@@ -31,7 +31,7 @@ mod topology_caches;
 mod topology_cores;
 mod undo;
 
-pub use contradictions::contradictions;
+pub use contradictions::{contradictions, own_memory_contradictions, placement_contradictions};
 pub use error::Error;
 pub use maker::Maker;
 pub use undo::{Undone, undo};

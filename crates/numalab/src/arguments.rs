@@ -92,6 +92,9 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<std::ffi::OsString>,
     },
+    /// The process of a trial that becomes a program of somebody else's.
+    #[command(hide = true, name = crate::commands::internal::COMMAND)]
+    InternalProgram,
     /// A session process of an instance.
     #[command(hide = true, name = crate::commands::internal::SESSION)]
     InternalSession,

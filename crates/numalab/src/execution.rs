@@ -2,7 +2,7 @@
 //! afterwards. The same for every command that measures.
 
 use experiment::workloads::{
-    ConnectedWorkload, Engines, InstanceWorkload, KernelWorkload, PostgresWorkload,
+    CommandWorkload, ConnectedWorkload, Engines, InstanceWorkload, KernelWorkload, PostgresWorkload,
 };
 use experiment::{Cancel, RealClock, RunRequest, Workload};
 use instance::Coordinator;
@@ -89,7 +89,13 @@ impl Execution {
         let mut instance = embedded_instance(&self.state);
         let mut kernels = KernelWorkload::new(Root::live(), warnings.to_vec())
             .map_err(|error| Failure::new(ExitCode::MachineCannot, error.to_string()))?;
+        let mut command = CommandWorkload::new(
+            internal::command_launcher(),
+            numa::hierarchy::find(&Root::live()).ok(),
+            self.state.journal(),
+        );
         let mut workload = Engines {
+            command: &mut command,
             instance: &mut instance,
             postgres: servers,
             kernels: &mut kernels,

@@ -70,6 +70,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::InternalInstance => commands::internal::instance(),
         Command::InternalPostgres { words } => commands::internal::postgres(&words),
+        Command::InternalProgram => commands::internal::command(),
         Command::InternalSession => commands::internal::session(),
     }
 }

@@ -268,6 +268,7 @@ fn evidence_of_sessions(
             cpus_used: window.cpus_used.clone(),
             policy: numa::evidence::policy_of_process(root, *pid)?,
             bytes_read_by_node: Default::default(),
+            own_memory: None,
         })
     });
     evidence.collect()

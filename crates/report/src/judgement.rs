@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use model::{Better, Case, Metric, Run, RunStatus, Trial};
 use stats::{Best, Interval};
 
+use crate::control::{self, Control, controls};
 use crate::run_outcome::Standing;
 use crate::verdict::Verdict;
 use crate::verdict_sentence::sentence;
@@ -28,6 +29,8 @@ pub struct Judgement {
     /// Index of the case with the best median, then of those that cannot be told apart from it,
     /// whatever their ranks. One alone is the winner; none where nothing can be said.
     pub leaders: Vec<usize>,
+    /// Cases that are the same as others, and must tie with them.
+    pub controls: Vec<Control>,
     /// One sentence that can be quoted.
     pub verdict: String,
     /// What a reader must know before believing the figures.
@@ -51,6 +54,8 @@ pub struct CaseJudgement {
     pub interval: Option<Interval>,
     /// 1 for the best; cases that cannot be told apart share one.
     pub rank: Option<u32>,
+    /// Whether it is a negative control: it is ranked, and can neither win nor lose.
+    pub is_control: bool,
 }
 
 impl CaseJudgement {
@@ -102,12 +107,17 @@ impl Ratio {
 
 /// Judges a run.
 pub fn judge(run: &Run) -> Judgement {
-    let cases = judge_cases(run);
+    let controls = controls(run);
+    let cases = judge_cases(run, &controls);
     let comparisons = compare(run, &cases);
     let leaders = leaders(run, &cases);
+    let said = sentence(run, &cases, &comparisons, &leaders);
+    let mut warnings = warnings(run, &cases);
+    warnings.extend(control::warnings(run, &controls));
     Judgement {
-        verdict: sentence(run, &cases, &comparisons, &leaders),
-        warnings: warnings(run, &cases),
+        verdict: said + &control::sentence(run, &controls),
+        warnings,
+        controls,
         cases,
         comparisons,
         leaders,
@@ -140,7 +150,7 @@ fn valid_values(case: &Case) -> Vec<f64> {
     case.trials.iter().filter_map(Trial::valid_value).collect()
 }
 
-fn judge_cases(run: &Run) -> Vec<CaseJudgement> {
+fn judge_cases(run: &Run, controls: &[Control]) -> Vec<CaseJudgement> {
     let values: Vec<Vec<f64>> = run.cases.iter().map(valid_values).collect();
     let samples: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
     let ranks = if is_emulated(run) {
@@ -154,9 +164,9 @@ fn judge_cases(run: &Run) -> Vec<CaseJudgement> {
             ratio(run, leader, other).is_some_and(|it| !it.interval.contains(1.0))
         })
     };
-    let judged = run.cases.iter().zip(samples).zip(ranks);
+    let judged = run.cases.iter().zip(samples).zip(ranks).enumerate();
     judged
-        .map(|((case, values), rank)| {
+        .map(|(index, ((case, values), rank))| {
             let count = |counts: fn(Standing<'_>) -> bool| {
                 let standings = case.trials.iter().map(Standing::of);
                 standings.filter(|standing| counts(*standing)).count()
@@ -169,6 +179,7 @@ fn judge_cases(run: &Run) -> Vec<CaseJudgement> {
                 median: stats::median(values).filter(|median| median.is_finite()),
                 interval: stats::median_interval(values, CONFIDENCE, run.seed),
                 rank,
+                is_control: controls.iter().any(|it| it.case_index == index),
             }
         })
         .collect()
@@ -177,7 +188,7 @@ fn judge_cases(run: &Run) -> Vec<CaseJudgement> {
 /// Ranks group cases by neighbours, so a case of a lower rank whose values vary much may not be
 /// told apart from the first. A winner must be told apart from every case that can be ranked.
 fn leaders(run: &Run, cases: &[CaseJudgement]) -> Vec<usize> {
-    let ranked = |index: &usize| cases[*index].rank.is_some();
+    let ranked = |index: &usize| cases[*index].rank.is_some() && !cases[*index].is_control;
     let merit = |index: &usize| {
         let median = cases[*index].median;
         median.map_or(f64::NEG_INFINITY, |median| merit(run.metric, median))

@@ -1,9 +1,9 @@
 //! What a case was asked to be, in a line: the work, and where it was to be done.
 
 use model::{
-    Allocation, Backing, ByteSize, CasePlan, DepthCurve, ImportedWork, LineTransfers,
-    LoadedLatency, LogicalReads, Mechanism, MemoryLatency, PageKind, ParallelScan, Placement,
-    PostgresReads, Stealing, StreamWork, Work,
+    Allocation, Backing, ByteSize, CasePlan, CommandWork, DepthCurve, ImportedWork, LineTransfers,
+    LoadedLatency, LogicalReads, Mechanism, MemoryLatency, NumberPlace, OwnMemoryWork, PageKind,
+    ParallelScan, Placement, PostgresReads, SessionLoad, Stealing, StreamWork, Work,
 };
 
 use crate::run_figures::ids;
@@ -14,7 +14,9 @@ pub(crate) fn asked(plan: &CasePlan) -> String {
     match &plan.work {
         Work::LogicalReads(work) => logical_reads(work, &place),
         Work::ParallelScan(work) => parallel_scan(work, &place),
+        Work::OwnMemory(work) => own_memory(work, &place),
         Work::Postgres(work) => postgres(work, &place),
+        Work::Command(work) => command(work, &place),
         Work::MemoryLatency(work) => memory_latency(work, &place),
         Work::DepthCurve(work) => depth_curve(work, &place),
         Work::LineTransfers(work) => line_transfers(work, &place),
@@ -43,13 +45,59 @@ fn logical_reads(work: &LogicalReads, place: &str) -> String {
         Some(count) => format!(", cpu_count {count}"),
         None => String::new(),
     };
-    let sga = sga(work);
+    let rows = match work.load.work_unit {
+        Some(1) => ", 1 row a statement".to_string(),
+        Some(rows) => format!(", {rows} rows a statement"),
+        None => String::new(),
+    };
     let updates = match work.load.update_pct {
         0 => String::new(),
         percent => format!(", {percent} % of statements update"),
     };
-    let sessions = work.load.sessions;
-    format!("{sessions} sessions{caging}{updates}, on {place}; {sga}")
+    let quota = quota(work.load.cpu_quota);
+    let (sessions, sga) = (sessions(work.load.sessions), sga(work));
+    format!("{sessions}{caging}{quota}{updates}{rows}, on {place}; {sga}")
+}
+
+fn sessions(count: u32) -> String {
+    match count {
+        1 => "1 session".to_string(),
+        count => format!("{count} sessions"),
+    }
+}
+
+fn quota(cpus: Option<u32>) -> String {
+    match cpus {
+        Some(1) => ", a quota of 1 CPU".to_string(),
+        Some(cpus) => format!(", a quota of {cpus} CPUs"),
+        None => String::new(),
+    }
+}
+
+fn own_memory(work: &OwnMemoryWork, place: &str) -> String {
+    let own = &work.own;
+    let (does, what) = match own.load {
+        SessionLoad::MemoryHammer => ("storing at random", "private memory"),
+        SessionLoad::Compute => ("sorting and joining", "private memory"),
+        SessionLoad::ShmFill => ("filling files in /dev/shm", "a file"),
+        SessionLoad::Spin => ("computing without memory", ""),
+    };
+    let load = &work.instance.load;
+    let who = format!(
+        "{} {does}{}, on {place}",
+        sessions(load.sessions),
+        quota(load.cpu_quota)
+    );
+    let memory = format!(
+        "{what} of {} each, {}",
+        ByteSize(own.bytes),
+        allocated(&own.allocation)
+    );
+    match own.load {
+        SessionLoad::Spin => who,
+        SessionLoad::Compute => format!("{who}; {memory}; {}", sga(&work.instance)),
+        SessionLoad::MemoryHammer | SessionLoad::ShmFill => format!("{who}; {memory}"),
+    }
 }
 
 fn parallel_scan(work: &ParallelScan, place: &str) -> String {
@@ -83,11 +131,7 @@ fn sga(work: &LogicalReads) -> String {
 
 fn postgres(work: &PostgresReads, place: &str) -> String {
     let (sga, load) = (&work.reads.sga, &work.reads.load);
-    let quota = match work.cpu_quota {
-        Some(1) => ", a quota of 1 CPU".to_string(),
-        Some(cpus) => format!(", a quota of {cpus} CPUs"),
-        None => String::new(),
-    };
+    let quota = quota(work.cpu_quota);
     let prewarm = work.prewarm_cpus.as_ref();
     let prewarm = prewarm.map_or(String::new(), |cpus| {
         format!(", prewarmed on {}", ids("CPU", cpus))
@@ -99,6 +143,22 @@ fn postgres(work: &PostgresReads, place: &str) -> String {
         ByteSize(sga.cache_bytes),
         ByteSize(sga.page_bytes),
         allocated(&sga.allocation),
+    )
+}
+
+fn command(work: &CommandWork, place: &str) -> String {
+    let number = match &work.number {
+        NumberPlace::Last => "the last number it prints".to_string(),
+        NumberPlace::Line(line) => format!("the number on line {line}"),
+        NumberPlace::Regex(expression) => format!("what {expression} matched last"),
+        NumberPlace::Json(pointer) => format!("field {pointer} of its document"),
+    };
+    format!(
+        "`{}`{}, on {place}, memory {}; {number}, in {}",
+        work.command,
+        quota(work.cpu_quota),
+        allocated(&work.allocation),
+        work.unit,
     )
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> S
         Better::More => "",
         Better::Less => "; less is better",
     };
-    let unit = facts.shown_unit;
+    let unit = run.shown_unit();
     let legend = format!("{MEDIAN} median, {UNSURE} 95 % interval, {unit}{shorter}");
     text.push_str(&options.paragraph(&pad, &legend, Style::Usual));
     text

@@ -1,6 +1,6 @@
 //! One case of a run as text: what was asked, what it did, what the kernel says, what was lost.
 
-use model::{Case, Metric, Run, Topology, Trial};
+use model::{Case, Run, Topology, Trial};
 
 use crate::run_asked::asked;
 use crate::run_events::top_events;
@@ -29,7 +29,7 @@ pub(crate) fn case_text(run: &Run, case: &Case, options: &TextOptions) -> String
         text.push_str(&options.paragraph("  ", &plan.about, Style::Usual));
     }
     text.push_str(&options.paragraph("  asked: ", &asked(plan), Style::Usual));
-    if let Some(values) = values(run.metric, case) {
+    if let Some(values) = values(run, case) {
         text.push_str(&options.paragraph("  trials: ", &values, Style::Usual));
     }
     let totals = CaseTotals::of(case);
@@ -49,15 +49,15 @@ pub(crate) fn case_text(run: &Run, case: &Case, options: &TextOptions) -> String
 }
 
 /// The values of the trials that count, in the order they were made.
-fn values(metric: Metric, case: &Case) -> Option<String> {
+fn values(run: &Run, case: &Case) -> Option<String> {
     let values: Vec<f64> = case.trials.iter().filter_map(Trial::valid_value).collect();
     let shown = values.iter().take(VALUES_SHOWN);
-    let shown: Vec<String> = shown.map(|it| value(metric, *it)).collect();
+    let shown: Vec<String> = shown.map(|it| value(run.metric, *it)).collect();
     let more = match values.len().saturating_sub(VALUES_SHOWN) {
         0 => String::new(),
         hidden => format!(" and {hidden} more"),
     };
-    let (shown, unit) = (shown.join(" "), metric.facts().shown_unit);
+    let (shown, unit) = (shown.join(" "), run.shown_unit());
     (!values.is_empty()).then(|| format!("{shown}{more} {unit}"))
 }
 

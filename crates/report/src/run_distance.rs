@@ -86,6 +86,7 @@ mod tests {
                 cpus_used: cpus_used.parse().unwrap(),
                 policy: String::new(),
                 bytes_read_by_node: Default::default(),
+                own_memory: None,
             }],
             ..Evidence::default()
         };

@@ -9,6 +9,7 @@ use model::{
 };
 use serde::Serialize;
 
+use crate::control::Control;
 use crate::judgement::{CaseJudgement, Comparison, judge};
 use crate::run_outcome::Standing;
 
@@ -36,6 +37,8 @@ pub struct RunDocument<'r> {
     warnings: Vec<String>,
     cases: Vec<CaseDocument<'r>>,
     comparisons: Vec<ComparisonDocument>,
+    /// Cases that are the same as others, against those.
+    controls: Vec<ControlDocument>,
     skipped: &'r [Skipped],
     calibration: Option<&'r Calibration>,
     definition: &'r str,
@@ -77,6 +80,8 @@ struct TrialDocument<'r> {
     db_time_s: Option<f64>,
     db_cpu_s: Option<f64>,
     cpu_wait_s: Option<f64>,
+    /// The part of `db_cpu_s` in the kernel.
+    kernel_cpu_s: Option<f64>,
     waits: Option<&'r BTreeMap<String, Wait>>,
     unaccounted_s: Option<f64>,
     statement_latency: Option<LatencySummary>,
@@ -95,6 +100,29 @@ struct ComparisonDocument {
     low: Option<f64>,
     high: Option<f64>,
     verdict: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct ControlDocument {
+    case: String,
+    of: String,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    verdict: &'static str,
+}
+
+fn control_documents(run: &Run, controls: &[Control]) -> Vec<ControlDocument> {
+    let name = |index: usize| run.cases[index].plan.name.clone();
+    let document = |control: &Control| ControlDocument {
+        case: name(control.case_index),
+        of: name(control.of_index),
+        ratio: control.ratio.map(|it| it.ratio),
+        low: control.ratio.map(|it| it.interval.low),
+        high: control.ratio.map(|it| it.interval.high),
+        verdict: control.verdict.word(),
+    };
+    controls.iter().map(document).collect()
 }
 
 /// The document of a run, judged anew.
@@ -119,6 +147,7 @@ pub fn run_document(run: &Run) -> RunDocument<'_> {
             .map(|(case, judged)| case_document(run.metric, case, judged))
             .collect(),
         comparisons: judgement.comparisons.iter().map(comparison).collect(),
+        controls: control_documents(run, &judgement.controls),
         verdict: judgement.verdict,
         warnings: judgement.warnings,
         skipped: &run.skipped,
@@ -180,6 +209,7 @@ fn trial_document(metric: Metric, trial: &Trial) -> TrialDocument<'_> {
         db_time_s: time.map(|it| it.db_time_s),
         db_cpu_s: time.map(|it| it.db_cpu_s),
         cpu_wait_s: time.map(|it| it.cpu_wait_s),
+        kernel_cpu_s: time.and_then(|it| it.kernel_cpu_s),
         waits: time.map(|it| &it.waits),
         unaccounted_s: time.map(|it| it.unaccounted_s()),
         statement_latency: sessions.map(|it| it.statement_latency),

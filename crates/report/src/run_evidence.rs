@@ -15,13 +15,15 @@ type Describe = fn(&Evidence, &Topology) -> Option<String>;
 
 /// The evidence of these trials, a sentence for each thing.
 pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<String> {
-    let by_trial: [Describe; 8] = [
+    let by_trial: [Describe; 10] = [
         |evidence, _| sga(evidence),
         |evidence, _| sessions(evidence),
+        |evidence, _| own_memory(evidence),
         |evidence, _| measurements(evidence),
         run_distance::of_sessions_to_sga,
         |evidence, _| group(evidence),
         |evidence, _| caging(evidence),
+        |evidence, _| quota(evidence),
         |evidence, _| huge_pages(evidence),
         |evidence, _| migrated(evidence),
     ];
@@ -69,7 +71,40 @@ fn merged(answers: impl Iterator<Item = Option<String>>) -> Vec<String> {
 }
 
 fn sga(evidence: &Evidence) -> Option<String> {
-    let sga: &SgaEvidence = evidence.sga.as_ref()?;
+    evidence.sga.as_ref().map(|sga| lay("SGA", sga))
+}
+
+/// The memory that the sessions have for themselves, all of it together.
+fn own_memory(evidence: &Evidence) -> Option<String> {
+    let mut all = evidence
+        .sessions
+        .iter()
+        .filter_map(|it| it.own_memory.as_ref());
+    let mut sum = all.next()?.clone();
+    let add = |sum: &mut BTreeMap<NodeId, u64>, bytes_by_node: &BTreeMap<NodeId, u64>| {
+        for (node, bytes) in bytes_by_node {
+            let total = sum.entry(*node).or_default();
+            *total = total.saturating_add(*bytes);
+        }
+    };
+    let mut sessions = 1;
+    for memory in all {
+        sessions += 1;
+        add(&mut sum.bytes_by_node_before, &memory.bytes_by_node_before);
+        add(&mut sum.bytes_by_node_after, &memory.bytes_by_node_after);
+        sum.bytes_without_node = sum
+            .bytes_without_node
+            .saturating_add(memory.bytes_without_node);
+    }
+    let what = match sessions {
+        1 => "own memory of the session".to_string(),
+        _ => format!("own memory of {sessions} sessions"),
+    };
+    Some(lay(&what, &sum))
+}
+
+/// Where memory lay.
+fn lay(what: &str, sga: &SgaEvidence) -> String {
     let total = total(&sga.bytes_by_node_before).saturating_add(sga.bytes_without_node / 2);
     let lay = if sga.bytes_by_node_before == sga.bytes_by_node_after {
         format!("{} before and after", nodes(&sga.bytes_by_node_before))
@@ -84,12 +119,12 @@ fn sga(evidence: &Evidence) -> Option<String> {
         0 => String::new(),
         bytes => format!(", no node known for {}", ByteSize(bytes)),
     };
-    Some(format!(
-        "SGA: {} of {} pages, policy {}, {lay}{without}",
+    format!(
+        "{what}: {} of {} pages, policy {}, {lay}{without}",
         ByteSize(total),
         ByteSize(sga.page_bytes),
         sga.policy,
-    ))
+    )
 }
 
 /// `all on node 0`, or the bytes of each node.
@@ -200,6 +235,15 @@ fn caging(evidence: &Evidence) -> Option<String> {
     let sessions = if most == 1 { "session" } else { "sessions" };
     Some(format!(
         "instance caging let at most {most} {sessions} run at once"
+    ))
+}
+
+fn quota(evidence: &Evidence) -> Option<String> {
+    let quota = evidence.cpu_quota.as_ref()?;
+    Some(format!(
+        "CPU quota of cgroup {}: {} CPUs",
+        quota.path,
+        decimals(quota.cpus, 1)
     ))
 }
 

@@ -20,28 +20,26 @@ pub(crate) fn load_profile(totals: &CaseTotals) -> String {
     let mut rows = vec![
         ("DB Time(s)", time.db_time_s, Some(time.db_time_s)),
         ("DB CPU(s)", time.db_cpu_s, Some(time.db_cpu_s)),
+    ];
+    if let Some(kernel_s) = time.kernel_cpu_s {
+        rows.push(("of it in the kernel(s)", kernel_s, Some(kernel_s)));
+    }
+    rows.extend([
         ("CPU Wait(s)", time.cpu_wait_s, Some(time.cpu_wait_s)),
         ("Other waits(s)", time.waits_s(), Some(time.waits_s())),
-        (
-            "Logical read (blocks)",
-            totals.logical_reads,
-            Some(totals.logical_reads),
-        ),
-        (
-            "Physical read (blocks)",
-            totals.physical_reads,
-            Some(totals.physical_reads),
-        ),
-        ("Statements", totals.statements, None),
+    ]);
+    // Work that reads no blocks, or none from a device, has no row of noughts.
+    let reads = [
+        ("Logical read (blocks)", totals.logical_reads),
+        ("Physical read (blocks)", totals.physical_reads),
     ];
+    let met = reads.into_iter().filter(|(_, count)| *count > 0.0);
+    rows.extend(met.map(|(label, count)| (label, count, Some(count))));
     if let Some((updated, written)) = totals.updates {
-        let last = rows.len() - 1;
-        let written = ("Physical write (blocks)", written, Some(written));
-        rows.splice(
-            last..last,
-            [written, ("Rows updated", updated, Some(updated))],
-        );
+        rows.push(("Physical write (blocks)", written, Some(written)));
+        rows.push(("Rows updated", updated, Some(updated)));
     }
+    rows.push(("Statements", totals.statements, None));
     for (label, total, of_statement) in rows {
         let per_second = share(total, totals.window_s);
         let per_statement = of_statement.and_then(|total| share(total, totals.statements));

@@ -46,7 +46,7 @@ fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
     let mut columns = vec![
         ("rank", Side::Right),
         ("case", Side::Left),
-        (run.metric.facts().shown_unit, Side::Right),
+        (run.shown_unit(), Side::Right),
         ("95 % interval", Side::Right),
         ("valid", Side::Right),
     ];
@@ -62,7 +62,7 @@ fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
         if compared {
             let comparison = judgement.comparisons.iter();
             let comparison = comparison.clone().find(|it| it.case_index == index);
-            row.extend(comparison_cells(case.name == run.baseline, comparison));
+            row.extend(comparison_cells(run, case, comparison));
         }
         table.push(row);
     }
@@ -99,16 +99,21 @@ fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
     ]
 }
 
-fn comparison_cells(is_baseline: bool, comparison: Option<&Comparison>) -> [(String, Style); 2] {
+fn comparison_cells(
+    run: &Run,
+    case: &CaseJudgement,
+    comparison: Option<&Comparison>,
+) -> [(String, Style); 2] {
+    let control = if case.is_control { " (control)" } else { "" };
     match comparison {
         Some(comparison) => [
             (ratio_text(comparison), Style::Usual),
             (
-                comparison.verdict.word().to_string(),
+                format!("{}{control}", comparison.verdict.word()),
                 Style::of(comparison.verdict),
             ),
         ],
-        None if is_baseline => [
+        None if case.name == run.baseline => [
             ("1".to_string(), Style::Usual),
             ("baseline".to_string(), Style::Usual),
         ],
@@ -129,7 +134,8 @@ fn comparisons(run: &Run, judgement: &Judgement, options: &TextOptions) -> Strin
     for comparison in &judgement.comparisons {
         let name = plain_within(&comparison.case, NAME_COLUMNS);
         let mut row = vec![(name, Style::Usual)];
-        row.extend(comparison_cells(false, Some(comparison)));
+        let case = &judgement.cases[comparison.case_index];
+        row.extend(comparison_cells(run, case, Some(comparison)));
         table.push(row);
     }
     table.text(options)

@@ -51,6 +51,9 @@ impl CaseTotals {
             totals.time.db_time_s += sessions.time.db_time_s;
             totals.time.db_cpu_s += sessions.time.db_cpu_s;
             totals.time.cpu_wait_s += sessions.time.cpu_wait_s;
+            if let Some(kernel_s) = sessions.time.kernel_cpu_s {
+                *totals.time.kernel_cpu_s.get_or_insert(0.0) += kernel_s;
+            }
             totals.latencies.push(sessions.statement_latency);
             for (event, wait) in &sessions.time.waits {
                 let sum = totals.time.waits.entry(event.clone()).or_default();

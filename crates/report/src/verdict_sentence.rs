@@ -47,10 +47,13 @@ pub(crate) fn sentence(
     }
     let leaders: Vec<&CaseJudgement> = leaders.iter().map(|index| &cases[*index]).collect();
     let baseline = &cases[baseline];
-    match comparisons {
+    // Controls are spoken of apart.
+    let is_question = |it: &&Comparison| !cases[it.case_index].is_control;
+    let comparisons: Vec<&Comparison> = comparisons.iter().filter(is_question).collect();
+    match comparisons.as_slice() {
         [] => alone(run, baseline),
         [only] => of_two(run, baseline, &cases[only.case_index], only),
-        _ => of_many(run, baseline, cases, comparisons, &leaders),
+        _ => of_many(run, baseline, cases, &comparisons, &leaders),
     }
 }
 
@@ -85,7 +88,7 @@ fn as_printed(
             baseline
                 .median
                 .map_or("-".to_string(), |it| value(run.metric, it)),
-            run.metric.facts().shown_unit,
+            run.shown_unit(),
             listed.join(", "),
         )
     })
@@ -101,6 +104,7 @@ fn alone(run: &Run, case: &CaseJudgement) -> String {
             facts.verb,
             shown(median),
             match facts.unit_in_words {
+                "" if run.shown_unit() != facts.shown_unit => format!(" {}", run.shown_unit()),
                 "" => String::new(),
                 unit => format!(" {unit}"),
             },
@@ -129,7 +133,7 @@ fn of_many(
     run: &Run,
     baseline: &CaseJudgement,
     cases: &[CaseJudgement],
-    comparisons: &[Comparison],
+    comparisons: &[&Comparison],
     leaders: &[&CaseJudgement],
 ) -> String {
     let head = match leaders {
@@ -141,7 +145,7 @@ fn of_many(
         let too_few = too_few(&[baseline]);
         return format!("{head}; nothing is compared with the baseline: {too_few}");
     }
-    let mut compared: Vec<&Comparison> = comparisons.iter().collect();
+    let mut compared: Vec<&Comparison> = comparisons.to_vec();
     let ratio_of = |it: &Comparison| {
         let ratio = it.ratio;
         ratio.map_or(f64::NEG_INFINITY, |it| merit(run.metric, it.ratio))
@@ -192,8 +196,11 @@ fn listed_comparison(comparison: &Comparison) -> String {
 
 /// One of several cases is told apart from all others.
 fn won(winner: &CaseJudgement, cases: &[CaseJudgement]) -> String {
-    let ranked = cases.iter().filter(|case| case.rank.is_some()).count();
-    let of_all = match ranked == cases.len() {
+    let is_question = |case: &&CaseJudgement| !case.is_control;
+    let all = cases.iter().filter(is_question).count();
+    let ranked = cases.iter().filter(is_question);
+    let ranked = ranked.filter(|case| case.rank.is_some()).count();
+    let of_all = match ranked == all {
         true => format!("{ranked} cases"),
         false => format!("{ranked} cases that can be ranked"),
     };
@@ -202,7 +209,8 @@ fn won(winner: &CaseJudgement, cases: &[CaseJudgement]) -> String {
 
 /// The fastest of several cases cannot be told apart from others; the ranks say from which.
 fn tied(cases: &[CaseJudgement]) -> String {
-    format!("none of {} cases is fastest beyond doubt", cases.len())
+    let all = cases.iter().filter(|case| !case.is_control).count();
+    format!("none of {all} cases is fastest beyond doubt")
 }
 
 /// "A is 1.09 times slower than B (…)", or that no difference can be named.

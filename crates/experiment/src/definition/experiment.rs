@@ -2,7 +2,8 @@
 
 use model::{Backing, Stealing};
 
-use super::load::{DataSize, WorkChoice};
+use super::command::CommandChoice;
+use super::load::{DataSize, WorkChoice, WorkUnit};
 use super::place::{CpuChoice, MemoryChoice};
 use super::quantity::Quantity;
 use super::sga::{AllocationChoice, CacheSize};
@@ -73,6 +74,14 @@ pub struct CaseDefinition {
     pub update_pct: u32,
     /// What the sessions do.
     pub work: WorkChoice,
+    /// The program, where one is the work.
+    pub command: CommandChoice,
+    /// Rows per statement.
+    pub work_unit: WorkUnit,
+    /// Size of the memory that each session has for itself.
+    pub own_memory: CacheSize,
+    /// On which nodes it lies.
+    pub own_allocation: AllocationChoice,
     /// Whether workers of a parallel scan take work that is not theirs.
     pub stealing: Stealing,
 }

@@ -137,7 +137,7 @@ pub const KEYS: &[Key] = &[
         Table::Placement,
         "cpu-quota",
         Some("off"),
-        "a CPU quota for all processes, in CPUs: a quantity, or `off`; for `postgres`",
+        "a CPU quota of the kernel for all processes, in CPUs: a quantity, or `off`",
     ),
     key(
         Table::Sga,
@@ -201,6 +201,52 @@ pub const KEYS: &[Key] = &[
         "work",
         Some("logical-reads"),
         "what the sessions do; all cases of an experiment do the same",
+    ),
+    key(
+        Table::Load,
+        "work-unit",
+        Some("calibrated"),
+        "rows per statement; `calibrated` is the fewest at which the memory is measured and not \
+         the statement",
+    ),
+    key(
+        Table::Load,
+        "own-memory",
+        Some("beyond-caches"),
+        "size of each session's own memory, or of its file, for `memory-hammer`, `compute` and \
+         `shm-fill`; `beyond-caches` is the session's share of what a cache would be, at least \
+         32 MiB",
+    ),
+    key(
+        Table::Load,
+        "own-allocation",
+        Some("os-default"),
+        "on which nodes it lies",
+    ),
+    key(
+        Table::Load,
+        "command",
+        Some(""),
+        "the program of `command`, as a shell is given it (`sh -c`); it starts placed, with \
+         own-allocation as its memory policy",
+    ),
+    key(
+        Table::Load,
+        "number",
+        Some("last"),
+        "where the number is in what it prints",
+    ),
+    key(
+        Table::Load,
+        "unit",
+        Some("reported"),
+        "the unit of the number, as people are shown it",
+    ),
+    key(
+        Table::Load,
+        "better",
+        Some("more"),
+        "whether more or less of it is better",
     ),
     key(
         Table::Load,

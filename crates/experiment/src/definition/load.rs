@@ -1,6 +1,6 @@
 //! The load of a case, as asked for: what is done, with how much data.
 
-use model::{ByteSize, Stealing};
+use model::{ByteSize, SessionLoad, Stealing};
 
 use super::sga::{CACHE_BYTES_MAX, CACHE_BYTES_MIN};
 use super::vocabulary::Word;
@@ -12,6 +12,10 @@ pub enum WorkChoice {
     LogicalReads,
     /// They are workers that add up a column together.
     ParallelScan,
+    /// They work in memory of their own.
+    Own(SessionLoad),
+    /// There are none: a program of somebody else's runs.
+    Command,
 }
 
 /// The table of kinds of work.
@@ -27,6 +31,36 @@ pub const WORKS: &[Word<WorkChoice>] = &[
         name: "parallel-scan",
         about: "the sessions are workers that add up one column together, again and again; the \
                 metric is bytes per second",
+    },
+    Word {
+        value: WorkChoice::Own(SessionLoad::MemoryHammer),
+        name: "memory-hammer",
+        about: "each session stores at random in its own memory; the metric is the time of a \
+                store",
+    },
+    Word {
+        value: WorkChoice::Own(SessionLoad::Compute),
+        name: "compute",
+        about: "each session sorts and joins in its own memory and reads rows from the buffer \
+                cache in between; the metric is rows per second",
+    },
+    Word {
+        value: WorkChoice::Own(SessionLoad::ShmFill),
+        name: "shm-fill",
+        about: "each session fills a file of its own in /dev/shm, again and again; the metric is \
+                bytes per second",
+    },
+    Word {
+        value: WorkChoice::Own(SessionLoad::Spin),
+        name: "spin",
+        about: "each session computes without touching memory: a control that no placement of \
+                memory can change; the metric is steps per second",
+    },
+    Word {
+        value: WorkChoice::Command,
+        name: "command",
+        about: "no sessions: `command` is run by a shell until it ends, and prints a number, which \
+                is compared",
     },
 ];
 
@@ -48,6 +82,43 @@ pub const STEALINGS: &[Word<Stealing>] = &[
         about: "granules are taken in the order they lie in, whatever their home",
     },
 ];
+
+/// The word for a work unit that is found beforehand.
+pub const CALIBRATED: &str = "calibrated";
+
+/// The most rows of a statement that can be asked for.
+pub const WORK_UNIT_MAX: u32 = 1 << 20;
+
+/// Rows per statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkUnit {
+    /// As many as the calibration finds.
+    Calibrated,
+    /// So many.
+    Rows(u32),
+}
+
+impl WorkUnit {
+    /// What a key may hold.
+    pub(crate) fn expected() -> String {
+        format!("a number of rows from 1 to {WORK_UNIT_MAX}, or {CALIBRATED:?}")
+    }
+
+    /// So many rows, if there can be.
+    pub(crate) fn of_number(rows: u32) -> Option<Self> {
+        (1..=WORK_UNIT_MAX)
+            .contains(&rows)
+            .then_some(WorkUnit::Rows(rows))
+    }
+
+    /// The rows asked for; `None` for those of the calibration.
+    pub(crate) fn rows(self) -> Option<u32> {
+        match self {
+            WorkUnit::Calibrated => None,
+            WorkUnit::Rows(rows) => Some(rows),
+        }
+    }
+}
 
 /// The word for data that the buffer cache holds whole.
 pub const CACHED: &str = "cached";

@@ -1,5 +1,6 @@
 //! What an experiment asks for, apart from any machine: types, tables of words, reading of files.
 
+mod command;
 mod experiment;
 mod file;
 mod keys;
@@ -7,17 +8,22 @@ mod load;
 mod place;
 mod quantity;
 mod read;
+mod read_case;
+mod read_value;
 mod reference;
 mod sga;
 mod shipped;
 mod vocabulary;
 
+pub use command::{CommandChoice, DIRECTIONS};
 pub use experiment::{
     CaseDefinition, Definition, ENGINES, Engine, MECHANISMS, MechanismChoice, Needs,
 };
 pub use keys::{KEYS, Key, Table};
-pub use load::{CACHED, DataSize, STEALINGS, WORKS, WorkChoice};
-pub use place::{CpuChoice, INHERITED, MemoryChoice, PLACES, Place, Symbol};
+pub use load::{
+    CACHED, CALIBRATED, DataSize, STEALINGS, WORK_UNIT_MAX, WORKS, WorkChoice, WorkUnit,
+};
+pub use place::{CPU_PAIRS, CpuChoice, CpuPair, INHERITED, MemoryChoice, PLACES, Place, Symbol};
 pub use quantity::{QUANTITIES, QUANTITY_MAX, Quantity, Scaled};
 pub use reference::reference;
 pub use sga::{

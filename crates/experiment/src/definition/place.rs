@@ -74,6 +74,36 @@ pub(crate) fn nearest_place(text: &str) -> Option<&'static str> {
     nearest(text, PLACES.iter().map(|word| word.name))
 }
 
+/// Two CPUs, by what they share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CpuPair {
+    /// The hardware threads of one core.
+    OneCore,
+    /// Two cores of one package.
+    TwoCores,
+    /// Two packages.
+    TwoPackages,
+}
+
+/// The table of pairs of CPUs.
+pub const CPU_PAIRS: &[Word<CpuPair>] = &[
+    Word {
+        value: CpuPair::OneCore,
+        name: "one-core",
+        about: "two hardware threads of one core",
+    },
+    Word {
+        value: CpuPair::TwoCores,
+        name: "two-cores",
+        about: "two CPUs on two cores of one package",
+    },
+    Word {
+        value: CpuPair::TwoPackages,
+        name: "two-packages",
+        about: "two CPUs on two packages",
+    },
+];
+
 /// The word for leaving CPUs or memory nodes as they were inherited.
 pub const INHERITED: &str = "inherited";
 
@@ -110,6 +140,8 @@ pub enum CpuChoice {
     All(Place<CpuId>),
     /// So many CPUs of a place.
     Some(Place<CpuId>, Quantity),
+    /// Two CPUs.
+    Pair(CpuPair),
 }
 
 impl CpuChoice {
@@ -119,6 +151,9 @@ impl CpuChoice {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text == INHERITED {
             return Some(CpuChoice::Inherited);
+        }
+        if let Some(pair) = value_of(CPU_PAIRS, text) {
+            return Some(CpuChoice::Pair(pair));
         }
         let counted = text.rsplit_once(':').and_then(|(place, count)| {
             Some(CpuChoice::Some(
@@ -132,8 +167,9 @@ impl CpuChoice {
     /// What [`Self::parse`] accepts.
     pub(crate) fn expected() -> String {
         format!(
-            "{INHERITED}, {}; a colon and a quantity may follow, as in first-node:6 or \
+            "{INHERITED}, {}, {}; a colon and a quantity may follow, as in first-node:6 or \
              first-node:limit",
+            names(CPU_PAIRS),
             Place::<CpuId>::expected()
         )
     }
@@ -141,7 +177,9 @@ impl CpuChoice {
     /// `text` with the word replaced that was most likely mistyped.
     pub(crate) fn nearest(text: &str) -> Option<String> {
         let Some((place, count)) = text.rsplit_once(':') else {
-            return nearest_place(text).map(str::to_owned);
+            let words = PLACES.iter().map(|word| word.name);
+            let words = words.chain(CPU_PAIRS.iter().map(|word| word.name));
+            return nearest(text, words).map(str::to_owned);
         };
         let right_place = Place::<CpuId>::parse(place).map(|_| place);
         let right_count = Quantity::parse(count).map(|_| count);

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use super::command::{DIRECTIONS, NUMBER_PLACES};
 use super::experiment::{ENGINES, MECHANISMS};
 use super::keys::{KEYS, Table};
 use super::load::{STEALINGS, WORKS};
-use super::place::PLACES;
+use super::place::{CPU_PAIRS, PLACES};
 use super::quantity::QUANTITIES;
 use super::sga::{ALLOCATIONS, BACKINGS};
 use super::vocabulary::Word;
@@ -32,8 +33,14 @@ pub fn reference() -> String {
     }
     words(&mut text, "Engines", ENGINES);
     words(&mut text, "Places", PLACES);
+    words(&mut text, "Pairs of CPUs", CPU_PAIRS);
     words(&mut text, "Quantities", QUANTITIES);
     words(&mut text, "Works", WORKS);
+    text.push_str("\n### Numbers\n\n| word | meaning |\n| --- | --- |\n");
+    for (word, meaning) in NUMBER_PLACES {
+        row(&mut text, &[&format!("`{word}`"), meaning]);
+    }
+    words(&mut text, "Better", DIRECTIONS);
     words(&mut text, "Stealing", STEALINGS);
     words(&mut text, "Mechanisms", MECHANISMS);
     words(&mut text, "Backings", BACKINGS);

@@ -36,6 +36,14 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../experiments/local-vs-remote.toml"),
     },
     Shipped {
+        name: "memory-hammer",
+        text: include_str!("../../experiments/memory-hammer.toml"),
+    },
+    Shipped {
+        name: "numa-vs-suma",
+        text: include_str!("../../experiments/numa-vs-suma.toml"),
+    },
+    Shipped {
         name: "parallel-scan",
         text: include_str!("../../experiments/parallel-scan.toml"),
     },
@@ -58,6 +66,22 @@ pub const SHIPPED: &[Shipped] = &[
     Shipped {
         name: "sga-allocation",
         text: include_str!("../../experiments/sga-allocation.toml"),
+    },
+    Shipped {
+        name: "shm-fill",
+        text: include_str!("../../experiments/shm-fill.toml"),
+    },
+    Shipped {
+        name: "smt",
+        text: include_str!("../../experiments/smt.toml"),
+    },
+    Shipped {
+        name: "spin",
+        text: include_str!("../../experiments/spin.toml"),
+    },
+    Shipped {
+        name: "work-unit",
+        text: include_str!("../../experiments/work-unit.toml"),
     },
 ];
 

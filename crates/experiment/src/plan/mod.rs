@@ -2,11 +2,14 @@
 
 mod cannot;
 mod case_plan;
+mod command;
 mod cpu_order;
+mod cpu_pair;
 mod host;
 mod memory;
 mod needs;
 mod notes;
+mod own_memory;
 mod places;
 mod planner;
 mod processor_caches;
@@ -14,6 +17,7 @@ mod processor_caches;
 mod test_definitions;
 #[cfg(test)]
 pub(crate) mod test_hosts;
+mod work;
 
 pub use cannot::Cannot;
 pub use host::{GroupSupport, Host};

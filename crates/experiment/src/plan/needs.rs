@@ -96,7 +96,7 @@ mod tests {
             cannot.advice,
             "to see it work, not to measure it, use an emulated machine with nodes: `cargo xtask \
              guest --shape eight-node -- numalab run local-vs-remote`; what works here: \
-             binding-vs-caging, postgres-binding-vs-quota"
+             binding-vs-caging, memory-hammer, postgres-binding-vs-quota, spin, work-unit"
         );
         assert_eq!(
             availability(&find("binding-vs-caging").unwrap(), &host),

@@ -4,6 +4,7 @@ use model::{Allocation, CpuId, CpuSet, Node, NodeId, NodeSet};
 
 use super::cannot::Cannot;
 use super::cpu_order;
+use super::cpu_pair;
 use super::host::Host;
 use crate::definition::{
     AllocationChoice, CpuChoice, MemoryChoice, Place, QUANTITY_MAX, Quantity, Scaled, Symbol,
@@ -59,6 +60,7 @@ impl Host<'_> {
             CpuChoice::Inherited => return Ok(None),
             CpuChoice::All(place) => (place, None),
             CpuChoice::Some(place, quantity) => (place, Some(*quantity)),
+            CpuChoice::Pair(pair) => return cpu_pair::choose(self, *pair).map(Some),
         };
         let cpus = self.cpus_of(place)?;
         let Some(quantity) = quantity else {

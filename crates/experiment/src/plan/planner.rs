@@ -4,8 +4,9 @@ use model::{CasePlan, Metric, Skipped};
 
 use super::cannot::Cannot;
 use super::host::Host;
+use super::work::{check_work_units, metric};
 use super::{case_plan, needs, notes};
-use crate::definition::{Definition, WorkChoice};
+use crate::definition::Definition;
 
 /// What a definition means on a machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +47,7 @@ pub fn availability(definition: &Definition, host: &Host<'_>) -> Result<(), Cann
 
 fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> {
     let metric = metric(definition)?;
+    check_work_units(definition)?;
     let mut cases = Vec::new();
     let mut skipped = Vec::new();
     for case in &definition.cases {
@@ -54,7 +56,7 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
             Err(cannot) => skipped.push((case.name.as_str(), cannot)),
         }
     }
-    let nothing_to_compare = cases.len() < definition.cases.len().min(2);
+    let nothing_to_compare = different(&cases) < definition.cases.len().min(2);
     let decisive = |(name, _): &&(&str, Cannot)| nothing_to_compare || *name == definition.baseline;
     if let Some((name, cannot)) = skipped.iter().find(decisive) {
         return Err(Cannot {
@@ -81,26 +83,12 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
     })
 }
 
-/// What the cases are compared by: they must all do the same.
-fn metric(definition: &Definition) -> Result<Metric, Cannot> {
-    let first = definition.cases.first().map(|case| case.work);
-    if let Some(other) = definition
-        .cases
-        .iter()
-        .find(|case| Some(case.work) != first)
-    {
-        return Err(Cannot::usage(
-            format!(
-                "case {} does other work than the first, and nothing compares both",
-                other.name
-            ),
-            "give all cases the same `work`",
-        ));
-    }
-    Ok(match first {
-        Some(WorkChoice::ParallelScan) => Metric::BytesPerSecond,
-        _ => Metric::LogicalReadsPerSecond,
-    })
+/// How many cases differ in more than their names: a control is no case to compare.
+fn different(cases: &[CasePlan]) -> usize {
+    let is_new = |(index, case): &(usize, &CasePlan)| {
+        !cases[..*index].iter().any(|before| before.is_same_as(case))
+    };
+    cases.iter().enumerate().filter(is_new).count()
 }
 
 #[cfg(test)]
@@ -153,9 +141,12 @@ mod tests {
             &[
                 "free: cpus - mems - interleave:0-7 9/-",
                 "caging: cpus - mems - interleave:0-7 9/6",
+                "quota: cpus - mems - interleave:0-7 9/-",
                 "binding: cpus 1-6 mems 0 bind:0 9/-",
                 "binding-and-caging: cpus 1-9 mems 0 bind:0 9/6",
+                "binding-and-quota: cpus 1-9 mems 0 bind:0 9/-",
                 "binding-no-pressure: cpus 1-9 mems 0 bind:0 9/-",
+                "binding-again: cpus 1-6 mems 0 bind:0 9/-",
             ],
         );
     }
@@ -173,7 +164,7 @@ mod tests {
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(quotas, [None, Some(6), None, Some(6), None]);
+        assert_eq!(quotas, [None, Some(6), None, Some(6), None, None]);
         let mut host = Host::new(&machine);
         host.no_postgres = Some("no PostgreSQL was found in PATH".to_owned());
         let cannot = availability(&definition, &host).unwrap_err();
@@ -211,6 +202,7 @@ mod tests {
             &article_000(),
             &[
                 "local: cpus 1-9 mems 0 bind:0 8/-",
+                "local-again: cpus 1-9 mems 0 bind:0 8/-",
                 "remote: cpus 1-9 mems 4 bind:4 8/-",
             ],
         );
@@ -225,9 +217,12 @@ mod tests {
             &[
                 "free: cpus - mems - interleave:0 3/-",
                 "caging: cpus - mems - interleave:0 3/1",
+                "quota: cpus - mems - interleave:0 3/-",
                 "binding: cpus 1 mems 0 bind:0 3/-",
                 "binding-and-caging: cpus 0-1 mems 0 bind:0 3/1",
+                "binding-and-quota: cpus 0-1 mems 0 bind:0 3/-",
                 "binding-no-pressure: cpus 0-1 mems 0 bind:0 3/-",
+                "binding-again: cpus 1 mems 0 bind:0 3/-",
             ],
         );
         let plan = plan(&find("binding-vs-caging").unwrap(), &Host::new(&machine)).unwrap();
@@ -235,8 +230,11 @@ mod tests {
             plan.notes,
             [
                 "Case free: 3 sessions share 2 CPUs.",
+                "Case quota: 3 sessions share 2 CPUs.",
                 "Case binding: 3 sessions share 1 CPU.",
+                "Case binding-and-quota: 3 sessions share 2 CPUs.",
                 "Case binding-no-pressure: 3 sessions share 2 CPUs.",
+                "Case binding-again: 3 sessions share 1 CPU.",
             ]
         );
     }
@@ -248,6 +246,7 @@ mod tests {
             &memory_only_first(),
             &[
                 "local: cpus 2-3 mems 2 bind:2 2/-",
+                "local-again: cpus 2-3 mems 2 bind:2 2/-",
                 "remote: cpus 2-3 mems 0 bind:0 2/-",
             ],
         );
@@ -256,6 +255,7 @@ mod tests {
             &sparse(),
             &[
                 "local: cpus 0-3 mems 2 bind:2 4/-",
+                "local-again: cpus 0-3 mems 2 bind:2 4/-",
                 "remote: cpus 0-3 mems 9 bind:9 4/-",
             ],
         );

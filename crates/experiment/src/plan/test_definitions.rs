@@ -14,7 +14,7 @@ pub(super) fn second(case: &str) -> Definition {
          baseline = \"a\"\nasks-about-memory = true\n[load]\nsessions = 4\n\
          [[case]]\nname = \"a\"\nabout = \"a\"\n\
          [[case]]\nname = \"b\"\nabout = \"b\"\n{cpus}\n{case}\n\
-         [[case]]\nname = \"c\"\nabout = \"c\"\n"
+         [[case]]\nname = \"c\"\nabout = \"c\"\nsessions = 3\n"
     );
     Definition::parse("mine.toml", &text).unwrap()
 }

@@ -10,6 +10,8 @@ pub struct Engines<'w> {
     pub instance: &'w mut dyn Workload,
     /// Sessions of PostgreSQL servers.
     pub postgres: &'w mut dyn Workload,
+    /// Programs of somebody else's.
+    pub command: &'w mut dyn Workload,
     /// The measuring kernels.
     pub kernels: &'w mut dyn Workload,
 }
@@ -18,8 +20,12 @@ impl Engines<'_> {
     fn engine_of(&mut self, case: &CasePlan) -> &mut dyn Workload {
         match &case.work {
             // The instance refuses what is not its own; nobody can run what was imported.
-            Work::LogicalReads(_) | Work::ParallelScan(_) | Work::Imported(_) => self.instance,
+            Work::LogicalReads(_)
+            | Work::ParallelScan(_)
+            | Work::OwnMemory(_)
+            | Work::Imported(_) => self.instance,
             Work::Postgres(_) => self.postgres,
+            Work::Command(_) => self.command,
             Work::MemoryLatency(_)
             | Work::DepthCurve(_)
             | Work::LineTransfers(_)

@@ -6,14 +6,13 @@ use std::time::Duration;
 use instance::{Coordinator, InstanceOrder, InstanceReport, Task};
 use model::exit::ExitCode;
 use model::{
-    Calibration, CalibrationPoint, CasePlan, Evidence, LogicalReads, Mechanism, Outcome, Phase,
-    Placement, Trial, Work,
+    Calibration, CalibrationPoint, CasePlan, LogicalReads, Outcome, OwnMemory, Phase, Trial, Work,
 };
-use numa::group::Group;
 use numa::hierarchy::Hierarchy;
 use numa::journal::Journal;
 
 use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
+use super::trial_groups::{TrialGroups, judge_quota};
 use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 
 /// How often a trial under way looks whether it is to be cancelled.
@@ -47,30 +46,6 @@ impl InstanceWorkload {
         }
     }
 
-    /// Makes the processor group of a case, if it asks for one.
-    fn group_for(&self, case: &CasePlan) -> Result<Option<Group>, WorkloadError> {
-        let placement = &case.placement;
-        if placement.mechanism != Mechanism::Group || !placement.asks_for_something() {
-            return Ok(None);
-        }
-        let hierarchy = self
-            .hierarchy
-            .as_ref()
-            .ok_or_else(|| WorkloadError::Fatal {
-                message: format!(
-                    "case {:?} needs a processor group, and none can be made",
-                    case.name
-                ),
-                exit_code: ExitCode::MachineCannot,
-            })?;
-        // One trial at a time, so one name will do, and evidence of trials can be compared.
-        let name = format!("numalab-{}", std::process::id());
-        let (cpus, nodes) = (placement.cpus.as_ref(), placement.memory_nodes.as_ref());
-        Group::create(hierarchy, &name, cpus, nodes, &self.journal)
-            .map(Some)
-            .map_err(fatal)
-    }
-
     /// Keeps the instance of a case up until `cancel` is raised, and hands over its processes once
     /// they are there.
     ///
@@ -88,7 +63,7 @@ impl InstanceWorkload {
             idle: hold.idle,
         };
         let work = work_of(case)?.clone();
-        let take = &mut |report, _: Option<&Group>| match report {
+        let take = &mut |report, _: &TrialGroups| match report {
             InstanceReport::Held {
                 instance_pid,
                 session_pids,
@@ -126,12 +101,18 @@ impl InstanceWorkload {
         cancel: &Cancel,
         take: &mut TakeReport<'_>,
     ) -> Result<(), WorkloadError> {
-        let group = self.group_for(case)?;
+        let groups = TrialGroups::create(
+            self.hierarchy.as_ref(),
+            &case.placement,
+            work.load.cpu_quota,
+            &self.journal,
+        )?;
         let order = InstanceOrder {
             parent_pid: std::process::id(),
             placement: case.placement.clone(),
             work,
-            group: group.as_ref().map(|group| group.directory().to_owned()),
+            own: own_memory_of(case).cloned(),
+            groups: groups.directories(),
             data_directory: self.data_directory.clone(),
             seed,
             task,
@@ -139,7 +120,7 @@ impl InstanceWorkload {
         let mut running = match self.coordinator.start(&order) {
             Ok(running) => running,
             // An instance that dies early may be gone before it has its order.
-            Err(error) => return take(error.into(), group.as_ref()).map(|_| ()),
+            Err(error) => return take(error.into(), &groups).map(|_| ()),
         };
         let result = loop {
             if cancel.is_cancelled() {
@@ -147,9 +128,9 @@ impl InstanceWorkload {
             }
             let step = match running.next_report(LOOK_EVERY) {
                 Ok(Some(InstanceReport::NotPermitted { reason })) => Err(not_permitted(reason)),
-                Ok(Some(report)) => take(report, group.as_ref()),
+                Ok(Some(report)) => take(report, &groups),
                 Ok(None) => Ok(Step::GoOn),
-                Err(error) => take(error.into(), group.as_ref()),
+                Err(error) => take(error.into(), &groups),
             };
             match step {
                 Ok(Step::GoOn) => {}
@@ -159,7 +140,7 @@ impl InstanceWorkload {
         };
         // The processes end first: a group can only be removed when it is empty.
         drop(running);
-        group.map_or(Ok(()), |group| group.remove().map_err(fatal))?;
+        groups.remove()?;
         result
     }
 }
@@ -186,8 +167,8 @@ pub struct HeldProcesses {
     pub writer_pids: Vec<u32>,
 }
 
-/// What is done with each report of an instance, given its group.
-type TakeReport<'a> = dyn FnMut(InstanceReport, Option<&Group>) -> Result<Step, WorkloadError> + 'a;
+/// What is done with each report of an instance, given its groups.
+type TakeReport<'a> = dyn FnMut(InstanceReport, &TrialGroups) -> Result<Step, WorkloadError> + 'a;
 
 /// Whether a task goes on after a report.
 enum Step {
@@ -203,7 +184,8 @@ impl Workload for InstanceWorkload {
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
-        if case.logical_reads().is_none() {
+        let needs_none = |work: &LogicalReads| work.load.work_unit.is_some();
+        if case.logical_reads().is_none_or(needs_none) {
             return Ok(None);
         }
         // One session, without caging and updates: the sweep asks what a statement costs, not what
@@ -212,13 +194,14 @@ impl Workload for InstanceWorkload {
         work.load.sessions = 1;
         work.load.cpu_count = None;
         work.load.update_pct = 0;
+        work.load.cpu_quota = None;
         let task = Task::Calibration {
             step_s: CALIBRATION_STEP_S,
             gain_min: GAIN_MIN,
             work_unit_max: WORK_UNIT_MAX,
         };
         let mut points = Vec::new();
-        let take = &mut |report, _: Option<&Group>| match report {
+        let take = &mut |report, _: &TrialGroups| match report {
             InstanceReport::Point(point) => {
                 points.push(point);
                 on_point(point);
@@ -251,31 +234,30 @@ impl Workload for InstanceWorkload {
             spec.seed,
             task,
             cancel,
-            &mut |report, group| match report {
-                InstanceReport::Progress {
-                    phase,
-                    logical_reads_per_s,
-                } => {
-                    live(phase.into(), logical_reads_per_s);
+            &mut |report, groups| match report {
+                InstanceReport::Progress { phase, value } => {
+                    live(phase.into(), value);
                     Ok(Step::GoOn)
                 }
                 InstanceReport::Trial(done) => {
-                    trial = Some(judged(&case.placement, work, *done, group));
+                    trial = Some(judged(case, work, *done, groups));
                     Ok(Step::Done)
                 }
                 InstanceReport::Failed { reason } => {
-                    trial = Some(failed(spec.round, reason));
+                    trial = Some(Trial::failed(spec.round, reason));
                     Ok(Step::Done)
                 }
                 _ => Ok(Step::GoOn),
             },
         )?;
-        Ok(trial.unwrap_or_else(|| failed(spec.round, "the instance said nothing".to_owned())))
+        Ok(trial
+            .unwrap_or_else(|| Trial::failed(spec.round, "the instance said nothing".to_owned())))
     }
 }
 
 /// What an instance is to do for a trial.
 fn task_of(case: &CasePlan, spec: &TrialSpec) -> Task {
+    let asked_unit = case.logical_reads().and_then(|work| work.load.work_unit);
     match &case.work {
         Work::ParallelScan(work) => Task::Scan {
             round: spec.round,
@@ -285,7 +267,7 @@ fn task_of(case: &CasePlan, spec: &TrialSpec) -> Task {
         },
         _ => Task::Trial {
             round: spec.round,
-            work_unit: spec.work_unit.unwrap_or(1),
+            work_unit: asked_unit.or(spec.work_unit).unwrap_or(1),
             window_s: spec.window_s,
             warm_up_s_min: spec.warm_up_s_min,
             warm_up_s_max: spec.warm_up_s_max,
@@ -301,50 +283,36 @@ fn work_of(case: &CasePlan) -> Result<&LogicalReads, WorkloadError> {
     })
 }
 
-/// Completes the evidence with the group and decides whether the trial counts.
-fn judged(
-    placement: &Placement,
-    work: &LogicalReads,
-    mut trial: Trial,
-    group: Option<&Group>,
-) -> Trial {
-    if let Some(group) = group {
-        match group.evidence() {
-            Ok(evidence) => trial.evidence.group = Some(evidence),
-            Err(error) => trial.warnings.push(error.to_string()),
-        }
+/// What its sessions do in memory of their own.
+fn own_memory_of(case: &CasePlan) -> Option<&OwnMemory> {
+    match &case.work {
+        Work::OwnMemory(work) => Some(&work.own),
+        _ => None,
     }
-    if trial.outcome == Outcome::Valid {
-        let contradictions = numa::contradictions(placement, work, &trial.evidence);
-        if !contradictions.is_empty() {
-            trial.outcome = Outcome::Invalid(contradictions.join("; "));
-        }
+}
+
+/// Completes the evidence with the groups and decides whether the trial counts.
+fn judged(case: &CasePlan, work: &LogicalReads, mut trial: Trial, groups: &TrialGroups) -> Trial {
+    groups.read_back(&mut trial.evidence, &mut trial.warnings);
+    let sessions = trial.measured.as_mut().and_then(|it| it.sessions.as_mut());
+    let quota = trial.evidence.cpu_quota.as_ref();
+    let mut found: Vec<String> = sessions
+        .and_then(|sessions| judge_quota(work.load.cpu_quota, quota, &mut sessions.time))
+        .into_iter()
+        .collect();
+    found.extend(numa::contradictions(&case.placement, work, &trial.evidence));
+    if let Some(own) = own_memory_of(case) {
+        let page_bytes = work.sga.page_bytes;
+        found.extend(numa::own_memory_contradictions(
+            own,
+            page_bytes,
+            &trial.evidence,
+        ));
+    }
+    if trial.outcome == Outcome::Valid && !found.is_empty() {
+        trial.outcome = Outcome::Invalid(found.join("; "));
     }
     trial
-}
-
-fn failed(round: u32, reason: String) -> Trial {
-    Trial {
-        round,
-        outcome: Outcome::Failed(reason),
-        measured: None,
-        report: None,
-        evidence: Evidence::default(),
-        warnings: Vec::new(),
-    }
-}
-
-fn fatal(error: numa::Error) -> WorkloadError {
-    let permission = error.is_permission();
-    let exit_code = if permission {
-        ExitCode::NotPermitted
-    } else {
-        ExitCode::WorkloadFailed
-    };
-    WorkloadError::Fatal {
-        message: error.to_string(),
-        exit_code,
-    }
 }
 
 fn not_permitted(message: String) -> WorkloadError {

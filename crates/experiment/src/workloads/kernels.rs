@@ -60,6 +60,8 @@ impl Workload for KernelWorkload {
             Work::LoadedLatency(work) => self.loaded(&case.placement, work, spec.seed),
             Work::LogicalReads(_)
             | Work::ParallelScan(_)
+            | Work::OwnMemory(_)
+            | Work::Command(_)
             | Work::Postgres(_)
             | Work::Imported(_) => Err(Wrong::Plan("no work for a kernel".to_owned())),
         };

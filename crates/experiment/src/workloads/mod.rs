@@ -1,5 +1,6 @@
 //! Adapters between the runner and what it measures: the only place that knows both.
 
+mod command;
 mod connected;
 mod engines;
 mod instance;
@@ -7,9 +8,11 @@ mod kernel_plans;
 mod kernels;
 mod plateau;
 mod postgres;
-mod server_groups;
+mod printed_number;
 mod simulated;
+mod trial_groups;
 
+pub use command::{CommandLauncher, CommandOrder, CommandWorkload, place_and_execute};
 pub use connected::{ConnectedWorkload, connected_plan};
 pub use engines::Engines;
 pub use instance::{HeldProcesses, Hold, InstanceWorkload};

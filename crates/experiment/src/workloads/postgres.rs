@@ -10,13 +10,13 @@ use ::postgres::{
 use model::exit::ExitCode;
 use model::{
     Calibration, CalibrationPoint, CasePlan, CounterEvidence, Evidence, LatencySummary, Measured,
-    Outcome, Phase, PostgresReads, SessionFigures, TimeModel, Trial, WAIT_CPU_QUOTA, Wait, Work,
+    Outcome, Phase, PostgresReads, SessionFigures, TimeModel, Trial, Work,
 };
 use numa::hierarchy::Hierarchy;
 use numa::journal::Journal;
 
 use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
-use super::server_groups::ServerGroups;
+use super::trial_groups::{TrialGroups, judge_quota};
 use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 
 /// CPUs that others may use during a window before the trial carries a warning.
@@ -65,12 +65,12 @@ impl PostgresWorkload {
     }
 
     /// The groups of a case, and what a server of it is to be like.
-    fn prepare(&self, case: &CasePlan) -> Result<(ServerGroups, ServerPlan), WorkloadError> {
+    fn prepare(&self, case: &CasePlan) -> Result<(TrialGroups, ServerPlan), WorkloadError> {
         let work = work_of(case)?;
-        let groups = ServerGroups::create(
+        let groups = TrialGroups::create(
             self.hierarchy.as_ref(),
             &case.placement,
-            work,
+            work.cpu_quota,
             &self.journal,
         )?;
         let reads = &work.reads;
@@ -99,6 +99,9 @@ impl Workload for PostgresWorkload {
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
+        if work_of(case)?.reads.load.work_unit.is_some() {
+            return Ok(None);
+        }
         // Without a quota: the sweep asks what a statement costs, not what limits do.
         let mut case = case.clone();
         if let Work::Postgres(work) = &mut case.work {
@@ -137,7 +140,11 @@ impl Workload for PostgresWorkload {
     ) -> Result<Trial, WorkloadError> {
         let (groups, plan) = self.prepare(case)?;
         let launcher = self.launcher.clone();
-        let order = order_of(spec);
+        let asked = work_of(case)?.reads.load.work_unit;
+        let order = TrialOrder {
+            work_unit: asked.or(spec.work_unit).unwrap_or(1),
+            ..order_of(spec)
+        };
         let mut watch = Watch {
             live,
             cancelled: &|| cancel.is_cancelled(),
@@ -198,14 +205,7 @@ pub(super) fn failed(round: u32, error: ::postgres::Error) -> Result<Trial, Work
         return Err(WorkloadError::Cancelled);
     }
     match error.exit_code() {
-        ExitCode::WorkloadFailed => Ok(Trial {
-            round,
-            outcome: Outcome::Failed(error.to_string()),
-            measured: None,
-            evidence: Evidence::default(),
-            warnings: Vec::new(),
-            report: None,
-        }),
+        ExitCode::WorkloadFailed => Ok(Trial::failed(round, error.to_string())),
         exit_code => Err(WorkloadError::Fatal {
             message: error.to_string(),
             exit_code,
@@ -270,6 +270,7 @@ fn measured(order: &TrialOrder, result: &TrialResult) -> Measured {
             .filter_map(|window| window.cpu_s)
             .sum(),
         cpu_wait_s: result.windows.iter().filter_map(|it| it.run_queue_s).sum(),
+        kernel_cpu_s: None,
         waits: Default::default(),
     };
     Measured {
@@ -303,18 +304,12 @@ fn judge(case: &CasePlan, trial: &mut Trial) -> Result<(), WorkloadError> {
         return Ok(());
     };
     let mut found = Vec::new();
-    if let Some(asked) = work.cpu_quota {
-        match &trial.evidence.cpu_quota {
-            Some(quota) if (quota.cpus - f64::from(asked)).abs() < 1e-9 => {
-                name_quota_wait(&mut sessions.time, quota.throttled_s);
-            }
-            Some(quota) => found.push(format!(
-                "the quota is {} CPUs, {asked} were asked for",
-                quota.cpus
-            )),
-            None => found.push("the CPU quota could not be read back".to_owned()),
-        }
-    }
+    let quota = &trial.evidence.cpu_quota;
+    found.extend(judge_quota(
+        work.cpu_quota,
+        quota.as_ref(),
+        &mut sessions.time,
+    ));
     found.extend(::postgres::unaccounted(&sessions.time));
     found.extend(numa::contradictions(
         &case.placement,
@@ -329,39 +324,4 @@ fn judge(case: &CasePlan, trial: &mut Trial) -> Result<(), WorkloadError> {
         _ => {}
     }
     Ok(())
-}
-
-/// What is left of DB time is the quota's, up to the time for which it kept CPUs from running: a
-/// CPU that it stops may have several sessions waiting.
-fn name_quota_wait(time: &mut TimeModel, throttled_s: f64) {
-    let left_s = time.unaccounted_s();
-    if throttled_s > 0.0 && left_s > 0.0 {
-        let (count, total_s) = (0, left_s);
-        time.waits
-            .insert(WAIT_CPU_QUOTA.to_owned(), Wait { count, total_s });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::TimeModel;
-
-    use super::name_quota_wait;
-
-    #[test]
-    fn what_is_left_of_db_time_is_the_quotas_only_if_it_stopped_somebody() {
-        let time = || TimeModel {
-            db_time_s: 6.0,
-            db_cpu_s: 2.0,
-            cpu_wait_s: 1.0,
-            ..TimeModel::default()
-        };
-        let check = |throttled_s: f64, expected: f64| {
-            let mut time = time();
-            name_quota_wait(&mut time, throttled_s);
-            assert!((time.waits_s() - expected).abs() < 1e-9, "{time:?}");
-        };
-        check(0.0, 0.0);
-        check(1.8, 3.0);
-    }
 }

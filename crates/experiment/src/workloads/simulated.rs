@@ -238,6 +238,7 @@ fn time_model(case: &CasePlan, load: &LoadPlan, window_s: f64) -> TimeModel {
         db_time_s: sessions * window_s,
         db_cpu_s: on_cpu * window_s,
         cpu_wait_s: (let_run - on_cpu) * window_s,
+        kernel_cpu_s: None,
         waits: BTreeMap::new(),
     };
     if load.cpu_count.is_some() {

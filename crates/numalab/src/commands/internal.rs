@@ -4,6 +4,7 @@
 use std::ffi::{CStr, OsString};
 use std::io::{Read, Write};
 
+use experiment::workloads::{CommandLauncher, CommandOrder};
 use instance::{InstanceOrder, InstanceReport, SessionOrder, SessionProgram};
 use model::exit::ExitCode;
 use postgres::{LaunchOrder, Launcher};
@@ -12,6 +13,8 @@ use crate::failure::Failure;
 
 /// The argument that makes this binary an instance process.
 pub const INSTANCE: &str = "internal-instance";
+/// The argument that makes this binary the process that becomes a program of somebody else's.
+pub const COMMAND: &str = "internal-command";
 /// The argument that makes this binary the process that becomes a PostgreSQL server.
 pub const POSTGRES: &str = "internal-postgres";
 /// The argument that makes this binary a session process.
@@ -53,6 +56,21 @@ pub fn postgres(words: &[OsString]) -> Result<(), Failure> {
         postgres::execute_server(words)
     };
     Err(error.into())
+}
+
+/// What starts programs of somebody else's: this very program.
+pub fn command_launcher() -> CommandLauncher {
+    CommandLauncher {
+        program: "/proc/self/exe".into(),
+        arguments: vec![COMMAND.to_owned()],
+    }
+}
+
+/// The process that becomes a program of somebody else's: an order on stdin.
+pub fn command() -> Result<(), Failure> {
+    let order: CommandOrder = read_order()?;
+    let reason = experiment::workloads::place_and_execute(&order);
+    Err(Failure::new(ExitCode::WorkloadFailed, reason))
 }
 
 /// A session process: one order on stdin.

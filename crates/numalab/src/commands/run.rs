@@ -123,7 +123,8 @@ fn plans(arguments: &RunArguments, machine: &Machine) -> Result<Vec<Plan>, Failu
 fn fitting(plans: Vec<Plan>) -> Vec<Plan> {
     let mut left_s = SHORT_S;
     let mut fitting: Vec<Plan> = Vec::new();
-    for plan in plans {
+    for mut plan in plans {
+        leave_controls_out(&mut plan);
         let needs_s = short_s(&plan);
         if fitting.is_empty() || needs_s <= left_s {
             left_s -= needs_s;
@@ -137,6 +138,17 @@ fn fitting(plans: Vec<Plan>) -> Vec<Plan> {
         }
     }
     fitting
+}
+
+/// A first look has no time for cases that are made to tie.
+fn leave_controls_out(plan: &mut Plan) {
+    let cases = plan.cases.clone();
+    let mut index = 0;
+    plan.cases.retain(|case| {
+        let before = &cases[..index];
+        index += 1;
+        case.name == plan.baseline || !before.iter().any(|other| other.is_same_as(case))
+    });
 }
 
 /// Seconds until every case of a plan has the trials that an interval needs.

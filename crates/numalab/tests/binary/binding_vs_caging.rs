@@ -46,9 +46,12 @@ fn every_case_has_its_valid_trials(run: &Value) {
     let expected = [
         "free",
         "caging",
+        "quota",
         "binding",
         "binding-and-caging",
+        "binding-and-quota",
         "binding-no-pressure",
+        "binding-again",
     ];
     assert_eq!(names, expected);
     for case in cases(run) {
@@ -164,7 +167,7 @@ fn the_sga_is_where_it_was_asked_to_be(run: &Value, case: &Value) {
 
 fn every_comparison_has_an_interval(run: &Value) {
     let comparisons = array(&run["comparisons"]);
-    assert_eq!(comparisons.len(), 4);
+    assert_eq!(comparisons.len(), 7);
     for comparison in comparisons {
         assert_eq!(comparison["baseline"], "binding");
         if run["machine"]["emulated"] == true {

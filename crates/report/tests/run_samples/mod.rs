@@ -34,6 +34,8 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("latency", latency()),
         ("latency-alone", latency_alone()),
         ("bandwidth", bandwidth()),
+        ("control", control()),
+        ("control-differs", control_differs()),
     ]
 }
 
@@ -329,6 +331,49 @@ pub fn bandwidth() -> Run {
     run
 }
 
+/// The baseline a second time, which ties with it.
+pub fn control() -> Run {
+    let mut run = normal();
+    let mut again = case("binding-again", "the same", &around(1_264_000.0), bound);
+    again.plan.work = run.cases[0].plan.work.clone();
+    run.cases.push(again);
+    run
+}
+
+/// The same on a machine where something else changed meanwhile.
+pub fn control_differs() -> Run {
+    let mut run = control();
+    for trial in &mut run.cases[2].trials {
+        if let Some(measured) = &mut trial.measured {
+            measured.value *= 0.8;
+        }
+    }
+    run
+}
+
+/// Near and far memory of a machine with two nodes: half as many reads, on the same CPUs.
+pub fn near_and_far() -> Run {
+    let mut run = empty("local-vs-remote", "near");
+    run.asks_about_memory = true;
+    machine_of(&mut run).topology.nodes.push(Node {
+        id: NodeId(1),
+        memory_bytes: Some(16 << 30),
+        ..Node::default()
+    });
+    let near = |_: &mut CasePlan, _: &mut Evidence, time: &mut TimeModel| time.db_cpu_s = 15.0;
+    let far = |_: &mut CasePlan, evidence: &mut Evidence, time: &mut TimeModel| {
+        let sga = evidence.sga.as_mut().expect("a sample has an SGA");
+        sga.bytes_by_node_before = BTreeMap::from([(NodeId(1), 256 << 20)]);
+        sga.bytes_by_node_after = sga.bytes_by_node_before.clone();
+        time.db_cpu_s = 15.0;
+    };
+    run.cases = vec![
+        case("near", "on node 0", &around(3_000_000.0), near),
+        case("far", "on node 1", &around(1_500_000.0), far),
+    ];
+    run
+}
+
 fn chase() -> Work {
     Work::MemoryLatency(MemoryLatency {
         home_cpu: CpuId(8),
@@ -506,6 +551,15 @@ fn caged(plan: &mut CasePlan, evidence: &mut Evidence, time: &mut TimeModel) {
         .insert(WAIT_CPU_QUANTUM.to_string(), wait(98, 10.061));
 }
 
+/// A few bytes that no two names share: cases that ask for the same are controls of each other.
+fn different(name: &str) -> u64 {
+    let bytes = name.bytes().enumerate();
+    bytes
+        .map(|(place, byte)| (place as u64 + 1) * u64::from(byte))
+        .sum::<u64>()
+        % 1021
+}
+
 fn wait(count: u64, total_s: f64) -> Wait {
     Wait { count, total_s }
 }
@@ -526,7 +580,7 @@ fn case(
         },
         work: Work::LogicalReads(LogicalReads {
             sga: SgaPlan {
-                cache_bytes: 256 << 20,
+                cache_bytes: (256 << 20) + different(name),
                 backing: Backing::Memfd,
                 page_bytes: 4096,
                 allocation: Allocation::Bind(ids("0")),
@@ -594,6 +648,7 @@ fn evidence() -> Evidence {
         cpus_used: ids("0-2"),
         policy: "default".to_string(),
         bytes_read_by_node: Default::default(),
+        own_memory: None,
     };
     Evidence {
         sga: Some(SgaEvidence {

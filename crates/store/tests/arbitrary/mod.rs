@@ -175,6 +175,7 @@ fn session_evidence() -> impl Strategy<Value = SessionEvidence> {
             cpus_used,
             policy,
             bytes_read_by_node: Default::default(),
+            own_memory: None,
         },
     )
 }
@@ -274,6 +275,7 @@ fn time_model() -> impl Strategy<Value = TimeModel> {
             db_time_s,
             db_cpu_s,
             cpu_wait_s,
+            kernel_cpu_s: Some(db_cpu_s),
             waits,
         },
     )

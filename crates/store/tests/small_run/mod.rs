@@ -135,6 +135,7 @@ fn measured(number: u32) -> Measured {
             db_time_s: 1.500_000_369,
             db_cpu_s: 0.998,
             cpu_wait_s: 0.001,
+            kernel_cpu_s: None,
             waits: BTreeMap::from([(WAIT_CPU_QUANTUM.to_string(), wait)]),
         },
         samples: vec![Sample {
@@ -207,6 +208,7 @@ fn evidence() -> Evidence {
             cpus_used: "0".parse().expect("a list"),
             policy: "bind:0".to_string(),
             bytes_read_by_node: Default::default(),
+            own_memory: None,
         }],
         writers: Vec::new(),
         measurements: vec![MeasurementEvidence {

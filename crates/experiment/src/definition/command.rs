@@ -1,0 +1,103 @@
+//! A program that prints a number, as an experiment file asks for it.
+
+use model::NumberPlace;
+
+use super::vocabulary::Word;
+
+/// The most characters of a unit.
+pub(crate) const UNIT_CHARS_MAX: usize = 24;
+
+/// What a case says of its program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandChoice {
+    /// What the shell is given; empty where no program is run.
+    pub command: String,
+    /// Where its number is.
+    pub number: NumberPlace,
+    /// The unit of the number.
+    pub unit: String,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+}
+
+/// The table of what is better.
+pub const DIRECTIONS: &[Word<bool>] = &[
+    Word {
+        value: true,
+        name: "more",
+        about: "the higher number is the better one",
+    },
+    Word {
+        value: false,
+        name: "less",
+        about: "the lower number is the better one",
+    },
+];
+
+/// What a key that names a place may hold.
+pub(crate) const NUMBER_EXPECTED: &str = "last, line:N, regex:EXPRESSION or json:POINTER, as in \
+                                          regex:^tps = ([0-9.]+) or json:/results/0";
+
+/// The places, for documents.
+pub(crate) const NUMBER_PLACES: &[(&str, &str)] = &[
+    ("last", "the last number that is printed"),
+    ("line:N", "the only number of line N, counted from 1"),
+    (
+        "regex:EXPRESSION",
+        "what the first group of the expression last matched, or all of it where it has no group; \
+         `^` and `$` are the ends of a line",
+    ),
+    (
+        "json:POINTER",
+        "a field of the JSON document that is printed (RFC 6901)",
+    ),
+];
+
+/// Reads a place.
+pub(crate) fn parse_number_place(text: &str) -> Option<NumberPlace> {
+    if text == "last" {
+        return Some(NumberPlace::Last);
+    }
+    match text.split_once(':')? {
+        ("line", number) => {
+            let line: u32 = number.parse().ok()?;
+            (line > 0).then_some(NumberPlace::Line(line))
+        }
+        ("regex", expression) => {
+            let can_be = !expression.is_empty() && regex_lite::Regex::new(expression).is_ok();
+            can_be.then(|| NumberPlace::Regex(expression.to_owned()))
+        }
+        ("json", pointer) => (pointer.is_empty() || pointer.starts_with('/'))
+            .then(|| NumberPlace::Json(pointer.to_owned())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::NumberPlace;
+    use proptest::prelude::*;
+
+    use super::parse_number_place;
+
+    #[test]
+    fn places_are_read_and_others_refused() {
+        let check = |text, expected| assert_eq!(parse_number_place(text), expected, "{text}");
+        check("last", Some(NumberPlace::Last));
+        check("line:3", Some(NumberPlace::Line(3)));
+        check("line:0", None);
+        check("regex:a(.*)", Some(NumberPlace::Regex("a(.*)".to_owned())));
+        check("regex:a(", None);
+        check("regex:", None);
+        check("json:/a/0", Some(NumberPlace::Json("/a/0".to_owned())));
+        check("json:a", None);
+        check("first", None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "(last|line:|regex:|json:)?\\PC{0,40}") {
+            let _ = parse_number_place(&text);
+        }
+    }
+}

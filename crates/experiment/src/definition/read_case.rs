@@ -1,0 +1,292 @@
+//! Reads one case: each key from the case itself, or from the table that holds its default.
+
+use model::Backing;
+
+use super::command::{
+    CommandChoice, DIRECTIONS, NUMBER_EXPECTED, UNIT_CHARS_MAX, parse_number_place,
+};
+use super::experiment::{CaseDefinition, MECHANISMS, MechanismChoice};
+use super::file::{Field, Section};
+use super::keys::{Table, default_of};
+use super::load::{CACHED, CALIBRATED, DataSize, STEALINGS, WORKS, WorkChoice, WorkUnit};
+use super::place::{CpuChoice, MemoryChoice, nearest_place};
+use super::quantity::Quantity;
+use super::read_value::{OFF, cpu_count, line, name, quantity};
+use super::sga::{
+    AllocationChoice, BACKINGS, BEYOND_CACHES, CacheSize, PAGE_SIZE_EXPECTED, parse_page_bytes,
+};
+use super::vocabulary::{Word, names, nearest, value_of};
+use crate::Error;
+
+/// The most characters of a program with its arguments.
+const COMMAND_CHARS_MAX: usize = 4000;
+
+/// Whether a text can be shown on one line.
+fn is_line(text: &str, chars_max: usize) -> bool {
+    text.chars().count() <= chars_max && !text.chars().any(char::is_control)
+}
+
+/// A case, and the tables that hold what it does not say itself.
+#[derive(Clone, Copy)]
+pub(super) struct CaseSections<'t> {
+    pub case: Section<'t>,
+    pub placement: Section<'t>,
+    pub sga: Section<'t>,
+    pub load: Section<'t>,
+}
+
+impl<'t> CaseSections<'t> {
+    /// The field of a key, in the case or in the table of its default.
+    fn get(&self, table: Table, key: &'static str) -> Option<Field<'t>> {
+        let defaults = match table {
+            Table::Placement => self.placement,
+            Table::Sga => self.sga,
+            _ => self.load,
+        };
+        self.case.get(key).or_else(|| defaults.get(key))
+    }
+
+    /// The value of a key whose values are texts; its default is read like any other.
+    fn value<T>(
+        &self,
+        table: Table,
+        key: &'static str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+        nearest: impl FnOnce(&str) -> Option<String>,
+    ) -> Result<T, Error> {
+        match self.get(table, key) {
+            Some(field) => field.parsed(expected, parse, nearest),
+            None => Ok(parse(default_of(table, key)).expect("a test reads every default")),
+        }
+    }
+
+    /// The value of a key whose values are the words of a table.
+    fn word<T: Copy>(
+        &self,
+        table: Table,
+        key: &'static str,
+        words: &[Word<T>],
+    ) -> Result<T, Error> {
+        self.value(
+            table,
+            key,
+            &format!("one of {}", names(words)),
+            |text| value_of(words, text),
+            |text| nearest(text, words.iter().map(|word| word.name)).map(str::to_owned),
+        )
+    }
+
+    fn command(&self) -> Result<CommandChoice, Error> {
+        let text = |key, expected: &str, chars_max| {
+            let parse = |text: &str| is_line(text, chars_max).then(|| text.to_owned());
+            self.value(Table::Load, key, expected, parse, |_| None)
+        };
+        Ok(CommandChoice {
+            command: text("command", "one line for a shell", COMMAND_CHARS_MAX)?,
+            number: self.value(
+                Table::Load,
+                "number",
+                NUMBER_EXPECTED,
+                parse_number_place,
+                |text| nearest(text, ["last"]).map(str::to_owned),
+            )?,
+            unit: text("unit", "a unit of at most 24 characters", UNIT_CHARS_MAX)?,
+            more_is_better: self.word(Table::Load, "better", DIRECTIONS)?,
+        })
+    }
+
+    fn sessions(&self, work: WorkChoice) -> Result<Quantity, Error> {
+        match self.get(Table::Load, "sessions") {
+            Some(field) => quantity(field),
+            // A program is no session.
+            None if work == WorkChoice::Command => Ok(Quantity::Number(1)),
+            None => {
+                let expected = format!("{}, here or in [load]", Quantity::expected());
+                let start = self.case.start();
+                Err(self
+                    .case
+                    .error(start, "sessions", &expected, "nothing".to_owned(), None))
+            }
+        }
+    }
+
+    fn cpu_count(&self, sessions: Quantity) -> Result<Option<Quantity>, Error> {
+        let Some(field) = self.get(Table::Load, "cpu-count") else {
+            return Ok(None);
+        };
+        match (cpu_count(field)?, sessions) {
+            (Some(Quantity::Number(count)), Quantity::Number(sessions)) if count >= sessions => {
+                Err(field.wrong(&format!(
+                    "fewer than the {sessions} sessions, or {OFF:?}: caging would do nothing"
+                )))
+            }
+            (cpu_count, _) => Ok(cpu_count),
+        }
+    }
+
+    fn cpus(&self) -> Result<CpuChoice, Error> {
+        self.value(
+            Table::Placement,
+            "cpus",
+            &CpuChoice::expected(),
+            CpuChoice::parse,
+            CpuChoice::nearest,
+        )
+    }
+
+    fn prewarm_cpus(&self) -> Result<CpuChoice, Error> {
+        self.value(
+            Table::Sga,
+            "prewarm-cpus",
+            &CpuChoice::expected(),
+            CpuChoice::parse,
+            CpuChoice::nearest,
+        )
+    }
+
+    fn cpu_quota(&self) -> Result<Option<Quantity>, Error> {
+        let field = self.get(Table::Placement, "cpu-quota");
+        field.map_or(Ok(None), cpu_count)
+    }
+
+    fn memory_nodes(&self) -> Result<MemoryChoice, Error> {
+        self.value(
+            Table::Placement,
+            "memory-nodes",
+            &MemoryChoice::expected(),
+            MemoryChoice::parse,
+            |text| nearest_place(text).map(str::to_owned),
+        )
+    }
+
+    fn mechanism(&self) -> Result<MechanismChoice, Error> {
+        self.word(Table::Placement, "mechanism", MECHANISMS)
+    }
+
+    fn cache(&self) -> Result<CacheSize, Error> {
+        self.size(Table::Sga, "cache")
+    }
+
+    /// A size of memory.
+    fn size(&self, table: Table, key: &'static str) -> Result<CacheSize, Error> {
+        self.value(
+            table,
+            key,
+            &CacheSize::expected(),
+            CacheSize::parse,
+            |text| nearest(text, [BEYOND_CACHES]).map(str::to_owned),
+        )
+    }
+
+    fn data(&self) -> Result<DataSize, Error> {
+        self.value(
+            Table::Load,
+            "data",
+            &DataSize::expected(),
+            DataSize::parse,
+            |text| nearest(text, [CACHED]).map(str::to_owned),
+        )
+    }
+
+    fn update_pct(&self) -> Result<u32, Error> {
+        let Some(field) = self.get(Table::Load, "update-pct") else {
+            return Ok(0);
+        };
+        let number = field.number().filter(|number| *number <= 100);
+        number.ok_or_else(|| field.wrong("a whole number from 0 to 100"))
+    }
+
+    fn backing(&self) -> Result<Backing, Error> {
+        self.word(Table::Sga, "backing", BACKINGS)
+    }
+
+    fn page_bytes(&self) -> Result<u64, Error> {
+        let expected = PAGE_SIZE_EXPECTED;
+        self.value(Table::Sga, "page-size", expected, parse_page_bytes, |_| {
+            None
+        })
+    }
+
+    fn work_unit(&self) -> Result<WorkUnit, Error> {
+        let Some(field) = self.get(Table::Load, "work-unit") else {
+            return Ok(WorkUnit::Calibrated);
+        };
+        if let Some(rows) = field.number().and_then(WorkUnit::of_number) {
+            return Ok(rows);
+        }
+        field.parsed(
+            &WorkUnit::expected(),
+            |text| (text == CALIBRATED).then_some(WorkUnit::Calibrated),
+            |text| nearest(text, [CALIBRATED]).map(str::to_owned),
+        )
+    }
+
+    /// On which nodes memory lies.
+    fn allocation(&self, table: Table, key: &'static str) -> Result<AllocationChoice, Error> {
+        self.value(
+            table,
+            key,
+            &AllocationChoice::expected(),
+            AllocationChoice::parse,
+            AllocationChoice::nearest,
+        )
+    }
+
+    /// Reads the case.
+    pub fn read(&self) -> Result<CaseDefinition, Error> {
+        let work = self.word(Table::Load, "work", WORKS)?;
+        let sessions = self.sessions(work)?;
+        Ok(CaseDefinition {
+            name: name(self.case)?,
+            about: line(self.case, "about")?,
+            cpus: self.cpus()?,
+            memory_nodes: self.memory_nodes()?,
+            mechanism: self.mechanism()?,
+            cpu_quota: self.cpu_quota()?,
+            prewarm_cpus: self.prewarm_cpus()?,
+            cache: self.cache()?,
+            backing: self.backing()?,
+            page_bytes: self.page_bytes()?,
+            allocation: self.allocation(Table::Sga, "allocation")?,
+            sessions,
+            cpu_count: self.cpu_count(sessions)?,
+            data: self.data()?,
+            update_pct: self.update_pct()?,
+            work,
+            command: self.command()?,
+            work_unit: self.work_unit()?,
+            own_memory: self.size(Table::Load, "own-memory")?,
+            own_allocation: self.allocation(Table::Load, "own-allocation")?,
+            stealing: self.word(Table::Load, "stealing", STEALINGS)?,
+        })
+    }
+
+    /// Reads every value and keeps none.
+    pub fn check_values(&self) -> Result<(), Error> {
+        self.cpus()?;
+        self.memory_nodes()?;
+        self.mechanism()?;
+        self.cpu_quota()?;
+        self.prewarm_cpus()?;
+        self.cache()?;
+        self.backing()?;
+        self.page_bytes()?;
+        self.allocation(Table::Sga, "allocation")?;
+        self.data()?;
+        self.update_pct()?;
+        self.word(Table::Load, "work", WORKS)?;
+        self.command()?;
+        self.work_unit()?;
+        self.size(Table::Load, "own-memory")?;
+        self.allocation(Table::Load, "own-allocation")?;
+        self.word(Table::Load, "stealing", STEALINGS)?;
+        if let Some(field) = self.get(Table::Load, "sessions") {
+            quantity(field)?;
+        }
+        if let Some(field) = self.get(Table::Load, "cpu-count") {
+            cpu_count(field)?;
+        }
+        Ok(())
+    }
+}

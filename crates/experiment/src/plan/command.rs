@@ -1,0 +1,81 @@
+//! A program of somebody else's as a case.
+
+use model::{Allocation, CasePlan, CommandWork, Mechanism, Metric, Placement, Work};
+
+use super::cannot::Cannot;
+use super::case_plan::mechanism;
+use super::host::Host;
+use crate::definition::{CaseDefinition, Definition, Engine};
+
+/// A program of somebody else's, placed.
+pub(crate) fn plan_command(
+    engine: Engine,
+    case: &CaseDefinition,
+    host: &Host<'_>,
+) -> Result<CasePlan, Cannot> {
+    let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));
+    if engine != Engine::Instance {
+        return refuse("a command is no work for PostgreSQL", "leave engine out");
+    }
+    if case.command.command.trim().is_empty() {
+        return refuse(
+            "work = \"command\" names no command",
+            "set command = \"PROGRAM ARGUMENTS\" in [load] or in the case",
+        );
+    }
+    let allocation = host.chosen_allocation(&case.own_allocation)?;
+    let memory_nodes = host.chosen_memory_nodes(&case.memory_nodes)?;
+    let cpus = host.chosen_cpus(&case.cpus)?;
+    if matches!(allocation, Allocation::PerNode(_)) {
+        return refuse(
+            "a program has no pools",
+            "set own-allocation to interleave:, weighted-interleave:, bind: or prefer:",
+        );
+    }
+    let asks_for_something = cpus.is_some() || memory_nodes.is_some();
+    let mechanism = mechanism(case.mechanism, asks_for_something, host)?;
+    if mechanism == Mechanism::Affinity
+        && memory_nodes.is_some()
+        && allocation != Allocation::OsDefault
+    {
+        return refuse(
+            "without a processor group, memory-nodes and own-allocation are both memory policies",
+            "set one of them",
+        );
+    }
+    Ok(CasePlan {
+        name: case.name.clone(),
+        about: case.about.clone(),
+        placement: Placement {
+            cpus,
+            memory_nodes,
+            mechanism,
+        },
+        work: Work::Command(CommandWork {
+            command: case.command.command.clone(),
+            number: case.command.number.clone(),
+            unit: case.command.unit.clone(),
+            more_is_better: case.command.more_is_better,
+            allocation,
+            cpu_quota: case.cpu_quota.map(|count| host.count(count)).transpose()?,
+        }),
+    })
+}
+
+/// All cases must report the same kind of number.
+pub(crate) fn commands_metric(definition: &Definition) -> Result<Metric, Cannot> {
+    let kind = |case: &CaseDefinition| (case.command.more_is_better, case.command.unit.clone());
+    let first = definition.cases.first().map(kind);
+    let other = definition
+        .cases
+        .iter()
+        .find(|case| Some(kind(case)) != first);
+    match (other, first) {
+        (Some(case), _) => Err(Cannot::usage(
+            format!("case {} reports another unit than the first", case.name),
+            "set `unit` and `better` once, in [load]",
+        )),
+        (None, Some((false, _))) => Ok(Metric::Cost),
+        (None, _) => Ok(Metric::Gain),
+    }
+}

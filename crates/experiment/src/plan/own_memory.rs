@@ -1,0 +1,137 @@
+//! Work that sessions do in memory of their own: what it needs, and whether that is there.
+
+use model::{
+    Allocation, ByteSize, LoadPlan, LogicalReads, NodeSet, OwnMemory, OwnMemoryWork, SessionLoad,
+    SgaPlan,
+};
+
+use super::cannot::Cannot;
+use super::host::Host;
+use super::memory;
+use crate::definition::{AllocationChoice, CacheSize, CaseDefinition};
+
+/// The least that `beyond-caches` gives a session.
+const SHARE_BYTES_MIN: u64 = 32 << 20;
+/// The least buffer cache of an instance whose sessions do not read from it.
+const CACHE_BYTES_MIN: u64 = 1 << 20;
+/// What a session needs of that cache.
+const CACHE_BYTES_OF_SESSION: u64 = 64 << 10;
+
+/// The buffer cache of a load: the one asked for if it reads from it, else the least there can be.
+pub(crate) fn sga(
+    load: SessionLoad,
+    case: &CaseDefinition,
+    asked: SgaPlan,
+    sessions: u32,
+) -> Result<SgaPlan, Cannot> {
+    if load == SessionLoad::Compute {
+        return Ok(asked);
+    }
+    if case.allocation != AllocationChoice::OsDefault {
+        return Err(Cannot::usage(
+            "the sessions do not read from the SGA, so where it lies means nothing",
+            "set own-allocation in place of allocation",
+        ));
+    }
+    let of_sessions = u64::from(sessions) * CACHE_BYTES_OF_SESSION;
+    Ok(SgaPlan {
+        cache_bytes: CACHE_BYTES_MIN.max(of_sessions),
+        ..asked
+    })
+}
+
+/// What the sessions do, with their memory.
+pub(crate) fn work(
+    load: SessionLoad,
+    case: &CaseDefinition,
+    host: &Host<'_>,
+    instance: LogicalReads,
+    memory_nodes: Option<&NodeSet>,
+) -> Result<OwnMemoryWork, Cannot> {
+    let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));
+    if instance.load.cpu_count.is_some() {
+        return refuse(
+            "instance caging is for sessions that read rows",
+            "leave cpu-count out; cpu-quota limits any work",
+        );
+    }
+    if instance.load.data_bytes.is_some() {
+        return refuse(
+            "more data than the cache holds is for sessions that read rows",
+            "leave data out",
+        );
+    }
+    let own = OwnMemory {
+        load,
+        bytes: bytes(load, case.own_memory, host, instance.load.sessions),
+        allocation: host.chosen_allocation(&case.own_allocation)?,
+    };
+    if matches!(
+        own.allocation,
+        Allocation::PerNode(_) | Allocation::WeightedInterleave(_)
+    ) {
+        return refuse(
+            "a session's own memory has no pools and no weights",
+            "set own-allocation to os-default, interleave:, bind: or prefer:",
+        );
+    }
+    if load == SessionLoad::ShmFill && instance.sga.page_bytes != host.base_page_bytes {
+        return refuse("files in /dev/shm have small pages", "leave page-size out");
+    }
+    check(&own, host, &instance, memory_nodes)?;
+    Ok(OwnMemoryWork { instance, own })
+}
+
+fn bytes(load: SessionLoad, asked: CacheSize, host: &Host<'_>, sessions: u32) -> u64 {
+    match asked {
+        _ if !load.has_memory() => 0,
+        CacheSize::Bytes(bytes) => bytes,
+        CacheSize::BeyondCaches => {
+            let nodes = host.memory_nodes().len().max(1) as u64;
+            let all = host.bytes_beyond_caches().saturating_mul(nodes);
+            (all / u64::from(sessions.max(1))).max(SHARE_BYTES_MIN)
+        }
+    }
+}
+
+/// Whether the memory of all sessions fits where it is to lie.
+fn check(
+    own: &OwnMemory,
+    host: &Host<'_>,
+    instance: &LogicalReads,
+    memory_nodes: Option<&NodeSet>,
+) -> Result<(), Cannot> {
+    let all = own.bytes.saturating_mul(u64::from(instance.load.sessions));
+    if let (SessionLoad::ShmFill, Some(free)) = (own.load, host.shm_free_bytes)
+        && free < all
+    {
+        return Err(Cannot::machine(
+            format!(
+                "the files of {} sessions need {} in /dev/shm, where {} are free",
+                instance.load.sessions,
+                ByteSize(all),
+                ByteSize(free)
+            ),
+            "as root: mount -o remount,size=… /dev/shm; or set a smaller `own-memory`",
+        ));
+    }
+    if all == 0 {
+        return Ok(());
+    }
+    // The same questions as for a buffer cache of that size.
+    let like_a_cache = SgaPlan {
+        cache_bytes: all,
+        allocation: own.allocation.clone(),
+        ..instance.sga.clone()
+    };
+    let load = LoadPlan {
+        sessions: 1,
+        ..LoadPlan::default()
+    };
+    let fits = memory::check(host, &like_a_cache, &load, memory_nodes);
+    fits.map_err(|cannot| Cannot {
+        reason: cannot.reason.replace("the SGA", "the sessions' own memory"),
+        advice: cannot.advice.replace("`cache`", "`own-memory`"),
+        ..cannot
+    })
+}

@@ -1,0 +1,94 @@
+//! A shared memory object as a file: read and written by calls, not through a mapping.
+//!
+//! What a touch of a full tmpfs would answer with SIGBUS is an error here.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use crate::SystemCallError;
+use crate::shared_memory::SharedMemory;
+
+/// The object as a file of its own offset.
+#[derive(Debug)]
+pub struct SharedMemoryFile {
+    file: File,
+}
+
+impl SharedMemoryFile {
+    /// The file behind `memory`.
+    ///
+    /// # Errors
+    /// When no descriptor is left; `EINVAL` for a System V segment, which is no file.
+    pub fn of(memory: &SharedMemory) -> Result<Self, SystemCallError> {
+        let copied = match memory.descriptor() {
+            Some(descriptor) => descriptor.try_clone(),
+            None => Err(std::io::Error::from_raw_os_error(libc::EINVAL)),
+        };
+        let copied = copied.map_err(|cause| SystemCallError::with("dup", "the file", cause))?;
+        Ok(SharedMemoryFile {
+            file: copied.into(),
+        })
+    }
+
+    /// Writes all of `bytes` at `position` (pwrite(2)).
+    ///
+    /// # Errors
+    /// `ENOSPC` when the file system is full; `ENOMEM` when the nodes allowed have no free page.
+    pub fn write(&self, bytes: &[u8], position: u64) -> Result<(), SystemCallError> {
+        let written = self.file.write_all_at(bytes, position);
+        let arguments = || format!("{} bytes at {position}", bytes.len());
+        written.map_err(|cause| SystemCallError::with("pwrite", arguments(), cause))
+    }
+
+    /// Reads as many bytes at `position` (pread(2)).
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the file ends before.
+    pub fn read(&self, bytes: &mut [u8], position: u64) -> Result<(), SystemCallError> {
+        let count = bytes.len();
+        let read = self.file.read_exact_at(bytes, position);
+        let arguments = || format!("{count} bytes at {position}");
+        read.map_err(|cause| SystemCallError::with("pread", arguments(), cause))
+    }
+
+    /// Gives every page back and makes the file as long as before (ftruncate(2), twice).
+    ///
+    /// # Errors
+    /// When the kernel refuses, which it does for nothing that was written here.
+    pub fn empty(&self, bytes: u64) -> Result<(), SystemCallError> {
+        let set = |bytes: u64| {
+            let length = self.file.set_len(bytes);
+            let arguments = || format!("{bytes} bytes");
+            length.map_err(|cause| SystemCallError::with("ftruncate", arguments(), cause))
+        };
+        set(0)?;
+        set(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SharedMemoryFile;
+    use crate::shared_memory::{ObjectKind, SharedMemory};
+
+    #[test]
+    fn what_is_written_is_read_and_an_emptied_file_is_zeroes() {
+        let memory = SharedMemory::create(ObjectKind::Shm, 8192, 4096).unwrap();
+        let file = SharedMemoryFile::of(&memory).unwrap();
+        file.write(&[7; 4096], 4096).unwrap();
+        let mut read = [0; 2];
+        file.read(&mut read, 4095).unwrap();
+        assert_eq!(read, [0, 7]);
+        file.empty(8192).unwrap();
+        file.read(&mut read, 4095).unwrap();
+        assert_eq!(read, [0, 0]);
+        let error = file.read(&mut read, 8191).unwrap_err();
+        assert!(error.to_string().contains("pread"), "{error}");
+    }
+
+    #[test]
+    fn a_segment_is_no_file() {
+        let memory = SharedMemory::create(ObjectKind::Sysv, 4096, 4096).unwrap();
+        assert!(SharedMemoryFile::of(&memory).is_err());
+    }
+}

@@ -1,0 +1,201 @@
+//! Loads in memory of their own: each is verified, its memory is proven, what goes wrong is told.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::experiment_file::ExperimentFile;
+use crate::laboratory::{Laboratory, kill};
+use crate::processes::Role;
+use crate::unmet_need::not_run;
+
+/// Works with the metric of each.
+const LOADS: [(&str, &str); 4] = [
+    ("memory-hammer", "ns_per_store"),
+    ("compute", "rows_per_s"),
+    ("shm-fill", "bytes_per_s"),
+    ("spin", "steps_per_s"),
+];
+
+fn defaults(work: &str) -> String {
+    format!(
+        "[sga]\ncache = \"2MiB\"\n[load]\nwork = \"{work}\"\nsessions = 2\nown-memory = \"2MiB\""
+    )
+}
+
+#[test]
+fn every_load_is_verified_and_its_memory_is_proven() {
+    let laboratory = Laboratory::new();
+    for (work, metric) in LOADS {
+        let bound = "own-allocation = \"bind:first-node\"";
+        let experiment = ExperimentFile::new("first", &defaults(work))
+            .case("first", bound)
+            .case("again", bound)
+            .case("spread", "own-allocation = \"interleave:all\"");
+        let path = laboratory.file("load.toml", experiment.text());
+        let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.2"];
+        let run = laboratory.document(&words);
+        assert_eq!(run["metric"], metric);
+        assert_eq!(run["controls"][0]["case"], "again", "{work}");
+        assert_eq!(run["controls"][0]["of"], "first", "{work}");
+        for case in run["cases"].as_array().unwrap() {
+            assert_eq!(case["trials_valid"], 5, "{work}: {case:#}");
+            for trial in case["trials"].as_array().unwrap() {
+                assert!(trial["value"].as_f64() > Some(0.0), "{work}: {trial:#}");
+                assert!(trial["kernel_cpu_s"].as_f64() >= Some(0.0), "{work}");
+                let reads = trial["logical_reads"].as_u64().unwrap();
+                assert_eq!(
+                    reads > 0,
+                    work == "compute",
+                    "{work}: {reads} logical reads"
+                );
+                for session in trial["evidence"]["sessions"].as_array().unwrap() {
+                    let memory = &session["own_memory"]["bytes_by_node_after"];
+                    let bytes = memory.as_object().into_iter().flatten();
+                    let bytes: u64 = bytes.map(|(_, bytes)| bytes.as_u64().unwrap()).sum();
+                    let expected = if work == "spin" { 0 } else { 2 << 20 };
+                    assert_eq!(bytes, expected, "{work}: {session:#}");
+                }
+            }
+        }
+    }
+    let shown = laboratory.run(&["show", "last"]).with_code(0).stdout;
+    for words in [
+        "of it in the kernel(s)",
+        "the negative control again",
+        "(control)",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    // Spin reads no blocks.
+    assert!(!shown.contains("Logical read (blocks)"), "{shown}");
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_session_that_is_killed_fails_its_trial_and_not_the_run() {
+    let laboratory = Laboratory::new();
+    let experiment = ExperimentFile::new("one", &defaults("memory-hammer")).case("one", "");
+    let path = laboratory.file("killed.toml", experiment.text());
+    let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.4"];
+    let mut under_way = laboratory.start(&words);
+    under_way.until_trials_are_stored(1);
+    kill(under_way.until_there_are(2, Role::Session)[1]);
+    let run = under_way.finish().with_code(0).document();
+    let case = &run["cases"][0];
+    assert_eq!(case["trials_valid"], 5, "{case:#}");
+    let trials = case["trials"].as_array().unwrap().iter();
+    let failed: Vec<_> = trials.filter(|it| it["outcome"] == "failed").collect();
+    assert_eq!(failed.len(), 1);
+    let reason = failed[0]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("session 1") && reason.contains("signal: 9"),
+        "{reason}"
+    );
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn more_than_there_is_room_for_is_refused_with_the_way_out() {
+    let laboratory = Laboratory::new();
+    let refused = |work: &str, keys: &str, code: i32, says: &[&str]| {
+        let experiment = ExperimentFile::new("one", &defaults(work)).case("one", keys);
+        let path = laboratory.file("refused.toml", experiment.text());
+        laboratory.run(&["run", &path]).with_code(code).says(says);
+    };
+    refused(
+        "shm-fill",
+        "own-memory = \"16TiB\"",
+        3,
+        &[
+            "the files of 2 sessions need 32 TiB in /dev/shm",
+            "remount,size=",
+            "`own-memory`",
+        ],
+    );
+    refused(
+        "memory-hammer",
+        "own-memory = \"4TiB\"",
+        3,
+        &[
+            "the sessions' own memory needs",
+            "free memory there, or set a smaller `own-memory`",
+        ],
+    );
+    refused(
+        "memory-hammer",
+        "allocation = \"bind:first-node\"",
+        2,
+        &["do not read from the SGA", "set own-allocation"],
+    );
+    refused(
+        "spin",
+        "cpu-count = 1",
+        2,
+        &["instance caging is for sessions that read rows"],
+    );
+    refused(
+        "compute",
+        "own-allocation = \"per-node:all\"",
+        2,
+        &["no pools and no weights", "set own-allocation to"],
+    );
+    refused(
+        "shm-fill",
+        "page-size = \"2MiB\"",
+        2,
+        &["files in /dev/shm have"],
+    );
+    laboratory.nothing_is_left();
+}
+
+/// The instance prefaults in a cgroup that has too little memory: the kernel kills a session, and
+/// the trial says so.
+#[test]
+fn a_session_that_runs_out_of_memory_is_told_of() {
+    const NAME: &str = "a_session_that_runs_out_of_memory_is_told_of";
+    if !linux::process::is_root() {
+        return not_run(NAME, "it needs root, to make a memory cgroup");
+    }
+    let roots = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
+    let has_limit = |root: &&str| {
+        ["memory.limit_in_bytes", "cgroup.subtree_control"]
+            .iter()
+            .any(|file| Path::new(root).join(file).exists())
+    };
+    let Some(root) = roots.into_iter().find(has_limit) else {
+        return not_run(NAME, "there is no memory cgroup hierarchy");
+    };
+    let group = Path::new(root).join(format!("numalab-test-memory-{}", std::process::id()));
+    if fs::create_dir(&group).is_err() {
+        return not_run(NAME, "no memory cgroup can be made");
+    }
+    let limited = ["memory.limit_in_bytes", "memory.max"]
+        .iter()
+        .any(|file| fs::write(group.join(file), "100000000").is_ok());
+    // Without a limit on swap, pages would go there.
+    let _ = fs::write(group.join("memory.swap.max"), "0");
+    if !limited {
+        let _ = fs::remove_dir(&group);
+        return not_run(NAME, "the memory controller is not enabled here");
+    }
+    let mut laboratory = Laboratory::new();
+    let hungry = "own-memory = \"256MiB\"";
+    let experiment = ExperimentFile::new("one", &defaults("memory-hammer")).case("one", hungry);
+    let path = laboratory.file("hungry.toml", experiment.text());
+    let join = format!(
+        "echo $$ > {}/cgroup.procs; exec \"$0\" \"$@\"",
+        group.display()
+    );
+    laboratory.launch_behind(&["/bin/sh", "-c", &join]);
+    let finished = laboratory.run(&["run", &path, "--trials", "5", "--seconds", "0.2"]);
+    finished
+        .with_code(8)
+        .says(&["every trial failed", "memory"]);
+    laboratory.nothing_is_left();
+    let gone = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        fs::remove_dir(&group).is_ok()
+    });
+    assert!(gone, "{} is still in use", group.display());
+}

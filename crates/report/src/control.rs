@@ -1,0 +1,94 @@
+//! Negative controls: cases that ask for the same as another one, so that they must tie with it.
+//!
+//! What a control differs by is what this machine makes of nothing.
+
+use model::{Run, RunStatus};
+
+use crate::judgement::{Ratio, baseline_index, is_emulated, ratio, verdict};
+use crate::run_figures::RatioText;
+use crate::verdict::Verdict;
+
+/// A case that is the same as another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Control {
+    /// Index of the control in the run.
+    pub case_index: usize,
+    /// Index of the case that it is the same as.
+    pub of_index: usize,
+    /// The control's median over the other's, with its interval.
+    pub ratio: Option<Ratio>,
+    /// What that says: a tie is what must be.
+    pub verdict: Verdict,
+}
+
+/// The controls of a run. Where nothing but controls would be compared with the baseline, they are
+/// the question, and there are none.
+pub(crate) fn controls(run: &Run) -> Vec<Control> {
+    if run.status == RunStatus::Imported {
+        return Vec::new();
+    }
+    let baseline = baseline_index(run);
+    let found: Vec<(usize, usize)> = (0..run.cases.len())
+        .filter(|index| Some(*index) != baseline)
+        .filter_map(|index| Some((index, original(run, index, baseline)?)))
+        .collect();
+    if found.len() + 1 >= run.cases.len() {
+        return Vec::new();
+    }
+    let control = |(case_index, of_index): (usize, usize)| {
+        let ratio = ratio(run, case_index, of_index).filter(|_| !is_emulated(run));
+        Control {
+            case_index,
+            of_index,
+            ratio,
+            verdict: match ratio {
+                _ if is_emulated(run) => Verdict::Emulated,
+                Some(ratio) => verdict(run.metric, ratio),
+                None => Verdict::Undecided,
+            },
+        }
+    };
+    found.into_iter().map(control).collect()
+}
+
+/// The case that `index` repeats: the baseline, or the first of those that are alike.
+fn original(run: &Run, index: usize, baseline: Option<usize>) -> Option<usize> {
+    let plan = &run.cases[index].plan;
+    let alike = |other: &usize| *other != index && run.cases[*other].plan.is_same_as(plan);
+    let before = 0..index;
+    baseline.into_iter().chain(before).find(alike)
+}
+
+/// "the negative control spread-again ties with spread [0.99 to 1.01]"; empty where there is none.
+pub(crate) fn sentence(run: &Run, controls: &[Control]) -> String {
+    let name = |index: usize| &run.cases[index].plan.name;
+    let said = controls.iter().filter_map(|control| {
+        let ratio = RatioText::of(control.ratio?);
+        let (case, of) = (name(control.case_index), name(control.of_index));
+        let interval = format!("[{} to {}]", ratio.low, ratio.high);
+        Some(match control.verdict {
+            Verdict::Tie => format!("; the negative control {case} ties with {of} {interval}"),
+            _ => format!(
+                "; beware: the negative control {case}, which is the same as {of}, has {} times \
+                 its figure {interval}, so differences of that size are this machine's own",
+                ratio.ratio
+            ),
+        })
+    });
+    said.collect()
+}
+
+/// A warning where a control does not tie.
+pub(crate) fn warnings(run: &Run, controls: &[Control]) -> Vec<String> {
+    let differs = |control: &&Control| matches!(control.verdict, Verdict::Faster | Verdict::Slower);
+    let names = controls.iter().filter(differs).map(|control| {
+        let name = |index: usize| &run.cases[index].plan.name;
+        format!(
+            "the negative control {} does not tie with {}, which is the same: something besides \
+             the placement changed while the run was made, so believe no difference of that size",
+            name(control.case_index),
+            name(control.of_index)
+        )
+    });
+    names.collect()
+}
