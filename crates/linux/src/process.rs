@@ -150,6 +150,8 @@ mod tests {
             return;
         }
         let folder = tempfile::tempdir().unwrap();
+        let only_ours = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(folder.path(), only_ours).unwrap();
         let readable = || std::fs::read_dir(folder.path()).is_ok();
         assert!(readable());
         assert!(!as_user(65534, 65534, readable).unwrap());

@@ -36,8 +36,8 @@ fn inventory(server: &Server) -> String {
     )
 }
 
-/// Trials that were measured, valid or not: on a busy machine sessions wait for what is not ours, and
-/// a run of such trials alone is given up. What is asked here is what is done to the server.
+/// Trials that were measured, valid or not: on a busy machine sessions wait for what is not ours,
+/// and a run of such trials alone is given up. What is asked here is what is done to the server.
 fn trials_of(run: &Value) -> usize {
     let trials = run["cases"][0]["trials"].as_array().unwrap();
     let measured = trials.iter().filter(|trial| {
