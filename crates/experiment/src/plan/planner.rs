@@ -96,7 +96,7 @@ mod tests {
     use super::super::test_definitions::second;
     use super::super::test_hosts::{article_000, memory_only_first, one_node, sparse};
     use super::*;
-    use crate::definition::{Engine, SHIPPED};
+    use crate::definition::SHIPPED;
     use crate::find;
     use model::exit::ExitCode;
     use model::{Allocation, CpuSet, Node, NodeId, NodeSet, Topology, Work};
@@ -170,29 +170,6 @@ mod tests {
         let cannot = availability(&definition, &host).unwrap_err();
         assert_eq!(cannot.exit_code, ExitCode::MachineCannot);
         assert!(cannot.advice.contains("--pg-bin"), "{cannot}");
-    }
-
-    #[test]
-    fn an_engine_refuses_the_keys_of_another() {
-        let check = |experiment: &str, engine: &str, expected: &str| {
-            let definition = find(experiment).unwrap();
-            let definition = Definition {
-                engine: match engine {
-                    "postgres" => Engine::Postgres,
-                    _ => Engine::Instance,
-                },
-                ..definition
-            };
-            let plan = plan(&definition, &Host::new(&article_000())).unwrap();
-            let reasons: Vec<&str> = plan.skipped.iter().map(|it| it.reason.as_str()).collect();
-            assert!(reasons[0].contains(expected), "{reasons:?}");
-        };
-        check(
-            "binding-vs-caging",
-            "postgres",
-            "PostgreSQL has no instance caging",
-        );
-        check("postgres-binding-vs-quota", "instance", "are for a server");
     }
 
     #[test]
