@@ -64,15 +64,19 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
     let reader = |storage| Reader::new(sga, storage, home_pool, waits);
     match (order.role, storage) {
         (Role::Statements { update_pct }, storage) => {
-            let reader = reader(storage);
-            execute(Session::new(sga, reader, load, order, update_pct))?;
+            let mut session = Session::new(sga, reader(storage), load, order, update_pct);
+            execute(&mut session)?;
+            // Its own memory is there as long as the session is.
+            wait_to_be_read(&sga, order.session);
         }
         (Role::Scan { stealing }, storage) => {
             scan_worker::run(sga, reader(storage), order.session, stealing)?;
+            wait_to_be_read(&sga, order.session);
         }
         (Role::Writer { pool }, Some(storage)) => {
             writer::run(sga, &storage, pool)?;
             set_state(&sga, order.session, SessionState::Finished);
+            wait_to_be_read(&sga, order.session);
         }
         (Role::Writer { .. }, None) => {
             return Err(Error::Protocol {
@@ -81,12 +85,11 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
             });
         }
     }
-    wait_to_be_read(&sga, order.session);
     Ok(())
 }
 
 /// Runs statements until the window is over, in turns where there is a cage.
-fn execute(mut session: Session<'_>) -> Result<(), Error> {
+fn execute(session: &mut Session<'_>) -> Result<(), Error> {
     let (sga, number) = (session.sga, session.number);
     let mut turn = Turn::enter(sga, number, &mut session.reader.waits);
     let mut goes_on = session.after_wait();

@@ -31,7 +31,7 @@ pub(super) fn plan(
         allocation: host.chosen_allocation(&case.allocation)?,
     };
     let sga = match case.work {
-        WorkChoice::Own(work) => own_memory::sga(work, case, asked, load.sessions)?,
+        WorkChoice::Own(work) => own_memory::sga(work, case, asked, load.sessions, host)?,
         _ => asked,
     };
     check_cache_for_sessions(&sga, &load)?;

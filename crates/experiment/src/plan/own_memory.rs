@@ -23,6 +23,7 @@ pub(crate) fn sga(
     case: &CaseDefinition,
     asked: SgaPlan,
     sessions: u32,
+    host: &Host<'_>,
 ) -> Result<SgaPlan, Cannot> {
     if load == SessionLoad::Compute {
         return Ok(asked);
@@ -31,6 +32,12 @@ pub(crate) fn sga(
         return Err(Cannot::usage(
             "the sessions do not read from the SGA, so where it lies means nothing",
             "set own-allocation in place of allocation",
+        ));
+    }
+    if load == SessionLoad::ShmFill && asked.page_bytes != host.base_page_bytes {
+        return Err(Cannot::usage(
+            "files in /dev/shm have small pages",
+            "leave page-size out",
         ));
     }
     let of_sessions = u64::from(sessions) * CACHE_BYTES_OF_SESSION;
@@ -74,9 +81,6 @@ pub(crate) fn work(
             "a session's own memory has no pools and no weights",
             "set own-allocation to os-default, interleave:, bind: or prefer:",
         );
-    }
-    if load == SessionLoad::ShmFill && instance.sga.page_bytes != host.base_page_bytes {
-        return refuse("files in /dev/shm have small pages", "leave page-size out");
     }
     check(&own, host, &instance, memory_nodes)?;
     Ok(OwnMemoryWork { instance, own })

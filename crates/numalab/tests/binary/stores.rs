@@ -61,7 +61,7 @@ fn a_newer_store_is_left_alone() {
             .execute_batch("PRAGMA user_version = 99")
             .unwrap();
     });
-    check(&newer, &["runs.sqlite", "schema version 99", "knows 1"]);
+    check(&newer, &["runs.sqlite", "schema version 99", "knows 2"]);
 }
 
 #[test]
