@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::answers::Answers;
 use super::check::{Check, GuestCommand};
 use super::complaints::Complaints;
-use super::table::CHECKS;
+use super::table::{CHECKS, LONG_CHECKS};
 use crate::arguments::CgroupVersion;
 use crate::guest::{self, Options, Relay, SHAPES, Shape};
 use crate::interrupt::Interrupt;
@@ -22,6 +22,8 @@ pub struct Boot {
     pub shape: &'static Shape,
     /// The cgroup version.
     pub cgroup: CgroupVersion,
+    /// Whether its checks take so long that they are run only when they are asked for.
+    pub is_long: bool,
     /// The checks; at least one.
     pub checks: Vec<&'static Check>,
 }
@@ -36,8 +38,14 @@ impl Boot {
     }
 }
 
-/// All boots, in the order of the shapes.
+/// All boots, in the order of the shapes; those that take long come last.
 pub fn boots() -> Vec<Boot> {
+    let mut boots = boots_of(CHECKS, false);
+    boots.extend(boots_of(LONG_CHECKS, true));
+    boots
+}
+
+fn boots_of(checks: &'static [Check], is_long: bool) -> Vec<Boot> {
     let versions = [CgroupVersion::V2, CgroupVersion::V1];
     let pairs = SHAPES
         .iter()
@@ -47,7 +55,8 @@ pub fn boots() -> Vec<Boot> {
         Boot {
             shape,
             cgroup,
-            checks: CHECKS.iter().filter(belongs).collect(),
+            is_long,
+            checks: checks.iter().filter(belongs).collect(),
         }
     });
     boots.filter(|boot| !boot.checks.is_empty()).collect()

@@ -57,6 +57,7 @@ list: 1
 0::/numalab.slice/numalab-check.slice/SCOPE
 Cpus_allowed_list: 2-3
 Mems_allowed_list: 1-2
+numalab: far-memory: CPUs 2-3 are of nodes 1, and memory comes from nodes 2: all of it is remote
 bind: 7
 50000 100000
 limit: 7

@@ -26,6 +26,7 @@ pub fn step(
         name: name.to_string(),
         summary: summary.to_string(),
         before_each_commit,
+        is_long: false,
         needs_guest: false,
         action: Box::new(action),
     }

@@ -40,8 +40,11 @@ pub fn test(arguments: &TestArguments) -> Result<ExitCode> {
         }
     }
     let no_guest = arguments.no_guest;
-    run(&steps, |step| {
-        (no_guest && step.needs_guest).then_some("--no-guest was given")
+    let is_whole = arguments.only.is_none();
+    run(&steps, |step| match step {
+        _ if no_guest && step.needs_guest => Some("--no-guest was given"),
+        _ if is_whole && step.is_long => Some("it takes long: `cargo xtask test --only long`"),
+        _ => None,
     })
 }
 

@@ -15,12 +15,14 @@ pub fn steps() -> Vec<Step> {
 }
 
 fn step(boot: Boot) -> Step {
-    let name = format!("guest:{}", boot.name());
+    let kind = if boot.is_long { "long" } else { "guest" };
+    let name = format!("{kind}:{}", boot.name());
     let checks: Vec<_> = boot.checks.iter().map(|check| check.name).collect();
     Step {
         name: name.clone(),
         summary: format!("in a guest: {}", checks.join(", ")),
         before_each_commit: false,
+        is_long: boot.is_long,
         needs_guest: true,
         action: Box::new(move |interrupt| run(&name, &boot, interrupt)),
     }

@@ -35,6 +35,8 @@ pub struct Step {
     pub summary: String,
     /// Whether it is part of `cargo xtask check`.
     pub before_each_commit: bool,
+    /// Whether it takes so long that the whole test leaves it out: it is run when it is asked for.
+    pub is_long: bool,
     /// Whether it boots a guest.
     pub needs_guest: bool,
     /// Runs it.

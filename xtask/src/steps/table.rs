@@ -68,6 +68,7 @@ fn postgresql() -> Step {
         name: "postgresql".to_string(),
         summary: "a PostgreSQL for the tests that need one".to_string(),
         before_each_commit: false,
+        is_long: false,
         needs_guest: false,
         action: Box::new(move |_| action()),
     }
@@ -89,6 +90,7 @@ fn tidy() -> Step {
         name: "tidy".to_string(),
         summary: "the project's own rules".to_string(),
         before_each_commit: true,
+        is_long: false,
         needs_guest: false,
         action: Box::new(move |_| action()),
     }
@@ -105,11 +107,11 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), steps.len());
-        let guests = steps
-            .iter()
-            .filter(|step| step.is_meant_by("guest"))
-            .count();
-        assert_eq!(guests, steps.iter().filter(|step| step.needs_guest).count());
-        assert!(guests > 0);
+        for (word, is_long) in [("guest", false), ("long", true)] {
+            let meant = steps.iter().filter(|step| step.is_meant_by(word)).count();
+            let of_kind = |step: &&Step| step.needs_guest && step.is_long == is_long;
+            assert_eq!(meant, steps.iter().filter(of_kind).count());
+            assert!(meant > 0);
+        }
     }
 }
