@@ -11,10 +11,10 @@ use super::complaints::Complaints;
 pub const FUNCTIONS: &str = include_str!("node_counters.sh");
 
 /// Free pages of a node that a look may leave taken (16 MiB): what the kernel keeps of the files of
-/// /proc that were read, and what the other processes of the guest do meanwhile. On an idle host 161
-/// were seen for the first look of a boot and 66 for later ones, on a busy one up to 834. A look that
-/// touches what it looks at would take 60,000 in `inspect-postgres`, and Shmem, which is compared
-/// exactly, would grow by as much.
+/// /proc that were read, and what the other processes of the guest do meanwhile. On an idle host
+/// 161 were seen for the first look of a boot and 66 for later ones, on a busy one up to 834. A
+/// look that touches what it looks at would take 60,000 in `inspect-postgres`, and Shmem, which is
+/// compared exactly, would grow by as much.
 const TAKEN_PAGES_MAX: u64 = 4096;
 
 /// One look.
