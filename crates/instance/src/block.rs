@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::layout::{BLOCK_BYTES, BLOCK_WORDS, Block, BlockId, NONE};
 
 /// Words before the items.
-const HEADER_WORDS: usize = 4;
+pub(crate) const HEADER_WORDS: usize = 4;
 /// The word of the header that is the block's own checksum.
 const SEAL_WORD: usize = 3;
 /// Words of an index entry.
@@ -22,26 +22,7 @@ const ROW_WORDS: usize = 4;
 pub const ROW_BYTES: u64 = 1024;
 
 /// Words of a cache line.
-const LINE_WORDS: usize = 8;
-/// Cache lines of a block.
-pub const BLOCK_LINES: usize = BLOCK_WORDS / LINE_WORDS;
-/// How far ahead of the sum lines are asked for: 2 KiB, what a core reads within the latency of
-/// memory.
-const LINES_AHEAD: usize = 32;
-
-/// Asks for the cache line of a word. Where the target has no such instruction, does nothing.
-#[inline]
-fn prefetch(word: &AtomicU64) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing that a program could see, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = word;
-}
-
+pub(crate) const LINE_WORDS: usize = 8;
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
@@ -250,45 +231,6 @@ impl Block {
         sum
     }
 
-    /// The sum of the values of a column block.
-    ///
-    /// Eight sums side by side, one for each word of a cache line, so that no addition waits for
-    /// the one before, and the loop asks for memory as fast as there are ways to ask. Atomic loads
-    /// are not made into wide ones, but two of 8 bytes in each cycle are several times what the
-    /// memory gives a core.
-    ///
-    /// `next` is the block that is added up after this one: the processor's own prefetching ends at
-    /// every page of 4 KiB (Intel, "Optimization Reference Manual", 2.4, "Data Prefetching"), so
-    /// lines are asked for ahead here, from this block on into the next.
-    #[inline]
-    pub fn column_sum(&self, next: &Block) -> u64 {
-        let mut sums = [0u64; LINE_WORDS];
-        for (sum, word) in sums.iter_mut().zip(&self.words[HEADER_WORDS..LINE_WORDS]) {
-            *sum = word.load(Ordering::Relaxed);
-        }
-        let ahead = self.words.chunks_exact(LINE_WORDS).skip(1 + LINES_AHEAD);
-        let ahead = ahead.chain(next.words.chunks_exact(LINE_WORDS));
-        let lines = self.words[LINE_WORDS..].chunks_exact(LINE_WORDS);
-        for (line, ahead) in lines.zip(ahead) {
-            prefetch(&ahead[0]);
-            for (sum, word) in sums.iter_mut().zip(line) {
-                *sum = sum.wrapping_add(word.load(Ordering::Relaxed));
-            }
-        }
-        sums.into_iter().fold(0, u64::wrapping_add)
-    }
-
-    /// Asks for lines `lines` of this block, without waiting for them.
-    #[inline]
-    pub fn approach(&self, lines: std::ops::Range<usize>) {
-        let lines = self
-            .words
-            .chunks_exact(LINE_WORDS)
-            .take(lines.end)
-            .skip(lines.start);
-        lines.for_each(|line| prefetch(&line[0]));
-    }
-
     /// Makes this an index block with `entries` of (key, block number), ascending by key.
     pub fn write_index(&self, id: BlockId, kind: Kind, entries: &[(u64, u32)], next_leaf: u32) {
         assert!(
@@ -328,17 +270,11 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::{Kind, Row};
-    use crate::layout::{BLOCK_WORDS, Block, BlockId, NONE};
-
-    fn empty() -> Box<Block> {
-        Box::new(Block {
-            words: [const { std::sync::atomic::AtomicU64::new(0) }; BLOCK_WORDS],
-        })
-    }
+    use crate::layout::{Block, BlockId, NONE};
 
     #[test]
     fn a_row_is_read_back_and_a_changed_bit_is_seen() {
-        let block = empty();
+        let block = Block::zeroed();
         let row = Row::of(7, 1234);
         block.write_row(BlockId::row(7, 99), row);
         assert_eq!(block.row(0), Some(row));
@@ -369,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_search_counts_the_keys_up_to() {
-        let block = empty();
+        let block = Block::zeroed();
         let entries: Vec<(u64, u32)> = (0..510).map(|index| (10 * index, index as u32)).collect();
         block.write_index(BlockId::index(0, 0), Kind::Leaf, &entries, NONE);
         for (key, expected) in [
@@ -387,12 +323,12 @@ mod tests {
 
     #[test]
     fn an_empty_block_has_no_row() {
-        assert_eq!(empty().row(0), None);
+        assert_eq!(Block::zeroed().row(0), None);
     }
 
     #[test]
     fn a_sealed_block_shows_every_changed_bit_and_every_swapped_word() {
-        let block = empty();
+        let block = Block::zeroed();
         block.write_row(BlockId::row(7, 99), Row::of(7, 1234));
         assert!(!block.is_sealed());
         block.seal();
@@ -407,17 +343,5 @@ mod tests {
         block.set_word(900, other);
         block.set_word(904, one);
         assert!(!block.is_sealed());
-    }
-
-    #[test]
-    fn the_sum_of_a_column_block_is_that_of_its_values() {
-        let block = empty();
-        let sum = block.write_column(BlockId::column(7));
-        assert_eq!(block.column_sum(&empty()), sum);
-        let (first, last) = (block.word(4), block.word(1023));
-        block.set_word(4, first + 1);
-        block.set_word(1023, last + 1);
-        assert_eq!(block.column_sum(&block), sum + 2);
-        assert_eq!((block.items(), block.is(Kind::Column)), (1020, true));
     }
 }

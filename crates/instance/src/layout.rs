@@ -318,6 +318,16 @@ pub struct Block {
     pub words: [AtomicU64; BLOCK_WORDS],
 }
 
+#[cfg(test)]
+impl Block {
+    /// A block of zeros.
+    pub fn zeroed() -> Box<Self> {
+        Box::new(Block {
+            words: [const { AtomicU64::new(0) }; BLOCK_WORDS],
+        })
+    }
+}
+
 const _: () = assert!(size_of::<Control>() <= 4096);
 const _: () = assert!(size_of::<SessionSlot>() == 8192);
 const _: () = assert!(size_of::<Pool>() == 384);

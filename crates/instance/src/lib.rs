@@ -6,6 +6,7 @@ mod buffer_cache;
 mod cage;
 mod calibration;
 mod checkpoint;
+mod column_sum;
 mod content;
 mod coordinator;
 mod copy_area;

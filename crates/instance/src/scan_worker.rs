@@ -1,6 +1,6 @@
 //! A worker of a parallel scan: takes granules, adds them up, tells the instance.
 
-use std::ops::Range;
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -8,8 +8,9 @@ use linux::affinity::current_cpu;
 use model::Stealing;
 
 use crate::Error;
-use crate::block::{BLOCK_LINES, Kind};
-use crate::buffer_cache::{Pinned, Reader};
+use crate::block::Kind;
+use crate::buffer_cache::Reader;
+use crate::column_sum::column_sum;
 use crate::layout::{BLOCK_BYTES, BlockId, CPU_WORDS, ScanPhase, SessionState, WaitEvent};
 use crate::session::set_state;
 use crate::sga::Sga;
@@ -19,11 +20,9 @@ use crate::snapshot::Snapshot;
 /// last ones keep no worker waiting for long.
 pub const GRANULE_BLOCKS: u32 = (1 << 20) / BLOCK_BYTES as u32;
 
-/// Blocks at the beginning of a granule that are asked for while it is pinned: 32 KiB, which the
-/// first cache level holds.
-const AHEAD_BLOCKS: usize = 4;
-/// Lines that are asked for with each block that is pinned.
-const AHEAD_LINES: usize = 4;
+/// How many blocks the worker is ahead with pinning: what the lines of the next block are asked for
+/// by must be pinned, and more than one in a row lets the processor overlap their misses.
+const LEAD_BLOCKS: usize = 8;
 
 /// Scans whenever the instance says so, until it wants to know what was measured.
 ///
@@ -123,36 +122,36 @@ impl<'m> Worker<'m> {
         self.cpus_used[cpu / 64 % CPU_WORDS] |= 1 << (cpu % 64);
     }
 
-    /// Pins all blocks of a granule, then reads them without pause, then releases them.
+    /// Pins the blocks of a granule, adds each up when some more are pinned, and releases it.
     fn add_up(&mut self, granule: &Granule) -> Result<u64, Error> {
         let first = BlockId::column(granule.first);
         if !self.sga.layout.holds_everything() {
             self.reader.read_ahead(first, granule.blocks)?;
         }
         self.reader.approach(first, granule.blocks);
-        let mut pinned: [Option<Pinned<'m>>; GRANULE_BLOCKS as usize] =
-            [const { None }; GRANULE_BLOCKS as usize];
-        let ids = || (first.0..first.0 + u64::from(granule.blocks)).map(BlockId);
-        let mut ahead = 0..AHEAD_BLOCKS * BLOCK_LINES;
-        for (number, id) in ids().enumerate() {
-            pinned[number] = Some(self.reader.pin(id)?);
-            approach(&pinned[..=number], &mut ahead);
-        }
+        let mut ids = (first.0..first.0 + u64::from(granule.blocks)).map(BlockId);
+        let mut pinned = VecDeque::with_capacity(LEAD_BLOCKS + 1);
         let mut sum = 0u64;
-        for (number, id) in ids().enumerate() {
-            let Some(found) = &pinned[number] else { break };
+        loop {
+            if let Some(id) = ids.next() {
+                pinned.push_back((id, self.reader.pin(id)?));
+                if pinned.len() <= LEAD_BLOCKS {
+                    continue;
+                }
+            }
+            let Some((id, found)) = pinned.pop_front() else {
+                return Ok(sum);
+            };
             found.check(id)?;
             if !found.block.is(Kind::Column) {
                 return Err(Error::NoColumn(id));
             }
-            let next = pinned.get(number + 1).and_then(Option::as_ref);
-            let next = next.map_or(found.block, |next| next.block);
-            sum = sum.wrapping_add(found.block.column_sum(next));
+            let next = pinned.front().map_or(found.block, |(_, next)| next.block);
+            // SAFETY: both are pinned, and blocks of the column are written by nobody but the
+            // loader and who reads them from the file, before they can be pinned.
+            sum = sum.wrapping_add(unsafe { column_sum(found.block, next) });
+            self.reader.release(found);
         }
-        for pinned in pinned.into_iter().flatten() {
-            self.reader.release(pinned);
-        }
-        Ok(sum)
     }
 
     /// The next granule to read, of the pools that are this worker's, then as stealing allows.
@@ -206,21 +205,6 @@ impl<'m> Worker<'m> {
             field.store(word, Ordering::Relaxed);
         }
         set_state(&self.sga, self.number, SessionState::Finished);
-    }
-}
-
-/// Asks for the next few lines of `ahead`, counted over the blocks that are pinned, as far as they
-/// are: memory is not to be idle while blocks are pinned.
-#[inline]
-fn approach(pinned: &[Option<Pinned<'_>>], ahead: &mut Range<usize>) {
-    let place = ahead.start / BLOCK_LINES;
-    if ahead.start >= ahead.end {
-        return;
-    }
-    if let Some(Some(pinned)) = pinned.get(place) {
-        let first = ahead.start % BLOCK_LINES;
-        pinned.block.approach(first..first + AHEAD_LINES);
-        ahead.start += AHEAD_LINES;
     }
 }
 

@@ -55,6 +55,6 @@ pub use placed_memory::{MemoryAddress, MemoryNodes, PageChoice, PlacedMemory};
 pub use simd::Simd;
 pub use simd_choice::fastest_simd;
 pub use stream::{CHUNK_BYTES, Stream, StreamWindow};
-pub use summary::{CONFIDENCE, UNSTEADY_SHARE, cell_of_rounds};
+pub use summary::{BETWEEN_RUNS_SHARE, CONFIDENCE, UNSTEADY_SHARE, cell_of_rounds};
 pub use timer::Timer;
 pub use transfer::{TransferMeasurement, TransferPlan, measure_transfer};

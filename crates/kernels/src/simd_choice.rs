@@ -13,8 +13,12 @@ use crate::timer::Timer;
 /// Memory of the trial: beyond all but the largest caches, and filled in some 20 ms.
 const TRIAL_BYTES: usize = 96 << 20;
 
-/// Windows of the trial.
-const TRIAL_WINDOWS: u32 = 9;
+/// Turns: each path is tried in each, so that a machine that is disturbed for some milliseconds
+/// does not choose.
+const TRIAL_TURNS: usize = 3;
+
+/// Windows of a path in a turn.
+const TRIAL_WINDOWS: u32 = 5;
 
 /// Length of a window of the trial.
 const TRIAL_WINDOW_NS: u64 = 1_000_000;
@@ -31,25 +35,33 @@ pub fn fastest_simd(
     timer: &Timer,
     root: &Root,
 ) -> Result<Option<Simd>, Error> {
-    let mut fastest: Option<(f64, Simd)> = None;
-    let candidates = Simd::available().into_iter();
-    for simd in candidates.filter(|simd| simd.can_run(kernel)) {
-        let plan = BandwidthPlan {
-            kernel,
-            simd,
-            threads: vec![thread.clone()],
-            bytes_per_thread: TRIAL_BYTES,
-            pages: PageChoice::Largest,
-            windows: TRIAL_WINDOWS,
-            window_ns: TRIAL_WINDOW_NS,
-        };
-        let samples = measure_bandwidth(&plan, timer, root)?.samples_bytes_per_s();
-        let rate = stats::median(&samples).unwrap_or(0.0);
-        if fastest.is_none_or(|(best, _)| rate > best) {
-            fastest = Some((rate, simd));
+    let candidates: Vec<Simd> = Simd::available()
+        .into_iter()
+        .filter(|simd| simd.can_run(kernel))
+        .collect();
+    let mut samples = vec![Vec::new(); candidates.len()];
+    for _ in 0..TRIAL_TURNS {
+        for (simd, samples) in candidates.iter().zip(&mut samples) {
+            let plan = BandwidthPlan {
+                kernel,
+                simd: *simd,
+                threads: vec![thread.clone()],
+                bytes_per_thread: TRIAL_BYTES,
+                pages: PageChoice::Largest,
+                windows: TRIAL_WINDOWS,
+                window_ns: TRIAL_WINDOW_NS,
+            };
+            samples.extend(measure_bandwidth(&plan, timer, root)?.samples_bytes_per_s());
         }
     }
-    Ok(fastest.map(|(_, simd)| simd))
+    let rates = samples
+        .iter()
+        .map(|samples| stats::median(samples).unwrap_or(0.0));
+    let fastest = candidates
+        .into_iter()
+        .zip(rates)
+        .max_by(|(_, one), (_, other)| one.total_cmp(other));
+    Ok(fastest.map(|(simd, _)| simd))
 }
 
 #[cfg(test)]

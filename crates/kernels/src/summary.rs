@@ -11,16 +11,31 @@ pub const CONFIDENCE: f64 = 0.95;
 /// gaps of the same size (see `numa::hops`).
 pub const UNSTEADY_SHARE: f64 = 0.05;
 
+/// What is added to an interval on each side, as a share of the median, for what all rounds of a
+/// run have in common: the minutes in which they were made. Beyond what their rounds explain, the
+/// medians of ten runs within two minutes scattered by 0.6 % (standard deviation;
+/// `cargo xtask bench latency --repeat 10`), of which 95 % of Student's distribution with nine
+/// degrees of freedom make 1.4 %.
+pub const BETWEEN_RUNS_SHARE: f64 = 0.015;
+
 /// The cell of the medians of its rounds. One round is one value, however many windows it had:
 /// windows in the same memory are no independent repeats.
+///
+/// The half widths that the rounds and [`BETWEEN_RUNS_SHARE`] give are combined as the square root
+/// of the sum of their squares (JCGM 100:2008, "Guide to the expression of uncertainty in
+/// measurement", 5.1.2, of uncertainties of type A and type B).
 ///
 /// With fewer rounds than [`stats::VALUES_MIN`] the cell has a median but no interval.
 pub fn cell_of_rounds(medians: &[f64], seed: u64) -> MatrixCell {
     let Some(median) = stats::median(medians) else {
         return MatrixCell::absent("no round gave a figure");
     };
-    let interval = stats::median_interval(medians, CONFIDENCE, seed);
-    let scatter = interval.or_else(|| range(medians));
+    let of_rounds = stats::median_interval(medians, CONFIDENCE, seed);
+    let interval = of_rounds.map(|interval| Interval {
+        low: median - with_other_runs(median - interval.low, median),
+        high: median + with_other_runs(interval.high - median, median),
+    });
+    let scatter = of_rounds.or_else(|| range(medians));
     let half_width = scatter.and_then(|scatter| scatter.relative_half_width(median));
     MatrixCell {
         value: Some(median),
@@ -30,6 +45,10 @@ pub fn cell_of_rounds(medians: &[f64], seed: u64) -> MatrixCell {
         is_unsteady: half_width.is_some_and(|share| share > UNSTEADY_SHARE),
         absent_because: None,
     }
+}
+
+fn with_other_runs(half_width: f64, median: f64) -> f64 {
+    half_width.hypot(BETWEEN_RUNS_SHARE * median)
 }
 
 fn range(values: &[f64]) -> Option<Interval> {
@@ -47,7 +66,9 @@ mod tests {
     fn five_rounds_have_an_interval_and_fewer_none() {
         let cell = cell_of_rounds(&[100.0, 101.0, 99.0, 100.5, 99.5], 1);
         assert_eq!(cell.value, Some(100.0));
-        assert_eq!((cell.low, cell.high), (Some(99.0), Some(101.0)));
+        let half_width = 1f64.hypot(1.5);
+        assert_eq!(cell.low, Some(100.0 - half_width));
+        assert_eq!(cell.high, Some(100.0 + half_width));
         assert!(!cell.is_unsteady);
         let cell = cell_of_rounds(&[100.0, 101.0], 1);
         assert_eq!((cell.value, cell.low), (Some(100.5), None));

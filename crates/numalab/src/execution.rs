@@ -87,7 +87,8 @@ impl Execution {
         servers: &mut dyn Workload,
     ) -> Result<Run, Failure> {
         let mut instance = embedded_instance(&self.state);
-        let mut kernels = KernelWorkload::new(Root::live(), warnings.to_vec())
+        let is_emulated = request.machine.topology.emulated == Some(true);
+        let mut kernels = KernelWorkload::new(Root::live(), warnings.to_vec(), is_emulated)
             .map_err(|error| Failure::new(ExitCode::MachineCannot, error.to_string()))?;
         let mut command = CommandWorkload::new(
             internal::command_launcher(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use linux::{Root, proc_status, sysfs_nodes};
+use linux::{Root, proc_status, proc_zoneinfo, sysfs_nodes};
 use model::Topology;
 
 use crate::failure::Failure;
@@ -25,6 +25,10 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
         if let Some(bytes) = meminfo.and_then(|meminfo| meminfo.file_cache_bytes) {
             host.reclaimable_bytes.insert(node.id, bytes);
         }
+    }
+    for zone in proc_zoneinfo::read(&root)? {
+        let reserved = host.reserved_bytes.entry(zone.node).or_default();
+        *reserved = reserved.saturating_add(zone.low.saturating_mul(host.base_page_bytes));
     }
     Ok(host)
 }

@@ -1,31 +1,17 @@
 //! An experiment of a benchmark, run by the binary as users have it.
 
-use std::process::{Command, Stdio};
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::release_binary;
-use crate::repository;
+use super::own_binary::OwnBinary;
 
-/// Builds the release binary and runs the experiment `text`; answers its document.
-pub fn run(name: &str, text: &str, trials: &str, seconds: &str) -> Result<Value> {
-    let binary = release_binary::build()?;
-    let folder = repository::target().join("bench");
-    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-    let file = folder.join(format!("{name}.toml"));
+/// Runs the experiment `text`, in the format that users write; answers its document.
+pub fn run(numalab: &OwnBinary, text: &str, trials: &str, seconds: &str) -> Result<Value> {
+    let file = numalab.folder.join("experiment.toml");
     std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))?;
-    let output = Command::new(&binary)
-        .args(["run", "--json", "--trials", trials, "--seconds", seconds])
-        .arg(&file)
-        .env("XDG_STATE_HOME", &folder)
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("run {}", binary.display()))?;
-    if !output.status.success() {
-        bail!("{} ended with {}", binary.display(), output.status);
-    }
-    serde_json::from_slice(&output.stdout).context("the run is no JSON")
+    let file = file.display().to_string();
+    let arguments = ["run", "--json", "--trials", trials, "--seconds", seconds];
+    numalab.json(&[&arguments[..], &[&file]].concat())
 }
 
 /// Logical reads per second of one case, with its interval.

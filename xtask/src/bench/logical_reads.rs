@@ -7,6 +7,8 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::experiment::{self, Rate};
+use super::huge_pages::HugePages;
+use super::own_binary::OwnBinary;
 
 /// The experiment, in the format that users write.
 const EXPERIMENT: &str = include_str!("logical_reads.toml");
@@ -14,10 +16,17 @@ const EXPERIMENT: &str = include_str!("logical_reads.toml");
 const TRIALS: &str = "5";
 /// Seconds of each window.
 const SECONDS: &str = "1";
+/// Pages of 2 MiB that the largest case needs: 8 GiB of blocks and what goes with them.
+const PAGES: u64 = 4400;
 
 /// Builds the release binary, runs the experiment and prints rates and the share.
 pub fn run() -> Result<()> {
-    let run = experiment::run("logical-reads", EXPERIMENT, TRIALS, SECONDS)?;
+    let numalab = OwnBinary::build()?;
+    let pages = HugePages::require(&numalab, PAGES);
+    if let Err(error) = &pages {
+        println!("no cases in huge pages: {error:#}");
+    }
+    let run = experiment::run(&numalab, EXPERIMENT, TRIALS, SECONDS)?;
     println!("{}", summary(&run)?);
     Ok(())
 }

@@ -6,6 +6,7 @@ mod bind;
 mod claims;
 pub mod command;
 mod experiment;
+mod huge_pages;
 mod inspect;
 mod lat_mem_rd;
 mod latency;

@@ -1,7 +1,7 @@
 //! The released binary with a store of its own, and what it says of memory.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -42,14 +42,18 @@ impl OwnBinary {
         Ok(OwnBinary { binary, folder })
     }
 
-    /// Runs it and reads its document.
-    pub fn json(&self, arguments: &[&str]) -> Result<Value> {
-        let output = Command::new(&self.binary)
+    /// Runs it.
+    pub fn output(&self, arguments: &[&str]) -> Result<Output> {
+        Command::new(&self.binary)
             .args(arguments)
             .env("XDG_STATE_HOME", &self.folder)
-            .stderr(Stdio::piped())
             .output()
-            .with_context(|| format!("run {}", self.binary.display()))?;
+            .with_context(|| format!("run {}", self.binary.display()))
+    }
+
+    /// Runs it and reads its document.
+    pub fn json(&self, arguments: &[&str]) -> Result<Value> {
+        let output = self.output(arguments)?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             bail!("numalab {arguments:?} ended with {}: {said}", output.status);

@@ -1,14 +1,19 @@
-//! `cargo xtask bench parallel-scan`: workers on all CPUs against the read bandwidth that
-//! `numalab bandwidth` measures before and after them, and against `SELECT sum()` of DuckDB (PyPI
-//! package duckdb) over as many values in memory.
+//! `cargo xtask bench parallel-scan`: the parallel scan against the read bandwidth that
+//! `numalab bandwidth` measures just before it and just after, and against `SELECT sum()` of DuckDB
+//! (PyPI package duckdb) over as many values in memory, in turns.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::release_binary;
+use super::claims::Claims;
+use super::experiment::{self, Rate};
+use super::huge_pages::HugePages;
+use super::own_binary::OwnBinary;
+use super::spread::Spread;
 use crate::{program, repository};
 
 /// The experiment, in the format that users write.
@@ -18,38 +23,87 @@ const EXPERIMENT: &str = include_str!("parallel_scan.toml");
 const DUCKDB: &str = include_str!("parallel_scan_duckdb.py");
 /// Values of the column: 1 GiB of blocks of 1020 values.
 const VALUES: &str = "133693440";
-/// Trials of each case.
-const TRIALS: &str = "7";
+/// Turns of bandwidth, scan and DuckDB.
+const TURNS: usize = 5;
+/// Trials of each case in a turn.
+const TRIALS: &str = "5";
 /// Seconds of each window.
-const SECONDS: &str = "2";
+const SECONDS: &str = "1";
+/// Pages of 2 MiB that the column and what goes with it need.
+const PAGES: u64 = 600;
+/// The share of the bandwidth that a scan in pages like those of the bandwidth is to reach.
+const SHARE_MIN: f64 = 0.9;
 
-/// Builds the release binary and prints the rates and their ratios.
+/// The case that is compared with the bandwidth: both in huge pages.
+const HUGE: &str = "huge";
+/// The case that is compared with DuckDB: both in pages of 4 KiB, unless the kernel gives others.
+const SMALL: &str = "all-cpus";
+
+/// Builds the release binary, measures in turns and prints rates and ratios; fails when the scan is
+/// below its share.
 pub fn run() -> Result<()> {
-    let binary = release_binary::build()?;
-    let folder = repository::target().join("bench");
-    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-    let file = folder.join("parallel-scan.toml");
-    std::fs::write(&file, EXPERIMENT).with_context(|| format!("write {}", file.display()))?;
-    let before = bandwidth(&binary, &folder)?;
-    let path = file.display().to_string();
-    let words = [
-        "run",
-        "--json",
-        "--trials",
-        TRIALS,
-        "--seconds",
-        SECONDS,
-        &path,
-    ];
-    let run = document(&binary, &folder, &words)?;
-    let after = bandwidth(&binary, &folder)?;
-    println!("{}", summary(&run, [before, after], duckdb(&folder))?);
-    Ok(())
+    let numalab = OwnBinary::build()?;
+    let _pages = HugePages::require(&numalab, PAGES)?;
+    let peer = DuckDb::install(&numalab.folder);
+    if let Err(error) = &peer {
+        println!("DuckDB: not compared: {error:#}");
+    }
+    let mut figures = Figures::default();
+    let mut before = bandwidth(&numalab)?;
+    for _ in 0..TURNS {
+        let run = experiment::run(&numalab, EXPERIMENT, TRIALS, SECONDS)?;
+        let after = bandwidth(&numalab)?;
+        let duckdb = peer.as_ref().ok().map(DuckDb::measure).transpose()?;
+        figures.add(&run, f64::midpoint(before, after), duckdb)?;
+        before = after;
+    }
+    let mut claims = Claims::default();
+    figures.judge(&mut claims);
+    claims.conclude()
+}
+
+/// Bytes per second of every turn, and ratios within turns.
+#[derive(Default)]
+struct Figures(BTreeMap<String, Vec<f64>>);
+
+impl Figures {
+    /// Adds a turn.
+    fn add(&mut self, run: &Value, bandwidth: f64, duckdb: Option<f64>) -> Result<()> {
+        let mut note = |name: &str, value| self.0.entry(name.to_owned()).or_default().push(value);
+        note("read bandwidth", bandwidth);
+        for case in ["one", SMALL, HUGE] {
+            let rate = Rate::of(run, case)?.median;
+            note(case, rate);
+            note(&format!("{case}: share of the bandwidth"), rate / bandwidth);
+            if let Some(duckdb) = duckdb {
+                note(&format!("{case}: times DuckDB"), rate / duckdb);
+            }
+        }
+        if let Some(duckdb) = duckdb {
+            note("DuckDB", duckdb);
+        }
+        Ok(())
+    }
+
+    /// Prints every figure and judges what is claimed.
+    fn judge(&self, claims: &mut Claims) {
+        for (name, values) in &self.0 {
+            if let Some(spread) = Spread::of(values) {
+                let scale = if spread.median > 1e6 { 1e9 } else { 1.0 };
+                let unit = if scale > 1.0 { " GB/s" } else { "" };
+                println!("{name}: {}{unit}", spread.divided_by(scale));
+            }
+        }
+        let key = format!("{HUGE}: share of the bandwidth");
+        let share = self.0.get(&key).and_then(|values| Spread::of(values));
+        let is_met = share.is_some_and(|share| share.median >= SHARE_MIN);
+        claims.add(&key, &format!("median at least {SHARE_MIN}"), is_met);
+    }
 }
 
 /// The read bandwidth of all nodes together, each read by its own CPUs, bytes per second.
-fn bandwidth(binary: &Path, folder: &Path) -> Result<f64> {
-    let document = document(binary, folder, &["bandwidth", "--kernel", "read", "--json"])?;
+fn bandwidth(numalab: &OwnBinary) -> Result<f64> {
+    let document = numalab.json(&["bandwidth", "--kernel", "read", "--anyway", "--json"])?;
     local_bandwidth(&document).context("the bandwidth document has no local figures")
 }
 
@@ -65,122 +119,62 @@ fn local_bandwidth(document: &Value) -> Option<f64> {
     (sum > 0.0).then_some(sum)
 }
 
-fn document(binary: &Path, folder: &Path, words: &[&str]) -> Result<Value> {
-    let output = Command::new(binary)
-        .args(words)
-        .env("XDG_STATE_HOME", folder)
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("run {}", binary.display()))?;
-    if !output.status.success() {
-        bail!(
-            "{} {words:?} ended with {}",
-            binary.display(),
-            output.status
-        );
+/// DuckDB, installed for this benchmark.
+struct DuckDb {
+    folder: std::path::PathBuf,
+}
+
+impl DuckDb {
+    fn install(folder: &Path) -> Result<Self> {
+        let folder = folder.join("duckdb");
+        let target = folder.display().to_string();
+        let install = ["-m", "pip", "install", "--quiet", "--upgrade"];
+        let what = ["--target", &target, "duckdb"];
+        let words = [&install[..], &what[..]].concat();
+        program::output("python3", &words, &repository::root()).context("pip install duckdb")?;
+        Ok(DuckDb { folder })
     }
-    serde_json::from_slice(&output.stdout).context("the answer is no JSON")
-}
 
-/// Bytes per second of DuckDB, or why there are none.
-fn duckdb(folder: &Path) -> std::result::Result<f64, String> {
-    let folder = folder.join("duckdb");
-    let target = folder.display().to_string();
-    let install = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--upgrade",
-        "--target",
-        &target,
-        "duckdb",
-    ];
-    program::output("python3", &install, &repository::root())
-        .map_err(|error| format!("pip cannot install duckdb: {error:#}"))?;
-    let output = Command::new("python3")
-        .args(["-c", DUCKDB, VALUES])
-        .env("PYTHONPATH", &folder)
-        .output()
-        .map_err(|error| format!("python3 does not run: {error}"))?;
-    let (stdout, stderr) = (&output.stdout, &output.stderr);
-    let text = String::from_utf8_lossy(stdout);
-    text.trim()
-        .parse()
-        .map_err(|_| format!("it said {:?} {:?}", text, String::from_utf8_lossy(stderr)))
-}
-
-/// What the benchmark found, in words.
-fn summary(
-    run: &Value,
-    bandwidth: [f64; 2],
-    duckdb: std::result::Result<f64, String>,
-) -> Result<String> {
-    let cases = run["cases"].as_array().context("a run has cases")?;
-    let figure = |name: &str, key: &str| {
-        let case = cases.iter().find(|case| case["name"] == name);
-        let value = case.and_then(|case| case[key].as_f64());
-        value.with_context(|| format!("the run has no {key} of case {name}"))
-    };
-    let line = |name: &str| -> Result<String> {
-        let giga = |key| figure(name, key).map(|value| value / 1e9);
-        Ok(format!(
-            "{:.1} GB/s ({:.1} to {:.1})",
-            giga("median")?,
-            giga("low")?,
-            giga("high")?
-        ))
-    };
-    let all = figure("all-cpus", "median")?;
-    let [before, after] = bandwidth;
-    let best = before.max(after);
-    let huge = match line("huge") {
-        Ok(line) => format!("{line}: {:.0} %", 100.0 * figure("huge", "median")? / best),
-        Err(_) => "NOT RUN: the pool of huge pages holds no SGA (`numalab pages`)".to_owned(),
-    };
-    let duckdb = match duckdb {
-        Ok(rate) => format!(
-            "DuckDB, SELECT sum() over as many values in memory: {:.1} GB/s; the scan is {:.1} \
-             times as fast",
-            rate / 1e9,
-            all / rate
-        ),
-        Err(why) => format!("DUCKDB DID NOT RUN: {why}"),
-    };
-    Ok(format!(
-        "a column of 1 GiB in 4 KiB pages, median of {TRIALS} windows of {SECONDS} s:\n\
-         a worker on every CPU: {}\n\
-         one worker: {}\n\
-         read bandwidth of all CPUs, before and after: {:.1} and {:.1} GB/s\n\
-         the scan reaches {:.0} % of the better one\n\
-         in huge pages, as those of the bandwidth: {huge}\n\
-         {duckdb}",
-        line("all-cpus")?,
-        line("one")?,
-        before / 1e9,
-        after / 1e9,
-        100.0 * all / best,
-    ))
+    /// Bytes per second.
+    fn measure(&self) -> Result<f64> {
+        let output = Command::new("python3")
+            .args(["-c", DUCKDB, VALUES])
+            .env("PYTHONPATH", &self.folder)
+            .output()
+            .context("run python3")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let rate = text.trim().parse();
+        rate.with_context(|| format!("DuckDB said {text:?} {said:?}"))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{local_bandwidth, summary};
+    use super::{Claims, Figures, local_bandwidth};
 
     #[test]
-    fn the_share_is_that_of_the_better_bandwidth() {
-        let case = |name: &str, median: f64| {
-            let (low, high) = (median * 0.9, median * 1.1);
-            json!({ "name": name, "median": median, "low": low, "high": high })
+    fn a_scan_below_its_share_of_the_bandwidth_is_told() {
+        let check = |huge: f64, is_met: bool| {
+            let case =
+                |name: &str, it: f64| json!({ "name": name, "median": it, "low": it, "high": it });
+            let cases = [
+                case("one", 20e9),
+                case("all-cpus", 30e9),
+                case("huge", huge),
+            ];
+            let mut figures = Figures::default();
+            let run = json!({ "cases": cases });
+            figures.add(&run, 50e9, Some(10e9)).unwrap();
+            assert_eq!(figures.0["all-cpus: times DuckDB"], [3.0]);
+            let mut claims = Claims::default();
+            figures.judge(&mut claims);
+            assert_eq!(claims.conclude().is_ok(), is_met, "{huge}");
         };
-        let run = json!({ "cases": [case("all-cpus", 45e9), case("one", 20e9)] });
-        let text = summary(&run, [40e9, 50e9], Ok(15e9)).unwrap();
-        assert!(text.contains("reaches 90 % of the better one"), "{text}");
-        assert!(text.contains("3.0 times as fast"), "{text}");
-        let text = summary(&run, [40e9, 50e9], Err("no pip".to_owned())).unwrap();
-        assert!(text.contains("DUCKDB DID NOT RUN: no pip"), "{text}");
+        check(45e9, true);
+        check(44e9, false);
     }
 
     #[test]

@@ -4,6 +4,7 @@ import duckdb
 
 values = int(sys.argv[1])
 db = duckdb.connect(":memory:")
+db.execute("SET enable_progress_bar = false")
 # Values of 24 bits as in the instance's column, which DuckDB must not know to be a sequence.
 db.execute(f"CREATE TABLE t AS SELECT (hash(i) >> 40)::BIGINT AS v FROM range({values}) r(i)")
 times = []

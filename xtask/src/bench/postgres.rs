@@ -5,6 +5,7 @@
 use anyhow::Result;
 
 use super::experiment::{self, Rate};
+use super::own_binary::OwnBinary;
 
 /// The experiment, in the format that users write; the engine is put in.
 const EXPERIMENT: &str = include_str!("postgres.toml");
@@ -17,10 +18,11 @@ const SECONDS: &str = "1";
 
 /// Runs both and prints rates and ratio.
 pub fn run() -> Result<()> {
+    let numalab = OwnBinary::build()?;
     let mut rates = Vec::new();
     for engine in ENGINES {
         let text = EXPERIMENT.replace("ENGINE", engine);
-        let run = experiment::run("postgres", &text, TRIALS, SECONDS)?;
+        let run = experiment::run(&numalab, &text, TRIALS, SECONDS)?;
         let rate = Rate::of(&run, "same-data")?;
         let work_unit = &run["calibration"]["work_unit"];
         println!("{engine}, work unit {work_unit}: {}", rate.text());

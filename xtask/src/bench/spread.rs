@@ -22,6 +22,15 @@ impl Spread {
             most,
         })
     }
+
+    /// The same in a unit that is so many of this one.
+    pub fn divided_by(self, unit: f64) -> Self {
+        Spread {
+            least: self.least / unit,
+            median: self.median / unit,
+            most: self.most / unit,
+        }
+    }
 }
 
 impl fmt::Display for Spread {

@@ -73,6 +73,11 @@ impl RunDirectory {
         self.control().join("commands").join(format!("{number:03}"))
     }
 
+    /// Whether the guest has come as far as its first command.
+    pub fn is_booted(&self) -> bool {
+        self.control().join("booted").exists()
+    }
+
     /// Why the guest gave up, if it did.
     pub fn failure(&self) -> Option<String> {
         let text = fs::read_to_string(self.control().join("failure")).ok()?;

@@ -35,20 +35,9 @@ fn has_everything(shape: &Shape) -> bool {
     shape.name == "memory-only-node"
 }
 
-/// The nodes whose matrix is measured: all, or of more than eight every fourth. A cell takes some
-/// 0.3 s in a guest, and a thousand of them would take longer than everything else.
-fn measured_nodes(shape: &Shape) -> Vec<usize> {
-    let online = shape.online_nodes();
-    let step = if online.len() > 8 { 4 } else { 1 };
-    online.into_iter().step_by(step).collect()
-}
-
 fn commands(shape: &Shape) -> Vec<GuestCommand> {
-    let nodes = measured_nodes(shape).into_iter();
-    let nodes: Vec<String> = nodes.map(|node| node.to_string()).collect();
-    let nodes = nodes.join(",");
     let mut commands = vec![
-        numalab("document", &["latency", "--nodes", &nodes, "--json"]),
+        numalab("document", &["latency", "--json"]),
         numalab("run", &["show", "last", "--json"]),
     ];
     if shape.online_nodes().len() > 1 {
@@ -66,7 +55,9 @@ fn commands(shape: &Shape) -> Vec<GuestCommand> {
 
 fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
     let document = answers.json("document")?;
-    compare_with_shape(&document, shape, complaints)?;
+    matrix_is_whole(&document, "ns", &shape.online_nodes(), shape, complaints)?;
+    let classes = &document["hop_classes"];
+    complaints.expect("hop classes", classes, &Value::Array(Vec::new()));
     every_cell_is_proven(&answers.json("run")?, complaints)?;
     if shape.online_nodes().len() > 1 {
         let refused = answers.outcome("one-cpu")?;
@@ -86,9 +77,17 @@ fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Resul
     Ok(())
 }
 
-fn compare_with_shape(document: &Value, shape: &Shape, complaints: &mut Complaints) -> Result<()> {
+/// A matrix has a row for each of these nodes that has CPUs, a column for each that has memory, a
+/// figure in every cell, and says that its machine is emulated.
+pub(super) fn matrix_is_whole(
+    document: &Value,
+    figures: &str,
+    measured: &[usize],
+    shape: &Shape,
+    complaints: &mut Complaints,
+) -> Result<()> {
     let nodes = |wanted: fn(Node) -> bool| {
-        let ids = measured_nodes(shape).into_iter();
+        let ids = measured.iter().copied();
         let ids = ids.filter(|id| wanted(shape.nodes[*id]));
         Value::from(ids.collect::<Vec<usize>>())
     };
@@ -96,7 +95,7 @@ fn compare_with_shape(document: &Value, shape: &Shape, complaints: &mut Complain
     let columns = nodes(|node| node.memory_mib().is_some());
     complaints.expect("rows", &document["cpu_nodes"], &rows);
     complaints.expect("columns", &document["memory_nodes"], &columns);
-    let cells = document["ns"].as_array().context("`ns` is no matrix")?;
+    let cells = document[figures].as_array().context("no matrix")?;
     let cells: Vec<&Value> = cells
         .iter()
         .flat_map(|row| row.as_array())
@@ -111,11 +110,6 @@ fn compare_with_shape(document: &Value, shape: &Shape, complaints: &mut Complain
         "emulated",
         &document["machine"]["emulated"],
         &Value::from(true),
-    );
-    complaints.expect(
-        "hop classes",
-        &document["hop_classes"],
-        &Value::Array(Vec::new()),
     );
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! judgement on what they answer; the checks of one shape share one boot.
 
 mod answers;
+mod bandwidth;
 mod boot;
 mod check;
 mod complaints;
@@ -14,6 +15,7 @@ mod inspect_postgres;
 mod kernel_view;
 pub mod kills;
 mod latency;
+mod latency_trouble;
 mod local_vs_remote;
 mod look;
 mod move_memory;

@@ -2,9 +2,9 @@
 
 use super::check::Check;
 use super::{
-    data_files, doctor, group_systemd, inspect, inspect_instances, inspect_postgres, kills,
-    latency, local_vs_remote, move_memory, move_postgres, pages, placements, placing, streams,
-    topology,
+    bandwidth, data_files, doctor, group_systemd, inspect, inspect_instances, inspect_postgres,
+    kills, latency, latency_trouble, local_vs_remote, move_memory, move_postgres, pages,
+    placements, placing, streams, topology,
 };
 
 /// The checks of the whole test.
@@ -17,6 +17,8 @@ pub const CHECKS: &[Check] = &[
     doctor::CHECK,
     data_files::CHECK,
     latency::CHECK,
+    latency_trouble::CHECK,
+    bandwidth::CHECK,
     local_vs_remote::CHECK,
     placements::CHECK_V2,
     placements::CHECK_V1,

@@ -22,6 +22,9 @@ pub struct Host<'m> {
     /// Bytes by node that are not free but that the kernel gives up when asked for memory: its
     /// cache of files. Empty when it is not known, and then only free memory counts.
     pub reclaimable_bytes: BTreeMap<NodeId, u64>,
+    /// Bytes by node that are free but that the kernel keeps for itself: a program that insists on
+    /// them is killed. Empty when it is not known.
+    pub reserved_bytes: BTreeMap<NodeId, u64>,
     /// Whether the kernel knows weighted interleave.
     pub has_weighted_interleave: bool,
     /// Bytes that are free in /dev/shm; `None` when it is not known.
@@ -61,6 +64,7 @@ impl<'m> Host<'m> {
             no_postgres: None,
             base_page_bytes: 4096,
             reclaimable_bytes: BTreeMap::new(),
+            reserved_bytes: BTreeMap::new(),
             has_weighted_interleave: false,
             shm_free_bytes: None,
         }
@@ -96,7 +100,8 @@ impl<'m> Host<'m> {
     /// Bytes of a node that can be had; `None` when it is not known.
     pub(crate) fn obtainable_bytes(&self, node: NodeId) -> Option<u64> {
         let free = self.topology.node(node)?.free_bytes?;
-        let reclaimable = self.reclaimable_bytes.get(&node).copied().unwrap_or(0);
-        Some(free.saturating_add(reclaimable))
+        let of_node = |bytes: &BTreeMap<_, u64>| bytes.get(&node).copied().unwrap_or(0);
+        let all = free.saturating_add(of_node(&self.reclaimable_bytes));
+        Some(all.saturating_sub(of_node(&self.reserved_bytes)))
     }
 }

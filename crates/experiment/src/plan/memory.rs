@@ -324,6 +324,10 @@ mod tests {
             allocation: bind("0"),
         };
         assert_eq!(check(&host, &sga, &of(8), None), Ok(()));
+        // What it keeps for itself does not.
+        host.reserved_bytes.insert(NodeId(0), 500 * MIB);
+        let refused = check(&host, &sga, &of(8), None).unwrap_err().to_string();
+        assert!(refused.contains("where 500 MiB are free"), "{refused}");
     }
 
     #[test]

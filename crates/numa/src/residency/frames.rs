@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use linux::proc_zoneinfo::ZoneSpan;
+use linux::proc_zoneinfo::Zone;
 use linux::{Error, Root, memory_blocks, proc_zoneinfo, sysfs_nodes};
 use model::{NodeId, NodeSet};
 
@@ -56,11 +56,7 @@ impl Frames {
 
     /// A block of one node belongs to it. A block of several is divided as their zones are; frames
     /// that several zones span belong to no one known.
-    fn from_blocks(
-        owners: &BTreeMap<u64, NodeSet>,
-        frames_per_block: u64,
-        zones: &[ZoneSpan],
-    ) -> Self {
+    fn from_blocks(owners: &BTreeMap<u64, NodeSet>, frames_per_block: u64, zones: &[Zone]) -> Self {
         let mut frames = Self::default();
         for (block, nodes) in owners {
             let start = block.saturating_mul(frames_per_block);
@@ -68,8 +64,8 @@ impl Frames {
             match (nodes.len(), nodes.first()) {
                 (1, Some(node)) => frames.push(FrameRange { start, end, node }),
                 _ => {
-                    let of_block = |zone: &&ZoneSpan| nodes.contains(zone.node);
-                    let zones: Vec<ZoneSpan> = zones.iter().filter(of_block).copied().collect();
+                    let of_block = |zone: &&Zone| nodes.contains(zone.node);
+                    let zones: Vec<Zone> = zones.iter().filter(of_block).copied().collect();
                     for range in unshared(&zones) {
                         let (start, end) = (range.start.max(start), range.end.min(end));
                         frames.push(FrameRange {
@@ -84,7 +80,7 @@ impl Frames {
         frames
     }
 
-    fn from_zones(zones: &[ZoneSpan]) -> Self {
+    fn from_zones(zones: &[Zone]) -> Self {
         let mut frames = Self::default();
         for range in unshared(zones) {
             frames.push(range);
@@ -144,8 +140,8 @@ impl Lookup<'_> {
 }
 
 /// The parts of the zones that no zone of another node spans, too; ascending.
-fn unshared(zones: &[ZoneSpan]) -> Vec<FrameRange> {
-    let end_of = |zone: &ZoneSpan| zone.start.saturating_add(zone.frames);
+fn unshared(zones: &[Zone]) -> Vec<FrameRange> {
+    let end_of = |zone: &Zone| zone.start.saturating_add(zone.frames);
     let mut borders: Vec<u64> = zones
         .iter()
         .flat_map(|zone| [zone.start, end_of(zone)])
@@ -171,11 +167,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn zone(node: u32, start: u64, frames: u64) -> ZoneSpan {
-        ZoneSpan {
+    fn zone(node: u32, start: u64, frames: u64) -> Zone {
+        Zone {
             node: NodeId(node),
             start,
             frames,
+            low: 0,
         }
     }
 

@@ -57,6 +57,7 @@ export PATH=$control/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin
 export HOME=/tmp/home XDG_STATE_HOME=/tmp/home/.local/state LC_ALL=C.UTF-8 USER=root SHELL=/bin/sh
 $b mkdir -p "$XDG_STATE_HOME"
 
+echo booted >$control/booted
 for command in $control/commands/*; do
     cd "$HOME" || die "cannot enter $HOME"
     # A session of its own, so that signals to its group reach nothing else; and redirected in a
