@@ -1,5 +1,6 @@
 //! `/proc/zoneinfo`: where the zones of each node begin and end in physical memory, which is needed
-//! where a memory block lies across the border of two nodes, and what the kernel keeps free of them.
+//! where a memory block lies across the border of two nodes, and what the kernel keeps free of
+//! them.
 
 use model::NodeId;
 

@@ -21,7 +21,7 @@ const ROUNDS_BELOW: usize = 10;
 /// The least ratio that is not "below" in any case.
 const RATIO_MIN: f64 = 0.98;
 /// Our kernels that have a peer.
-const KERNELS: [&str; 6] = ["read", "write", "nt-copy", "nt-triad", "copy", "triad"];
+const KERNELS: [&str; 6] = ["read", "nt-write", "nt-copy", "nt-triad", "copy", "triad"];
 
 /// Ours and the peer's bytes per second of each round, by number of threads.
 type Pairs = BTreeMap<(usize, Peer), Vec<(f64, f64)>>;

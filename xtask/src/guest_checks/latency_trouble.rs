@@ -23,10 +23,10 @@ pub const CHECK: Check = Check {
     },
 };
 
-/// Takes the memory of node 2, which has no CPUs, but for some 9 MiB, less than what is to be left
-/// for others (16 MiB): as huge pages, which are quickly made, and a file that has them all; what is
-/// no whole huge page as small ones, preferred there and not bound, since the kernel would kill
-/// somebody. What is left behind would take the next check's memory: it is removed.
+/// Takes the memory of node 2, which has no CPUs: as huge pages, which are quickly made, and a file
+/// that has them all; what is left but 9 MiB as small ones, preferred there and not bound. The
+/// kernel keeps more than that: who is bound there beyond it is killed, and numalab must not be.
+/// What is left behind would take the next check's memory: it is removed.
 fn full_node() -> GuestCommand {
     shell(
         "full-node",
@@ -39,7 +39,6 @@ fn full_node() -> GuestCommand {
         free=$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)
         fallocate -l $(( free * 2097152 )) /tmp/full/file || exit 98
         head -c $(( $(above) * 1024 )) /dev/zero >/tmp/rest/file || exit 97
-        grep -h MemFree /sys/devices/system/node/node*/meminfo >&2
         numalab latency --json",
     )
 }

@@ -3,8 +3,8 @@
 use super::check::Check;
 use super::{
     bandwidth, data_files, doctor, group_systemd, inspect, inspect_instances, inspect_postgres,
-    kills, latency, latency_trouble, local_vs_remote, move_memory, move_postgres, pages,
-    placements, placing, streams, topology,
+    kills, latency, latency_trouble, local_vs_remote, move_memory, move_postgres, own_memory,
+    pages, placements, placing, relations, residency, streams, topology,
 };
 
 /// The checks of the whole test.
@@ -20,10 +20,13 @@ pub const CHECKS: &[Check] = &[
     latency_trouble::CHECK,
     bandwidth::CHECK,
     local_vs_remote::CHECK,
+    own_memory::CHECK,
     placements::CHECK_V2,
     placements::CHECK_V1,
     placing::CHECK_V2,
     pages::CHECK,
+    residency::CHECK,
+    relations::CHECK,
 ];
 
 /// Checks that are run only when they are asked for (`cargo xtask test --only long`): together with

@@ -2,7 +2,8 @@
 
 use super::step::{Checked, Step, Verdict};
 use super::{cargo, guests};
-use crate::{guest, tidy};
+use crate::guest::{self, packages};
+use crate::tidy;
 
 /// All steps.
 pub fn steps() -> Vec<Step> {
@@ -34,7 +35,16 @@ pub fn steps() -> Vec<Step> {
             false,
             &["doc", "--no-deps", "--workspace", "--locked"],
         ),
-        postgresql(),
+        provision(
+            "postgresql",
+            "a PostgreSQL for the tests that need one",
+            guest::postgresql::require,
+        ),
+        provision(
+            "lstopo",
+            "hwloc's lstopo, which reads what we write",
+            || packages::require_program("lstopo-no-graphics", "hwloc-nox").map(drop),
+        ),
         cargo::step(
             "unit",
             "unit and integration tests on this machine",
@@ -52,21 +62,22 @@ pub fn steps() -> Vec<Step> {
     steps
 }
 
-/// Tests with a real PostgreSQL say loudly that they were not run where there is none.
-fn postgresql() -> Step {
-    let action = || {
-        let verdict = match guest::postgresql::require() {
+/// Something that tests need and that is installed where it is missing; the tests say loudly that
+/// they were not run where it cannot be had.
+fn provision(name: &'static str, summary: &str, require: fn() -> anyhow::Result<()>) -> Step {
+    let action = move || {
+        let verdict = match require() {
             Ok(()) => Verdict::Passed,
             Err(error) => Verdict::Skipped(format!("{error:#}")),
         };
         Ok(vec![Checked {
-            name: "postgresql".to_string(),
+            name: name.to_string(),
             verdict,
         }])
     };
     Step {
-        name: "postgresql".to_string(),
-        summary: "a PostgreSQL for the tests that need one".to_string(),
+        name: name.to_string(),
+        summary: summary.to_string(),
         before_each_commit: false,
         is_long: false,
         needs_guest: false,

@@ -1,13 +1,12 @@
 //! A PostgreSQL server that somebody else runs, as a workload: one case, as it is.
 
-use ::postgres::{CalibrationOrder, Connected, Watch};
+use ::postgres::{Connected, Watch};
 use model::{
     Allocation, Backing, Calibration, CalibrationPoint, CasePlan, LoadPlan, LogicalReads, Metric,
     Outcome, Phase, Placement, PostgresReads, SgaPlan, Trial, Work,
 };
 
-use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
-use super::postgres::{failed, fatal, order_of, trial_of};
+use super::postgres::{calibration_of, failed, order_of, trial_of};
 use crate::{Cancel, Plan, TrialSpec, Workload, WorkloadError};
 
 /// The name of its only case.
@@ -85,23 +84,10 @@ impl Workload for ConnectedWorkload {
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
-        let order = CalibrationOrder {
-            seed,
-            gain_min: GAIN_MIN,
-            work_unit_max: WORK_UNIT_MAX,
-        };
-        let mut points = Vec::new();
-        let mut take = |point| {
-            points.push(point);
-            on_point(point);
-        };
-        let mut watch = Watch {
-            live: &mut |_, _| {},
-            cancelled: &|| cancel.is_cancelled(),
-        };
-        let swept = self.server.calibrate(&order, &mut take, &mut watch);
-        swept.map_err(|error| fatal("cannot calibrate the work unit", error))?;
-        plateau(points).map(Some)
+        let found = calibration_of(seed, on_point, cancel, |order, on_point, watch| {
+            self.server.calibrate(order, on_point, watch)
+        });
+        found.map(Some)
     }
 
     fn trial(

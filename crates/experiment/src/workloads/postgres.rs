@@ -109,26 +109,12 @@ impl Workload for PostgresWorkload {
         }
         let (groups, plan) = self.prepare(&case)?;
         let launcher = self.launcher.clone();
-        let order = CalibrationOrder {
-            seed,
-            gain_min: GAIN_MIN,
-            work_unit_max: WORK_UNIT_MAX,
-        };
-        let mut points = Vec::new();
-        let mut take = |point| {
-            points.push(point);
-            on_point(point);
-        };
-        let mut watch = Watch {
-            live: &mut |_, _| {},
-            cancelled: &|| cancel.is_cancelled(),
-        };
-        let swept = self.cluster().and_then(|cluster| {
-            ::postgres::calibrate(cluster, &launcher, &plan, &order, &mut take, &mut watch)
+        let found = calibration_of(seed, on_point, cancel, |order, on_point, watch| {
+            let cluster = self.cluster()?;
+            ::postgres::calibrate(cluster, &launcher, &plan, order, on_point, watch)
         });
         groups.remove()?;
-        swept.map_err(|error| fatal("cannot calibrate the work unit", error))?;
-        plateau(points).map(Some)
+        found.map(Some)
     }
 
     fn trial(
@@ -186,6 +172,36 @@ pub(super) fn order_of(spec: &TrialSpec) -> TrialOrder {
         warm_up_s_min: spec.warm_up_s_min,
         warm_up_s_max: spec.warm_up_s_max,
     }
+}
+
+/// The work unit that the sweep of a server finds.
+pub(super) fn calibration_of(
+    seed: u64,
+    on_point: &mut dyn FnMut(CalibrationPoint),
+    cancel: &Cancel,
+    sweep: impl FnOnce(
+        &CalibrationOrder,
+        &mut dyn FnMut(CalibrationPoint),
+        &mut Watch<'_>,
+    ) -> Result<(), ::postgres::Error>,
+) -> Result<Calibration, WorkloadError> {
+    let order = CalibrationOrder {
+        seed,
+        gain_min: GAIN_MIN,
+        work_unit_max: WORK_UNIT_MAX,
+    };
+    let mut points = Vec::new();
+    let mut take = |point| {
+        points.push(point);
+        on_point(point);
+    };
+    let mut watch = Watch {
+        live: &mut |_, _| {},
+        cancelled: &|| cancel.is_cancelled(),
+    };
+    let swept = sweep(&order, &mut take, &mut watch);
+    swept.map_err(|error| fatal("cannot calibrate the work unit", error))?;
+    plateau(points)
 }
 
 /// What ends a run, while doing `what`.
