@@ -32,20 +32,34 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Sleeps in vain before a session gives up: a minute.
 const SLEEPS_MAX: u32 = 600;
 
+/// How long a session sleeps that found every buffer in use: sessions and writers pin for
+/// microseconds, and for as long as they are kept from a CPU.
+const LOOK_SOON: Duration = Duration::from_millis(1);
+
+/// Looks in a row that find every buffer in use before a session gives up: a second.
+const LOOKS_IN_USE_MAX: u32 = 1000;
+
 /// A buffer to be filled, taken out of the directory: owned, pinned once, without a block. Waits
-/// for the database writers while all that could be taken is dirty. `None` when every buffer is
-/// pinned, or the writers do not write.
+/// for the database writers while all that could be taken is dirty. `None` when every buffer stays
+/// in use, or the writers do not write.
 pub fn take(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Option<u32> {
     let cleaned = &sga.control.writing.0.cleaned;
-    for _ in 0..SLEEPS_MAX {
+    let (mut sleeps, mut in_use) = (0, 0);
+    while sleeps < SLEEPS_MAX && in_use < LOOKS_IN_USE_MAX {
         // Before the look: what becomes clean after it ends the sleep.
         let before = cleaned.load(Ordering::Acquire);
         match look_around(sga, home_pool, waits) {
             Found::Taken(buffer) => return Some(buffer),
-            Found::Nothing => return None,
-            Found::Dirty => waits.time(WaitEvent::FreeBuffer, || {
-                linux::futex::wait(cleaned, before, Some(LOOK_EVERY));
-            }),
+            Found::InUse => {
+                in_use += 1;
+                waits.time(WaitEvent::FreeBuffer, || std::thread::sleep(LOOK_SOON));
+            }
+            Found::Dirty => {
+                (sleeps, in_use) = (sleeps + 1, 0);
+                waits.time(WaitEvent::FreeBuffer, || {
+                    linux::futex::wait(cleaned, before, Some(LOOK_EVERY));
+                });
+            }
         }
     }
     None
@@ -57,8 +71,8 @@ enum Found {
     Taken(u32),
     /// So many dirty ones that their writers were asked to write.
     Dirty,
-    /// Every buffer is pinned.
-    Nothing,
+    /// Every buffer that was looked at is pinned, or was used since.
+    InUse,
 }
 
 /// Lets the clocks go on until a buffer is taken, or there is none to be had.
@@ -86,7 +100,7 @@ fn look_around(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Found {
         }
     }
     match dirty {
-        0 => Found::Nothing,
+        0 => Found::InUse,
         _ => Found::Dirty,
     }
 }
