@@ -138,10 +138,9 @@ impl Peer {
                 command.args(["-q", "-n", "10", self.test, &mib.to_string()]);
             }
             _ => {
-                // Three arrays, each of four times this size.
-                let kib = (load.bytes >> 10) / 12 / threads as u64;
+                // Its own arrays, each of four times the last cache: it reads what it has just
+                // written, so that of smaller ones a part comes from the cache.
                 command.args(["--stream-madvise", "hugepage", "--timeout", "6"]);
-                command.args(["--stream-l3-size", &format!("{kib}K")]);
                 command.args([self.test, &threads.to_string()]);
             }
         }
