@@ -4,7 +4,11 @@ use std::path::{Path, PathBuf};
 
 use linux::{Root, control_group};
 
-use crate::Error;
+use crate::{Error, group};
+
+/// The cgroup of a command in a scope of its own, beside which its groups are made: only the root
+/// may have both processes and children with controllers (cgroups(7), "no internal processes").
+const SEAT: &str = "numalab-command";
 
 /// Where processor groups are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,21 +108,39 @@ fn hierarchy_with(root: &Root, controller: &str, line: &str) -> Result<Option<Hi
                     .split_ascii_whitespace()
                     .any(|name| name == controller)
             });
-            // Only the root may have both processes and children with controllers (cgroups(7),
-            // "no internal processes"), so groups are made next to our own cgroup, not in it.
-            Ok(has.then(|| Hierarchy {
+            if !has {
+                return Ok(None);
+            }
+            let mount = root.path(mount);
+            let own = mount.join(own_group(root, "")?);
+            let scope = own.parent().filter(|_| own.ends_with(SEAT));
+            Ok(Some(Hierarchy {
                 version: 2,
-                parent: root.path(mount),
-                mount: root.path(mount),
+                parent: scope.unwrap_or(&mount).to_owned(),
+                mount,
             }))
         }
         _ => Ok(None),
     }
 }
 
-/// The cgroup of this process in the v1 hierarchy of `controller`, relative to its mount.
+/// Has this process, alone in a cgroup that was delegated to it, make room there for groups: it
+/// moves into one of its own. All of it goes with the scope that the cgroup is, when the process
+/// ends.
 ///
-/// One real line of /proc/self/cgroup: `3:cpuset:/`.
+/// # Errors
+/// When the cgroup may not be written.
+pub fn sit_down(root: &Root) -> Result<(), Error> {
+    let hierarchy = find_controller(root, "cpuset")?;
+    let seat = hierarchy.mount.join(own_group(root, "")?).join(SEAT);
+    control_group::create(&seat)?;
+    group::join(&seat)
+}
+
+/// The cgroup of this process in the v1 hierarchy of `controller`, or that of version 2, which has
+/// no name there, relative to its mount.
+///
+/// Real lines of /proc/self/cgroup: `3:cpuset:/`, `0::/user.slice`.
 fn own_group(root: &Root, controller: &str) -> Result<String, Error> {
     let file = root.read("proc/self/cgroup")?;
     let group = file.lines().find_map(|(_, line)| {
@@ -167,6 +189,27 @@ mod tests {
             &[("c/set/db/cgroup.procs", "")],
             Ok((1, "c/set/db")),
         );
+    }
+
+    #[test]
+    fn a_command_in_a_scope_of_its_own_has_its_groups_there() {
+        let mounts = "cgroup2 /c cgroup2 rw,relatime 0 0\n";
+        let check_own = |own: &str, parent: &str| {
+            let own = format!("0::{own}\n");
+            check(
+                mounts,
+                &[
+                    ("c/cgroup.controllers", "cpuset cpu\n"),
+                    ("c/system.slice/run-1.scope/cgroup.procs", ""),
+                    ("proc/self/cgroup", &own),
+                ],
+                Ok((2, parent)),
+            );
+        };
+        let scope = "c/system.slice/run-1.scope";
+        check_own("/system.slice/run-1.scope/numalab-command", scope);
+        check_own("/system.slice/run-1.scope", "c");
+        check_own("/user.slice/numalab-command-not", "c");
     }
 
     #[test]

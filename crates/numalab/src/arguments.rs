@@ -333,6 +333,13 @@ pub struct RunArguments {
     /// Folder of PostgreSQL's programs, for experiments with PostgreSQL; else one is looked for.
     #[arg(long, value_name = "DIR")]
     pub pg_bin: Option<PathBuf>,
+    /// Fetch a PostgreSQL from Maven Central for this run, which is removed with its cluster: the
+    /// newest 18, or 18.6.
+    #[arg(long, value_name = "VERSION", conflicts_with_all = ["pg_bin", "connect"])]
+    pub pg_fetch: Option<postgres::Release>,
+    /// Said by numalab to itself where systemd has put it into a scope of its own already.
+    #[arg(long, hide = true)]
+    pub seated: bool,
     /// Measure a PostgreSQL server that runs already, as it is: postgresql://ROLE@HOST/DATABASE.
     /// Needs --table or --create.
     #[arg(long, value_name = "URL", conflicts_with_all = ["experiment", "hold", "pg_bin"])]

@@ -30,7 +30,7 @@ pub struct Execution {
 impl Execution {
     /// Opens the store, listens for Ctrl-C, and says what earlier commands left in force.
     pub fn open() -> Result<Self, Failure> {
-        Self::with_postgres(host::postgres_places(None))
+        Self::with_postgres(host::postgres_places())
     }
 
     /// The same, where PostgreSQL is to be looked for in these places.

@@ -1,7 +1,5 @@
 //! What plans are made for: this machine, and what this process may use of it.
 
-use std::path::Path;
-
 use linux::{Root, proc_status, proc_zoneinfo, sysfs_nodes};
 use model::Topology;
 
@@ -15,7 +13,7 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
     host.cpus_allowed = Some(allowed.cpus);
     host.memory_nodes_allowed = Some(allowed.memory_nodes);
     host.groups = group_support(&root)?;
-    let installed = postgres::find(&postgres_places(None));
+    let installed = postgres::find(&postgres_places());
     host.no_postgres = installed.err().map(|error| error.to_string());
     host.base_page_bytes = linux::process::page_bytes();
     host.has_weighted_interleave = linux::interleave_weights::read(&root)?.is_some();
@@ -33,11 +31,11 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
     Ok(host)
 }
 
-/// Where PostgreSQL is looked for.
-pub fn postgres_places(pg_bin: Option<&Path>) -> postgres::Places {
+/// Where PostgreSQL is looked for when no option says so.
+pub fn postgres_places() -> postgres::Places {
     postgres::Places {
-        named: pg_bin.map(Path::to_owned),
         path: std::env::var_os("PATH"),
+        ..postgres::Places::default()
     }
 }
 

@@ -21,6 +21,7 @@ mod output;
 mod placement_arguments;
 mod progress;
 mod run_id;
+mod scope;
 mod state_folder;
 mod text_options;
 mod user_file;

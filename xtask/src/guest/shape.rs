@@ -172,6 +172,17 @@ pub const SHAPES: &[Shape] = &[
         offline_cpus: &[],
     },
     Shape {
+        name: "large-memory",
+        summary: "2 nodes of 1 CPU and 7 GiB: room for pages of 1 GiB",
+        origin: "our choice",
+        nodes: &[Node::Full { memory_mib: 7168 }; 2],
+        cores: 1,
+        threads: 1,
+        distance: local_or_21,
+        heterogeneous_memory_table: false,
+        offline_cpus: &[],
+    },
+    Shape {
         name: "sparse",
         summary: "nodes 0, 2 and 5 of 6 (the other sockets are empty), CPUs 0 and 2-5 (1 is off)",
         origin: "our choice",

@@ -1,6 +1,6 @@
 //! `numalab group` and `numalab bind` where systemd is the init and owns the tree of cgroups: a
-//! group is a slice that systemd makes, programs start in scopes of it, and nothing stays after
-//! undo.
+//! group is a slice that systemd makes, programs start in scopes of it, a run makes its groups in a
+//! scope of its own, and nothing stays after undo.
 
 use anyhow::Result;
 
@@ -15,7 +15,7 @@ pub const CHECK: Check = Check {
     name: "group-systemd",
     applies_to: |shape| shape.name == "four-node-ring",
     cgroup: CgroupVersion::V2,
-    seconds: 240,
+    seconds: 300,
     commands,
     judge,
 };
@@ -45,8 +45,29 @@ numalab group add check $$ 2>/dev/null; echo "add: $?"
 numalab group set /system.slice -m 2 2>/dev/null; echo "of somebody else: $?"
 numalab group delete check 2>/dev/null; echo "delete with a member: $?"
 systemctl stop member
+cat >/dev/shm/bound.toml <<'END'
+format = "numalab.experiment/1"
+name = "bound"
+question = "Where does the group of a trial lie?"
+baseline = "bound"
+[placement]
+mechanism = "group"
+cpus = "2"
+[sga]
+cache = "4MiB"
+[load]
+sessions = 1
+[[case]]
+name = "bound"
+about = "In a group."
+END
+numalab run /dev/shm/bound.toml --trials 5 --seconds 0.1 --json >/dev/shm/run.json
+echo "run: $? $(grep -c '"valid": true' /dev/shm/run.json)"
+grep -o '/sys/fs/cgroup/[^"]*' /dev/shm/run.json |
+    sed 's/run-[^/]*[.]scope/SCOPE/; s/numalab-[0-9]*$/NAME/' | uniq
 numalab undo
 numalab undo --list
+echo "not ours: $(ls -d /sys/fs/cgroup/numalab-* /sys/fs/cgroup/*/run-*.scope 2>/dev/null)"
 echo "left: $(ls -d /sys/fs/cgroup/numalab.slice 2>/dev/null)"
 "#;
 
@@ -65,8 +86,11 @@ set: 0 2
 add: 2
 of somebody else: 2
 delete with a member: 2
+run: 0 5
+/sys/fs/cgroup/system.slice/SCOPE/NAME
 undone: processor group check
 nothing is in force
+not ours: 
 left: 
 ";
 

@@ -1,8 +1,7 @@
 //! Where the kernel puts every backing with every allocation, small pages and huge, on four nodes
-//! and on thirty-two: an instance is held up for each, and numa_maps, the kernel's own account, has
-//! what the kernel's rules say. And what a parallel worker reads with stealing off is local.
-
-use std::collections::BTreeMap;
+//! and on thirty-two, and pages of 1 GiB on two: an instance is held up for each, and numa_maps,
+//! the kernel's own account, has what the kernel's rules say. And what a parallel worker reads with
+//! stealing off is local.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -11,22 +10,31 @@ use super::answers::Answers;
 use super::check::{Check, GuestCommand, numalab, shell};
 use super::complaints::Complaints;
 use super::run_document::{case, valid_trials};
+use super::sga_lines::{Expected, lines};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
 /// The check.
 pub const CHECK: Check = Check {
     name: "residency",
-    applies_to: |shape| ["four-node-ring", "thirty-two-node"].contains(&shape.name),
+    applies_to: |shape| ["four-node-ring", "thirty-two-node", "large-memory"].contains(&shape.name),
     cgroup: CgroupVersion::V2,
     seconds: 400,
     commands,
     judge,
 };
 
+const SMALL: u64 = 4 << 10;
 const HUGE: u64 = 2 << 20;
-/// Huge pages in the pool of every node.
-const POOL_PAGES: u64 = 12;
+const LARGEST: u64 = 1 << 30;
+
+/// The size of huge pages that a shape is asked for, and how many are in the pool of each node.
+fn pool_of(shape: &Shape) -> (u64, u64) {
+    match shape.name {
+        "large-memory" => (LARGEST, 2),
+        _ => (HUGE, 12),
+    }
+}
 
 /// What is asked of the kernel in one case.
 struct Asked {
@@ -91,21 +99,15 @@ impl Allocation {
 /// The node whose CPU all processes run on.
 const HOME: u64 = 1;
 
-/// What one line of numa_maps must say.
-#[derive(Debug, PartialEq, Eq)]
-struct Expected {
-    policy: String,
-    nodes: Vec<u64>,
-}
-
 /// Every case. Thirty-two emulated CPUs take turns on one of the host's, so there are fewer.
-fn asked(nodes: u64) -> impl Iterator<Item = Asked> {
-    let memory: &[(&str, u64)] = match nodes {
-        32 => &[("sysv", HUGE), ("memfd", 4096)],
+fn asked(shape: &Shape) -> impl Iterator<Item = Asked> {
+    let memory: &[(&str, u64)] = match shape.name {
+        "thirty-two-node" => &[("sysv", HUGE), ("memfd", SMALL)],
+        "large-memory" => &[("memfd", LARGEST), ("sysv", LARGEST)],
         _ => &[
-            ("memfd", 4096),
-            ("sysv", 4096),
-            ("shm", 4096),
+            ("memfd", SMALL),
+            ("sysv", SMALL),
+            ("shm", SMALL),
             ("memfd", HUGE),
             ("sysv", HUGE),
         ],
@@ -122,29 +124,31 @@ fn asked(nodes: u64) -> impl Iterator<Item = Asked> {
 impl Asked {
     fn name(&self, nodes: u64) -> String {
         let allocation = self.allocation.word(nodes).replace(':', "-");
-        let pages = if self.page_bytes == HUGE { "-huge" } else { "" };
+        let pages = match self.page_bytes {
+            SMALL => "",
+            HUGE => "-huge",
+            _ => "-largest",
+        };
         format!("{}{pages}-{allocation}", self.backing)
     }
 
-    /// MiB of buffers: a pool has whole pages, and a table has four blocks.
+    /// MiB of buffers: a pool has whole pages, and a table has four blocks. More than one of the
+    /// largest pages, so that they can be interleaved.
     fn cache_mebibytes(&self, nodes: u64) -> u64 {
         match (self.allocation, self.page_bytes) {
-            (Allocation::PerNode, HUGE) => 2 * nodes,
+            (Allocation::PerNode, HUGE | LARGEST) => (self.page_bytes >> 20) * nodes,
+            (Allocation::Interleave, LARGEST) => LARGEST >> 20,
             _ => 4,
         }
     }
 
     fn case(&self, nodes: u64) -> String {
-        let page_size = if self.page_bytes == HUGE {
-            "2MiB"
-        } else {
-            "4KiB"
-        };
         format!(
             "\n[[case]]\nname = \"{}\"\nabout = \"One residency.\"\nbacking = \"{}\"\n\
-             page-size = \"{page_size}\"\nallocation = \"{}\"\ncache = \"{}MiB\"\n",
+             page-size = \"{}KiB\"\nallocation = \"{}\"\ncache = \"{}MiB\"\n",
             self.name(nodes),
             self.backing,
+            self.page_bytes >> 10,
             self.allocation.word(nodes),
             self.cache_mebibytes(nodes),
         )
@@ -156,27 +160,29 @@ fn nodes_of(shape: &Shape) -> u64 {
 }
 
 fn commands(shape: &Shape) -> Vec<GuestCommand> {
-    let nodes = nodes_of(shape);
+    let (page_bytes, pages) = pool_of(shape);
     let pools = format!(
-        "for pool in /sys/devices/system/node/node*/hugepages/hugepages-2048kB; do \
-         echo {POOL_PAGES} >$pool/nr_hugepages; done; \
-         cat /sys/devices/system/node/node*/hugepages/hugepages-2048kB/free_hugepages | uniq"
+        "/sys/devices/system/node/node*/hugepages/hugepages-{}kB",
+        page_bytes >> 10
     );
+    let free_pages = format!("cat {pools}/free_hugepages | uniq");
+    let size = format!("{}K", page_bytes >> 10);
+    let set = format!("all={pages}");
     let file = |name: &'static str, text: String| {
         shell(name, &format!("cat >/tmp/{name}.toml <<'END'\n{text}\nEND"))
     };
     let mut commands = vec![
-        shell("residency pools", &pools),
+        numalab("residency set", &["pages", "--size", &size, "--set", &set]),
+        shell("residency pools", &free_pages),
         file("residency", experiment(shape)),
-        shell("maps", &hold_each(nodes)),
+        shell("maps", &hold_each(shape)),
         numalab(
             "too large",
             &["run", "/tmp/residency.toml", "--hold", "too-large"],
         ),
-        shell(
-            "residency free pages",
-            "cat /sys/devices/system/node/node*/hugepages/hugepages-2048kB/free_hugepages | uniq",
-        ),
+        shell("residency free pages", &free_pages),
+        numalab("residency undo", &["undo"]),
+        shell("residency no pages", &free_pages),
     ];
     if scans(shape) {
         commands.push(file("local-scan", scan_experiment(shape)));
@@ -202,8 +208,9 @@ fn scans(shape: &Shape) -> bool {
 }
 
 /// Holds an instance up for each case, and shows the kernel's account of its SGA.
-fn hold_each(nodes: u64) -> String {
-    let names: Vec<String> = asked(nodes).map(|asked| asked.name(nodes)).collect();
+fn hold_each(shape: &Shape) -> String {
+    let nodes = nodes_of(shape);
+    let names: Vec<String> = asked(shape).map(|asked| asked.name(nodes)).collect();
     format!(
         r#"for name in {}; do
 echo "case $name"
@@ -221,7 +228,7 @@ done"#,
 fn experiment(shape: &Shape) -> String {
     let nodes = nodes_of(shape);
     let cpu = HOME * u64::from(shape.cores * shape.threads);
-    let first = asked(nodes).next().map(|asked| asked.name(nodes));
+    let first = asked(shape).next().map(|asked| asked.name(nodes));
     let mut text = format!(
         r#"format = "numalab.experiment/1"
 name = "residency"
@@ -238,12 +245,14 @@ sessions = 1
 "#,
         first.unwrap_or_default()
     );
-    asked(nodes).for_each(|asked| text.push_str(&asked.case(nodes)));
+    asked(shape).for_each(|asked| text.push_str(&asked.case(nodes)));
     // More than the pool of the one node has, though not more than all pools have together.
+    let (page_bytes, pages) = pool_of(shape);
     text.push_str(&format!(
         "\n[[case]]\nname = \"too-large\"\nabout = \"More than the pool has.\"\n\
-         page-size = \"2MiB\"\nallocation = \"bind:0\"\ncache = \"{}MiB\"\n",
-        2 * POOL_PAGES + 2
+         page-size = \"{}KiB\"\nallocation = \"bind:0\"\ncache = \"{}MiB\"\n",
+        page_bytes >> 10,
+        (page_bytes >> 20) * pages + 2
     ));
     text
 }
@@ -276,11 +285,12 @@ stealing = "off"
 
 fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
     let nodes = nodes_of(shape);
-    let pool = format!("{POOL_PAGES}\n");
+    let (page_bytes, pages) = pool_of(shape);
+    let pool = format!("{pages}\n");
     complaints.expect("pools", &answers.text("residency pools")?, &pool.as_str());
     let maps = answers.text("maps")?;
     let mut held = maps.split("case ").skip(1);
-    for asked in asked(nodes) {
+    for asked in asked(shape) {
         let name = asked.name(nodes);
         let text = held
             .next()
@@ -295,68 +305,28 @@ fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Resul
     }
     let refused = answers.outcome("too large")?;
     let said = String::from_utf8_lossy(&refused.stderr);
-    let names_the_pool = said.contains("free pages of 2 MiB") && said.contains("node 0");
+    let size = if page_bytes == LARGEST {
+        "1 GiB"
+    } else {
+        "2 MiB"
+    };
+    let names_the_pool = said.contains(&format!("free pages of {size}")) && said.contains("node 0");
     complaints.expect(
         &format!("more than the pool of a node has, refused: {said}"),
         &(refused.status, names_the_pool),
         &(3, true),
     );
-    complaints.expect(
-        "free pages after",
-        &answers.text("residency free pages")?,
-        &pool.as_str(),
-    );
+    for (when, name, expected) in [
+        ("after", "residency free pages", pool.as_str()),
+        ("after undo", "residency no pages", "0\n"),
+    ] {
+        complaints.expect(
+            &format!("free pages {when}"),
+            &answers.text(name)?,
+            &expected,
+        );
+    }
     Ok(())
-}
-
-/// One line of numa_maps: its policy, the size of its pages, and how many lie on each node.
-#[derive(Debug)]
-struct Line {
-    policy: String,
-    page_bytes: u64,
-    pages: BTreeMap<u64, u64>,
-}
-
-impl Line {
-    /// The policy and the nodes that it used. Interleaved pages that are fewer than the nodes, each
-    /// on a node of its own, count as being on all.
-    fn found(&self, nodes: u64) -> Expected {
-        let pages: u64 = self.pages.values().sum();
-        let each_alone = pages < nodes && self.pages.values().all(|count| *count == 1);
-        Expected {
-            policy: self.policy.clone(),
-            nodes: match each_alone && self.policy.starts_with("interleave:") {
-                true => (0..nodes).collect(),
-                false => self.pages.keys().copied().collect(),
-            },
-        }
-    }
-}
-
-/// Reads a line of numa_maps, such as
-/// `7f2c00000000 prefer:1 file=/SYSV00000000\040(deleted) huge N1=1 kernelpagesize_kB=2048`.
-fn line(text: &str) -> Option<Line> {
-    let mut words = text.split_whitespace().skip(1);
-    let policy = words.next()?.to_owned();
-    let mut line = Line {
-        policy,
-        page_bytes: 4096,
-        pages: BTreeMap::new(),
-    };
-    for (key, value) in words.filter_map(|word| word.split_once('=')) {
-        if key == "kernelpagesize_kB" {
-            line.page_bytes = value.parse::<u64>().ok()? * 1024;
-        } else if let Some(node) = key.strip_prefix('N') {
-            line.pages.insert(node.parse().ok()?, value.parse().ok()?);
-        }
-    }
-    Some(line)
-}
-
-/// The lines of the SGA that have pages.
-fn lines(text: &str) -> Vec<Line> {
-    let lines = text.lines().filter_map(line);
-    lines.filter(|line| !line.pages.is_empty()).collect()
 }
 
 fn compare(asked: &Asked, nodes: u64, text: &str, complaints: &mut Complaints) -> Result<()> {

@@ -3,8 +3,8 @@
 use super::check::Check;
 use super::{
     bandwidth, data_files, doctor, group_systemd, inspect, inspect_instances, inspect_postgres,
-    kills, latency, latency_trouble, local_vs_remote, move_memory, move_postgres, own_memory,
-    pages, placements, placing, relations, residency, streams, topology,
+    kills, latency, latency_trouble, local_vs_remote, memory_only, move_memory, move_postgres,
+    own_memory, pages, placements, placing, relations, residency, streams, topology,
 };
 
 /// The checks of the whole test.
@@ -18,6 +18,7 @@ pub const CHECKS: &[Check] = &[
     data_files::CHECK,
     latency::CHECK,
     latency_trouble::CHECK,
+    memory_only::CHECK,
     bandwidth::CHECK,
     local_vs_remote::CHECK,
     own_memory::CHECK,

@@ -57,8 +57,7 @@ impl PostgresWorkload {
 
     fn cluster(&mut self) -> Result<&Cluster, ::postgres::Error> {
         if self.cluster.is_none() {
-            let installation = ::postgres::find(&self.places)?;
-            let made = Cluster::create(&installation, &self.folder, 0, &self.journal)?;
+            let made = Cluster::create(&self.places, &self.folder, 0, &self.journal)?;
             self.cluster = Some(made);
         }
         Ok(self.cluster.as_ref().expect("it was just made"))

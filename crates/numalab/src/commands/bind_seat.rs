@@ -1,14 +1,12 @@
 //! Where a program is put before it starts: a processor group, or a cgroup that limits its time.
 
-use std::ffi::OsString;
-
 use linux::{Root, systemd};
-use model::exit::ExitCode;
 use numa::groups::{self, Group, Joined, Limit};
 use numa::journal::Journal;
 
 use crate::failure::Failure;
 use crate::placement_arguments::BindArguments;
+use crate::scope;
 use crate::state_folder::StateFolder;
 
 /// What there is of a seat.
@@ -28,7 +26,9 @@ impl Seat {
             let group = groups::find(root, &journal()?, name)?;
             match (&group.unit, arguments.seated) {
                 (_, true) => {}
-                (Some(unit), false) => return Err(become_a_scope(&[format!("--slice={unit}")])),
+                (Some(unit), false) => {
+                    return Err(scope::become_one("bind", &[format!("--slice={unit}")]));
+                }
                 (None, false) => seat.joined.push(groups::join(root, &group.directories)?),
             }
             seat.group = Some(group);
@@ -37,7 +37,7 @@ impl Seat {
             None => {}
             Some(limit) if systemd::is_booted(root) => {
                 let quota = format!("--property=CPUQuota={}%", limit * 100.0);
-                return Err(become_a_scope(&[quota]));
+                return Err(scope::become_one("bind", &[quota]));
             }
             Some(limit) => {
                 let limit = Limit::create(root, &journal()?, limit)?;
@@ -81,24 +81,4 @@ impl Seat {
 
 fn journal() -> Result<Journal, Failure> {
     Ok(StateFolder::from_environment()?.journal())
-}
-
-/// Has systemd start this very command anew in a scope of its own: what it owns is filled by it.
-/// Returns only when that fails.
-fn become_a_scope(options: &[String]) -> Failure {
-    let failed = |error: std::io::Error| {
-        let message = format!("cannot start a scope with systemd-run: {error}");
-        Failure::new(ExitCode::MachineCannot, message)
-    };
-    let own = match std::env::current_exe() {
-        Ok(own) => own,
-        Err(error) => return failed(error),
-    };
-    let fixed = ["systemd-run", "--scope", "--quiet", "--collect"];
-    let mut words: Vec<OsString> = fixed.map(OsString::from).to_vec();
-    words.extend(options.iter().map(OsString::from));
-    words.extend(["--".into(), own.into(), "bind".into(), "--seated".into()]);
-    // The first two words were numalab and bind.
-    words.extend(std::env::args_os().skip(2));
-    failed(linux::exec::exec(&words))
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use experiment::{Definition, Plan, RunRequest, SHIPPED, TRIALS_MIN};
+use linux::Root;
 use model::exit::ExitCode;
 use model::{CasePlan, Machine, Run, Work};
 use serde_json::json;
@@ -11,7 +12,9 @@ use crate::arguments::RunArguments;
 use crate::commands::{connected, hold, show};
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
-use crate::{caging_window, host, machine, memory_runs, output, run_id, text_options, user_file};
+use crate::{
+    caging_window, host, machine, memory_runs, output, run_id, scope, text_options, user_file,
+};
 
 /// Length of a window unless asked for otherwise.
 const WINDOW_S: f64 = 2.0;
@@ -36,15 +39,16 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Runs one experiment, or all that this machine can run.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    if let Some(case) = &arguments.hold {
-        return hold::run(arguments, case);
-    }
     if let Some(url) = &arguments.connect {
         return connected::run(arguments, url);
     }
     if let Some(trials) = arguments.trials.filter(|trials| *trials < TRIALS_MIN) {
         let message = format!("--trials {trials}: an interval needs at least {TRIALS_MIN} trials");
         return Err(Failure::new(ExitCode::Usage, message));
+    }
+    scope::own_groups_of_run(&Root::live(), arguments.seated)?;
+    if let Some(case) = &arguments.hold {
+        return hold::run(arguments, case);
     }
     let machine = machine::record()?;
     let mut plans = plans(arguments, &machine)?;
@@ -56,7 +60,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     plans
         .iter()
         .try_for_each(|plan| caging_window::check(plan, window_s))?;
-    let places = host::postgres_places(arguments.pg_bin.as_deref());
+    let places = postgres_places(arguments);
     let mut execution = Execution::with_postgres(places)?;
     let all_s: f64 = plans.iter().map(short_s).sum();
     let mut runs = Vec::new();
@@ -90,11 +94,22 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     runs.iter().try_for_each(execution::conclusion)
 }
 
+/// Which PostgreSQL the options ask for.
+fn postgres_places(arguments: &RunArguments) -> postgres::Places {
+    postgres::Places {
+        named: arguments.pg_bin.clone(),
+        release: arguments.pg_fetch.clone(),
+        ..host::postgres_places()
+    }
+}
+
 /// What to run: the experiment named, or every shipped one that this machine can run.
 fn plans(arguments: &RunArguments, machine: &Machine) -> Result<Vec<Plan>, Failure> {
     let mut host = host::of_this_process(&machine.topology)?;
     if arguments.pg_bin.is_some() {
-        postgres::find(&host::postgres_places(arguments.pg_bin.as_deref()))?;
+        postgres::find(&postgres_places(arguments))?;
+    }
+    if arguments.pg_bin.is_some() || arguments.pg_fetch.is_some() {
         host.no_postgres = None;
     }
     if let Some(name) = &arguments.experiment {

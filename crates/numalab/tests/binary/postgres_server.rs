@@ -12,8 +12,8 @@ use crate::user::{NOBODY, User, open_to_all};
 /// The installed PostgreSQL; says that `test` is not run where there is none.
 pub fn installed(test: &str) -> Option<PathBuf> {
     let places = postgres::Places {
-        named: None,
         path: std::env::var_os("PATH"),
+        ..postgres::Places::default()
     };
     match postgres::find(&places) {
         // The other programs are where the server really is, whatever leads there.

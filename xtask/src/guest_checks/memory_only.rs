@@ -1,0 +1,54 @@
+//! A node with memory and without CPUs: nothing can be bound to its CPUs, and that is said before
+//! anything is made; its memory can be asked for, and then holds what was asked.
+
+use anyhow::Result;
+
+use super::answers::Answers;
+use super::check::{Check, GuestCommand, shell};
+use super::complaints::Complaints;
+use super::move_memory::FUNCTIONS;
+use crate::arguments::CgroupVersion;
+use crate::guest::Shape;
+
+/// The check.
+pub const CHECK: Check = Check {
+    name: "memory-only",
+    applies_to: |shape| shape.name == "memory-only-node",
+    cgroup: CgroupVersion::V2,
+    seconds: 60,
+    commands,
+    judge,
+};
+
+const NAME: &str = "no CPUs";
+
+const SCRIPT: &str = r#"
+said() { echo "$1, said: $(grep -c 'node 2 has memory only and no CPUs' /tmp/said)"; }
+said "bind: $(quiet bind --cpunodebind 2 -- touch /tmp/started) $(ls /tmp/started 2>/dev/null)"
+said "group: $(quiet group create far --cpunodebind 2) $(find /sys/fs/cgroup -name '*far*')"
+printf 'bytearray(64 << 20)\nimport time; time.sleep(2)' >/tmp/taker.py
+echo "its memory: $(quiet bind --cpunodebind 0 --membind 2 --verify --until-bytes 64MiB -- \
+    /usr/bin/python3 /tmp/taker.py)"
+numalab group create far --cpunodebind 0 --membind 2 >/dev/null
+echo "group: $(quiet bind --group far --verify --until-bytes 64MiB -- \
+    /usr/bin/python3 /tmp/taker.py)"
+echo "undo: $(quiet undo)"; numalab undo --list
+"#;
+
+const LINES: &str = "\
+bind: 2 , said: 1
+group: 2 , said: 1
+its memory: 0
+group: 0
+undo: 0
+nothing is in force
+";
+
+fn commands(_: &Shape) -> Vec<GuestCommand> {
+    vec![shell(NAME, &format!("{FUNCTIONS}{SCRIPT}"))]
+}
+
+fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
+    complaints.expect_lines(NAME, answers.text(NAME)?, LINES);
+    Ok(())
+}
