@@ -38,6 +38,9 @@ pub struct Evidence {
     pub other_cpu_s: Option<f64>,
     /// Rows whose checksum was verified during the window.
     pub rows_verified: u64,
+    /// The database server and its version; `None` where it is our instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The database's own counts of logical reads against ours; empty where it is our instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterEvidence>,

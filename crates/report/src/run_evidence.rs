@@ -15,7 +15,8 @@ type Describe = fn(&Evidence, &Topology) -> Option<String>;
 
 /// The evidence of these trials, a sentence for each thing.
 pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<String> {
-    let by_trial: [Describe; 10] = [
+    let by_trial: [Describe; 11] = [
+        |evidence, _| server(evidence),
         |evidence, _| sga(evidence),
         |evidence, _| sessions(evidence),
         |evidence, _| own_memory(evidence),
@@ -236,6 +237,10 @@ fn caging(evidence: &Evidence) -> Option<String> {
     Some(format!(
         "instance caging let at most {most} {sessions} run at once"
     ))
+}
+
+fn server(evidence: &Evidence) -> Option<String> {
+    Some(format!("server: {}", evidence.server.as_ref()?))
 }
 
 fn quota(evidence: &Evidence) -> Option<String> {

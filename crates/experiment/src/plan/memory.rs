@@ -173,18 +173,36 @@ fn check_huge_pages(
         "the SGA needs {asked} free pages of {size} on {}, where {there} are free",
         named(&nodes)
     );
-    let commands: Vec<String> = shares(demand, &nodes, asked - there)
-        .filter_map(|(node, missing)| {
-            let total = pool(node)?.total.saturating_add(missing);
-            let path = pool_path(host, node, page_bytes);
-            Some(format!("echo {total} > {path}"))
-        })
-        .collect();
+    let totals = shares(demand, &nodes, asked - there).filter_map(|(node, missing)| {
+        let total = pool(node)?.total.saturating_add(missing);
+        Some((node, total))
+    });
     Err(Cannot {
         reason,
-        advice: format!("as root: {}", commands.join(" && ")),
+        advice: format!("as root: {}", command(host, page_bytes, totals)),
         exit_code: ExitCode::MachineCannot,
     })
+}
+
+/// The command that sets pools to so many pages: our own, which `numalab undo` takes back. A kernel
+/// without nodes has no pools by node, and there the file is written (kernel,
+/// `Documentation/admin-guide/mm/hugetlbpage.rst`).
+fn command(
+    host: &Host<'_>,
+    page_bytes: u64,
+    totals: impl Iterator<Item = (NodeId, u64)>,
+) -> String {
+    let kibibytes = page_bytes / 1024;
+    if host.topology.node_is_implied {
+        let total: u64 = totals.map(|(_, total)| total).sum();
+        let pool = format!("/sys/kernel/mm/hugepages/hugepages-{kibibytes}kB");
+        return format!("echo {total} > {pool}/nr_hugepages");
+    }
+    let totals: Vec<String> = totals
+        .map(|(node, total)| format!("{node}={total}"))
+        .collect();
+    let totals = totals.join(",");
+    format!("numalab pages --size {kibibytes}K --set {totals} (`numalab undo` takes it back)")
 }
 
 /// How many pages to add to the pool of each node: with equal shares only the short node is
@@ -209,16 +227,6 @@ fn named(nodes: &NodeSet) -> String {
     match nodes.len() {
         1 => format!("node {nodes}"),
         _ => format!("nodes {nodes}"),
-    }
-}
-
-/// The file that sets the size of a pool (kernel, `Documentation/admin-guide/mm/hugetlbpage.rst`).
-fn pool_path(host: &Host<'_>, node: NodeId, page_bytes: u64) -> String {
-    let pool = format!("hugepages-{}kB/nr_hugepages", page_bytes / 1024);
-    if host.topology.node_is_implied {
-        format!("/sys/kernel/mm/hugepages/{pool}")
-    } else {
-        format!("/sys/devices/system/node/node{node}/hugepages/{pool}")
     }
 }
 
@@ -352,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_huge_pages_name_the_file_to_write() {
+    fn too_few_huge_pages_name_the_command() {
         let machine = with_pools([100, 200, 0, 0, 0, 0, 0, 0]);
         check_sga(&machine, 128 * MIB, 2 * MIB, bind("0"), Ok(()));
         check_sga(
@@ -362,7 +370,7 @@ mod tests {
             bind("0"),
             Err(
                 "the SGA needs 130 free pages of 2 MiB on node 0, where 100 are free; as root: \
-                 echo 140 > /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages",
+                 numalab pages --size 2048K --set 0=140 (`numalab undo` takes it back)",
             ),
         );
         check_sga(&machine, 512 * MIB, 2 * MIB, bind("0-1"), Ok(()));
@@ -373,9 +381,7 @@ mod tests {
             bind("0-1"),
             Err(
                 "the SGA needs 324 free pages of 2 MiB on nodes 0-1, where 300 are free; as root: \
-                 echo 122 > /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages \
-                 && \
-                 echo 222 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
+                 numalab pages --size 2048K --set 0=122,1=222 (`numalab undo` takes it back)",
             ),
         );
         let both = Allocation::Interleave("1-2".parse().unwrap());
@@ -386,7 +392,7 @@ mod tests {
             both,
             Err(
                 "the SGA needs 65 free pages of 2 MiB on node 2, where 0 are free; as root: \
-                 echo 75 > /sys/devices/system/node/node2/hugepages/hugepages-2048kB/nr_hugepages",
+                 numalab pages --size 2048K --set 2=75 (`numalab undo` takes it back)",
             ),
         );
     }

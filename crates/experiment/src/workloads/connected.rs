@@ -6,7 +6,7 @@ use model::{
     Outcome, Phase, Placement, PostgresReads, SgaPlan, Trial, Work,
 };
 
-use super::postgres::{calibration_of, failed, order_of, trial_of};
+use super::postgres::{calibration_of, failed, note_version, order_of, trial_of};
 use crate::{Cancel, Plan, TrialSpec, Workload, WorkloadError};
 
 /// The name of its only case.
@@ -106,7 +106,7 @@ impl Workload for ConnectedWorkload {
             Ok(result) => trial_of(spec.round, &order, result),
             Err(error) => return failed(spec.round, error),
         };
-        trial.warnings.extend(self.server.version().remark());
+        note_version(&mut trial, Some(self.server.version()));
         judge(&mut trial, self.server.is_on_this_machine());
         Ok(trial)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ::postgres::{
     CalibrationOrder, Cluster, Launcher, Placed, Places, ServerPlan, TablesPlan, TrialOrder,
-    TrialResult, Watch,
+    TrialResult, Version, Watch,
 };
 use model::exit::ExitCode;
 use model::{
@@ -143,10 +143,8 @@ impl Workload for PostgresWorkload {
         };
         groups.read_back(&mut trial.evidence, &mut trial.warnings);
         groups.remove()?;
-        let installation = self.cluster.as_ref().map(Cluster::installation);
-        trial
-            .warnings
-            .extend(installation.and_then(|it| it.version.remark()));
+        let version = self.cluster.as_ref().map(|it| &it.installation().version);
+        note_version(&mut trial, version);
         judge(case, &mut trial)?;
         Ok(trial)
     }
@@ -160,6 +158,12 @@ fn work_of(case: &CasePlan) -> Result<&PostgresReads, WorkloadError> {
             exit_code: ExitCode::Bug,
         }),
     }
+}
+
+/// Which server it was, and what is to be said of that.
+pub(super) fn note_version(trial: &mut Trial, version: Option<&Version>) {
+    trial.evidence.server = version.map(|it| format!("PostgreSQL {}", it.text));
+    trial.warnings.extend(version.and_then(Version::remark));
 }
 
 /// What a trial is to be like.

@@ -44,8 +44,8 @@ fn too_few_huge_pages_are_refused_with_the_command_that_makes_them() {
             "case one",
             "free pages of 2 MiB",
             &format!("where {free} are free"),
-            "way out: as root: echo ",
-            "nr_hugepages",
+            "way out: as root: ",
+            "2048",
         ]);
     }
     let pool_after = fs::read_to_string(format!("{POOL}/nr_hugepages")).unwrap();

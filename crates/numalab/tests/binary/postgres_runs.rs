@@ -10,7 +10,7 @@ use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{Laboratory, UnderWay, kill};
 use crate::patience::until;
 use crate::postgres_server::installed;
-use crate::unmet_need::is_root;
+use crate::unmet_need::{is_root, not_run};
 use crate::user::open_to_all;
 
 /// A laboratory whose clusters are in a folder of its own, and an experiment with PostgreSQL.
@@ -120,6 +120,37 @@ fn a_run_with_postgres_is_valid_counts_as_the_server_does_and_leaves_nothing() {
             assert!(is_near || trial["valid"] == false, "{trial:#}");
         }
     }
+    bench.nothing_is_left();
+}
+
+/// One that is installed is left alone when another one is asked for.
+#[test]
+fn a_server_can_be_fetched_for_a_run_and_goes_with_it() {
+    let bench = Bench::new();
+    let fetch = ["--pg-fetch", "16.10"];
+    let finished = bench.laboratory.run(&[&bench.words()[..], &fetch].concat());
+    bench.nothing_is_left();
+    if finished
+        .stderr
+        .contains("cannot be fetched from Maven Central")
+    {
+        let test = "a_server_can_be_fetched_for_a_run_and_goes_with_it";
+        return not_run(test, &finished.stderr);
+    }
+    let run = finished.with_code(0).document();
+    for trial in run["cases"][0]["trials"].as_array().unwrap() {
+        assert_eq!(trial["evidence"]["server"], "PostgreSQL 16.10");
+    }
+}
+
+#[test]
+fn a_release_that_there_is_not_is_said_and_leaves_nothing() {
+    let bench = Bench::new();
+    let fetch = ["--pg-fetch", "16.99"];
+    let finished = bench.laboratory.run(&[&bench.words()[..], &fetch].concat());
+    finished
+        .with_code(3)
+        .says(&["PostgreSQL 16.99", "--pg-bin"]);
     bench.nothing_is_left();
 }
 

@@ -302,6 +302,7 @@ pub(super) fn evidence() -> Evidence {
         steal_s: Some(0.03),
         other_cpu_s: Some(0.05),
         rows_verified: 6_320_000,
+        server: None,
         counters: Vec::new(),
         cpu_quota: None,
         running_sessions_max: None,

@@ -253,6 +253,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
             steal_s,
             other_cpu_s: steal_s,
             rows_verified: rows,
+            server: caged.map(|number| format!("PostgreSQL {number}")),
             counters: vec![counter(rows)],
             cpu_quota: None,
             running_sessions_max: caged,

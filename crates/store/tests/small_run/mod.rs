@@ -232,6 +232,7 @@ fn evidence() -> Evidence {
         steal_s: Some(0.01),
         other_cpu_s: None,
         rows_verified: 632_064,
+        server: None,
         counters: Vec::new(),
         cpu_quota: None,
         running_sessions_max: Some(2),
