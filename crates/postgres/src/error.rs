@@ -57,6 +57,14 @@ pub enum Error {
     /// Tables were to be made in a server that only follows another.
     #[error("the server is a standby, in which no tables can be made")]
     Standby,
+    /// The load cannot read the table that was named.
+    #[error("the table to read: expected {expected}, found {found}")]
+    UnfitTable {
+        /// What it should have.
+        expected: String,
+        /// What it has.
+        found: String,
+    },
     /// A program of PostgreSQL failed.
     #[error("{program} {status}: {said}")]
     Program {
@@ -167,11 +175,17 @@ impl Error {
             | Error::NoUser
             | Error::TooOld { .. }
             | Error::NoBufferCacheExtension { .. } => ExitCode::MachineCannot,
-            Error::NotInstalled { .. } | Error::Url { .. } | Error::Standby => ExitCode::Usage,
+            Error::NotInstalled { .. }
+            | Error::Url { .. }
+            | Error::Standby
+            | Error::UnfitTable { .. } => ExitCode::Usage,
             Error::Cancelled => ExitCode::Interrupted,
             Error::Numa(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::SystemCall(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::Client { cause, .. } if is_permission(cause) => ExitCode::NotPermitted,
+            Error::Client { cause, .. } if cause.code() == Some(&SqlState::UNDEFINED_TABLE) => {
+                ExitCode::Usage
+            }
             _ => ExitCode::WorkloadFailed,
         }
     }

@@ -212,9 +212,17 @@ pub(super) fn fatal(what: &str, error: ::postgres::Error) -> WorkloadError {
     match error {
         ::postgres::Error::Cancelled => WorkloadError::Cancelled,
         error => WorkloadError::Fatal {
-            message: format!("{what}: {error}"),
+            message: format!("{what}: {}", with_advice(&error)),
             exit_code: error.exit_code(),
         },
+    }
+}
+
+/// An error with the way out, where there is one.
+fn with_advice(error: &::postgres::Error) -> String {
+    match error.advice() {
+        Some(advice) => format!("{error}; {advice}"),
+        None => error.to_string(),
     }
 }
 
@@ -226,7 +234,7 @@ pub(super) fn failed(round: u32, error: ::postgres::Error) -> Result<Trial, Work
     match error.exit_code() {
         ExitCode::WorkloadFailed => Ok(Trial::failed(round, error.to_string())),
         exit_code => Err(WorkloadError::Fatal {
-            message: error.to_string(),
+            message: with_advice(&error),
             exit_code,
         }),
     }

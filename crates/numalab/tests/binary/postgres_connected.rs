@@ -78,8 +78,10 @@ fn a_table_of_a_server_that_runs_is_read_and_nothing_is_changed() {
     server.query("CREATE TABLE keyless (k int)");
     let keyless = laboratory.run(&words(&server.url("postgres"), &["--table", "keyless"]));
     keyless
-        .with_code(8)
+        .with_code(2)
         .says(&["a unique index on one column of whole numbers"]);
+    let absent = laboratory.run(&words(&server.url("postgres"), &["--table", "absent"]));
+    absent.with_code(2).says(&["\"absent\" does not exist"]);
     laboratory.nothing_is_left();
 }
 

@@ -30,11 +30,7 @@ pub(super) fn look_up(
                   AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) \
                 ORDER BY NOT indisprimary, indexrelid LIMIT 1";
     let row = client.query_opt(sql, &[&name]).map_err(what())?;
-    let unfit = |expected: String, found: String| Error::Answer {
-        what: "the table to read",
-        expected,
-        found,
-    };
+    let unfit = |expected: String, found: String| Error::UnfitTable { expected, found };
     let row = row.ok_or_else(|| {
         let expected = "a unique index on one column of whole numbers".to_owned();
         unfit(expected, format!("none on {name}"))
