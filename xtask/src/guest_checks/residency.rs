@@ -172,6 +172,7 @@ fn commands(shape: &Shape) -> Vec<GuestCommand> {
         shell(name, &format!("cat >/tmp/{name}.toml <<'END'\n{text}\nEND"))
     };
     let mut commands = vec![
+        shell("residency before", &free_pages),
         numalab("residency set", &["pages", "--size", &size, "--set", &set]),
         shell("residency pools", &free_pages),
         file("residency", experiment(shape)),
@@ -182,7 +183,7 @@ fn commands(shape: &Shape) -> Vec<GuestCommand> {
         ),
         shell("residency free pages", &free_pages),
         numalab("residency undo", &["undo"]),
-        shell("residency no pages", &free_pages),
+        shell("residency undone", &free_pages),
     ];
     if scans(shape) {
         commands.push(file("local-scan", scan_experiment(shape)));
@@ -318,7 +319,11 @@ fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Resul
     );
     for (when, name, expected) in [
         ("after", "residency free pages", pool.as_str()),
-        ("after undo", "residency no pages", "0\n"),
+        (
+            "after undo",
+            "residency undone",
+            answers.text("residency before")?,
+        ),
     ] {
         complaints.expect(
             &format!("free pages {when}"),

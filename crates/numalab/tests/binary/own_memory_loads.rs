@@ -50,11 +50,19 @@ fn every_load_is_verified_and_its_memory_is_proven() {
                     "{work}: {reads} logical reads"
                 );
                 for session in trial["evidence"]["sessions"].as_array().unwrap() {
-                    let memory = &session["own_memory"]["bytes_by_node_after"];
-                    let bytes = memory.as_object().into_iter().flatten();
-                    let bytes: u64 = bytes.map(|(_, bytes)| bytes.as_u64().unwrap()).sum();
+                    let memory = &session["own_memory"];
+                    let sum = |when: &str| -> u64 {
+                        let bytes = memory[when].as_object().into_iter().flatten();
+                        bytes.map(|(_, bytes)| bytes.as_u64().unwrap()).sum()
+                    };
+                    let before = sum("bytes_by_node_before");
+                    let after = sum("bytes_by_node_after");
+                    let missing = memory["bytes_without_node"].as_u64().unwrap_or(0);
                     let expected = if work == "spin" { 0 } else { 2 << 20 };
-                    assert_eq!(bytes, expected, "{work}: {session:#}");
+                    // The kernel may take a page away before the look, and that is said.
+                    let all = before + after + missing;
+                    assert_eq!(all, 2 * expected, "{work}: {session:#}");
+                    assert!(missing <= expected / 100, "{work}: {session:#}");
                 }
             }
         }
