@@ -183,9 +183,6 @@ impl Error {
             Error::Numa(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::SystemCall(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::Client { cause, .. } if is_permission(cause) => ExitCode::NotPermitted,
-            Error::Client { cause, .. } if cause.code() == Some(&SqlState::UNDEFINED_TABLE) => {
-                ExitCode::Usage
-            }
             _ => ExitCode::WorkloadFailed,
         }
     }

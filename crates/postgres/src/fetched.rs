@@ -3,6 +3,7 @@
 //! library that fetches them compares their checksums.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::str::FromStr;
@@ -55,10 +56,27 @@ pub(crate) fn fetch(release: &Release, parent: &Path) -> Result<Installation, Er
     let (_, archive) = blocking::get_archive(zonky::URL, &release.version).map_err(failed)?;
     let folder = parent.join(FOLDER);
     blocking::extract(zonky::URL, &archive, &folder).map_err(failed)?;
-    // The library makes it for this user alone, and a server of ours never runs as root.
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))
-        .map_err(Error::io(format!("opening {}", folder.display())))?;
+    open_to_all(&folder).map_err(Error::io(format!("opening {}", folder.display())))?;
     installation::of(&folder.join("bin"))
+}
+
+/// What its owner may read and run, all may: a server of ours never runs as root, whose umask and
+/// the library make files for root alone.
+fn open_to_all(path: &Path) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(path)?;
+    if metadata.is_symlink() {
+        return Ok(());
+    }
+    let mode = metadata.permissions().mode();
+    let of_owner = mode & 0o500;
+    let mode = mode | of_owner >> 3 | of_owner >> 6;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    if metadata.is_dir() {
+        for entry in fs::read_dir(path)? {
+            open_to_all(&entry?.path())?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

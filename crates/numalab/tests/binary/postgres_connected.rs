@@ -81,7 +81,7 @@ fn a_table_of_a_server_that_runs_is_read_and_nothing_is_changed() {
         .with_code(2)
         .says(&["a unique index on one column of whole numbers"]);
     let absent = laboratory.run(&words(&server.url("postgres"), &["--table", "absent"]));
-    absent.with_code(2).says(&["\"absent\" does not exist"]);
+    absent.with_code(2).says(&["none named absent"]);
     laboratory.nothing_is_left();
 }
 

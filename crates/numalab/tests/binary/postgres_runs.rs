@@ -123,10 +123,13 @@ fn a_run_with_postgres_is_valid_counts_as_the_server_does_and_leaves_nothing() {
     bench.nothing_is_left();
 }
 
-/// One that is installed is left alone when another one is asked for.
+/// One that is installed is left alone when another one is asked for; and a umask that keeps files
+/// from others does not keep the programs from the server's user.
 #[test]
 fn a_server_can_be_fetched_for_a_run_and_goes_with_it() {
-    let bench = Bench::new();
+    let mut bench = Bench::new();
+    let script = "umask 077 && exec \"$@\"";
+    bench.laboratory.launch_behind(&["sh", "-c", script, "sh"]);
     let fetch = ["--pg-fetch", "16.10"];
     let finished = bench.laboratory.run(&[&bench.words()[..], &fetch].concat());
     bench.nothing_is_left();

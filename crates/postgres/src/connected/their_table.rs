@@ -1,6 +1,7 @@
 //! A table of the user's that the load can read as it reads its own.
 
 use client::Client;
+use client::error::SqlState;
 use model::ByteSize;
 
 use crate::Error;
@@ -29,8 +30,14 @@ pub(super) fn look_up(
                   AND indexprs IS NULL AND amname = 'btree' \
                   AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) \
                 ORDER BY NOT indisprimary, indexrelid LIMIT 1";
-    let row = client.query_opt(sql, &[&name]).map_err(what())?;
     let unfit = |expected: String, found: String| Error::UnfitTable { expected, found };
+    let row = client.query_opt(sql, &[&name]).map_err(|cause| {
+        if cause.code() == Some(&SqlState::UNDEFINED_TABLE) {
+            unfit("one that is there".to_owned(), format!("none named {name}"))
+        } else {
+            what()(cause)
+        }
+    })?;
     let row = row.ok_or_else(|| {
         let expected = "a unique index on one column of whole numbers".to_owned();
         unfit(expected, format!("none on {name}"))
