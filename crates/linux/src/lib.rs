@@ -28,6 +28,7 @@ mod numbered_entries;
 pub mod object_policy;
 pub mod page_flags;
 pub mod pagemap;
+pub mod plain_file;
 pub mod proc_buddyinfo;
 pub mod proc_cpuinfo;
 pub mod proc_maps;

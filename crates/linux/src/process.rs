@@ -128,6 +128,11 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The effective user.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Size of an ordinary page.
 pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64

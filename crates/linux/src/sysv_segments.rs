@@ -57,12 +57,12 @@ fn segment(fields: &[&str]) -> Option<(u64, SysvSegment)> {
     Some((number(fields, 1)?, segment))
 }
 
-/// Removes segment `id` if it was made with `key` and no process has it attached; answers whether
-/// it did. One that is gone is no error.
+/// Removes segment `id` if user `creator` made it with `key` and no process has it attached;
+/// answers whether it did. One that is gone is no error.
 ///
 /// # Errors
 /// When it is another user's.
-pub fn remove_if_unused(key: i32, id: i32) -> Result<bool, SystemCallError> {
+pub fn remove_if_unused(key: i32, id: i32, creator: u32) -> Result<bool, SystemCallError> {
     // SAFETY: all zeros is a value of this plain structure.
     let mut status: libc::shmid_ds = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a structure of ours that the kernel fills.
@@ -71,7 +71,8 @@ pub fn remove_if_unused(key: i32, id: i32) -> Result<bool, SystemCallError> {
         let is_gone = matches!(error.errno(), Some(libc::EINVAL | libc::EIDRM));
         return if is_gone { Ok(false) } else { Err(error) };
     }
-    if status.shm_perm.__key != key || status.shm_nattch != 0 {
+    let of = &status.shm_perm;
+    if of.__key != key || of.cuid != creator || status.shm_nattch != 0 {
         return Ok(false);
     }
     // SAFETY: removing takes no pointer; the segment was just seen to be unused.
@@ -87,14 +88,16 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_a_segment_of_that_key_is_removed() {
+    fn only_a_segment_of_that_key_and_creator_is_removed() {
         let key = 0x6e75_6d61_i32.wrapping_add(std::process::id().cast_signed());
         // SAFETY: the call takes no pointer.
         let id = unsafe { libc::shmget(key, 4096, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) };
         assert!(id >= 0);
-        assert!(!remove_if_unused(key + 1, id).unwrap());
-        assert!(remove_if_unused(key, id).unwrap());
-        assert!(!remove_if_unused(key, id).unwrap());
+        let user = crate::process::user();
+        assert!(!remove_if_unused(key + 1, id, user).unwrap());
+        assert!(!remove_if_unused(key, id, user + 1).unwrap());
+        assert!(remove_if_unused(key, id, user).unwrap());
+        assert!(!remove_if_unused(key, id, user).unwrap());
     }
 
     proptest! {

@@ -1,8 +1,9 @@
 //! The folder of a throw-away database cluster: made through the journal, and removed with the
 //! server in it, however that was left. Nothing is stopped or removed that is not certainly ours.
 
-use std::fs;
+use std::fs::{self, DirBuilder, Permissions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,10 @@ const NAME: &str = "numalab-postgres-";
 const MARKER: &str = "numalab.cluster";
 /// The data directory in the folder.
 const DATA: &str = "data";
+/// Where a server says who it is; it has some 100 bytes.
+const LOCK_FILE: &str = "postmaster.pid";
+/// The most of it that is read.
+const LOCK_FILE_BYTES_MAX: u64 = 4096;
 /// How long a server may take to end once it was told to end at once.
 const QUIT_WITHIN: Duration = Duration::from_secs(10);
 /// How long the kernel may take to end a process that was killed.
@@ -26,28 +31,37 @@ const KILL_WITHIN: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct ScratchCluster {
     directory: PathBuf,
+    /// User and group of the server, where they are not ours.
+    user: Option<(u32, u32)>,
     journal: Journal,
     entry: u64,
     removed: bool,
 }
 
 impl ScratchCluster {
-    /// Makes a folder in `parent` that only this user may enter. `number` tells several of one
-    /// process apart.
+    /// Makes a folder in `parent` that stays ours. Other users may not enter it, but for the
+    /// server's, if that is another: it passes through to what [`ScratchCluster::give`] gives it.
+    /// `number` tells several of one process apart.
     ///
     /// # Errors
     /// When the journal or the folder cannot be written; nothing is left behind then.
-    pub fn create(parent: &Path, number: u32, journal: &Journal) -> Result<Self, Error> {
+    pub fn create(
+        parent: &Path,
+        number: u32,
+        user: Option<(u32, u32)>,
+        journal: &Journal,
+    ) -> Result<Self, Error> {
         let name = format!("{NAME}{}-{number}", std::process::id());
         // Without symbolic links: the working directory of a process has none either.
         let parent = parent
             .canonicalize()
+            .and_then(|parent| require_safe(&parent).map(|()| parent))
             .map_err(|cause| folder_error("use", parent, cause))?;
         let directory = parent.join(name);
         let entry = journal.record(Change::ClusterMade {
             directory: directory.clone(),
         })?;
-        if let Err(cause) = make(&directory) {
+        if let Err(cause) = make(&directory, user) {
             let removed = fs::remove_dir(&directory);
             // What cannot be removed stays in the journal; what was never made need not.
             if removed.is_ok() || !directory.join(MARKER).exists() {
@@ -57,10 +71,27 @@ impl ScratchCluster {
         }
         Ok(ScratchCluster {
             directory,
+            user,
             journal: journal.clone(),
             entry,
             removed: false,
         })
+    }
+
+    /// Makes an empty folder in it that belongs to the server's user, and only to it. From then on
+    /// nothing in there is to be written or trusted by us.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn give(&self, name: &str) -> Result<PathBuf, Error> {
+        let path = self.directory.join(name);
+        let made = DirBuilder::new().mode(0o700).create(&path);
+        let given = made.and_then(|()| match self.user {
+            Some((uid, gid)) => lchown(&path, Some(uid), Some(gid)),
+            None => Ok(()),
+        });
+        given.map_err(|cause| folder_error("make", &path, cause))?;
+        Ok(path)
     }
 
     /// The folder.
@@ -68,9 +99,12 @@ impl ScratchCluster {
         &self.directory
     }
 
-    /// Where the data directory belongs.
-    pub fn data(&self) -> PathBuf {
-        self.directory.join(DATA)
+    /// The data directory, by which its server is known, given to the server's user.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn give_data(&self) -> Result<PathBuf, Error> {
+        self.give(DATA)
     }
 
     /// Stops the server, if one runs, and removes the folder.
@@ -97,13 +131,33 @@ impl Drop for ScratchCluster {
     }
 }
 
-fn make(directory: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().mode(0o700).create(directory)?;
+/// Refuses a folder in which another user could put something else in the place of ours.
+fn require_safe(parent: &Path) -> io::Result<()> {
+    let status = fs::metadata(parent)?;
+    let is_owner_trusted = [0, linux::process::user()].contains(&status.uid());
+    let is_shared = status.mode() & 0o022 != 0;
+    let is_sticky = status.mode() & 0o1000 != 0;
+    if is_owner_trusted && (is_sticky || !is_shared) {
+        return Ok(());
+    }
+    let (owner, mode) = (status.uid(), status.mode() & 0o7777);
+    Err(io::Error::other(format!(
+        "it belongs to user {owner} with mode {mode:o}, so that others could replace what is in \
+         it; name another folder in TMPDIR"
+    )))
+}
+
+fn make(directory: &Path, user: Option<(u32, u32)>) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(directory)?;
     fs::write(
         directory.join(MARKER),
         "a throw-away cluster of numalab; `numalab undo` removes it\n",
-    )
+    )?;
+    let Some((_, gid)) = user else {
+        return Ok(());
+    };
+    lchown(directory, None, Some(gid))?;
+    fs::set_permissions(directory, Permissions::from_mode(0o710))
 }
 
 fn folder_error(action: &'static str, directory: &Path, cause: io::Error) -> Error {
@@ -129,14 +183,9 @@ pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
         .to_string(),
         reason,
     };
-    let name = directory.file_name().unwrap_or_default().to_string_lossy();
-    let marker = directory.join(MARKER);
-    let is_link = directory.symlink_metadata().is_ok_and(|it| it.is_symlink());
-    if !name.starts_with(NAME) || is_link || !marker.is_file() {
-        let reason = format!("the folder is not one of numalab's: it has no file {MARKER}");
-        return Err(refused(reason));
-    }
+    require_ours(directory).map_err(refused)?;
     stop_server(&directory.join(DATA)).map_err(refused)?;
+    let marker = directory.join(MARKER);
     // The marker goes last: a removal that was cut short can be taken up again.
     let entries =
         fs::read_dir(directory).map_err(|cause| folder_error("list", directory, cause))?;
@@ -155,6 +204,32 @@ pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
     fs::remove_file(&marker)
         .and_then(|()| fs::remove_dir(directory))
         .map_err(|cause| folder_error("remove", directory, cause))
+}
+
+/// Refuses a folder that numalab did not make. Its own belong to the user who made them, and nobody
+/// else can write to them, whatever the server does in the folders that were given to it.
+fn require_ours(directory: &Path) -> Result<(), String> {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let is_ours = |path: &Path, is_folder: bool| {
+        let status = path.symlink_metadata().map_err(|cause| cause.to_string())?;
+        if status.is_dir() != is_folder || status.is_file() == is_folder {
+            return Err(format!("{} is something else", path.display()));
+        }
+        let (owner, mode) = (status.uid(), status.mode() & 0o7777);
+        if owner != linux::process::user() || mode & 0o022 != 0 {
+            let path = path.display();
+            return Err(format!("{path} belongs to user {owner}, mode {mode:o}"));
+        }
+        Ok(())
+    };
+    let named = match name.starts_with(NAME) {
+        true => Ok(()),
+        false => Err(format!("its name does not begin with {NAME}")),
+    };
+    named
+        .and_then(|()| is_ours(directory, true))
+        .and_then(|()| is_ours(&directory.join(MARKER), false))
+        .map_err(|reason| format!("the folder is not one that this user's numalab made: {reason}"))
 }
 
 /// What `postmaster.pid` says: the id of the server, and the key and id of its System V segment.
@@ -183,10 +258,14 @@ fn parse_lock_file(text: &str) -> (Option<u32>, Option<(i32, i32)>) {
 
 /// Ends the server whose data directory this is, with all its processes and shared memory.
 fn stop_server(data: &Path) -> Result<(), String> {
-    let Ok(text) = fs::read_to_string(data.join("postmaster.pid")) else {
+    let Ok(status) = data.symlink_metadata() else {
         return Ok(());
     };
-    let (pid, segment) = parse_lock_file(&text);
+    // The server's user writes the file: it may be anything, and says which processes and which
+    // segment to look at, no more.
+    let path = data.join(LOCK_FILE);
+    let text = linux::plain_file::read_start(&path, LOCK_FILE_BYTES_MAX).unwrap_or_default();
+    let (pid, segment) = parse_lock_file(&text.unwrap_or_default());
     if let Some(pid) = pid.filter(|pid| is_server_of(*pid, data)) {
         let told = linux::process::quit(pid);
         told.map_err(|cause| format!("process {pid} cannot be told to end: {cause}"))?;
@@ -200,8 +279,9 @@ fn stop_server(data: &Path) -> Result<(), String> {
     }
     kill_orphans(data)?;
     if let Some((key, id)) = segment {
-        // One that others have come to use under this id has another key, or is attached.
-        let removed = linux::sysv_segments::remove_if_unused(key, id);
+        // One that others have come to use under this id has another key, or is attached; one that
+        // the server's user did not make is not the server's.
+        let removed = linux::sysv_segments::remove_if_unused(key, id, status.uid());
         removed.map_err(|error| error.to_string())?;
     }
     Ok(())
@@ -244,22 +324,19 @@ fn ends(within: Duration, runs: impl Fn() -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use proptest::prelude::*;
 
-    use super::{MARKER, NAME, ScratchCluster, parse_lock_file, remove};
-    use crate::journal::Journal;
+    use super::*;
 
     #[test]
     fn a_folder_is_in_the_journal_while_it_exists() {
         let parent = tempfile::tempdir().unwrap();
         let journal = Journal::in_directory(parent.path());
-        let cluster = ScratchCluster::create(parent.path(), 3, &journal).unwrap();
+        let cluster = ScratchCluster::create(parent.path(), 3, None, &journal).unwrap();
         let directory = cluster.directory().to_owned();
         assert!(directory.is_dir() && journal.in_force().unwrap().len() == 1);
-        fs::create_dir(cluster.data()).unwrap();
-        fs::write(cluster.data().join("postmaster.pid"), "1\n").unwrap();
+        let data = cluster.give_data().unwrap();
+        fs::write(data.join(LOCK_FILE), "1\n").unwrap();
         fs::write(directory.join("log"), "x").unwrap();
         cluster.remove().unwrap();
         assert!(!directory.exists() && journal.in_force().unwrap().is_empty());
@@ -271,7 +348,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let journal = Journal::in_directory(parent.path());
         let nowhere = parent.path().join("nowhere");
-        let error = ScratchCluster::create(&nowhere, 0, &journal).unwrap_err();
+        let error = ScratchCluster::create(&nowhere, 0, None, &journal).unwrap_err();
         assert!(error.to_string().contains("nowhere"), "{error}");
         assert!(journal.in_force().unwrap().is_empty());
     }
@@ -292,9 +369,70 @@ mod tests {
         check("var-lib-postgresql", true, false);
         check(&format!("{NAME}1-0"), false, false);
         check(&format!("{NAME}2-0"), true, true);
+        let shared = parent.path().join(format!("{NAME}4-0"));
+        fs::create_dir(&shared).unwrap();
+        fs::write(shared.join(MARKER), "").unwrap();
+        fs::set_permissions(&shared, Permissions::from_mode(0o777)).unwrap();
+        let refused = remove(&shared).unwrap_err().to_string();
+        assert!(refused.contains("mode 777"), "{refused}");
         let link = parent.path().join(format!("{NAME}3-0"));
         std::os::unix::fs::symlink(parent.path().join("var-lib-postgresql"), &link).unwrap();
         assert!(remove(&link).is_err());
+    }
+
+    #[test]
+    fn a_folder_where_others_could_replace_ours_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(parent.path());
+        let check = |mode: u32, is_made: bool| {
+            let folder = parent.path().join(format!("{mode:o}"));
+            fs::create_dir(&folder).unwrap();
+            fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+            let made = ScratchCluster::create(&folder, 0, None, &journal);
+            assert_eq!(made.is_ok(), is_made, "{mode:o}");
+        };
+        check(0o700, true);
+        check(0o755, true);
+        check(0o1777, true);
+        check(0o777, false);
+        check(0o770, false);
+        assert!(journal.in_force().unwrap().is_empty());
+    }
+
+    /// What root makes stays root's: the server's user can put nothing of its own in the place of
+    /// what root writes, reads, removes or stops.
+    #[test]
+    fn the_servers_user_cannot_lead_root_elsewhere() {
+        if !linux::process::is_root() {
+            println!("NOT RUN: the_servers_user_cannot_lead_root_elsewhere: needs root");
+            return;
+        }
+        const NOBODY: u32 = 65_534;
+        let parent = tempfile::tempdir().unwrap();
+        fs::set_permissions(parent.path(), Permissions::from_mode(0o755)).unwrap();
+        let journal = Journal::in_directory(parent.path());
+        let user = Some((NOBODY, NOBODY));
+        let cluster = ScratchCluster::create(parent.path(), 0, user, &journal).unwrap();
+        let data = cluster.give_data().unwrap();
+        let folder = cluster.directory().to_owned();
+        let precious = parent.path().join("precious");
+        fs::create_dir(&precious).unwrap();
+        fs::write(precious.join("file"), "x").unwrap();
+        let tried = linux::process::as_user(NOBODY, NOBODY, || {
+            use std::os::unix::fs::symlink;
+            let in_ours = [
+                symlink(&precious, folder.join("log")).is_ok(),
+                fs::remove_file(folder.join(MARKER)).is_ok(),
+                fs::rename(&data, folder.join("other")).is_ok(),
+            ];
+            // In its own folder it may do what it likes.
+            symlink(&precious, data.join("base")).unwrap();
+            symlink("/proc/1/environ", data.join(LOCK_FILE)).unwrap();
+            in_ours
+        });
+        assert_eq!(tried.unwrap(), [false; 3]);
+        cluster.remove().unwrap();
+        assert!(!folder.exists() && precious.join("file").exists());
     }
 
     #[test]

@@ -1,21 +1,28 @@
 //! A throw-away cluster: made by `initdb` as a user that is not root, removed with all that is in
-//! it.
+//! it. The folder stays ours, and has folders that are the server's: data, socket and, if they were
+//! fetched, programs. What we write is written where only we can write.
 
-use std::io::Write;
-use std::os::unix::fs::chown;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use numa::journal::Journal;
 use numa::scratch_cluster::ScratchCluster;
 
 use crate::server::Server;
-use crate::server_user::{ServerUser, server_user};
+use crate::server_user::{ServerUser, server_user, set_user};
 use crate::{Error, Installation, Launcher, Places, ServerPlan, fetched, installation};
 
 /// The superuser of a throw-away cluster.
 pub(crate) const SUPERUSER: &str = "numalab";
+
+/// The folder of the server's socket.
+const SOCKET: &str = "socket";
+/// The folder of programs that were fetched.
+const PROGRAMS: &str = "postgresql";
+/// Our file of settings, which takes the place of the one that `initdb` writes.
+const SETTINGS_FILE: &str = "postgresql.conf";
 
 /// Settings that every server of ours has; docs/postgres.md says why.
 const SETTINGS: &str = "\
@@ -45,9 +52,31 @@ log_min_messages = warning
 /// A cluster that exists; removed by [`Cluster::remove`], or when dropped.
 #[derive(Debug)]
 pub struct Cluster {
-    scratch: ScratchCluster,
+    folders: Folders,
     installation: Installation,
     user: Option<ServerUser>,
+}
+
+/// Where things of a cluster are.
+#[derive(Debug)]
+pub(crate) struct Folders {
+    scratch: ScratchCluster,
+    /// The data directory.
+    pub data: PathBuf,
+    /// The folder of the socket.
+    pub socket: PathBuf,
+}
+
+impl Folders {
+    /// Our file of settings.
+    pub fn settings(&self) -> PathBuf {
+        self.scratch.directory().join(SETTINGS_FILE)
+    }
+
+    /// What the server says.
+    pub fn log(&self) -> PathBuf {
+        self.scratch.directory().join("log")
+    }
 }
 
 impl Cluster {
@@ -64,21 +93,26 @@ impl Cluster {
         journal: &Journal,
     ) -> Result<Self, Error> {
         let user = server_user()?;
-        let scratch = ScratchCluster::create(parent, number, journal)?;
+        let ids = user.map(|user| (user.uid, user.gid));
+        let scratch = ScratchCluster::create(parent, number, ids, journal)?;
         let installation = match &places.release {
-            Some(release) => fetched::fetch(release, scratch.directory())?,
+            Some(release) => fetched::fetch(release, &scratch.give(PROGRAMS)?, user)?,
             None => installation::find(places)?,
         };
-        let cluster = Cluster {
+        let folders = Folders {
+            data: scratch.give_data()?,
+            socket: scratch.give(SOCKET)?,
             scratch,
+        };
+        let settings = folders.settings();
+        std::fs::write(&settings, SETTINGS)
+            .and_then(|()| open_to_all(&settings))
+            .map_err(Error::io(format!("writing {}", settings.display())))?;
+        let cluster = Cluster {
+            folders,
             installation,
             user,
         };
-        let directory = cluster.scratch.directory();
-        if let Some(user) = user {
-            chown(directory, Some(user.uid), Some(user.gid))
-                .map_err(Error::io(format!("chown {}", directory.display())))?;
-        }
         cluster.init()?;
         Ok(cluster)
     }
@@ -87,7 +121,7 @@ impl Cluster {
         let mut command = Command::new(self.installation.program("initdb"));
         command
             .arg("--pgdata")
-            .arg(self.scratch.data())
+            .arg(&self.folders.data)
             .args(["--auth", "trust", "--username", SUPERUSER, "--no-sync"])
             // What it leaves names the System V segment of a server that failed; we remove both.
             .arg("--no-clean")
@@ -97,28 +131,20 @@ impl Cluster {
             .as_user(&mut command)
             .output()
             .map_err(Error::io("running initdb"))?;
-        if !output.status.success() {
-            return Err(Error::Program {
-                program: "initdb",
-                status: format!("ended with {}", output.status),
-                said: one_line(&output.stderr),
-            });
+        if output.status.success() {
+            return Ok(());
         }
-        let path = self.scratch.data().join("postgresql.conf");
-        std::fs::OpenOptions::new()
-            .append(true)
-            .open(&path)
-            .and_then(|mut file| file.write_all(SETTINGS.as_bytes()))
-            .map_err(Error::io(format!("writing {}", path.display())))
+        Err(Error::Program {
+            program: "initdb",
+            status: format!("ended with {}", output.status),
+            said: one_line(&output.stderr),
+        })
     }
 
-    /// Has a command run as the user of the server, in the folder, without settings of the caller.
+    /// Has a command run as the user of the server, in its folder, without settings of the caller.
     fn as_user<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        command.current_dir(self.scratch.directory());
-        without_settings_of_others(command);
-        if let Some(user) = self.user {
-            command.uid(user.uid).gid(user.gid);
-        }
+        command.current_dir(&self.folders.data);
+        set_user(self.user, without_settings_of_others(command));
         command
     }
 
@@ -129,7 +155,7 @@ impl Cluster {
     pub fn start(&self, plan: &ServerPlan, launcher: &Launcher) -> Result<Server, Error> {
         let user = self.user.map(|user| (user.uid, user.gid));
         let program = self.installation.program("postgres");
-        Server::start(&self.scratch, program, user, plan, launcher)
+        Server::start(&self.folders, program, user, plan, launcher)
     }
 
     /// Which PostgreSQL it is.
@@ -142,8 +168,13 @@ impl Cluster {
     /// # Errors
     /// When something cannot be removed; it is in the journal then.
     pub fn remove(self) -> Result<(), Error> {
-        Ok(self.scratch.remove()?)
+        Ok(self.folders.scratch.remove()?)
     }
+}
+
+/// Lets the server's user read a file of ours, whatever our umask.
+fn open_to_all(path: &Path) -> std::io::Result<()> {
+    std::fs::set_permissions(path, Permissions::from_mode(0o644))
 }
 
 /// Runs a program of PostgreSQL without what the user's environment says of other servers: PGPORT

