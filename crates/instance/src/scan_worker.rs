@@ -9,7 +9,7 @@ use model::Stealing;
 
 use crate::Error;
 use crate::block::Kind;
-use crate::buffer_cache::Reader;
+use crate::buffer_cache::{Pinned, Reader};
 use crate::column_sum::column_sum;
 use crate::layout::{BLOCK_BYTES, BlockId, CPU_WORDS, ScanPhase, SessionState, WaitEvent};
 use crate::session::set_state;
@@ -37,6 +37,7 @@ pub fn run(sga: Sga<'_>, reader: Reader<'_>, number: u32, stealing: Stealing) ->
         scans: 0,
         window: None,
         cpus_used: [0; CPU_WORDS],
+        pinned: VecDeque::with_capacity(LEAD_BLOCKS + 1),
     };
     let state = &sga.control.scan.0;
     let mut last = 0;
@@ -66,6 +67,8 @@ struct Worker<'m> {
     scans: u64,
     window: Option<Snapshot>,
     cpus_used: [u64; CPU_WORDS],
+    /// The blocks of a granule that are pinned; made once, because nothing allocates in a window.
+    pinned: VecDeque<(BlockId, Pinned<'m>)>,
 }
 
 /// A stretch of blocks of one pool.
@@ -130,23 +133,24 @@ impl<'m> Worker<'m> {
         }
         self.reader.approach(first, granule.blocks);
         let mut ids = (first.0..first.0 + u64::from(granule.blocks)).map(BlockId);
-        let mut pinned = VecDeque::with_capacity(LEAD_BLOCKS + 1);
         let mut sum = 0u64;
         loop {
             if let Some(id) = ids.next() {
-                pinned.push_back((id, self.reader.pin(id)?));
-                if pinned.len() <= LEAD_BLOCKS {
+                let found = self.reader.pin(id)?;
+                self.pinned.push_back((id, found));
+                if self.pinned.len() <= LEAD_BLOCKS {
                     continue;
                 }
             }
-            let Some((id, found)) = pinned.pop_front() else {
+            let Some((id, found)) = self.pinned.pop_front() else {
                 return Ok(sum);
             };
             found.check(id)?;
             if !found.block.is(Kind::Column) {
                 return Err(Error::NoColumn(id));
             }
-            let next = pinned.front().map_or(found.block, |(_, next)| next.block);
+            let next = self.pinned.front();
+            let next = next.map_or(found.block, |(_, next)| next.block);
             // SAFETY: both are pinned, and blocks of the column are written by nobody but the
             // loader and who reads them from the file, before they can be pinned.
             sum = sum.wrapping_add(unsafe { column_sum(found.block, next) });
