@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{NodeId, Topology};
+use crate::{NodeId, NodeSet, Topology};
 
 /// A figure for every pair of a node with CPUs (row) and a node with memory (column). The unit is
 /// said by who holds it: ns for latency, bytes per second for bandwidth.
@@ -90,6 +90,12 @@ impl NodeMatrix {
         &self.memory_nodes
     }
 
+    /// Every node that has a row or a column.
+    pub fn nodes(&self) -> NodeSet {
+        let nodes = self.cpu_nodes.iter().chain(&self.memory_nodes);
+        nodes.copied().collect()
+    }
+
     /// The rows with their nodes.
     pub fn rows(&self) -> impl Iterator<Item = (NodeId, &[MatrixCell])> {
         let nodes = self.cpu_nodes.iter().copied();
@@ -149,10 +155,25 @@ impl DistanceTable {
         Some(DistanceTable { from, to, rows })
     }
 
-    /// The distances of a machine, if its kernel gives them all.
+    /// The distances of a machine from its nodes with CPUs, if its kernel gives them all.
     pub fn of(topology: &Topology) -> Option<Self> {
         let nodes = topology.nodes.iter().map(|node| node.id).collect();
-        Self::new(nodes, topology.distances.clone()?)
+        let table = Self::new(nodes, topology.distances.clone()?)?;
+        Some(table.from_nodes(&topology.cpu_nodes()))
+    }
+
+    /// The distances from these nodes only. What the table says of the way from a node without
+    /// CPUs means nothing: nobody is there to go it, and firmware fills its row with 255.
+    pub fn from_nodes(mut self, nodes: &NodeSet) -> Self {
+        let rows = self.from.iter().copied().zip(self.rows);
+        let rows = rows.filter(|(node, _)| nodes.contains(*node));
+        (self.from, self.rows) = rows.unzip();
+        self
+    }
+
+    /// Every node that the table has a row or a column for.
+    pub fn nodes(&self) -> NodeSet {
+        self.from.iter().chain(&self.to).copied().collect()
     }
 
     /// Every known distance with the node it is from and the node it is to.

@@ -127,15 +127,24 @@ pub(super) fn allocations_elsewhere(patient: &Patient) -> Option<Found> {
     })
 }
 
-/// Pairs of different nodes, by index, with the distances there and back.
-fn pairs(patient: &Patient) -> Vec<(usize, usize, u32, u32)> {
+/// Pairs of different nodes, by index, with the distances there and back. From a node without CPUs
+/// nobody goes anywhere: what its row says (255, as a rule) means nothing, so there is no way back
+/// from it.
+fn pairs(patient: &Patient) -> Vec<(usize, usize, u32, Option<u32>)> {
     let rows = patient.topology.distances.as_deref().unwrap_or_default();
-    let cell = |row: usize, column: usize| rows.get(row).and_then(|row| row.get(column)).copied();
+    let nodes = &patient.topology.nodes;
+    let has_cpus = |row: usize| nodes.get(row).is_some_and(|node| !node.cpus.is_empty());
+    let cell = |row: usize, column: usize| {
+        let cell = rows.get(row).and_then(|row| row.get(column)).copied();
+        cell.filter(|_| has_cpus(row))
+    };
     let mut pairs = Vec::new();
     for row in 0..rows.len() {
         for column in row + 1..rows.len() {
-            if let (Some(there), Some(back)) = (cell(row, column), cell(column, row)) {
-                pairs.push((row, column, there, back));
+            match (cell(row, column), cell(column, row)) {
+                (Some(there), back) => pairs.push((row, column, there, back)),
+                (None, Some(there)) => pairs.push((column, row, there, None)),
+                (None, None) => {}
             }
         }
     }
@@ -158,9 +167,10 @@ pub(super) fn distances_impossible(patient: &Patient) -> Option<Found> {
         .into_iter()
         .find_map(|(one, other, there, back)| {
             let impossible = |distance| distance <= LOCAL || distance >= UNREACHABLE;
-            (impossible(there) || impossible(back)).then(|| {
+            (impossible(there) || back.is_some_and(impossible)).then(|| {
                 let (one, other) = (nodes[one].id, nodes[other].id);
-                format!("node {one} to node {other} is {there}, and back {back}")
+                let back = back.map_or(String::new(), |back| format!(", and back {back}"));
+                format!("node {one} to node {other} is {there}{back}")
             })
         });
     let what = own.or(between)?;
@@ -173,7 +183,8 @@ pub(super) fn distances_impossible(patient: &Patient) -> Option<Found> {
 
 /// There is not as far as back.
 pub(super) fn distances_asymmetric(patient: &Patient) -> Option<Found> {
-    let mut pairs = pairs(patient).into_iter();
+    let pairs = pairs(patient).into_iter();
+    let mut pairs = pairs.filter_map(|(one, other, there, back)| Some((one, other, there, back?)));
     let (one, other, there, back) = pairs.find(|(_, _, there, back)| there != back)?;
     let (one, other) = (
         patient.topology.nodes[one].id,
@@ -194,7 +205,7 @@ pub(super) fn distances_flat(patient: &Patient) -> Option<Found> {
     let (_, _, distance, _) = *pairs.first().filter(|_| pairs.len() > 1)?;
     let is_flat = pairs
         .iter()
-        .all(|(_, _, there, back)| (*there, *back) == (distance, distance));
+        .all(|(_, _, there, back)| *there == distance && back.is_none_or(|it| it == distance));
     is_flat.then(|| Found {
         message: format!(
             "the firmware says {distance} between any two of {} nodes",
@@ -251,7 +262,7 @@ pub(super) fn devices_on_one_node(patient: &Patient) -> Option<Found> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Device, Node, NodeId, Topology};
+    use model::{CpuSet, Device, Node, NodeId, Topology};
 
     use super::*;
 
@@ -350,6 +361,23 @@ mod tests {
         );
         check(&[&[10, 21, 31], &[21, 10, 21], &[31, 21, 10]], [false; 3]);
         check(&[&[10, 21], &[]], [false; 3]);
+    }
+
+    #[test]
+    fn what_the_row_of_a_node_without_cpus_says_is_not_judged() {
+        let check = |rows: &[&[u32]], expected: [bool; 3]| {
+            let mut it = patient(rows);
+            it.topology.nodes[1].cpus = CpuSet::new();
+            let found = [
+                distances_impossible(&it).is_some(),
+                distances_asymmetric(&it).is_some(),
+                distances_flat(&it).is_some(),
+            ];
+            assert_eq!(found, expected, "{rows:?}");
+        };
+        check(&[&[10, 50], &[255, 10]], [false; 3]);
+        // Yet the way to it is.
+        check(&[&[10, 255], &[20, 10]], [true, false, false]);
     }
 
     #[test]

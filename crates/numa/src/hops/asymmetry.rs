@@ -1,21 +1,21 @@
 //! Compares the two directions between nodes.
 
-use model::{Finding, NodeMatrix, NodeSet, Severity};
+use model::{Finding, NodeMatrix, Severity};
 
 use super::classes::Measured;
 use super::figures;
 use super::judge::{ASYMMETRIC, finding};
+use super::pairs::{Pairs, Range};
 
 /// Directions differ from this share on; below, cells of one kind of CPU differ by the CPU chosen
 /// (15 ns within one cell were seen on Granite Rapids).
 const ASYMMETRY_SHARE: f64 = 0.10;
 
-/// Adds one finding for each node whose way to others is not like the way back.
+/// Adds one finding for all pairs whose way there is not like the way back.
 pub(crate) fn judge(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
+    let (mut pairs, mut shares) = (Pairs::default(), Range::default());
+    let mut widest: Option<(f64, String)> = None;
     for (from, cells) in matrix.rows() {
-        let mut others = NodeSet::new();
-        let (mut low, mut high) = (f64::INFINITY, 0.0f64);
-        let mut widest: Option<(f64, String)> = None;
         for (to, cell) in matrix.memory_nodes().iter().zip(cells) {
             let there = Measured::of(*to, cell).filter(|_| from < *to);
             let back = matrix
@@ -25,12 +25,11 @@ pub(crate) fn judge(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
                 continue;
             };
             let share = there.ns.max(back.ns) / there.ns.min(back.ns) - 1.0;
-            let is_clear = there.high < back.low || back.high < there.low;
-            if share < ASYMMETRY_SHARE || !is_clear {
+            if share < ASYMMETRY_SHARE || there.overlaps(&back) {
                 continue;
             }
-            others.insert(*to);
-            (low, high) = (low.min(share), high.max(share));
+            pairs.insert(from, *to);
+            shares.add(share);
             if widest.as_ref().is_none_or(|(most, _)| share > *most) {
                 let (there, back) = (figures::ns(there.ns), figures::ns(back.ns));
                 widest = Some((
@@ -39,14 +38,21 @@ pub(crate) fn judge(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
                 ));
             }
         }
-        let Some((_, example)) = widest else {
-            continue;
-        };
-        let (others, share) = (figures::nodes(&others), figures::percent_range(low, high));
-        found.push(finding(
-            ASYMMETRIC,
-            Severity::Warning,
-            format!("the directions between node {from} and {others} differ by {share}: {example}"),
-        ));
     }
+    let Some((_, widest)) = widest else {
+        return;
+    };
+    let most = match pairs.iter().count() {
+        1 => "",
+        _ => ", most",
+    };
+    found.push(finding(
+        ASYMMETRIC,
+        Severity::Warning,
+        format!(
+            "the two directions {} differ by {}{most}: {widest}",
+            pairs.mutual(),
+            shares.percent()
+        ),
+    ));
 }

@@ -50,6 +50,11 @@ impl Measured {
             high: cell.high.filter(is_fit).map_or(ns, |high| high.max(ns)),
         })
     }
+
+    /// Whether the intervals have a figure in common.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
 }
 
 /// The classes of one row, the nearest first; the members of each by figure.

@@ -1,12 +1,12 @@
 //! What is wrong with the firmware's table by itself.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use model::{DistanceTable, Finding, NodeId, NodeMatrix, NodeSet, Severity};
+use model::{DistanceTable, Finding, NodeId, NodeMatrix, Severity};
 
-use super::classes::{Measured, classes_of_row};
-use super::figures;
-use super::judge::{ASYMMETRIC_DISTANCES, FLAT_TABLE, IMPOSSIBLE_DISTANCE, finding};
+use super::classes::Measured;
+use super::judge::{ASYMMETRIC_DISTANCES, IMPOSSIBLE_DISTANCE, finding};
+use super::pairs::{Pairs, Range};
 
 /// The distance of a node from itself (ACPI, System Locality Information Table). Linux throws a
 /// table away in which it is another, or a remote one is not greater: `slit_valid`,
@@ -20,137 +20,83 @@ const UNREACHABLE: u32 = 255;
 pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut Vec<Finding>) {
     impossible(matrix, distances, found);
     asymmetric(distances, found);
-    flat(matrix, distances, found);
 }
 
 fn impossible(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut Vec<Finding>) {
-    let local = pairs(distances, |from, to, distance| {
+    let mut add = |message| found.push(finding(IMPOSSIBLE_DISTANCE, Severity::Warning, message));
+    let local = by_distance(distances, |from, to, distance| {
         from == to && distance != LOCAL
     });
-    if let Some(example) = local.example() {
-        found.push(finding(
-            IMPOSSIBLE_DISTANCE,
-            Severity::Warning,
-            format!("a node is at distance {LOCAL} from itself by definition, but not {example}"),
+    if !local.is_empty() {
+        add(format!(
+            "a node is at distance {LOCAL} from itself by definition, but {}",
+            listed(&local)
         ));
     }
-    let near = pairs(distances, |from, to, distance| {
+    let near = by_distance(distances, |from, to, distance| {
         from != to && distance <= LOCAL
     });
-    if let Some(example) = near.example() {
-        found.push(finding(
-            IMPOSSIBLE_DISTANCE,
-            Severity::Warning,
-            format!("a remote node is further than {LOCAL} by definition, but not {example}"),
+    if !near.is_empty() {
+        add(format!(
+            "a remote node is further than {LOCAL} by definition, but {}",
+            listed(&near)
         ));
     }
-    let far = pairs(distances, |from, to, distance| {
+    let far = by_distance(distances, |from, to, distance| {
         from != to && distance == UNREACHABLE
     });
-    if let Some(example) = far.example() {
-        let cells = far.pairs.iter().filter_map(|(from, to, _)| {
-            let cell = matrix.cell(*from, *to)?;
-            Some(Measured::of(*to, cell)?.ns)
-        });
-        let (low, high) = cells.fold((f64::INFINITY, 0.0f64), |(low, high), ns| {
-            (low.min(ns), high.max(ns))
-        });
-        let yet = if low <= high {
-            format!("; yet it was measured: {}", figures::ns_range(low, high))
-        } else {
-            String::new()
+    if let Some(pairs) = far.get(&UNREACHABLE) {
+        let mut measured = Range::default();
+        measured.extend(pairs.iter().filter_map(|(from, to)| {
+            let cell = matrix.cell(from, to)?;
+            Some(Measured::of(to, cell)?.ns)
+        }));
+        let yet = match measured.is_empty() {
+            true => String::new(),
+            false => format!("; yet it was measured: {}", measured.ns()),
         };
-        found.push(finding(
-            IMPOSSIBLE_DISTANCE,
-            Severity::Warning,
-            format!("distance {UNREACHABLE} means that there is no way: {example}{yet}"),
+        add(format!(
+            "distance {UNREACHABLE} means that there is no way: {}{yet}",
+            pairs.directed()
         ));
     }
 }
 
 fn asymmetric(distances: &DistanceTable, found: &mut Vec<Finding>) {
-    let unlike = pairs(distances, |from, to, distance| {
-        let back = distances.distance(to, from);
-        from < to && back.is_some_and(|back| back != distance)
+    let unlike = distances.cells().filter_map(|(from, to, there)| {
+        let back = distances.distance(to, from)?;
+        (from < to && back != there).then_some((from, to, there, back))
     });
-    if let Some((from, to, distance)) = unlike.pairs.first() {
-        let back = distances.distance(*to, *from).unwrap_or_default();
-        let more = and_more(unlike.pairs.len() - 1);
-        found.push(finding(
-            ASYMMETRIC_DISTANCES,
-            Severity::Info,
-            format!(
-                "the firmware's distances depend on the direction: {distance} from {from} to {to}, \
-                 {back} from {to} to {from}{more}"
-            ),
-        ));
-    }
-}
-
-/// One distance for all remote nodes, where some row tells remote nodes apart.
-fn flat(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut Vec<Finding>) {
-    let cells = distances.cells();
-    let remote: BTreeSet<u32> = cells
-        .filter(|(from, to, _)| from != to)
-        .map(|(_, _, distance)| distance)
-        .collect();
-    let mut remote = remote.into_iter();
-    let (Some(distance), None) = (remote.next(), remote.next()) else {
+    let unlike: Vec<(NodeId, NodeId, u32, u32)> = unlike.collect();
+    let Some((from, to, there, back)) = unlike.first() else {
         return;
     };
-    let remote_classes = |(cpu_node, cells): (NodeId, &[model::MatrixCell])| {
-        let classes = classes_of_row(matrix, cells);
-        let is_remote = |class: &&Vec<Measured>| class.iter().any(|member| member.node != cpu_node);
-        classes.iter().filter(is_remote).count()
-    };
-    let most = matrix.rows().map(remote_classes).max().unwrap_or(0);
-    if most > 1 {
-        found.push(finding(
-            FLAT_TABLE,
-            Severity::Info,
-            format!(
-                "the firmware gives one distance, {distance}, to every remote node; up to {most} \
-                 classes of them were measured"
-            ),
-        ));
-    }
+    let pairs: Pairs = unlike.iter().map(|(from, to, ..)| (*from, *to)).collect();
+    let message = format!(
+        "the firmware's distances depend on the direction {}: {there} from {from} to {to}, {back} \
+         from {to} to {from}",
+        pairs.mutual()
+    );
+    found.push(finding(ASYMMETRIC_DISTANCES, Severity::Info, message));
 }
 
-/// Pairs of nodes with the distance between them.
-struct Pairs {
-    pairs: Vec<(NodeId, NodeId, u32)>,
+/// The pairs that are wanted, by the distance between them.
+fn by_distance(
+    distances: &DistanceTable,
+    wanted: impl Fn(NodeId, NodeId, u32) -> bool,
+) -> BTreeMap<u32, Pairs> {
+    let mut found: BTreeMap<u32, Pairs> = BTreeMap::new();
+    for (from, to, distance) in distances.cells() {
+        if wanted(from, to, distance) {
+            found.entry(distance).or_default().insert(from, to);
+        }
+    }
+    found
 }
 
-fn pairs(distances: &DistanceTable, wanted: impl Fn(NodeId, NodeId, u32) -> bool) -> Pairs {
-    let cells = distances.cells();
-    Pairs {
-        pairs: cells
-            .filter(|(from, to, distance)| wanted(*from, *to, *distance))
-            .collect(),
-    }
-}
-
-impl Pairs {
-    /// `from node 4 to nodes 0-3 (255)` and how many other rows there are.
-    fn example(&self) -> Option<String> {
-        let (from, _, distance) = self.pairs.first()?;
-        let of_first = self.pairs.iter().filter(|(node, _, _)| node == from);
-        let to: NodeSet = of_first.map(|(_, to, _)| *to).collect();
-        let rows: BTreeSet<NodeId> = self.pairs.iter().map(|(from, _, _)| *from).collect();
-        let more = match rows.len() - 1 {
-            0 => String::new(),
-            others => format!(", and in {others} other rows"),
-        };
-        Some(format!(
-            "from node {from} to {} ({distance}){more}",
-            figures::nodes(&to)
-        ))
-    }
-}
-
-fn and_more(count: usize) -> String {
-    match count {
-        0 => String::new(),
-        count => format!(", and between {count} other pairs"),
-    }
+/// `9 from node 1 to node 0, 10 from node 0 to node 1`.
+fn listed(by_distance: &BTreeMap<u32, Pairs>) -> String {
+    let each = by_distance.iter();
+    let each = each.map(|(distance, pairs)| format!("{distance} {}", pairs.directed()));
+    each.collect::<Vec<_>>().join(", ")
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use model::{DistanceTable, Finding, NodeId, NodeMatrix, Severity, Topology};
+use model::{DistanceTable, Finding, NodeId, NodeMatrix, NodeSet, Severity, Topology};
 
 use super::classes::{Measured, classes_of_row};
-use super::{asymmetry, figures, firmware_table, row_against_firmware, scale};
+use super::pairs::{Pairs, Range};
+use super::{asymmetry, figures, firmware_table, local, row_against_firmware, scale};
 
 /// One row of the table of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +39,11 @@ pub const FINDINGS: [FindingFacts; 11] = [
         LOCAL_NOT_NEAREST,
         "another node's memory is nearer than the own",
     ),
+    facts(
+        LOCAL_OUTLIER,
+        "the own memory of a node is slower or faster than that of the others",
+    ),
     facts(FLAT_LATENCY, "every node measures alike from everywhere"),
-    facts(FLAT_TABLE, "the firmware tells no remote node from another"),
     facts(
         IMPOSSIBLE_DISTANCE,
         "the firmware's table has values that mean something else",
@@ -57,8 +61,8 @@ pub(crate) const UNDERSTATED: &str = "understated";
 pub(crate) const OVERSTATED: &str = "overstated";
 pub(crate) const ASYMMETRIC: &str = "asymmetric";
 pub(crate) const LOCAL_NOT_NEAREST: &str = "local-not-nearest";
+pub(crate) const LOCAL_OUTLIER: &str = "local-outlier";
 pub(crate) const FLAT_LATENCY: &str = "flat-latency";
-pub(crate) const FLAT_TABLE: &str = "flat-table";
 pub(crate) const IMPOSSIBLE_DISTANCE: &str = "impossible-distance";
 pub(crate) const ASYMMETRIC_DISTANCES: &str = "asymmetric-distances";
 pub(crate) const INTERLEAVED_PACKAGES: &str = "interleaved-packages";
@@ -81,7 +85,8 @@ pub(crate) fn finding(id: &'static str, severity: Severity, message: String) -> 
 /// distances where they are known. `packages` has, for each node, how many packages (sockets) its
 /// CPUs are in: see [`packages_by_node`].
 ///
-/// At most a few findings for each row: a list for the pairs of a thousand nodes would say nothing.
+/// What is the same of many nodes is one finding, with the list of them. Distances should be those
+/// from nodes with CPUs ([`DistanceTable::from_nodes`]): the others' rows mean nothing.
 ///
 /// The figures of an emulated machine mean nothing: for one, pass [`NodeMatrix::default`], and what
 /// is left is what the tables say by themselves.
@@ -100,7 +105,8 @@ pub fn judge(
         firmware_table::judge(matrix, distances, &mut found);
     }
     asymmetry::judge(matrix, &mut found);
-    local_not_nearest(matrix, &mut found);
+    local::not_nearest(matrix, &mut found);
+    local::outliers(matrix, &mut found);
     if is_flat {
         found.push(flat_latency(matrix, distances));
     }
@@ -130,10 +136,8 @@ fn flat_latency(matrix: &NodeMatrix, distances: Option<&DistanceTable>) -> Findi
     let cells = matrix
         .rows()
         .flat_map(|(node, cells)| cells.iter().map(move |cell| (node, cell)));
-    let values = cells.filter_map(|(node, cell)| Some(Measured::of(node, cell)?.ns));
-    let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(low, high), ns| {
-        (low.min(ns), high.max(ns))
-    });
+    let mut range = Range::default();
+    range.extend(cells.filter_map(|(node, cell)| Some(Measured::of(node, cell)?.ns)));
     let told_apart = distances.is_some_and(|distances| {
         let values: BTreeSet<u32> = distances.cells().map(|(_, _, value)| value).collect();
         values.len() > 1
@@ -143,7 +147,7 @@ fn flat_latency(matrix: &NodeMatrix, distances: Option<&DistanceTable>) -> Findi
     } else {
         ""
     };
-    let range = figures::ns_range(low, high);
+    let range = range.ns();
     finding(
         FLAT_LATENCY,
         if told_apart {
@@ -158,68 +162,48 @@ fn flat_latency(matrix: &NodeMatrix, distances: Option<&DistanceTable>) -> Findi
     )
 }
 
-fn local_not_nearest(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
-    for (cpu_node, cells) in matrix.rows() {
-        let classes = classes_of_row(matrix, cells);
-        let members = classes.iter().enumerate();
-        let mut members = members.flat_map(|(class, all)| all.iter().map(move |one| (class, one)));
-        let own = members.find(|(_, member)| member.node == cpu_node);
-        let (Some((own_class, own)), Some(nearest)) = (own, classes.first()) else {
-            continue;
-        };
-        if own_class == 0 {
-            continue;
-        }
-        let nearer = nearest.iter().map(|member| member.node).collect();
-        let (nearer, range) = (
-            figures::nodes(&nearer),
-            figures::ns_range(nearest[0].ns, nearest[nearest.len() - 1].ns),
-        );
-        let own_ns = figures::ns(own.ns);
-        found.push(finding(
-            LOCAL_NOT_NEAREST,
-            Severity::Warning,
-            format!(
-                "from node {cpu_node}, the memory of {nearer} is nearer ({range}) than its own \
-                 ({own_ns}): the firmware may have given CPUs or memory to the wrong node"
-            ),
-        ));
-    }
-}
-
 fn interleaved_packages(packages: &[(NodeId, usize)], found: &mut Vec<Finding>) {
-    for (node, count) in packages.iter().filter(|(_, count)| *count > 1) {
-        found.push(finding(
-            INTERLEAVED_PACKAGES,
-            Severity::Warning,
-            format!(
-                "node {node} has the CPUs of {count} packages: the firmware interleaves their \
-                 memory (node interleaving in its setup), and nothing here can be placed near"
-            ),
-        ));
-    }
+    let interleaved = packages.iter().filter(|(_, count)| *count > 1);
+    let nodes: NodeSet = interleaved.clone().map(|(node, _)| *node).collect();
+    let counts: BTreeSet<usize> = interleaved.map(|(_, count)| *count).collect();
+    let (Some(least), Some(most)) = (counts.first(), counts.last()) else {
+        return;
+    };
+    let has = if nodes.len() == 1 { "has" } else { "have" };
+    let count = match least == most {
+        true => format!("{most} packages"),
+        false => format!("{least} to {most} packages"),
+    };
+    found.push(finding(
+        INTERLEAVED_PACKAGES,
+        Severity::Warning,
+        format!(
+            "{} {has} the CPUs of {count}: the firmware interleaves their memory (node \
+             interleaving in its setup), and nothing here can be placed near",
+            figures::nodes(&nodes)
+        ),
+    ));
 }
 
 fn unsteady(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
+    let mut pairs = Pairs::default();
     for (cpu_node, cells) in matrix.rows() {
         let cells = matrix.memory_nodes().iter().zip(cells);
-        let unsteady: model::NodeSet = cells
-            .filter(|(_, cell)| cell.is_unsteady)
-            .map(|(node, _)| *node)
-            .collect();
-        if unsteady.is_empty() {
-            continue;
+        for (node, _) in cells.filter(|(_, cell)| cell.is_unsteady) {
+            pairs.insert(cpu_node, *node);
         }
-        let to = figures::nodes(&unsteady);
-        found.push(finding(
-            UNSTEADY,
-            Severity::Warning,
-            format!(
-                "the figures from node {cpu_node} to {to} scatter by more than 5 %: measure again \
-                 when the machine is quieter"
-            ),
-        ));
     }
+    if pairs.is_empty() {
+        return;
+    }
+    found.push(finding(
+        UNSTEADY,
+        Severity::Warning,
+        format!(
+            "the figures {} scatter by more than 5 %: measure again when the machine is quieter",
+            pairs.directed()
+        ),
+    ));
 }
 
 /// For each node with CPUs, how many packages they are in; only where every CPU says.

@@ -9,10 +9,12 @@ mod figures;
 mod firmware_table;
 mod judge;
 mod links;
+mod local;
 mod matrix_file;
 mod matrix_json;
 mod matrix_mlc;
 mod matrix_table;
+mod pairs;
 mod row_against_firmware;
 mod scale;
 

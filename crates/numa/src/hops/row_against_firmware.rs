@@ -1,13 +1,14 @@
 //! Compares the classes of each row with the classes that the firmware's distances make: nodes
-//! that one tells apart and the other does not, and nodes in the wrong order.
+//! that one tells apart and the other does not, and nodes in the wrong order. What several rows
+//! show of the same distances is one finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{DistanceTable, Finding, NodeId, NodeMatrix, NodeSet, Severity};
+use model::{DistanceTable, Finding, NodeId, NodeMatrix, Severity};
 
 use super::classes::{Measured, classes_of_row};
-use super::figures;
 use super::judge::{HIDDEN_HOP, OVERSTATED, UNDERSTATED, finding};
+use super::pairs::{Pairs, Range};
 
 /// A measured node of a row, with its class and the firmware's distance.
 struct Placed {
@@ -16,8 +17,25 @@ struct Placed {
     distance: u32,
 }
 
+/// Nodes that rows show to be elsewhere than the firmware says, and those they are compared with.
+#[derive(Default)]
+struct Misplaced {
+    pairs: Pairs,
+    wrong: Range,
+    others: Range,
+    /// How much further the wrong ones are, as a share.
+    more: Range,
+}
+
+/// A distance, and how many hops beyond the nearest of its row.
+type HiddenHops = BTreeMap<(u32, usize), Misplaced>;
+/// The distances of those that are misplaced and of those they are compared with.
+type ByDistances = BTreeMap<(BTreeSet<u32>, BTreeSet<u32>), Misplaced>;
+
 /// Adds what the rows say.
 pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut Vec<Finding>) {
+    let mut hidden = HiddenHops::new();
+    let (mut understated, mut overstated) = (ByDistances::new(), ByDistances::new());
     for (cpu_node, cells) in matrix.rows() {
         let mut row = Vec::new();
         for (class, members) in classes_of_row(matrix, cells).into_iter().enumerate() {
@@ -31,14 +49,38 @@ pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut 
                 }
             }
         }
-        hidden_hops(cpu_node, &row, found);
-        understated(cpu_node, &row, found);
-        overstated(cpu_node, &row, found);
+        add_hidden_hops(cpu_node, &row, &mut hidden);
+        add_understated(cpu_node, &row, &mut understated);
+        add_overstated(cpu_node, &row, &mut overstated);
+    }
+    let only = only_remote_distance(distances);
+    let hidden = hidden.into_iter();
+    found.extend(hidden.map(|((distance, hop), it)| hidden_hop(distance, hop, &it, only)));
+    for (id, severity, than, all) in [
+        (
+            UNDERSTATED,
+            Severity::Warning,
+            "measures further than",
+            understated,
+        ),
+        (OVERSTATED, Severity::Info, "measures like", overstated),
+    ] {
+        found.extend(all.iter().map(|((wrong, others), it)| {
+            let message = format!(
+                "distance {} {than} distance {}: {} {}, against {}",
+                figures(wrong),
+                figures(others),
+                it.wrong.ns(),
+                it.pairs.directed(),
+                it.others.ns(),
+            );
+            finding(id, severity, message)
+        }));
     }
 }
 
 /// Nodes at one distance in several classes: all but the nearest class are a hop further.
-fn hidden_hops(cpu_node: NodeId, row: &[Placed], found: &mut Vec<Finding>) {
+fn add_hidden_hops(cpu_node: NodeId, row: &[Placed], hidden: &mut HiddenHops) {
     let mut by_distance: BTreeMap<u32, BTreeMap<usize, Vec<&Placed>>> = BTreeMap::new();
     for placed in row {
         let classes = by_distance.entry(placed.distance).or_default();
@@ -49,29 +91,37 @@ fn hidden_hops(cpu_node: NodeId, row: &[Placed], found: &mut Vec<Finding>) {
         let Some(nearest) = classes.next() else {
             continue;
         };
-        for further in classes {
-            let (near, far) = (Extent::of(nearest), Extent::of(further));
-            let is = if far.nodes.len() == 1 { "is" } else { "are" };
-            let more = figures::percent_range(far.low / near.high - 1.0, far.high / near.low - 1.0);
-            found.push(finding(
-                HIDDEN_HOP,
-                Severity::Warning,
-                format!(
-                    "from node {cpu_node}, {} {is} a hop further than {}: {} against {}, {more} \
-                     more; the firmware gives distance {distance} to all of them",
-                    figures::nodes(&far.nodes),
-                    figures::nodes(&near.nodes),
-                    figures::ns_range(far.low, far.high),
-                    figures::ns_range(near.low, near.high),
-                ),
-            ));
+        for (hop, further) in classes.enumerate() {
+            let all = hidden.entry((distance, hop)).or_default();
+            all.add(cpu_node, further, nearest);
         }
     }
 }
 
-/// Nodes that the firmware puts nearer than others which measure nearer than they; one finding for
-/// each class of them. Whether the own memory is the nearest is judged elsewhere.
-fn understated(cpu_node: NodeId, row: &[Placed], found: &mut Vec<Finding>) {
+fn hidden_hop(distance: u32, hop: usize, all: &Misplaced, only: Option<u32>) -> Finding {
+    let hides = match hop {
+        0 => "a hop",
+        _ => "another hop",
+    };
+    let said = match only {
+        Some(only) if only == distance => {
+            format!("the firmware gives every remote node distance {distance}, which")
+        }
+        _ => format!("distance {distance}"),
+    };
+    let message = format!(
+        "{said} hides {hides}: {} {}, against {} to the nearest nodes at that distance ({} more)",
+        all.wrong.ns(),
+        all.pairs.directed(),
+        all.others.ns(),
+        all.more.percent(),
+    );
+    finding(HIDDEN_HOP, Severity::Warning, message)
+}
+
+/// Nodes that the firmware puts nearer than others which measure nearer than they. Whether the own
+/// memory is the nearest is judged elsewhere.
+fn add_understated(cpu_node: NodeId, row: &[Placed], all: &mut ByDistances) {
     let is_before =
         |near: &Placed, far: &Placed| near.distance < far.distance && near.class > far.class;
     for class in classes(row) {
@@ -80,40 +130,45 @@ fn understated(cpu_node: NodeId, row: &[Placed], found: &mut Vec<Finding>) {
             near.class == class && near.measured.node != cpu_node && is_wrong
         });
         let wrong: Vec<&Placed> = wrong.collect();
-        if wrong.is_empty() {
-            continue;
-        }
         let nearer = row
             .iter()
             .filter(|far| wrong.iter().any(|near| is_before(near, far)));
-        let nearer = Extent::of(&nearer.collect::<Vec<_>>());
-        let wrong = Extent::of(&wrong);
-        let than = "further than";
-        found.push(finding(
-            UNDERSTATED,
-            Severity::Warning,
-            sentence(cpu_node, &wrong, than, &nearer, "further away"),
-        ));
+        add(cpu_node, &wrong, &nearer.collect::<Vec<_>>(), all);
     }
 }
 
-/// Nodes that the firmware puts further away than others which measure like them; one finding for
-/// each class of them.
-fn overstated(cpu_node: NodeId, row: &[Placed], found: &mut Vec<Finding>) {
+/// Nodes that the firmware puts further away than others which measure like them.
+fn add_overstated(cpu_node: NodeId, row: &[Placed], all: &mut ByDistances) {
     for class in classes(row) {
         let members = row.iter().filter(|placed| placed.class == class);
         let nearest = members.clone().map(|placed| placed.distance).min();
         let (alike, wrong): (Vec<&Placed>, Vec<&Placed>) =
             members.partition(|placed| Some(placed.distance) == nearest);
-        if wrong.is_empty() {
-            continue;
+        add(cpu_node, &wrong, &alike, all);
+    }
+}
+
+fn add(cpu_node: NodeId, wrong: &[&Placed], others: &[&Placed], all: &mut ByDistances) {
+    if wrong.is_empty() {
+        return;
+    }
+    let distances = |of: &[&Placed]| of.iter().map(|placed| placed.distance).collect();
+    let key = (distances(wrong), distances(others));
+    all.entry(key).or_default().add(cpu_node, wrong, others);
+}
+
+impl Misplaced {
+    fn add(&mut self, cpu_node: NodeId, wrong: &[&Placed], others: &[&Placed]) {
+        for placed in wrong {
+            self.pairs.insert(cpu_node, placed.measured.node);
         }
-        let (alike, wrong) = (Extent::of(&alike), Extent::of(&wrong));
-        found.push(finding(
-            OVERSTATED,
-            Severity::Info,
-            sentence(cpu_node, &wrong, "like", &alike, "nearer"),
-        ));
+        self.wrong.extend(wrong.iter().map(|it| it.measured.ns));
+        self.others.extend(others.iter().map(|it| it.measured.ns));
+        let shares = wrong.iter().flat_map(|wrong| {
+            let shares = others.iter();
+            shares.map(|other| wrong.measured.ns / other.measured.ns - 1.0)
+        });
+        self.more.extend(shares);
     }
 }
 
@@ -122,50 +177,19 @@ fn classes(row: &[Placed]) -> BTreeSet<usize> {
     row.iter().map(|placed| placed.class).collect()
 }
 
-/// `from node 0, node 1 (260 ns) measures further than node 2 (140 ns), which …`.
-fn sentence(cpu_node: NodeId, wrong: &Extent, than: &str, other: &Extent, puts: &str) -> String {
-    let measure = if wrong.nodes.len() == 1 {
-        "measures"
-    } else {
-        "measure"
-    };
-    format!(
-        "from node {cpu_node}, {} ({}) {measure} {than} {} ({}), which the firmware puts {puts}: \
-         distance {} against {}",
-        figures::nodes(&wrong.nodes),
-        figures::ns_range(wrong.low, wrong.high),
-        figures::nodes(&other.nodes),
-        figures::ns_range(other.low, other.high),
-        wrong.distances(),
-        other.distances(),
-    )
+/// The distance of all pairs of different nodes, if there is one for all and there are several.
+fn only_remote_distance(distances: &DistanceTable) -> Option<u32> {
+    let cells = distances.cells();
+    let mut remote = cells.filter_map(|(from, to, distance)| (from != to).then_some(distance));
+    let first = remote.next()?;
+    remote.all(|distance| distance == first).then_some(first)
 }
 
-/// What several nodes have between them.
-struct Extent {
-    nodes: NodeSet,
-    low: f64,
-    high: f64,
-    distances: BTreeSet<u32>,
-}
-
-impl Extent {
-    fn of(placed: &[&Placed]) -> Self {
-        let figures = placed.iter().map(|placed| placed.measured.ns);
-        Extent {
-            nodes: placed.iter().map(|placed| placed.measured.node).collect(),
-            low: figures.clone().fold(f64::INFINITY, f64::min),
-            high: figures.fold(0.0, f64::max),
-            distances: placed.iter().map(|placed| placed.distance).collect(),
-        }
-    }
-
-    /// `21`, `12 to 13`.
-    fn distances(&self) -> String {
-        match (self.distances.first(), self.distances.last()) {
-            (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
-            (Some(only), _) => only.to_string(),
-            (None, _) => String::new(),
-        }
+/// `21`, `12 to 13`.
+fn figures(distances: &BTreeSet<u32>) -> String {
+    match (distances.first(), distances.last()) {
+        (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
+        (Some(only), _) => only.to_string(),
+        (None, _) => String::new(),
     }
 }

@@ -12,6 +12,7 @@ use model::{DistanceTable, Finding, NodeMatrix, Severity};
 use super::classes::Measured;
 use super::figures;
 use super::judge::{OVERSTATED, UNDERSTATED, finding};
+use super::pairs::Range;
 
 /// A scale is wrong from this factor on: the usual 21 for two sockets is within it.
 const SCALE_FACTOR: f64 = 1.45;
@@ -23,9 +24,10 @@ const RECLAIM_DISTANCE: u32 = 30;
 /// Distances below 10 and 255 have meanings of their own.
 const SCALE: std::ops::Range<u32> = 11..255;
 
-/// Adds one finding for each distance whose scale is wrong everywhere.
+/// Adds one finding for all distances whose scale says too much everywhere, and one for all whose
+/// scale says too little.
 pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut Vec<Finding>) {
-    let mut ratios: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    let mut ratios: BTreeMap<u32, Range> = BTreeMap::new();
     for (cpu_node, cells) in matrix.rows() {
         let local = matrix.cell(cpu_node, cpu_node);
         let Some(local) = local.and_then(|cell| Measured::of(cpu_node, cell)) else {
@@ -37,38 +39,51 @@ pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut 
             let (Some(measured), Some(distance)) = (measured, distance) else {
                 continue;
             };
-            let ratio = measured.ns / local.ns;
-            let range = ratios.entry(distance).or_insert((ratio, ratio));
-            *range = (range.0.min(ratio), range.1.max(ratio));
+            let range = ratios.entry(distance).or_default();
+            range.add(measured.ns / local.ns);
         }
     }
-    for (distance, (low, high)) in ratios {
-        if SCALE.contains(&distance) {
-            judge_one(distance, low, high, found);
+    let scaled = |wanted: fn(u32, &Range) -> bool| -> Vec<(u32, Range)> {
+        let ratios = ratios.iter().map(|(distance, range)| (*distance, *range));
+        let ratios = ratios.filter(|(distance, _)| SCALE.contains(distance));
+        ratios
+            .filter(|(distance, range)| wanted(*distance, range))
+            .collect()
+    };
+    let too_much = scaled(|distance, range| range.high * SCALE_FACTOR < times(distance));
+    let too_little = scaled(|distance, range| range.low > times(distance) * SCALE_FACTOR);
+    let is_beyond = too_much
+        .iter()
+        .any(|(distance, _)| *distance > RECLAIM_DISTANCE);
+    let line = match is_beyond {
+        true => format!(
+            "; beyond {RECLAIM_DISTANCE}, Linux is slow to use idle CPUs of other nodes, too"
+        ),
+        false => String::new(),
+    };
+    for (id, all, line) in [
+        (OVERSTATED, too_much, line),
+        (UNDERSTATED, too_little, String::new()),
+    ] {
+        if !all.is_empty() {
+            found.push(finding(id, Severity::Info, sentence(&all) + &line));
         }
     }
 }
 
-fn judge_one(distance: u32, low: f64, high: f64, found: &mut Vec<Finding>) {
-    let says = f64::from(distance) / 10.0;
-    let measured = figures::times_range(low, high);
-    if high * SCALE_FACTOR < says {
-        let line = if distance > RECLAIM_DISTANCE {
-            format!(
-                "; beyond {RECLAIM_DISTANCE}, Linux is slow to use idle CPUs of other nodes, too"
-            )
-        } else {
-            String::new()
-        };
-        let message = format!(
-            "distance {distance} says {says:.1} times the local latency; measured: {measured} \
-             times{line}"
-        );
-        found.push(finding(OVERSTATED, Severity::Info, message));
-    } else if low > says * SCALE_FACTOR {
-        let message = format!(
-            "distance {distance} says {says:.1} times the local latency; measured: {measured} times"
-        );
-        found.push(finding(UNDERSTATED, Severity::Info, message));
-    }
+/// How many times the local latency a distance says.
+fn times(distance: u32) -> f64 {
+    f64::from(distance) / 10.0
+}
+
+/// `distance 32 says 3.2 times the local latency; measured: 1.9 times`, for each.
+fn sentence(all: &[(u32, Range)]) -> String {
+    let each = all.iter().map(|(distance, range)| {
+        let measured = figures::times_range(range.low, range.high);
+        (distance, times(*distance), measured)
+    });
+    let each = each.map(|(distance, says, measured)| {
+        format!("distance {distance} says {says:.1} times the local latency, measured {measured}")
+    });
+    each.collect::<Vec<_>>().join("; ")
 }
