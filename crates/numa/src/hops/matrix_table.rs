@@ -9,15 +9,27 @@
 //!
 //! Without headings, rows and columns are nodes 0, 1, 2 and so on. Lines that begin with `#` are
 //! passed over. A cell that was not measured is `-` or, between commas, empty.
+//!
+//! A matrix between CPUs looks the same but for its diagonal, which is empty or 0, and often its
+//! upper half (core-to-core-latency writes it so). It says nothing about memory and is refused:
+//!
+//! ```text
+//! ,,
+//! 45.3,,
+//! 46.1,45.9,
+//! ```
 
 use linux::{Error, TextFile};
 use model::{MatrixCell, NodeId, NodeMatrix};
 
-use super::matrix_file::{cell_of_word, check_nodes, is_no_figure, node_of_word, wrong_count};
+use super::matrix_file::{
+    cell_of_word, cells as in_words, check_end, check_nodes, is_no_figure, node_of_word,
+};
 
 /// A line cut into words.
 struct Line<'t> {
     number: usize,
+    text: &'t str,
     words: Vec<&'t str>,
 }
 
@@ -32,6 +44,7 @@ pub(crate) struct Table<'t> {
 /// Reads a matrix.
 pub(crate) fn read(file: &TextFile) -> Result<NodeMatrix, Error> {
     let table = table(file)?;
+    check_not_between_cpus(file, &table)?;
     let row = |(number, words): &(usize, Vec<&str>)| {
         let cells = words.iter().map(|word| cell_of_word(file, *number, word));
         cells.collect::<Result<Vec<MatrixCell>, Error>>()
@@ -48,6 +61,7 @@ pub(crate) fn table(file: &TextFile) -> Result<Table<'_>, Error> {
     let mut lines: Vec<Line<'_>> = lines
         .map(|(number, line)| Line {
             number,
+            text: line,
             words: words(line),
         })
         .collect();
@@ -66,19 +80,50 @@ pub(crate) fn table(file: &TextFile) -> Result<Table<'_>, Error> {
     let mut rows = Vec::with_capacity(lines.len());
     for line in lines {
         let (node, cells) = with_row_heading(file, &line)?;
-        push_row(file, &mut rows, column_nodes.len(), line.number, cells)?;
+        push_row(file, &mut rows, column_nodes.len(), &line, cells)?;
         row_nodes.push(node);
     }
-    check_nodes(
-        file,
-        rows.last().map_or(1, |(number, _)| *number),
-        &row_nodes,
-    )?;
+    checked(file, row_nodes, column_nodes, rows)
+}
+
+/// A table whose nodes are there once, and which was not cut off.
+fn checked<'t>(
+    file: &TextFile,
+    row_nodes: Vec<NodeId>,
+    column_nodes: Vec<NodeId>,
+    rows: Vec<(usize, Vec<&'t str>)>,
+) -> Result<Table<'t>, Error> {
+    if let Some((last, words)) = rows.last() {
+        check_nodes(file, *last, &row_nodes)?;
+        check_nodes(file, *last, &column_nodes)?;
+        check_end(file, *last, words.last().copied().unwrap_or_default())?;
+    }
     Ok(Table {
         row_nodes,
         column_nodes,
         rows,
     })
+}
+
+/// Refuses a matrix between CPUs: as many rows as columns, and no figure from any to itself.
+fn check_not_between_cpus(file: &TextFile, table: &Table<'_>) -> Result<(), Error> {
+    let columns = &table.column_nodes;
+    let mut own = table.row_nodes.iter().zip(&table.rows).map(|(node, row)| {
+        let column = columns.iter().position(|column| column == node)?;
+        let word = row.1[column];
+        Some(is_no_figure(word) || word.parse() == Ok(0.0))
+    });
+    let is_between_cpus = table.rows.len() == columns.len()
+        && table.rows.len() > 1
+        && own.all(|has_none| has_none == Some(true));
+    if !is_between_cpus {
+        return Ok(());
+    }
+    let (number, _) = table.rows[0];
+    let line = file.lines().nth(number - 1).map_or("", |(_, line)| line);
+    let expected = "latencies of memory, a node's own too (without these it is a matrix between \
+                    CPUs, as core-to-core-latency writes it)";
+    Err(file.malformed(number, expected, line.trim()))
 }
 
 /// Words between commas, if there are any, else between white space.
@@ -110,9 +155,13 @@ fn column_headings(
     let whole = nodes(&first.words).filter(|_| is_short);
     if is_word {
         let headings = whole.or_else(|| nodes(&first.words[1..]));
+        if headings.is_none() && corner.is_empty() {
+            // A row without its first figure.
+            return Ok(None);
+        }
         return headings.map(Some).ok_or_else(|| {
             let expected = "a row of latencies, or the nodes of the columns";
-            file.malformed(first.number, expected, &first.words.join(" "))
+            file.malformed(first.number, expected, first.text)
         });
     }
     // Numbers are headings only where the next line begins with one of them, or a cell is missing.
@@ -151,7 +200,7 @@ fn without_column_headings<'t>(file: &TextFile, lines: Vec<Line<'t>>) -> Result<
             (implied, &line.words[..])
         };
         let width = *width.get_or_insert(cells.len());
-        push_row(file, &mut rows, width, line.number, cells)?;
+        push_row(file, &mut rows, width, line, cells)?;
         row_nodes.push(node);
     }
     let width = width.unwrap_or(0);
@@ -162,25 +211,20 @@ fn without_column_headings<'t>(file: &TextFile, lines: Vec<Line<'t>>) -> Result<
     }
     let column_nodes = (0..width).map(|index| NodeId(u32::try_from(index).unwrap_or(u32::MAX)));
     let column_nodes: Vec<NodeId> = column_nodes.collect();
-    check_nodes(file, last, &row_nodes)?;
-    check_nodes(file, last, &column_nodes)?;
-    Ok(Table {
-        row_nodes,
-        column_nodes,
-        rows,
-    })
+    checked(file, row_nodes, column_nodes, rows)
 }
 
 fn push_row<'t>(
     file: &TextFile,
     rows: &mut Vec<(usize, Vec<&'t str>)>,
     width: usize,
-    number: usize,
+    line: &Line<'t>,
     cells: &[&'t str],
 ) -> Result<(), Error> {
     if cells.len() != width {
-        return Err(wrong_count(file, number, width, cells.len()));
+        let expected = format!("{}, not {}", in_words(width), in_words(cells.len()));
+        return Err(file.malformed(line.number, expected, line.text));
     }
-    rows.push((number, cells.to_vec()));
+    rows.push((line.number, cells.to_vec()));
     Ok(())
 }

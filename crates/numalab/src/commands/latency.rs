@@ -7,7 +7,7 @@ use std::path::Path;
 use experiment::memory::{self, curve_plan, latency_plan, transfers_plan};
 use linux::TextFile;
 use model::exit::ExitCode;
-use model::{LatencyResult, NodeMatrix};
+use model::{DistanceTable, LatencyResult, NodeMatrix, NodeSet};
 use numa::hops;
 
 use crate::arguments::LatencyArguments;
@@ -140,10 +140,15 @@ fn from_file(file: &Path, distances: Option<&Path>) -> Result<LatencyResult, Fai
     let distances = match distances {
         Some(path) => {
             let distances = hops::distances_of_file(&text_file(path)?);
-            Some(distances.map_err(|error| wrong_file("table of distances", &error))?)
+            let distances = distances.map_err(|error| wrong_file("table of distances", &error))?;
+            check_same_nodes(&read.matrix, file, &distances, path)?;
+            Some(distances)
         }
         None => read.distances,
     };
+    // A matrix has a row for every node with CPUs that was measured.
+    let cpu_nodes = read.matrix.cpu_nodes().iter().copied().collect();
+    let distances = distances.map(|distances| distances.from_nodes(&cpu_nodes));
     let matrix: NodeMatrix = read.matrix;
     let figures = match read.is_emulated {
         true => NodeMatrix::default(),
@@ -159,6 +164,35 @@ fn from_file(file: &Path, distances: Option<&Path>) -> Result<LatencyResult, Fai
         distances,
         ..LatencyResult::default()
     })
+}
+
+/// Refuses distances that are not those of the machine that was measured: any judgement of one by
+/// the other would be nonsense.
+fn check_same_nodes(
+    matrix: &NodeMatrix,
+    file: &Path,
+    distances: &DistanceTable,
+    of_firmware: &Path,
+) -> Result<(), Failure> {
+    let (measured, of_table) = (matrix.nodes(), distances.nodes());
+    if measured == of_table {
+        return Ok(());
+    }
+    let nodes = |nodes: &NodeSet| match nodes.len() {
+        1 => format!("1 node ({nodes})"),
+        count => format!("{count} nodes ({nodes})"),
+    };
+    let message = format!(
+        "{} has the distances of {}, {} the latencies of {}: they are not of one machine",
+        of_firmware.display(),
+        nodes(&of_table),
+        file.display(),
+        nodes(&measured),
+    );
+    Err(Failure::new(ExitCode::Usage, message).advise(
+        "take both files from one machine; of a machine that was measured in part, leave the \
+         other nodes out of the distances, too, or judge the matrix without --distances",
+    ))
 }
 
 fn wrong_file(what: &str, error: &linux::Error) -> Failure {

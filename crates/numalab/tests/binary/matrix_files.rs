@@ -96,3 +96,110 @@ fn text_of_intel_mlc_that_is_damaged_is_named_with_its_line() {
     let cut = whole.split("81.5").next().unwrap();
     check(cut, &["line 7", "3 cells"]);
 }
+
+#[test]
+fn distances_of_another_machine_are_refused() {
+    let laboratory = Laboratory::new();
+    let check = |matrix: &str, distances: &str, expected: &[&str]| {
+        let matrix = laboratory.file("matrix.txt", matrix);
+        let distances = laboratory.file("distances.txt", distances);
+        let arguments = ["latency", "--from", &matrix, "--distances", &distances];
+        let refused = laboratory.run(&arguments).with_code(2);
+        refused.says(
+            &[
+                expected,
+                &["not of one machine", "way out: take both files"],
+            ]
+            .concat(),
+        );
+        assert_eq!(refused.stdout, "");
+    };
+    let square = |count: usize, own: u32, other: u32| {
+        let cell = |row, column| if row == column { own } else { other }.to_string();
+        let row = |row| {
+            (0..count)
+                .map(|column| cell(row, column))
+                .collect::<Vec<_>>()
+        };
+        let rows = (0..count).map(|number| row(number).join(" ") + "\n");
+        rows.collect::<String>()
+    };
+    check(
+        &square(6, 80, 140),
+        &square(8, 10, 21),
+        &[
+            "the distances of 8 nodes (0-7)",
+            "the latencies of 6 nodes (0-5)",
+        ],
+    );
+    check(
+        &square(8, 80, 140),
+        &square(6, 10, 21),
+        &["6 nodes (0-5)", "8 nodes (0-7)"],
+    );
+    check(
+        "node 0 8\n0 80 140\n8 140 80\n",
+        &square(2, 10, 21),
+        &["2 nodes (0-1)", "2 nodes (0,8)"],
+    );
+}
+
+#[test]
+fn a_node_without_cpus_has_no_row_to_judge() {
+    let laboratory = Laboratory::new();
+    let matrix = laboratory.file("matrix.txt", "node 0 1\n0 80 250\n");
+    let distances = "node distances:\nnode   0   1\n  0:  10  31\n  1: 255  10\n";
+    let distances = laboratory.file("distances.txt", distances);
+    let arguments = ["latency", "--from", &matrix, "--distances", &distances];
+    let text = laboratory.run(&arguments).with_code(0).stdout;
+    assert!(text.contains("Nothing to report"), "{text}");
+}
+
+#[test]
+fn local_latencies_that_differ_are_one_finding_and_so_are_alike_rows() {
+    let laboratory = Laboratory::new();
+    let ns = |row: usize, column: usize| match (row == column, row == 3) {
+        (true, true) => 139,
+        (true, false) => 103,
+        (false, _) => 200 + 100 * usize::from(row / 2 != column / 2),
+    };
+    let row = |row| {
+        (0..4)
+            .map(|column| ns(row, column).to_string())
+            .collect::<Vec<_>>()
+    };
+    let rows: String = (0..4).map(|number| row(number).join(",") + "\n").collect();
+    let matrix = laboratory.file("matrix.csv", rows);
+    let distances = "10 21 21 21\n21 10 21 21\n21 21 10 21\n21 21 21 10\n";
+    let distances = laboratory.file("distances.txt", distances);
+    let arguments = [
+        "latency",
+        "--from",
+        &matrix,
+        "--distances",
+        &distances,
+        "--json",
+    ];
+    let document = laboratory.run(&arguments).with_code(0).document();
+    let findings = document["findings"].as_array().unwrap();
+    let messages = |id: &str| -> Vec<&str> {
+        let found = findings.iter().filter(|it| it["id"] == id);
+        found.map(|it| it["message"].as_str().unwrap()).collect()
+    };
+    let [outlier] = messages("local-outlier")[..] else {
+        panic!("{findings:?}");
+    };
+    assert!(outlier.contains("node 3 is slower (139 ns)") && outlier.contains("34 %"));
+    let [hidden] = messages("hidden-hop")[..] else {
+        panic!("{findings:?}");
+    };
+    assert!(hidden.contains("from nodes 0-1 to nodes 2-3, from nodes 2-3 to nodes 0-1"));
+}
+
+#[test]
+fn a_matrix_between_cpus_is_refused_with_its_commas() {
+    let laboratory = Laboratory::new();
+    let matrix = laboratory.file("cores.csv", ",,\n45.3,,\n46.1,45.9,\n");
+    let refused = laboratory.run(&["latency", "--from", &matrix]).with_code(2);
+    refused.says(&["line 1", "a matrix between CPUs", "\",,\""]);
+}

@@ -80,12 +80,21 @@ fn faults_of_tables_are_named() {
         "# nothing\n",
         "1: expected a matrix of latencies, found the end of the file",
     );
-    check_error("80 140\n141\n", "2: expected 2 cells, found 1 cell");
-    check_error("80 140\n141 80 3\n", "2: expected 2 cells, found 3 cells");
-    check_error("80,140\n141,80,\n", "2: expected 2 cells, found 3 cells");
+    check_error(
+        "80 140\n141\n",
+        "2: expected 2 cells, not 1 cell, found \"141\"",
+    );
+    check_error(
+        "80 140\n141 80 3\n",
+        "2: expected 2 cells, not 3 cells, found \"141 80 3\"",
+    );
+    check_error(
+        "80,140\n141,80,\n",
+        "2: expected 2 cells, not 3 cells, found \"141,80,\"",
+    );
     check_error(
         "80 140\n141 80\nthese are ns\n",
-        "3: expected 2 cells, found 3 cells",
+        "3: expected 2 cells, not 3 cells, found \"these are ns\"",
     );
     check_error(
         "80 fast\n",
@@ -117,12 +126,68 @@ fn faults_of_tables_are_named() {
     );
     check_error(
         "Hello, world\n",
-        "1: expected a row of latencies, or the nodes of the columns, found \"Hello world\"",
+        "1: expected a row of latencies, or the nodes of the columns, found \"Hello, world\"",
     );
     check_error(
         "node 0 99999999\n0 80 90\n",
         "1: expected a row of latencies, or the nodes of the columns, found \"node 0 99999999\"",
     );
+}
+
+#[test]
+fn a_matrix_between_cpus_is_refused_as_it_is_written() {
+    let expected = "expected latencies of memory, a node's own too (without these it is a matrix \
+                    between CPUs, as core-to-core-latency writes it), found";
+    // Below the diagonal only, as core-to-core-latency writes it; whole; with headings; with 0.
+    check_error(",,\n45.3,,\n46.1,45.9,\n", &format!("1: {expected} \",,\""));
+    let cell = |row: usize, column: usize| if column < row { "45.3" } else { "" };
+    let wide = |row: usize| (0..32).map(|column| cell(row, column)).collect::<Vec<_>>();
+    let rows = (0..32).map(|row| wide(row).join(",") + "\n");
+    check_error(
+        &rows.collect::<String>(),
+        &format!("1: {expected} {:?}", ",".repeat(31)),
+    );
+    check_error(
+        ",45.3,46\n45.3,,45.9\n46,45.9,\n",
+        &format!("1: {expected} \",45.3,46\""),
+    );
+    check_error(
+        "CPU,0,1\n0,,45.3\n1,45.3,\n",
+        &format!("2: {expected} \"0,,45.3\""),
+    );
+    check_error(
+        "  0 1\n0 0 45\n1 45 0\n",
+        &format!("2: {expected} \"0 0 45\""),
+    );
+    check_error(
+        "\n45.3\n46.1,45.9\n",
+        "3: expected 1 cell, not 2 cells, found \"46.1,45.9\"",
+    );
+    check_error(
+        "core 0,core 1\n,45.3\n",
+        "1: expected a row of latencies, or the nodes of the columns, found \"core 0,core 1\"",
+    );
+    // One node whose own memory was not measured is no such matrix.
+    check("80 140\n141 -\n", "0: 80 140; 1: 141 - (columns 0 1)");
+    check("-\n", "0: - (columns 0)");
+}
+
+#[test]
+fn a_figure_that_may_be_cut_off_is_none() {
+    let expected = "expected a line break behind the last figure, which may be cut off, found";
+    check_error("80 140\n141 8", &format!("2: {expected} \"8\""));
+    check_error("80,140\n141,80.", &format!("2: {expected} \"80.\""));
+    check_error("node 0\n0 80", &format!("2: {expected} \"80\""));
+    let mlc = MLC[0].0.split(".5\t\n\nMeasuring").next().unwrap();
+    check_error(mlc, &format!("6: {expected} \"81\""));
+    for whole in [
+        "80 140\n141 80\n",
+        "80 140\n141 80 ",
+        "80 140\n141 -",
+        "80 140\n141 80\n# end",
+    ] {
+        assert_eq!(read(whole).matrix.rows().count(), 2, "{whole:?}");
+    }
 }
 
 #[test]
@@ -298,7 +363,7 @@ proptest! {
             words.join(separator)
         };
         let text: Vec<String> = rows.iter().map(line).collect();
-        let matrix = read(&text.join("\n")).matrix;
+        let matrix = read(&(text.join("\n") + "\n")).matrix;
         for (row, (_, cells)) in rows.iter().zip(matrix.rows()) {
             let values: Vec<f64> = cells.iter().filter_map(|cell| cell.value).collect();
             prop_assert_eq!(row, &values);
