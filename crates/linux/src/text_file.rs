@@ -95,6 +95,23 @@ impl TextFile {
         )
     }
 
+    /// Checks that a line is whole: the last one is only known to be if a line break follows. Of
+    /// `140.2`, a copy that was cut off may have left `14`, which is a number, too.
+    ///
+    /// # Errors
+    /// When the text ends in the middle of this line.
+    pub fn check_whole(&self, line: usize) -> Result<(), Error> {
+        if self.text.ends_with('\n') || self.text.lines().count() != line {
+            return Ok(());
+        }
+        let text = self.text.lines().last().unwrap_or_default();
+        Err(self.malformed(
+            line,
+            "a line break at the end, without which the last figure may be cut off",
+            text.trim(),
+        ))
+    }
+
     /// The whole file as one number: `/proc/sys/vm/swappiness`, `.../physical_package_id`.
     ///
     /// # Errors
@@ -215,6 +232,16 @@ mod tests {
             file("always defer [defer+madvise]").choice().unwrap(),
             "defer+madvise"
         );
+    }
+
+    #[test]
+    fn a_last_line_without_a_line_break_is_not_whole() {
+        assert!(file("1\n2\n").check_whole(2).is_ok());
+        assert!(file("1\n2").check_whole(1).is_ok());
+        let expected = "expected a line break at the end, without which the last figure may be \
+                        cut off, found \"80 14\"";
+        let error = file("1\n 80 14").check_whole(2).unwrap_err();
+        assert_eq!(error.to_string(), format!("/sys/f, line 2: {expected}"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use linux::{Error, TextFile};
 use model::{DistanceTable, NodeId};
 use serde::Deserialize;
 
-use super::matrix_file::{check_end, check_nodes, is_json, node_of_word, wrong_count};
+use super::matrix_file::{check_nodes, is_json, node_of_word, wrong_count};
 use super::matrix_json;
 use super::matrix_table;
 
@@ -94,7 +94,7 @@ fn of_numactl(file: &TextFile, heading: usize) -> Result<DistanceTable, Error> {
     let columns = columns.ok_or_else(|| file.malformed(number, expected, line.trim()))?;
     check_nodes(file, number, &columns)?;
     let mut rows = Vec::with_capacity(columns.len());
-    let (mut last, mut last_word) = (0, "");
+    let mut last = number;
     for column in &columns {
         let expected = format!("the row of node {column}, such as \"{column}: 10\"");
         let (number, line) = lines.next().ok_or_else(|| file.ended(expected.clone()))?;
@@ -107,9 +107,9 @@ fn of_numactl(file: &TextFile, heading: usize) -> Result<DistanceTable, Error> {
             columns.len(),
             row.split_whitespace(),
         )?);
-        (last, last_word) = (number, row.split_whitespace().last().unwrap_or_default());
+        last = number;
     }
-    check_end(file, last, last_word)?;
+    file.check_whole(last)?;
     Ok(DistanceTable::new(columns, rows).expect("every row was checked to be complete"))
 }
 
@@ -221,9 +221,10 @@ mod tests {
             "2: expected every node once, found node 0 twice",
         );
         let numactl = "node distances:\nnode 0 1\n0: 10 21\n1: 21 1";
-        let expected = "expected a line break behind the last figure, which may be cut off, found";
-        check_error(numactl, &format!("4: {expected} \"1\""));
-        check_error("10 21\n21 1", &format!("2: {expected} \"1\""));
+        let expected = "expected a line break at the end, without which the last figure may be \
+                        cut off, found";
+        check_error(numactl, &format!("4: {expected} \"1: 21 1\""));
+        check_error("10 21\n21 1", &format!("2: {expected} \"21 1\""));
         check_error(
             "10 2.1\n",
             "1: expected a distance such as 10 or 21, found \"2.1\"",

@@ -110,16 +110,5 @@ pub(crate) fn cells(count: usize) -> String {
     }
 }
 
-/// Checks that a table does not end with the text itself in the middle of a line: of `140.2`, a
-/// copy that was cut off may have left `14`, which is a figure, too.
-pub(crate) fn check_end(file: &TextFile, last_row: usize, last_word: &str) -> Result<(), Error> {
-    let ends_with_it = file.text().ends_with(last_word) && !last_word.is_empty();
-    if ends_with_it && file.lines().count() == last_row && !is_no_figure(last_word) {
-        let expected = "a line break behind the last figure, which may be cut off";
-        return Err(file.malformed(last_row, expected, last_word));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests;

@@ -19,9 +19,7 @@
 use linux::{Error, TextFile};
 use model::{MatrixCell, NodeId, NodeMatrix};
 
-use super::matrix_file::{
-    MatrixFile, cell_of_word, check_end, check_nodes, node_of_word, wrong_count,
-};
+use super::matrix_file::{MatrixFile, cell_of_word, check_nodes, node_of_word, wrong_count};
 
 /// The headings of the matrix, and what each says about its figures.
 const HEADINGS: [(&str, Option<&str>); 3] = [
@@ -113,7 +111,7 @@ fn rows<'t>(
     lines: impl Iterator<Item = (usize, &'t str)>,
 ) -> Result<(Vec<NodeId>, Vec<Vec<MatrixCell>>), Error> {
     let (mut nodes, mut rows) = (Vec::new(), Vec::new());
-    let (mut last, mut last_word) = (0, "");
+    let mut last = 0;
     for (number, line) in lines {
         let mut words = line.split_whitespace();
         let Some(node) = words.next().and_then(node_of_word) else {
@@ -123,7 +121,6 @@ fn rows<'t>(
         if cells.len() != columns.len() {
             return Err(wrong_count(file, number, columns.len(), cells.len()));
         }
-        last_word = cells.last().copied().unwrap_or_default();
         let cells = cells.iter().map(|word| cell_of_word(file, number, word));
         rows.push(cells.collect::<Result<_, _>>()?);
         nodes.push(node);
@@ -133,6 +130,6 @@ fn rows<'t>(
         return Err(file.ended("a row of latencies"));
     }
     check_nodes(file, last, &nodes)?;
-    check_end(file, last, last_word)?;
+    file.check_whole(last)?;
     Ok((nodes, rows))
 }

@@ -23,7 +23,7 @@ use linux::{Error, TextFile};
 use model::{MatrixCell, NodeId, NodeMatrix};
 
 use super::matrix_file::{
-    cell_of_word, cells as in_words, check_end, check_nodes, is_no_figure, node_of_word,
+    cell_of_word, cells as in_words, check_nodes, is_no_figure, node_of_word,
 };
 
 /// A line cut into words.
@@ -93,10 +93,10 @@ fn checked<'t>(
     column_nodes: Vec<NodeId>,
     rows: Vec<(usize, Vec<&'t str>)>,
 ) -> Result<Table<'t>, Error> {
-    if let Some((last, words)) = rows.last() {
+    if let Some((last, _)) = rows.last() {
         check_nodes(file, *last, &row_nodes)?;
         check_nodes(file, *last, &column_nodes)?;
-        check_end(file, *last, words.last().copied().unwrap_or_default())?;
+        file.check_whole(*last)?;
     }
     Ok(Table {
         row_nodes,

@@ -47,7 +47,7 @@ fn tables_are_read_with_and_without_headings() {
     let expected = "0: 80 140; 1: 141.5 - (columns 0 1)";
     check("80 140\n141.5 -\n", expected);
     check("80,140\n141.5,\n", expected);
-    check("# measured by hand\n\n 80\t140\n141.5  NA", expected);
+    check("# measured by hand\n\n 80\t140\n141.5  NA\n", expected);
     check("80, 140\n141.5, null\n", expected);
     check("node 0 1\n0 80 140\n1 141.5 -\n", expected);
     check("node   0   1 \n  0:  80  140\n  1:  141.5  -\n", expected);
@@ -174,18 +174,15 @@ fn a_matrix_between_cpus_is_refused_as_it_is_written() {
 
 #[test]
 fn a_figure_that_may_be_cut_off_is_none() {
-    let expected = "expected a line break behind the last figure, which may be cut off, found";
-    check_error("80 140\n141 8", &format!("2: {expected} \"8\""));
-    check_error("80,140\n141,80.", &format!("2: {expected} \"80.\""));
-    check_error("node 0\n0 80", &format!("2: {expected} \"80\""));
+    let expected = "expected a line break at the end, without which the last figure may be cut \
+                    off, found";
+    check_error("80 140\n141 8", &format!("2: {expected} \"141 8\""));
+    check_error("80,140\n141,80.", &format!("2: {expected} \"141,80.\""));
+    check_error("node 0\n0 80", &format!("2: {expected} \"0 80\""));
+    check_error("53 211 ", &format!("1: {expected} \"53 211\""));
     let mlc = MLC[0].0.split(".5\t\n\nMeasuring").next().unwrap();
-    check_error(mlc, &format!("6: {expected} \"81\""));
-    for whole in [
-        "80 140\n141 80\n",
-        "80 140\n141 80 ",
-        "80 140\n141 -",
-        "80 140\n141 80\n# end",
-    ] {
+    check_error(mlc, &format!("6: {expected} \"1\\t 131.0\\t  81\""));
+    for whole in ["80 140\n141 80\n", "80 140\n141 80\n# end"] {
         assert_eq!(read(whole).matrix.rows().count(), 2, "{whole:?}");
     }
 }
