@@ -8,28 +8,47 @@
 //! resmgr:cpu quantum                  16,005     1065.4      66.57   39.4 Schedule
 //! ```
 //!
-//! Layouts differ in widths, in units (`144.2K`, `66.57ms`), in the class, which Statspack has
-//! not, and in the name of the first row, which is `CPU time` in Statspack. What stands in all of
-//! them is the order: name, waits, time, average, share. Text that went through a web page has
-//! lost its columns, so rows are read by words and not by columns.
+//! Layouts differ in widths, in units (`144.2K`, `66.57ms`, `52.86 s`), in the class, which
+//! Statspack has not, and in the name of the first row, which is `CPU time` in Statspack. What
+//! stands in all of them is the order: name, waits, time, average, share. Text that went through a
+//! web page has lost its columns, so rows are read by words and not by columns. The average says
+//! its unit, or the heading says that it is in milliseconds.
 
 use linux::{Error, TextFile};
 use model::{Printed, ReportEvent};
 
-use crate::figure::{figure, is_overflow};
+use crate::figure::{figure, is_overflow, is_time_unit};
 use crate::pieces::Line;
 
 /// What the top events say.
 #[derive(Debug, Default)]
 pub(crate) struct TopEvents {
     /// The row of CPU time.
-    pub(crate) cpu: Option<ReportEvent>,
+    pub(crate) cpu: Option<Row>,
     /// The others, in the order of the report.
-    pub(crate) waits: Vec<ReportEvent>,
+    pub(crate) waits: Vec<Row>,
 }
 
-/// Names of the row of CPU time.
-const CPU_ROWS: [&str; 2] = ["DB CPU", "CPU time"];
+/// A row, with the figures that only serve to check the others.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) event: ReportEvent,
+    pub(crate) waits: Option<Printed>,
+    pub(crate) average_s: Option<Printed>,
+}
+
+/// The row of CPU time in AWR.
+const CPU_ROW: &str = "DB CPU";
+/// The same in Statspack, where shares are those of CPU time and waits, and not of DB time.
+const CPU_ROW_OF_STATSPACK: &str = "CPU time";
+
+impl TopEvents {
+    /// Whether the table is one of Statspack, whatever its title says.
+    pub(crate) fn is_of_statspack(&self) -> bool {
+        let cpu = self.cpu.as_ref();
+        cpu.is_some_and(|row| row.event.name == CPU_ROW_OF_STATSPACK)
+    }
+}
 
 /// Reads the first table of events; none is no error.
 ///
@@ -40,21 +59,31 @@ pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<TopEvents, Err
     let Some(heading) = lines.iter().position(|(_, line)| is_heading(line)) else {
         return Ok(top);
     };
-    let rows = lines[heading + 1..].iter();
-    let mut rows = rows.skip_while(|(_, line)| is_underline(line)).peekable();
-    while let Some((number, line)) = rows.next_if(|(_, line)| !ends(line)) {
+    let headings = &lines[heading.saturating_sub(HEADING_LINES - 1)..=heading];
+    let is_in_ms = headings.iter().any(|(_, line)| line.contains("(ms)"));
+    let rows = &lines[heading + 1..];
+    let begin = rows.iter().position(|(_, line)| !is_underline(line));
+    let rows = &rows[begin.unwrap_or(rows.len())..];
+    for (index, (number, line)) in rows.iter().enumerate() {
+        let below = rows.get(index + 1).map_or("", |(_, line)| line);
+        if ends(line, below) {
+            break;
+        }
         if is_ellipsis(line) {
             continue;
         }
-        let event = row(file, *number, line)?;
-        if CPU_ROWS.contains(&event.name.as_str()) {
-            top.cpu.get_or_insert(event);
+        let row = row(file, *number, line, is_in_ms)?;
+        if [CPU_ROW, CPU_ROW_OF_STATSPACK].contains(&row.event.name.as_str()) {
+            top.cpu.get_or_insert(row);
         } else {
-            top.waits.push(event);
+            top.waits.push(row);
         }
     }
     Ok(top)
 }
+
+/// Lines over which headings are spread; the last has the names of all columns.
+const HEADING_LINES: usize = 3;
 
 /// `Event   Waits   Time (sec) …`.
 fn is_heading(line: &str) -> bool {
@@ -70,9 +99,19 @@ fn is_underline(line: &str) -> bool {
             .all(|letter| letter == '-' || letter.is_whitespace())
 }
 
-/// An empty line ends the table, and so does the line of dashes below it.
-fn ends(line: &str) -> bool {
-    line.trim().is_empty() || is_underline(line)
+/// An empty line ends the table, and so do the line of dashes below it, a note, and the title of
+/// the next one, which release 11.2 prints without an empty line before it:
+///
+/// ```text
+/// resmgr:cpu quantum                   16,005       1,065     67   39.4 Scheduler
+/// Host CPU (CPUs:  160 Cores:   80 Sockets:    8)
+/// ~~~~~~~~         Load Average
+/// ```
+fn ends(line: &str, below: &str) -> bool {
+    let is_title =
+        below.trim_start().starts_with("~~") || line.trim_start().starts_with("Host CPU");
+    let is_note = line.trim_start().starts_with("->");
+    line.trim().is_empty() || is_underline(line) || is_title || is_note
 }
 
 /// Whoever quotes a table puts dots for the rows that are left out.
@@ -82,34 +121,82 @@ fn is_ellipsis(line: &str) -> bool {
 }
 
 /// One row: the words of the name up to the first figure, the figures, the words of the class.
-fn row(file: &TextFile, number: usize, line: &str) -> Result<ReportEvent, Error> {
-    let is_figure = |word: &&str| figure(word).is_some() || is_overflow(word);
+fn row(file: &TextFile, number: usize, line: &str, is_in_ms: bool) -> Result<Row, Error> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let name: Vec<&str> = words
-        .iter()
-        .copied()
-        .take_while(|word| !is_figure(word))
-        .collect();
-    let figures = words[name.len()..].iter().copied();
-    let figures: Vec<&str> = figures.take_while(is_figure).collect();
-    let class = words[name.len() + figures.len()..].join(" ");
+    let named = words.iter().take_while(|word| !is_figure(word)).count();
+    let (name, rest) = words.split_at(named);
+    let (figures, class) = figures(rest);
     let expected = "an event with its waits, time, average and share of DB time, \
                     or with its time and share";
     // Without waits there is no average; the average of a few short waits may be left out too.
-    let (waits, total, share) = match (name.is_empty(), figures.as_slice()) {
-        (false, [total, share]) => (None, *total, *share),
-        (false, [waits, total, share]) => (Some(*waits), *total, *share),
-        (false, [waits, total, _, share]) => (Some(*waits), *total, *share),
+    let [waits, total, average, share] = match (name.is_empty(), figures.as_slice()) {
+        (false, [total, share]) if !share.is_time => [None, Some(total), None, Some(share)],
+        (false, [waits, total, average]) if average.is_time => {
+            [Some(waits), Some(total), Some(average), None]
+        }
+        (false, [waits, total, share]) if !total.is_time => {
+            [Some(waits), Some(total), None, Some(share)]
+        }
+        (false, [waits, total, average, share]) if !share.is_time => {
+            [Some(waits), Some(total), Some(average), Some(share)]
+        }
         _ => return Err(file.malformed(number, expected, line.trim())),
     };
-    Ok(ReportEvent {
+    let printed = |figure: Option<&Figure>| figure.and_then(|figure| figure.printed);
+    let scaled = |printed: Printed, factor: f64| Printed {
+        value: printed.value * factor,
+        half_unit: printed.half_unit * factor,
+    };
+    let average_s = match average {
+        Some(average) if average.is_time => average.printed,
+        Some(average) if is_in_ms => average.printed.map(|ms| scaled(ms, 1e-3)),
+        _ => None,
+    };
+    let waits = printed(waits);
+    let event = ReportEvent {
         name: name.join(" "),
-        waits: waits.and_then(figure).map(|waits| waits.value as u64),
-        total_s: figure(total),
-        share_of_db_time: figure(share).map(|percent| Printed {
-            value: percent.value / 100.0,
-            half_unit: percent.half_unit / 100.0,
-        }),
-        class: (!class.is_empty()).then_some(class),
+        waits: waits.map(|waits| waits.value as u64),
+        total_s: printed(total),
+        share_of_db_time: printed(share).map(|percent| scaled(percent, 1e-2)),
+        class: (!class.is_empty()).then(|| class.join(" ")),
+    };
+    Ok(Row {
+        event,
+        waits,
+        average_s,
     })
+}
+
+/// A figure of a row; `None` where it was too wide for its column.
+struct Figure {
+    printed: Option<Printed>,
+    /// Whether it has a unit of time.
+    is_time: bool,
+}
+
+fn is_figure(word: &str) -> bool {
+    figure(word).is_some() || is_overflow(word)
+}
+
+/// The figures that a list of words begins with, and the words behind them. A unit of time may
+/// stand apart from its figure.
+fn figures<'w, 't>(words: &'w [&'t str]) -> (Vec<Figure>, &'w [&'t str]) {
+    let mut found: Vec<Figure> = Vec::new();
+    let mut rest = words;
+    while let Some((word, behind)) = rest.split_first() {
+        let unit = behind.first().filter(|unit| is_time_unit(unit));
+        let (text, behind) = match unit {
+            Some(unit) => (format!("{word}{unit}"), &behind[1..]),
+            None => ((*word).to_owned(), behind),
+        };
+        if !is_figure(word) {
+            break;
+        }
+        found.push(Figure {
+            printed: figure(&text),
+            is_time: text.ends_with('s'),
+        });
+        rest = behind;
+    }
+    (found, rest)
 }

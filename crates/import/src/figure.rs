@@ -50,6 +50,11 @@ fn is_group(group: &str, index: usize, whole: &str) -> bool {
     }
 }
 
+/// Whether a word is the unit of a time, which may stand apart from its figure.
+pub(crate) fn is_time_unit(word: &str) -> bool {
+    ["s", "ms", "us", "ns"].contains(&word)
+}
+
 /// What follows the digits: nothing, thousands and up, or the unit of an average wait.
 fn factor(suffix: &str) -> Option<f64> {
     match suffix {

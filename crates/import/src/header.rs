@@ -8,7 +8,7 @@
 //! Begin Snap:      1234 01-Jan-15 10:00:12        45       1.2
 //!   End Snap:      1235 01-Jan-15 10:05:15        46       1.3
 //!    Elapsed:                5.05 (mins)
-//!    DB Time:               45.10 (mins)
+//!    DB Time:               45.08 (mins)
 //! ```
 //!
 //! Statspack has `DB CPU: 27.30 (mins)` behind the DB time.

@@ -41,43 +41,59 @@ const LABELS: [(&str, Row); 8] = [
 const EXPECTED: &str =
     "a table \"Load Profile\" with a row \"Logical read (blocks):\" or \"Logical reads:\"";
 
-/// Reads the load profile of a report.
+/// A row with its figures; `None` where one was too wide for its column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProfileRow {
+    row: Row,
+    /// What the report calls it.
+    pub(crate) label: &'static str,
+    pub(crate) per_second: Option<Printed>,
+    pub(crate) per_transaction: Option<Printed>,
+}
+
+/// Reads the load profile of a report, and the rows that it is from.
 ///
 /// # Errors
 /// When there is none, when it has no row of logical reads, and when a row has no figure.
-pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<LoadProfile, Error> {
+pub(crate) fn read(
+    file: &TextFile,
+    lines: &[Line<'_>],
+) -> Result<(LoadProfile, Vec<ProfileRow>), Error> {
     let is_heading = |(_, line): &Line<'_>| line.trim_start().starts_with("Load Profile");
     let begin = lines.iter().position(is_heading);
     let begin = begin.ok_or_else(|| missing(file, lines))?;
-    let mut found: Vec<(Row, Option<Printed>)> = Vec::new();
+    let mut found: Vec<ProfileRow> = Vec::new();
     for (number, line) in &lines[begin..] {
-        let Some((row, rest)) = labelled(line) else {
+        let Some((label, row, rest)) = labelled(line) else {
             continue;
         };
         // Later tables have rows of the same names.
-        if found.iter().any(|(known, _)| *known == row) {
+        if found.iter().any(|known| known.row == row) {
             continue;
         }
-        found.push((row, per_second(file, *number, rest)?));
+        found.push(ProfileRow {
+            row,
+            label,
+            per_second: per_second(file, *number, rest)?,
+            per_transaction: rest.split_whitespace().nth(1).and_then(figure),
+        });
     }
-    let of = |row: Row| {
-        let row = found.iter().find(|(known, _)| *known == row);
-        row.and_then(|(_, printed)| *printed)
-    };
-    Ok(LoadProfile {
+    let of = |row: Row| found.iter().find(|known| known.row == row)?.per_second;
+    let profile = LoadProfile {
         db_time_per_s: of(Row::DbTime),
         db_cpu_per_s: of(Row::DbCpu),
         logical_reads_per_s: of(Row::LogicalReads).ok_or_else(|| missing(file, lines))?,
         physical_reads_per_s: of(Row::PhysicalReads),
-    })
+    };
+    Ok((profile, found))
 }
 
-/// The row that a line is, and what stands behind its label.
-fn labelled(line: &str) -> Option<(Row, &str)> {
+/// The row that a line is, with its label and what stands behind it.
+fn labelled(line: &str) -> Option<(&'static str, Row, &str)> {
     let (label, rest) = line.split_once(':')?;
     let label = label.trim();
     let known = LABELS.iter().find(|(known, _)| *known == label);
-    known.map(|(_, row)| (*row, rest))
+    known.map(|(label, row)| (*label, *row, rest))
 }
 
 /// The first figure of a row; `None` where it was too wide for its column.

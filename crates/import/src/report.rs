@@ -3,7 +3,9 @@
 use linux::{Error, TextFile};
 use model::{LoadReport, Printed};
 
+use crate::consistency::contradictions;
 use crate::events::{self, TopEvents};
+use crate::figure::figure;
 use crate::pieces::{EXPECTED_REPORT, Piece, pieces};
 use crate::{header, load_profile, parameters, time_model};
 
@@ -18,6 +20,10 @@ pub const REPORTS_MAX: usize = 1000;
 /// When the file is something else, when a report has no logical reads, and when a row that is
 /// read has not the figures it should have; names file, line and what was expected.
 pub fn reports_of_file(file: &TextFile) -> Result<Vec<LoadReport>, Error> {
+    let has_figures = |line: &str| line.split_whitespace().any(|word| figure(word).is_some());
+    if let Some((last, _)) = file.lines().last().filter(|(_, line)| has_figures(line)) {
+        file.check_whole(last)?;
+    }
     let pieces = pieces(file)?;
     if pieces.len() > REPORTS_MAX {
         let first = pieces[REPORTS_MAX].lines.first();
@@ -36,10 +42,11 @@ pub fn reports_of_file(file: &TextFile) -> Result<Vec<LoadReport>, Error> {
 fn report(file: &TextFile, piece: &Piece<'_>) -> Result<LoadReport, Error> {
     let lines = &piece.lines;
     let header = header::read(file, lines)?;
-    let profile = load_profile::read(file, lines)?;
+    let (profile, rows) = load_profile::read(file, lines)?;
     let top = events::read(file, lines)?;
     let times = time_model::read(file, lines)?;
-    let cpu_row = top.cpu.as_ref().and_then(|cpu| cpu.total_s);
+    let contradictions = contradictions(piece.kind, &header, &rows, &top, &times);
+    let cpu_row = top.cpu.as_ref().and_then(|cpu| cpu.event.total_s);
     let db_cpu_s = finest([times.db_cpu_s, cpu_row, header.db_cpu_s]);
     let db_time_s = finest([times.db_time_s, header.db_time_s]);
     Ok(LoadReport {
@@ -54,8 +61,9 @@ fn report(file: &TextFile, piece: &Piece<'_>) -> Result<LoadReport, Error> {
         profile,
         db_time_s: db_time_s.or_else(|| db_time_by_share(&top)),
         db_cpu_s,
-        events: top.waits,
+        events: top.waits.into_iter().map(|row| row.event).collect(),
         parameters: parameters::read(lines),
+        contradictions,
     })
 }
 
@@ -67,7 +75,7 @@ fn finest<const N: usize>(figures: [Option<Printed>; N]) -> Option<Printed> {
 
 /// DB time by the share of it that the CPU time is said to be.
 fn db_time_by_share(top: &TopEvents) -> Option<Printed> {
-    let cpu = top.cpu.as_ref()?;
+    let cpu = &top.cpu.as_ref()?.event;
     let (total, share) = (cpu.total_s?, cpu.share_of_db_time?);
     let value = total.value / share.value;
     let half_unit = value * (total.half_unit / total.value + share.half_unit / share.value);

@@ -40,7 +40,10 @@ pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<Times, Error> 
             ("DB time ", &mut times.db_time_s),
         ] {
             if let Some(rest) = trimmed.strip_prefix(name) {
-                *field = seconds(file, *number, name.trim(), rest)?;
+                // Tables that follow without an empty line have rows of the same names.
+                if field.is_none() {
+                    *field = seconds(file, *number, name.trim(), rest)?;
+                }
             }
         }
     }

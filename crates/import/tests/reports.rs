@@ -170,7 +170,7 @@ fn the_layout_of_19c_is_read() {
     assert_eq!(value(latches.total_s), Some(20_200.0));
     // Too many waits for their column: not known, and not 0.
     assert_eq!(
-        (report.events[2].name.as_str(), report.events[2].waits),
+        (report.events[3].name.as_str(), report.events[3].waits),
         ("latch free", None)
     );
 }
@@ -189,6 +189,209 @@ fn the_layout_of_statspack_is_read() {
     assert_eq!(value(report.db_cpu_s), Some(1638.6));
     assert_eq!(report.profile.logical_reads_per_s.value, 3_495_618.2);
     assert_eq!(report.events.len(), 1);
+}
+
+/// A table of top events in an excerpt, with a row of CPU time of 55.3 s, 1.1 %.
+fn with_events(heading: &str, rows: &str) -> LoadReport {
+    read_one(&format!(
+        "Load Profile\nLogical reads: 1,000.0 10.0\n\n{heading}\nDB CPU 55.3 1.1\n{rows}"
+    ))
+}
+
+/// Headings of release 12 and later, and those of release 11 and before.
+const AVERAGES_WITH_UNITS: &str = "Event                Waits Time (sec)      Wait   time Class";
+const AVERAGES_IN_MS: &str = "Event                 Waits     Time(s)   (ms)   time Wait Class";
+
+#[test]
+fn an_average_says_its_unit_glued_on_or_apart() {
+    let check = |heading, row: &str, total: f64, share: Option<f64>| {
+        let report = with_events(heading, &format!("{row}\n"));
+        let [event] = report.events.as_slice() else {
+            panic!("{:?}", report.events)
+        };
+        assert_eq!(event.name, "resmgr:cpu quantum", "{row}");
+        assert_eq!(value(event.total_s), Some(total), "{row}");
+        assert_eq!(value(event.share_of_db_time), share, "{row}");
+        assert_eq!(report.contradictions, [""; 0], "{row}");
+    };
+    let share = Some(0.989);
+    for row in [
+        "resmgr:cpu quantum   94   4968.8   52.86s   98.9 Schedule",
+        "resmgr:cpu quantum   94   4968.8   52.86 s  98.9 Schedule",
+        "resmgr:cpu quantum   94   4968.8   52860.00ms 98.9 Schedule",
+        "resmgr:cpu quantum   94   4968.8   52860.00 ms 98.9 Schedule",
+        "resmgr:cpu quantum   9,937,600 4968.8 500.00us 98.9",
+        "resmgr:cpu quantum   9,937.6K  4968.8 500.00 us 98.9",
+        "resmgr:cpu quantum   99.4M  4968.8 50000.00 ns 98.9",
+        "resmgr:cpu quantum   ######### 4968.8 52.86 s 98.9",
+    ] {
+        check(AVERAGES_WITH_UNITS, row, 4968.8, share);
+    }
+    let in_ms = "resmgr:cpu quantum   94   4,969   52860   98.9 Scheduler";
+    check(AVERAGES_IN_MS, in_ms, 4969.0, share);
+    // Without a share; and without an average.
+    check(
+        AVERAGES_WITH_UNITS,
+        "resmgr:cpu quantum 94 4968.8 52.86 s",
+        4968.8,
+        None,
+    );
+    check(
+        AVERAGES_WITH_UNITS,
+        "resmgr:cpu quantum 94 4968.8 98.9 Schedule",
+        4968.8,
+        share,
+    );
+}
+
+#[test]
+fn the_next_table_may_follow_the_events_without_an_empty_line() {
+    let events = "resmgr:cpu quantum   94   4968.8   52.86s   98.9 Schedule\n";
+    for next in [
+        "Host CPU (CPUs:  160 Cores:   80 Sockets:    8)\n~~~~~~~~         Load Average\n",
+        "Host CPU (CPUs:  160 Cores:   80 Sockets:    8)\n",
+        "Wait Classes by Total Wait Time\n~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n",
+        "-> ordered by wait time desc\n",
+        "          -----------------------------\nHost CPU (CPUs:  160)\n",
+    ] {
+        let report = with_events(AVERAGES_WITH_UNITS, &format!("{events}{next}"));
+        assert_eq!(report.events.len(), 1, "{next}");
+    }
+    // What is no title is a row that lacks its figures.
+    let text = "Load Profile\nLogical reads: 1.0\nEvent Waits\nlatch free 3\nHost CPU (CPUs: 1)\n";
+    check_error(
+        text,
+        "line 4: expected an event with its waits, time, average and share of DB time, or with \
+         its time and share, found \"latch free 3\"",
+    );
+}
+
+#[test]
+fn reports_whose_figures_agree_have_no_contradictions() {
+    let samples = [reports::AWR_11G, reports::AWR_19C, reports::STATSPACK_11G];
+    let articles = [reports::ARTICLE_000_LOCAL, reports::ARTICLE_000_REMOTE];
+    let all = samples
+        .into_iter()
+        .chain(articles)
+        .chain(reports::ARTICLE_001);
+    for report in all.flat_map(read) {
+        assert_eq!(
+            report.contradictions, [""; 0],
+            "{:?} {:?}",
+            report.kind, report.events
+        );
+    }
+}
+
+/// Changes one figure of a sample; answers whether the contradiction is found.
+#[track_caller]
+fn check_contradiction(text: &str, from: &str, to: &str, expected: &str) {
+    assert!(text.contains(from), "{from}");
+    let found = read_one(&text.replacen(from, to, 1)).contradictions;
+    let is_found = found.iter().any(|it| it.contains(expected));
+    assert!(is_found, "{from} {to}: {found:#?}");
+}
+
+#[test]
+fn times_and_rates_are_checked_against_one_another() {
+    let check = |from, to, expected| check_contradiction(reports::AWR_11G, from, to, expected);
+    check(
+        "08:05:15",
+        "08:15:15",
+        "the snapshots are 903 s apart, the elapsed time is 303 s",
+    );
+    check(
+        "5.05 (mins)",
+        "5.55 (mins)",
+        "the snapshots are 303 s apart",
+    );
+    check(
+        "45.08 (mins)",
+        "45.50 (mins)",
+        "DB time is 2704.6 s in one place and 2730",
+    );
+    check(
+        "2,704.6\n",
+        "2,714.6\n",
+        "DB time is 2714.6 s in one place and 2705 s",
+    );
+    check(
+        "1,638.6 ",
+        "1,538.6 ",
+        "DB CPU is 1538.6 s in one place and 1639 s",
+    );
+    check(
+        "3,495,618.2  ",
+        "349,561.8  ",
+        "DB Time(s) and Logical reads of the load profile",
+    );
+    check("8.9      ", "9.9      ", "DB Time(s) and ");
+    check("5.4      ", "6.4      ", "DB CPU(s)");
+    check("0.7      ", "70.7      ", "Physical reads");
+}
+
+#[test]
+fn waits_averages_times_and_shares_are_checked_against_one_another() {
+    let check = |from, to, expected| check_contradiction(reports::AWR_11G, from, to, expected);
+    let quantum = "16,005       1,065     67   39.4";
+    check(
+        quantum,
+        "16,005       1,065     52   39.4",
+        "resmgr:cpu quantum: 16005 waits of 52 ms take 832.3 s, not 1065 s",
+    );
+    check(
+        quantum,
+        "26,005       1,065     67   39.4",
+        "resmgr:cpu quantum: 26005 waits of 67 ms take 1742.3 s",
+    );
+    check(
+        quantum,
+        "16,005       1,065     67   59.4",
+        "resmgr:cpu quantum: 1065 s of a DB time of 2704.6 s are 39.4 %, not 59.4 %",
+    );
+    check(
+        quantum,
+        "16,005       1,065     67   59.4",
+        "the shares of the top events add up to 120.0 % of DB time",
+    );
+    check(
+        "1,639          60.6",
+        "1,639          40.6",
+        "DB CPU: 1639 s of a DB time of 2704.6 s",
+    );
+    check_contradiction(
+        reports::AWR_19C,
+        "52.86s",
+        "52.86ms",
+        "enq: TX - row lock contention: 120 waits of 52.86 ms take 6.3 s",
+    );
+    check_contradiction(
+        reports::AWR_19C,
+        "144.1K  ",
+        "154.1K  ",
+        "DB CPU: 154100 s of a DB time of 180060 s are 85.6 %",
+    );
+    check_contradiction(
+        reports::STATSPACK_11G,
+        "1,065     67",
+        "1,065     97",
+        "resmgr:cpu quantum: 16005 waits of 97 ms",
+    );
+}
+
+#[test]
+fn a_figure_that_may_be_cut_off_is_none() {
+    for text in [
+        "Load Profile\nLogical reads: 6,323",
+        "Load Profile\nLogical reads: 6,323,758.9   ",
+        "Load Profile\nLogical reads: 6,323,758.9\nEvent Waits\nDB CPU 2700.6 98",
+    ] {
+        let last = text.lines().count();
+        let error = reports_of_file(&TextFile::new("r.txt", text)).expect_err(text);
+        let expected = format!("r.txt, line {last}: expected a line break at the end");
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+    read_one("Load Profile\nLogical reads: 6,323,758.9\nEnd of Report");
 }
 
 #[test]
@@ -229,7 +432,7 @@ fn another_layout_is_named_with_its_line() {
     );
     check_error(
         &of("1,638.6         60.6", "?"),
-        "line 57: expected seconds behind \"DB CPU\", found \"?\"",
+        "line 66: expected seconds behind \"DB CPU\", found \"?\"",
     );
 }
 
@@ -247,7 +450,13 @@ fn a_truncated_report_says_what_is_missing() {
 }
 
 /// Words of which reports are made, to reach deeper than arbitrary text does.
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 30] = [
+    "52.86",
+    "s",
+    "ms ",
+    "500.00us",
+    "Host CPU",
+    "Begin Snap: 1 02-Feb-26 08:00:12\n",
     "WORKLOAD REPOSITORY report for\n",
     "STATSPACK report for\n",
     "Load Profile",
@@ -290,17 +499,19 @@ proptest! {
     fn no_cut_panics(at in 0usize..6000, which in 0usize..3) {
         let text = [reports::AWR_11G, reports::AWR_19C, reports::STATSPACK_11G][which];
         let cut: String = text.chars().take(at).collect();
-        // Whatever was read whole is what the whole report says.
+        // Whatever is read of it is what the whole report says: no figure is cut off.
         if let Ok(reports) = reports_of_file(&TextFile::new("r.txt", cut)) {
-            let whole = read_one(text).profile.logical_reads_per_s.value;
-            let found = reports[0].profile.logical_reads_per_s.value;
-            prop_assert!(found <= whole, "{found} {whole}");
+            let (whole, found) = (read_one(text), &reports[0]);
+            prop_assert_eq!(whole.profile.logical_reads_per_s, found.profile.logical_reads_per_s);
+            prop_assert!(whole.events.starts_with(&found.events));
+            prop_assert!(found.contradictions.is_empty(), "{:?}", found.contradictions);
         }
     }
 
     #[test]
-    fn no_damaged_byte_panics(at in 0usize..4000, byte in 0u8..128) {
-        let mut text = reports::AWR_11G.as_bytes().to_vec();
+    fn no_damaged_byte_panics(at in 0usize..5000, byte in 0u8..128, which in 0usize..3) {
+        let text = [reports::AWR_11G, reports::AWR_19C, reports::STATSPACK_11G][which];
+        let mut text = text.as_bytes().to_vec();
         let at = at % text.len();
         text[at] = byte;
         let text = String::from_utf8(text).unwrap();

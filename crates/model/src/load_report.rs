@@ -53,6 +53,9 @@ pub struct LoadReport {
     pub events: Vec<ReportEvent>,
     /// Parameters that say how CPUs, memory and its placement were set, as name and value.
     pub parameters: Vec<(String, String)>,
+    /// Figures of the text that contradict one another, a sentence each.
+    #[serde(default)]
+    pub contradictions: Vec<String>,
 }
 
 /// The host of a report.

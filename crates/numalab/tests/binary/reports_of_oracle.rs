@@ -308,3 +308,23 @@ fn what_cannot_be_compared_or_explained_is_refused() {
         "expected a number above 0",
     );
 }
+
+#[test]
+fn figures_that_contradict_one_another_are_a_warning_of_their_trial() {
+    let laboratory = Laboratory::new();
+    let damaged = reports::AWR_19C.replacen("52.86s", "52.86ms", 1);
+    let files = [
+        laboratory.file("whole.txt", reports::AWR_19C),
+        laboratory.file("damaged.txt", damaged),
+    ];
+    let run = import(&laboratory, &[], &files);
+    let document = laboratory.document(&["show", &run, "--json"]);
+    let expected = "enq: TX - row lock contention: 120 waits of 52.86 ms take 6.3 s, not 6343.2 s";
+    for (case, warnings) in [("whole", vec![]), ("damaged", vec![expected])] {
+        let trial = &named(&document["cases"], "name", case)["trials"][0];
+        assert_eq!(trial["warnings"], serde_json::json!(warnings), "{case}");
+    }
+    let text = laboratory.run(&["show", &run]).with_code(0).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("120 waits of 52.86 ms take 6.3 s"), "{text}");
+}

@@ -445,6 +445,7 @@ fn report() -> impl Strategy<Value = LoadReport> {
             db_time_s: figures.2,
             db_cpu_s: figures.3,
             events,
+            contradictions: parameters.iter().map(|(name, _)| name.clone()).collect(),
             parameters,
         },
     )
