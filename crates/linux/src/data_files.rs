@@ -104,6 +104,7 @@ fn object(status: &Metadata) -> ObjectId {
         minor: rustix::fs::minor(status.dev()),
         inode: status.ino(),
         is_sysv: false,
+        ipc_namespace: None,
     }
 }
 

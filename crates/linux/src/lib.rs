@@ -16,6 +16,7 @@ pub mod exec;
 pub mod futex;
 pub mod group_witness;
 pub mod interleave_weights;
+pub mod ipc_namespace;
 pub mod kernel_settings;
 pub mod load_average;
 pub mod machine_counters;

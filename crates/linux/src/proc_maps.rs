@@ -3,7 +3,7 @@
 
 use std::fs::File;
 
-use crate::{Error, Root, TextFile, procmap_query};
+use crate::{Error, Root, TextFile, ipc_namespace, procmap_query};
 
 /// The object behind a mapping: two mappings of one object, in whatever process, have equal ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,11 +12,30 @@ pub struct ObjectId {
     pub major: u32,
     /// Minor number of the device.
     pub minor: u32,
-    /// Inode; for a System V segment its `shmid`. 0 for memory without an object.
+    /// Inode; for a System V segment its `shmid`, of which the first is 0. Else 0 for memory
+    /// without an object.
     pub inode: u64,
     /// Whether it is a System V segment: the kernel gives these their `shmid` for an inode, and
     /// shared anonymous memory on the same device may have the same one (ipc/shm.c, `newseg`).
     pub is_sysv: bool,
+    /// Of a System V segment the IPC namespace that numbered it, as far as it is known: all
+    /// namespaces number from 0 on the same device.
+    pub ipc_namespace: Option<u64>,
+}
+
+impl ObjectId {
+    /// Whether both may be one object: a namespace that one of them does not know decides nothing.
+    pub fn may_be(&self, other: &ObjectId) -> bool {
+        let ipc_namespace = match (self.ipc_namespace, other.ipc_namespace) {
+            (Some(one), Some(another)) if one != another => return false,
+            (known, _) => known,
+        };
+        let other = ObjectId {
+            ipc_namespace,
+            ..*other
+        };
+        *self == other
+    }
 }
 
 /// One mapping.
@@ -48,7 +67,7 @@ impl Mapping {
 
     /// Whether there is an object behind it, and not only memory of the process.
     pub fn has_object(&self) -> bool {
-        self.object.inode != 0
+        self.object.inode != 0 || self.object.is_sysv
     }
 }
 
@@ -66,7 +85,22 @@ pub struct Mappings {
 /// # Errors
 /// When the process is gone or may not be read.
 pub fn read(root: &Root, pid: u32) -> Result<Mappings, Error> {
-    Ok(parse(&root.read_lossy(&format!("proc/{pid}/maps"))?))
+    let mut mappings = parse(&root.read_lossy(&format!("proc/{pid}/maps"))?);
+    number_by_namespace(root, pid, &mut mappings.list);
+    Ok(mappings)
+}
+
+/// Says of System V segments in which namespace they are numbered: that of the process, which is
+/// another only where it has left that in which it attached them.
+fn number_by_namespace(root: &Root, pid: u32, mappings: &mut [Mapping]) {
+    let mut segments = mappings
+        .iter_mut()
+        .filter(|mapping| mapping.object.is_sysv)
+        .peekable();
+    if segments.peek().is_some() {
+        let namespace = ipc_namespace::of_process(root, pid);
+        segments.for_each(|segment| segment.object.ipc_namespace = namespace);
+    }
 }
 
 /// Reads only the mappings of shared objects of process `pid`: quicker than all of them where the
@@ -78,7 +112,8 @@ pub fn read_shared(root: &Root, pid: u32) -> Result<Mappings, Error> {
     if root.is_live() {
         let path = root.path(&format!("proc/{pid}/maps"));
         let asked = File::open(&path).and_then(|file| procmap_query::shared(&file));
-        if let Some(list) = asked.map_err(|cause| Error::Read { path, cause })? {
+        if let Some(mut list) = asked.map_err(|cause| Error::Read { path, cause })? {
+            number_by_namespace(root, pid, &mut list);
             let complaint = None;
             return Ok(Mappings { list, complaint });
         }
@@ -132,11 +167,19 @@ fn parse_line(line: &str) -> Option<Mapping> {
             major: u32::try_from(hexadecimal(major)?).ok()?,
             minor: u32::try_from(hexadecimal(minor)?).ok()?,
             inode,
-            is_sysv: name.starts_with("/SYSV"),
+            is_sysv: is_of_sysv(name),
+            ipc_namespace: None,
         },
         name: name.to_owned(),
     };
     (mapping.start < mapping.end).then_some(mapping)
+}
+
+/// `/SYSV00000000 (deleted)`: no file has such a name, since that one was never in a directory.
+pub(crate) fn is_of_sysv(name: &str) -> bool {
+    let key = name.strip_prefix("/SYSV");
+    let key = key.and_then(|rest| rest.strip_suffix(" (deleted)"));
+    key.is_some_and(|key| key.len() == 8 && hexadecimal(key).is_some())
 }
 
 fn hexadecimal(digits: &str) -> Option<u64> {
@@ -177,6 +220,36 @@ mod tests {
                     2000-3000 rw-s 00000000 00:01 5    /dev/zero (deleted)\n";
         let list = parse(&file(text)).list;
         assert_ne!(list[0].object, list[1].object);
+    }
+
+    #[test]
+    fn the_first_segment_of_a_namespace_is_an_object_like_any_other() {
+        let text = "1000-2000 rw-s 00000000 00:01 0    /SYSV00000000 (deleted)\n\
+                    2000-3000 rw-p 00000000 00:00 0    /SYSV00000000\n\
+                    3000-4000 rw-p 00000000 00:00 0 \n";
+        let list = parse(&file(text)).list;
+        let objects: Vec<bool> = list.iter().map(Mapping::has_object).collect();
+        assert_eq!(objects, [true, false, false]);
+    }
+
+    #[test]
+    fn segments_of_two_namespaces_are_two_objects() {
+        let directory = tempfile::tempdir().unwrap();
+        let line = "1000-2000 rw-s 00000000 00:01 0    /SYSV00000000 (deleted)\n";
+        for (pid, namespace) in [(7, Some(1)), (8, Some(1)), (9, Some(2)), (10, None)] {
+            let process = directory.path().join(format!("proc/{pid}"));
+            std::fs::create_dir_all(process.join("ns")).unwrap();
+            std::fs::write(process.join("maps"), line).unwrap();
+            if let Some(namespace) = namespace {
+                std::fs::write(process.join("ns/ipc"), format!("ipc:[{namespace}]")).unwrap();
+            }
+        }
+        let root = Root::at(directory.path()).unwrap();
+        let object = |pid| read(&root, pid).unwrap().list[0].object;
+        assert_eq!(object(7), object(8));
+        assert_ne!(object(7), object(9));
+        assert!(object(7).may_be(&object(10)) && object(10).may_be(&object(9)));
+        assert!(!object(7).may_be(&object(9)));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-use crate::proc_maps::{Mapping, ObjectId};
+use crate::proc_maps::{Mapping, ObjectId, is_of_sysv};
 
 /// `_IOWR('f', 17, struct procmap_query)`.
 const REQUEST: libc::c_ulong = 0xc068_6611;
@@ -94,7 +94,8 @@ fn mapping(query: &Query, name: &[u8]) -> Mapping {
             major: query.dev_major,
             minor: query.dev_minor,
             inode: query.inode,
-            is_sysv: name.starts_with("/SYSV"),
+            is_sysv: is_of_sysv(&name),
+            ipc_namespace: None,
         },
         name,
     }

@@ -1,7 +1,11 @@
-//! `/proc/sysvipc/shm`: the System V segments of this IPC namespace, which everyone may read
+//! `/proc/sysvipc/shm`: the System V segments of an IPC namespace, which everyone in it may read
 //! (`sysvipc(7)`).
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::AsFd;
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::{Error, Root, SystemCallError, TextFile};
 
@@ -27,6 +31,34 @@ pub struct SysvSegment {
 pub fn read(root: &Root) -> Result<BTreeMap<u64, SysvSegment>, Error> {
     let file = root.read_optional("proc/sysvipc/shm")?;
     file.map_or(Ok(BTreeMap::new()), |file| parse(&file))
+}
+
+/// The segments of the IPC namespace of process `pid`, whichever that is. The table shows who reads
+/// it the namespace of the reader, so a thread of ours enters the other one to read, and ends.
+///
+/// # Errors
+/// When a line is malformed, the process is gone, or the namespace may not be entered
+/// (`CAP_SYS_ADMIN`).
+pub fn read_beside(root: &Root, pid: u32) -> Result<BTreeMap<u64, SysvSegment>, Error> {
+    let path = root.path(&format!("proc/{pid}/ns/ipc"));
+    let enter = || -> std::io::Result<()> {
+        let namespace = File::open(&path)?;
+        let kind = Some(LinkNameSpaceType::InterProcessCommunication);
+        Ok(move_into_link_name_space(namespace.as_fd(), kind)?)
+    };
+    let read_there = || match enter() {
+        Ok(()) => read(root),
+        Err(cause) => Err(Error::Read {
+            path: path.clone(),
+            cause,
+        }),
+    };
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(read_there);
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// The key is written as a signed number.

@@ -154,6 +154,9 @@ impl SegmentResidency {
 pub struct SysvIdentity {
     /// The id that ipcs(1) shows.
     pub shmid: u64,
+    /// The IPC namespace in which it has that id, where that is known: each numbers from 0 on.
+    #[serde(default)]
+    pub ipc_namespace: Option<u64>,
     /// The key by which programs find it: `0x85a066e4`.
     pub key: String,
     /// Whose it is.

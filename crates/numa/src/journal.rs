@@ -7,10 +7,9 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use linux::Root;
-use linux::proc_maps::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Maker};
+use crate::{Error, Maker, ObjectWords};
 
 /// A change to something outside our own processes, with what is needed to take it back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,42 +111,6 @@ pub enum Change {
         /// Its processes.
         pids: Vec<u32>,
     },
-}
-
-/// A shared object: see [`linux::proc_maps::ObjectId`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ObjectWords {
-    /// Major number of the device.
-    pub major: u32,
-    /// Minor number of the device.
-    pub minor: u32,
-    /// Inode, or `shmid`.
-    pub inode: u64,
-    /// Whether it is a System V segment.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_sysv: bool,
-}
-
-impl From<ObjectId> for ObjectWords {
-    fn from(id: ObjectId) -> Self {
-        ObjectWords {
-            major: id.major,
-            minor: id.minor,
-            inode: id.inode,
-            is_sysv: id.is_sysv,
-        }
-    }
-}
-
-impl From<ObjectWords> for ObjectId {
-    fn from(words: ObjectWords) -> Self {
-        ObjectId {
-            major: words.major,
-            minor: words.minor,
-            inode: words.inode,
-            is_sysv: words.is_sysv,
-        }
-    }
 }
 
 /// A memory policy as the kernel counts them.

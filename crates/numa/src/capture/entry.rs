@@ -26,6 +26,10 @@ pub struct Entry {
 
 /// Reads what is captured of one path; `None` when nothing is there, or nothing to be read.
 pub fn read(root: &Root, path: &str) -> Option<Entry> {
+    if let Some(content) = ipc_namespace(root, path) {
+        let path = path.to_owned();
+        return Some(Entry { path, content });
+    }
     let content = match root.read_lossy(path) {
         Ok(file) => Content::Text(condense::condensed(path, file.text())),
         Err(Error::Read { cause, .. }) if is_absence(&cause) => return None,
@@ -35,6 +39,13 @@ pub fn read(root: &Root, path: &str) -> Option<Entry> {
     };
     let path = path.to_owned();
     Some(Entry { path, content })
+}
+
+/// What names the IPC namespace of a process is a link that leads to no file: its text is captured.
+fn ipc_namespace(root: &Root, path: &str) -> Option<Content> {
+    let pid = path.strip_prefix("proc/")?.strip_suffix("/ns/ipc")?;
+    let number = linux::ipc_namespace::of_process(root, pid.parse().ok()?)?;
+    Some(Content::Text(format!("ipc:[{number}]\n")))
 }
 
 /// Whether there is no such file, or its process is gone.

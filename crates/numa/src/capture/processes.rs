@@ -4,10 +4,11 @@
 use crate::instances::{Member, Target};
 
 /// The files of each process, below /proc/PID.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "cgroup",
     "cmdline",
     "maps",
+    "ns/ipc",
     "numa_maps",
     "smaps_rollup",
     "stat",

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sequence;
 use crate::Error;
-use crate::journal::ObjectWords;
+use crate::ObjectWords;
 
 /// Whose pages they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,10 +3,10 @@
 
 use linux::map_files::MappedObject;
 use linux::proc_maps::{self, Mapping, ObjectId};
-use linux::{Root, proc_stat, sysv_segments};
+use linux::{Root, ipc_namespace, proc_stat, sysv_segments};
 
 use crate::Error;
-use crate::journal::ObjectWords;
+use crate::ObjectWords;
 
 /// Where an object is mapped: the processes and their mappings.
 pub(super) fn mappings(root: &Root, object: &ObjectWords) -> Result<Vec<(u32, Mapping)>, Error> {
@@ -20,7 +20,7 @@ pub(super) fn mappings(root: &Root, object: &ObjectWords) -> Result<Vec<(u32, Ma
         let of_object = maps
             .list
             .into_iter()
-            .filter(|it| it.is_shared && it.object == id);
+            .filter(|it| it.is_shared && it.object.may_be(&id));
         found.extend(of_object.map(|mapping| (pid, mapping)));
     }
     Ok(found)
@@ -54,9 +54,26 @@ pub(super) fn object(
         return Ok(Some(found));
     }
     let is_sysv = name.starts_with("/SYSV");
-    if is_sysv && sysv_segments::read(root)?.contains_key(&object.inode) {
+    if is_sysv && segment_exists(root, object)? {
         let reason = format!("no process has segment {} attached now", object.inode);
         return Err(unreachable(reason));
     }
     Ok(None)
+}
+
+/// Whether the namespace of a segment still has one of its number. A namespace in which no process
+/// is left has gone, and its segments with it.
+fn segment_exists(root: &Root, object: &ObjectWords) -> Result<bool, Error> {
+    let own = ipc_namespace::own(root);
+    let segments = match object.ipc_namespace.filter(|it| Some(*it) != own) {
+        None => sysv_segments::read(root)?,
+        Some(namespace) => {
+            let is_in_it = |pid: &u32| ipc_namespace::of_process(root, *pid) == Some(namespace);
+            match proc_stat::pids(root)?.into_iter().find(is_in_it) {
+                Some(pid) => sysv_segments::read_beside(root, pid)?,
+                None => return Ok(false),
+            }
+        }
+    };
+    Ok(segments.contains_key(&object.inode))
 }

@@ -108,7 +108,7 @@ impl Cache<'_, '_> {
         let tally = self.segments.entry(id).or_insert_with(|| Tally {
             name: file.name.clone(),
             kind,
-            inode: Some(id.inode),
+            object: Some(id),
             page_bytes: Some(page_bytes),
             ..Tally::default()
         });

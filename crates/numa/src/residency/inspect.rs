@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use linux::{Root, pagemap};
 use model::{
-    ClassResidency, Finding, Residency, ResidencyMethod, SegmentResidency, Severity, Topology,
+    ClassResidency, Finding, Residency, ResidencyMethod, SegmentKind, SegmentResidency, Severity,
+    Topology,
 };
 
 use super::data_files::{self, DataFiles};
@@ -118,14 +119,16 @@ pub fn inspect(
 
 /// The words for what was found of objects, the largest first.
 fn segments(root: &Root, tallies: Vec<Tally>, all_seen: bool) -> Vec<SegmentResidency> {
-    let sysv = SysvTable::read(root);
+    let mut sysv = SysvTable::new(root);
     let mut segments: Vec<SegmentResidency> = tallies
         .into_iter()
         .map(|tally| {
-            let inode = tally.inode;
+            let (object, holder) = (tally.object, tally.pids.first().copied());
             let segment = tally.into_segment(all_seen);
+            let is_sysv = segment.kind == SegmentKind::Sysv;
+            let object = object.zip(holder).filter(|_| is_sysv);
             SegmentResidency {
-                sysv: sysv.identity(&segment, inode),
+                sysv: object.and_then(|(id, pid)| sysv.identity(&segment, id, pid)),
                 ..segment
             }
         })

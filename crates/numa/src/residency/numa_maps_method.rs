@@ -254,8 +254,8 @@ impl Reading {
             add_bytes(self.found.private.entry(pid).or_default(), &bytes);
         }
         let tallies = self.objects.into_iter().map(|(key, object)| Tally {
-            inode: match key {
-                Key::Object(id) => Some(id.inode),
+            object: match key {
+                Key::Object(id) => Some(id),
                 Key::NameAt(..) => None,
             },
             ..object.into_tally()

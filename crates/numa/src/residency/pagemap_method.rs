@@ -144,7 +144,7 @@ impl<'a> Scan<'a> {
                 is_sampled: may_sample && kind.is_shared_memory() && pages >= PAGES_MIN,
                 name: mapping.name.clone(),
                 kind,
-                inode: Some(id.inode),
+                object: Some(id),
                 page_bytes: Some(huge.unwrap_or(page_bytes)),
                 areas: areas.remove(&id).unwrap_or_default(),
                 allocated_bytes: object.map(|object| object.allocated_bytes),

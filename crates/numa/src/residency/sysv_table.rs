@@ -1,35 +1,68 @@
-//! Which System V segment a segment is: the table of the IPC namespace, joined by id.
+//! Which System V segment a segment is: the table of its IPC namespace, joined by id.
 
 use std::collections::BTreeMap;
 
-use linux::Root;
+use linux::proc_maps::ObjectId;
 use linux::sysv_segments::{self, SysvSegment};
-use model::{SegmentKind, SegmentResidency, SysvIdentity};
+use linux::{Root, ipc_namespace};
+use model::{SegmentResidency, SysvIdentity};
 
-/// The table, empty where it cannot be read.
-pub(super) struct SysvTable(BTreeMap<u64, SysvSegment>);
+/// The segments of one namespace by `shmid`; empty where they cannot be read.
+type Rows = BTreeMap<u64, SysvSegment>;
 
-impl SysvTable {
-    /// Reads it.
-    pub fn read(root: &Root) -> Self {
-        SysvTable(sysv_segments::read(root).unwrap_or_default())
+/// The tables of all namespaces that were asked about so far.
+pub(super) struct SysvTable<'a> {
+    root: &'a Root,
+    own: Option<u64>,
+    known: BTreeMap<Option<u64>, Rows>,
+}
+
+impl<'a> SysvTable<'a> {
+    /// Tables of which none was read yet.
+    pub fn new(root: &'a Root) -> Self {
+        SysvTable {
+            root,
+            own: ipc_namespace::own(root),
+            known: BTreeMap::new(),
+        }
     }
 
-    /// The row of a segment with this inode. Another IPC namespace has ids of its own, so name and
-    /// length must agree, too.
-    pub fn identity(&self, segment: &SegmentResidency, inode: Option<u64>) -> Option<SysvIdentity> {
-        let shmid = inode.filter(|_| segment.kind == SegmentKind::Sysv)?;
-        let row = self.0.get(&shmid)?;
-        let is_named_so = segment.name.starts_with(&format!("/SYSV{:08x}", row.key));
-        let is_long_enough = segment.mapped_bytes < row.bytes.saturating_add(HUGE_PAGE_BYTES_MAX);
-        (is_named_so && is_long_enough).then(|| SysvIdentity {
-            shmid,
-            key: format!("{:#010x}", row.key),
-            owner_uid: row.owner_uid,
-            creator_pid: row.creator_pid,
-            attached: row.attached,
-        })
+    /// The row of the segment that is this object and that process `pid` has attached.
+    pub fn identity(
+        &mut self,
+        segment: &SegmentResidency,
+        object: ObjectId,
+        pid: u32,
+    ) -> Option<SysvIdentity> {
+        let (root, own) = (self.root, self.own);
+        // A capture has one table, that of whoever captured it.
+        let elsewhere = object
+            .ipc_namespace
+            .filter(|it| root.is_live() && Some(*it) != own);
+        let rows = self.known.entry(elsewhere).or_insert_with(|| {
+            let read = match elsewhere {
+                Some(_) => sysv_segments::read_beside(root, pid),
+                None => sysv_segments::read(root),
+            };
+            read.unwrap_or_default()
+        });
+        identity(rows, segment, object)
     }
+}
+
+/// In doubt about the namespace, name and length must agree, too.
+fn identity(rows: &Rows, segment: &SegmentResidency, object: ObjectId) -> Option<SysvIdentity> {
+    let row = rows.get(&object.inode)?;
+    let is_named_so = segment.name.starts_with(&format!("/SYSV{:08x}", row.key));
+    let is_long_enough = segment.mapped_bytes < row.bytes.saturating_add(HUGE_PAGE_BYTES_MAX);
+    (is_named_so && is_long_enough).then(|| SysvIdentity {
+        shmid: object.inode,
+        ipc_namespace: object.ipc_namespace,
+        key: format!("{:#010x}", row.key),
+        owner_uid: row.owner_uid,
+        creator_pid: row.creator_pid,
+        attached: row.attached,
+    })
 }
 
 /// The length is rounded up to pages when it is mapped; the largest are of 1 GiB.
@@ -37,6 +70,8 @@ const HUGE_PAGE_BYTES_MAX: u64 = 1 << 30;
 
 #[cfg(test)]
 mod tests {
+    use model::SegmentKind;
+
     use super::*;
 
     #[test]
@@ -48,21 +83,28 @@ mod tests {
             attached: 12,
             owner_uid: 54321,
         };
-        let table = SysvTable([(3, row)].into());
-        let segment = |name: &str, mapped_bytes| SegmentResidency {
-            name: name.to_owned(),
-            kind: SegmentKind::Sysv,
-            mapped_bytes,
-            ..SegmentResidency::default()
-        };
-        let name = "/SYSV85a066e4 (deleted)";
-        let found = table.identity(&segment(name, 2 << 20), Some(3)).unwrap();
-        assert_eq!((found.key.as_str(), found.attached), ("0x85a066e4", 12));
-        assert_eq!(table.identity(&segment(name, 2 << 20), Some(4)), None);
-        assert_eq!(table.identity(&segment(name, 4 << 30), Some(3)), None);
-        assert_eq!(
-            table.identity(&segment("/SYSV00000000", 2 << 20), Some(3)),
-            None
-        );
+        for shmid in [0, 3] {
+            let rows = [(shmid, row)].into();
+            let check = |name: &str, mapped_bytes, inode| {
+                let segment = SegmentResidency {
+                    name: name.to_owned(),
+                    kind: SegmentKind::Sysv,
+                    mapped_bytes,
+                    ..SegmentResidency::default()
+                };
+                let object = ObjectId {
+                    inode,
+                    is_sysv: true,
+                    ..ObjectId::default()
+                };
+                identity(&rows, &segment, object)
+            };
+            let name = "/SYSV85a066e4 (deleted)";
+            let found = check(name, 2 << 20, shmid).unwrap();
+            assert_eq!((found.key.as_str(), found.attached), ("0x85a066e4", 12));
+            assert_eq!(check(name, 2 << 20, 4), None);
+            assert_eq!(check(name, 4 << 30, shmid), None);
+            assert_eq!(check("/SYSV00000000 (deleted)", 2 << 20, shmid), None);
+        }
     }
 }

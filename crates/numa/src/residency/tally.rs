@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use linux::map_files::MappedObject;
+use linux::proc_maps::ObjectId;
 use model::{BytesByNode, NodeId, Sampled, SegmentArea, SegmentKind, SegmentResidency};
 
 use super::page_set::PageSet;
@@ -37,8 +38,8 @@ pub(super) struct Tally {
     pub name: String,
     /// Its kind.
     pub kind: SegmentKind,
-    /// Its inode, where that is known.
-    pub inode: Option<u64>,
+    /// Which object it is, where that is known.
+    pub object: Option<ObjectId>,
     /// Size of its pages.
     pub page_bytes: Option<u64>,
     /// Who has it mapped.

@@ -52,5 +52,6 @@ mod same_case_twice;
 mod side_by_side;
 mod stores;
 mod streams;
+mod sysv_segments;
 mod unprivileged;
 mod updates;
