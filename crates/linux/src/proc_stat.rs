@@ -8,6 +8,10 @@ use crate::{Error, Root, TextFile};
 /// `PF_KTHREAD` (include/linux/sched.h): the process is a thread of the kernel.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
+/// `PF_EXITING` (include/linux/sched.h): its first thread is ending, and may have given up its
+/// memory.
+const EXITING: u64 = 0x0000_0004;
+
 /// Who a process is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessStat {
@@ -17,8 +21,13 @@ pub struct ProcessStat {
     pub name: String,
     /// Its parent.
     pub parent: u32,
-    /// Whether it has ended and only waits for its parent to ask: it has no memory any more.
+    /// Whether it has ended and only waits for its parent to reap it: it has no memory any more.
     pub has_ended: bool,
+    /// Whether its first thread has ended while others run. Such a process has its memory, but
+    /// nothing below /proc/PID shows it.
+    pub lacks_first_thread: bool,
+    /// Whether its first thread has ended or is about to: what its files show may be cut short.
+    pub is_ending: bool,
     /// Whether it is a thread of the kernel, which has no memory of its own.
     pub is_kernel_thread: bool,
     /// When it started, in clock ticks after boot: tells a process from a later one of that id.
@@ -49,6 +58,17 @@ pub fn read(root: &Root, pid: u32) -> Result<ProcessStat, Error> {
     parse(pid, &root.read_lossy(&format!("proc/{pid}/stat"))?)
 }
 
+/// Whether `process` runs as it did, so that what was read of it since is whole. Another one may
+/// have its id by now.
+pub fn still_runs(root: &Root, process: &ProcessStat) -> bool {
+    read(root, process.pid).is_ok_and(|now| {
+        let is_whole = now.lacks_first_thread || !now.is_ending;
+        now.start_ticks == process.start_ticks
+            && now.lacks_first_thread == process.lacks_first_thread
+            && is_whole
+    })
+}
+
 /// `4242 (ora_p000_slob) S 1 4242 …`: the name may hold spaces and parentheses.
 fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
     let malformed = || file.malformed(1, "the fields of stat", file.text());
@@ -65,13 +85,18 @@ fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
             .get(field - 3)
             .and_then(|text| text.parse::<u64>().ok())
     };
+    let is_dead = matches!(fields.first(), Some(&("Z" | "X")));
+    let has_other_threads = number(20).is_some_and(|threads| threads > 1);
+    let flags = number(9).ok_or_else(malformed)?;
     let parent = number(4).and_then(|parent| u32::try_from(parent).ok());
     Ok(ProcessStat {
         pid,
         name: name.to_owned(),
         parent: parent.ok_or_else(malformed)?,
-        has_ended: matches!(fields.first(), Some(&("Z" | "X"))),
-        is_kernel_thread: number(9).ok_or_else(malformed)? & KERNEL_THREAD != 0,
+        has_ended: is_dead && !has_other_threads,
+        lacks_first_thread: is_dead && has_other_threads,
+        is_ending: is_dead || flags & EXITING != 0,
+        is_kernel_thread: flags & KERNEL_THREAD != 0,
         start_ticks: number(22).ok_or_else(malformed)?,
         last_cpu: number(39)
             .and_then(|cpu| u32::try_from(cpu).ok())
@@ -174,6 +199,13 @@ mod tests {
             (1, 912, Some(CpuId(11)))
         );
         assert!(!stat.is_kernel_thread);
+        let dead = |threads| {
+            let rest = rest.replacen('S', "Z", 1);
+            let rest = rest.replacen("20 0 1 0 912", &format!("20 0 {threads} 0 912"), 1);
+            let stat = check(&format!("7 (a) {rest}\n")).unwrap();
+            (stat.has_ended, stat.lacks_first_thread)
+        };
+        assert_eq!((dead(1), dead(4)), ((true, false), (false, true)));
         for text in ["", "7 (x", ")(", "7 (x) S"] {
             assert!(check(text).is_err(), "{text:?}");
         }

@@ -54,7 +54,11 @@ impl ExitCode {
             7,
             "a comparison is worse than --fail-below, or a finding as bad as --fail-on",
         ),
-        (ExitCode::WorkloadFailed, 8, "the workload failed"),
+        (
+            ExitCode::WorkloadFailed,
+            8,
+            "the workload failed, or the target has ended",
+        ),
         (
             ExitCode::Store,
             9,

@@ -76,7 +76,7 @@ mod tests {
         std::fs::create_dir_all(&kernel).unwrap();
         std::fs::create_dir_all(&process).unwrap();
         std::fs::write(kernel.join("boot_id"), format!("{boot}\n")).unwrap();
-        let fields = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18";
+        let fields = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 18";
         let line = format!("{PID} (a ) Z (b) {state} {fields} {started} 20\n");
         std::fs::write(process.join("stat"), line).unwrap();
         let maker = Maker {

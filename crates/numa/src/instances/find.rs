@@ -16,11 +16,11 @@ pub struct Member {
     pub class: String,
 }
 
-/// Finds the processes, ascending by id. This process and threads of the kernel are never among
-/// them. Processes that end meanwhile are left out.
+/// Finds the processes, ascending by id. This process, threads of the kernel and zombies are never
+/// among them. Processes that end meanwhile are left out.
 ///
 /// # Errors
-/// When there are none, or one that is named is a thread of the kernel.
+/// When there are none, or all have ended, or one that is named is a thread of the kernel.
 pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> {
     let candidates = candidates(root)?;
     let title = |process: &ProcessStat| proc_stat::title(root, process.pid).unwrap_or_default();
@@ -51,7 +51,9 @@ pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> 
         let (pid, name) = (only.pid, only.name.clone());
         return Err(InstanceError::KernelThread { pid, name });
     }
-    let members: Vec<Member> = chosen
+    let (ended, running): (Vec<_>, Vec<_>) =
+        chosen.into_iter().partition(|process| process.has_ended);
+    let members: Vec<Member> = running
         .into_iter()
         .filter(|process| !process.is_kernel_thread)
         .map(|process| Member {
@@ -60,6 +62,12 @@ pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> 
         })
         .collect();
     if members.is_empty() {
+        if let Some(ended) = ended.into_iter().next() {
+            let ProcessStat {
+                pid, name, parent, ..
+            } = ended;
+            return Err(InstanceError::Ended { pid, name, parent });
+        }
         return Err(InstanceError::NoProcess {
             target: target.to_string(),
         });

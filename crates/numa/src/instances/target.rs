@@ -39,6 +39,19 @@ pub enum InstanceError {
         /// What was asked for.
         target: String,
     },
+    /// What was named has ended.
+    #[error(
+        "process {pid} ({name}) has ended: it is a zombie, not yet reaped by its parent, \
+         process {parent}"
+    )]
+    Ended {
+        /// The process.
+        pid: u32,
+        /// Its name.
+        name: String,
+        /// Who is to reap it.
+        parent: u32,
+    },
     /// A thread of the kernel was named.
     #[error("process {pid} ({name}) is a thread of the kernel, which has no memory of its own")]
     KernelThread {

@@ -45,6 +45,12 @@ pub enum MoveError {
         /// What is missing.
         reason: String,
     },
+    /// All processes of the target have ended.
+    #[error("all processes of {target} ended meanwhile")]
+    Ended {
+        /// The target.
+        target: String,
+    },
     /// A cpuset forbids the destination.
     #[error("{who} may have memory on nodes {allowed} only (cpuset), and node {node} is not one")]
     Forbidden {

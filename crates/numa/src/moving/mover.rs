@@ -186,14 +186,17 @@ impl Mover<'_, '_> {
 
     /// What went with a process needs no place.
     fn ended(&mut self, pid: u32) {
-        if pid != 0 && proc_stat::read(self.root, pid).is_err() {
+        if pid != 0 && !self.runs(pid) {
             self.moved.ended.insert(pid);
         }
     }
 
     fn has_target_ended(&self) -> bool {
-        let runs = |pid: &u32| proc_stat::read(self.root, *pid).is_ok_and(|it| !it.has_ended);
-        !self.pids.iter().any(runs)
+        !self.pids.iter().any(|pid| self.runs(*pid))
+    }
+
+    fn runs(&self, pid: u32) -> bool {
+        proc_stat::read(self.root, pid).is_ok_and(|it| !it.has_ended)
     }
 
     /// Waits until no more has been moved than the rate allows, or it is to stop.

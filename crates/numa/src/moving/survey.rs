@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use linux::map_files::MappedObject;
 use linux::proc_maps::{self, Mapping, ObjectId};
-use linux::{Root, proc_status};
+use linux::{Root, proc_stat, proc_status};
 use model::{NodeSet, Topology};
 
 use super::destination::{Destination, Pattern};
@@ -57,10 +57,17 @@ pub fn survey(
 ) -> Result<Survey, MoveError> {
     let members = instances::find(root, target)?;
     let mut survey = Survey::default();
-    let processes = mapped(root, members, topology, &mut survey.notes);
+    let processes = mapped(root, members.clone(), topology, &mut survey.notes);
     if processes.is_empty() {
+        let target = target.to_string();
+        if !members
+            .iter()
+            .any(|it| proc_stat::still_runs(root, &it.stat))
+        {
+            return Err(MoveError::Ended { target });
+        }
         return Err(MoveError::NotPermitted {
-            target: target.to_string(),
+            target,
             reason: survey.notes.join("; "),
         });
     }

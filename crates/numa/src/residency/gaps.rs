@@ -1,8 +1,9 @@
 //! What could not be seen: one sentence each, and no more of them than a person reads.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
-use linux::Error;
+use linux::{Error, Root};
 
 /// Sentences shown in full; what comes after is counted.
 const SENTENCES_MAX: usize = 20;
@@ -13,9 +14,19 @@ pub(super) struct Gaps {
     sentences: Vec<String>,
     more: usize,
     refused: usize,
+    ended: BTreeSet<u32>,
+    is_capture: bool,
 }
 
 impl Gaps {
+    /// Those of a look below a root, of which there are none yet.
+    pub fn of(root: &Root) -> Self {
+        Gaps {
+            is_capture: !root.is_live(),
+            ..Gaps::default()
+        }
+    }
+
     /// Adds a sentence, once.
     pub fn add(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
@@ -42,12 +53,32 @@ impl Gaps {
                 if cause.kind() == ErrorKind::NotFound
                     || cause.raw_os_error() == Some(NO_SUCH_PROCESS) =>
             {
-                self.add(format!(
-                    "process {pid} ended while it was read, or was not captured"
-                ));
+                match self.is_capture {
+                    true => self.add(format!("process {pid} was not captured")),
+                    false => self.ended(pid),
+                }
             }
             other => self.add(format!("process {pid}: {other}")),
         }
+    }
+
+    /// Adds that a process ended during the look.
+    pub fn ended(&mut self, pid: u32) {
+        self.ended.insert(pid);
+        self.add(format!("process {pid} ended while it was looked at"));
+    }
+
+    /// Adds that a process runs on without the thread that shows its memory.
+    pub fn lacks_first_thread(&mut self, pid: u32) {
+        self.add(format!(
+            "the first thread of process {pid} has ended, and with it what /proc/{pid} shows of \
+             its memory; its other threads run"
+        ));
+    }
+
+    /// Processes that ended during the look, as far as it was noticed.
+    pub fn noticed_ends(&self) -> &BTreeSet<u32> {
+        &self.ended
     }
 
     /// Processes that this user may not read.

@@ -11,6 +11,7 @@ use model::{
 use super::data_files::{self, DataFiles};
 use super::frames::Frames;
 use super::gaps::Gaps;
+use super::looked::Looked;
 use super::objects::Objects;
 use super::pagemap_method::{Sample, Scan};
 use super::processes::{self, PerProcess};
@@ -52,6 +53,14 @@ pub enum InspectError {
         /// How many there are.
         processes: usize,
     },
+    /// All processes ended during the look.
+    #[error("{target} ended while it was looked at ({processes} processes)")]
+    Ended {
+        /// What was asked about.
+        target: String,
+        /// How many there were.
+        processes: usize,
+    },
     /// None of the processes could be read, for another reason.
     #[error("nothing of {target} could be read: {reason}")]
     Nothing {
@@ -72,13 +81,19 @@ pub fn inspect(
     topology: &Topology,
     options: &Options,
 ) -> Result<Residency, InspectError> {
-    let members = instances::find(root, target)?;
-    let mut gaps = Gaps::default();
+    let mut members = instances::find(root, target)?;
+    let mut gaps = Gaps::of(root);
     let exact = root.is_live() && !options.only_numa_maps && pagemap::frames_are_shown();
     let mut looked = match exact {
         true => by_pagemap(root, &members, target, topology, options, &mut gaps)?,
         false => by_numa_maps(root, &members, topology, &mut gaps),
     };
+    looked.forget_ended(root, &mut members, &mut gaps);
+    if members.is_empty() {
+        let target = target.to_string();
+        let processes = gaps.noticed_ends().len();
+        return Err(InspectError::Ended { target, processes });
+    }
     if looked.counted.private.is_empty() {
         let target = target.to_string();
         if gaps.refused() > 0 {
@@ -168,13 +183,6 @@ fn method(exact: bool, segments: &[SegmentResidency], gaps: &mut Gaps) -> Reside
     }
 }
 
-/// What a method found.
-struct Looked {
-    segments: Vec<Tally>,
-    counted: PerProcess,
-    private_without_node: u64,
-}
-
 fn by_pagemap(
     root: &Root,
     members: &[Member],
@@ -202,9 +210,9 @@ fn by_pagemap(
         segments: found.segments.into_values().collect(),
         counted: PerProcess {
             private: found.private,
+            without_node: found.private_without_node,
             ..PerProcess::default()
         },
-        private_without_node: found.private_without_node,
     })
 }
 
@@ -228,11 +236,11 @@ fn by_numa_maps(root: &Root, members: &[Member], topology: &Topology, gaps: &mut
         segments: found.segments,
         counted: PerProcess {
             private: found.private,
+            without_node: found.swapped_bytes,
             touched: Some(found.touched),
             touched_pools: Some(found.touched_pools),
             transparent_huge: found.transparent_huge,
         },
-        private_without_node: found.swapped_bytes,
     }
 }
 
@@ -268,10 +276,9 @@ fn finished(
     for class in &residency.private {
         add_bytes(&mut residency.bytes_by_node, &class.bytes_by_node);
     }
-    add_to(
-        &mut residency.bytes_without_node,
-        looked.private_without_node,
-    );
+    for bytes in looked.counted.without_node.values() {
+        add_to(&mut residency.bytes_without_node, *bytes);
+    }
     residency.complete = residency.method == ResidencyMethod::Pagemap
         && gaps.is_empty()
         && residency.bytes_without_node == 0;

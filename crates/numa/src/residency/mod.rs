@@ -7,6 +7,7 @@ mod gaps;
 mod inspect;
 mod kind;
 mod layout;
+mod looked;
 mod near_files;
 mod numa_maps_method;
 mod object_part;

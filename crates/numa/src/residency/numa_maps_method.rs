@@ -31,8 +31,8 @@ pub(super) struct Found {
     pub touched_pools: BTreeMap<u32, BytesByNode>,
     /// What each process has mapped as transparent huge pages, where the kernel tells.
     pub transparent_huge: BTreeMap<u32, u64>,
-    /// Private memory that is swapped out.
-    pub swapped_bytes: u64,
+    /// Private memory of each that is swapped out.
+    pub swapped_bytes: BTreeMap<u32, u64>,
 }
 
 /// Whether the file is missing although the process is there.
@@ -83,6 +83,10 @@ pub(super) fn read(
     };
     for member in members {
         let pid = member.stat.pid;
+        if member.stat.lacks_first_thread {
+            gaps.lacks_first_thread(pid);
+            continue;
+        }
         let file = match root.read_lossy(&format!("proc/{pid}/numa_maps")) {
             Ok(file) => file,
             Err(error) => {
@@ -99,7 +103,7 @@ pub(super) fn read(
         };
         if let Ok(Some(sums)) = linux::proc_smaps::rollup(root, pid) {
             let swapped = &mut reading.found.swapped_bytes;
-            *swapped = swapped.saturating_add(sums.swapped_bytes);
+            swapped.insert(pid, sums.swapped_bytes);
             let huge = sums.transparent_huge_bytes;
             reading.found.transparent_huge.insert(pid, huge);
         }

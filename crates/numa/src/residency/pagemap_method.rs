@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use linux::page_flags::PageFlags;
 use linux::pagemap::{Pagemap, PagemapEntry};
 use linux::proc_maps::{Mapping, ObjectId};
-use linux::{Error, Root};
+use linux::{Error, Root, proc_stat};
 use model::{BytesByNode, NodeSet};
 
 use super::data_files::{Cache, DataFiles};
@@ -29,8 +29,15 @@ pub(super) struct Found {
     pub segments: BTreeMap<ObjectId, Tally>,
     /// Private memory of each process that was read.
     pub private: BTreeMap<u32, BytesByNode>,
-    /// Private bytes whose node is not known: swapped out, or in frames of no known node.
-    pub private_without_node: u64,
+    /// Private bytes of each whose node is not known: swapped out, or in frames of no known node.
+    pub private_without_node: BTreeMap<u32, u64>,
+}
+
+/// Private memory of one process.
+#[derive(Debug, Default)]
+struct Private {
+    by_node: BytesByNode,
+    without_node: u64,
 }
 
 /// A look at a set of processes.
@@ -90,6 +97,8 @@ impl<'a> Scan<'a> {
             }
             match process_maps::are_unchanged(self.root, process) {
                 Ok(true) => {}
+                // Of a zombie, older kernels show a file without mappings.
+                Ok(false) if is_ending(self.root, process.pid) => gaps.ended(process.pid),
                 Ok(false) => gaps.add(format!(
                     "process {} changed its shared mappings while it was read",
                     process.pid
@@ -111,7 +120,7 @@ impl<'a> Scan<'a> {
 
     fn process(&mut self, process: &ProcessMaps) -> Result<(), Error> {
         let mut pagemap = Pagemap::open(self.root, process.pid)?;
-        let mut private = BytesByNode::new();
+        let mut private = Private::default();
         let mut result = Ok(());
         for mapping in &process.mappings {
             let part = if mapping.is_shared && mapping.has_object() {
@@ -124,7 +133,10 @@ impl<'a> Scan<'a> {
                 break;
             }
         }
-        self.found.private.insert(process.pid, private);
+        let pid = process.pid;
+        self.found.private.insert(pid, private.by_node);
+        let without_node = &mut self.found.private_without_node;
+        without_node.insert(pid, private.without_node);
         result
     }
 
@@ -211,7 +223,7 @@ impl<'a> Scan<'a> {
         pid: u32,
         mapping: &Mapping,
         pagemap: &mut Pagemap,
-        private: &mut BytesByNode,
+        private: &mut Private,
     ) -> Result<(), Error> {
         if mapping.has_object() {
             self.object(pid, mapping);
@@ -238,10 +250,10 @@ impl<'a> Scan<'a> {
         mapping: &Mapping,
         page: u64,
         entry: PagemapEntry,
-        private: &mut BytesByNode,
+        private: &mut Private,
     ) {
         if entry.is_swapped() {
-            self.found.private_without_node += self.page_bytes;
+            private.without_node += self.page_bytes;
         }
         let Some(frame) = entry.frame() else {
             return;
@@ -263,8 +275,8 @@ impl<'a> Scan<'a> {
         let is_new = entry.is_exclusive()
             || (self.shared_since_fork.insert(frame) && !self.flags.is_zero_page(frame));
         match self.frames.node_of(frame).filter(|_| is_new) {
-            Some(node) => *private.entry(node).or_default() += self.page_bytes,
-            None if is_new => self.found.private_without_node += self.page_bytes,
+            Some(node) => *private.by_node.entry(node).or_default() += self.page_bytes,
+            None if is_new => private.without_node += self.page_bytes,
             None => {}
         }
     }
@@ -320,4 +332,8 @@ impl<'a> Scan<'a> {
             }
         }
     }
+}
+
+fn is_ending(root: &Root, pid: u32) -> bool {
+    proc_stat::read(root, pid).is_ok_and(|process| process.is_ending)
 }

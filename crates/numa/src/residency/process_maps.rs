@@ -49,6 +49,10 @@ pub(super) fn read_all(
     let mut all = Vec::new();
     for member in members {
         let pid = member.stat.pid;
+        if member.stat.lacks_first_thread {
+            gaps.lacks_first_thread(pid);
+            continue;
+        }
         match read(root, pid) {
             Ok(found) => {
                 if let Some(complaint) = found.complaint {

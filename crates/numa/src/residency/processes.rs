@@ -12,12 +12,26 @@ use crate::instances::Member;
 pub(super) struct PerProcess {
     /// Private memory.
     pub private: BTreeMap<u32, BytesByNode>,
+    /// Private bytes of each whose node is not known: swapped out, or in frames of no known node.
+    pub without_node: BTreeMap<u32, u64>,
     /// Shared memory that each has mapped itself, where that was counted.
     pub touched: Option<BTreeMap<u32, BytesByNode>>,
     /// The same in pools.
     pub touched_pools: Option<BTreeMap<u32, BytesByNode>>,
     /// What each has mapped as transparent huge pages, where that was counted.
     pub transparent_huge: BTreeMap<u32, u64>,
+}
+
+impl PerProcess {
+    /// Forgets what was counted for a process.
+    pub fn forget(&mut self, pid: u32) {
+        self.private.remove(&pid);
+        self.without_node.remove(&pid);
+        self.transparent_huge.remove(&pid);
+        for counted in [&mut self.touched, &mut self.touched_pools] {
+            counted.as_mut().map(|counted| counted.remove(&pid));
+        }
+    }
 }
 
 /// The words for one process.

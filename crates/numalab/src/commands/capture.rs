@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use linux::Root;
+use linux::{Root, proc_stat};
 use model::ByteSize;
 use model::exit::ExitCode;
 use numa::instances::{self, Member, Target};
@@ -30,14 +30,14 @@ pub fn run(arguments: &CaptureArguments) -> Result<(), Failure> {
     let manifest = if file == Path::new("-") {
         let packed = pack(&root, target.as_ref(), &members, io::stdout().lock());
         let (_, manifest) = packed.map_err(failed)?;
-        refuse_unreadable(&manifest, &members)?;
+        refuse_unseen(&root, &manifest, &members)?;
         manifest
     } else {
         // Whatever had this name before stays until the new file is whole.
         let partial = partial_file(file).map_err(failed)?;
         let packed = pack(&root, target.as_ref(), &members, partial);
         let (partial, manifest) = packed.map_err(failed)?;
-        refuse_unreadable(&manifest, &members)?;
+        refuse_unseen(&root, &manifest, &members)?;
         let persisted = partial.persist(file);
         persisted.map_err(|error| failed(error.error))?;
         manifest
@@ -78,16 +78,23 @@ fn pack<W: Write>(
     packer.finish()
 }
 
-/// A capture of processes that may not be read would tell nothing about them.
-fn refuse_unreadable(manifest: &Manifest, members: &[Member]) -> Result<(), Failure> {
-    let refused = manifest.missing.iter();
-    let refused = refused.filter(|missing| missing.path.ends_with("/numa_maps"));
+/// A capture of processes that have ended, or may not be read, would tell nothing about them.
+fn refuse_unseen(root: &Root, manifest: &Manifest, members: &[Member]) -> Result<(), Failure> {
     let processes = members.len();
-    if processes == 0 || refused.count() < processes {
+    if processes == 0 {
         return Ok(());
     }
     let target = manifest.target.clone().unwrap_or_default();
-    Err(InspectError::NotPermitted { target, processes }.into())
+    let runs = |member: &Member| proc_stat::still_runs(root, &member.stat);
+    if !members.iter().any(runs) {
+        return Err(InspectError::Ended { target, processes }.into());
+    }
+    let missing = manifest.missing.iter();
+    let refused = missing.filter(|missing| missing.path.ends_with("/numa_maps"));
+    match refused.count() < processes {
+        true => Ok(()),
+        false => Err(InspectError::NotPermitted { target, processes }.into()),
+    }
 }
 
 fn cannot_write(file: &Path, cause: &io::Error) -> Failure {

@@ -63,6 +63,7 @@ impl From<InstanceError> for Failure {
         let message = error.to_string();
         match error {
             InstanceError::Read(error) => error.into(),
+            InstanceError::Ended { .. } => Failure::new(ExitCode::WorkloadFailed, message),
             InstanceError::NoProcess { .. } => Failure::new(ExitCode::Usage, message)
                 .advise("`ps -e` shows what is running; threads and other namespaces do not count"),
             _ => Failure::new(ExitCode::Usage, message),
@@ -81,6 +82,7 @@ impl From<InspectError> for Failure {
                     "run it as the user of these processes, or as root; in a container, \
                      --cap-add SYS_PTRACE (and SYS_ADMIN for exact figures)",
                 ),
+            InspectError::Ended { .. } => Failure::new(ExitCode::WorkloadFailed, message),
             InspectError::Nothing { .. } => Failure::new(ExitCode::MachineCannot, message),
         }
     }

@@ -53,7 +53,11 @@ pub fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     let plan = plan(&root, &target, &topology, arguments)?;
     let mut report = move_report::of_plan(arguments, &plan)?;
     if arguments.dry_run {
-        return show(arguments, &report);
+        if has_ended(&root, &target) {
+            report.report.status = MoveStatus::TargetEnded;
+        }
+        show(arguments, &report)?;
+        return conclusion(&report.report);
     }
     let moved = carry_out(&root, &target, arguments, &plan)?;
     report.add_outcome(&moved);
@@ -148,6 +152,7 @@ impl From<MoveError> for Failure {
         let fail = |code| Failure::new(code, message.clone());
         match error {
             MoveError::Instance(error) => error.into(),
+            MoveError::Ended { .. } => fail(ExitCode::WorkloadFailed),
             MoveError::Journal(numa::Error::AtWork { .. }) => {
                 fail(ExitCode::NotPermitted).advise("wait for it, or end it")
             }

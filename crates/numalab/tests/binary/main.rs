@@ -25,6 +25,7 @@ mod binding_vs_caging;
 mod captures;
 mod containers;
 mod contention;
+mod dead_targets;
 mod explanations;
 mod groups;
 mod help;
