@@ -13,6 +13,7 @@ pub mod data_files;
 pub mod device_node;
 mod error;
 pub mod exec;
+pub mod file_lock;
 pub mod futex;
 pub mod group_witness;
 pub mod interleave_weights;

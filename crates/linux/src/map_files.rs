@@ -78,6 +78,11 @@ impl MappedObject {
         }
     }
 
+    /// The object as a file, to be locked.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     fn of_file(file: File) -> std::io::Result<Self> {
         let status = file.metadata()?;
         let system = rustix::fs::fstatfs(&file)?;
