@@ -116,12 +116,19 @@ pub struct CaptureArguments {
 /// Arguments of `cargo xtask kills`.
 #[derive(Debug, Args)]
 pub struct KillsArguments {
-    /// How many kills.
+    /// What is done: `kills` (everything that changes the machine, in sequence), or
+    /// `undo-beside-move` (the two of one target at once).
+    #[arg(long, default_value = "kills", value_name = "SCENARIO")]
+    pub only: String,
+    /// How many times.
     #[arg(long, default_value_t = 200)]
     pub count: u32,
     /// Where the random numbers begin.
     #[arg(long, default_value_t = 1)]
     pub seed: u32,
+    /// The numalab binary to run [default: target/release].
+    #[arg(long, value_name = "PATH")]
+    pub binary: Option<PathBuf>,
 }
 
 /// Arguments of `cargo xtask test`.

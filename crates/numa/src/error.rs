@@ -72,13 +72,21 @@ pub enum Error {
         /// What the operating system said.
         cause: io::Error,
     },
-    /// Another process is moving the same memory.
-    #[error("process {pid} is at work on the memory of {target}")]
+    /// Another process is changing the same thing.
+    #[error("{holder} is at work on {what}")]
     AtWork {
-        /// That process, a numalab.
-        pid: u32,
-        /// Its target.
-        target: String,
+        /// That process.
+        holder: String,
+        /// What it is changing.
+        what: String,
+    },
+    /// The lock that keeps others from changing the same thing cannot be had.
+    #[error("cannot lock {what}: {cause}")]
+    Claim {
+        /// What is to be changed.
+        what: String,
+        /// What the operating system said.
+        cause: io::Error,
     },
     /// A change is still in use and cannot be taken back now.
     #[error("cannot undo {change}: {reason}")]
@@ -98,7 +106,9 @@ impl Error {
             Error::ControlGroup(error) => error.is_permission(),
             Error::Systemd(error) => error.is_permission(),
             Error::GroupsNotPermitted { .. } => true,
-            Error::Folder { cause, .. } => cause.kind() == io::ErrorKind::PermissionDenied,
+            Error::Folder { cause, .. } | Error::Claim { cause, .. } => {
+                cause.kind() == io::ErrorKind::PermissionDenied
+            }
             _ => false,
         }
     }

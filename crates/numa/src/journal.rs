@@ -9,136 +9,8 @@ use std::path::{Path, PathBuf};
 use linux::Root;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Maker, ObjectWords};
-
-/// A change to something outside our own processes, with what is needed to take it back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Change {
-    /// A cgroup was made.
-    GroupCreated {
-        /// Its directory.
-        directory: PathBuf,
-    },
-    /// A controller was enabled for the children of a cgroup (v2, `cgroup.subtree_control`).
-    ControllerEnabled {
-        /// Directory of the parent.
-        directory: PathBuf,
-        /// The controller.
-        controller: String,
-    },
-    /// A throw-away database cluster was made; see [`crate::scratch_cluster`].
-    ClusterMade {
-        /// Its folder.
-        directory: PathBuf,
-    },
-    /// A schema was made in a database of a server that is not ours. Only that server can take it
-    /// back, which the binary asks.
-    SchemaMade {
-        /// How to reach the server, without a password.
-        server: String,
-        /// The schema.
-        schema: String,
-    },
-    /// A file of the kernel (/sys, /proc/sys, a cgroup) was written; see [`crate::kernel_file`].
-    FileWritten {
-        /// The file.
-        path: PathBuf,
-        /// What it said before, without the newline at its end.
-        before: String,
-        /// What was written.
-        written: String,
-        /// What it said afterwards, where that is not what was written.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reached: Option<String>,
-    },
-    /// A processor group was made under a name, to stay; see [`crate::groups`].
-    GroupNamed {
-        /// Its name.
-        name: String,
-        /// Its directories, one for each hierarchy it is in.
-        directories: Vec<PathBuf>,
-        /// The unit of systemd that it is.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        unit: Option<String>,
-    },
-    /// A process was moved into a processor group.
-    MemberMoved {
-        /// Its id.
-        pid: u32,
-        /// When it started: the kernel gives ids anew.
-        start_ticks: u64,
-        /// Directories of the cgroups it was in.
-        from: Vec<PathBuf>,
-        /// Directories of the group.
-        to: Vec<PathBuf>,
-    },
-    /// A pool of huge pages was resized; see [`crate::pools`].
-    PoolResized {
-        /// `nr_hugepages` of one node and size.
-        path: PathBuf,
-        /// Pages before.
-        before: u64,
-        /// Pages asked for; the kernel may stop in between.
-        asked: u64,
-    },
-    /// The memory policy of a mounted tmpfs was set; see [`crate::mount_policy`].
-    MountPolicySet {
-        /// Where it is mounted.
-        mount_point: String,
-        /// What `mpol=` said before; `None`: it had none.
-        before: Option<String>,
-        /// What it says since.
-        written: String,
-    },
-    /// The memory policy of a shared object was set; see [`crate::moving`].
-    SegmentPolicySet {
-        /// The object.
-        object: ObjectWords,
-        /// Its name in /proc/PID/maps.
-        name: String,
-        /// The policies it had, by pages.
-        before: Vec<PolicyArea>,
-        /// The policy of all of it since.
-        written: PolicyWords,
-    },
-    /// Pages were moved; which ones, and where from, is in [`Journal::moved_pages`].
-    PagesMoved {
-        /// The target, as the user named it.
-        target: String,
-        /// Where to, as the user said it.
-        to: String,
-        /// Its processes.
-        pids: Vec<u32>,
-    },
-}
-
-/// A memory policy as the kernel counts them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PolicyWords {
-    /// `MPOL_…` with its flags.
-    pub mode: i32,
-    /// Its nodes.
-    pub nodes: model::NodeSet,
-}
-
-/// The policy of some pages of an object.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PolicyArea {
-    /// Number of the first page in the object.
-    pub first: u64,
-    /// How many pages.
-    pub pages: u64,
-    /// Their policy.
-    pub policy: PolicyWords,
-}
-
-impl Change {
-    /// Whether it is still there after the machine was started anew.
-    pub fn outlives_a_boot(&self) -> bool {
-        matches!(self, Change::ClusterMade { .. } | Change::SchemaMade { .. })
-    }
-}
+pub use crate::change::{Change, PolicyArea, PolicyWords};
+use crate::{Error, Maker};
 
 /// A change that is still in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,49 +57,27 @@ impl Journal {
         self.path.with_file_name(format!("moved-{entry}.jsonl"))
     }
 
-    /// Records that pages of these processes are about to be moved, as [`Journal::record`], unless
-    /// another process that still runs is moving pages of one of them.
-    ///
-    /// # Errors
-    /// [`Error::AtWork`] with that process; else as [`Journal::record`].
-    pub fn record_move(&self, target: &str, to: &str, pids: &[u32]) -> Result<u64, Error> {
-        let change = Change::PagesMoved {
-            target: target.to_owned(),
-            to: to.to_owned(),
-            pids: pids.to_owned(),
-        };
-        self.record_unless(change, |entries| mover_of(entries, pids))?
-    }
-
-    fn record_unless(
-        &self,
-        change: Change,
-        refusal: impl FnOnce(&[Entry]) -> Option<Error>,
-    ) -> Result<Result<u64, Error>, Error> {
-        self.with_file(|file, entries, last_entry| {
-            if let Some(refusal) = refusal(entries) {
-                return Ok(Err(refusal));
-            }
-            if entries.is_empty() {
-                file.set_len(0)?;
-            }
-            let entry = last_entry + 1;
-            let line = Line::Made(Entry {
-                entry,
-                maker: Maker::this_process(&Root::live()),
-                change,
-            });
-            append(file, &line)?;
-            Ok(Ok(entry))
-        })
-    }
-
     /// Writes and syncs that `change` is about to be made; answers its number.
     ///
     /// # Errors
     /// [`Error::Journal`]; then the change must not be made.
     pub fn record(&self, change: Change) -> Result<u64, Error> {
-        self.record_unless(change, |_| None)?
+        self.with_file(|file, entries, last_entry| {
+            if entries.is_empty() {
+                file.set_len(0)?;
+            }
+            let entry = last_entry + 1;
+            let maker = Maker::this_process(&Root::live());
+            append(
+                file,
+                &Line::Made(Entry {
+                    entry,
+                    maker,
+                    change,
+                }),
+            )?;
+            Ok(entry)
+        })
     }
 
     /// Writes that change number `entry` is taken back.
@@ -299,25 +149,6 @@ impl Journal {
             cause,
         }
     }
-}
-
-/// The refusal when another process that still runs is moving pages of one of `pids`.
-pub(crate) fn mover_of(entries: &[Entry], pids: &[u32]) -> Option<Error> {
-    let root = Root::live();
-    let own = Maker::this_process(&root);
-    let found = entries.iter().find_map(|entry| match &entry.change {
-        Change::PagesMoved {
-            pids: moved,
-            target,
-            ..
-        } => {
-            let is_other = entry.maker != own && entry.maker.still_runs(&root);
-            let shares = moved.iter().any(|pid| pids.contains(pid));
-            (is_other && shares).then(|| (entry.maker.pid, target.clone()))
-        }
-        _ => None,
-    });
-    found.map(|(pid, target)| Error::AtWork { pid, target })
 }
 
 fn append(file: &mut File, line: &Line) -> io::Result<()> {

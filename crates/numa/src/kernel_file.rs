@@ -4,16 +4,18 @@ use std::path::Path;
 
 use linux::control_group;
 
-use crate::Error;
 use crate::journal::{Change, Journal};
+use crate::{Error, claim};
 
 /// Writes `value` to a file of the kernel, through the journal; answers the number of the change,
 /// `None` when the file says so already and nothing was done. The kernel may make something else of
 /// the value; what it says afterwards is noted with the change.
 ///
 /// # Errors
-/// When the journal or the file cannot be written; then nothing is changed.
+/// When the journal or the file cannot be written, or another numalab is changing it; then nothing
+/// is changed.
 pub fn write(journal: &Journal, path: &Path, value: &str) -> Result<Option<u64>, Error> {
+    let _claim = claim::of_path(path, claim::deadline())?;
     let before = control_group::read(path)?;
     if before == value {
         return Ok(None);

@@ -3,7 +3,9 @@
 
 pub mod bind;
 pub mod capture;
+mod change;
 mod change_words;
+mod claim;
 mod contradictions;
 mod cpu_limit;
 pub mod cpu_quota;
@@ -27,6 +29,7 @@ pub mod placement;
 pub mod pools;
 pub mod residency;
 pub mod scratch_cluster;
+mod thing;
 pub mod topology;
 mod topology_caches;
 mod topology_cores;

@@ -1,11 +1,13 @@
 //! The memory policy of a mounted tmpfs (`mpol=`), shown by [`linux::tmpfs`] and set through the
 //! journal.
 
+use std::path::Path;
+
 use linux::tmpfs::{self, Tmpfs};
 use linux::{Root, SystemCallError};
 
-use crate::Error;
 use crate::journal::{Change, Journal};
+use crate::{Error, claim};
 
 /// A policy that is as good as none. The kernel cannot take a policy away from a mounted tmpfs: it
 /// takes `mpol=default` for nothing said (mm/shmem.c, `shmem_reconfigure`).
@@ -15,8 +17,13 @@ const AS_GOOD_AS_NONE: &str = "local";
 /// Files that exist keep theirs. Answers whether anything had to be changed.
 ///
 /// # Errors
-/// When the journal cannot be written, or the kernel refuses; then nothing is changed.
+/// When the journal cannot be written, another numalab is changing it, or the kernel refuses; then
+/// nothing is changed.
 pub fn set(journal: &Journal, mount: &Tmpfs, policy: &str) -> Result<bool, Error> {
+    let _claim = claim::of_path(Path::new(&mount.mount_point), claim::deadline())?;
+    // As it is now that nobody else changes it.
+    let now = at(&Root::live(), &mount.mount_point)?;
+    let mount = now.as_ref().unwrap_or(mount);
     if mount.policy.as_deref() == Some(policy) {
         return Ok(false);
     }

@@ -4,7 +4,7 @@ use linux::proc_maps::ObjectId;
 use serde::{Deserialize, Serialize};
 
 /// A shared object: see [`linux::proc_maps::ObjectId`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ObjectWords {
     /// Major number of the device.
     pub major: u32,

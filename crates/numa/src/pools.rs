@@ -5,15 +5,16 @@ use std::path::Path;
 use linux::{Root, control_group, proc_buddyinfo, sysfs_huge_pages, sysfs_nodes};
 use model::{NodeId, PoolChange, PoolNeed, PoolOfNode, Topology};
 
-use crate::Error;
 use crate::journal::{Change, Journal};
 use crate::moving::Pattern;
+use crate::{Error, claim};
 
 /// Sets the pool of one node and size to `asked` pages, through the journal. Where the kernel stops
 /// short, it is asked to compact the node's memory, and tried once more.
 ///
 /// # Errors
-/// When the journal or the file cannot be written; then nothing is changed.
+/// When the journal or the file cannot be written, or another numalab is changing it; then nothing
+/// is changed.
 pub fn set(
     journal: &Journal,
     node: NodeId,
@@ -21,6 +22,7 @@ pub fn set(
     asked: u64,
 ) -> Result<PoolChange, Error> {
     let path = sysfs_huge_pages::count_file(node, page_bytes);
+    let _claim = claim::of_path(&path, claim::deadline())?;
     let before = persistent(&path)?;
     let mut change = PoolChange {
         node,

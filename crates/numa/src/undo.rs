@@ -1,8 +1,12 @@
 //! Takes back what the journal still holds.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use linux::Root;
 
+use crate::claim::{self, Claim};
 use crate::journal::{Change, Entry, Journal};
+use crate::thing::{self, Lock, Thing};
 use crate::{Error, group, groups, kernel_file, mount_policy, moving, pools, scratch_cluster};
 
 /// What became of one change.
@@ -17,6 +21,10 @@ pub struct Undone {
 /// Takes back the changes in force that `wanted` chooses, newest first: what a later change stands
 /// on is taken back after it. With `force`, also what somebody else has changed since.
 ///
+/// Nobody else changes the same things meanwhile: their locks are taken first, and only then is it
+/// read for good what is in force. A change stays as long as a later one of the same thing does:
+/// what was before it is there again only when the later one is taken back.
+///
 /// # Errors
 /// [`Error::Journal`] when the journal itself cannot be used; a change that cannot be taken back
 /// is in the answer and stays in the journal.
@@ -25,23 +33,100 @@ pub fn undo(
     wanted: impl Fn(&Entry) -> bool,
     force: bool,
 ) -> Result<Vec<Undone>, Error> {
+    let root = Root::live();
+    let chosen: Vec<Entry> = journal.in_force()?.into_iter().filter(wanted).collect();
+    let locked = Locked::take(&root, journal, &chosen);
+    let chosen: BTreeSet<u64> = chosen.iter().map(|entry| entry.entry).collect();
+    let mut staying: BTreeMap<Thing, u64> = BTreeMap::new();
     let mut done = Vec::new();
-    for entry in journal.in_force()?.into_iter().filter(wanted).rev() {
-        let failure = match entry.maker.is_of_an_earlier_boot(&Root::live()) {
+    for entry in journal.in_force()?.into_iter().rev() {
+        // Of one whose list of pages is damaged nothing is known; taking it back says so.
+        let things = thing::of(journal, &entry).unwrap_or_default();
+        let number = entry.entry;
+        let is_chosen = chosen.contains(&number);
+        let failure = match entry.maker.is_of_an_earlier_boot(&root) {
+            _ if !is_chosen => None,
             // What is there now under the same name is somebody else's; a folder on a disk is not.
             true if !entry.change.outlives_a_boot() => None,
-            _ => take_back(journal, &entry, force).err(),
+            _ => locked
+                .permit(&things)
+                .and_then(|()| in_turn(&entry, &things, &staying, force))
+                .and_then(|()| take_back(&root, journal, &entry, force))
+                .err(),
         };
-        if failure.is_none() {
-            journal.mark_undone(entry.entry)?;
+        if !is_chosen || failure.is_some() {
+            staying.extend(things.into_iter().map(|thing| (thing, number)));
         }
-        done.push(Undone { entry, failure });
+        if is_chosen {
+            if failure.is_none() {
+                journal.mark_undone(number)?;
+            }
+            done.push(Undone { entry, failure });
+        }
     }
     Ok(done)
 }
 
+/// The locks on what is to be taken back, and those that others have.
+struct Locked {
+    _held: Vec<Claim>,
+    refused: BTreeMap<Lock, (String, String)>,
+}
+
+impl Locked {
+    /// Takes what can be had; in one order, so that of two who want the same one has it all.
+    fn take(root: &Root, journal: &Journal, entries: &[Entry]) -> Self {
+        let lives = |entry: &&Entry| !entry.maker.is_of_an_earlier_boot(root);
+        let things = entries.iter().filter(lives);
+        let things = things.flat_map(|entry| thing::of(journal, entry).unwrap_or_default());
+        let locks: BTreeSet<Lock> = things.filter_map(|thing| thing.lock()).collect();
+        let (mut held, mut refused) = (Vec::new(), BTreeMap::new());
+        let deadline = claim::deadline();
+        for lock in locks {
+            match lock.take(root, deadline) {
+                Ok(claim) => held.extend(claim),
+                Err(Error::AtWork { holder, what }) => {
+                    refused.insert(lock, (holder, what));
+                }
+                // What cannot be reached to be locked cannot be taken back, which says why.
+                Err(_) => {}
+            }
+        }
+        Locked {
+            _held: held,
+            refused,
+        }
+    }
+
+    fn permit(&self, things: &BTreeSet<Thing>) -> Result<(), Error> {
+        let of_others = things
+            .iter()
+            .find_map(|thing| self.refused.get(&thing.lock()?));
+        match of_others.cloned() {
+            Some((holder, what)) => Err(Error::AtWork { holder, what }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses a change of which a later one stays.
+fn in_turn(
+    entry: &Entry,
+    things: &BTreeSet<Thing>,
+    staying: &BTreeMap<Thing, u64>,
+    force: bool,
+) -> Result<(), Error> {
+    match things.iter().find_map(|thing| staying.get(thing)) {
+        Some(later) if !force => Err(Error::Undo {
+            change: entry.change.to_string(),
+            reason: format!("change {later} of the same was made later and is still in force"),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// Takes back one change. Safe to call twice.
-fn take_back(journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error> {
+fn take_back(root: &Root, journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error> {
     let change = &entry.change;
     match change {
         Change::GroupCreated { .. } | Change::ControllerEnabled { .. } => group::undo(change),
@@ -53,8 +138,85 @@ fn take_back(journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error>
         Change::FileWritten { .. } => kernel_file::undo(change, force),
         Change::PoolResized { .. } => pools::undo(change, force),
         Change::MountPolicySet { .. } => mount_policy::undo(change, force),
-        Change::SegmentPolicySet { .. } => moving::undo_policy(&Root::live(), change, force),
-        Change::PagesMoved { .. } => moving::undo_pages(&Root::live(), journal, entry, force),
+        Change::SegmentPolicySet { .. } => moving::undo_policy(root, change, force),
+        Change::PagesMoved { .. } => moving::undo_pages(root, journal, entry, force),
         Change::GroupNamed { .. } | Change::MemberMoved { .. } => groups::undo(change),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    // Ordinary files stand for those of the kernel.
+    use std::fs;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::journal::Entry;
+
+    struct Files {
+        folder: tempfile::TempDir,
+        journal: Journal,
+    }
+
+    impl Files {
+        /// A file that said 0-3 and was changed twice: to 0-1, and to 1-2.
+        fn changed_twice() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let journal = Journal::in_directory(folder.path());
+            let files = Files { folder, journal };
+            fs::write(files.path(), "0-3").unwrap();
+            for value in ["0-1", "1-2"] {
+                kernel_file::write(&files.journal, &files.path(), value).unwrap();
+            }
+            files
+        }
+
+        fn path(&self) -> std::path::PathBuf {
+            self.folder.path().join("cpus")
+        }
+
+        /// What undoing says of each change, newest first, and what the file says then.
+        fn undo(&self, wanted: impl Fn(&Entry) -> bool, force: bool) -> (Vec<String>, String) {
+            let said = |undone: Undone| {
+                undone
+                    .failure
+                    .map_or(String::new(), |error| error.to_string())
+            };
+            let undone = undo(&self.journal, wanted, force).unwrap();
+            let said = undone.into_iter().map(said).collect();
+            (said, fs::read_to_string(self.path()).unwrap())
+        }
+    }
+
+    #[test]
+    fn a_change_stays_as_long_as_a_later_one_of_the_same_thing() {
+        let files = Files::changed_twice();
+        let refused = "change 2 of the same was made later and is still in force";
+        let (said, now) = files.undo(|entry| entry.entry == 1, false);
+        assert!(said[0].ends_with(refused), "{said:?}");
+        assert_eq!(now, "1-2");
+        // Somebody else writes what was before the first: that one alone looks as if taken back.
+        fs::write(files.path(), "0-3").unwrap();
+        let (said, _) = files.undo(|_| true, false);
+        assert!(said[0].contains("somebody else has written"), "{said:?}");
+        assert!(said[1].ends_with(refused), "{said:?}");
+        let (said, now) = files.undo(|_| true, true);
+        assert_eq!((said, now.as_str()), (vec![String::new(); 2], "0-3"));
+        assert_eq!(files.journal.in_force().unwrap(), []);
+    }
+
+    #[test]
+    fn what_another_is_changing_is_neither_changed_nor_taken_back() {
+        let files = Files::changed_twice();
+        let claim = claim::of_path(&files.path(), Instant::now()).unwrap();
+        let (said, now) = files.undo(|_| true, true);
+        let is_refused = |said: &String| said.contains("is at work on");
+        assert!(said.len() == 2 && said.iter().all(is_refused), "{said:?}");
+        assert_eq!(now, "1-2");
+        let refused = kernel_file::write(&files.journal, &files.path(), "2-3").unwrap_err();
+        assert!(matches!(refused, Error::AtWork { .. }), "{refused}");
+        assert_eq!(files.journal.in_force().unwrap().len(), 2);
+        drop(claim);
+        assert_eq!(files.undo(|_| true, false).1, "0-3");
     }
 }

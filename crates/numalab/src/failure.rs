@@ -43,6 +43,7 @@ impl From<numa::Error> for Failure {
     fn from(error: numa::Error) -> Self {
         let exit_code = match &error {
             _ if error.is_permission() => ExitCode::NotPermitted,
+            numa::Error::AtWork { .. } => ExitCode::NotPermitted,
             numa::Error::Journal { .. } => ExitCode::Store,
             numa::Error::Group { .. } => ExitCode::Usage,
             numa::Error::GroupNotHonoured { .. } => ExitCode::PlacementNotHonoured,
@@ -54,6 +55,7 @@ impl From<numa::Error> for Failure {
                 "as root on the host; a container is placed from outside (--cpuset-cpus, \
                  --cpuset-mems); `numalab bind` needs no group",
             ),
+            numa::Error::AtWork { .. } => failure.advise("wait for it, or end it"),
             _ => failure,
         }
     }

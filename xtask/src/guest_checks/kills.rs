@@ -12,50 +12,81 @@ use super::check::{Check, GuestCommand, shell};
 use super::complaints::Complaints;
 use super::inspect::PROGRAM;
 use super::move_memory::FUNCTIONS;
+use super::undo_beside_move;
 use crate::arguments::{CgroupVersion, KillsArguments};
 use crate::guest::{self, Options, Relay, Shape};
 use crate::interrupt::Interrupt;
 use crate::repository;
 
+/// Functions that say what numalab changes of a machine.
+const MACHINE_STATE: &str = include_str!("machine_state.sh");
+
+/// What is done again and again, with kills at random moments.
+pub(super) struct Scenario {
+    /// Its name, and that of the command which does it.
+    pub name: &'static str,
+    /// The machine.
+    pub shape: &'static str,
+    /// A script that needs the functions of moving.sh and machine_state.sh, and count.
+    pub script: &'static str,
+}
+
+/// A sequence of everything that changes the machine.
+const SEQUENCE: Scenario = Scenario {
+    name: "kills",
+    shape: "two-node",
+    script: include_str!("kills.sh"),
+};
+
+/// Every scenario.
+const SCENARIOS: [&Scenario; 2] = [&SEQUENCE, &undo_beside_move::SCENARIO];
+
 /// The check.
 pub const CHECK: Check = Check {
-    name: "kills",
-    applies_to: |shape| shape.name == SHAPE,
+    name: SEQUENCE.name,
+    applies_to: |shape| shape.name == SEQUENCE.shape,
     cgroup: CgroupVersion::V2,
     seconds: 300,
-    commands: |_| commands(KILLS, 1).to_vec(),
+    commands: |_| SEQUENCE.commands(KILLS, 1).to_vec(),
     judge,
 };
 
-const SHAPE: &str = "two-node";
-const SCRIPT: &str = include_str!("kills.sh");
 /// Kills in the check.
 const KILLS: u32 = 6;
-/// The name of the command that kills.
-const NAME: &str = "kills";
 /// What one kill may take on a busy machine, and the boot with the sequence as a whole.
 const SECONDS_PER_KILL: u64 = 60;
 const SECONDS_TO_BEGIN: u64 = 600;
 
-fn commands(count: u32, seed: u32) -> [GuestCommand; 2] {
-    let program = format!("cat >/tmp/shared_memory.py <<'END'\n{PROGRAM}\nEND");
-    let script = format!("count={count}; RANDOM={seed}\n{FUNCTIONS}{SCRIPT}");
-    let mut kills = shell(NAME, &script);
-    // The random numbers, and groups of processes of their own.
-    kills.words[0] = "bash".to_string();
-    [shell("program", &program), kills]
+impl Scenario {
+    /// The commands that do it so often, with these random numbers; the last one answers.
+    pub fn commands(&self, count: u32, seed: u32) -> [GuestCommand; 2] {
+        let program = format!("cat >/tmp/shared_memory.py <<'END'\n{PROGRAM}\nEND");
+        let script = self.script;
+        let script = format!("count={count}; RANDOM={seed}\n{FUNCTIONS}{MACHINE_STATE}{script}");
+        let mut rounds = shell(self.name, &script);
+        // The random numbers, and groups of processes of their own.
+        rounds.words[0] = "bash".to_string();
+        [shell("program", &program), rounds]
+    }
 }
 
 /// `cargo xtask kills`: prints what came of every kill.
 pub fn run(arguments: &KillsArguments) -> Result<ExitCode> {
-    let binary = repository::target().join("release/numalab");
+    let named = |scenario: &&&Scenario| scenario.name == arguments.only;
+    let scenario = SCENARIOS.iter().find(named).with_context(|| {
+        let names = SCENARIOS.map(|scenario| scenario.name).join(", ");
+        format!("there is no '{}'; there are {names}", arguments.only)
+    })?;
+    let binary = arguments.binary.clone();
+    let binary = binary.unwrap_or_else(|| repository::target().join("release/numalab"));
     let kills = u64::from(arguments.count);
     let options = Options {
         timeout: Duration::from_secs(SECONDS_TO_BEGIN + SECONDS_PER_KILL * kills),
         binaries: vec![binary],
-        ..Options::of(guest::find(SHAPE)?)
+        ..Options::of(guest::find(scenario.shape)?)
     };
-    let commands = commands(arguments.count, arguments.seed).map(|command| command.words);
+    let commands = scenario.commands(arguments.count, arguments.seed);
+    let commands = commands.map(|command| command.words);
     let outcomes = guest::run(&options, &commands, Relay::Pass, &Interrupt::watch()?)?;
     let outcome = outcomes.last().context("the script did not run")?;
     let kills = parse(&String::from_utf8_lossy(&outcome.stdout))?;
@@ -69,15 +100,15 @@ pub fn run(arguments: &KillsArguments) -> Result<ExitCode> {
 
 /// One kill.
 #[derive(Debug, PartialEq, Eq)]
-struct Kill {
+pub(super) struct Kill {
     /// How many changes undo took back.
     undone: u32,
     /// Whether the machine then was as before.
-    is_as_before: bool,
+    pub is_as_before: bool,
 }
 
 /// Reads the lines of the script: `3 1804 interleave 5 as-before`; indented lines say what differs.
-fn parse(text: &str) -> Result<Vec<Kill>> {
+pub(super) fn parse(text: &str) -> Result<Vec<Kill>> {
     let lines = text.lines();
     let lines = lines.filter(|line| !line.starts_with(' ') && !line.starts_with("window "));
     let kill = |line: &str| {
@@ -94,7 +125,7 @@ fn parse(text: &str) -> Result<Vec<Kill>> {
 }
 
 fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
-    let text = answers.text(NAME)?;
+    let text = answers.text(SEQUENCE.name)?;
     let kills = parse(text)?;
     complaints.expect("kills", &kills.len(), &(KILLS as usize));
     let is_repaired = kills.iter().all(|kill| kill.is_as_before);

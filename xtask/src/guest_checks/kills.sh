@@ -1,15 +1,12 @@
 # Kills a sequence of numalab commands at random points, lets one `numalab undo` repair what is
 # left, and compares the machine with what it was before: COUNT times, with the random numbers of
-# SEED. Needs bash, moving.sh, root, two nodes and empty pools of huge pages.
+# SEED. Needs bash, moving.sh, machine_state.sh, root, two nodes and empty pools of huge pages.
 #
 # Prints a line for each kill, NUMBER AFTER_MS STEP CHANGES as-before, where STEP is the last that
 # had begun and CHANGES how many undo took back; where the state is not as before, what differs
 # follows. STEP end: the sequence was through.
 
-# Over 9p, as the directory of commands is, each of the many starts would read the program anew.
-mkdir -p /tmp/bin && cp "$(command -v numalab)" /tmp/bin/ && PATH=/tmp/bin:$PATH
-# The kernel would make larger pages of the holder's small ones behind everybody's back.
-echo never >/sys/kernel/mm/transparent_hugepage/enabled
+prepare_machine
 cat >/tmp/kills.toml <<'END'
 format = "numalab.experiment/1"
 name = "kills"
@@ -51,15 +48,11 @@ state() { # what the sequence changes, by the kernel's word
     for process in $pid $children $idle; do
         cat /proc/$process/cgroup
         grep _allowed_list /proc/$process/status
-        # The policy and the pages by node of every mapping but those of programs.
-        grep -v 'file=/usr' /proc/$process/numa_maps |
-            awk '{ line = $1 " " $2; for (i = 3; i <= NF; i++)
-                if ($i ~ /^(N[0-9]+|anon)=/) line = line " " $i; print line }'
     done
+    memory_state $pid $children $idle
     cat /proc/mounts /proc/sysvipc/shm
-    ls -A /dev/shm "$XDG_STATE_HOME/numalab" | grep -v -e '^runs' -e '^journal.jsonl$' -e '^/'
-    pgrep -l numalab
-    numalab undo --list
+    ls -A /dev/shm
+    journal_state
 }
 
 gone() { # waits until no process of session $1 and no numalab is left
@@ -82,10 +75,6 @@ once() { # runs the sequence, and kills it after $1 ms, or lets it end when that
     gone $leader
 }
 
-now_ms() { echo $(($(date +%s%N) / 1000000)); }
-
-# What was never there is made by the first of its commands.
-numalab undo --list >/dev/null; mkdir -p "$XDG_STATE_HOME/numalab"
 state >/tmp/before
 began=$(now_ms)
 sed '/^step run/d' /tmp/sequence.sh >/tmp/without_run.sh

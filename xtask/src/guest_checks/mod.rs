@@ -32,6 +32,7 @@ mod sga_lines;
 mod streams;
 mod table;
 mod topology;
+mod undo_beside_move;
 
 pub use boot::{Boot, boots, run};
 pub use check::Check;

@@ -5,6 +5,7 @@ use super::{
     bandwidth, data_files, doctor, group_systemd, inspect, inspect_instances, inspect_postgres,
     kills, latency, latency_trouble, local_vs_remote, memory_only, move_memory, move_postgres,
     own_memory, pages, placements, placing, relations, residency, streams, topology,
+    undo_beside_move,
 };
 
 /// The checks of the whole test.
@@ -38,6 +39,7 @@ pub const LONG_CHECKS: &[Check] = &[
     move_postgres::CHECK,
     group_systemd::CHECK,
     kills::CHECK,
+    undo_beside_move::CHECK,
 ];
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Which pages were moved, and where from: one line of JSON for each chunk, synced before the chunk
 //! is moved (docs/journal.md).
 
+use std::cmp::Ordering;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use super::sequence;
 use crate::Error;
 use crate::ObjectWords;
 
-/// Whose pages they are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Whose pages they are. Two are the same where the kernel says so: an object may have been renamed
+/// since.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
     /// A shared object; pages are counted in it.
@@ -31,6 +33,44 @@ pub enum Owner {
         start_ticks: u64,
     },
 }
+
+impl Owner {
+    /// What the kernel knows it by.
+    fn id(&self) -> Result<ObjectWords, (u32, u64)> {
+        match self {
+            Owner::Object { id, .. } => Ok(*id),
+            Owner::Process { pid, start_ticks } => Err((*pid, *start_ticks)),
+        }
+    }
+
+    /// It in words.
+    pub fn words(&self) -> String {
+        match self {
+            Owner::Object { name, .. } => name.clone(),
+            Owner::Process { pid, .. } => format!("the private memory of process {pid}"),
+        }
+    }
+}
+
+impl Ord for Owner {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.id().cmp(&other.id())
+    }
+}
+
+impl PartialOrd for Owner {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Owner {
+    fn eq(&self, other: &Self) -> bool {
+        self.id() == other.id()
+    }
+}
+
+impl Eq for Owner {}
 
 /// One chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -50,7 +50,7 @@ pub(super) enum Source {
     Window(ObjectId, MappedObject),
     /// An object of huge pages: through the processes that have them mapped. A mapping of our own
     /// could not look at a hole without making a page.
-    HugeObject(ObjectId),
+    HugeObject(ObjectId, MappedObject),
     /// Private memory: through its process.
     Process,
 }
@@ -59,7 +59,7 @@ impl Part {
     /// The object, if it is one.
     pub fn object(&self) -> Option<ObjectId> {
         match &self.source {
-            Source::Window(id, _) | Source::HugeObject(id) => Some(*id),
+            Source::Window(id, _) | Source::HugeObject(id, _) => Some(*id),
             Source::Process => None,
         }
     }

@@ -2,6 +2,7 @@
 //! that it can be taken back.
 
 mod chunk_log;
+mod claims;
 mod destination;
 mod error;
 mod memory;
@@ -16,6 +17,7 @@ mod survey;
 mod take_back;
 mod whereabouts;
 
+pub use claims::{Claims, claim};
 pub use destination::{Destination, Pattern};
 pub use error::MoveError;
 pub use memory::{CHUNK_BYTES, Part, PartKind};
@@ -26,5 +28,7 @@ pub use room::check_room;
 pub use sender::{Sent, reason};
 pub use survey::{Choice, Survey, survey};
 
+pub(crate) use chunk_log::Owner;
+pub(crate) use claims::of_owner as claim_owner;
 pub(crate) use policy::undo as undo_policy;
-pub(crate) use take_back::undo as undo_pages;
+pub(crate) use take_back::{owners, undo as undo_pages};

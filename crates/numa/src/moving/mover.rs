@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use linux::{Root, proc_stat};
 use model::NodeId;
 
-use super::chunk_log::{ChunkLine, ChunkLog, Owner};
+use super::chunk_log::{ChunkLine, ChunkLog};
+use super::claims::Claims;
 use super::error::MoveError;
 use super::memory::{CHUNK_BYTES, Part, PartKind, Source, Stretch};
 use super::plan::Plan;
@@ -15,7 +16,7 @@ use super::sender::{self, Sent};
 use super::survey::extents;
 use super::{policy, sequence};
 use crate::Error;
-use crate::journal::Journal;
+use crate::journal::{Change, Journal};
 
 /// The longest time for which nobody asks whether to stop.
 const NAP: Duration = Duration::from_millis(50);
@@ -49,20 +50,26 @@ pub struct Moved {
     pub policies_set: u32,
 }
 
-/// Carries out a plan. What was moved stays in the journal, for `numalab undo`.
+/// Carries out a plan that was made with the locks in hand. What was moved stays in the journal,
+/// for `numalab undo`.
 ///
 /// # Errors
-/// [`Error::AtWork`] when another numalab moves memory of these processes; else when the journal
-/// cannot be written or the kernel refuses altogether. What was moved until then is in the journal.
+/// When the journal cannot be written or the kernel refuses altogether. What was moved until then
+/// is in the journal.
 pub fn carry_out(
     root: &Root,
     plan: &Plan,
+    _locked: &Claims,
     names: (&str, &str),
     journal: &Journal,
     pace: &mut Pace<'_>,
 ) -> Result<Moved, MoveError> {
     let (target, to) = names;
-    let entry = journal.record_move(target, to, &plan.pids)?;
+    let entry = journal.record(Change::PagesMoved {
+        target: target.to_owned(),
+        to: to.to_owned(),
+        pids: plan.pids.clone(),
+    })?;
     let path = journal.moved_pages(entry);
     let began = Instant::now();
     let mut mover = Mover {
@@ -248,22 +255,11 @@ fn line(part: &Part, stretch: &Stretch, chunk: &Chunk, units: &[(Unit, NodeId)])
         fill(&mut to, unit, *node);
     }
     ChunkLine {
-        of: owner(part),
+        of: part.owner(),
         page_bytes: part.page_bytes,
         first: stretch.first,
         from: sequence::encode(&from),
         to: sequence::encode(&to),
-    }
-}
-
-fn owner(part: &Part) -> Owner {
-    match (part.object(), part.kind) {
-        (Some(id), _) => Owner::Object {
-            id: id.into(),
-            name: part.name.clone(),
-        },
-        (None, PartKind::Private { pid, start_ticks }) => Owner::Process { pid, start_ticks },
-        (None, PartKind::Segment(_)) => unreachable!("a segment is an object"),
     }
 }
 

@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
                 self.small(stretch.first, address, |_| true)
             }
             Source::Process if part.is_of_huge_pool() => self.huge(part, stretch, None)?,
-            Source::HugeObject(id) => self.huge(part, stretch, Some(*id))?,
+            Source::HugeObject(id, _) => self.huge(part, stretch, Some(*id))?,
             Source::Process => {
                 self.entries_at(stretch.pid, stretch.address, pages(stretch))?;
                 let is_private = |entry: &PagemapEntry| !entry.is_of_object();

@@ -203,7 +203,7 @@ fn shared(
                 allow(&process.member, &process.allowed, &pattern)?;
             }
             (
-                Source::HugeObject(id),
+                Source::HugeObject(id, object),
                 of_huge_object(&mappings, page_bytes),
             )
         } else {

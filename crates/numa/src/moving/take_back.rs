@@ -1,6 +1,6 @@
 //! Takes moved pages back: those that still are where they were sent go where they were.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use linux::{Root, proc_stat};
 use model::{ByteSize, NodeId, SegmentKind};
@@ -12,21 +12,24 @@ use super::reader::{Reader, Unit};
 use super::sender::{self, Sent};
 use super::{sequence, whereabouts};
 use crate::Error;
-use crate::journal::{self, Change, Entry, Journal};
+use crate::journal::{Entry, Journal};
+
+/// Whose pages entry number `entry` moved.
+///
+/// # Errors
+/// [`Error::Journal`] when the list of its chunks cannot be read.
+pub fn owners(journal: &Journal, entry: u64) -> Result<BTreeSet<Owner>, Error> {
+    let lines = chunk_log::read(&journal.moved_pages(entry))?;
+    Ok(lines.into_iter().map(|line| line.of).collect())
+}
 
 /// Takes back the pages of one entry, the chunk that was moved last first. Safe to run twice, and
 /// to break off: a page that is back already stays.
 ///
 /// # Errors
-/// [`Error::AtWork`] while another numalab moves memory of these processes; [`Error::Undo`] when
-/// pages were refused, or were moved by somebody else since and `force` is not set.
+/// [`Error::Undo`] when pages were refused, or were moved by somebody else since and `force` is not
+/// set.
 pub fn undo(root: &Root, journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error> {
-    let Change::PagesMoved { pids, .. } = &entry.change else {
-        return Ok(());
-    };
-    if let Some(error) = journal::mover_of(&journal.in_force()?, pids) {
-        return Err(error);
-    }
     let path = journal.moved_pages(entry.entry);
     let mut back = Back::default();
     let mut owners = BTreeMap::new();
@@ -161,7 +164,7 @@ fn reach(root: &Root, line: &ChunkLine) -> Result<Option<Reach>, Error> {
                 .into_iter()
                 .map(|(pid, it)| (pid, it.start, it.offset, it.bytes()));
             Ok(Some(Reach {
-                part: part(Source::HugeObject(id), kind),
+                part: part(Source::HugeObject(id, found), kind),
                 mapped: mapped.collect(),
             }))
         }

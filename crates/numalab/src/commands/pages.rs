@@ -257,7 +257,9 @@ fn refused_policy(policy: &str, error: numa::Error) -> Failure {
 
 fn refused(failure: Failure) -> Failure {
     match failure.exit_code {
-        ExitCode::NotPermitted => failure.advise("run it as root; in a container, on the host"),
+        ExitCode::NotPermitted if failure.advice.is_none() => {
+            failure.advise("run it as root; in a container, on the host")
+        }
         _ => failure,
     }
 }

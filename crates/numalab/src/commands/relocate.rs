@@ -5,7 +5,7 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{MoveReport, MoveStatus, Topology};
 use numa::instances::Target;
-use numa::moving::{self, Choice, Destination, MoveError, Moved, Pace, Plan};
+use numa::moving::{self, Choice, Claims, Destination, MoveError, Moved, Pace, Plan, Survey};
 
 use crate::failure::Failure;
 use crate::move_report;
@@ -50,16 +50,23 @@ pub fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     let target: Target = arguments.target.parse()?;
     let root = Root::live();
     let topology = numa::topology::read(&root)?;
-    let plan = plan(&root, &target, &topology, arguments)?;
+    let survey = survey(&root, &target, &topology, arguments)?;
+    let locked = match arguments.dry_run {
+        true => None,
+        // Before it is looked where the memory is: nobody else moves it from then on.
+        false => Some(moving::claim(&root, &survey).map_err(MoveError::from)?),
+    };
+    let plan = moving::plan(&root, survey)?;
+    moving::check_room(&root, &plan, &topology)?;
     let mut report = move_report::of_plan(arguments, &plan)?;
-    if arguments.dry_run {
+    let Some(locked) = locked else {
         if has_ended(&root, &target) {
             report.report.status = MoveStatus::TargetEnded;
         }
         show(arguments, &report)?;
         return conclusion(&report.report);
-    }
-    let moved = carry_out(&root, &target, arguments, &plan)?;
+    };
+    let moved = carry_out(&root, &target, arguments, &plan, &locked)?;
     report.add_outcome(&moved);
     if moved.has_target_ended || has_ended(&root, &target) {
         report.report.status = MoveStatus::TargetEnded;
@@ -70,21 +77,18 @@ pub fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     conclusion(&report.report)
 }
 
-fn plan(
+fn survey(
     root: &Root,
     target: &Target,
     topology: &Topology,
     arguments: &MoveArguments,
-) -> Result<Plan, Failure> {
+) -> Result<Survey, MoveError> {
     let choice = Choice {
         shared: !arguments.private,
         private: !arguments.shared && arguments.segment.is_empty(),
         segments: arguments.segment.clone(),
     };
-    let survey = moving::survey(root, target, topology, &arguments.to, &choice)?;
-    let plan = moving::plan(root, survey)?;
-    moving::check_room(root, &plan, topology)?;
-    Ok(plan)
+    moving::survey(root, target, topology, &arguments.to, &choice)
 }
 
 fn carry_out(
@@ -92,6 +96,7 @@ fn carry_out(
     target: &Target,
     arguments: &MoveArguments,
     plan: &Plan,
+    locked: &Claims,
 ) -> Result<Moved, Failure> {
     let journal = StateFolder::from_environment()?.journal();
     let cancel = interrupt::cancel_on_signals()?;
@@ -103,7 +108,14 @@ fn carry_out(
         watch: &mut |bytes| bar.set_position(bytes),
     };
     let names = (target.to_string(), arguments.to.to_string());
-    let moved = moving::carry_out(root, plan, (&names.0, &names.1), &journal, &mut pace);
+    let moved = moving::carry_out(
+        root,
+        plan,
+        locked,
+        (&names.0, &names.1),
+        &journal,
+        &mut pace,
+    );
     bar.finish_and_clear();
     Ok(moved?)
 }
@@ -153,9 +165,6 @@ impl From<MoveError> for Failure {
         match error {
             MoveError::Instance(error) => error.into(),
             MoveError::Ended { .. } => fail(ExitCode::WorkloadFailed),
-            MoveError::Journal(numa::Error::AtWork { .. }) => {
-                fail(ExitCode::NotPermitted).advise("wait for it, or end it")
-            }
             _ if error.is_permission() => fail(ExitCode::NotPermitted).advise(
                 "run it as root; without, CAP_SYS_NICE moves pages, CAP_SYS_PTRACE opens other \
                  users' processes, and CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE opens shared \

@@ -54,5 +54,6 @@ mod side_by_side;
 mod stores;
 mod streams;
 mod sysv_segments;
+mod undo_beside_move;
 mod unprivileged;
 mod updates;

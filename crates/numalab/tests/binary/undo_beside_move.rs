@@ -1,0 +1,98 @@
+//! `numalab move` and `numalab undo` of one target at once: one of them changes it, the other is
+//! refused, whatever state folder each has. Here policies are set and taken back, which needs one
+//! node only; pages are moved in guests (`cargo xtask kills --only undo-beside-move`).
+
+use std::fs::{self, File};
+
+use linux::file_lock::FileLock;
+use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
+
+use crate::laboratory::Laboratory;
+use crate::unmet_need::not_run;
+
+/// Shared memory of this process, whose policy can be set from outside.
+struct Segment {
+    _memory: SharedMemory,
+    mapping: Mapping,
+}
+
+impl Segment {
+    /// `None` where numalab may not open the memory of processes; says so.
+    fn new(test: &str) -> Option<Self> {
+        let memory = SharedMemory::create(ObjectKind::Shm, 1 << 20, 4096).unwrap();
+        let mapping = memory.map().unwrap();
+        mapping.populate_for_writing().unwrap();
+        let segment = Segment {
+            _memory: memory,
+            mapping,
+        };
+        match File::open(segment.map_file()) {
+            Ok(_) => Some(segment),
+            Err(error) => {
+                not_run(test, &format!("map_files cannot be opened: {error}"));
+                None
+            }
+        }
+    }
+
+    fn line(&self, file: &str) -> String {
+        let start = format!("{:x}", self.mapping.address().addr());
+        let text = fs::read_to_string(format!("/proc/self/{file}")).unwrap();
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.starts_with(&start));
+        line.expect("it is mapped").to_owned()
+    }
+
+    /// Its name, as `numalab inspect` gives it.
+    fn name(&self) -> String {
+        let line = self.line("maps");
+        let name = &line[line.find('/').unwrap()..];
+        name.trim_end_matches(" (deleted)").to_owned()
+    }
+
+    fn map_file(&self) -> String {
+        let line = self.line("maps");
+        let range = line.split(' ').next().unwrap();
+        format!("/proc/self/map_files/{range}")
+    }
+
+    /// Its policy by the kernel's word.
+    fn policy(&self) -> String {
+        let line = self.line("numa_maps");
+        line.split(' ').nth(1).unwrap().to_owned()
+    }
+}
+
+#[test]
+fn what_another_is_changing_is_neither_moved_nor_undone() {
+    let Some(segment) = Segment::new("what_another_is_changing_is_neither_moved_nor_undone") else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let (pid, name) = (std::process::id().to_string(), segment.name());
+    let words = ["move", &pid, "--to", "interleave", "--segment", &name];
+    let another = File::open(segment.map_file()).unwrap();
+    let is_at_work = format!("process {pid} (");
+    let refused_while_locked = |words: &[&str]| {
+        let _lock = FileLock::try_take(&another).unwrap().unwrap();
+        let before = segment.policy();
+        let refused = laboratory.run(words).with_code(4);
+        refused.says(&[&is_at_work, "is at work on", &name, "way out: "]);
+        assert_eq!(segment.policy(), before);
+    };
+
+    refused_while_locked(&words);
+    assert_eq!(segment.policy(), "default");
+    let listed = laboratory.run(&["undo", "--list"]).with_code(0);
+    assert_eq!(listed.stdout, "nothing is in force\n");
+    let planned: Vec<_> = words.iter().copied().chain(["--dry-run"]).collect();
+    laboratory.run(&planned).with_code(0);
+
+    laboratory.run(&words).with_code(0);
+    assert_ne!(segment.policy(), "default");
+    refused_while_locked(&["undo"]);
+    refused_while_locked(&["undo", "--force"]);
+    laboratory.run(&["undo"]).with_code(0);
+    assert_eq!(segment.policy(), "default");
+    laboratory.nothing_is_left();
+}
