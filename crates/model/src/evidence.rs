@@ -137,8 +137,9 @@ pub struct QuotaEvidence {
     pub path: String,
     /// The quota as so many CPUs.
     pub cpus: f64,
-    /// Seconds for which it kept a CPU from running the processes, over all CPUs, since it was
-    /// made.
+    /// Seconds for which it kept CPUs from running the processes, added up over all CPUs
+    /// (kernel/sched/fair.c, `unthrottle_cfs_rq`), since it was made. CPU wait has them too, once
+    /// for each session that was stopped.
     pub throttled_s: f64,
 }
 

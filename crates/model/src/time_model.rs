@@ -15,7 +15,7 @@ pub struct TimeModel {
     pub db_time_s: f64,
     /// CPU time.
     pub db_cpu_s: f64,
-    /// Time on a run queue: ready, but not running.
+    /// Time on a run queue: ready, but not running; also while a CPU quota is used up.
     pub cpu_wait_s: f64,
     /// The part of `db_cpu_s` that was spent in the kernel; `None` where nobody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,8 +56,6 @@ pub struct Wait {
 
 /// Wait event of instance caging: no slot among the `cpu_count` running sessions.
 pub const WAIT_CPU_QUANTUM: &str = "resmgr:cpu quantum";
-/// Wait event of a CPU quota: the cgroup had used up its CPU time of the period.
-pub const WAIT_CPU_QUOTA: &str = "cgroup: cpu quota";
 /// Wait event of the hash directory: a bucket latch was held too long to spin for it.
 pub const WAIT_BUCKET_LATCH: &str = "latch: cache buffers chains";
 /// Wait event of one block read from the data file.

@@ -21,7 +21,7 @@ use numa::journal::Journal;
 use serde::{Deserialize, Serialize};
 
 use super::printed_number::{number_in, shown};
-use super::trial_groups::TrialGroups;
+use super::trial_groups::{TrialGroups, quota_contradiction};
 use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 
 /// How often it is looked at where the program runs.
@@ -366,14 +366,8 @@ fn judge(case: &CasePlan, work: &CommandWork, trial: &mut Trial) {
             ));
         }
     }
-    if let Some(asked) = work.cpu_quota {
-        let seen = trial.evidence.cpu_quota.as_ref().map(|quota| quota.cpus);
-        if seen != Some(f64::from(asked)) {
-            found.push(format!(
-                "the quota is {seen:?} CPUs, {asked} were asked for"
-            ));
-        }
-    }
+    let quota = trial.evidence.cpu_quota.as_ref();
+    found.extend(quota_contradiction(work.cpu_quota, quota));
     if !found.is_empty() {
         trial.outcome = Outcome::Invalid(found.join("; "));
     }

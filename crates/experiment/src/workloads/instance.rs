@@ -12,7 +12,7 @@ use numa::hierarchy::Hierarchy;
 use numa::journal::Journal;
 
 use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
-use super::trial_groups::{TrialGroups, judge_quota};
+use super::trial_groups::{TrialGroups, quota_contradiction};
 use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 
 /// How often a trial under way looks whether it is to be cancelled.
@@ -294,13 +294,9 @@ fn own_memory_of(case: &CasePlan) -> Option<&OwnMemory> {
 /// Completes the evidence with the groups and decides whether the trial counts.
 fn judged(case: &CasePlan, work: &LogicalReads, mut trial: Trial, groups: &TrialGroups) -> Trial {
     groups.read_back(&mut trial.evidence, &mut trial.warnings);
-    let sessions = trial.measured.as_mut().and_then(|it| it.sessions.as_mut());
     let quota = trial.evidence.cpu_quota.as_ref();
-    let mut found: Vec<String> = sessions
-        .and_then(|sessions| judge_quota(work.load.cpu_quota, quota, &mut sessions.time))
-        .into_iter()
-        .collect();
-    found.extend(numa::contradictions(&case.placement, work, &trial.evidence));
+    let mut found = numa::contradictions(&case.placement, work, &trial.evidence);
+    found.extend(quota_contradiction(work.load.cpu_quota, quota));
     if let Some(own) = own_memory_of(case) {
         let page_bytes = work.sga.page_bytes;
         found.extend(numa::own_memory_contradictions(

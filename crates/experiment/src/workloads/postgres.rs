@@ -16,7 +16,7 @@ use numa::hierarchy::Hierarchy;
 use numa::journal::Journal;
 
 use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
-use super::trial_groups::{TrialGroups, judge_quota};
+use super::trial_groups::{TrialGroups, quota_contradiction};
 use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 
 /// CPUs that others may use during a window before the trial carries a warning.
@@ -327,16 +327,12 @@ fn measured(order: &TrialOrder, result: &TrialResult) -> Measured {
 /// must be accounted for.
 fn judge(case: &CasePlan, trial: &mut Trial) -> Result<(), WorkloadError> {
     let work = work_of(case)?;
-    let Some(sessions) = trial.measured.as_mut().and_then(|it| it.sessions.as_mut()) else {
+    let Some(sessions) = trial.measured.as_ref().and_then(|it| it.sessions.as_ref()) else {
         return Ok(());
     };
     let mut found = Vec::new();
-    let quota = &trial.evidence.cpu_quota;
-    found.extend(judge_quota(
-        work.cpu_quota,
-        quota.as_ref(),
-        &mut sessions.time,
-    ));
+    let quota = trial.evidence.cpu_quota.as_ref();
+    found.extend(quota_contradiction(work.cpu_quota, quota));
     found.extend(::postgres::unaccounted(&sessions.time));
     found.extend(numa::contradictions(
         &case.placement,
@@ -351,4 +347,96 @@ fn judge(case: &CasePlan, trial: &mut Trial) -> Result<(), WorkloadError> {
         _ => {}
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{
+        Allocation, Backing, CasePlan, LatencySummary, LoadPlan, LogicalReads, Measured, Outcome,
+        Placement, PostgresReads, QuotaEvidence, SessionFigures, SgaPlan, TimeModel, Trial, Work,
+    };
+
+    use super::judge;
+
+    /// Three sessions limited to one CPU.
+    fn case() -> CasePlan {
+        let reads = LogicalReads {
+            sga: SgaPlan {
+                cache_bytes: 1 << 20,
+                backing: Backing::Shm,
+                page_bytes: 4096,
+                allocation: Allocation::OsDefault,
+            },
+            load: LoadPlan {
+                sessions: 3,
+                ..LoadPlan::default()
+            },
+        };
+        CasePlan {
+            name: "quota".to_owned(),
+            about: String::new(),
+            placement: Placement::inherited(),
+            work: Work::Postgres(PostgresReads {
+                reads,
+                prewarm_cpus: None,
+                cpu_quota: Some(1),
+            }),
+        }
+    }
+
+    /// A trial of it: 3 s of DB time, of which 1 s was CPU time.
+    fn trial(cpu_wait_s: f64) -> Trial {
+        let mut trial = Trial::failed(0, String::new());
+        trial.outcome = Outcome::Valid;
+        trial.evidence.cpu_quota = Some(QuotaEvidence {
+            path: "/g".to_owned(),
+            cpus: 1.0,
+            throttled_s: 0.9,
+        });
+        trial.measured = Some(Measured {
+            value: 1e6,
+            window_s: 1.0,
+            warm_up_s: None,
+            kernel: None,
+            sessions: Some(SessionFigures {
+                sessions: 3,
+                work_unit: 1,
+                statements: 1,
+                logical_reads: 1,
+                physical_reads: 0,
+                updates: None,
+                time: TimeModel {
+                    db_time_s: 3.0,
+                    db_cpu_s: 1.0,
+                    cpu_wait_s,
+                    ..TimeModel::default()
+                },
+                samples: Vec::new(),
+                statement_latency: LatencySummary {
+                    p50_ns: None,
+                    p99_ns: None,
+                    max_ns: None,
+                },
+            }),
+        });
+        trial
+    }
+
+    #[test]
+    fn a_quota_does_not_account_for_time_that_is_missing() {
+        let check = |cpu_wait_s: f64, is_missed: bool| {
+            let mut trial = trial(cpu_wait_s);
+            judge(&case(), &mut trial).unwrap();
+            let Outcome::Invalid(reason) = &trial.outcome else {
+                panic!("it has no evidence of its pages: {:?}", trial.outcome);
+            };
+            let share = "are 50.0 % of DB time, 99 % is the least";
+            assert_eq!(reason.contains(share), is_missed, "{reason}");
+            let time = trial.measured.unwrap().sessions.unwrap().time;
+            assert_eq!(time.unaccounted_s(), 2.0 - cpu_wait_s);
+        };
+        // Sessions that a quota stops are on a run queue.
+        check(2.0, false);
+        check(0.5, true);
+    }
 }

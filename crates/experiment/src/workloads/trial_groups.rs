@@ -1,10 +1,10 @@
-//! The cgroups that the processes of one trial are put into, and what a quota came to.
+//! The cgroups that the processes of one trial are put into, and whether a quota held.
 
 use std::path::PathBuf;
 
 use linux::Root;
 use model::exit::ExitCode;
-use model::{Evidence, Mechanism, Placement, QuotaEvidence, TimeModel, WAIT_CPU_QUOTA, Wait};
+use model::{Evidence, Mechanism, Placement, QuotaEvidence};
 use numa::cpu_quota::CpuQuota;
 use numa::group::Group;
 use numa::hierarchy::Hierarchy;
@@ -93,19 +93,19 @@ fn of_numa(error: numa::Error) -> WorkloadError {
     WorkloadError::Fatal { message, exit_code }
 }
 
-/// Compares the quota with what was asked for, in words where they differ, and names the time for
-/// which it stopped the sessions.
-pub(super) fn judge_quota(
+/// Compares the quota with what was asked for, in words where they differ.
+///
+/// The time for which it stopped sessions is no wait of its own: the kernel counts a session that
+/// is stopped as one on a run queue (kernel/sched/stats.h, `sched_info_depart`; kernel/sched/fair.c,
+/// `throttle_cfs_rq`), so it is in the CPU wait already, and what is left of DB time has another
+/// cause.
+pub(super) fn quota_contradiction(
     asked: Option<u32>,
     found: Option<&QuotaEvidence>,
-    time: &mut TimeModel,
 ) -> Option<String> {
     let asked = asked?;
     match found {
-        Some(quota) if (quota.cpus - f64::from(asked)).abs() < 1e-9 => {
-            name_quota_wait(time, quota.throttled_s);
-            None
-        }
+        Some(quota) if (quota.cpus - f64::from(asked)).abs() < 1e-9 => None,
         Some(quota) => Some(format!(
             "the quota is {} CPUs, {asked} were asked for",
             quota.cpus
@@ -114,37 +114,24 @@ pub(super) fn judge_quota(
     }
 }
 
-/// What is left of DB time is the quota's, up to the time for which it kept CPUs from running: a
-/// CPU that it stops may have several sessions waiting.
-fn name_quota_wait(time: &mut TimeModel, throttled_s: f64) {
-    let left_s = time.unaccounted_s();
-    if throttled_s > 0.0 && left_s > 0.0 {
-        let (count, total_s) = (0, left_s);
-        time.waits
-            .insert(WAIT_CPU_QUOTA.to_owned(), Wait { count, total_s });
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use model::TimeModel;
+    use model::QuotaEvidence;
 
-    use super::name_quota_wait;
+    use super::quota_contradiction;
 
     #[test]
-    fn what_is_left_of_db_time_is_the_quotas_only_if_it_stopped_somebody() {
-        let time = || TimeModel {
-            db_time_s: 6.0,
-            db_cpu_s: 2.0,
-            cpu_wait_s: 1.0,
-            ..TimeModel::default()
+    fn a_quota_is_what_was_asked_for_or_named() {
+        let of = |cpus: f64| QuotaEvidence {
+            path: "/g".to_owned(),
+            cpus,
+            throttled_s: 1.0,
         };
-        let check = |throttled_s: f64, expected: f64| {
-            let mut time = time();
-            name_quota_wait(&mut time, throttled_s);
-            assert!((time.waits_s() - expected).abs() < 1e-9, "{time:?}");
-        };
-        check(0.0, 0.0);
-        check(1.8, 3.0);
+        assert_eq!(quota_contradiction(None, None), None);
+        assert_eq!(quota_contradiction(Some(2), Some(&of(2.0))), None);
+        let other = quota_contradiction(Some(2), Some(&of(1.5))).unwrap();
+        assert_eq!(other, "the quota is 1.5 CPUs, 2 were asked for");
+        let none = quota_contradiction(Some(2), None).unwrap();
+        assert_eq!(none, "the CPU quota could not be read back");
     }
 }
