@@ -374,7 +374,7 @@ pub struct HistoryArguments {
 /// Options of `numalab show`.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// Id of a run, the beginning of one, or `last`.
+    /// Id of a run, the beginning of one, or `last`: the newest that has a trial.
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
     /// Throughput per licence.

@@ -117,6 +117,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// Runs are stored, but none of them has a trial.
+    #[error("no run in the store {path:?} has a trial")]
+    NoTrials {
+        /// The file.
+        path: PathBuf,
+    },
     /// No run has this id.
     #[error("no run is called {asked:?}; the nearest are {}", nearest.join(", "))]
     UnknownRun {
@@ -163,6 +169,9 @@ impl Error {
             }
             Error::IdTaken { .. } => "start the run again, it then gets another id",
             Error::UnknownRun { .. } => "numalab history lists the runs",
+            Error::NoTrials { .. } => {
+                "make a run: numalab run; `numalab history` lists those without a trial"
+            }
             Error::AmbiguousRun { .. } => "give more of the id",
         }
     }
@@ -173,6 +182,7 @@ impl Error {
             Error::UnknownRun { .. }
             | Error::AmbiguousRun { .. }
             | Error::NoRuns { .. }
+            | Error::NoTrials { .. }
             | Error::NotThere { .. } => ExitCode::Usage,
             Error::NotStorable { .. } | Error::NotRecording { .. } => ExitCode::Bug,
             _ => ExitCode::Store,

@@ -38,7 +38,8 @@ impl Store {
         Ok(headers)
     }
 
-    /// The run with this id, the only one whose id starts like this, or the `last` one.
+    /// The run with this id, the only one whose id starts like this, or for `last` the newest that
+    /// has a trial.
     pub fn load(&self, asked: &str) -> Result<Run, Error> {
         // One transaction, so that a run that is being recorded is seen at one moment.
         let transaction = self

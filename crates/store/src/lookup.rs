@@ -5,7 +5,8 @@ use rusqlite::Connection;
 use crate::record::RunNumber;
 use crate::{Error, Store};
 
-/// The word for the run that was stored last.
+/// The word for the newest run that has a trial: one that failed before it had any, or has none yet,
+/// shows nothing, and must not hide the run before it.
 const LAST: &str = "last";
 /// How many ids a message names.
 const NAMED: usize = 5;
@@ -16,9 +17,12 @@ impl Store {
     pub(crate) fn find(&self, connection: &Connection, asked: &str) -> Result<RunNumber, Error> {
         let runs = self.ids(connection)?;
         let path = self.path.clone();
-        let last = runs.first().ok_or(Error::NoRuns { path })?;
+        if runs.is_empty() {
+            return Err(Error::NoRuns { path });
+        }
         if asked == LAST {
-            return Ok(last.0);
+            let last = self.newest_with_a_trial(connection)?;
+            return last.ok_or(Error::NoTrials { path });
         }
         if let Some((number, _)) = runs.iter().find(|(_, id)| id == asked) {
             return Ok(*number);
@@ -41,6 +45,12 @@ impl Store {
                     .collect(),
             }),
         }
+    }
+
+    fn newest_with_a_trial(&self, connection: &Connection) -> Result<Option<RunNumber>, Error> {
+        let newest = connection.query_row("SELECT max(run) FROM trials", [], |row| row.get(0));
+        let newest: Option<i64> = newest.map_err(|cause| Error::sqlite(&self.path, cause))?;
+        Ok(newest.map(RunNumber))
     }
 
     /// Every run, newest first.

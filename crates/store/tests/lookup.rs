@@ -41,6 +41,33 @@ fn a_run_is_found_by_its_id_or_an_unmistakable_start() {
 }
 
 #[test]
+fn last_is_the_newest_run_with_a_trial() {
+    let (_directory, mut store) = store_of(&[]);
+    let mut without = small_run("failed");
+    without.status = RunStatus::Failed;
+    for case in &mut without.cases {
+        case.trials.clear();
+    }
+    store.insert(&without).unwrap();
+    let error = store.load("last").unwrap_err();
+    assert!(matches!(error, Error::NoTrials { .. }), "{error}");
+    assert_eq!(error.exit_code(), ExitCode::Usage);
+    // Trials that do not count are what somebody wants to see.
+    let mut invalid = small_run("invalid");
+    invalid.cases[0].trials.truncate(1);
+    invalid.cases[0].trials[0].outcome = model::Outcome::Invalid("moved".to_owned());
+    invalid.cases[1].trials.clear();
+    store.insert(&invalid).unwrap();
+    without.id = "failed-again".to_owned();
+    store.insert(&without).unwrap();
+    assert_eq!(store.load("last").unwrap(), invalid);
+    assert_eq!(store.load("failed-again").unwrap(), without);
+    let ids = store.history(9).unwrap().into_iter();
+    let ids: Vec<String> = ids.map(|header| header.id).collect();
+    assert_eq!(ids, ["failed-again", "invalid", "failed"]);
+}
+
+#[test]
 fn an_unknown_id_names_the_nearest() {
     check_error(
         "b9",

@@ -45,7 +45,7 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let mut store = Store::open(&directory.path().join("store.db")).unwrap();
         store.insert(&run).unwrap();
-        prop_assert_eq!(store.load("last").unwrap(), run);
+        prop_assert_eq!(store.load(&run.id).unwrap(), run);
     }
 
     #[test]

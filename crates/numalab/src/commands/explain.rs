@@ -16,7 +16,7 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Options of `numalab explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArguments {
-    /// Id of a run, the beginning of one, or `last`.
+    /// Id of a run, the beginning of one, or `last`: the newest that has a trial.
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
     /// The case that others are compared with; the run's own unless named.

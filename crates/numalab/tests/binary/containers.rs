@@ -65,8 +65,7 @@ fn placing_memory_where_that_is_forbidden_is_refused_with_the_way_out() {
         .run(&["run", &path, "--seconds", "0.2"])
         .with_code(4);
     refused.says(&["mbind", "not permitted", "docker run --cap-add SYS_NICE"]);
-    let stored = laboratory.document(&["show", "--json"]);
-    assert_eq!(stored["status"], "failed");
+    assert_eq!(laboratory.newest_run()["status"], "failed");
     laboratory.nothing_is_left();
 }
 

@@ -76,10 +76,11 @@ fn control_c_in_the_calibration_leaves_a_run_without_trials() {
     under_way.until_there_are(1, Role::Session);
     under_way.signal_group(Signal::INT);
     under_way.finish().with_code(130);
-    let run = laboratory.document(&["show", "--json"]);
+    let run = laboratory.newest_run();
     assert_eq!(run["status"], "interrupted");
     assert_eq!(trials_of(&run), 0);
-    laboratory.run(&["show"]).with_code(0);
+    let none = laboratory.run(&["show"]).with_code(2);
+    none.says(&["no run in the store", "has a trial", "numalab history"]);
     laboratory.nothing_is_left();
 }
 

@@ -173,6 +173,14 @@ impl Laboratory {
         self.run(arguments).with_code(0).document()
     }
 
+    /// The newest run, which `last` is only if it has a trial.
+    #[track_caller]
+    pub fn newest_run(&self) -> Value {
+        let history = self.document(&["history", "--limit", "1", "--json"]);
+        let id = history["runs"][0]["id"].as_str().unwrap();
+        self.document(&["show", id, "--json"])
+    }
+
     /// Pids of the live processes in this role, ascending.
     pub fn pids(&self, role: Role) -> Vec<u32> {
         let found = processes::of_state_folder(&self.state()).into_iter();

@@ -82,7 +82,7 @@ fn a_session_that_dies_in_the_calibration_ends_the_run() {
     kill(under_way.until_there_are(1, Role::Session)[0]);
     let finished = under_way.finish().with_code(8);
     finished.says(&["cannot calibrate the work unit", "session 0", "signal: 9"]);
-    let run = laboratory.document(&["show", "--json"]);
+    let run = laboratory.newest_run();
     assert_eq!(run["status"], "failed");
     laboratory.nothing_is_left();
 }
