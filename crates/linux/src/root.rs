@@ -1,5 +1,9 @@
 //! The directory below which `/proc` and `/sys` are read: `/` on a live machine, any directory for
 //! a captured one. Nothing is ever written or executed through it.
+//!
+//! No file of the kernel holds a NUL byte but lists of strings such as /proc/PID/cmdline. A copy may:
+//! some tools end what they copy with a NUL, or copy a whole page of which only the start was
+//! written. So every text ends at its first NUL.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -74,13 +78,7 @@ impl Root {
     /// When it is not, is no regular file, is too large, or is not UTF-8.
     pub fn read(&self, path: &str) -> Result<TextFile, Error> {
         let path = self.path(path);
-        let bytes = self.read_bytes(&path, FILE_BYTES_MAX)?;
-        if bytes.len() as u64 > FILE_BYTES_MAX {
-            return Err(Error::FileTooLarge {
-                path,
-                bytes_max: FILE_BYTES_MAX,
-            });
-        }
+        let bytes = self.read_whole(&path)?;
         TextFile::from_bytes(path, bytes)
     }
 
@@ -91,20 +89,19 @@ impl Root {
     /// When it is not there, is no regular file, or is too large.
     pub fn read_lossy(&self, path: &str) -> Result<TextFile, Error> {
         let path = self.path(path);
-        let bytes = self.read_bytes(&path, FILE_BYTES_MAX)?;
-        if bytes.len() as u64 > FILE_BYTES_MAX {
-            let bytes_max = FILE_BYTES_MAX;
-            return Err(Error::FileTooLarge { path, bytes_max });
-        }
+        let bytes = self.read_whole(&path)?;
         Ok(TextFile::new(path, String::from_utf8_lossy(&bytes)))
     }
 
-    /// Reads a file that a kernel may not have, or may not show to this user: `None` then.
+    /// Reads a file that a kernel may not have, or may not show to this user: `None` then. `None`
+    /// also for a file without a byte: where the kernel has nothing to list it writes a newline, and
+    /// an empty copy is left where a file could not be read.
     ///
     /// # Errors
     /// As [`Root::read`], but for absence and lack of permission.
     pub fn read_optional(&self, path: &str) -> Result<Option<TextFile>, Error> {
-        absent_is_none(self.read(path))
+        let file = absent_is_none(self.read(path))?;
+        Ok(file.filter(|file| !file.text().is_empty()))
     }
 
     /// Reads at most the first `bytes_max` bytes of a file that may be absent. What is cut off with
@@ -117,6 +114,7 @@ impl Root {
         let Some(mut bytes) = absent_is_none(self.read_bytes(&path, bytes_max))? else {
             return Ok(None);
         };
+        end_at_nul(&mut bytes);
         if bytes.len() as u64 > bytes_max {
             let complete = bytes
                 .iter()
@@ -176,6 +174,19 @@ impl Root {
         Ok(names)
     }
 
+    /// The content up to its first NUL.
+    fn read_whole(&self, path: &Path) -> Result<Vec<u8>, Error> {
+        let mut bytes = self.read_bytes(path, FILE_BYTES_MAX)?;
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            return Err(Error::FileTooLarge {
+                path: path.to_path_buf(),
+                bytes_max: FILE_BYTES_MAX,
+            });
+        }
+        end_at_nul(&mut bytes);
+        Ok(bytes)
+    }
+
     /// The content, or one byte more than `bytes_max` of it.
     fn read_bytes(&self, path: &Path, bytes_max: u64) -> Result<Vec<u8>, Error> {
         let read_error = |cause| Error::Read {
@@ -215,6 +226,11 @@ impl Root {
             root: self.directory.clone(),
         })
     }
+}
+
+fn end_at_nul(bytes: &mut Vec<u8>) {
+    let end = bytes.iter().position(|byte| *byte == 0);
+    bytes.truncate(end.unwrap_or(bytes.len()));
 }
 
 fn absent_is_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
@@ -277,6 +293,32 @@ mod tests {
         assert!(root.entries("proc").unwrap().is_none());
         assert!(Root::at(&directory.path().join("proc")).is_err());
         assert!(Root::at(&directory.path().join("sys/a")).is_err());
+    }
+
+    #[test]
+    fn a_text_ends_at_its_first_nul() {
+        let check = |content: &[u8], expected: &str| {
+            let (_directory, root) = root_with(&[("a", content)]);
+            assert_eq!(root.read("a").unwrap().text(), expected);
+            assert_eq!(root.read_lossy("a").unwrap().text(), expected);
+            let optional = root.read_optional("a").unwrap();
+            assert_eq!(optional.as_ref().map_or("", TextFile::text), expected);
+            let start = root.read_start("a", 100).unwrap().unwrap();
+            assert_eq!(start.text(), expected);
+        };
+        check(b"0-3\n", "0-3\n");
+        check(b"0-3\n\0", "0-3\n");
+        check(b"0-3\0", "0-3");
+        check(b"0-3\n\0\0\xff left over\n", "0-3\n");
+        check(b"\0\0", "");
+    }
+
+    #[test]
+    fn a_file_without_a_byte_says_nothing() {
+        let (_directory, root) = root_with(&[("empty", b""), ("nul", b"\0"), ("line", b"\n")]);
+        assert!(root.read_optional("empty").unwrap().is_none());
+        assert!(root.read_optional("nul").unwrap().is_none());
+        assert_eq!(root.read_optional("line").unwrap().unwrap().text(), "\n");
     }
 
     #[test]
