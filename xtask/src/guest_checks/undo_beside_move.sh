@@ -82,5 +82,7 @@ for number in $(seq "$count"); do
     [ $verdict = as-before ] && continue
     diff /tmp/before /tmp/after | sed 's/^/    /'
     sed 's/^/    undo: /' /tmp/undone; sed 's/^/    /' /tmp/unexpected
+    # The next one begins from what there is.
     numalab undo --force >/dev/null 2>&1
+    state >/tmp/before
 done
