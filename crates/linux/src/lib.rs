@@ -21,6 +21,7 @@ pub mod ipc_namespace;
 pub mod kernel_settings;
 pub mod load_average;
 pub mod machine_counters;
+pub mod machine_id;
 pub mod map_files;
 pub mod memory_blocks;
 pub mod mempolicy;

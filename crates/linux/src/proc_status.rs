@@ -84,6 +84,27 @@ fn size(file: &TextFile, number: usize, value: &str) -> Result<u64, Error> {
     bytes.ok_or_else(|| file.malformed(number, "a size in kB", value))
 }
 
+/// The inode of the PID namespace that sees all processes (include/linux/proc_ns.h,
+/// `PROC_PID_INIT_INO`).
+pub const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+
+/// The PID namespace of this process; `None` when it cannot be read.
+pub fn pid_namespace(root: &Root) -> Option<u64> {
+    // pid:[4026531836]
+    let link = std::fs::read_link(root.path("proc/self/ns/pid")).ok()?;
+    let number = link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?;
+    number.parse().ok()
+}
+
+/// The id of a process in its own PID namespace; `None` when it is gone, or the kernel is silent.
+pub fn innermost_pid(root: &Root, pid: u32) -> Option<u32> {
+    let file = root.read_lossy(&format!("proc/{pid}/status")).ok()?;
+    // NSpid:\t4711\t7
+    let mut lines = file.lines();
+    let ids = lines.find_map(|(_, line)| line.strip_prefix("NSpid:"))?;
+    ids.split_ascii_whitespace().next_back()?.parse().ok()
+}
+
 /// Whether this process runs under a seccomp filter (`Seccomp:\t2`, proc_pid_status(5)).
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use linux::Root;
 use serde::{Deserialize, Serialize};
 
 pub use crate::change::{Change, PolicyArea, PolicyWords};
-use crate::{Error, Maker};
+use crate::{Error, Maker, Origin};
 
 /// A change that is still in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,11 +80,23 @@ impl Journal {
         })
     }
 
-    /// Writes that change number `entry` is taken back.
+    /// The changes in force that were made on this machine since it was started, oldest first.
+    ///
+    /// # Errors
+    /// As [`Journal::in_force`].
+    pub fn of_this_boot(&self, root: &Root) -> Result<Vec<Entry>, Error> {
+        let mut entries = self.in_force()?;
+        entries.retain(|entry| entry.maker.origin(root) == Origin::ThisBoot);
+        Ok(entries)
+    }
+
+    /// Writes that change number `entry` is taken back, and removes the list of its pages.
     ///
     /// # Errors
     /// [`Error::Journal`]; the change then stays listed, and undoing it again does no harm.
     pub fn mark_undone(&self, entry: u64) -> Result<(), Error> {
+        // First, so that a kill leaves no list behind. Most changes have none.
+        let _ = fs::remove_file(self.moved_pages(entry));
         self.with_file(|file, _, _| append(file, &Line::Undone { undone: entry }))
     }
 

@@ -37,6 +37,6 @@ mod undo;
 
 pub use contradictions::{contradictions, own_memory_contradictions, placement_contradictions};
 pub use error::Error;
-pub use maker::Maker;
+pub use maker::{Maker, Origin};
 pub use object_words::ObjectWords;
 pub use undo::{Undone, undo};

@@ -1,7 +1,8 @@
-//! Which process made a change. Its id alone does not say: the kernel gives ids anew, and a process
-//! that was killed keeps its own until somebody collects it.
+//! Which process made a change, and on which machine. Its id alone does not say: the kernel gives
+//! ids anew, a process that was killed keeps its own until somebody collects it, a container counts
+//! from 1, and several machines may share the folder that the journal is in.
 
-use linux::{Root, proc_stat};
+use linux::{Root, machine_id, proc_stat, proc_status};
 use serde::{Deserialize, Serialize};
 
 /// The process that made a change.
@@ -15,6 +16,35 @@ pub struct Maker {
     /// When it started, in clock ticks since the machine did; `None` when it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start_ticks: Option<u64>,
+    /// The PID namespace that its id is of; `None` when it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pid_namespace: Option<u64>,
+    /// The machine; `None` in lines of the first versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    machine: Option<Machine>,
+}
+
+/// A machine, as it calls itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Machine {
+    /// Its id (machine-id(5)); `None` where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// The name of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
+}
+
+/// Where and when a change was made, as seen from here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// On this machine since it was started.
+    ThisBoot,
+    /// On this machine before it was started anew, which took back whatever was changed: all
+    /// changes are to the running kernel.
+    EarlierBoot,
+    /// On another machine, or on one that is not known: in words that follow "made".
+    Elsewhere(String),
 }
 
 impl Maker {
@@ -25,21 +55,68 @@ impl Maker {
             pid,
             boot: boot(root),
             start_ticks: proc_stat::read(root, pid).ok().map(|stat| stat.start_ticks),
+            pid_namespace: proc_status::pid_namespace(root),
+            machine: Some(Machine::this(root)),
         }
     }
 
-    /// Whether the machine was started anew since, which took back whatever it had changed: all
-    /// changes are to the running kernel. In doubt it was not.
-    pub fn is_of_an_earlier_boot(&self, root: &Root) -> bool {
-        self.boot.is_some() && boot(root).is_some_and(|now| self.boot != Some(now))
+    /// Whether it is this process.
+    pub fn is_this_process(&self, root: &Root) -> bool {
+        let this = Maker {
+            // A machine may be renamed meanwhile.
+            machine: self.machine.clone(),
+            ..Maker::this_process(root)
+        };
+        *self == this
+    }
+
+    /// Where it ran. The kernel that runs is known by its boot id, whatever else differs, as it
+    /// does in a container; of two boots the machines tell whether they are of one.
+    pub fn origin(&self, root: &Root) -> Origin {
+        match (&self.boot, boot(root)) {
+            (Some(then), Some(now)) if *then != now => {}
+            _ => return Origin::ThisBoot,
+        }
+        let (there, here) = (
+            self.machine.clone().unwrap_or_default(),
+            Machine::this(root),
+        );
+        let host = there.host.as_deref().unwrap_or("another machine");
+        let is_same_host = there.host.is_none() || there.host == here.host;
+        match (&there.id, &here.id) {
+            (Some(then), Some(now)) if then == now && is_same_host => Origin::EarlierBoot,
+            (Some(then), Some(now)) if then == now => Origin::Elsewhere(format!(
+                "on {host}, which has the machine id of this machine"
+            )),
+            (Some(_), Some(_)) => Origin::Elsewhere(format!("on {host}")),
+            _ if !is_same_host => Origin::Elsewhere(format!("on {host}")),
+            (None, _) => Origin::Elsewhere(
+                "under another boot, and on which machine is not known: it had no machine id"
+                    .to_owned(),
+            ),
+            (_, None) => Origin::Elsewhere(
+                "under another boot, and on which machine is not known: this one has no machine id"
+                    .to_owned(),
+            ),
+        }
     }
 
     /// Whether it still runs. In doubt it does: what it uses must not be taken from it.
     pub fn still_runs(&self, root: &Root) -> bool {
-        if self.is_of_an_earlier_boot(root) {
-            return false;
+        match self.origin(root) {
+            Origin::EarlierBoot => return false,
+            Origin::Elsewhere(_) => return true,
+            Origin::ThisBoot => {}
         }
-        match proc_stat::read(root, self.pid) {
+        match (self.pid_namespace, proc_status::pid_namespace(root)) {
+            (Some(then), Some(now)) if then != now => self.runs_in_another_container(root, now),
+            _ => self.is_process(root, self.pid),
+        }
+    }
+
+    /// Whether process `pid` is it, and runs.
+    fn is_process(&self, root: &Root, pid: u32) -> bool {
+        match proc_stat::read(root, pid) {
             Ok(stat) => {
                 let same = self
                     .start_ticks
@@ -47,7 +124,33 @@ impl Maker {
                 same && !stat.has_ended
             }
             // Gone, or hidden from us (proc(5), `hidepid`).
-            Err(_) => linux::process::exists(self.pid),
+            Err(_) => linux::process::exists(pid),
+        }
+    }
+
+    /// Whether it runs under another id than the one that it knew, in a PID namespace below ours.
+    /// What is not below ours cannot be seen; below the first one is everything.
+    fn runs_in_another_container(&self, root: &Root, own: u64) -> bool {
+        let Ok(pids) = proc_stat::pids(root) else {
+            return true;
+        };
+        let is_it = |pid: &u32| {
+            proc_status::innermost_pid(root, *pid) == Some(self.pid) && self.is_process(root, *pid)
+        };
+        own != proc_status::INITIAL_PID_NAMESPACE || pids.iter().any(is_it)
+    }
+}
+
+impl Machine {
+    fn this(root: &Root) -> Self {
+        let host = root.read_optional("proc/sys/kernel/hostname");
+        let host = host
+            .ok()
+            .flatten()
+            .map(|file| file.text().trim().to_owned());
+        Machine {
+            id: machine_id::read(root),
+            host: host.filter(|host| !host.is_empty()),
         }
     }
 }
@@ -61,30 +164,48 @@ fn boot(root: &Root) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use linux::Root;
-
-    use super::Maker;
+    use super::*;
 
     /// No process has this id: it is the highest, and the kernel's limit is far below.
     const PID: u32 = i32::MAX as u32;
+    const ID: &str = "3d1219c7c4c5404aaa1f6d2a48adfda4";
+    const OTHER_ID: &str = "00112233445566778899aabbccddeeff";
+
+    /// A machine with these files.
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, format!("{text}\n")).unwrap();
+        }
+        let root = Root::at(directory.path()).unwrap();
+        (directory, root)
+    }
+
+    fn maker(boot: &str, id: Option<&str>, host: Option<&str>) -> Maker {
+        Maker {
+            pid: PID,
+            boot: Some(boot.to_owned()),
+            start_ticks: Some(500),
+            pid_namespace: None,
+            machine: Some(Machine {
+                id: id.map(str::to_owned),
+                host: host.map(str::to_owned),
+            }),
+        }
+    }
+
+    const BOOT: &str = "proc/sys/kernel/random/boot_id";
+    const HOST: &str = "proc/sys/kernel/hostname";
 
     fn check(state: &str, started: &str, boot: &str, expected: bool) {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path();
-        let kernel = root.join("proc/sys/kernel/random");
-        let process = root.join(format!("proc/{PID}"));
-        std::fs::create_dir_all(&kernel).unwrap();
-        std::fs::create_dir_all(&process).unwrap();
-        std::fs::write(kernel.join("boot_id"), format!("{boot}\n")).unwrap();
         let fields = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 18";
-        let line = format!("{PID} (a ) Z (b) {state} {fields} {started} 20\n");
-        std::fs::write(process.join("stat"), line).unwrap();
-        let maker = Maker {
-            pid: PID,
-            boot: Some("b-1".to_owned()),
-            start_ticks: Some(500),
-        };
-        let root = Root::at(root).unwrap();
+        let stat = format!("{PID} (a ) Z (b) {state} {fields} {started} 20");
+        let path = format!("proc/{PID}/stat");
+        let files = [(BOOT, boot), ("etc/machine-id", ID), (&path, &stat)];
+        let (_directory, root) = machine(&files);
+        let maker = maker("b-1", Some(ID), None);
         assert_eq!(
             maker.still_runs(&root),
             expected,
@@ -105,10 +226,89 @@ mod tests {
     }
 
     #[test]
+    fn another_machine_is_told_from_an_earlier_boot_of_this_one() {
+        let db1 = [(BOOT, "b-2"), ("etc/machine-id", ID), (HOST, "db1")];
+        let without_id = [(BOOT, "b-2"), (HOST, "db1")];
+        let check = |here: &[(&str, &str)], maker: Maker, expected: Result<Origin, &str>| {
+            let (_directory, root) = machine(here);
+            match (maker.origin(&root), expected) {
+                (Origin::Elsewhere(words), Err(part)) => {
+                    assert!(words.contains(part), "{words}");
+                    // What is elsewhere cannot be seen to have ended.
+                    assert!(maker.still_runs(&root));
+                }
+                (found, expected) => assert_eq!(Ok(found), expected, "{maker:?}"),
+            }
+        };
+        let db1_of = |boot| maker(boot, Some(ID), Some("db1"));
+        check(&db1, db1_of("b-2"), Ok(Origin::ThisBoot));
+        check(&db1, db1_of("b-1"), Ok(Origin::EarlierBoot));
+        let other = maker("b-1", Some(OTHER_ID), Some("db2"));
+        check(&db1, other, Err("on db2"));
+        let other_of_same_name = maker("b-1", Some(OTHER_ID), Some("db1"));
+        check(&db1, other_of_same_name, Err("on db1"));
+        // A clone, or a container of the same image.
+        let clone = maker("b-1", Some(ID), Some("db2"));
+        check(&db1, clone, Err("which has the machine id of this machine"));
+        // A container of this machine: another id and name, the same kernel.
+        let container = maker("b-2", Some(OTHER_ID), Some("f00"));
+        check(&db1, container, Ok(Origin::ThisBoot));
+
+        let unknown = maker("b-1", None, Some("db1"));
+        check(&db1, unknown, Err("it had no machine id"));
+        check(
+            &without_id,
+            db1_of("b-1"),
+            Err("this one has no machine id"),
+        );
+        let named = maker("b-1", None, Some("db2"));
+        check(&without_id, named, Err("on db2"));
+        let of_first_versions = Maker {
+            machine: None,
+            ..db1_of("b-1")
+        };
+        check(&db1, of_first_versions, Err("it had no machine id"));
+    }
+
+    #[test]
+    fn a_process_of_a_container_is_found_by_the_id_that_it_has_there() {
+        let fields = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18";
+        let stat = format!("4711 (numalab) S {fields} 500 20");
+        let files = [
+            (BOOT, "b-1"),
+            ("proc/4711/stat", &stat),
+            ("proc/4711/status", "Name:\tnumalab\nNSpid:\t4711\t7"),
+        ];
+        let (directory, root) = machine(&files);
+        let own = directory.path().join("proc/self/ns");
+        std::fs::create_dir_all(&own).unwrap();
+        let check = |own_namespace: u64, pid: u32, expected: bool| {
+            let link = own.join("pid");
+            let _ = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(format!("pid:[{own_namespace}]"), &link).unwrap();
+            let maker = Maker {
+                pid,
+                pid_namespace: Some(4_026_532_200),
+                ..maker("b-1", None, None)
+            };
+            assert_eq!(maker.still_runs(&root), expected, "{own_namespace} {pid}");
+        };
+        let outermost = proc_status::INITIAL_PID_NAMESPACE;
+        check(outermost, 7, true);
+        check(outermost, PID, false);
+        check(4_026_532_200, PID, false);
+        // From one container nobody sees into another.
+        check(4_026_532_999, PID, true);
+    }
+
+    #[test]
     fn this_process_runs() {
         let maker = Maker::this_process(&Root::live());
         assert!(maker.boot.is_some() && maker.start_ticks.is_some());
+        assert_eq!(maker.origin(&Root::live()), Origin::ThisBoot);
         assert!(maker.still_runs(&Root::live()));
+        let line = serde_json::to_string(&maker).unwrap();
+        assert_eq!(serde_json::from_str::<Maker>(&line).unwrap(), maker);
     }
 
     #[test]

@@ -7,7 +7,9 @@ use linux::Root;
 use crate::claim::{self, Claim};
 use crate::journal::{Change, Entry, Journal};
 use crate::thing::{self, Lock, Thing};
-use crate::{Error, group, groups, kernel_file, mount_policy, moving, pools, scratch_cluster};
+use crate::{
+    Error, Origin, group, groups, kernel_file, mount_policy, moving, pools, scratch_cluster,
+};
 
 /// What became of one change.
 #[derive(Debug)]
@@ -40,14 +42,21 @@ pub fn undo(
     let mut staying: BTreeMap<Thing, u64> = BTreeMap::new();
     let mut done = Vec::new();
     for entry in journal.in_force()?.into_iter().rev() {
-        // Of one whose list of pages is damaged nothing is known; taking it back says so.
-        let things = thing::of(journal, &entry).unwrap_or_default();
+        let things = match entry.maker.origin(&root) {
+            // Of one whose list of pages is damaged nothing is known; taking it back says so.
+            Origin::ThisBoot => thing::of(journal, &entry).unwrap_or_default(),
+            _ => BTreeSet::new(),
+        };
         let number = entry.entry;
         let is_chosen = chosen.contains(&number);
-        let failure = match entry.maker.is_of_an_earlier_boot(&root) {
+        let failure = match entry.maker.origin(&root) {
             _ if !is_chosen => None,
             // What is there now under the same name is somebody else's; a folder on a disk is not.
-            true if !entry.change.outlives_a_boot() => None,
+            Origin::EarlierBoot if !entry.change.outlives_a_boot() => None,
+            Origin::Elsewhere(made) => Some(Error::Undo {
+                change: entry.change.to_string(),
+                reason: format!("it was made {made}"),
+            }),
             _ => locked
                 .permit(&things)
                 .and_then(|()| in_turn(&entry, &things, &staying, force))
@@ -76,7 +85,7 @@ struct Locked {
 impl Locked {
     /// Takes what can be had; in one order, so that of two who want the same one has it all.
     fn take(root: &Root, journal: &Journal, entries: &[Entry]) -> Self {
-        let lives = |entry: &&Entry| !entry.maker.is_of_an_earlier_boot(root);
+        let lives = |entry: &&Entry| entry.maker.origin(root) == Origin::ThisBoot;
         let things = entries.iter().filter(lives);
         let things = things.flat_map(|entry| thing::of(journal, entry).unwrap_or_default());
         let locks: BTreeSet<Lock> = things.filter_map(|thing| thing.lock()).collect();

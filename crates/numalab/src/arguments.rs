@@ -81,7 +81,7 @@ pub enum Command {
     Import(crate::commands::import::ImportArguments),
     /// Is anything that numalab changed still in force? Take it back.
     #[command(after_help = "Example: numalab undo --list")]
-    Undo(UndoArguments),
+    Undo(crate::commands::undo::UndoArguments),
     /// The instance process of a trial.
     #[command(hide = true, name = crate::commands::internal::INSTANCE)]
     InternalInstance,
@@ -383,18 +383,4 @@ pub struct ShowArguments {
     /// Print the document numalab.run/1.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Options of `numalab undo`.
-#[derive(Debug, Args)]
-pub struct UndoArguments {
-    /// Numbers of changes, as --list shows them; without one, all.
-    #[arg(value_name = "CHANGE", conflicts_with = "list")]
-    pub entries: Vec<u64>,
-    /// Only list what is in force.
-    #[arg(long)]
-    pub list: bool,
-    /// Take back also what somebody else has changed since.
-    #[arg(long, conflicts_with = "list")]
-    pub force: bool,
 }

@@ -143,9 +143,8 @@ pub fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
 /// Takes back what this process changed: the groups are gone; what is left is the controller that
 /// was enabled for them.
 pub fn take_back(state: &StateFolder) -> Result<(), Failure> {
-    let this_process = numa::Maker::this_process(&Root::live());
-    let journal = state.journal();
-    for undone in numa::undo(&journal, |entry| entry.maker == this_process, false)? {
+    let (root, journal) = (Root::live(), state.journal());
+    for undone in numa::undo(&journal, |entry| entry.maker.is_this_process(&root), false)? {
         if let Some(error) = undone.failure {
             output::talk(&format!(
                 "left in place: {error}; `numalab undo` tries again"

@@ -181,7 +181,7 @@ fn remove(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<(), 
     for directory in directories.iter().rev() {
         group::remove_directory(directory)?;
     }
-    for entry in journal.in_force()? {
+    for entry in journal.of_this_boot(&Root::live())? {
         if let Change::GroupNamed {
             name: of,
             unit,

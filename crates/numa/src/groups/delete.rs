@@ -34,12 +34,12 @@ pub fn delete(root: &Root, journal: &Journal, name: &str, evict: bool) -> Result
             remove_directory(directory)?;
         }
     }
-    strike_off(journal, name, &group.directories)?;
-    give_back_controllers(journal)
+    strike_off(root, journal, name, &group.directories)?;
+    give_back_controllers(root, journal)
 }
 
 fn move_out(root: &Root, journal: &Journal, directories: &[PathBuf]) -> Result<(), Error> {
-    for entry in journal.in_force()?.iter().rev() {
+    for entry in journal.of_this_boot(root)?.iter().rev() {
         if let Change::MemberMoved { to, .. } = &entry.change
             && to.first() == directories.first()
         {
@@ -61,13 +61,18 @@ fn move_out(root: &Root, journal: &Journal, directories: &[PathBuf]) -> Result<(
 }
 
 /// What was changed of the group went with it.
-fn strike_off(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<(), Error> {
+fn strike_off(
+    root: &Root,
+    journal: &Journal,
+    name: &str,
+    directories: &[PathBuf],
+) -> Result<(), Error> {
     let was_in_it = |path: &PathBuf| {
         directories
             .iter()
             .any(|directory| path.starts_with(directory))
     };
-    for entry in journal.in_force()? {
+    for entry in journal.of_this_boot(root)? {
         let went = match &entry.change {
             Change::GroupNamed { name: of, .. } => of == name,
             Change::FileWritten { path, .. } => was_in_it(path),
@@ -88,8 +93,8 @@ fn strike_off(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<
 
 /// Controllers that were enabled for groups of which the last is gone. One that somebody has come
 /// to use stays, and in the journal.
-fn give_back_controllers(journal: &Journal) -> Result<(), Error> {
-    let in_force = journal.in_force()?;
+fn give_back_controllers(root: &Root, journal: &Journal) -> Result<(), Error> {
+    let in_force = journal.of_this_boot(root)?;
     let is_group = |change: &Change| {
         matches!(
             change,

@@ -37,7 +37,7 @@ pub struct Group {
 /// When the journal cannot be read.
 pub fn list(root: &Root, journal: &Journal) -> Result<Vec<Group>, Error> {
     let mut found: Vec<(String, Vec<PathBuf>, Option<String>)> = Vec::new();
-    for entry in journal.in_force()? {
+    for entry in journal.of_this_boot(root)? {
         let Change::GroupNamed {
             name,
             directories,
@@ -46,9 +46,6 @@ pub fn list(root: &Root, journal: &Journal) -> Result<Vec<Group>, Error> {
         else {
             continue;
         };
-        if entry.maker.is_of_an_earlier_boot(root) {
-            continue;
-        }
         // A limit that was set later has made one more directory.
         match found.iter_mut().find(|(known, ..)| *known == name) {
             Some((_, known, _)) => known.extend(directories),

@@ -75,7 +75,7 @@ pub fn carry_out(
     let mut mover = Mover {
         root,
         reader: Reader::new(root),
-        log: ChunkLog::create(path.clone())?,
+        log: ChunkLog::create(path)?,
         moved: Moved::default(),
         pace,
         pids: &plan.pids,
@@ -87,8 +87,6 @@ pub fn carry_out(
     moved.seconds = began.elapsed().as_secs_f64();
     if moved.sent.units == 0 {
         journal.mark_undone(entry)?;
-        // A file without an entry says nothing.
-        let _ = std::fs::remove_file(path);
     }
     outcome.map(|()| moved)
 }

@@ -40,8 +40,6 @@ pub fn undo(root: &Root, journal: &Journal, entry: &Entry, force: bool) -> Resul
         let change = entry.change.to_string();
         return Err(Error::Undo { change, reason });
     }
-    // Without it, a line that is read again finds everything back.
-    let _ = std::fs::remove_file(path);
     Ok(())
 }
 

@@ -73,8 +73,12 @@ impl Seat {
         self.leave();
         limit.remove()?;
         // The controller that was enabled for it, unless somebody else uses it meanwhile.
-        let this_process = numa::Maker::this_process(&Root::live());
-        numa::undo(&journal()?, |entry| entry.maker == this_process, false)?;
+        let root = Root::live();
+        numa::undo(
+            &journal()?,
+            |entry| entry.maker.is_this_process(&root),
+            false,
+        )?;
         Ok(())
     }
 }

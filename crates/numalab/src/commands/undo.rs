@@ -1,13 +1,29 @@
 //! `numalab undo`: takes back what the journal still holds.
 
+use clap::Args;
 use linux::Root;
 use model::exit::ExitCode;
+use numa::Origin;
 use numa::journal::{Change, Entry, Journal};
 
-use crate::arguments::UndoArguments;
 use crate::failure::Failure;
 use crate::output;
 use crate::state_folder::StateFolder;
+
+/// Options of `numalab undo`.
+#[derive(Debug, Args)]
+pub struct UndoArguments {
+    /// Numbers of changes, as --list shows them; without one, all.
+    #[arg(value_name = "CHANGE", conflicts_with = "list")]
+    pub entries: Vec<u64>,
+    /// Only list what is in force.
+    #[arg(long)]
+    pub list: bool,
+    /// Take back also what somebody else has changed since, and strike off changes named here that
+    /// were made on another machine.
+    #[arg(long, conflicts_with = "list")]
+    pub force: bool,
+}
 
 /// Lists or takes back the changes in force.
 pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
@@ -16,12 +32,10 @@ pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
         return list(&journal);
     }
     let root = Root::live();
-    let mut text = String::new();
-    let mut failures = Vec::new();
-    let of_no_one_running = |entry: &Entry| {
-        let wanted = arguments.entries.is_empty() || arguments.entries.contains(&entry.entry);
-        wanted && !entry.maker.still_runs(&root)
-    };
+    let mut said = Said::default();
+    strike_off(&root, &journal, arguments, &mut said)?;
+    let of_no_one_running =
+        |entry: &Entry| is_wanted(arguments, entry) && !entry.maker.still_runs(&root);
     for entry in journal
         .in_force()?
         .iter()
@@ -32,50 +46,120 @@ pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
             match postgres::drop_schema(server, schema) {
                 Ok(()) => {
                     journal.mark_undone(entry.entry)?;
-                    text.push_str(&format!("undone: {}\n", entry.change));
+                    said.done(format!("undone: {}", entry.change));
                 }
-                Err(error) => failures.push(error.to_string()),
+                Err(error) => said.failures.push(error.to_string()),
             }
         }
     }
     for undone in numa::undo(&journal, of_no_one_running, arguments.force)? {
         match undone.failure {
-            None => text.push_str(&format!("undone: {}\n", undone.entry.change)),
-            Some(error) => failures.push(error.to_string()),
+            None => said.done(format!("undone: {}", undone.entry.change)),
+            Some(error) => said.failures.push(error.to_string()),
         }
     }
     for entry in journal.in_force()? {
-        if entry.maker.still_runs(&root) {
-            let (change, pid) = (entry.change, entry.maker.pid);
-            failures.push(format!(
-                "{change} is in use by process {pid}, which still runs"
-            ));
+        said.left(&root, arguments, entry);
+    }
+    said.conclude()
+}
+
+/// The way out where something was made elsewhere.
+const ELSEWHERE: &str = "run `numalab undo` on that machine; if it is gone, or was this one, \
+                         `numalab undo --force NUMBER` strikes the change off here";
+
+/// Whether the user means this change: one that was named, or any where none was.
+fn is_wanted(arguments: &UndoArguments, entry: &Entry) -> bool {
+    arguments.entries.is_empty() || arguments.entries.contains(&entry.entry)
+}
+
+/// Strikes off what was made elsewhere and is named with `--force`: there is nothing to take back
+/// here, and the machine may be gone.
+fn strike_off(
+    root: &Root,
+    journal: &Journal,
+    arguments: &UndoArguments,
+    said: &mut Said,
+) -> Result<(), Failure> {
+    for entry in journal.in_force()? {
+        let is_named = arguments.force && arguments.entries.contains(&entry.entry);
+        if let (true, Origin::Elsewhere(made)) = (is_named, entry.maker.origin(root)) {
+            journal.mark_undone(entry.entry)?;
+            said.done(format!("struck off: {}, made {made}", entry.change));
         }
     }
-    if text.is_empty() && failures.is_empty() {
-        text.push_str("nothing to undo\n");
+    Ok(())
+}
+
+/// What is said in the end.
+#[derive(Default)]
+struct Said {
+    text: String,
+    failures: Vec<String>,
+    /// Whether a change that was named, or one that was not, was made elsewhere.
+    is_elsewhere: bool,
+    is_left: bool,
+}
+
+impl Said {
+    fn done(&mut self, line: String) {
+        self.text.push_str(&line);
+        self.text.push('\n');
     }
-    output::data(&text)?;
-    if failures.is_empty() {
-        return Ok(());
+
+    /// Says why a change that is in force was left alone. One of another machine is no failure
+    /// unless it was named.
+    fn left(&mut self, root: &Root, arguments: &UndoArguments, entry: Entry) {
+        let (number, change, pid) = (entry.entry, &entry.change, entry.maker.pid);
+        match entry.maker.origin(root) {
+            Origin::Elsewhere(made) if arguments.entries.contains(&number) => {
+                self.is_elsewhere = true;
+                self.failures
+                    .push(format!("{number}: {change} was made {made}"));
+            }
+            Origin::Elsewhere(made) => {
+                self.is_left = true;
+                self.done(format!("left alone: {number}: {change}, made {made}"));
+            }
+            _ if entry.maker.still_runs(root) => self.failures.push(format!(
+                "{change} is in use by process {pid}, which still runs"
+            )),
+            _ => {}
+        }
     }
-    let advice = "end what uses it, then `numalab undo` again; `numalab undo --force` takes back \
-                  even what somebody else has changed since";
-    Err(Failure::new(ExitCode::NotPermitted, failures.join("; ")).advise(advice))
+
+    fn conclude(self) -> Result<(), Failure> {
+        match self.text.is_empty() && self.failures.is_empty() {
+            true => output::data("nothing to undo\n")?,
+            false => output::data(&self.text)?,
+        }
+        if self.failures.is_empty() {
+            if self.is_left {
+                output::talk(&format!("  way out: {ELSEWHERE}"));
+            }
+            return Ok(());
+        }
+        let advice = match self.is_elsewhere {
+            true => ELSEWHERE,
+            false => {
+                "end what uses it, then `numalab undo` again; `numalab undo --force` takes back \
+                 even what somebody else has changed since"
+            }
+        };
+        Err(Failure::new(ExitCode::NotPermitted, self.failures.join("; ")).advise(advice))
+    }
 }
 
 fn list(journal: &Journal) -> Result<(), Failure> {
-    let mut text = String::new();
+    let (root, mut text) = (Root::live(), String::new());
     for entry in journal.in_force()? {
-        let runs = if entry.maker.still_runs(&Root::live()) {
-            "runs"
-        } else {
-            "is gone"
-        };
         let (number, change, pid) = (entry.entry, &entry.change, entry.maker.pid);
-        text.push_str(&format!(
-            "{number}: {change}, by process {pid}, which {runs}\n"
-        ));
+        let maker = match entry.maker.origin(&root) {
+            Origin::Elsewhere(made) => format!("made {made} by process {pid}"),
+            _ if entry.maker.still_runs(&root) => format!("by process {pid}, which runs"),
+            _ => format!("by process {pid}, which is gone"),
+        };
+        text.push_str(&format!("{number}: {change}, {maker}\n"));
     }
     if text.is_empty() {
         text.push_str("nothing is in force\n");

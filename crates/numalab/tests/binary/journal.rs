@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
+use linux::Root;
+
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
 use crate::processes::Role;
-use crate::unmet_need::has_groups;
+use crate::unmet_need::{has_groups, not_run};
 
 fn journal(laboratory: &Laboratory) -> PathBuf {
     laboratory.state().join("numalab/journal.jsonl")
@@ -52,10 +54,64 @@ fn another_process_with_the_same_id_holds_nothing() {
     let later = with_entry(&pid.replace("BOOT", boot.trim()));
     later.run(&["undo"]).with_code(0);
     later.nothing_is_left();
-    // After the machine was started anew, ids and start times mean other processes.
-    let rebooted = with_entry(&pid.replace("BOOT", "00000000-0000-0000-0000-000000000000"));
-    rebooted.run(&["undo"]).with_code(0);
+}
+
+/// The machine on which the tests run, as a line of the journal has it; `None` where it has no id.
+fn this_machine() -> Option<String> {
+    let id = linux::machine_id::read(&Root::live())?;
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    Some(format!("{{\"id\":\"{id}\",\"host\":\"{}\"}}", host.trim()))
+}
+
+/// A process that was under another boot.
+fn earlier(machine: &str) -> String {
+    let boot = "00000000-0000-0000-0000-000000000000";
+    format!("\"pid\":1,\"boot\":\"{boot}\",\"start_ticks\":7,\"machine\":{machine}")
+}
+
+/// After the machine was started anew, ids and start times mean other processes.
+#[test]
+fn what_was_made_before_the_machine_was_started_anew_is_struck_off() {
+    let test = "what_was_made_before_the_machine_was_started_anew_is_struck_off";
+    let Some(machine) = this_machine() else {
+        return not_run(test, "this machine has no /etc/machine-id");
+    };
+    let rebooted = with_entry(&earlier(&machine));
+    let undone = rebooted.run(&["undo"]).with_code(0).stdout;
+    assert!(undone.starts_with("undone: processor group"), "{undone}");
     rebooted.nothing_is_left();
+}
+
+#[test]
+fn what_another_machine_changed_is_named_and_left_alone() {
+    let check = |maker: &str, made: &str| {
+        let laboratory = with_entry(maker);
+        let listed = laboratory.run(&["undo", "--list"]).with_code(0).stdout;
+        assert!(listed.starts_with("1: processor group"), "{listed}");
+        assert!(listed.contains(&format!("made {made}")), "{listed}");
+        for words in [&["undo"][..], &["undo", "--force"]] {
+            let undone = laboratory.run(words).with_code(0);
+            let left = "left alone: 1: processor group";
+            assert!(undone.stdout.starts_with(left), "{}", undone.stdout);
+            assert!(undone.stdout.contains(made), "{}", undone.stdout);
+            undone.says(&["way out: run `numalab undo` on that machine"]);
+        }
+        let named = laboratory.run(&["undo", "1"]).with_code(4);
+        named.says(&["1: processor group", made, "way out: ", "--force"]);
+        assert_eq!(laboratory.run(&["undo", "--list"]).stdout, listed);
+        let struck = laboratory.run(&["undo", "--force", "1"]).with_code(0);
+        let off = "struck off: processor group";
+        assert!(struck.stdout.starts_with(off), "{}", struck.stdout);
+        laboratory.nothing_is_left();
+    };
+    let id = "00112233445566778899aabbccddeeff";
+    let other = format!("{{\"id\":\"{id}\",\"host\":\"db2\"}}");
+    check(&earlier(&other), "on db2");
+    // Neither a machine without an id nor a line of the first versions tells which machine it was.
+    let unknown = "under another boot, and on which machine is not known";
+    check(&earlier("{}"), unknown);
+    let first_versions = earlier("{}").replace(",\"machine\":{}", "");
+    check(&first_versions, unknown);
 }
 
 /// Lines without a start time were written by the first versions.
