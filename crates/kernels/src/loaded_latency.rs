@@ -184,6 +184,7 @@ fn load_on(
 mod tests {
     use linux::Root;
     use model::{CpuSet, NodeId, StreamKernel};
+    use testing::{Need, not_run};
 
     use super::{LoadedPlan, measure_loaded};
     use crate::bandwidth::{BYTES_PER_THREAD_MIN, StreamThread};
@@ -197,8 +198,12 @@ mod tests {
         let cpus = linux::affinity::of_this_thread().unwrap();
         let (chase_cpu, load_cpu) = (cpus.last().unwrap(), cpus.first().unwrap());
         if chase_cpu == load_cpu {
-            eprintln!("not tested: this process may use one CPU only");
-            return;
+            let why = "this process may use one CPU only";
+            return not_run(
+                "latency_and_load_are_measured_together",
+                Need::Hardware,
+                why,
+            );
         }
         let nodes = MemoryNodes::Bind(NodeId(0));
         let plan = LoadedPlan {

@@ -171,6 +171,7 @@ fn wait_for(line: &AtomicU64, number: u64, from: CpuId) -> Result<(), Error> {
 mod tests {
     use linux::Root;
     use model::{CpuId, NodeId};
+    use testing::{Need, not_run};
 
     use super::{ROUND_TRIPS_UNTIMED, TransferPlan, measure_transfer};
     use crate::placed_memory::MemoryNodes;
@@ -193,8 +194,8 @@ mod tests {
             unreachable!("a thread has a CPU");
         };
         if first == last {
-            eprintln!("not tested: this process may use one CPU only");
-            return;
+            let why = "this process may use one CPU only";
+            return not_run("a_line_goes_to_and_fro", Need::Hardware, why);
         }
         let timer = Timer::for_tests();
         let measured = measure_transfer(&plan(first, last), &timer, &Root::live()).unwrap();

@@ -300,6 +300,7 @@ pub fn nodes_of_process_pages(
 #[cfg(test)]
 mod tests {
     use model::{NodeId, NodeSet};
+    use testing::{Need, not_run};
 
     use super::{
         Policy, bind_mapping, mode_name, nodes_of_pages, policy_words, set_task_policy, task_policy,
@@ -346,8 +347,13 @@ mod tests {
                     Some(task_policy().unwrap())
                 }
             });
-            if let Some((mode, nodes)) = found.join().unwrap() {
-                assert_eq!(policy_words(mode, &nodes), expected);
+            match found.join().unwrap() {
+                Some((mode, nodes)) => assert_eq!(policy_words(mode, &nodes), expected),
+                None => {
+                    let test = "every_policy_is_read_back_in_the_words_of_numa_maps";
+                    let why = format!("in part: the kernel has no policy {expected}");
+                    not_run(test, Need::Kernel, &why);
+                }
             }
         }
     }

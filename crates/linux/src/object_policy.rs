@@ -135,6 +135,8 @@ fn bind(
 
 #[cfg(test)]
 mod tests {
+    use testing::{Need, not_run};
+
     use super::{RawPolicy, at, set};
     use crate::map_files::MappedObject;
     use crate::shared_memory::{ObjectKind, SharedMemory};
@@ -149,9 +151,13 @@ mod tests {
             .unwrap()
             .list;
         let line = maps.iter().find(|line| line.start == start).unwrap();
-        let Ok(object) = MappedObject::open(&Root::live(), std::process::id(), line) else {
-            println!("map_files may not be opened here");
-            return;
+        let object = match MappedObject::open(&Root::live(), std::process::id(), line) {
+            Ok(object) => object,
+            Err(error) => {
+                let test = "a_policy_is_set_for_some_pages_read_back_and_taken_away";
+                let need = Need::root_or_kernel(crate::process::is_root());
+                return not_run(test, need, &error.to_string());
+            }
         };
         let window = object.window(0, 16).unwrap();
         let over_zero = RawPolicy::over(&"0".parse().unwrap());

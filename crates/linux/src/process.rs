@@ -146,13 +146,15 @@ pub fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use testing::{Need, not_run};
+
     use super::{as_user, is_root};
 
     #[test]
     fn a_thread_becomes_somebody_else_and_the_process_does_not() {
         if !is_root() {
-            assert!(as_user(65534, 65534, || ()).is_err());
-            return;
+            let test = "a_thread_becomes_somebody_else_and_the_process_does_not";
+            return not_run(test, Need::Root, "only root may become another user");
         }
         let folder = tempfile::tempdir().unwrap();
         let only_ours = std::os::unix::fs::PermissionsExt::from_mode(0o700);
@@ -161,5 +163,8 @@ mod tests {
         assert!(readable());
         assert!(!as_user(65534, 65534, readable).unwrap());
         assert!(readable());
+        // Who is not root may become nobody, root least of all.
+        let back = as_user(65534, 65534, || as_user(0, 0, || ()).is_err());
+        assert!(back.unwrap());
     }
 }

@@ -325,6 +325,7 @@ fn ends(within: Duration, runs: impl Fn() -> bool) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use testing::{Need, not_run};
 
     use super::*;
 
@@ -404,8 +405,12 @@ mod tests {
     #[test]
     fn the_servers_user_cannot_lead_root_elsewhere() {
         if !linux::process::is_root() {
-            println!("NOT RUN: the_servers_user_cannot_lead_root_elsewhere: needs root");
-            return;
+            let test = "the_servers_user_cannot_lead_root_elsewhere";
+            return not_run(
+                test,
+                Need::Root,
+                "only root starts a server as another user",
+            );
         }
         const NOBODY: u32 = 65_534;
         let parent = tempfile::tempdir().unwrap();

@@ -1,11 +1,7 @@
 //! Processor groups on this machine's own cgroup hierarchy, v1 or v2. Needs permission to make
 //! cgroups; without it the tests say so and check the refusal instead.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "how a test fails, and says why not"
-)]
+#![allow(clippy::unwrap_used, reason = "how a test fails")]
 
 use std::process::Command;
 
@@ -14,12 +10,17 @@ use model::CpuSet;
 use numa::group::Group;
 use numa::hierarchy::{self, Hierarchy};
 use numa::journal::Journal;
+use testing::{Need, not_run};
 
-fn hierarchy_or_refusal() -> Option<Hierarchy> {
+fn hierarchy_or_refusal(test: &str) -> Option<Hierarchy> {
     match hierarchy::find(&Root::live()) {
         Ok(found) => Some(found),
         Err(error) => {
-            eprintln!("NOT RUN : {error}");
+            let need = match error.is_permission() {
+                true => Need::root_or_kernel(linux::process::is_root()),
+                false => Need::Kernel,
+            };
+            not_run(test, need, &error.to_string());
             let missing = matches!(error, numa::Error::NoGroups { .. });
             assert!(missing || error.is_permission(), "{error}");
             None
@@ -38,7 +39,8 @@ fn name(test: &str) -> String {
 
 #[test]
 fn a_group_has_what_was_asked_and_leaves_nothing() {
-    let Some(hierarchy) = hierarchy_or_refusal() else {
+    let Some(hierarchy) = hierarchy_or_refusal("a_group_has_what_was_asked_and_leaves_nothing")
+    else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -69,7 +71,8 @@ fn a_group_has_what_was_asked_and_leaves_nothing() {
 
 #[test]
 fn a_group_left_behind_is_undone_from_the_journal() {
-    let Some(hierarchy) = hierarchy_or_refusal() else {
+    let Some(hierarchy) = hierarchy_or_refusal("a_group_left_behind_is_undone_from_the_journal")
+    else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -93,7 +96,8 @@ fn a_group_left_behind_is_undone_from_the_journal() {
 
 #[test]
 fn a_group_that_cannot_be_made_is_not_in_the_journal() {
-    let Some(hierarchy) = hierarchy_or_refusal() else {
+    let Some(hierarchy) = hierarchy_or_refusal("a_group_that_cannot_be_made_is_not_in_the_journal")
+    else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();

@@ -19,6 +19,7 @@ use report::{
     latency_document, latency_hwloc_xml, latency_text, latency_transfers_text, matrix_csv,
     transfers_csv,
 };
+use testing::{Need, not_run};
 
 const PLAIN: TextOptions = TextOptions {
     width: 80,
@@ -417,8 +418,8 @@ fn lstopo_reads_nodes_and_latencies() {
         Some(String::from_utf8(output.ok()?.stdout).unwrap())
     };
     let Some(text) = lstopo(&[], &measured()) else {
-        eprintln!("not tested: lstopo-no-graphics (Debian: hwloc-nox) is not installed");
-        return;
+        let why = "lstopo-no-graphics (Debian: hwloc-nox) is not installed";
+        return not_run("lstopo_reads_nodes_and_latencies", Need::Package, why);
     };
     for part in ["P#8 64GB", "PU L#7 (P#7)"] {
         assert!(text.contains(part), "{part}: {text}");

@@ -15,7 +15,7 @@ pub enum Error {
         /// What the operating system said.
         cause: io::Error,
     },
-    /// The text of an archive is not in the archive format.
+    /// A line of a file is not of the file's format.
     #[error("line {line}: expected {expected}")]
     Archive {
         /// The line, from 1.

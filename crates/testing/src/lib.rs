@@ -5,10 +5,12 @@ pub mod article_machines;
 mod error;
 pub mod golden;
 pub mod machine;
+pub mod not_run;
 pub mod reports;
 pub mod tree;
 pub mod unusual_machines;
 
 pub use error::Error;
 pub use machine::Machine;
+pub use not_run::{Need, NotRun, not_run};
 pub use tree::Tree;

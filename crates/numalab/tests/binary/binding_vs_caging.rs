@@ -1,9 +1,9 @@
 //! `numalab run binding-vs-caging`: the five tests of article 001 on this machine.
 
 use serde_json::Value;
+use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
-use crate::unmet_need::not_run;
 
 const QUANTUM: &str = "resmgr:cpu quantum";
 
@@ -15,7 +15,8 @@ fn article_001_is_repeated_with_its_evidence() {
     let shipped = experiments["experiments"].as_array().unwrap();
     let this = shipped.iter().find(|it| it["name"] == "binding-vs-caging");
     if this.unwrap()["runs_here"] == false {
-        return not_run(NAME, this.unwrap()["reason"].as_str().unwrap());
+        let reason = this.unwrap()["reason"].as_str().unwrap();
+        return not_run(NAME, Need::Hardware, reason);
     }
     let words = [
         "run",

@@ -5,9 +5,11 @@
 
 use std::process::Command;
 
+use testing::{Need, not_run};
+
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
-use crate::unmet_need::{has_groups, is_root, not_run};
+use crate::unmet_need::{has_groups, is_root};
 
 /// Has the kernel refuse system calls with EPERM (seccomp(2)), then becomes another program. The
 /// arguments: numbers of calls, separated by commas; the program; its arguments.
@@ -37,11 +39,19 @@ const REFUSED: &str = "237,238,279";
 
 /// A numalab in such a container; says that `test` is not run where there can be none.
 fn in_a_container(test: &str) -> Option<Laboratory> {
-    let has_python = || Command::new("python3").args(["-c", ""]).status().is_ok();
-    if !cfg!(target_arch = "x86_64") || !has_python() {
+    if !cfg!(target_arch = "x86_64") {
         not_run(
             test,
-            "it needs python3 on x86-64, to set a filter of system calls",
+            Need::Hardware,
+            "its filter of system calls is for x86-64",
+        );
+        return None;
+    }
+    if Command::new("python3").args(["-c", ""]).status().is_err() {
+        not_run(
+            test,
+            Need::Package,
+            "it needs python3, to set a filter of system calls",
         );
         return None;
     }

@@ -4,11 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use testing::{Need, not_run};
+
 use crate::experiment_file::ExperimentFile;
 use crate::finished::Finished;
 use crate::laboratory::Laboratory;
 use crate::patience::until_within;
-use crate::unmet_need::{is_root, not_run};
+use crate::unmet_need::{is_root, refused_need};
 use crate::user::User;
 
 /// What numalab says to an experiment of one case with these keys.
@@ -28,7 +30,7 @@ fn too_few_huge_pages_are_refused_with_the_command_that_makes_them() {
     const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB";
     let laboratory = Laboratory::new();
     let Ok(free) = fs::read_to_string(format!("{POOL}/free_hugepages")) else {
-        return not_run(NAME, &format!("the kernel has no {POOL}"));
+        return not_run(NAME, Need::Kernel, &format!("the kernel has no {POOL}"));
     };
     let free: u64 = free.trim().parse().unwrap();
     let pool_before = fs::read_to_string(format!("{POOL}/nr_hugepages")).unwrap();
@@ -120,7 +122,7 @@ fn one_node_cannot_be_local_and_remote() {
     let topology = laboratory.document(&["topology", "--json"]);
     let nodes = topology["nodes"].as_array().unwrap();
     if nodes.len() > 1 {
-        return not_run(NAME, "the machine has more than one node");
+        return not_run(NAME, Need::Nodes, "the machine has more than one node");
     }
     let refused = laboratory.run(&["run", "local-vs-remote"]).with_code(3);
     refused.says(&[
@@ -171,7 +173,8 @@ impl Drop for LittleMemory {
 fn memory_that_runs_out_in_a_control_group_ends_the_run_with_the_reason() {
     const NAME: &str = "memory_that_runs_out_in_a_control_group_ends_the_run_with_the_reason";
     let Some(group) = LittleMemory::new(64) else {
-        return not_run(NAME, "no control group with a limit of memory can be made");
+        let why = "no control group with a limit of memory can be made";
+        return not_run(NAME, refused_need(), why);
     };
     let mut laboratory = Laboratory::new();
     let enter = format!("echo $$ >{}/cgroup.procs; exec \"$@\"", group.0.display());
@@ -196,7 +199,8 @@ fn more_than_dev_shm_has_room_for_is_an_error_and_no_signal() {
         .arg("true")
         .output();
     if !can_mount.is_ok_and(|output| output.status.success()) {
-        return not_run(NAME, "it needs root, to mount a file system of its own");
+        let why = "it may not mount a file system of its own";
+        return not_run(NAME, refused_need(), why);
     }
     laboratory.launch_behind(&words);
     let experiment = ExperimentFile::new("one", "[sga]\ncache = \"16MiB\"\n[load]\nsessions = 2")

@@ -3,6 +3,8 @@
 
 use std::process::{Child, Command};
 
+use testing::{Need, not_run};
+
 use crate::laboratory::Laboratory;
 
 /// A process whose memory could be moved; ended when dropped.
@@ -50,32 +52,47 @@ fn a_move_that_means_nothing_is_refused() {
     assert_eq!(listed.stdout, "nothing is in force\n");
 }
 
-#[test]
-fn pools_that_cannot_be_are_refused() {
+/// What `numalab pages` says to what cannot be; nothing is changed by it.
+#[track_caller]
+fn refused_pages(refusals: &[(&[&str], &str)]) {
     let laboratory = Laboratory::new();
-    let check = |words: &[&str], expected: &str| {
-        let words: Vec<_> = ["pages"].iter().chain(words).copied().collect();
+    for (words, expected) in refusals {
+        let words: Vec<_> = ["pages"].iter().chain(*words).copied().collect();
         let refused = laboratory.run(&words);
         assert!(
             [2, 3].contains(&refused.status.code().unwrap()),
             "{words:?}"
         );
         refused.says(&[expected]);
-    };
-    if std::path::Path::new("/sys/kernel/mm/hugepages").exists() {
-        check(&["--set", "4095=1"], "there is no node 4095");
-        check(&["--set", "0"], "expected a node and a number of pages");
-        check(&["--set", "0=-1"], "expected a number of pages");
-        check(&["--set", "0=1,0=2"], "node 0 is named twice");
-        check(&["--set", "0=99999999999999"], "are more than the");
-        check(&["--size", "3M", "--for", "1G"], "no huge pages of 3 MiB");
-        check(
-            &["--for", "1G", "--placement", "4095"],
-            "there is no node 4095",
-        );
     }
-    check(&["--tmpfs", "/no/such/place"], "no tmpfs is mounted at");
-    check(&["--mpol", "local"], "--tmpfs");
     let listed = laboratory.run(&["undo", "--list"]).with_code(0);
     assert_eq!(listed.stdout, "nothing is in force\n");
+}
+
+#[test]
+fn a_tmpfs_that_cannot_be_is_refused() {
+    refused_pages(&[
+        (&["--tmpfs", "/no/such/place"], "no tmpfs is mounted at"),
+        (&["--mpol", "local"], "--tmpfs"),
+    ]);
+}
+
+#[test]
+fn pools_that_cannot_be_are_refused() {
+    if !std::path::Path::new("/sys/kernel/mm/hugepages").exists() {
+        let test = "pools_that_cannot_be_are_refused";
+        return not_run(test, Need::Kernel, "the kernel has no huge pages");
+    }
+    refused_pages(&[
+        (&["--set", "4095=1"], "there is no node 4095"),
+        (&["--set", "0"], "expected a node and a number of pages"),
+        (&["--set", "0=-1"], "expected a number of pages"),
+        (&["--set", "0=1,0=2"], "node 0 is named twice"),
+        (&["--set", "0=99999999999999"], "are more than the"),
+        (&["--size", "3M", "--for", "1G"], "no huge pages of 3 MiB"),
+        (
+            &["--for", "1G", "--placement", "4095"],
+            "there is no node 4095",
+        ),
+    ]);
 }

@@ -1,47 +1,28 @@
 //! The kinds of shared memory behind an SGA, chosen in a user's own experiment file.
 
+use testing::{Need, not_run};
+
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
 
 #[test]
 fn every_backing_and_every_allocation_carries_an_sga() {
+    const NAME: &str = "every_backing_and_every_allocation_carries_an_sga";
     let laboratory = Laboratory::new();
+    const MEMFD: &str = "/memfd:numalab-sga";
     let mut cases = vec![
-        (
-            "segment",
-            "sysv",
-            "bind:first-node",
-            "/SYSV00000000",
-            "bind:",
-        ),
-        (
-            "memfd",
-            "memfd",
-            "interleave:all",
-            "/memfd:numalab-sga",
-            "interleave:",
-        ),
+        ("segment", "sysv", "bind:first-node", "/SYSV0000", "bind:"),
+        ("memfd", "memfd", "interleave:all", MEMFD, "interleave:"),
         ("file", "shm", "prefer:first-node", "/dev/shm/", "prefer:"),
-        (
-            "pools",
-            "memfd",
-            "per-node:all",
-            "/memfd:numalab-sga",
-            "interleave:",
-        ),
+        ("pools", "memfd", "per-node:all", MEMFD, "interleave:"),
     ];
     let weights = linux::interleave_weights::read(&linux::Root::live()).unwrap();
     if weights.is_some() {
-        let policy = "weighted interleave:";
-        cases.push((
-            "weights",
-            "shm",
-            "weighted-interleave:all",
-            "/dev/shm/",
-            policy,
-        ));
+        let (allocation, policy) = ("weighted-interleave:all", "weighted interleave:");
+        cases.push(("weights", "shm", allocation, "/dev/shm/", policy));
     } else {
-        eprintln!("NOT TESTED: weighted interleave, which this kernel does not have");
+        let why = "in part: the kernel has no weighted interleave";
+        not_run(NAME, Need::Kernel, why);
     }
     let mut experiment = ExperimentFile::new("segment", SMALL);
     for (name, backing, allocation, ..) in &cases {

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use testing::{Need, not_run};
+
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{Laboratory, kill};
 use crate::processes::Role;
-use crate::unmet_need::not_run;
 
 /// Works with the metric of each.
 const LOADS: [(&str, &str); 4] = [
@@ -163,7 +164,7 @@ fn more_than_there_is_room_for_is_refused_with_the_way_out() {
 fn a_session_that_runs_out_of_memory_is_told_of() {
     const NAME: &str = "a_session_that_runs_out_of_memory_is_told_of";
     if !linux::process::is_root() {
-        return not_run(NAME, "it needs root, to make a memory cgroup");
+        return not_run(NAME, Need::Root, "it needs root, to make a memory cgroup");
     }
     let roots = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
     let has_limit = |root: &&str| {
@@ -172,11 +173,11 @@ fn a_session_that_runs_out_of_memory_is_told_of() {
             .any(|file| Path::new(root).join(file).exists())
     };
     let Some(root) = roots.into_iter().find(has_limit) else {
-        return not_run(NAME, "there is no memory cgroup hierarchy");
+        return not_run(NAME, Need::Kernel, "there is no memory cgroup hierarchy");
     };
     let group = Path::new(root).join(format!("numalab-test-memory-{}", std::process::id()));
     if fs::create_dir(&group).is_err() {
-        return not_run(NAME, "no memory cgroup can be made");
+        return not_run(NAME, Need::Kernel, "no memory cgroup can be made");
     }
     let limited = ["memory.limit_in_bytes", "memory.max"]
         .iter()
@@ -185,7 +186,11 @@ fn a_session_that_runs_out_of_memory_is_told_of() {
     let _ = fs::write(group.join("memory.swap.max"), "0");
     if !limited {
         let _ = fs::remove_dir(&group);
-        return not_run(NAME, "the memory controller is not enabled here");
+        return not_run(
+            NAME,
+            Need::Kernel,
+            "the memory controller is not enabled here",
+        );
     }
     let mut laboratory = Laboratory::new();
     let hungry = "own-memory = \"256MiB\"";

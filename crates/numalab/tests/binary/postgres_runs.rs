@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
+use testing::{Need, not_run};
 
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{Laboratory, UnderWay, kill};
 use crate::patience::until;
 use crate::postgres_server::installed;
-use crate::unmet_need::{is_root, not_run};
+use crate::unmet_need::is_root;
 use crate::user::open_to_all;
 
 /// A laboratory whose clusters are in a folder of its own, and an experiment with PostgreSQL.
@@ -138,7 +139,7 @@ fn a_server_can_be_fetched_for_a_run_and_goes_with_it() {
         .contains("cannot be fetched from Maven Central")
     {
         let test = "a_server_can_be_fetched_for_a_run_and_goes_with_it";
-        return not_run(test, &finished.stderr);
+        return not_run(test, Need::Network, &finished.stderr);
     }
     let run = finished.with_code(0).document();
     for trial in run["cases"][0]["trials"].as_array().unwrap() {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+use testing::{Need, not_run};
 
-use crate::unmet_need::not_run;
 use crate::user::{NOBODY, User, open_to_all};
 
 /// The installed PostgreSQL; says that `test` is not run where there is none.
@@ -22,7 +22,7 @@ pub fn installed(test: &str) -> Option<PathBuf> {
             Some(server.parent().unwrap().to_owned())
         }
         Err(error) => {
-            not_run(test, &error.to_string());
+            not_run(test, Need::Package, &error.to_string());
             None
         }
     }

@@ -1,8 +1,10 @@
 //! A/A: two names for the same case must not become a winner and a loser.
 
+use testing::not_run::say;
+use testing::{Need, not_run};
+
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::Laboratory;
-use crate::unmet_need::{not_run, say};
 
 #[test]
 fn the_same_case_under_two_names_is_a_tie() {
@@ -17,10 +19,8 @@ fn the_same_case_under_two_names_is_a_tie() {
     for attempt in 1..=2 {
         let run = laboratory.document(&words);
         if run["machine"]["emulated"] == true {
-            return not_run(
-                NAME,
-                "the machine is emulated, and no speed of it is judged",
-            );
+            let why = "the machine is emulated, and no speed of it is judged";
+            return not_run(NAME, Need::Hardware, why);
         }
         let comparison = &run["comparisons"][0];
         assert_eq!(comparison["case"], "other");

@@ -1,27 +1,18 @@
-//! What a test needs and this machine has not, said loudly: past the test harness, which keeps to
-//! itself what passing tests print.
-
-use std::io::Write;
+//! What many tests need and this machine may not have.
 
 use linux::Root;
-
-/// Says that a test was not run, and why.
-pub fn not_run(test: &str, why: &str) {
-    say(&format!("NOT RUN : {test}: {why}"));
-}
-
-/// Says something to the person who runs the tests, past the test harness.
-pub fn say(text: &str) {
-    let line = format!("{text}\n");
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-}
+use testing::{Need, not_run};
 
 /// Whether processor groups can be made here; says that `test` is not run where they cannot.
 pub fn has_groups(test: &str) -> bool {
     match numa::hierarchy::find(&Root::live()) {
         Ok(_) => true,
         Err(error) => {
-            not_run(test, &error.to_string());
+            let need = match error.is_permission() {
+                true => refused_need(),
+                false => Need::Kernel,
+            };
+            not_run(test, need, &error.to_string());
             false
         }
     }
@@ -31,7 +22,12 @@ pub fn has_groups(test: &str) -> bool {
 pub fn is_root(test: &str) -> bool {
     let root = linux::process::is_root();
     if !root {
-        not_run(test, "it needs root, to become another user");
+        not_run(test, Need::Root, "it needs root, to become another user");
     }
     root
+}
+
+/// What is missing where something that takes root was refused.
+pub fn refused_need() -> Need {
+    Need::root_or_kernel(linux::process::is_root())
 }

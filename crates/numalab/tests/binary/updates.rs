@@ -6,12 +6,13 @@ use std::process::Command;
 
 use rustix::fs::{FallocateFlags, fallocate};
 use serde_json::Value;
+use testing::not_run;
 
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{Laboratory, UnderWay, kill};
 use crate::more_data_than_buffers::data_file;
 use crate::processes::Role;
-use crate::unmet_need::not_run;
+use crate::unmet_need::refused_need;
 
 const DEFAULTS: &str = "[sga]\ncache = \"1MiB\"\n[load]\nsessions = 2\nupdate-pct = 50";
 
@@ -130,14 +131,14 @@ impl Drop for SmallFileSystem<'_> {
     }
 }
 
-const FULL: &str = "a_full_file_system_is_an_error_that_names_the_block";
-
 #[test]
 fn a_full_file_system_is_an_error_that_names_the_block() {
+    const NAME: &str = "a_full_file_system_is_an_error_that_names_the_block";
     let laboratory = Laboratory::new();
     let state = laboratory.state();
     let Some(_mounted) = SmallFileSystem::mount(&state, 48) else {
-        return not_run(FULL, "it needs root, to mount a file system of its own");
+        let why = "it may not mount a file system of its own";
+        return not_run(NAME, refused_need(), why);
     };
     let of_cache = |mebibytes| {
         let keys = format!("cache = \"{mebibytes}MiB\"\nupdate-pct = 100");

@@ -1,0 +1,192 @@
+//! What a test needs and this machine has not: said to the person who runs the tests, past the
+//! harness, which keeps to itself what passing tests print; and written to a file, so that
+//! `cargo xtask test` counts the test as skipped and not as passed.
+
+use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use crate::Error;
+
+/// The variable that names the file to append to.
+pub const FILE: &str = "NUMALAB_NOT_RUN";
+
+/// What a test needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// A program that a package installs.
+    Package,
+    /// Root, or a capability of root.
+    Root,
+    /// Something that the kernel or its file system does not have, or that a container hides.
+    Kernel,
+    /// Another number of memory nodes.
+    Nodes,
+    /// More CPUs, other CPUs, or a machine that is not emulated.
+    Hardware,
+    /// A host of the Internet.
+    Network,
+}
+
+impl Need {
+    /// Every need, with the word for it in the file.
+    pub const TABLE: &[(Need, &str)] = &[
+        (Need::Package, "package"),
+        (Need::Root, "root"),
+        (Need::Kernel, "kernel"),
+        (Need::Nodes, "nodes"),
+        (Need::Hardware, "hardware"),
+        (Need::Network, "network"),
+    ];
+
+    /// Who refused what root may do: to root itself, only the kernel or a container does.
+    pub fn root_or_kernel(is_root: bool) -> Self {
+        match is_root {
+            true => Need::Kernel,
+            false => Need::Root,
+        }
+    }
+
+    /// The word for it in the file.
+    pub fn word(self) -> &'static str {
+        let row = Self::TABLE.iter().find(|(need, _)| *need == self);
+        row.map_or("", |(_, word)| word)
+    }
+
+    /// Whether a CI machine could have been given it.
+    pub fn can_be_installed(self) -> bool {
+        matches!(self, Need::Package | Need::Root)
+    }
+}
+
+/// A test that was not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotRun {
+    /// Its name.
+    pub test: String,
+    /// What it needs.
+    pub need: Need,
+    /// What exactly is missing.
+    pub why: String,
+}
+
+/// Says that a test, or a part of it, was not run, and why.
+///
+/// # Panics
+/// When the file of [`FILE`] cannot be written: the test would count as passed.
+pub fn not_run(test: &str, need: Need, why: &str) {
+    let not_run = NotRun {
+        test: test.to_owned(),
+        need,
+        why: why.to_owned(),
+    };
+    say(&format!("NOT RUN : {test}: {}", why.trim_end()));
+    if let Some(path) = std::env::var_os(FILE) {
+        let written = append(&path, &not_run);
+        written.unwrap_or_else(|cause| panic!("{}: {cause}", PathBuf::from(path).display()));
+    }
+}
+
+/// Says something to the person who runs the tests, past the test harness.
+pub fn say(text: &str) {
+    let line = format!("{text}\n");
+    // Nobody can be told when standard error is closed.
+    let _ = io::stderr().write_all(line.as_bytes());
+}
+
+/// One write of one line, so that tests of several processes do not mix theirs.
+fn append(path: &OsStr, not_run: &NotRun) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    file.write_all(not_run.line().as_bytes())
+}
+
+impl NotRun {
+    /// The line of the file, with its end:
+    ///
+    /// ```text
+    /// test<TAB>package|root|kernel|nodes|hardware|network<TAB>reason
+    /// ```
+    pub fn line(&self) -> String {
+        let field = |text: &str| text.trim().replace(['\t', '\n', '\r'], " ");
+        let (test, word) = (field(&self.test), self.need.word());
+        format!("{test}\t{word}\t{}\n", field(&self.why))
+    }
+
+    /// Reads the lines of the file.
+    ///
+    /// # Errors
+    /// When a line is not of that form.
+    pub fn parse(text: &str) -> Result<Vec<Self>, Error> {
+        let lines = text.lines().enumerate();
+        lines
+            .map(|(index, line)| {
+                Self::parse_line(line).ok_or(Error::Archive {
+                    line: index + 1,
+                    expected: "a test, a need and a reason, with tabs between them",
+                })
+            })
+            .collect()
+    }
+
+    fn parse_line(line: &str) -> Option<Self> {
+        let mut fields = line.splitn(3, '\t');
+        let (test, word, why) = (fields.next()?, fields.next()?, fields.next()?);
+        let (need, _) = Need::TABLE.iter().find(|(_, known)| *known == word)?;
+        Some(NotRun {
+            test: test.to_owned(),
+            need: *need,
+            why: why.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(need: Need, why: &str) -> NotRun {
+        NotRun {
+            test: "a_test".to_owned(),
+            need,
+            why: why.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_appended_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("not-run");
+        let all: Vec<_> = Need::TABLE
+            .iter()
+            .map(|(need, word)| of(*need, &format!("no {word}")))
+            .collect();
+        for one in &all {
+            append(path.as_os_str(), one).unwrap();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().next(), Some("a_test\tpackage\tno package"));
+        assert_eq!(NotRun::parse(&text).unwrap(), all);
+    }
+
+    #[test]
+    fn a_reason_of_several_lines_is_one_line() {
+        let line = of(Need::Package, "none\tof\nthem\n").line();
+        assert_eq!(line, "a_test\tpackage\tnone of them\n");
+    }
+
+    #[test]
+    fn lines_of_another_form_are_named() {
+        for text in ["a\tpackage", "a\tluck\tnone", "", "a package none"] {
+            let text = format!("a\troot\tit needs root\n{text}\n");
+            let error = NotRun::parse(&text).unwrap_err().to_string();
+            assert!(error.starts_with("line 2: expected a test"), "{error}");
+        }
+    }
+
+    #[test]
+    fn root_is_what_others_than_root_need() {
+        assert_eq!(Need::root_or_kernel(false), Need::Root);
+        assert!(!Need::root_or_kernel(true).can_be_installed());
+    }
+}
