@@ -9,7 +9,7 @@ use super::finding::Finding;
 use super::project::{Project, SourceFile};
 use super::{
     allowed_sizes, dependency_reasons, forbid_unsafe, layer_table, layers, links, markers, names,
-    printing, sizes,
+    printing, silent_returns, sizes,
 };
 use crate::repository;
 
@@ -88,6 +88,7 @@ fn check_rust(project: &Project) -> Vec<Finding> {
         match syn::parse_file(&file.text) {
             Ok(parsed) => {
                 findings.extend(names::check(file, &parsed));
+                findings.extend(silent_returns::check(file, &parsed));
                 excesses.extend(sizes::measure(file, &parsed));
             }
             Err(error) => {

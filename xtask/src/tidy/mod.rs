@@ -13,6 +13,7 @@ mod markers;
 mod names;
 mod printing;
 mod project;
+mod silent_returns;
 mod sizes;
 
 pub mod command;
