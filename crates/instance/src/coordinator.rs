@@ -2,10 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use linux::child_group::ChildGroup;
 
 use crate::Error;
 use crate::ending::ended_early;
@@ -26,7 +28,7 @@ pub struct Coordinator {
 
 /// An instance process under way; its whole process group is killed when this is dropped.
 pub struct Running {
-    child: Child,
+    group: ChildGroup,
     reports: Receiver<Result<InstanceReport, Error>>,
     stderr: Option<JoinHandle<String>>,
 }
@@ -39,25 +41,18 @@ impl Coordinator {
     /// [`Error::Io`] when it cannot be started.
     pub fn start(&self, order: &InstanceOrder) -> Result<Running, Error> {
         let io = |what| move |cause| Error::Io { what, cause };
-        let mut child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command
             .arg0(PROCESS_NAME)
             .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // A group of its own: Ctrl-C is for the coordinator alone, and one kill reaches all.
-            .process_group(0)
-            .spawn()
-            .map_err(io("starting the instance process"))?;
-        let stdin = child.stdin.take();
-        let stdout = child
-            .stdout
-            .take()
-            .expect("standard output was asked to be a pipe");
-        let stderr = child
-            .stderr
-            .take()
-            .expect("standard error was asked to be a pipe");
+            .stderr(Stdio::piped());
+        let mut group =
+            ChildGroup::start(&mut command).map_err(io("starting the instance process"))?;
+        let (Some(mut stdin), Some(stdout), Some(stderr)) = group.take_pipes() else {
+            unreachable!("standard input, output and error were asked to be pipes");
+        };
         let (sender, reports) = channel();
         std::thread::spawn(move || read_reports(stdout, &sender));
         let stderr = std::thread::spawn(move || {
@@ -67,7 +62,7 @@ impl Coordinator {
             String::from_utf8_lossy(&text).trim().replace('\n', "; ")
         });
         let running = Running {
-            child,
+            group,
             reports,
             stderr: Some(stderr),
         };
@@ -76,7 +71,6 @@ impl Coordinator {
             cause: cause.to_string(),
         })?;
         stdin
-            .expect("standard input was asked to be a pipe")
             .write_all(&document)
             .map_err(io("handing the order to the instance process"))?;
         Ok(running)
@@ -115,7 +109,7 @@ impl Running {
             Ok(report) => report.map(Some),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
-                let status = self.child.wait().map_err(|cause| Error::Io {
+                let status = self.group.end().map_err(|cause| Error::Io {
                     what: "waiting for the instance",
                     cause,
                 })?;
@@ -133,14 +127,6 @@ impl Running {
 
     /// Process id of the instance.
     pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        linux::process::kill_group(self.child.id());
-        // It was just killed; reaping it cannot fail in a way that matters.
-        let _ = self.child.wait();
+        self.group.pid()
     }
 }

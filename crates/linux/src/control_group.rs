@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::process_handle::ProcessHandle;
+
 /// A cgroup file or directory could not be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {cause}", path.display())]
@@ -56,6 +58,35 @@ pub fn remove(directory: &Path) -> Result<(), ControlGroupError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Kills every process that is in a cgroup. Those that it starts meanwhile are for the next call,
+/// where the kernel has no `cgroup.kill` (v1, and before Linux 5.14).
+///
+/// # Errors
+/// When the processes cannot be listed or may not be killed. A cgroup that is gone is no error.
+pub fn kill_members(directory: &Path) -> Result<(), ControlGroupError> {
+    let all_at_once = directory.join("cgroup.kill");
+    if fs::write(&all_at_once, "1").is_ok() {
+        return Ok(());
+    }
+    let listed = || fs::read_to_string(directory.join("cgroup.procs"));
+    let kill = |cause| ControlGroupError::new("kill the processes of cgroup", directory, cause);
+    let members = match listed() {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        members => members.map_err(kill)?,
+    };
+    for pid in members.lines().filter_map(|line| line.parse().ok()) {
+        let Some(process) = ProcessHandle::open(pid).map_err(kill)? else {
+            continue;
+        };
+        // Listed again after it was opened: it is the member, not one that has its id since.
+        let is_member = listed().is_ok_and(|text| text.lines().any(|it| it.parse() == Ok(pid)));
+        if is_member {
+            process.kill().map_err(kill)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes one value to a control file in a single write(2), as the kernel demands.

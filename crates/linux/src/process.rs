@@ -1,4 +1,4 @@
-//! Processes of ours: dying with the parent, killing, and what the machine calls itself.
+//! Processes of ours: dying with the parent, being another user, and what the machine calls itself.
 
 use std::ffi::CStr;
 use std::io;
@@ -43,47 +43,12 @@ pub fn exists(pid: u32) -> bool {
     )
 }
 
-/// Sends `SIGKILL` to every process of the process group that `pid` leads. A group that is gone is
-/// no error.
-pub fn kill_group(pid: u32) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // The only failure left is a group that no longer exists, which is the aim.
-        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-    }
-}
-
 /// The working directory of process `pid`.
 ///
 /// # Errors
 /// When the process is gone or may not be looked at.
 pub fn working_directory(pid: u32) -> io::Result<std::path::PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd"))
-}
-
-/// Sends `SIGQUIT` to process `pid`. A process that is gone is no error.
-///
-/// # Errors
-/// `EPERM` when it is another user's.
-pub fn quit(pid: u32) -> io::Result<()> {
-    send(pid, Signal::QUIT)
-}
-
-/// Sends `SIGKILL` to process `pid`. A process that is gone is no error.
-///
-/// # Errors
-/// `EPERM` when it is another user's.
-pub fn kill(pid: u32) -> io::Result<()> {
-    send(pid, Signal::KILL)
-}
-
-fn send(pid: u32, signal: Signal) -> io::Result<()> {
-    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
-        return Ok(());
-    };
-    match rustix::process::kill_process(pid, signal) {
-        Err(error) if error != rustix::io::Errno::SRCH => Err(error.into()),
-        _ => Ok(()),
-    }
 }
 
 /// Does `work` on a thread of its own that is the user `uid` with the group `gid` and no other, for
@@ -106,6 +71,20 @@ pub fn as_user<T: Send>(uid: u32, gid: u32, work: impl FnOnce() -> T + Send) -> 
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// Refuses a process that has other threads than this one.
+///
+/// # Errors
+/// With their number; when /proc cannot be read.
+pub fn require_one_thread() -> io::Result<()> {
+    match std::fs::read_dir("/proc/self/task")?.count() {
+        1 => Ok(()),
+        threads => {
+            let message = format!("this process has {threads} threads, and may have one");
+            Err(io::Error::other(message))
+        }
+    }
 }
 
 /// Sets what top(1) and pgrep(1) call this process: at most 15 bytes of it (`PR_SET_NAME`).

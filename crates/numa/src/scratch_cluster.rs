@@ -5,9 +5,10 @@ use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use linux::Root;
+use linux::process_handle::ProcessHandle;
 
 use crate::Error;
 use crate::journal::{Change, Journal};
@@ -266,15 +267,11 @@ fn stop_server(data: &Path) -> Result<(), String> {
     let path = data.join(LOCK_FILE);
     let text = linux::plain_file::read_start(&path, LOCK_FILE_BYTES_MAX).unwrap_or_default();
     let (pid, segment) = parse_lock_file(&text.unwrap_or_default());
-    if let Some(pid) = pid.filter(|pid| is_server_of(*pid, data)) {
-        let told = linux::process::quit(pid);
+    if let Some((pid, server)) = pid.and_then(|pid| Some((pid, process_of(pid, data)?))) {
+        let told = server.quit();
         told.map_err(|cause| format!("process {pid} cannot be told to end: {cause}"))?;
-        if !ends(QUIT_WITHIN, || is_server_of(pid, data)) {
-            let killed = linux::process::kill(pid);
-            killed.map_err(|cause| format!("process {pid} cannot be killed: {cause}"))?;
-        }
-        if !ends(KILL_WITHIN, || is_server_of(pid, data)) {
-            return Err(format!("its server, process {pid}, does not end"));
+        if !ends(&server, QUIT_WITHIN)? {
+            kill(pid, &server)?;
         }
     }
     kill_orphans(data)?;
@@ -289,37 +286,38 @@ fn stop_server(data: &Path) -> Result<(), String> {
 
 /// Processes of a server that was killed: a session in the middle of a call runs on without it.
 fn kill_orphans(data: &Path) -> Result<(), String> {
-    let root = Root::live();
-    let pids = linux::proc_stat::pids(&root).map_err(|error| error.to_string())?;
-    for pid in pids.into_iter().filter(|pid| is_server_of(*pid, data)) {
-        let killed = linux::process::kill(pid);
-        killed.map_err(|cause| format!("process {pid} cannot be killed: {cause}"))?;
-        if !ends(KILL_WITHIN, || is_server_of(pid, data)) {
-            return Err(format!("process {pid} does not end"));
-        }
+    let pids = linux::proc_stat::pids(&Root::live()).map_err(|error| error.to_string())?;
+    let orphans = pids
+        .into_iter()
+        .filter_map(|pid| Some((pid, process_of(pid, data)?)));
+    for (pid, orphan) in orphans {
+        kill(pid, &orphan)?;
     }
     Ok(())
 }
 
-/// Whether a process is a `postgres` that works in this data directory. Every process of a server
-/// does (postmaster.c, `ChangeToDataDir`), and ids are given anew.
-fn is_server_of(pid: u32, data: &Path) -> bool {
-    let Ok(stat) = linux::proc_stat::read(&Root::live(), pid) else {
-        return false;
-    };
-    stat.name == "postgres"
-        && linux::process::working_directory(pid).is_ok_and(|directory| directory == *data)
+fn kill(pid: u32, process: &ProcessHandle) -> Result<(), String> {
+    let killed = process.kill();
+    killed.map_err(|cause| format!("process {pid} cannot be killed: {cause}"))?;
+    match ends(process, KILL_WITHIN)? {
+        true => Ok(()),
+        false => Err(format!("its server's process {pid} does not end")),
+    }
 }
 
-fn ends(within: Duration, runs: impl Fn() -> bool) -> bool {
-    let deadline = Instant::now() + within;
-    while runs() {
-        if Instant::now() >= deadline {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    true
+/// The process of this id, if it is a `postgres` that works in this data directory: every process
+/// of a server does (postmaster.c, `ChangeToDataDir`). It is opened first and looked at then, since
+/// ids are given anew.
+fn process_of(pid: u32, data: &Path) -> Option<ProcessHandle> {
+    let handle = ProcessHandle::open(pid).ok()??;
+    let stat = linux::proc_stat::read(&Root::live(), pid).ok()?;
+    let directory = linux::process::working_directory(pid).ok()?;
+    (stat.name == "postgres" && directory == *data).then_some(handle)
+}
+
+fn ends(process: &ProcessHandle, within: Duration) -> Result<bool, String> {
+    let ended = process.ends_within(within);
+    ended.map_err(|cause| format!("waiting for its end: {cause}"))
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use client::{Client, NoTls};
+use linux::child_group::ChildGroup;
 
 use crate::cluster::{Folders, SUPERUSER, one_line, without_settings_of_others};
 use crate::connection::CONNECT_WITHIN;
@@ -23,7 +23,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A server that runs; stopped when dropped.
 #[derive(Debug)]
 pub struct Server {
-    child: Child,
+    /// The postmaster; its processes have groups of their own, and end with it.
+    postmaster: ChildGroup,
     socket: PathBuf,
     log: PathBuf,
 }
@@ -40,18 +41,20 @@ impl Server {
         let said = File::create(&log).map_err(Error::io(format!("making {}", log.display())))?;
         let also = said.try_clone().map_err(Error::io("duplicating the log"))?;
         let mut launch = Command::new(&launcher.program);
-        let mut child = without_settings_of_others(&mut launch)
+        without_settings_of_others(&mut launch)
             .args(&launcher.arguments)
             .current_dir(&folders.data)
             .stdin(Stdio::piped())
             .stdout(said)
-            .stderr(also)
-            // Ctrl-C is for the coordinator, which then ends the server.
-            .process_group(0)
-            .spawn()
-            .map_err(Error::io("starting the server"))?;
-        let stdin = child.stdin.take();
-        let server = Server { child, socket, log };
+            .stderr(also);
+        let mut postmaster =
+            ChildGroup::start(&mut launch).map_err(Error::io("starting the server"))?;
+        let (stdin, _, _) = postmaster.take_pipes();
+        let server = Server {
+            postmaster,
+            socket,
+            log,
+        };
         let order = LaunchOrder {
             parent_pid: std::process::id(),
             placement: plan.placed.placement.clone(),
@@ -71,7 +74,7 @@ impl Server {
     fn answering(mut self) -> Result<Self, Error> {
         let deadline = Instant::now() + CONNECT_WITHIN;
         loop {
-            let ended = self.child.try_wait();
+            let ended = self.postmaster.try_end();
             if ended
                 .map_err(Error::io("waiting for the server"))?
                 .is_some()
@@ -104,7 +107,7 @@ impl Server {
 
     /// Whether it has ended by itself.
     pub(crate) fn has_ended(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
+        matches!(self.postmaster.try_end(), Ok(Some(_)) | Err(_))
     }
 
     /// A connection as superuser.
@@ -127,19 +130,15 @@ impl Server {
 
     /// The postmaster.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.postmaster.pid()
     }
 
     fn stop(&mut self) {
         // Immediate shutdown: nothing of this server is wanted any more.
-        let _ = linux::process::quit(self.child.id());
+        self.postmaster.quit();
         let deadline = Instant::now() + ENDS_WITHIN;
-        while !self.has_ended() {
-            if Instant::now() >= deadline {
-                let _ = self.child.kill();
-                let _ = self.child.wait();
-                return;
-            }
+        // One that does not end is killed when it is dropped.
+        while !self.has_ended() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
     }

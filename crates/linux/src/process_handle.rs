@@ -1,0 +1,128 @@
+//! A process by descriptor (pidfd_open(2)). An id may belong to another process by the time it is
+//! used; what goes through a descriptor reaches the process it was opened for, or nobody.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// A process that runs or has run.
+#[derive(Debug)]
+pub struct ProcessHandle(OwnedFd);
+
+impl ProcessHandle {
+    /// The process that has this id now; `None` when none has. Look at it after this, not before:
+    /// then what was looked at is what is signalled.
+    ///
+    /// # Errors
+    /// When descriptors have run out.
+    pub fn open(pid: u32) -> io::Result<Option<Self>> {
+        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+            return Ok(None);
+        };
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(descriptor) => Ok(Some(ProcessHandle(descriptor))),
+            // The latter for a thread that leads no process.
+            Err(Errno::SRCH | Errno::INVAL) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Sends `SIGQUIT`. A process that has ended is no error.
+    ///
+    /// # Errors
+    /// `EPERM` when it is another user's.
+    pub fn quit(&self) -> io::Result<()> {
+        self.send(Signal::QUIT)
+    }
+
+    /// Sends `SIGKILL`. A process that has ended is no error.
+    ///
+    /// # Errors
+    /// `EPERM` when it is another user's.
+    pub fn kill(&self) -> io::Result<()> {
+        self.send(Signal::KILL)
+    }
+
+    fn send(&self, signal: Signal) -> io::Result<()> {
+        match pidfd_send_signal(&self.0, signal) {
+            Err(error) if error != Errno::SRCH => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until it has ended; whether it has, within `timeout`.
+    ///
+    /// # Errors
+    /// When the kernel refuses to wait.
+    pub fn ends_within(&self, timeout: Duration) -> io::Result<bool> {
+        let mut waited = [PollFd::new(&self.0, PollFlags::IN)];
+        let timeout = Timespec::try_from(timeout).map_err(io::Error::other)?;
+        let ready = rustix::io::retry_on_intr(|| poll(&mut waited, Some(&timeout)))?;
+        Ok(ready > 0)
+    }
+}
+
+impl AsFd for ProcessHandle {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command};
+    use std::time::Duration;
+
+    use super::ProcessHandle;
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("600").spawn().unwrap()
+    }
+
+    #[test]
+    fn a_process_is_signalled_and_waited_for() {
+        let mut child = sleeper();
+        let handle = ProcessHandle::open(child.id()).unwrap().unwrap();
+        assert!(!handle.ends_within(Duration::ZERO).unwrap());
+        handle.quit().unwrap();
+        assert!(handle.ends_within(Duration::from_secs(10)).unwrap());
+        child.wait().unwrap();
+        handle.kill().unwrap();
+        for none in [0, child.id(), u32::MAX] {
+            assert!(ProcessHandle::open(none).unwrap().is_none(), "{none}");
+        }
+    }
+
+    /// The kernel gives the next id above that in `ns_last_pid` which is free: with root's help the
+    /// id of a process that has ended is given to another.
+    #[test]
+    fn another_process_with_the_same_id_is_left_alone() {
+        for _ in 0..50 {
+            let mut first = sleeper();
+            let handle = ProcessHandle::open(first.id()).unwrap().unwrap();
+            first.kill().unwrap();
+            first.wait().unwrap();
+            let before = (first.id() - 1).to_string();
+            if let Err(error) = std::fs::write("/proc/sys/kernel/ns_last_pid", before) {
+                let test = "another_process_with_the_same_id_is_left_alone";
+                println!("NOT RUN: {test}: writing ns_last_pid: {error}");
+                return;
+            }
+            let mut second = sleeper();
+            let is_same_id = second.id() == first.id();
+            handle.kill().unwrap();
+            let survives = second.try_wait().unwrap().is_none();
+            second.kill().unwrap();
+            second.wait().unwrap();
+            assert!(survives);
+            if is_same_id {
+                return;
+            }
+        }
+        panic!("no id was ever given anew");
+    }
+}
