@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use linux::{Root, control_group};
+use linux::Root;
+use linux::control_group::{self, ControlGroupError};
 use model::{CpuSet, GroupEvidence, Id, IdSet, NodeSet};
 
 use crate::Error;
@@ -82,7 +83,7 @@ impl Group {
         })
     }
 
-    /// Removes the group once its processes are gone.
+    /// Removes the group, that of a trial with the processes in it.
     ///
     /// # Errors
     /// [`Error::Undo`] when processes stay in it; it is still in the journal then.
@@ -92,7 +93,7 @@ impl Group {
 
     fn remove_once(&mut self) -> Result<(), Error> {
         self.removed = true;
-        remove_directory(&self.directory)?;
+        undo_created(&self.directory)?;
         self.journal.mark_undone(self.entry)
     }
 }
@@ -121,7 +122,7 @@ pub fn join(directory: &Path) -> Result<(), Error> {
 /// [`Error::Undo`] when the change is still in use.
 pub fn undo(change: &Change) -> Result<(), Error> {
     match change {
-        Change::GroupCreated { directory } => remove_directory(directory),
+        Change::GroupCreated { directory } => undo_created(directory),
         Change::ControllerEnabled {
             directory,
             controller,
@@ -170,8 +171,40 @@ fn limits(child: &Path, controller: &str) -> bool {
     controller == "cpu" && (differs("cpu.max", "max") || differs("cpu.weight", "100"))
 }
 
+/// What the name of a trial's group begins with; the id of the process that made it follows.
+const TRIAL_NAME: &str = "numalab-";
+
+/// The name of the groups that this process makes for trials.
+pub fn trial_name() -> String {
+    format!("{TRIAL_NAME}{}", std::process::id())
+}
+
+/// Whether a group was made for a trial: then nobody is in it but what the trial started.
+fn is_of_trial(directory: &Path) -> bool {
+    let name = directory.file_name().and_then(|name| name.to_str());
+    let maker = name.and_then(|name| name.strip_prefix(TRIAL_NAME));
+    maker.is_some_and(|maker| maker.parse::<u32>().is_ok())
+}
+
+/// Removes a group, that of a trial with whatever a program of it left there. A program that was
+/// started by `numalab bind` is its user's, who ends it.
+fn undo_created(directory: &Path) -> Result<(), Error> {
+    match is_of_trial(directory) {
+        true => remove_after(directory, control_group::kill_members),
+        false => remove_directory(directory),
+    }
+}
+
 /// Removes a group, waiting for killed processes to leave it.
 pub(crate) fn remove_directory(directory: &Path) -> Result<(), Error> {
+    remove_after(directory, |_| Ok(()))
+}
+
+/// Removes a group, doing something about its processes as long as it has any.
+fn remove_after(
+    directory: &Path,
+    about_members: impl Fn(&Path) -> Result<(), ControlGroupError>,
+) -> Result<(), Error> {
     let deadline = Instant::now() + EMPTY_WITHIN;
     loop {
         let Err(error) = control_group::remove(directory) else {
@@ -189,6 +222,7 @@ pub(crate) fn remove_directory(directory: &Path) -> Result<(), Error> {
                 reason: format!("processes are in it: {pids}"),
             });
         }
+        about_members(directory)?;
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -240,7 +274,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{enable_controller, undo};
+    use super::{enable_controller, is_of_trial, trial_name, undo};
     use crate::journal::{Change, Journal};
 
     fn cgroup(directory: &Path, files: &[(&str, &str)]) {
@@ -284,6 +318,23 @@ mod tests {
         check(&[("cpuset.cpus", "0-1\n")], used);
         check(&[("cpuset.mems", "0\n")], used);
         check(&[("cgroup.subtree_control", "cpu cpuset\n")], used);
+    }
+
+    #[test]
+    fn only_a_trials_group_is_known_by_its_name() {
+        let check = |name: &str, expected: bool| {
+            assert_eq!(
+                is_of_trial(&Path::new("/sys/fs/cgroup").join(name)),
+                expected,
+                "{name}"
+            );
+        };
+        check(&trial_name(), true);
+        check("numalab-bind-4711", false);
+        check("numalab-db", false);
+        check("numalab-", false);
+        check("system.slice", false);
+        assert!(!is_of_trial(Path::new("/")));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "how a test fails")]
 
-use std::process::Command;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
 
 use linux::Root;
 use model::CpuSet;
@@ -92,6 +93,37 @@ fn a_group_left_behind_is_undone_from_the_journal() {
         assert!(undone.len() >= expected, "{undone:?}");
         assert!(!directory.exists());
     }
+}
+
+/// A process that has joined a group.
+fn member_of(directory: &std::path::Path) -> Child {
+    let script = format!(
+        "echo 0 > {}/cgroup.procs; echo; exec sleep 600",
+        directory.display()
+    );
+    let mut command = Command::new("sh");
+    let member = command.args(["-c", &script]).stdout(Stdio::piped()).spawn();
+    let mut member = member.unwrap();
+    let stdout = member.stdout.as_mut().unwrap();
+    std::io::Read::read_exact(stdout, &mut [0]).unwrap();
+    member
+}
+
+#[test]
+fn what_a_trial_left_in_its_group_is_killed() {
+    let Some(hierarchy) = hierarchy_or_refusal() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let journal = Journal::in_directory(folder.path());
+    let name = numa::group::trial_name();
+    let group = Group::create(&hierarchy, &name, Some(&one_cpu()), None, &journal).unwrap();
+    let mut member = member_of(group.directory());
+    std::mem::forget(group);
+    let undone = numa::undo(&journal, |_| true, false).unwrap();
+    assert!(undone.iter().all(|it| it.failure.is_none()), "{undone:?}");
+    assert_eq!(member.wait().unwrap().signal(), Some(9));
+    assert_eq!(journal.in_force().unwrap(), []);
 }
 
 #[test]

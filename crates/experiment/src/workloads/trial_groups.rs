@@ -28,7 +28,7 @@ impl TrialGroups {
     ) -> Result<Self, WorkloadError> {
         let wants_group = placement.mechanism == Mechanism::Group && placement.asks_for_something();
         // One trial at a time, so one name will do, and evidence of trials can be compared.
-        let name = format!("numalab-{}", std::process::id());
+        let name = numa::group::trial_name();
         let (cpus, nodes) = (placement.cpus.as_ref(), placement.memory_nodes.as_ref());
         let group = match (wants_group, hierarchy) {
             (false, _) => None,
