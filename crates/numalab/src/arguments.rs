@@ -95,6 +95,9 @@ pub enum Command {
     /// The process of a trial that becomes a program of somebody else's.
     #[command(hide = true, name = crate::commands::internal::COMMAND)]
     InternalProgram,
+    /// The process of a trial that ends such a program with all that it started.
+    #[command(hide = true, name = crate::commands::internal::GUARDIAN)]
+    InternalGuardian,
     /// A session process of an instance.
     #[command(hide = true, name = crate::commands::internal::SESSION)]
     InternalSession,

@@ -91,7 +91,7 @@ impl Execution {
         let mut kernels = KernelWorkload::new(Root::live(), warnings.to_vec(), is_emulated)
             .map_err(|error| Failure::new(ExitCode::MachineCannot, error.to_string()))?;
         let mut command = CommandWorkload::new(
-            internal::command_launcher(),
+            internal::command_guardian(),
             numa::hierarchy::find(&Root::live()).ok(),
             self.state.journal(),
         );

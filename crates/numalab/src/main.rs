@@ -72,6 +72,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::InternalInstance => commands::internal::instance(),
         Command::InternalPostgres { words } => commands::internal::postgres(&words),
         Command::InternalProgram => commands::internal::command(),
+        Command::InternalGuardian => commands::internal::guardian(),
         Command::InternalSession => commands::internal::session(),
     }
 }

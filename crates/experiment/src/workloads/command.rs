@@ -1,25 +1,23 @@
 //! A program of somebody else's as a workload: started placed, read back before and while it runs,
-//! its number read from what it prints.
+//! its number read from what it prints, and ended with all that it started.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use linux::mempolicy::{self, Policy};
-use linux::{Root, proc_stat, proc_status};
+use linux::Root;
+use linux::child_group::ChildGroup;
 use model::exit::ExitCode;
 use model::{
-    Allocation, CasePlan, CommandWork, CpuSet, Evidence, Measured, NodeSet, Outcome, Phase,
-    Placement, SessionEvidence, Trial, Work,
+    CasePlan, CommandWork, CpuSet, Evidence, Measured, Outcome, Phase, SessionEvidence, Trial, Work,
 };
 use numa::hierarchy::Hierarchy;
+use numa::instances::{self, Target};
 use numa::journal::Journal;
-use serde::{Deserialize, Serialize};
 
+use super::command_launch::{CommandLauncher, CommandOrder, ReadBack, policy};
 use super::printed_number::{number_in, shown};
 use super::trial_groups::{TrialGroups, quota_contradiction};
 use crate::{Cancel, TrialSpec, Workload, WorkloadError};
@@ -31,107 +29,22 @@ const OUTPUT_BYTES_MAX: u64 = 16 << 20;
 /// The most that is kept of its standard error.
 const STDERR_BYTES_MAX: u64 = 1 << 20;
 
-/// The program that becomes the shell: numalab itself, with the arguments of its hidden command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandLauncher {
-    /// The program.
-    pub program: PathBuf,
-    /// Its arguments; it reads a [`CommandOrder`] on stdin.
-    pub arguments: Vec<String>,
-}
-
-/// What the launched process is to become.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CommandOrder {
-    /// Process id of the coordinator.
-    pub parent_pid: u32,
-    /// CPUs and memory nodes.
-    pub placement: Placement,
-    /// The cgroups to join; a processor group is the first.
-    pub groups: Vec<PathBuf>,
-    /// The memory policy.
-    pub allocation: Allocation,
-    /// What the shell is given.
-    pub command: String,
-}
-
-/// What a process read back of itself before it became the shell: all of it outlives execve(2).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct ReadBack {
-    cpus: CpuSet,
-    memory_nodes: NodeSet,
-    policy: String,
-}
-
-/// Places this process, writes what it reads back as the first line of its standard output, and
-/// becomes `sh -c COMMAND`. Returns only when that failed, with the reason.
-pub fn place_and_execute(order: &CommandOrder) -> String {
-    let placed = place(order).and_then(|()| read_back());
-    let line = match placed.map(|it| serde_json::to_string(&it)) {
-        Ok(Ok(line)) => line,
-        Ok(Err(error)) => return error.to_string(),
-        Err(error) => return error.to_string(),
-    };
-    if let Err(error) = writeln!(std::io::stdout(), "{line}") {
-        return error.to_string();
-    }
-    let cause = Command::new("/bin/sh").args(["-c", &order.command]).exec();
-    format!("executing /bin/sh: {cause}")
-}
-
-fn place(order: &CommandOrder) -> Result<(), numa::Error> {
-    // When this ends before it is asked for, the parent is gone, and nobody reads the answer.
-    let _ = linux::process::die_with_parent(order.parent_pid);
-    let first = order.groups.first().map(PathBuf::as_path);
-    numa::placement::apply_to_this_process(&order.placement, first)?;
-    for group in &order.groups {
-        numa::group::join(group)?;
-    }
-    if let Some(policy) = policy(&order.allocation) {
-        mempolicy::set_task_policy(&policy)?;
-    }
-    Ok(())
-}
-
-/// The memory policy of an allocation; `None` for the kernel's own.
-fn policy(allocation: &Allocation) -> Option<Policy> {
-    Some(match allocation {
-        // The plan lets no pools through.
-        Allocation::OsDefault | Allocation::PerNode(_) => return None,
-        Allocation::Interleave(nodes) => Policy::Interleave(nodes.clone()),
-        Allocation::WeightedInterleave(nodes) => Policy::WeightedInterleave(nodes.clone()),
-        Allocation::Bind(nodes) => Policy::Bind(nodes.clone()),
-        Allocation::Prefer(node) => Policy::Preferred(*node),
-    })
-}
-
-fn read_back() -> Result<ReadBack, numa::Error> {
-    let allowed = proc_status::allowed(&Root::live(), std::process::id())?;
-    let policy = match mempolicy::task_policy() {
-        Ok((mode, nodes)) => mempolicy::policy_words(mode, &nodes),
-        // Containers refuse the question; numa_maps answers it too.
-        Err(_) => numa::evidence::policy_of_process(&Root::live(), std::process::id())?,
-    };
-    Ok(ReadBack {
-        cpus: allowed.cpus,
-        memory_nodes: allowed.memory_nodes,
-        policy,
-    })
-}
+/// How long the guardian may take to end what it guards; it gives up by itself before.
+const GUARDIAN_WITHIN: Duration = Duration::from_secs(12);
 
 /// Programs of somebody else's.
 pub struct CommandWorkload {
-    launcher: CommandLauncher,
+    guardian: CommandLauncher,
     /// Where processor groups are made; `None` when none can be.
     hierarchy: Option<Hierarchy>,
     journal: Journal,
 }
 
 impl CommandWorkload {
-    /// A workload that starts programs with `launcher`.
-    pub fn new(launcher: CommandLauncher, hierarchy: Option<Hierarchy>, journal: Journal) -> Self {
+    /// A workload that starts programs below `guardian`, which must call [`guard`].
+    pub fn new(guardian: CommandLauncher, hierarchy: Option<Hierarchy>, journal: Journal) -> Self {
         CommandWorkload {
-            launcher,
+            guardian,
             hierarchy,
             journal,
         }
@@ -139,34 +52,47 @@ impl CommandWorkload {
 
     fn start(&self, order: &CommandOrder) -> Result<Running, String> {
         let said = |what: &str, cause: std::io::Error| format!("{what}: {cause}");
-        let child = Command::new(&self.launcher.program)
-            .args(&self.launcher.arguments)
+        let mut command = Command::new(&self.guardian.program);
+        command
+            .args(&self.guardian.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // A group of its own: one kill reaches what the shell starts.
-            .process_group(0)
-            .spawn();
-        let mut child = child.map_err(|cause| said("starting the program", cause))?;
-        let document = serde_json::to_vec(order).map_err(|error| error.to_string())?;
-        let stdin = child.stdin.take();
-        let running = Running { child };
-        let written = stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&document));
+            .stderr(Stdio::piped());
+        let mut guardian =
+            ChildGroup::start(&mut command).map_err(|cause| said("starting the program", cause))?;
+        let mut document = serde_json::to_vec(order).map_err(|error| error.to_string())?;
+        document.push(b'\n');
+        let (stdin, stdout, stderr) = guardian.take_pipes();
+        let mut running = Running {
+            guardian,
+            stdin,
+            stdout,
+            stderr,
+        };
+        let stdin = running.stdin.as_mut();
+        let written = stdin.map_or(Ok(()), |stdin| stdin.write_all(&document));
         written.map_err(|cause| said("handing over its order", cause))?;
         Ok(running)
     }
 }
 
-/// A program under way; killed with what it started when this is dropped.
+/// A program under way below its guardian; ended with what it started when this is dropped.
 struct Running {
-    child: Child,
+    guardian: ChildGroup,
+    /// Open as long as the program is wanted.
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        linux::process::kill_group(self.child.id());
-        // It was just killed; reaping it cannot fail in a way that matters.
-        let _ = self.child.wait();
+        drop(self.stdin.take());
+        let deadline = Instant::now() + GUARDIAN_WITHIN;
+        // One that does not end is killed with its group.
+        while matches!(self.guardian.try_end(), Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -178,15 +104,13 @@ struct Ended {
     stdout: String,
     stderr: String,
     cpus_used: CpuSet,
-    pid: u32,
 }
 
 /// Waits for the end, looking where it runs; `None` when cancelled.
 fn attend(mut running: Running, cancel: &Cancel) -> Result<Option<Ended>, String> {
-    let pid = running.child.id();
+    let guardian_pid = running.guardian.pid();
     let start = Instant::now();
-    let stdout = running.child.stdout.take();
-    let stderr = running.child.stderr.take();
+    let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
     let is_placed = Arc::new(AtomicBool::new(false));
     let tell = Arc::clone(&is_placed);
     let output = std::thread::spawn(move || read_output(stdout, &tell));
@@ -198,17 +122,15 @@ fn attend(mut running: Running, cancel: &Cancel) -> Result<Option<Ended>, String
         }
         // Before it is placed it may be anywhere.
         if is_placed.load(Ordering::Acquire) {
-            cpus_used.extend(cpus_of_group(pid));
+            cpus_used.extend(cpus_below(guardian_pid));
         }
-        let ended = running.child.try_wait();
+        let ended = running.guardian.try_end();
         if let Some(status) = ended.map_err(|cause| format!("waiting for it: {cause}"))? {
             break status;
         }
         std::thread::sleep(LOOK_EVERY);
     };
     let seconds = start.elapsed().as_secs_f64();
-    // What it left running would keep its pipes open for ever.
-    drop(running);
     let panicked = |_| "the thread that reads its output ended".to_owned();
     let (read_back, stdout) = output.join().map_err(panicked)?;
     Ok(Some(Ended {
@@ -218,7 +140,6 @@ fn attend(mut running: Running, cancel: &Cancel) -> Result<Option<Ended>, String
         stdout,
         stderr: errors.join().map_err(panicked)?,
         cpus_used,
-        pid,
     }))
 }
 
@@ -246,15 +167,12 @@ fn read_all(stream: Option<impl Read>, bytes_max: u64) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The CPUs on which the process and its children were seen last.
-fn cpus_of_group(pid: u32) -> Vec<model::CpuId> {
-    let root = Root::live();
-    let pids = proc_stat::pids(&root).unwrap_or_default();
-    let stats = pids
-        .into_iter()
-        .filter_map(|pid| proc_stat::read(&root, pid).ok());
-    let ours = stats.filter(|stat| stat.pid == pid || stat.parent == pid);
-    ours.filter_map(|stat| stat.last_cpu).collect()
+/// The CPUs on which the descendants of the guardian were seen last.
+fn cpus_below(guardian: u32) -> Vec<model::CpuId> {
+    let found = instances::find(&Root::live(), &Target::Process(guardian));
+    let stats = found.unwrap_or_default().into_iter().map(|it| it.stat);
+    let below = stats.filter(|stat| stat.pid != guardian);
+    below.filter_map(|stat| stat.last_cpu).collect()
 }
 
 impl Workload for CommandWorkload {
@@ -313,7 +231,7 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
     };
     let evidence = Evidence {
         sessions: vec![SessionEvidence {
-            pid: ended.pid,
+            pid: read_back.pid,
             cpus_allowed: read_back.cpus,
             memory_nodes_allowed: read_back.memory_nodes,
             cpus_used: ended.cpus_used,

@@ -1,6 +1,7 @@
 //! Adapters between the runner and what it measures: the only place that knows both.
 
 mod command;
+mod command_launch;
 mod connected;
 mod engines;
 mod instance;
@@ -12,7 +13,8 @@ mod printed_number;
 mod simulated;
 mod trial_groups;
 
-pub use command::{CommandLauncher, CommandOrder, CommandWorkload, place_and_execute};
+pub use command::CommandWorkload;
+pub use command_launch::{CommandLauncher, CommandOrder, guard, place_and_execute};
 pub use connected::{ConnectedWorkload, connected_plan};
 pub use engines::Engines;
 pub use instance::{HeldProcesses, Hold, InstanceWorkload};

@@ -1,8 +1,9 @@
-//! Hidden commands: the processes of the embedded instance, and that which becomes a PostgreSQL
-//! server.
+//! Hidden commands: the processes of the embedded instance, that which becomes a PostgreSQL server,
+//! and those which guard and become a program of somebody else's.
 
 use std::ffi::{CStr, OsString};
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 
 use experiment::workloads::{CommandLauncher, CommandOrder};
 use instance::{InstanceOrder, InstanceReport, SessionOrder, SessionProgram};
@@ -15,6 +16,9 @@ use crate::failure::Failure;
 pub const INSTANCE: &str = "internal-instance";
 /// The argument that makes this binary the process that becomes a program of somebody else's.
 pub const COMMAND: &str = "internal-command";
+/// The argument that makes this binary the process that outlives neither such a program nor its
+/// coordinator, and leaves nothing of it.
+pub const GUARDIAN: &str = "internal-guardian";
 /// The argument that makes this binary the process that becomes a PostgreSQL server.
 pub const POSTGRES: &str = "internal-postgres";
 /// The argument that makes this binary a session process.
@@ -58,12 +62,33 @@ pub fn postgres(words: &[OsString]) -> Result<(), Failure> {
     Err(error.into())
 }
 
-/// What starts programs of somebody else's: this very program.
-pub fn command_launcher() -> CommandLauncher {
+/// What starts programs of somebody else's and ends them: this very program.
+pub fn command_guardian() -> CommandLauncher {
+    this_program(GUARDIAN)
+}
+
+fn this_program(argument: &str) -> CommandLauncher {
     CommandLauncher {
         program: "/proc/self/exe".into(),
-        arguments: vec![COMMAND.to_owned()],
+        arguments: vec![argument.to_owned()],
     }
+}
+
+/// The process that guards a program of somebody else's: an order on stdin, which then stays open.
+/// Ends as the program ended.
+pub fn guardian() -> Result<(), Failure> {
+    linux::process::set_name(NAME);
+    let ended = experiment::workloads::guard(&this_program(COMMAND));
+    let status = ended.map_err(|cause| {
+        Failure::new(
+            ExitCode::WorkloadFailed,
+            format!("cannot guard the program: {cause}"),
+        )
+    })?;
+    if let Some(signal) = status.signal() {
+        linux::child::end_by_signal(signal);
+    }
+    std::process::exit(status.code().unwrap_or(i32::from(ExitCode::Bug.number())))
 }
 
 /// The process that becomes a program of somebody else's: an order on stdin.

@@ -313,7 +313,8 @@ pub fn kill(process: u32) {
     let _ = kill_process(pid(process), Signal::KILL);
 }
 
-fn pid(process: u32) -> Pid {
+/// An id as the calls want it.
+pub fn pid(process: u32) -> Pid {
     Pid::from_raw(i32::try_from(process).unwrap()).unwrap()
 }
 

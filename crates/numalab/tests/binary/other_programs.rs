@@ -1,11 +1,13 @@
 //! Programs of somebody else's: their number, their placement proven, and how they can fail.
 
 use linux::Root;
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 
 use crate::experiment_file::ExperimentFile;
-use crate::laboratory::Laboratory;
+use crate::laboratory::{Laboratory, UnderWay, kill, pid};
 use crate::patience::until;
+use crate::processes::Role;
+use crate::unmet_need::has_groups;
 
 /// What a trial of one case with these keys comes to, in words; every trial fails alike.
 #[track_caller]
@@ -112,24 +114,98 @@ fn what_cannot_be_run_is_refused_beforehand() {
     laboratory.nothing_is_left();
 }
 
-/// A shell that waits for others, whom Ctrl-C may not leave behind.
-#[test]
-fn what_a_program_started_ends_with_the_run() {
+/// A shell that waits for others: one in its process group, one in a session of its own, one whose
+/// parent has ended.
+const FAMILY: &str = "sleep 735100 & setsid sleep 735101 & (setsid sleep 735102 &); \
+                      sleep 735103; echo 1";
+const FAMILY_MEMBERS: usize = 4;
+
+/// The processes that were started as `sleep SECONDS`, where the seconds begin with these digits.
+fn sleepers(digits: &str) -> usize {
+    let root = Root::live();
+    let pids = linux::proc_stat::pids(&root).unwrap();
+    let line = |pid: &u32| root.read_lossy(&format!("proc/{pid}/cmdline"));
+    let start = format!("sleep\0{digits}");
+    let is_one = |pid: &u32| line(pid).is_ok_and(|it| it.text().starts_with(&start));
+    pids.iter().filter(|pid| is_one(pid)).count()
+}
+
+fn program(laboratory: &Laboratory, command: &str, keys: &str) -> String {
+    let keys = format!("command = {command:?}\n{keys}");
+    let experiment = ExperimentFile::new("one", "[load]\nwork = \"command\"").case("one", &keys);
+    laboratory.file("program.toml", experiment.text())
+}
+
+/// What `end` does to a run in the middle of a program that has started others.
+#[track_caller]
+fn nobody_is_left_after(end: impl Fn(&UnderWay<'_>), exit_code: Option<i32>) {
     let laboratory = Laboratory::new();
-    let keys = "command = \"sleep 7351 & sleep 7352; echo 1\"";
-    let experiment = ExperimentFile::new("one", "[load]\nwork = \"command\"").case("one", keys);
-    let path = laboratory.file("long.toml", experiment.text());
+    let path = program(&laboratory, FAMILY, "");
     let under_way = laboratory.start(&["run", &path]);
-    let sleepers = || {
-        let root = Root::live();
-        let pids = linux::proc_stat::pids(&root).unwrap();
-        let line = |pid: &u32| root.read_lossy(&format!("proc/{pid}/cmdline"));
-        let is_one = |pid: &u32| line(pid).is_ok_and(|it| it.text().starts_with("sleep\x00735"));
-        pids.iter().filter(|pid| is_one(pid)).count()
-    };
-    until("both programs run", || (sleepers() == 2).then_some(()));
-    under_way.signal(Signal::INT);
-    under_way.finish().with_code(130);
-    until("both programs are gone", || (sleepers() == 0).then_some(()));
+    until("all programs run", || {
+        (sleepers("73510") == FAMILY_MEMBERS).then_some(())
+    });
+    end(&under_way);
+    let finished = under_way.finish();
+    assert_eq!(finished.status.code(), exit_code, "{}", finished.stderr);
+    until("all programs are gone", || {
+        (sleepers("73510") == 0).then_some(())
+    });
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn ctrl_c_ends_what_a_program_started() {
+    nobody_is_left_after(|under_way| under_way.signal(Signal::INT), Some(130));
+}
+
+/// Nobody in numalab can do anything about SIGKILL: the guardian sees that its pipe is closed.
+#[test]
+fn a_kill_of_numalab_ends_what_a_program_started() {
+    nobody_is_left_after(|under_way| under_way.kill(), None);
+}
+
+/// What it left would hold the pipe from which its number is read.
+#[test]
+fn what_a_program_leaves_ends_with_it() {
+    let laboratory = Laboratory::new();
+    let command = "setsid sleep 735200 & (sleep 735201 &) ; echo 42";
+    let path = program(&laboratory, command, "");
+    let run = laboratory.document(&["run", &path, "--json", "--trials", "5"]);
+    assert_eq!(run["cases"][0]["trials_valid"], 5, "{run:#}");
+    assert_eq!(sleepers("73520"), 0);
+    laboratory.nothing_is_left();
+}
+
+/// `pkill -9 numalab` ends the guardian, too. Where there is a cgroup, undo ends what is in it.
+#[test]
+fn undo_ends_what_a_program_left_in_its_group() {
+    if !has_groups("undo_ends_what_a_program_left_in_its_group") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let command = "(setsid sleep 735300 &); sleep 735301; echo 1";
+    let path = program(
+        &laboratory,
+        command,
+        "cpus = \"all:1\"\nmechanism = \"group\"",
+    );
+    let mut under_way = laboratory.start(&["run", &path]);
+    let guardian = under_way.until_there_are(1, Role::Guardian)[0];
+    until("both programs run", || {
+        (sleepers("73530") == 2).then_some(())
+    });
+    // Stopped, it cannot act between the two kills.
+    kill_process(pid(guardian), Signal::STOP).unwrap();
+    under_way.kill();
+    under_way.finish();
+    kill(guardian);
+    until("the shell is gone", || {
+        (sleepers("73530") == 1).then_some(())
+    });
+    assert_eq!(laboratory.groups().len(), 1);
+    let undone = laboratory.run(&["undo"]).with_code(0).stdout;
+    assert!(undone.starts_with("undone: processor group "), "{undone}");
+    assert_eq!(sleepers("73530"), 0);
     laboratory.nothing_is_left();
 }

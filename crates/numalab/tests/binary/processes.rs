@@ -8,6 +8,7 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Coordinator,
+    Guardian,
     Instance,
     Session,
 }
@@ -48,6 +49,7 @@ fn role(pid: u32) -> Option<Role> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let mut words = words.split(|byte| *byte == 0).skip(1);
     Some(match words.next() {
+        Some(b"internal-guardian") => Role::Guardian,
         Some(b"internal-instance") => Role::Instance,
         Some(b"internal-session") => Role::Session,
         _ => Role::Coordinator,
