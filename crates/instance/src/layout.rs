@@ -14,6 +14,11 @@ pub const BLOCK_WORDS: usize = (BLOCK_BYTES / 8) as usize;
 pub const SESSIONS_MAX: u32 = 8192;
 /// The most blocks one cache can have: 16 TiB of them.
 pub const BUFFERS_MAX: u64 = 1 << 31;
+/// The most pools one cache can have: `MAX_NUMNODES` of the largest kernels (mm/Kconfig,
+/// `NODES_SHIFT`).
+pub const POOLS_MAX: u32 = 1024;
+/// The largest pages: more than any architecture has (16 GiB).
+pub const PAGE_BYTES_MAX: u64 = 1 << 40;
 /// Marks an SGA of ours: "numalab\0".
 pub const MAGIC: u64 = u64::from_le_bytes(*b"numalab\0");
 /// Version of this layout.

@@ -34,6 +34,7 @@ pub fn run(order: &SessionOrder) -> Result<(), Error> {
     if let Some(cpus) = &order.cpus {
         linux::affinity::bind_this_thread(cpus)?;
     }
+    check(order)?;
     let bytes = order.layout.bytes as usize;
     let memory = SharedMemory::from_ticket(order.ticket.into(), bytes)?;
     let mapping = memory.map()?;
@@ -44,6 +45,25 @@ pub fn run(order: &SessionOrder) -> Result<(), Error> {
         failure::leave(&sga.slots[order.session as usize], error);
     }
     result
+}
+
+/// Refuses a slot or a pool that the SGA does not have.
+fn check(order: &SessionOrder) -> Result<(), Error> {
+    let SessionOrder {
+        session, layout, ..
+    } = order;
+    let is_in_order = match order.role {
+        Role::Writer { pool } => *session < layout.processes() && pool < layout.pools,
+        Role::Statements { .. } => *session < layout.tables,
+        Role::Scan { .. } => *session < layout.sessions && layout.column_blocks > 0,
+    };
+    match is_in_order {
+        true => Ok(()),
+        false => Err(Error::Layout(format!(
+            "it has no place for session {session} as {:?}",
+            order.role
+        ))),
+    }
 }
 
 /// Everything after the SGA is there, in which failures can be left.

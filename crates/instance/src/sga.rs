@@ -50,6 +50,13 @@ impl<'m> Sga<'m> {
     /// # Errors
     /// [`Error::Layout`] when it is not an SGA of this layout.
     pub fn attach(mapping: &'m Mapping, layout: SgaLayout) -> Result<Self, Error> {
+        if (mapping.len() as u64) < layout.bytes {
+            return Err(Error::Layout(format!(
+                "it has {} bytes, expected {}",
+                mapping.len(),
+                layout.bytes
+            )));
+        }
         let sga = Self::view(mapping, layout);
         let identity = &sga.control.identity.0;
         let found = (
@@ -77,9 +84,10 @@ impl<'m> Sga<'m> {
                 .wrapping_byte_add(offset as usize)
                 .cast_const()
         };
-        // SAFETY: the mapping is alive as long as 'm and holds `layout.bytes`; `SgaLayout` places
-        // every part inside it, apart from the others; `slice` checks the alignment. The types
-        // are atomics only: any bytes are values, and any process may write at any time.
+        // SAFETY: the mapping is alive as long as 'm and holds `layout.bytes`, which was just
+        // checked; a layout is made by `SgaLayout::new` alone, which places every part inside of
+        // it, apart from the others; `slice` checks the alignment. The types are atomics only: any
+        // bytes are values, and any process may write at any time.
         unsafe {
             Sga {
                 layout,
@@ -133,4 +141,40 @@ pub(crate) unsafe fn slice<'m, T>(address: *const std::ffi::c_void, count: u32) 
     );
     // SAFETY: the caller vouches for the range; alignment was just checked.
     unsafe { std::slice::from_raw_parts(address.cast(), count as usize) }
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::shared_memory::{ObjectKind, SharedMemory};
+
+    use super::Sga;
+    use crate::sga_layout::{Content, SgaLayout, SgaSize};
+
+    #[test]
+    fn only_an_sga_of_the_layout_is_attached() {
+        let layout = |sessions| {
+            SgaLayout::new(&SgaSize {
+                sessions,
+                cache_bytes: 1 << 20,
+                page_bytes: 4096,
+                pools: 1,
+                data_bytes: None,
+                content: Content::Tables,
+                updates: false,
+            })
+            .unwrap()
+        };
+        let (small, large) = (layout(1), layout(3));
+        assert!(small.bytes < large.bytes);
+        let memory = SharedMemory::create(ObjectKind::Memfd, small.bytes as usize, 4096).unwrap();
+        let mapping = memory.map().unwrap();
+        let refused = |layout, says: &str| {
+            let error = Sga::attach(&mapping, layout).err().unwrap().to_string();
+            assert!(error.contains(says), "{error}");
+        };
+        refused(small, "magic, version and size");
+        Sga::create(&mapping, small);
+        Sga::attach(&mapping, small).unwrap();
+        refused(large, &format!("expected {}", large.bytes));
+    }
 }

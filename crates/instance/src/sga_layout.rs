@@ -6,11 +6,12 @@ use model::{LoadPlan, SgaPlan};
 
 use crate::Error;
 use crate::layout::{
-    BLOCK_BYTES, BUFFERS_MAX, BlockId, COLUMN_OBJECT, Pool, SESSIONS_MAX, SessionSlot,
+    BLOCK_BYTES, BUFFERS_MAX, BlockId, COLUMN_OBJECT, PAGE_BYTES_MAX, POOLS_MAX, Pool,
+    SESSIONS_MAX, SessionSlot,
 };
 
 /// What an SGA is asked to hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SgaSize {
     /// Sessions, each with a table of its own.
     pub sessions: u32,
@@ -29,7 +30,8 @@ pub struct SgaSize {
 }
 
 /// What the data of an instance is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// A table with its index for each session.
     Tables,
@@ -114,39 +116,44 @@ impl std::fmt::Display for ProcessName {
     }
 }
 
-/// How much of everything an SGA holds, and where it lies.
+/// How much of everything an SGA holds, and where it lies. Only [`SgaLayout::new`] makes one, and a
+/// process tells another no more than the size from which to make it: every part lies in the SGA,
+/// whatever a document says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "SgaSize", into = "SgaSize")]
 pub struct SgaLayout {
+    /// What it was made for.
+    size: SgaSize,
     /// Sessions, whose slots come first.
-    pub sessions: u32,
+    pub(crate) sessions: u32,
     /// Database writers, whose slots follow: one for each pool, or none.
-    pub writers: u32,
+    pub(crate) writers: u32,
     /// Pools, each of as many buffers.
-    pub pools: u32,
+    pub(crate) pools: u32,
     /// Buffers, headers and blocks.
-    pub buffers: u32,
+    pub(crate) buffers: u32,
     /// Hash buckets, a power of two.
-    pub buckets: u32,
+    pub(crate) buckets: u32,
     /// Tables, each with its index.
-    pub tables: u32,
+    pub(crate) tables: u32,
     /// Rows and row blocks of each table.
-    pub rows_per_table: u32,
+    pub(crate) rows_per_table: u32,
     /// Blocks of each table that its share of the buffers holds: all, or fewer than there are.
-    pub buffers_per_table: u32,
+    pub(crate) buffers_per_table: u32,
     /// Blocks of the column; 0 where there are tables.
-    pub column_blocks: u32,
+    pub(crate) column_blocks: u32,
     /// Offset of the blocks: whole pages where there are several pools.
-    pub blocks_offset: u64,
+    pub(crate) blocks_offset: u64,
     /// Bytes of the whole SGA, whole pages.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl SgaLayout {
     /// Lays out an SGA.
     ///
     /// # Errors
-    /// [`Error::Layout`] when there are no sessions, too many, or too little cache for a table
-    /// with its index per session.
+    /// [`Error::Layout`] when there are no sessions, too many, too little cache for a table with
+    /// its index per session, or pages or pools that no kernel has.
     pub fn new(size: &SgaSize) -> Result<Self, Error> {
         let SgaSize {
             sessions,
@@ -157,6 +164,17 @@ impl SgaLayout {
         if sessions == 0 || sessions > SESSIONS_MAX {
             return Err(Error::Layout(format!(
                 "{sessions} sessions: 1 to {SESSIONS_MAX} can be"
+            )));
+        }
+        let page_bytes = size.page_bytes;
+        if !page_bytes.is_power_of_two() || !(4096..=PAGE_BYTES_MAX).contains(&page_bytes) {
+            return Err(Error::Layout(format!(
+                "pages of {page_bytes} bytes: powers of two from 4096 to {PAGE_BYTES_MAX} can be"
+            )));
+        }
+        if pools == 0 || pools > POOLS_MAX {
+            return Err(Error::Layout(format!(
+                "{pools} pools: 1 to {POOLS_MAX} can be"
             )));
         }
         let buffers = size.buffers_per_pool() * u64::from(pools);
@@ -174,11 +192,13 @@ impl SgaLayout {
             )));
         }
         let mut layout = SgaLayout {
+            size: *size,
             sessions,
             writers: if size.updates { pools } else { 0 },
             pools,
             buffers: buffers as u32,
-            buckets: (buffers as u32).next_power_of_two().saturating_mul(2),
+            // Two for each buffer, as long as their number is one of 32 bits.
+            buckets: (buffers as u32).next_power_of_two().min(1 << 30) * 2,
             tables: 0,
             rows_per_table: 0,
             buffers_per_table: blocks_per_table as u32,
@@ -203,6 +223,11 @@ impl SgaLayout {
         layout.bytes = layout.blocks_offset + buffers * BLOCK_BYTES;
         layout.bytes = layout.bytes.next_multiple_of(size.page_bytes);
         Ok(layout)
+    }
+
+    /// Bytes of the whole SGA, whole pages.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Buffers of each pool.
@@ -337,10 +362,26 @@ impl SgaLayout {
     }
 }
 
+impl TryFrom<SgaSize> for SgaLayout {
+    type Error = Error;
+
+    fn try_from(size: SgaSize) -> Result<Self, Error> {
+        SgaLayout::new(&size)
+    }
+}
+
+impl From<SgaLayout> for SgaSize {
+    fn from(layout: SgaLayout) -> Self {
+        layout.size
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{Content, SgaLayout, SgaSize};
-    use crate::layout::{BLOCK_BYTES, BlockId};
+    use crate::layout::{BLOCK_BYTES, BlockId, Pool, SessionSlot};
 
     fn size(sessions: u32, cache_bytes: u64, page_bytes: u64, pools: u32) -> SgaSize {
         SgaSize {
@@ -354,6 +395,33 @@ mod tests {
         }
     }
 
+    /// Every part lies behind the one before it and in the SGA.
+    fn check_parts(layout: &SgaLayout) {
+        let slots = u64::from(layout.processes()) * size_of::<SessionSlot>() as u64;
+        let parts = [
+            (0, 4096),
+            (layout.queue_offset(), 4 * u64::from(layout.sessions)),
+            (
+                layout.pools_offset(),
+                u64::from(layout.pools) * size_of::<Pool>() as u64,
+            ),
+            (layout.reads_offset(), 8 * u64::from(layout.reads_count())),
+            (layout.slots_offset(), slots),
+            (layout.directory_offset(), 8 * u64::from(layout.buckets)),
+            (layout.headers_offset(), 64 * u64::from(layout.buffers)),
+            (
+                layout.blocks_offset,
+                u64::from(layout.buffers) * BLOCK_BYTES,
+            ),
+            (layout.bytes, 0),
+        ];
+        for (part, next) in parts.iter().zip(&parts[1..]) {
+            assert!(part.0 + part.1 <= next.0, "{layout:?}: {parts:?}");
+        }
+        assert!(layout.bytes.is_multiple_of(layout.size.page_bytes));
+        assert!(layout.buckets.is_power_of_two() && layout.buckets >= layout.buffers);
+    }
+
     #[test]
     fn parts_follow_each_other_and_fit() {
         for size in [
@@ -363,23 +431,54 @@ mod tests {
             size(5, 64 << 20, 4096, 3),
             size(64, 1 << 30, 2 << 20, 32),
             size(2, 8 << 30, 1 << 30, 4),
+            size(8192, 16 << 40, 1 << 30, 1024),
         ] {
-            let layout = SgaLayout::new(&size).unwrap();
-            let parts = [
-                layout.queue_offset() + 4 * u64::from(size.sessions),
-                layout.pools_offset(),
-                layout.pools_offset() + 384 * u64::from(size.pools),
-                layout.slots_offset(),
-                layout.directory_offset(),
-                layout.headers_offset(),
-                layout.headers_offset() + 64 * u64::from(layout.buffers),
-                layout.blocks_offset,
-                layout.blocks_offset + u64::from(layout.buffers) * BLOCK_BYTES,
-                layout.bytes,
-            ];
-            assert!(parts.is_sorted(), "{parts:?}");
-            assert!(layout.bytes.is_multiple_of(size.page_bytes));
-            assert!(layout.buckets.is_power_of_two() && layout.buckets >= 2 * layout.buffers);
+            check_parts(&SgaLayout::new(&size).unwrap());
+        }
+    }
+
+    /// Sizes that can be, mixed with numbers that nobody would ask for.
+    fn any_size() -> impl Strategy<Value = SgaSize> {
+        let number = |likely| prop_oneof![9 => likely, 1 => any::<u32>()];
+        let power = |bits: std::ops::Range<u32>| prop_oneof![9 => bits.prop_map(|bit| 1_u64 << bit), 1 => any::<u64>()];
+        let cache_bytes = prop_oneof![9 => 1_u64 << 16..1 << 45, 1 => any::<u64>()];
+        let content = prop_oneof![Just(Content::Tables), Just(Content::Column)];
+        (
+            number(0..200_u32),
+            cache_bytes,
+            power(12..31),
+            number(0..40_u32),
+            proptest::option::of(power(16..60)),
+            content,
+            any::<bool>(),
+        )
+            .prop_map(
+                |(sessions, cache_bytes, page_bytes, pools, data_bytes, content, updates)| {
+                    SgaSize {
+                        sessions,
+                        cache_bytes,
+                        page_bytes,
+                        pools,
+                        data_bytes,
+                        content,
+                        updates,
+                    }
+                },
+            )
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_size_a_document_says_every_part_is_in_the_sga(size in any_size()) {
+            let document = serde_json::to_string(&size).unwrap();
+            match serde_json::from_str::<SgaLayout>(&document) {
+                Ok(layout) => {
+                    check_parts(&layout);
+                    prop_assert_eq!(layout, SgaLayout::new(&size).unwrap());
+                    prop_assert_eq!(serde_json::to_string(&layout).unwrap(), document);
+                }
+                Err(error) => prop_assert!(error.to_string().contains("can be"), "{error}"),
+            }
         }
     }
 
@@ -411,6 +510,11 @@ mod tests {
             size(3, 8192 * 11, 4096, 1),
             size(1, 1 << 60, 4096, 1),
             size(4, 3 << 30, 1 << 30, 4),
+            size(1, 1 << 30, 0, 1),
+            size(1, 1 << 30, 4097, 1),
+            size(1, 1 << 30, 1 << 63, 2),
+            size(1, 1 << 30, 4096, 0),
+            size(1, 1 << 60, 4096, 1 << 20),
         ] {
             let error = SgaLayout::new(&size).unwrap_err();
             assert!(error.to_string().contains("can be"), "{error}");

@@ -10,7 +10,7 @@ use super::host::Host;
 /// Bytes of the whole SGA: blocks, headers, directory, sessions, in whole pages.
 fn sga_bytes(sga: &SgaPlan, load: &LoadPlan) -> Result<u64, Cannot> {
     let layout = SgaLayout::new(&SgaSize::of(sga, load));
-    layout.map(|layout| layout.bytes).map_err(|error| {
+    layout.map(|layout| layout.bytes()).map_err(|error| {
         Cannot::usage(
             error.to_string(),
             "set a `cache` or a number of `sessions` that can be",
