@@ -124,7 +124,7 @@ mod tests {
 
     fn events_of(words: &[&str], signals: &[i32]) -> Vec<ChildEvent> {
         let words: Vec<_> = words.iter().map(Into::into).collect();
-        let queue = SignalQueue::new().unwrap();
+        let queue = SignalQueue::of_this_thread().unwrap();
         let child = Child::start(&words, &queue).unwrap();
         let mut seen = Vec::new();
         let mut signals = signals.iter();
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_started_says_why() {
-        let queue = SignalQueue::new().unwrap();
+        let queue = SignalQueue::of_this_thread().unwrap();
         let error = Child::start(&["numalab-no-such-program".into()], &queue).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
         assert!(Child::start(&[], &queue).is_err());

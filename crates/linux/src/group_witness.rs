@@ -26,14 +26,15 @@ impl GroupWitness {
     /// has received before, because the kernel goes through a group from its youngest process on
     /// (kernel/pid.c, attach_pid).
     ///
-    /// Only for a process with one thread that has blocked all its signals.
+    /// For a process that has blocked all its signals, in a [`crate::signal_queue::SignalQueue`].
     ///
     /// # Errors
-    /// When descriptors or processes have run out.
+    /// When this process has several threads, and when descriptors or processes have run out.
     pub fn start() -> io::Result<Self> {
+        crate::process::require_one_thread()?;
         let (records, writer) = io::pipe()?;
         let parent = std::process::id();
-        // SAFETY: this process has one thread, and the child makes only system calls, on memory of
+        // SAFETY: this process has one thread, as was just checked, and the child makes only system calls, on memory of
         // its own, until it ends without running anything that the parent registered.
         let pid = unsafe { libc::fork() };
         match pid {
@@ -126,5 +127,20 @@ fn witness(writer: i32, parent: u32) -> ! {
             libc::write(0, record.as_ptr().cast(), RECORD_BYTES);
         }
         libc::_exit(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GroupWitness;
+
+    #[test]
+    fn a_process_with_several_threads_gets_no_witness() {
+        let refused = std::thread::scope(|scope| {
+            let thread = scope.spawn(|| GroupWitness::start().map(drop));
+            thread.join().unwrap()
+        });
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("threads, and may have one"), "{error}");
     }
 }

@@ -30,11 +30,17 @@ pub struct SignalQueue {
 impl SignalQueue {
     /// Queues every signal that can be queued.
     ///
-    /// Only for a process with one thread: the signals of other threads are left to them.
-    ///
     /// # Errors
-    /// When file descriptors have run out.
+    /// When this process has several threads, to any of which the kernel may give a signal; when
+    /// file descriptors have run out.
     pub fn new() -> Result<Self, SystemCallError> {
+        let alone = crate::process::require_one_thread();
+        alone.map_err(|cause| SystemCallError::with("signalfd", "all signals", cause))?;
+        Self::of_this_thread()
+    }
+
+    /// The same for the signals that this thread gets.
+    pub(crate) fn of_this_thread() -> Result<Self, SystemCallError> {
         let mut all = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: `sigfillset` initialises `all` before the calls that read it, and
@@ -136,9 +142,16 @@ mod tests {
     use super::{Signal, SignalQueue};
 
     #[test]
+    fn a_process_with_several_threads_has_no_queue() {
+        let refused = std::thread::spawn(|| SignalQueue::new().map(drop));
+        let error = refused.join().unwrap().unwrap_err().to_string();
+        assert!(error.contains("threads, and may have one"), "{error}");
+    }
+
+    #[test]
     fn a_signal_of_a_process_names_its_sender_and_has_no_effect() {
         std::thread::spawn(|| {
-            let queue = SignalQueue::new().unwrap();
+            let queue = SignalQueue::of_this_thread().unwrap();
             assert_eq!(queue.next(Duration::from_millis(1)).unwrap(), None);
             // SAFETY: a signal to this thread, which keeps it in its queue.
             unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGTERM) };
