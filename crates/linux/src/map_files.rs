@@ -3,16 +3,16 @@
 //! `CAP_CHECKPOINT_RESTORE`.
 
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::SeekFrom;
+use rustix::fs::{OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::pagemap::{Pagemap, PagemapEntry};
 use crate::proc_maps::Mapping;
-use crate::{Error, Root, SystemCallError, mempolicy, object_policy};
+use crate::{Error, Root, SystemCallError, mempolicy, object_policy, plain_file};
 
 /// The unit of `st_blocks` (`stat(3type)`).
 const STAT_BLOCK_BYTES: u64 = 512;
@@ -39,37 +39,40 @@ impl MappedObject {
     /// Opens the object behind a mapping of process `pid`, for reading.
     ///
     /// # Errors
-    /// When it is not permitted, or the process or mapping is gone.
+    /// When it is not permitted, the process or mapping is gone, or the object is a device, which
+    /// might do something when it is opened.
     pub fn open(root: &Root, pid: u32, mapping: &Mapping) -> Result<Self, Error> {
         let (start, end) = (mapping.start, mapping.end);
         let path = root.path(&format!("proc/{pid}/map_files/{start:x}-{end:x}"));
-        let opened = File::open(&path).and_then(Self::of_file);
-        opened.map_err(|cause| Error::Read { path, cause })
+        match plain_file::hold(&path, OFlags::empty()).and_then(|held| Self::of_held(&held, 0)) {
+            Ok(Some(object)) => Ok(object),
+            Ok(None) => Err(Error::NotAFile { path }),
+            Err(cause) => Err(Error::Read { path, cause }),
+        }
     }
 
     /// Opens the object by its name in a file system; `None` when what has the name is another.
     pub fn open_named(name: &str, major: u32, minor: u32, inode: u64) -> Option<Self> {
-        let path = Path::new(name);
-        let status = std::fs::metadata(path).ok().filter(|it| it.is_file())?;
+        let held = plain_file::hold(Path::new(name), OFlags::empty()).ok()?;
+        let status = rustix::fs::fstat(&held).ok()?;
         let device = (
-            rustix::fs::major(status.dev()),
-            rustix::fs::minor(status.dev()),
+            rustix::fs::major(status.st_dev),
+            rustix::fs::minor(status.st_dev),
         );
-        let is_same = status.ino() == inode && device == (major, minor);
-        let opened = is_same.then(|| File::open(path).and_then(Self::of_file));
-        opened?.ok()
+        let is_same = status.st_ino == inode && device == (major, minor);
+        let opened = is_same.then(|| Self::of_held(&held, 0));
+        opened?.ok().flatten()
     }
 
     /// Opens a regular file to look at its cached pages; `None` for one of huge pages, and when it
-    /// is gone. Neither its time of access changes nor is a pipe waited for.
+    /// is gone or something else. Its time of access does not change.
     ///
     /// # Errors
     /// When it may not be read.
     pub fn open_to_look(path: &Path) -> Result<Option<Self>, SystemCallError> {
-        let flags = libc::O_NOATIME | libc::O_NONBLOCK;
-        let opened = File::options().read(true).custom_flags(flags).open(path);
-        match opened.and_then(Self::of_file) {
-            Ok(object) => Ok(Some(object).filter(|object| object.huge_page_bytes.is_none())),
+        let held = plain_file::hold(path, OFlags::empty());
+        match held.and_then(|held| Self::of_held(&held, libc::O_NOATIME)) {
+            Ok(object) => Ok(object.filter(|object| object.huge_page_bytes.is_none())),
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(cause) => {
                 let path = path.display().to_string();
@@ -81,6 +84,12 @@ impl MappedObject {
     /// The object as a file, to be locked.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// `None` for what is no regular file.
+    fn of_held(held: &OwnedFd, flags: i32) -> std::io::Result<Option<Self>> {
+        let file = plain_file::open(held, flags)?;
+        file.map(Self::of_file).transpose()
     }
 
     fn of_file(file: File) -> std::io::Result<Self> {
@@ -285,6 +294,30 @@ mod tests {
     use super::*;
     use crate::proc_maps;
     use crate::shared_memory::{ObjectKind, SharedMemory};
+
+    #[test]
+    fn an_object_is_opened_by_its_name_only_if_it_is_the_same_regular_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, pipe) = (folder.path().join("file"), folder.path().join("pipe"));
+        std::fs::write(&path, "x").unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        let opened = |path: &Path, other: u64| {
+            let status = std::fs::metadata(path).unwrap();
+            let (major, minor) = (
+                rustix::fs::major(status.dev()),
+                rustix::fs::minor(status.dev()),
+            );
+            let inode = status.ino() + other;
+            MappedObject::open_named(path.to_str().unwrap(), major, minor, inode).is_some()
+        };
+        assert!(opened(&path, 0));
+        assert!(!opened(&path, 1));
+        // Nobody writes to the pipe: to open it would take for ever.
+        assert!(!opened(&pipe, 0));
+        assert!(!opened(Path::new("/dev/null"), 0));
+        assert!(MappedObject::open_to_look(&pipe).unwrap().is_none());
+        assert!(MappedObject::open_to_look(&path).unwrap().is_some());
+    }
 
     #[test]
     fn looking_at_a_file_reads_nothing_into_the_cache() {

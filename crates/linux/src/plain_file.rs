@@ -1,10 +1,15 @@
-//! Files in folders that another user may write to: what has the name may be a link, a pipe, or
-//! without end. Whoever opens such a name as root must not be led elsewhere, nor made to wait.
+//! Regular files by names that another user may give to something else meanwhile: a link, a pipe, a
+//! device. What has the name is taken hold of without being opened (`O_PATH`), looked at, and opened
+//! through that hold only if it is a regular file: to open a pipe may wait for ever or wake its
+//! writer, and to open a device may start something.
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use rustix::fs::{FileType, Mode, OFlags};
 
 /// Reads at most the first `bytes_max` bytes of a regular file; `None` when there is no such file.
 /// Bytes that are not UTF-8 become replacement characters.
@@ -12,8 +17,8 @@ use std::path::Path;
 /// # Errors
 /// When it may not be read, or is a symbolic link (`ELOOP`) or no regular file.
 pub fn read_start(path: &Path, bytes_max: u64) -> io::Result<Option<String>> {
-    let file = match open(path) {
-        Ok(file) => file,
+    let file = match hold(path, OFlags::NOFOLLOW).and_then(|held| open(&held, 0)) {
+        Ok(file) => file.ok_or_else(|| io::Error::other("it is no regular file"))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -22,15 +27,32 @@ pub fn read_start(path: &Path, bytes_max: u64) -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Opens a regular file for reading. It is opened first and looked at then, so that what was looked
-/// at is what is read.
-fn open(path: &Path) -> io::Result<File> {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("it is no regular file")),
+/// Takes hold of what has a name, without opening it.
+pub(crate) fn hold(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let flags = flags | OFlags::PATH | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// Opens what is held for reading, with these flags of open(2) besides; `None` when it is no regular
+/// file.
+///
+/// # Errors
+/// When it may not be read, or is a symbolic link (`ELOOP`).
+pub(crate) fn open(held: impl AsFd, flags: i32) -> io::Result<Option<File>> {
+    let held = held.as_fd();
+    match FileType::from_raw_mode(rustix::fs::fstat(held)?.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Symlink => return Err(io::Error::from_raw_os_error(libc::ELOOP)),
+        _ => return Ok(None),
     }
+    let mut options = File::options();
+    options.read(true).custom_flags(flags);
+    options.open(path_of(held)).map(Some)
+}
+
+/// A path that leads to what is held (proc_pid_fd(5)).
+pub(crate) fn path_of(held: impl AsFd) -> String {
+    format!("/proc/self/fd/{}", held.as_fd().as_raw_fd())
 }
 
 #[cfg(test)]

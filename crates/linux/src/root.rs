@@ -5,11 +5,16 @@
 //! some tools end what they copy with a NUL, or copy a whole page of which only the start was
 //! written. So every text ends at its first NUL.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::{Error, TextFile};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+
+use crate::{Error, TextFile, plain_file};
 
 /// The most bytes of one file that are read. The longest file of the topology is a table of 1024
 /// distances; a /proc/mounts of a container host comes to hundreds of KiB.
@@ -26,12 +31,15 @@ const ENTRIES_MAX: usize = 1 << 20;
 /// the governor of a CPU that is going offline (`errno(3)`).
 const NOTHING_TO_SAY: [i32; 3] = [19, 6, 95];
 
+/// How often it is tried to find a file while somebody renames directories.
+const HOLD_TRIES: u32 = 16;
+
 /// A root directory. Paths given to it are relative to it and may begin with `/`.
 #[derive(Clone, Debug)]
 pub struct Root {
     directory: PathBuf,
-    /// The directory without symbolic links; `None` for `/`, which nothing can lead out of.
-    confinement: Option<PathBuf>,
+    /// The directory, open; `None` for `/`, which nothing can lead out of.
+    confinement: Option<Arc<OwnedFd>>,
 }
 
 impl Root {
@@ -48,17 +56,14 @@ impl Root {
     /// # Errors
     /// When there is no such directory.
     pub fn at(directory: &Path) -> Result<Self, Error> {
-        let read_error = |cause| Error::Read {
+        let held = plain_file::hold(directory, OFlags::DIRECTORY);
+        let held = held.map_err(|cause| Error::Read {
             path: directory.to_path_buf(),
             cause,
-        };
-        let canonical = directory.canonicalize().map_err(read_error)?;
-        if !canonical.is_dir() {
-            return Err(read_error(io::ErrorKind::NotADirectory.into()));
-        }
+        })?;
         Ok(Self {
             directory: directory.to_path_buf(),
-            confinement: Some(canonical),
+            confinement: Some(Arc::new(held)),
         })
     }
 
@@ -77,9 +82,8 @@ impl Root {
     /// # Errors
     /// When it is not, is no regular file, is too large, or is not UTF-8.
     pub fn read(&self, path: &str) -> Result<TextFile, Error> {
-        let path = self.path(path);
-        let bytes = self.read_whole(&path)?;
-        TextFile::from_bytes(path, bytes)
+        let bytes = self.read_whole(path)?;
+        TextFile::from_bytes(self.path(path), bytes)
     }
 
     /// Reads a file of /proc/PID, whose names of files and processes need not be UTF-8: other bytes
@@ -88,9 +92,9 @@ impl Root {
     /// # Errors
     /// When it is not there, is no regular file, or is too large.
     pub fn read_lossy(&self, path: &str) -> Result<TextFile, Error> {
-        let path = self.path(path);
-        let bytes = self.read_whole(&path)?;
-        Ok(TextFile::new(path, String::from_utf8_lossy(&bytes)))
+        let bytes = self.read_whole(path)?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(TextFile::new(self.path(path), text))
     }
 
     /// Reads a file that a kernel may not have, or may not show to this user: `None` then. `None`
@@ -110,8 +114,7 @@ impl Root {
     /// # Errors
     /// As [`Root::read_optional`], but never for its size.
     pub fn read_start(&self, path: &str, bytes_max: u64) -> Result<Option<TextFile>, Error> {
-        let path = self.path(path);
-        let Some(mut bytes) = absent_is_none(self.read_bytes(&path, bytes_max))? else {
+        let Some(mut bytes) = absent_is_none(self.read_bytes(path, bytes_max))? else {
             return Ok(None);
         };
         end_at_nul(&mut bytes);
@@ -122,7 +125,7 @@ impl Root {
                 .map_or(0, |at| at + 1);
             bytes.truncate(complete);
         }
-        TextFile::from_bytes(path, bytes).map(Some)
+        TextFile::from_bytes(self.path(path), bytes).map(Some)
     }
 
     /// Looks whether something is there.
@@ -130,12 +133,7 @@ impl Root {
     /// # Errors
     /// When it is not, or may not be seen.
     pub fn require(&self, path: &str) -> Result<(), Error> {
-        let path = self.path(path);
-        self.confine(&path)?;
-        match fs::metadata(&path) {
-            Ok(_) => Ok(()),
-            Err(cause) => Err(Error::Read { path, cause }),
-        }
+        self.hold(path).map(drop)
     }
 
     /// The names in a directory, in byte order; `None` when there is no such directory.
@@ -143,20 +141,19 @@ impl Root {
     /// # Errors
     /// When the directory cannot be listed or has too many entries.
     pub fn entries(&self, path: &str) -> Result<Option<Vec<String>>, Error> {
-        let path = self.path(path);
-        absent_is_none(self.list(&path))
+        absent_is_none(self.list(path))
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<String>, Error> {
-        let read_error = |cause| Error::Read {
-            path: path.to_path_buf(),
-            cause,
+    fn list(&self, path: &str) -> Result<Vec<String>, Error> {
+        let read_error = |cause| self.read_error(path, cause);
+        let listed = match &self.confinement {
+            None => fs::read_dir(self.path(path)),
+            Some(_) => fs::read_dir(plain_file::path_of(&self.hold(path)?)),
         };
-        self.confine(path)?;
         let mut names = Vec::new();
-        for entry in fs::read_dir(path).map_err(read_error)? {
+        for entry in listed.map_err(read_error)? {
             if names.len() == ENTRIES_MAX {
-                let path = path.to_path_buf();
+                let path = self.path(path);
                 return Err(Error::DirectoryTooLarge {
                     path,
                     entries_max: ENTRIES_MAX,
@@ -175,11 +172,11 @@ impl Root {
     }
 
     /// The content up to its first NUL.
-    fn read_whole(&self, path: &Path) -> Result<Vec<u8>, Error> {
+    fn read_whole(&self, path: &str) -> Result<Vec<u8>, Error> {
         let mut bytes = self.read_bytes(path, FILE_BYTES_MAX)?;
         if bytes.len() as u64 > FILE_BYTES_MAX {
             return Err(Error::FileTooLarge {
-                path: path.to_path_buf(),
+                path: self.path(path),
                 bytes_max: FILE_BYTES_MAX,
             });
         }
@@ -188,43 +185,53 @@ impl Root {
     }
 
     /// The content, or one byte more than `bytes_max` of it.
-    fn read_bytes(&self, path: &Path, bytes_max: u64) -> Result<Vec<u8>, Error> {
-        let read_error = |cause| Error::Read {
-            path: path.to_path_buf(),
-            cause,
-        };
-        self.confine(path)?;
-        // Opening a pipe would wait for its writer.
-        if !fs::metadata(path).map_err(read_error)?.is_file() {
+    fn read_bytes(&self, path: &str, bytes_max: u64) -> Result<Vec<u8>, Error> {
+        let read_error = |cause| self.read_error(path, cause);
+        let held = self.hold(path)?;
+        let Some(file) = plain_file::open(&held, 0).map_err(read_error)? else {
             return Err(Error::NotAFile {
-                path: path.to_path_buf(),
+                path: self.path(path),
             });
-        }
+        };
         let limit = bytes_max.saturating_add(1);
         // Files of the kernel state no length, and growing from nothing takes many calls for each.
         let mut bytes = Vec::with_capacity(limit.min(USUAL_FILE_BYTES) as usize);
-        let file = File::open(path).map_err(read_error)?;
         file.take(limit)
             .read_to_end(&mut bytes)
             .map_err(read_error)?;
         Ok(bytes)
     }
 
-    fn confine(&self, path: &Path) -> Result<(), Error> {
+    /// Takes hold of what has this path: whatever is put there afterwards, this is what is looked at
+    /// and read.
+    fn hold(&self, path: &str) -> Result<OwnedFd, Error> {
         let Some(root) = &self.confinement else {
-            return Ok(());
+            let held = plain_file::hold(&self.path(path), OFlags::empty());
+            return held.map_err(|cause| self.read_error(path, cause));
         };
-        let canonical = path.canonicalize().map_err(|cause| Error::Read {
-            path: path.to_path_buf(),
-            cause,
-        })?;
-        if canonical.starts_with(root) {
-            return Ok(());
+        let relative = match path.trim_start_matches('/') {
+            "" => ".",
+            relative => relative,
+        };
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let hold = || openat2(root, relative, flags, Mode::empty(), within);
+        // The kernel gives up (EAGAIN) when something on the way was renamed meanwhile.
+        let held = (0..HOLD_TRIES).map(|_| hold());
+        let held = held.skip_while(|held| matches!(held, Err(Errno::AGAIN)));
+        match held.into_iter().next().unwrap_or(Err(Errno::AGAIN)) {
+            Ok(held) => Ok(held),
+            Err(Errno::XDEV) => Err(Error::OutsideRoot {
+                path: self.path(path),
+                root: self.directory.clone(),
+            }),
+            Err(cause) => Err(self.read_error(path, cause.into())),
         }
-        Err(Error::OutsideRoot {
-            path: path.to_path_buf(),
-            root: self.directory.clone(),
-        })
+    }
+
+    fn read_error(&self, path: &str, cause: io::Error) -> Error {
+        let path = self.path(path);
+        Error::Read { path, cause }
     }
 }
 
@@ -324,7 +331,9 @@ mod tests {
     #[test]
     fn hostile_files_are_named() {
         let (directory, root) = root_with(&[("a", b"one\ntwo \xff\n"), ("d/x", b"")]);
-        let file = File::create(directory.path().join("huge")).unwrap();
+        let file = fs::File::create(directory.path().join("huge")).unwrap();
+        let pipe = directory.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, pipe, Mode::RUSR).unwrap();
         file.set_len(FILE_BYTES_MAX + 1).unwrap();
         let check = |path: &str, expected: &str| {
             let error = root.read_optional(path).unwrap_err();
@@ -335,6 +344,7 @@ mod tests {
             "ROOT/a, line 2: expected text in UTF-8, found byte 0xff",
         );
         check("d", "ROOT/d: expected a regular file");
+        check("pipe", "ROOT/pipe: expected a regular file");
         check(
             "huge",
             "ROOT/huge: expected at most 16777216 bytes, found more",
@@ -347,15 +357,28 @@ mod tests {
         symlink("real/a", directory.path().join("inside")).unwrap();
         symlink("/etc/hostname", directory.path().join("outside")).unwrap();
         symlink("/etc", directory.path().join("etc")).unwrap();
+        symlink("../..", directory.path().join("real/above")).unwrap();
         assert_eq!(root.read("inside").unwrap().text(), "1\n");
         assert_eq!(
             message(&directory, &root.read("outside").unwrap_err()),
             "ROOT/outside: expected a file below ROOT, found a link that leads out"
         );
-        assert!(matches!(
-            root.entries("etc"),
-            Err(Error::OutsideRoot { .. })
-        ));
+        let is_outside = |path: &str| {
+            let listed = root.entries(path);
+            assert!(matches!(listed, Err(Error::OutsideRoot { .. })), "{path}");
+            let required = root.require(path);
+            assert!(matches!(required, Err(Error::OutsideRoot { .. })), "{path}");
+        };
+        is_outside("etc");
+        is_outside("real/above");
+        is_outside("../");
+        assert_eq!(root.entries("real/../real").unwrap().unwrap().len(), 2);
+        assert!(
+            root.entries("/")
+                .unwrap()
+                .unwrap()
+                .contains(&"real".to_owned())
+        );
     }
 
     #[test]
