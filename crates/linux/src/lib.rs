@@ -18,6 +18,7 @@ pub mod file_lock;
 pub mod futex;
 pub mod group_witness;
 pub mod guardian;
+mod huge_window;
 pub mod interleave_weights;
 pub mod ipc_namespace;
 pub mod kernel_settings;

@@ -10,6 +10,7 @@ use std::path::Path;
 use rustix::fs::{OFlags, SeekFrom};
 use rustix::io::Errno;
 
+use crate::huge_window::HugeWindow;
 use crate::pagemap::{Pagemap, PagemapEntry};
 use crate::proc_maps::Mapping;
 use crate::{Error, Root, SystemCallError, mempolicy, object_policy, plain_file};
@@ -164,12 +165,36 @@ impl MappedObject {
         let window = Window::map(&self.file, offset, pages, libc::PROT_READ)?;
         window.look_at_resident()?;
         let first = window.address.addr() as u64 / crate::process::page_bytes();
-        let read = pagemap.read(first, pages, entries);
-        read.map_err(|error| {
-            let cause = std::io::Error::other(error.to_string());
-            SystemCallError::with("pread", "/proc/self/pagemap", cause)
-        })
+        pagemap.read(first, pages, entries).map_err(not_read)
     }
+
+    /// The same for `pages` huge pages from number `first` on, one entry for each of them. Only
+    /// pages that exist are mapped: none is made, and none is taken or reserved from a pool.
+    ///
+    /// # Errors
+    /// When the kernel refuses one of the calls: before Linux 5.13, under seccomp filters of
+    /// containers, or when the object is sealed.
+    pub fn huge_entries(
+        &self,
+        first: u64,
+        pages: usize,
+        pagemap: &mut Pagemap,
+        entries: &mut Vec<PagemapEntry>,
+    ) -> Result<(), SystemCallError> {
+        let page_bytes = self.huge_page_bytes.unwrap_or(u64::MAX);
+        let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let file = File::options().read(true).write(true).open(&path);
+        let file = file.map_err(|cause| SystemCallError::with("open", path, cause))?;
+        let offset = first.saturating_mul(page_bytes);
+        let window = HugeWindow::map(&file, offset, pages, page_bytes)?;
+        window.show_existing()?;
+        window.entries(pagemap, entries).map_err(not_read)
+    }
+}
+
+fn not_read(error: Error) -> SystemCallError {
+    let cause = std::io::Error::other(error.to_string());
+    SystemCallError::with("pread", "/proc/self/pagemap", cause)
 }
 
 /// A mapping of ours of some pages of an object, for reading, until dropped.

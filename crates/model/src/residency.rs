@@ -136,6 +136,10 @@ pub struct SegmentResidency {
     pub bytes_by_node: BytesByNode,
     /// Bytes that exist but whose node is not known: swapped out, or mapped by nobody.
     pub bytes_without_node: u64,
+    /// Of huge pages that could not be seen, the most that may lie on each node, by what of the
+    /// pools is in use; `None` when nothing is unseen, or nothing bounds it.
+    #[serde(default)]
+    pub unseen_at_most_by_node: Option<BytesByNode>,
     /// Whether every byte that exists was found.
     pub complete: bool,
     /// How the figures were estimated; `None` when every page was looked at.

@@ -111,7 +111,7 @@ fn member_of(directory: &std::path::Path) -> Child {
 
 #[test]
 fn what_a_trial_left_in_its_group_is_killed() {
-    let Some(hierarchy) = hierarchy_or_refusal() else {
+    let Some(hierarchy) = hierarchy_or_refusal("what_a_trial_left_in_its_group_is_killed") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();

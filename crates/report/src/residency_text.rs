@@ -199,7 +199,8 @@ fn segment_row(segment: &SegmentResidency) -> Vec<(String, Style)> {
     let usual = |text: String| (text, Style::Usual);
     let mut by_node = by_node_text(&segment.bytes_by_node);
     if segment.bytes_without_node > 0 {
-        by_node += &format!(", unknown {}", size(segment.bytes_without_node));
+        let comma = if by_node.is_empty() { "" } else { ", " };
+        by_node += &format!("{comma}unknown {}", size(segment.bytes_without_node));
     }
     vec![
         usual(plain_within(&segment.name, NAME_COLUMNS)),

@@ -47,8 +47,8 @@ fn lopsided(patient: &Patient, node: NodeId, share: f64) -> Found {
     });
     Found {
         message: format!(
-            "{:.0} % of the shared memory lies on node {node}; processes may run on nodes {}",
-            share * 100.0,
+            "{} of the shared memory lies on node {node}; processes may run on nodes {}",
+            residency.map_or(String::new(), |it| residency::share_words(it, share)),
             patient.nodes_used()
         ),
         evidence: evidence.collect(),

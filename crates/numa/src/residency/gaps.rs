@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
 use linux::{Error, Root};
+use model::{ByteSize, ResidencyMethod, SegmentResidency};
 
 /// Sentences shown in full; what comes after is counted.
 const SENTENCES_MAX: usize = 20;
@@ -74,6 +75,30 @@ impl Gaps {
             "the first thread of process {pid} has ended, and with it what /proc/{pid} shows of \
              its memory; its other threads run"
         ));
+    }
+
+    /// Adds what of a segment was not found, and where it can be at most.
+    pub fn unseen(&mut self, segment: &SegmentResidency, method: ResidencyMethod) {
+        let (name, bytes) = (&segment.name, ByteSize(segment.bytes_without_node));
+        let at_most = segment.unseen_at_most_by_node.as_ref().map(|at_most| {
+            let parts = at_most.iter();
+            let parts = parts.map(|(node, bytes)| format!("{} on node {node}", ByteSize(*bytes)));
+            format!(
+                "huge pages that no process looked at has mapped; by what of the pools is in use, \
+                 at most {}",
+                parts.collect::<Vec<_>>().join(", ")
+            )
+        });
+        match (at_most, segment.bytes_without_node) {
+            (Some(at_most), 0) => self.add(format!("of {name}, there may be more in {at_most}")),
+            (Some(at_most), _) => self.add(format!("{bytes} of {name} are in {at_most}")),
+            (None, 0) => {}
+            (None, _) if method == ResidencyMethod::NumaMaps => {}
+            (None, _) => self.add(format!(
+                "{bytes} of {name} exist without being found: swapped out, or set aside and never \
+                 written"
+            )),
+        }
     }
 
     /// Processes that ended during the look, as far as it was noticed.

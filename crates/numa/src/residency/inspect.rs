@@ -17,7 +17,7 @@ use super::pagemap_method::{Sample, Scan};
 use super::processes::{self, PerProcess};
 use super::sysv_table::SysvTable;
 use super::tally::{Tally, add_bytes};
-use super::{layout, numa_maps_method, policies, process_maps, skew};
+use super::{layout, numa_maps_method, policies, pool_bound, process_maps, skew};
 use crate::instances::{self, InstanceError, Member, Target};
 
 /// What a captured tree says pages are: captures come from x86-64.
@@ -104,12 +104,13 @@ pub fn inspect(
         return Err(InspectError::Nothing { target, reason });
     }
     let all_seen = gaps.is_empty();
-    let segments = segments(
+    let mut segments = segments(
         root,
         std::mem::take(&mut looked.segments),
         all_seen && exact,
     );
     let method = method(exact, &segments, &mut gaps);
+    pool_bound::set(&mut segments, method, topology);
     if options.data_files && !exact {
         gaps.add("what is cached of data files is only seen with frame numbers, as root");
     }
@@ -262,15 +263,8 @@ fn finished(
             &mut residency.bytes_without_node,
             segment.bytes_without_node,
         );
-        if segment.kind.is_shared_memory()
-            && segment.bytes_without_node > 0
-            && residency.method != ResidencyMethod::NumaMaps
-        {
-            gaps.add(format!(
-                "{} bytes of {} exist without being found: swapped out, set aside and never \
-                 written, or huge pages that no process looked at has mapped",
-                segment.bytes_without_node, segment.name
-            ));
+        if segment.kind.is_shared_memory() {
+            gaps.unseen(segment, residency.method);
         }
     }
     for class in &residency.private {

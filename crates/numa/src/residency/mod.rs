@@ -15,6 +15,7 @@ mod objects;
 pub(crate) mod page_set;
 mod pagemap_method;
 mod policies;
+mod pool_bound;
 pub(crate) mod process_maps;
 mod processes;
 mod range;
@@ -33,4 +34,4 @@ pub use near_files::{far_files, far_text};
 pub use processes::local_share;
 
 pub use range::{RangePages, nodes_of_range};
-pub use skew::{Skew, judge as judge_skew, own_memory, shared_memory};
+pub use skew::{Skew, judge as judge_skew, own_memory, share_words, shared_memory};

@@ -76,12 +76,9 @@ impl Part<'_> {
             let Some(frame) = entries.first().and_then(|entry| entry.frame()) else {
                 continue;
             };
-            self.tally.known.insert(huge);
             let bytes = step * self.page_bytes;
-            match frames.node_of(frame) {
-                Some(node) => self.tally.add(self.area, node, bytes),
-                None => self.tally.bytes_without_node += bytes,
-            }
+            let node = frames.node_of(frame);
+            self.tally.add_huge_page(huge, bytes, self.area, node);
         }
         Ok(())
     }

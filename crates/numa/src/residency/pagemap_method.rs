@@ -304,7 +304,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Pages of shared memory that exist although none of the processes has them mapped: those
-    /// that sessions touched which have ended. Never asked of huge pages.
+    /// that sessions touched which have ended.
     fn unmapped(&mut self, gaps: &mut Gaps) {
         let Ok(mut pagemap) = Pagemap::open_own() else {
             return;
@@ -317,7 +317,7 @@ impl<'a> Scan<'a> {
                 continue;
             };
             let is_missing = !tally.is_sampled && tally.found_bytes() < object.allocated_bytes;
-            if !is_missing || !tally.kind.is_shared_memory() || object.huge_page_bytes.is_some() {
+            if !is_missing || !tally.kind.is_shared_memory() {
                 continue;
             }
             let mut look = Unmapped {

@@ -187,7 +187,7 @@ fn by_question(
     Ok(())
 }
 
-/// What exists without being mapped by any of the processes. Never asked of huge pages.
+/// What exists without being mapped by any of the processes.
 fn unmapped(
     root: &Root,
     owner: u32,
@@ -196,10 +196,11 @@ fn unmapped(
     range: &mut RangePages,
 ) -> Result<(), Error> {
     let object = MappedObject::open(root, owner, mapping)?;
-    if object.huge_page_bytes.is_some() {
+    let mut pagemap = Pagemap::open_own()?;
+    if let Some(huge_page_bytes) = object.huge_page_bytes {
+        unmapped_huge(&object, huge_page_bytes, &mut pagemap, frames, range);
         return Ok(());
     }
-    let mut pagemap = Pagemap::open_own()?;
     let mut entries = Vec::new();
     let chunk = CHUNK_PAGES as usize;
     for from in (0..range.nodes.len()).step_by(chunk) {
@@ -219,6 +220,33 @@ fn unmapped(
         }
     }
     Ok(())
+}
+
+/// The same of huge pages. Where the kernel does not show them, they stay unknown.
+fn unmapped_huge(
+    object: &MappedObject,
+    huge_page_bytes: u64,
+    pagemap: &mut Pagemap,
+    frames: &mut Lookup<'_>,
+    range: &mut RangePages,
+) {
+    let step = huge_page_bytes / range.page_bytes;
+    let last = range.first + range.nodes.len() as u64;
+    let mut entries = Vec::new();
+    for number in range.first / step..last.div_ceil(step) {
+        let start = (number * step).max(range.first) - range.first;
+        let end = ((number + 1) * step).min(last) - range.first;
+        let known = &mut range.nodes[start as usize..end as usize];
+        if known.iter().all(Option::is_some) {
+            continue;
+        }
+        let Ok(()) = object.huge_entries(number, 1, pagemap, &mut entries) else {
+            return;
+        };
+        let frame = entries.first().and_then(|entry| entry.frame());
+        let node = frame.and_then(|frame| frames.node_of(frame));
+        known.iter_mut().for_each(|it| *it = it.or(node));
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::tally::{Span, Tally};
 
 /// Processes that are asked for a page before we map it ourselves.
 const PROCESSES_OF_SMALL_PAGES: usize = 4;
-/// The same of huge pages, which we never map ourselves: a hole of theirs would become a page.
+/// The same of huge pages, which not every kernel lets us map without making those that are holes.
 const PROCESSES_OF_HUGE_PAGES: usize = 64;
 
 /// A process and what it has mapped of the object.
@@ -64,6 +64,9 @@ impl SampledObject<'_, '_> {
             if entry.is_none() && is_small {
                 self.object.entries(offset, 1, &mut own, self.entries)?;
                 entry = self.entries.first().copied();
+            } else if entry.is_none() {
+                let looked = self.object.huge_entries(page, 1, &mut own, self.entries);
+                entry = self.entries.first().copied().filter(|_| looked.is_ok());
             }
             if let Some(frame) = entry.and_then(PagemapEntry::frame) {
                 let end = offset + own_page_bytes;

@@ -1,6 +1,6 @@
 //! Whether shared memory lies too much on one node: Cyclops, and what comes near it.
 
-use model::{BytesByNode, Finding, NodeId, Residency, Severity};
+use model::{BytesByNode, Finding, NodeId, Residency, ResidencyMethod, SegmentResidency, Severity};
 
 /// Less shared memory than this is not worth a word.
 const WORTH_BYTES: u64 = 16 << 20;
@@ -56,11 +56,33 @@ pub fn own_memory(residency: &Residency) -> BytesByNode {
     sum
 }
 
+/// The least that each node has of the shared memory, and how much there is in all. What could not
+/// be seen of huge pages lies on a node as far as the pools of the others leave no room for it;
+/// other memory that was not found is swapped out or was never written, and counts for nothing.
+fn at_least(residency: &Residency) -> (BytesByNode, u64) {
+    let mut least = shared_memory(residency);
+    let mut all: u64 = least.values().sum();
+    let segments = residency.segments.iter();
+    let exact = residency.method != ResidencyMethod::NumaMaps;
+    for segment in segments.filter(|it| exact && it.kind.is_shared_memory()) {
+        let Some(at_most) = &segment.unseen_at_most_by_node else {
+            continue;
+        };
+        let unseen = segment.bytes_without_node;
+        all += unseen;
+        for node in at_most.keys() {
+            let others = at_most.iter().filter(|(other, _)| *other != node);
+            let elsewhere: u64 = others.map(|(_, bytes)| *bytes).sum();
+            *least.entry(*node).or_default() += unseen.saturating_sub(elsewhere);
+        }
+    }
+    (least, all)
+}
+
 /// Judges shared memory. It may lie on one node when all processes run there, or when the machine
 /// has no other.
 pub fn judge(residency: &Residency) -> Skew {
-    let shared = shared_memory(residency);
-    let all: u64 = shared.values().sum();
+    let (shared, all) = at_least(residency);
     let nodes = residency.memory_nodes.len();
     let Some((node, bytes)) = shared.iter().max_by_key(|(_, bytes)| **bytes) else {
         return Skew::Even;
@@ -88,6 +110,16 @@ fn is_used_only_from(residency: &Residency, node: NodeId) -> bool {
     known.peek().is_some() && known.all(|process| process.pinned_to_node == Some(node))
 }
 
+/// `95 %`, or `at least 95 %` where some of the memory is only known by what the pools bound.
+pub fn share_words(residency: &Residency, share: f64) -> String {
+    let is_bound = |segment: &SegmentResidency| segment.unseen_at_most_by_node.is_some();
+    let at_least = match residency.segments.iter().any(is_bound) {
+        true => "at least ",
+        false => "",
+    };
+    format!("{at_least}{:.0} %", share * 100.0)
+}
+
 /// The finding of `numalab inspect`.
 pub(super) fn finding(residency: &Residency) -> Option<Finding> {
     let (id, node, share, words) = match judge(residency) {
@@ -96,9 +128,9 @@ pub(super) fn finding(residency: &Residency) -> Option<Finding> {
         Skew::Skewed { node, share } => ("skew", node, share, "far more than an even share"),
     };
     let message = format!(
-        "{:.0} % of the shared memory lies on node {node}, {words}, while the machine has memory \
-         on nodes {} and the processes run elsewhere, too",
-        share * 100.0,
+        "{} of the shared memory lies on node {node}, {words}, while the machine has memory on \
+         nodes {} and the processes run elsewhere, too",
+        share_words(residency, share),
         residency.memory_nodes
     );
     Some(Finding {
@@ -110,7 +142,7 @@ pub(super) fn finding(residency: &Residency) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use model::{ProcessResidency, SegmentKind, SegmentResidency};
+    use model::{ProcessResidency, SegmentKind};
 
     use super::*;
 
@@ -150,5 +182,25 @@ mod tests {
         check(&[(0, 1000)], "0-1", Some(1), Some("cyclops"));
         check(&[(0, 8)], "0-1", None, None);
         check(&[], "0-1", None, None);
+    }
+
+    #[test]
+    fn huge_pages_that_could_not_be_seen_lie_where_the_pools_leave_room() {
+        let check = |found: &[(u32, u64)], at_most: &[(u32, u64)], expected: Option<&str>| {
+            let mut residency = residency(found, "0-1", None);
+            residency.method = ResidencyMethod::Pagemap;
+            let segment = &mut residency.segments[0];
+            segment.bytes_without_node = 900 << 20;
+            let bytes = at_most.iter().map(|(node, mib)| (NodeId(*node), mib << 20));
+            segment.unseen_at_most_by_node = Some(bytes.collect());
+            let found = finding(&residency).map(|finding| finding.id);
+            assert_eq!(found.as_deref(), expected, "{at_most:?}");
+        };
+        check(&[(0, 100)], &[(0, 900), (1, 0)], Some("cyclops"));
+        check(&[(0, 100)], &[(0, 900), (1, 40)], Some("cyclops"));
+        check(&[(0, 100)], &[(0, 900), (1, 200)], Some("skew"));
+        check(&[(0, 100)], &[(0, 900), (1, 900)], None);
+        check(&[(1, 100)], &[(0, 900), (1, 0)], Some("cyclops"));
+        check(&[], &[(0, 900), (1, 0)], Some("cyclops"));
     }
 }

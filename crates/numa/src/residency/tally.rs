@@ -105,6 +105,17 @@ impl Tally {
         *self.bytes_by_area[area].entry(node).or_default() += bytes;
     }
 
+    /// Counts huge page `number` of the object, unless it was counted before.
+    pub fn add_huge_page(&mut self, number: u64, bytes: u64, area: usize, node: Option<NodeId>) {
+        if !self.known.insert(number) {
+            return;
+        }
+        match node {
+            Some(node) => self.add(area, node, bytes),
+            None => self.bytes_without_node += bytes,
+        }
+    }
+
     /// Takes over what a sample says.
     pub fn estimate(&mut self, counts: &Counts, object: &MappedObject, sample: &Sample) {
         let bytes = counts.bytes(object.allocated_bytes, object.bytes);
@@ -177,6 +188,7 @@ impl Tally {
                 } else {
                     0
                 },
+            unseen_at_most_by_node: None,
             complete: complete && !self.is_sampled,
             sampled: self.sampled,
         }

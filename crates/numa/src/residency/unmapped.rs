@@ -9,6 +9,11 @@ use super::object_part::Part;
 use super::page_set::CHUNK_PAGES;
 use super::tally::{Span, Tally};
 
+/// Huge pages in one mapping of ours: a divisor of [`CHUNK_PAGES`].
+const HUGE_PAGES_AT_ONCE: u64 = 512;
+
+const _: () = assert!(CHUNK_PAGES.is_multiple_of(HUGE_PAGES_AT_ONCE));
+
 /// A look at pages of an object through a mapping of our own.
 pub(super) struct Unmapped<'a, 'b> {
     /// The object.
@@ -29,6 +34,35 @@ impl Unmapped<'_, '_> {
     /// # Errors
     /// When the kernel refuses a call.
     pub fn at(&mut self, tally: &mut Tally) -> Result<(), linux::SystemCallError> {
+        match self.object.huge_page_bytes {
+            Some(page_bytes) => self.huge(tally, page_bytes),
+            None => self.small(tally),
+        }
+    }
+
+    fn huge(&mut self, tally: &mut Tally, page_bytes: u64) -> Result<(), linux::SystemCallError> {
+        let pages = self.object.bytes / page_bytes;
+        for first in (0..pages).step_by(HUGE_PAGES_AT_ONCE as usize) {
+            let count = HUGE_PAGES_AT_ONCE.min(pages - first) as usize;
+            let (chunk, index) = (first / CHUNK_PAGES, (first % CHUNK_PAGES) as usize);
+            if tally.known.chunk(chunk).has_all(index, count) {
+                continue;
+            }
+            self.object
+                .huge_entries(first, count, self.pagemap, self.entries)?;
+            for (number, entry) in (first..).zip(self.entries.iter()) {
+                if let Some(frame) = entry.frame() {
+                    let (start, end) = (number * page_bytes, (number + 1) * page_bytes);
+                    let area = tally.parts(Span { start, end })[0].1;
+                    let node = self.frames.node_of(frame);
+                    tally.add_huge_page(number, page_bytes, area, node);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn small(&mut self, tally: &mut Tally) -> Result<(), linux::SystemCallError> {
         let mut from = 0;
         while let Some((start, end)) = self.object.next_data(from)? {
             for (span, area) in tally.parts(Span { start, end }) {

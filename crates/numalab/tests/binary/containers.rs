@@ -39,13 +39,20 @@ const REFUSED: &str = "237,238,279";
 
 /// A numalab in such a container; says that `test` is not run where there can be none.
 fn in_a_container(test: &str) -> Option<Laboratory> {
+    let mut laboratory = Laboratory::new();
+    behind_filter(test, &mut laboratory, REFUSED).then_some(laboratory)
+}
+
+/// Runs numalab behind a filter that refuses these calls; says that `test` is not run where there
+/// can be none.
+pub fn behind_filter(test: &str, laboratory: &mut Laboratory, refused: &str) -> bool {
     if !cfg!(target_arch = "x86_64") {
         not_run(
             test,
             Need::Hardware,
             "its filter of system calls is for x86-64",
         );
-        return None;
+        return false;
     }
     if Command::new("python3").args(["-c", ""]).status().is_err() {
         not_run(
@@ -53,12 +60,11 @@ fn in_a_container(test: &str) -> Option<Laboratory> {
             Need::Package,
             "it needs python3, to set a filter of system calls",
         );
-        return None;
+        return false;
     }
-    let mut laboratory = Laboratory::new();
     let filter = laboratory.file("filter.py", FILTER);
-    laboratory.launch_behind(&["python3", &filter, REFUSED]);
-    Some(laboratory)
+    laboratory.launch_behind(&["python3", &filter, refused]);
+    true
 }
 
 #[test]

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use testing::{Need, not_run};
+
 use crate::laboratory::{Laboratory, kill};
 use crate::patience::until;
-use crate::unmet_need::not_run;
 
 /// A program that has ended and is reaped when dropped.
 struct Zombie(Child);
@@ -112,7 +113,7 @@ impl Script {
         command.args(["-c", script]).args(arguments);
         let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let Ok(mut child) = started else {
-            not_run(test, "it needs python3");
+            not_run(test, Need::Package, "it needs python3");
             return None;
         };
         let mut line = String::new();
@@ -207,7 +208,11 @@ fn a_target_that_is_killed_during_the_look_is_refused() {
 fn a_process_whose_first_thread_has_ended_is_not_called_empty() {
     const NAME: &str = "a_process_whose_first_thread_has_ended_is_not_called_empty";
     if !cfg!(target_arch = "x86_64") {
-        not_run(NAME, "it knows the number of exit(2) on x86-64 only");
+        not_run(
+            NAME,
+            Need::Hardware,
+            "it knows the number of exit(2) on x86-64 only",
+        );
         return;
     }
     let Some(process) = Script::start(NAME, WITHOUT_FIRST_THREAD, &[]) else {

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use linux::Root;
 
+use testing::{Need, not_run};
+
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
 use crate::processes::Role;
-use crate::unmet_need::{has_groups, not_run};
+use crate::unmet_need::has_groups;
 
 fn journal(laboratory: &Laboratory) -> PathBuf {
     laboratory.state().join("numalab/journal.jsonl")
@@ -74,7 +76,7 @@ fn earlier(machine: &str) -> String {
 fn what_was_made_before_the_machine_was_started_anew_is_struck_off() {
     let test = "what_was_made_before_the_machine_was_started_anew_is_struck_off";
     let Some(machine) = this_machine() else {
-        return not_run(test, "this machine has no /etc/machine-id");
+        return not_run(test, Need::Kernel, "this machine has no /etc/machine-id");
     };
     let rebooted = with_entry(&earlier(&machine));
     let undone = rebooted.run(&["undo"]).with_code(0).stdout;

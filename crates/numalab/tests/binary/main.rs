@@ -55,5 +55,6 @@ mod stores;
 mod streams;
 mod sysv_segments;
 mod undo_beside_move;
+mod unmapped_huge_pages;
 mod unprivileged;
 mod updates;

@@ -9,8 +9,10 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
+use testing::{Need, not_run};
+
 use crate::laboratory::Laboratory;
-use crate::unmet_need::{is_root, not_run};
+use crate::unmet_need::is_root;
 use crate::user::{NOBODY, User};
 
 /// Makes one segment and has it attached and touched in two processes, at two addresses; says their
@@ -41,8 +43,10 @@ else:
 sys.stdin.read()
 ";
 
-const MIB: u64 = 64;
-const BYTES: u64 = MIB << 20;
+const BYTES: u64 = 64 << 20;
+
+/// What no other test has, since tests run beside each other in one process.
+const BYTES_OF_TWO: u64 = 48 << 20;
 
 /// Two processes with one segment in a namespace of their own, until dropped.
 struct Attached {
@@ -54,16 +58,23 @@ struct Attached {
 
 impl Attached {
     /// `None`, and said, where there can be none.
-    fn start(test: &str, laboratory: &Laboratory, user: Option<User>) -> Option<Self> {
+    fn start(test: &str, laboratory: &Laboratory, bytes: u64, user: Option<User>) -> Option<Self> {
         if !is_root(test) {
             return None;
         }
         if Command::new("python3").args(["-c", ""]).status().is_err() {
-            not_run(test, "it needs python3, to make a System V segment");
+            not_run(
+                test,
+                Need::Package,
+                "it needs python3, to make a System V segment",
+            );
             return None;
         }
         let script = laboratory.file("attach.py", ATTACH);
-        let (mib, user) = (MIB.to_string(), user.map_or(0, |User(id)| id).to_string());
+        let (mib, user) = (
+            (bytes >> 20).to_string(),
+            user.map_or(0, |User(id)| id).to_string(),
+        );
         let words = ["--ipc", "python3", &script, &mib, &user];
         let mut child = Command::new("unshare")
             .args(words)
@@ -120,7 +131,7 @@ fn segments(residency: &Value) -> Vec<&Value> {
 fn the_first_segment_of_a_namespace_is_shared_memory_and_counted_once() {
     const NAME: &str = "the_first_segment_of_a_namespace_is_shared_memory_and_counted_once";
     let laboratory = Laboratory::new();
-    let Some(attached) = Attached::start(NAME, &laboratory, None) else {
+    let Some(attached) = Attached::start(NAME, &laboratory, BYTES, None) else {
         return;
     };
     assert_eq!(attached.shmid, 0, "a namespace numbers from 0 on");
@@ -154,7 +165,7 @@ fn the_first_segment_of_a_namespace_is_shared_memory_and_counted_once() {
 fn the_first_segment_of_a_namespace_is_counted_once_without_privileges() {
     const NAME: &str = "the_first_segment_of_a_namespace_is_counted_once_without_privileges";
     let laboratory = Laboratory::of(NOBODY);
-    let Some(attached) = Attached::start(NAME, &laboratory, Some(NOBODY)) else {
+    let Some(attached) = Attached::start(NAME, &laboratory, BYTES, Some(NOBODY)) else {
         return;
     };
     let found = laboratory.document(&["inspect", &attached.pid(), "--json"]);
@@ -170,10 +181,10 @@ fn the_first_segment_of_a_namespace_is_counted_once_without_privileges() {
 fn segments_of_one_id_in_two_namespaces_are_two() {
     const NAME: &str = "segments_of_one_id_in_two_namespaces_are_two";
     let laboratory = Laboratory::new();
-    let Some(one) = Attached::start(NAME, &laboratory, None) else {
+    let Some(one) = Attached::start(NAME, &laboratory, BYTES_OF_TWO, None) else {
         return;
     };
-    let Some(other) = Attached::start(NAME, &laboratory, None) else {
+    let Some(other) = Attached::start(NAME, &laboratory, BYTES_OF_TWO, None) else {
         return;
     };
     assert_eq!((one.shmid, other.shmid), (0, 0));
@@ -183,8 +194,8 @@ fn segments_of_one_id_in_two_namespaces_are_two() {
     for words in [&[][..], &["--numa-maps"], &["--root", &archive]] {
         let words = [&["inspect", &own, "--json"], words].concat();
         let found = laboratory.document(&words);
-        // Other tests may have segments meanwhile, too.
-        let is_ours = |it: &&Value| it["processes"] == 2 && bytes(&it["bytes_by_node"]) == BYTES;
+        let is_ours =
+            |it: &&Value| it["processes"] == 2 && bytes(&it["bytes_by_node"]) == BYTES_OF_TWO;
         let ours = segments(&found).into_iter().filter(is_ours);
         assert_eq!(ours.count(), 2, "{words:?} {found:#}");
     }

@@ -7,8 +7,10 @@ use std::fs::{self, File};
 use linux::file_lock::FileLock;
 use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
 
+use testing::not_run;
+
 use crate::laboratory::Laboratory;
-use crate::unmet_need::not_run;
+use crate::unmet_need::refused_need;
 
 /// Shared memory of this process, whose policy can be set from outside.
 struct Segment {
@@ -29,7 +31,11 @@ impl Segment {
         match File::open(segment.map_file()) {
             Ok(_) => Some(segment),
             Err(error) => {
-                not_run(test, &format!("map_files cannot be opened: {error}"));
+                not_run(
+                    test,
+                    refused_need(),
+                    &format!("map_files cannot be opened: {error}"),
+                );
                 None
             }
         }
