@@ -1,6 +1,7 @@
-//! Sets of ids as the kernel's bit masks of `unsigned long`, of any length.
+//! Sets of ids as the kernel's bit masks: of `unsigned long` in system calls, as hexadecimal text
+//! in files; of any length.
 
-use model::{Id, IdSet};
+use model::{ID_MAX, Id, IdSet};
 
 const BITS: usize = u64::BITS as usize;
 
@@ -28,11 +29,80 @@ pub(crate) fn to_set<T: Id>(mask: &[u64]) -> IdSet<T> {
         .collect()
 }
 
+/// The set of a mask in text, `00000000,000000ff`: groups of 32 bits between commas, the most
+/// significant first (kernel, `lib/vsprintf.c`, `bitmap_string`). `None` for anything else, and for
+/// bits beyond all ids.
+pub(crate) fn parse<T: Id>(text: &str) -> Option<IdSet<T>> {
+    let mut ids = Vec::new();
+    for (index, group) in text.trim().rsplit(',').enumerate() {
+        if group.is_empty() || !group.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let bits = u32::from_str_radix(group, 16).ok()?;
+        for bit in (0..u32::BITS).filter(|bit| bits >> bit & 1 == 1) {
+            let id = u32::try_from(index).ok()?.checked_mul(u32::BITS)?;
+            let id = id.checked_add(bit).filter(|id| *id <= ID_MAX)?;
+            ids.push(T::from_number(id));
+        }
+    }
+    Some(ids.into_iter().collect())
+}
+
 #[cfg(test)]
 mod tests {
     use model::CpuSet;
+    use proptest::prelude::*;
 
-    use super::{from_set, to_set};
+    use super::{from_set, parse, to_set};
+
+    #[test]
+    fn a_mask_in_text_has_its_least_bits_in_the_last_group() {
+        let check = |text: &str, expected: Option<&str>| {
+            let found = parse::<model::CpuId>(text).map(|set| set.to_string());
+            assert_eq!(found.as_deref(), expected, "{text:?}");
+        };
+        check("ff\n", Some("0-7"));
+        check("00000000,00000000,0000ffff\n", Some("0-15"));
+        check("3,80000001,00000000", Some("32,63-65"));
+        check("0000,00000000,00000000", Some(""));
+        check("0", Some(""));
+        check("00000000000000ff", Some("0-7"));
+        check(&format!("1{}", ",00000000".repeat(2047)), Some("65504"));
+        check(&format!("1{}", ",00000000".repeat(2048)), None);
+        check(&format!("0{}", ",00000000".repeat(9999)), Some(""));
+        for garbage in [
+            "",
+            ",",
+            "f,,f",
+            "f,",
+            "1ffffffff",
+            "0x1",
+            "+1",
+            "-1",
+            "f f",
+            "0-3",
+        ] {
+            check(garbage, None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[0-9a-g,]{0,40}|\\PC*") {
+            let _ = parse::<model::CpuId>(&text);
+        }
+
+        #[test]
+        fn what_the_kernel_prints_is_read(ids in prop::collection::btree_set(0..4096_u32, 0..50)) {
+            let mut groups = vec![0_u32; 128];
+            for id in &ids {
+                groups[(id / 32) as usize] |= 1 << (id % 32);
+            }
+            let groups: Vec<String> = groups.iter().rev().map(|bits| format!("{bits:08x}")).collect();
+            let set: CpuSet = ids.into_iter().map(model::CpuId).collect();
+            prop_assert_eq!(parse(&groups.join(",")), Some(set));
+        }
+    }
 
     #[test]
     fn a_set_survives_the_way_through_a_mask() {

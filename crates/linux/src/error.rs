@@ -63,6 +63,18 @@ pub enum Error {
         /// What was there; shortened, and quoted where it is text of the file.
         found: String,
     },
+    /// There is no CPU that runs: what is below the root is no machine.
+    #[error("{}: expected the files of at least one CPU that is online, found none", path.display())]
+    NoCpu {
+        /// Where CPUs are.
+        path: PathBuf,
+    },
+    /// There is no memory at all.
+    #[error("{}: expected memory, found 0 bytes", path.display())]
+    NoMemory {
+        /// The file that says so.
+        path: PathBuf,
+    },
     /// The name of a directory entry is not one the kernel gives.
     #[error("{}: expected {expected}", path.display())]
     MalformedName {

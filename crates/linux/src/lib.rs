@@ -2,6 +2,7 @@
 
 pub mod affinity;
 pub mod anonymous_memory;
+mod arm_processors;
 mod bit_mask;
 pub mod capabilities;
 pub mod child;
@@ -19,6 +20,7 @@ pub mod futex;
 pub mod group_witness;
 pub mod guardian;
 mod huge_window;
+mod id_set_files;
 pub mod interleave_weights;
 pub mod ipc_namespace;
 pub mod kernel_settings;
@@ -54,6 +56,7 @@ pub mod signal_queue;
 pub mod sysfs_caches;
 pub mod sysfs_cpus;
 pub mod sysfs_huge_pages;
+pub mod sysfs_memory_side_caches;
 pub mod sysfs_nodes;
 pub mod sysfs_pci;
 mod system_call;

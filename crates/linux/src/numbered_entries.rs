@@ -4,20 +4,26 @@ use model::{ID_MAX, Id, IdSet};
 
 use crate::{Error, Root};
 
-/// The numbers of the entries called `name` and a number; empty without the directory.
+/// The ids of the entries called `name` and a number; empty without the directory.
 pub(crate) fn numbered_entries<I: Id>(
     root: &Root,
     directory: &str,
     name: &str,
 ) -> Result<IdSet<I>, Error> {
+    let numbers = numbers(root, directory, name)?;
+    Ok(numbers.into_iter().map(I::from_number).collect())
+}
+
+/// The numbers of the entries called `name` and a number, ascending; empty without the directory.
+pub(crate) fn numbers(root: &Root, directory: &str, name: &str) -> Result<Vec<u32>, Error> {
     let entries = root.entries(directory)?.unwrap_or_default();
-    let mut ids = Vec::new();
+    let mut numbers = Vec::new();
     for entry in entries {
         let Some(digits) = entry.strip_prefix(name).filter(|digits| is_number(digits)) else {
             continue;
         };
         match digits.parse() {
-            Ok(number) if number <= ID_MAX => ids.push(I::from_number(number)),
+            Ok(number) if number <= ID_MAX => numbers.push(number),
             _ => {
                 return Err(Error::MalformedName {
                     path: root.path(directory).join(&entry),
@@ -26,7 +32,8 @@ pub(crate) fn numbered_entries<I: Id>(
             }
         }
     }
-    Ok(ids.into_iter().collect())
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 /// Digits as the kernel writes them: not none, and no leading zero.

@@ -7,9 +7,9 @@ use crate::{Error, TextFile};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meminfo {
     /// `MemTotal`.
-    pub total_bytes: u64,
+    pub total_bytes: Option<u64>,
     /// `MemFree`.
-    pub free_bytes: u64,
+    pub free_bytes: Option<u64>,
     /// `Active(file)` and `Inactive(file)`: file cache that is given up when memory is asked for.
     pub file_cache_bytes: Option<u64>,
     /// `HugePages_Total`: pages of the default size in the pool.
@@ -28,9 +28,8 @@ impl Meminfo {
     /// Reads the lines that are known; others are passed over.
     ///
     /// # Errors
-    /// When a known line is malformed, or `MemTotal` or `MemFree` is missing.
+    /// When a known line is malformed.
     pub fn parse(file: &TextFile) -> Result<Self, Error> {
-        let (mut total_bytes, mut free_bytes) = (None, None);
         let mut meminfo = Self::default();
         for (number, line) in file.lines() {
             // MemTotal:       24684084 kB
@@ -42,22 +41,20 @@ impl Meminfo {
             let bytes = || in_bytes(file, number, name, value);
             let pages = || in_pages(file, number, name, value);
             match name {
-                "MemTotal" => total_bytes = Some(bytes()?),
-                "MemFree" => free_bytes = Some(bytes()?),
+                "MemTotal" => meminfo.total_bytes = Some(bytes()?),
+                "MemFree" => meminfo.free_bytes = Some(bytes()?),
                 "Active(file)" | "Inactive(file)" => {
                     let so_far = meminfo.file_cache_bytes.unwrap_or(0);
                     meminfo.file_cache_bytes = Some(so_far.saturating_add(bytes()?));
                 }
-                "HugePages_Total" => meminfo.huge_pages_total = Some(pages()?),
-                "HugePages_Free" => meminfo.huge_pages_free = Some(pages()?),
-                "HugePages_Rsvd" => meminfo.huge_pages_reserved = Some(pages()?),
-                "HugePages_Surp" => meminfo.huge_pages_surplus = Some(pages()?),
+                "HugePages_Total" => meminfo.huge_pages_total = pages()?,
+                "HugePages_Free" => meminfo.huge_pages_free = pages()?,
+                "HugePages_Rsvd" => meminfo.huge_pages_reserved = pages()?,
+                "HugePages_Surp" => meminfo.huge_pages_surplus = pages()?,
                 "Hugepagesize" => meminfo.huge_page_bytes = Some(bytes()?),
                 _ => {}
             }
         }
-        meminfo.total_bytes = total_bytes.ok_or_else(|| file.ended("a line \"MemTotal\""))?;
-        meminfo.free_bytes = free_bytes.ok_or_else(|| file.ended("a line \"MemFree\""))?;
         Ok(meminfo)
     }
 }
@@ -71,12 +68,15 @@ fn in_bytes(file: &TextFile, line: usize, name: &str, value: &str) -> Result<u64
         .ok_or_else(|| file.malformed(line, format!("{name} in kB"), value.trim()))
 }
 
-fn in_pages(file: &TextFile, line: usize, name: &str, value: &str) -> Result<u64, Error> {
+/// A number of pages. Files made by hand have a size here, which says no number.
+fn in_pages(file: &TextFile, line: usize, name: &str, value: &str) -> Result<Option<u64>, Error> {
+    let value = value.trim();
+    if value.ends_with("kB") {
+        return Ok(None);
+    }
     let expected = || format!("{name} as a number of pages");
-    value
-        .trim()
-        .parse()
-        .map_err(|_| file.malformed(line, expected(), value.trim()))
+    let pages = value.parse().map(Some);
+    pages.map_err(|_| file.malformed(line, expected(), value))
 }
 
 #[cfg(test)]
@@ -95,8 +95,8 @@ mod tests {
                     HugePages_Total:       4\nHugePages_Free:        3\nHugePages_Rsvd:        2\n\
                     HugePages_Surp:        1\nHugepagesize:       2048 kB\nNew: (thing)\n";
         let expected = Meminfo {
-            total_bytes: 24_684_084 * 1024,
-            free_bytes: 24_306_472 * 1024,
+            total_bytes: Some(24_684_084 * 1024),
+            free_bytes: Some(24_306_472 * 1024),
             file_cache_bytes: Some(24 * 1024),
             huge_pages_total: Some(4),
             huge_pages_free: Some(3),
@@ -112,9 +112,25 @@ mod tests {
         let text = "Node 7 MemTotal:        0 kB\nNode 7 MemFree:         0 kB\n\
                     Node 7 HugePages_Total: 39302\nNode 7 HugePages_Free:  23557\n";
         let meminfo = parse(text).unwrap();
-        assert_eq!((meminfo.total_bytes, meminfo.free_bytes), (0, 0));
+        assert_eq!(
+            (meminfo.total_bytes, meminfo.free_bytes),
+            (Some(0), Some(0))
+        );
         assert_eq!(meminfo.huge_pages_free, Some(23557));
         assert_eq!(meminfo.huge_pages_reserved, None);
+    }
+
+    #[test]
+    fn lines_may_be_missing() {
+        let meminfo = parse("\nNode 0 MemTotal: 12 kB\n").unwrap();
+        assert_eq!(
+            (meminfo.total_bytes, meminfo.free_bytes),
+            (Some(12 * 1024), None)
+        );
+        assert_eq!(parse("MemTotal: 1 kB\nMemF").unwrap().free_bytes, None);
+        assert_eq!(parse("").unwrap(), Meminfo::default());
+        let pages = parse("Node 0 HugePages_Free: 1024 kB\n").unwrap();
+        assert_eq!(pages.huge_pages_free, None);
     }
 
     #[test]
@@ -122,14 +138,6 @@ mod tests {
         let check = |text: &str, expected: &str| {
             assert_eq!(parse(text).unwrap_err().to_string(), expected);
         };
-        check(
-            "",
-            "/meminfo, line 1: expected a line \"MemTotal\", found the end of the file",
-        );
-        check(
-            "MemTotal: 1 kB\nMemF",
-            "/meminfo, line 2: expected a line \"MemFree\", found the end of the file",
-        );
         check(
             "MemTotal: 44",
             "/meminfo, line 1: expected MemTotal in kB, found \"44\"",

@@ -3,52 +3,63 @@
 
 use model::{ByteSize, CacheKind, CpuId, CpuSet};
 
+use crate::numbered_entries::numbers;
 use crate::sysfs_cpus::DIRECTORY;
-use crate::{Error, Root, TextFile};
+use crate::{Error, Root, TextFile, id_set_files};
 
 /// One cache, as one of the CPUs that use it sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuCache {
     /// `level`: 1 is nearest.
-    pub level: u32,
+    pub level: Option<u32>,
     /// `type`.
-    pub kind: CacheKind,
+    pub kind: Option<CacheKind>,
+    /// `id`: tells caches of one level and type apart. Read only where nothing says who shares it.
+    pub id: Option<u32>,
     /// `size`.
     pub size_bytes: Option<u64>,
     /// `coherency_line_size`.
     pub line_bytes: Option<u64>,
-    /// `shared_cpu_list`.
+    /// The CPUs that use it, this one included (`shared_cpu_list`, `shared_cpu_map`).
     pub shared_by: Option<CpuSet>,
 }
 
 /// The caches of a CPU in the kernel's order; empty when the kernel does not know them.
 ///
 /// # Errors
-/// When a file is malformed, or an index has no level or no type.
+/// When a file is malformed.
 pub fn read(root: &Root, cpu: CpuId) -> Result<Vec<CpuCache>, Error> {
     let directory = format!("{DIRECTORY}/cpu{cpu}/cache");
-    let entries = root.entries(&directory)?.unwrap_or_default();
-    let indices = entries.iter().filter(|entry| {
-        entry
-            .strip_prefix("index")
-            .is_some_and(|index| index.parse::<u32>().is_ok())
-    });
+    let indices = numbers(root, &directory, "index")?.into_iter();
     indices
-        .map(|index| read_index(root, &format!("{directory}/{index}")))
+        .map(|index| read_index(root, cpu, &format!("{directory}/index{index}")))
         .collect()
 }
 
-fn read_index(root: &Root, directory: &str) -> Result<CpuCache, Error> {
+fn read_index(root: &Root, cpu: CpuId, directory: &str) -> Result<CpuCache, Error> {
     let optional = |name: &str| root.read_optional(&format!("{directory}/{name}"));
+    let level = optional("level")?;
+    let kind = optional("type")?;
     let size = optional("size")?;
     let line_size = optional("coherency_line_size")?;
-    let shared_by = optional("shared_cpu_list")?;
+    let shared_by: Option<CpuSet> =
+        id_set_files::read(root, directory, &["shared_cpu_list"], &["shared_cpu_map"])?;
+    // A set without the CPU itself says nothing of it.
+    let shared_by = shared_by.filter(|cpus| cpus.contains(cpu));
+    let id = match shared_by {
+        Some(_) => None,
+        None => optional("id")?,
+    };
     Ok(CpuCache {
-        level: root.read(&format!("{directory}/level"))?.number()?,
-        kind: parse_kind(&root.read(&format!("{directory}/type"))?)?,
+        level: level.map(|file| file.number()).transpose()?,
+        kind: kind.map(|file| parse_kind(&file)).transpose()?,
+        id: id
+            .map(|file| file.number_or_unknown())
+            .transpose()?
+            .flatten(),
         size_bytes: size.map(|file| parse_size(&file)).transpose()?,
         line_bytes: line_size.map(|file| file.number()).transpose()?,
-        shared_by: shared_by.map(|file| file.id_list()).transpose()?,
+        shared_by,
     })
 }
 

@@ -2,14 +2,14 @@
 //! (kernel, `Documentation/admin-guide/cputopology.rst` and
 //! `Documentation/ABI/testing/sysfs-devices-system-cpu`).
 
-use model::{CpuId, CpuSet};
+use model::{CpuId, CpuSet, NodeSet};
 
 use crate::numbered_entries::numbered_entries;
-use crate::{Error, Root};
+use crate::{Error, Root, id_set_files, sysfs_nodes};
 
 pub(crate) const DIRECTORY: &str = "sys/devices/system/cpu";
 
-/// The lists of CPUs that the kernel keeps.
+/// The CPUs of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuLists {
     /// CPUs that run.
@@ -20,50 +20,98 @@ pub struct CpuLists {
     pub possible: Option<CpuSet>,
     /// CPUs that the scheduler leaves alone (`isolcpus=`).
     pub isolated: Option<CpuSet>,
+    /// Where `online` is from.
+    pub source: CpuSource,
+    /// CPUs that `source` names and whose own file says that they do not run.
+    pub switched_off: CpuSet,
 }
 
-/// Reads the lists. Without the file `online`, every CPU that has a directory is taken to run.
+/// What says which CPUs run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CpuSource {
+    /// The list `online`, which old kernels do not keep.
+    #[default]
+    List,
+    /// The directories of CPUs.
+    Directories,
+    /// The lists of nodes.
+    Nodes,
+}
+
+/// Reads the lists. A CPU runs if it is in the list `online`, or where there is no list, if it has a
+/// directory or is in the list of a node; unless its own file `online` says 0.
 ///
 /// # Errors
-/// When a list is malformed, or there is no CPU at all.
+/// When a file is malformed, or no CPU runs.
 pub fn lists(root: &Root) -> Result<CpuLists, Error> {
     let list = |name: &str| -> Result<Option<CpuSet>, Error> {
         let file = root.read_optional(&format!("{DIRECTORY}/{name}"))?;
         file.map(|file| file.id_list()).transpose()
     };
     let directories: CpuSet = numbered_entries(root, DIRECTORY, "cpu")?;
-    let online = if directories.is_empty() || list("online")?.is_some() {
-        let file = root.read(&format!("{DIRECTORY}/online"))?;
-        let online: CpuSet = file.id_list()?;
-        if online.is_empty() {
-            return Err(file.malformed(1, "at least one CPU", file.word()));
-        }
-        online
-    } else {
-        directories.clone()
+    let listed = list("online")?.filter(|cpus| !cpus.is_empty());
+    let (named, source) = match listed {
+        Some(listed) => (listed, CpuSource::List),
+        None if directories.is_empty() => (sysfs_nodes::cpus_of_all(root)?, CpuSource::Nodes),
+        None => (directories.clone(), CpuSource::Directories),
     };
+    let mut switched_off = CpuSet::new();
+    for cpu in named.iter().filter(|cpu| directories.contains(*cpu)) {
+        if is_switched_off(root, cpu)? {
+            switched_off.insert(cpu);
+        }
+    }
+    let online = named.difference(&switched_off);
+    if online.is_empty() {
+        let path = root.path(DIRECTORY);
+        return Err(Error::NoCpu { path });
+    }
     // What exists: "possible" also counts slots that are empty, and "offline" is made from it.
-    let present = list("present")?.unwrap_or_default().union(&directories);
+    let present = list("present")?.unwrap_or_default();
+    let present = present.union(&directories).union(&named);
     Ok(CpuLists {
         offline: present.difference(&online),
         online,
         possible: list("possible")?,
         isolated: list("isolated")?,
+        source,
+        switched_off,
     })
 }
 
+/// Whether a CPU's own file says that it does not run. A CPU that cannot be switched off has none.
+fn is_switched_off(root: &Root, cpu: CpuId) -> Result<bool, Error> {
+    let file = root.read_optional(&format!("{DIRECTORY}/cpu{cpu}/online"))?;
+    let is_online: Option<u32> = file.map(|file| file.number()).transpose()?;
+    Ok(is_online == Some(0))
+}
+
+/// The nodes to which the directory of a CPU has links.
+///
+/// # Errors
+/// When an entry has an impossible number.
+pub fn linked_nodes(root: &Root, cpu: CpuId) -> Result<NodeSet, Error> {
+    numbered_entries(root, &format!("{DIRECTORY}/cpu{cpu}"), "node")
+}
+
 /// Where one CPU sits; all unknown for a CPU that is offline.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuPosition {
     /// `physical_package_id`.
     pub package: Option<u32>,
+    /// The CPUs of the same package, this one included (`package_cpus`, before Linux 5.3
+    /// `core_siblings`). Read only where the package has no number.
+    pub package_cpus: Option<CpuSet>,
     /// `die_id`.
     pub die: Option<u32>,
+    /// The CPUs of the same die, this one included (`die_cpus`). Read only where neither package
+    /// nor die has a number.
+    pub die_cpus: Option<CpuSet>,
     /// `core_id`.
     pub core: Option<u32>,
-    /// The CPUs of the same core, this one included (`core_cpus_list`, before Linux 5.3
-    /// `thread_siblings_list`).
-    pub siblings: Option<CpuSet>,
+    /// The CPUs of the same core, this one included (`core_cpus`, before Linux 5.3
+    /// `thread_siblings`).
+    pub core_cpus: Option<CpuSet>,
 }
 
 /// Reads where a CPU sits.
@@ -71,22 +119,39 @@ pub struct CpuPosition {
 /// # Errors
 /// When a file is malformed.
 pub fn position(root: &Root, cpu: CpuId) -> Result<CpuPosition, Error> {
-    let read = |name: &str| root.read_optional(&format!("{DIRECTORY}/cpu{cpu}/topology/{name}"));
+    let directory = format!("{DIRECTORY}/cpu{cpu}/topology");
     let number = |name: &str| -> Result<Option<u32>, Error> {
-        Ok(read(name)?
+        let file = root.read_optional(&format!("{directory}/{name}"))?;
+        Ok(file
             .map(|file| file.number_or_unknown())
             .transpose()?
             .flatten())
     };
-    let siblings = match read("core_cpus_list")? {
-        Some(file) => Some(file),
-        None => read("thread_siblings_list")?,
+    // A set without the CPU itself says nothing of it.
+    let set = |lists: &[&str], masks: &[&str]| -> Result<Option<CpuSet>, Error> {
+        let set = id_set_files::read(root, &directory, lists, masks)?;
+        Ok(set.filter(|cpus: &CpuSet| cpus.contains(cpu)))
     };
+    let (package, die) = (number("physical_package_id")?, number("die_id")?);
     Ok(CpuPosition {
-        package: number("physical_package_id")?,
-        die: number("die_id")?,
+        package,
+        package_cpus: match package {
+            Some(_) => None,
+            None => set(
+                &["package_cpus_list", "core_siblings_list"],
+                &["package_cpus", "core_siblings"],
+            )?,
+        },
+        die,
+        die_cpus: match package.or(die) {
+            Some(_) => None,
+            None => set(&["die_cpus_list"], &["die_cpus"])?,
+        },
         core: number("core_id")?,
-        siblings: siblings.map(|file| file.id_list()).transpose()?,
+        core_cpus: set(
+            &["core_cpus_list", "thread_siblings_list"],
+            &["core_cpus", "thread_siblings"],
+        )?,
     })
 }
 

@@ -13,7 +13,7 @@ pub struct HugePagePool {
     /// Size of one page.
     pub page_bytes: u64,
     /// `nr_hugepages`.
-    pub total: u64,
+    pub total: Option<u64>,
     /// `free_hugepages`.
     pub free: Option<u64>,
     /// `resv_hugepages`.
@@ -27,7 +27,7 @@ pub struct HugePagePool {
 /// The pools of the whole machine, by ascending page size; `None` when the kernel has none.
 ///
 /// # Errors
-/// When a file of them is missing or malformed.
+/// When a file of them is malformed.
 pub fn machine(root: &Root) -> Result<Option<Vec<HugePagePool>>, Error> {
     read(root, "sys/kernel/mm/hugepages")
 }
@@ -74,9 +74,7 @@ fn read_pool(root: &Root, directory: &str, entry: &str) -> Result<HugePagePool, 
             path: root.path(directory).join(entry),
             expected: "a name such as hugepages-2048kB".to_owned(),
         })?,
-        total: root
-            .read(&format!("{directory}/{entry}/nr_hugepages"))?
-            .number()?,
+        total: optional("nr_hugepages")?,
         free: optional("free_hugepages")?,
         reserved: optional("resv_hugepages")?,
         surplus: optional("surplus_hugepages")?,

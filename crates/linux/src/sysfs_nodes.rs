@@ -8,16 +8,39 @@ use model::{CpuSet, MemoryRating, NodeId, NodeSet};
 use crate::numbered_entries::numbered_entries;
 use crate::proc_meminfo::Meminfo;
 use crate::sysfs_huge_pages::{self, HugePagePool};
-use crate::{Error, Root, TextFile};
+use crate::{Error, Root, TextFile, id_set_files};
 
-const DIRECTORY: &str = "sys/devices/system/node";
+pub(crate) const DIRECTORY: &str = "sys/devices/system/node";
 
-/// The nodes that are online; empty when the kernel has no directory of nodes, or none in it.
+/// The nodes that are online and have a directory; empty when the kernel has no directory of nodes,
+/// or none in it.
+///
+/// # Errors
+/// When the directory cannot be listed, an entry has an impossible number, or the list of nodes that
+/// are online is malformed.
+pub fn online(root: &Root) -> Result<NodeSet, Error> {
+    let directories = with_directory(root)?;
+    let listed = listed_online(root)?.map(|listed| listed.intersection(&directories));
+    Ok(listed
+        .filter(|nodes| !nodes.is_empty())
+        .unwrap_or(directories))
+}
+
+/// The nodes that have a directory: with few exceptions those that are online.
 ///
 /// # Errors
 /// When the directory cannot be listed or an entry has an impossible number.
-pub fn online(root: &Root) -> Result<NodeSet, Error> {
+pub fn with_directory(root: &Root) -> Result<NodeSet, Error> {
     numbered_entries(root, DIRECTORY, "node")
+}
+
+/// The nodes in the list of those that are online; `None` when the kernel has no such list.
+///
+/// # Errors
+/// When the file is malformed.
+pub fn listed_online(root: &Root) -> Result<Option<NodeSet>, Error> {
+    let file = root.read_optional(&format!("{DIRECTORY}/online"))?;
+    file.map(|file| file.id_list()).transpose()
 }
 
 /// The nodes that the kernel could bring online.
@@ -38,13 +61,31 @@ pub fn with_memory(root: &Root) -> Result<Option<NodeSet>, Error> {
     file.map(|file| file.id_list()).transpose()
 }
 
-/// The CPUs of a node that are online.
+/// The CPUs of a node: those that are online, and on some kernels all others of it, too. `None` when
+/// the kernel says it neither as a list nor as a mask.
 ///
 /// # Errors
-/// When the file is missing or malformed.
-pub fn cpus(root: &Root, node: NodeId) -> Result<CpuSet, Error> {
-    root.read(&format!("{DIRECTORY}/node{node}/cpulist"))?
-        .id_list()
+/// When the file is malformed.
+pub fn cpus(root: &Root, node: NodeId) -> Result<Option<CpuSet>, Error> {
+    let directory = format!("{DIRECTORY}/node{node}");
+    id_set_files::read(root, &directory, &["cpulist"], &["cpumap"])
+}
+
+/// The CPUs of all nodes together.
+pub(crate) fn cpus_of_all(root: &Root) -> Result<CpuSet, Error> {
+    let mut all = CpuSet::new();
+    for node in &with_directory(root)? {
+        all = all.union(&cpus(root, node)?.unwrap_or_default());
+    }
+    Ok(all)
+}
+
+/// The CPUs to which the directory of a node has links.
+///
+/// # Errors
+/// When an entry has an impossible number.
+pub fn linked_cpus(root: &Root, node: NodeId) -> Result<CpuSet, Error> {
+    numbered_entries(root, &format!("{DIRECTORY}/node{node}"), "cpu")
 }
 
 /// The memory of a node.
@@ -59,7 +100,7 @@ pub fn meminfo(root: &Root, node: NodeId) -> Result<Option<Meminfo>, Error> {
 /// The huge-page pools of a node; `None` when the kernel does not list them by node.
 ///
 /// # Errors
-/// When a file of them is missing or malformed.
+/// When a file of them is malformed.
 pub fn huge_pages(root: &Root, node: NodeId) -> Result<Option<Vec<HugePagePool>>, Error> {
     sysfs_huge_pages::read(root, &format!("{DIRECTORY}/node{node}/hugepages"))
 }
@@ -70,13 +111,15 @@ pub fn compact_file(node: NodeId) -> PathBuf {
     format!("/{DIRECTORY}/node{node}/compact").into()
 }
 
-/// The firmware's distances from a node to each of `nodes`, in ascending order of id.
+/// The firmware's distances from a node, as the kernel writes them: to each node that is online, in
+/// ascending order of id (`node_read_distance` in the kernel's `drivers/base/node.c`). Which nodes
+/// that were when the file was read is not in it.
 ///
 /// # Errors
-/// When the file is malformed or has another number of distances.
-pub fn distances(root: &Root, node: NodeId, nodes: &NodeSet) -> Result<Option<Vec<u32>>, Error> {
+/// When the file is malformed.
+pub fn distances(root: &Root, node: NodeId) -> Result<Option<Vec<u32>>, Error> {
     let file = root.read_optional(&format!("{DIRECTORY}/node{node}/distance"))?;
-    file.map(|file| parse_distances(&file, nodes)).transpose()
+    file.map(|file| parse_distances(&file)).transpose()
 }
 
 /// What the firmware rates a node's memory at, seen from the best nodes with CPUs: access class 1;
@@ -119,25 +162,15 @@ pub fn memory_rating(root: &Root, node: NodeId) -> Result<Option<MemoryRating>, 
     Ok(None)
 }
 
-/// `10 21 21 21`, one for each online node.
-fn parse_distances(file: &TextFile, nodes: &NodeSet) -> Result<Vec<u32>, Error> {
-    let mut distances = Vec::new();
-    for word in file.text().split_ascii_whitespace() {
-        let distance = word
-            .parse()
-            .ok()
-            .filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()));
-        distances
-            .push(distance.ok_or_else(|| file.malformed(1, "a distance such as 10 or 21", word))?);
-    }
-    if distances.len() != nodes.len() {
-        let expected = match nodes.len() {
-            1 => format!("1 distance, for node {nodes}"),
-            count => format!("{count} distances, one for each of nodes {nodes}"),
-        };
-        return Err(file.unexpected(1, expected, distances.len().to_string()));
-    }
-    Ok(distances)
+/// `10 21 21 21`.
+fn parse_distances(file: &TextFile) -> Result<Vec<u32>, Error> {
+    let words = file.text().split_ascii_whitespace();
+    let distances = words.map(|word| {
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+        let distance = word.parse().ok().filter(|_| is_number);
+        distance.ok_or_else(|| file.malformed(1, "a distance such as 10 or 21", word))
+    });
+    distances.collect()
 }
 
 #[cfg(test)]
@@ -145,71 +178,41 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn distances(text: &str, nodes: &str) -> Result<Vec<u32>, String> {
-        parse_distances(&TextFile::new("/distance", text), &nodes.parse().unwrap())
-            .map_err(|error| error.to_string())
+    fn distances(text: &str) -> Result<Vec<u32>, String> {
+        parse_distances(&TextFile::new("/distance", text)).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn a_row_has_a_distance_for_each_node() {
-        assert_eq!(distances("10 21 21\n", "0-2").unwrap(), [10, 21, 21]);
+    fn a_row_is_read_as_it_is() {
+        assert_eq!(distances("10 21 21\n").unwrap(), [10, 21, 21]);
         assert_eq!(
-            distances("10 255 0 9 65535\n", "0,8,250-252").unwrap(),
+            distances("10 255 0 9 65535\n").unwrap(),
             [10, 255, 0, 9, 65535]
         );
-        assert_eq!(distances("10", "3").unwrap(), [10]);
+        assert_eq!(distances("10").unwrap(), [10]);
+        assert_eq!(distances("\n").unwrap(), []);
     }
 
     #[test]
-    fn malformed_rows_say_what_was_expected() {
-        let check = |text: &str, nodes: &str, expected: &str| {
-            let error = distances(text, nodes).unwrap_err();
-            assert_eq!(error, format!("/distance, line 1: expected {expected}"));
-        };
-        check(
-            "10 21\n",
-            "0-3",
-            "4 distances, one for each of nodes 0-3, found 2",
-        );
-        check(
-            "10 21 21\n",
-            "0,8",
-            "2 distances, one for each of nodes 0,8, found 3",
-        );
-        check("", "0", "1 distance, for node 0, found 0");
-        check(
-            "10 x 21\n",
-            "0-2",
-            "a distance such as 10 or 21, found \"x\"",
-        );
-        check(
-            "10 -1\n",
-            "0-1",
-            "a distance such as 10 or 21, found \"-1\"",
-        );
-        check(
-            "10 +1\n",
-            "0-1",
-            "a distance such as 10 or 21, found \"+1\"",
-        );
-        check(
-            "99999999999\n",
-            "0",
-            "a distance such as 10 or 21, found \"99999999999\"",
-        );
+    fn what_is_no_distance_is_named() {
+        for word in ["x", "-1", "+1", "99999999999", "1.5"] {
+            assert_eq!(
+                distances(&format!("10 {word} 21\n")).unwrap_err(),
+                format!("/distance, line 1: expected a distance such as 10 or 21, found {word:?}")
+            );
+        }
     }
 
     proptest! {
         #[test]
         fn no_text_panics(text in "\\PC*") {
-            let _ = distances(&text, "0-3");
+            let _ = distances(&text);
         }
 
         #[test]
         fn rows_round_trip(row in prop::collection::vec(0..300_u32, 1..40)) {
             let text: Vec<String> = row.iter().map(u32::to_string).collect();
-            let nodes = format!("0-{}", row.len() - 1);
-            prop_assert_eq!(distances(&text.join(" "), &nodes).unwrap(), row);
+            prop_assert_eq!(distances(&text.join(" ")).unwrap(), row);
         }
     }
 }

@@ -11,19 +11,21 @@ const DIRECTORY: &str = "sys/bus/pci/devices";
 /// Where the name is found under which users know a device, below its directory.
 const NAME_DIRECTORIES: [&str; 5] = ["net", "nvme", "block", "infiniband", "drm"];
 
-/// The devices for networks, storage and computing in order of address; `None` when the kernel
-/// lists no PCI devices at all.
+/// The devices for networks, storage and computing in order of address, and how many others do not
+/// say what they are; `None` when the kernel lists no PCI devices at all.
 ///
 /// # Errors
 /// When a file of a device is malformed.
-pub fn devices(root: &Root) -> Result<Option<Vec<Device>>, Error> {
+pub fn devices(root: &Root) -> Result<Option<(Vec<Device>, usize)>, Error> {
     let Some(addresses) = root.entries(DIRECTORY)? else {
         return Ok(None);
     };
     let mut devices = Vec::new();
+    let mut without_class = 0;
     for address in addresses.iter().filter(|address| is_showable(address)) {
         let directory = format!("{DIRECTORY}/{address}");
         let Some(class) = root.read_optional(&format!("{directory}/class"))? else {
+            without_class += 1;
             continue;
         };
         let Some(kind) = kind(parse_class(&class)?) else {
@@ -41,7 +43,7 @@ pub fn devices(root: &Root) -> Result<Option<Vec<Device>>, Error> {
             node: node.map(NodeId),
         });
     }
-    Ok(Some(devices))
+    Ok(Some((devices, without_class)))
 }
 
 /// The class code of `0x020000`: base class, subclass, programming interface, one byte each.

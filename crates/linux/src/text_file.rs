@@ -1,12 +1,12 @@
 //! The text of one file of the kernel, and the forms that a whole file of /sys or /proc/sys takes:
-//! a number, a list of ids, a choice in brackets. Errors name the file and the line.
+//! a number, a list or mask of ids, a choice in brackets. Errors name the file and the line.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use model::{Id, IdSet};
 
-use crate::Error;
+use crate::{Error, bit_mask};
 
 /// A file that was read, and where.
 #[derive(Clone, Debug)]
@@ -148,6 +148,15 @@ impl TextFile {
         })
     }
 
+    /// The whole file as a mask of ids: `/sys/devices/system/node/node0/cpumap`.
+    ///
+    /// # Errors
+    /// When it is no mask in the kernel's form, or has bits beyond all limits.
+    pub fn id_mask<I: Id>(&self) -> Result<IdSet<I>, Error> {
+        bit_mask::parse(&self.text)
+            .ok_or_else(|| self.malformed(1, "a mask such as 00000000,000000ff", self.word()))
+    }
+
     /// The whole file as the choice in brackets: `madvise` of `always [madvise] never`.
     ///
     /// # Errors
@@ -262,6 +271,10 @@ mod tests {
             "a list of ids such as 0-3,8, found \"a\\nb\"",
         );
         check_error(
+            file("0-3\n").id_mask::<model::CpuId>(),
+            "a mask such as 00000000,000000ff, found \"0-3\"",
+        );
+        check_error(
             file("always never\n").choice(),
             "a choice such as \"always [never]\", found \"always never\"",
         );
@@ -279,6 +292,7 @@ mod tests {
             let _ = file.number::<u64>();
             let _ = file.number_or_unknown();
             let _ = file.id_list::<model::NodeId>();
+            let _ = file.id_mask::<model::NodeId>();
             let _ = file.choice();
         }
 

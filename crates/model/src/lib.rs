@@ -4,6 +4,7 @@
 mod bandwidth;
 mod bound;
 mod byte_size;
+mod caches;
 mod command_work;
 mod error;
 mod event;
@@ -35,6 +36,7 @@ pub use bandwidth::{
 };
 pub use bound::{BindAsked, BindReport, OverrideKind, PolicyOverride};
 pub use byte_size::ByteSize;
+pub use caches::{Cache, CacheIndexing, CacheKind, CacheWritePolicy, MemorySideCache};
 pub use command_work::{CommandWork, NumberPlace};
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
@@ -75,8 +77,8 @@ pub use time_model::{
     WAIT_FREE_BUFFER, WAIT_READ_BY_OTHER, WAIT_SCATTERED_READ, WAIT_SEQUENTIAL_READ, Wait,
 };
 pub use topology::{
-    Cache, CacheKind, CgroupVersion, Core, CpuGovernor, Device, DeviceKind, KernelSettings,
-    MachineHugePages, MemoryRating, Node, NodeHugePages, Topology,
+    CgroupVersion, Core, CpuGovernor, Device, DeviceKind, KernelSettings, MachineHugePages,
+    MemoryRating, Node, NodeHugePages, Topology,
 };
 pub use work::{
     CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency,

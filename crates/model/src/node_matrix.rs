@@ -155,10 +155,10 @@ impl DistanceTable {
         Some(DistanceTable { from, to, rows })
     }
 
-    /// The distances of a machine from its nodes with CPUs, if its kernel gives them all.
+    /// The distances of a machine from its nodes with CPUs, as far as its kernel gives them.
     pub fn of(topology: &Topology) -> Option<Self> {
-        let nodes = topology.nodes.iter().map(|node| node.id).collect();
-        let table = Self::new(nodes, topology.distances.clone()?)?;
+        let nodes: Vec<NodeId> = topology.nodes.iter().map(|node| node.id).collect();
+        let table = Self::of_parts(nodes.clone(), nodes, topology.distances.clone()?)?;
         Some(table.from_nodes(&topology.cpu_nodes()))
     }
 

@@ -5,13 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuId, CpuSet, NodeId, NodeSet};
+use crate::{Cache, CpuId, CpuSet, MemorySideCache, NodeId, NodeSet};
 
 /// What this machine is: nodes, CPUs, cores, caches, memory, distances, devices, settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Topology {
-    /// `model name` of /proc/cpuinfo.
+    /// The name of the processor (/proc/cpuinfo).
     pub cpu_model: Option<String>,
     /// Signature of CPUID leaf 0x40000000 when a hypervisor says it is there. `None` for a captured
     /// machine, too.
@@ -27,12 +27,16 @@ pub struct Topology {
     /// Nodes the kernel could bring online (`/sys/devices/system/node/possible`).
     pub possible_nodes: Option<NodeSet>,
     /// The firmware's distances, 10 for local: row `i`, column `j` is from the `i`-th to the `j`-th
-    /// of `nodes`. Impossible values (below 10, 255, asymmetric) are kept as read.
-    pub distances: Option<Vec<Vec<u32>>>,
+    /// of `nodes`. Impossible values (below 10, 255, asymmetric) are kept as read. `None` in a row
+    /// where the kernel does not say for certain which node a value is for.
+    pub distances: Option<Vec<Vec<Option<u32>>>>,
     /// What the firmware rates the memory of nodes at; left out of the document by the many that
     /// rate nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory_ratings: Vec<MemoryRating>,
+    /// Caches before the memory of nodes; left out of the document by the many machines without.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memory_side_caches: Vec<MemorySideCache>,
     /// CPUs that are online.
     pub cpus: CpuSet,
     /// CPUs that exist but are not online.
@@ -61,6 +65,10 @@ pub struct Topology {
     pub devices: Option<Vec<Device>>,
     /// Kernel settings that matter to memory placement.
     pub settings: KernelSettings,
+    /// What the files of the machine leave open or contradict, and what was made of it: one sentence
+    /// for each. Left out of the document where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<String>,
 }
 
 impl Topology {
@@ -116,23 +124,61 @@ impl Topology {
     pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
         let index = |id| self.nodes.iter().position(|node| node.id == id);
         let row = self.distances.as_ref()?.get(index(from)?)?;
-        row.get(index(to)?).copied()
+        *row.get(index(to)?)?
     }
 }
 
 /// One NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "NodeDocument", into = "NodeDocument")]
 pub struct Node {
     /// Its id; ids may be sparse.
     pub id: NodeId,
     /// Its CPUs that are online; empty for a memory-only node.
     pub cpus: CpuSet,
+    /// Whether `cpus` is empty because nothing says which they are: `null` in the document.
+    pub has_unknown_cpus: bool,
     /// `MemTotal` of the node; 0 for a node without memory.
     pub memory_bytes: Option<u64>,
     /// `MemFree` of the node. Pages in huge-page pools are not free in this sense.
     pub free_bytes: Option<u64>,
     /// The huge-page pools of the node, by ascending page size.
     pub huge_pages: Vec<NodeHugePages>,
+}
+
+/// A [`Node`] in the document.
+#[derive(Serialize, Deserialize)]
+struct NodeDocument {
+    id: NodeId,
+    cpus: Option<CpuSet>,
+    memory_bytes: Option<u64>,
+    free_bytes: Option<u64>,
+    huge_pages: Vec<NodeHugePages>,
+}
+
+impl From<NodeDocument> for Node {
+    fn from(document: NodeDocument) -> Self {
+        Self {
+            id: document.id,
+            has_unknown_cpus: document.cpus.is_none(),
+            cpus: document.cpus.unwrap_or_default(),
+            memory_bytes: document.memory_bytes,
+            free_bytes: document.free_bytes,
+            huge_pages: document.huge_pages,
+        }
+    }
+}
+
+impl From<Node> for NodeDocument {
+    fn from(node: Node) -> Self {
+        Self {
+            id: node.id,
+            cpus: (!node.has_unknown_cpus).then_some(node.cpus),
+            memory_bytes: node.memory_bytes,
+            free_bytes: node.free_bytes,
+            huge_pages: node.huge_pages,
+        }
+    }
 }
 
 /// Latency and bandwidth of a node's memory as the firmware rates them (HMAT), from the best of the
@@ -201,34 +247,6 @@ pub struct Core {
     pub die: Option<u32>,
     /// Its id within the die or package (`core_id`); not unique in the machine.
     pub core: Option<u32>,
-}
-
-/// Caches of one level, type and size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cache {
-    /// 1 is nearest to the core.
-    pub level: u32,
-    /// What it holds.
-    pub kind: CacheKind,
-    /// Size of each of them.
-    pub size_bytes: Option<u64>,
-    /// Size of a line (`coherency_line_size`).
-    #[serde(default)]
-    pub line_bytes: Option<u64>,
-    /// For each of them, in order of first CPU, the CPUs that share it.
-    pub shared_by: Vec<CpuSet>,
-}
-
-/// What a cache holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CacheKind {
-    /// Data only.
-    Data,
-    /// Instructions only.
-    Instruction,
-    /// Both.
-    Unified,
 }
 
 /// One PCI device.
@@ -330,7 +348,11 @@ mod tests {
                 node(8, "", None),
                 node(9, "2", Some(0)),
             ],
-            distances: Some(vec![vec![10, 20, 30], vec![21, 10, 31], vec![22, 32, 10]]),
+            distances: Some(vec![
+                vec![Some(10), Some(20), Some(30)],
+                vec![Some(21), Some(10), None],
+                vec![Some(22), Some(32), Some(10)],
+            ]),
             core_list: vec![Core {
                 cpus: "0-1".parse().unwrap(),
                 ..Core::default()
@@ -358,7 +380,19 @@ mod tests {
         let topology = two_nodes();
         assert_eq!(topology.distance(NodeId(0), NodeId(9)), Some(30));
         assert_eq!(topology.distance(NodeId(9), NodeId(0)), Some(22));
+        assert_eq!(topology.distance(NodeId(8), NodeId(9)), None);
         assert_eq!(topology.distance(NodeId(0), NodeId(1)), None);
+    }
+
+    #[test]
+    fn cpus_that_are_unknown_are_null_and_not_none() {
+        let mut node = two_nodes().nodes[1].clone();
+        let json = |node: &Node| serde_json::to_value(node).unwrap()["cpus"].clone();
+        assert_eq!(json(&node), "");
+        node.has_unknown_cpus = true;
+        assert_eq!(json(&node), serde_json::Value::Null);
+        let text = serde_json::to_string(&node).unwrap();
+        assert_eq!(serde_json::from_str::<Node>(&text).unwrap(), node);
     }
 
     #[test]

@@ -33,6 +33,11 @@ mod thing;
 pub mod topology;
 mod topology_caches;
 mod topology_cores;
+mod topology_distances;
+mod topology_gaps;
+mod topology_node_cpus;
+mod topology_nodes;
+mod topology_packages;
 mod undo;
 
 pub use contradictions::{contradictions, own_memory_contradictions, placement_contradictions};

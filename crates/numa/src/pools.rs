@@ -128,6 +128,7 @@ pub fn of_machine(root: &Root, topology: &Topology) -> Result<Vec<PoolOfNode>, l
     let mut pools = Vec::new();
     for node in &topology.nodes {
         for pool in sysfs_nodes::huge_pages(root, node.id)?.unwrap_or_default() {
+            let Some(total) = pool.total else { continue };
             let blocks = blocks.get(&node.id);
             // A block of the largest order is 4 MiB (MAX_ORDER): of larger ones it says nothing.
             let is_told = |it: &&proc_buddyinfo::FreeBlocks| {
@@ -137,7 +138,7 @@ pub fn of_machine(root: &Root, topology: &Topology) -> Result<Vec<PoolOfNode>, l
             pools.push(PoolOfNode {
                 node: node.id,
                 page_bytes: pool.page_bytes,
-                total: pool.total,
+                total,
                 free: pool.free,
                 surplus: pool.surplus,
                 node_free_bytes: node.free_bytes,

@@ -1,158 +1,133 @@
 //! What a machine is: the readings of crate linux put together as a [`Topology`]. Nothing is judged
-//! here; impossible values are passed on as they were read.
+//! here; impossible values are passed on as they were read, and what is missing is unknown.
 
 use linux::proc_meminfo::Meminfo;
-use linux::sysfs_huge_pages::HugePagePool;
-use linux::{Error, Root, sysfs_nodes};
-use model::{
-    CpuSet, MachineHugePages, MemoryRating, Node, NodeHugePages, NodeId, NodeSet, Topology,
-};
+use linux::sysfs_cpus::{CpuLists, CpuSource};
+use linux::{Error, Root, sysfs_memory_side_caches, sysfs_nodes};
+use model::{Device, MemoryRating, MemorySideCache, Node, NodeSet, Topology};
 
-use crate::topology_caches;
-use crate::topology_cores;
+use crate::topology_gaps::Gaps;
+use crate::{topology_caches, topology_cores, topology_distances, topology_nodes};
+
+/// Where a machine's memory stands.
+const MEMINFO: &str = "proc/meminfo";
 
 /// Reads the topology of a live or captured machine. Who runs the machine (`hypervisor`,
 /// `emulated`) is not in any file: a caller on a live machine adds it.
 ///
 /// # Errors
-/// When a file that every Linux machine has is missing, or any file is malformed.
+/// When no CPU is online, there is no memory, or a file is malformed.
 pub fn read(root: &Root) -> Result<Topology, Error> {
-    let lists = linux::sysfs_cpus::lists(root)?;
-    let meminfo = root.read_optional("proc/meminfo")?;
+    let mut gaps = Gaps::default();
+    let lists = cpu_lists(root, &mut gaps)?;
+    let meminfo = root.read_optional(MEMINFO)?;
     let meminfo = meminfo.map(|file| Meminfo::parse(&file)).transpose()?;
-    let machine_pools = machine_pools(root, meminfo.as_ref())?;
-    let online_nodes = sysfs_nodes::online(root)?;
-    let nodes = if online_nodes.is_empty() {
-        vec![implied_node(
+    let meminfo = meminfo.unwrap_or_default();
+    if meminfo.total_bytes.is_none() {
+        gaps.add("machine: memory unknown (no MemTotal in /proc/meminfo)");
+    }
+    let machine_pools = topology_nodes::machine_pools(root, &meminfo, &mut gaps)?;
+    let ids = topology_nodes::ids(root, &mut gaps)?;
+    let page_bytes = meminfo.huge_page_bytes;
+    let nodes = if ids.is_empty() {
+        if meminfo.total_bytes.is_some() && meminfo.free_bytes.is_none() {
+            gaps.add("machine: free memory unknown (no MemFree in /proc/meminfo)");
+        }
+        vec![topology_nodes::implied(
             &lists.online,
-            meminfo.as_ref(),
+            &meminfo,
             &machine_pools,
         )]
     } else {
-        let default_page_bytes = meminfo.as_ref().and_then(|meminfo| meminfo.huge_page_bytes);
-        let nodes = online_nodes
-            .iter()
-            .map(|id| read_node(root, id, default_page_bytes));
-        nodes.collect::<Result<_, _>>()?
+        topology_nodes::read(root, &ids, &lists, page_bytes, &mut gaps)?
     };
+    require_memory(root, &meminfo, &nodes)?;
     let mut settings = linux::kernel_settings::read(root)?;
-    settings.cpu_governors = topology_cores::governors(root, &lists.online)?;
-    let cores = topology_cores::read(root, &lists.online, &nodes)?;
+    settings.cpu_governors = topology_cores::governors(root, &lists.online, &mut gaps)?;
+    let cores = topology_cores::read(root, &lists.online, &nodes, &mut gaps)?;
     Ok(Topology {
-        cpu_model: linux::proc_cpuinfo::model_name(root)?,
+        cpu_model: linux::proc_cpuinfo::processor_name(root)?,
         hypervisor: None,
         emulated: None,
-        node_is_implied: online_nodes.is_empty(),
+        node_is_implied: ids.is_empty(),
         possible_nodes: sysfs_nodes::possible(root)?,
-        distances: read_distances(root, &online_nodes)?,
-        memory_ratings: read_ratings(root, &online_nodes)?,
+        distances: match ids.is_empty() {
+            true => None,
+            false => topology_distances::read(root, &ids, &mut gaps)?,
+        },
+        memory_ratings: ratings(root, &ids)?,
+        memory_side_caches: memory_side_caches(root, &ids)?,
         nodes,
         packages: cores.packages,
         cores: cores.cores,
         threads_per_core: cores.threads_per_core,
         core_list: cores.list,
-        caches: topology_caches::read(root, &lists.online)?,
+        caches: topology_caches::read(root, &lists.online, &mut gaps)?,
         cpus: lists.online,
         offline_cpus: lists.offline,
         possible_cpus: lists.possible,
         isolated_cpus: lists.isolated,
-        memory_bytes: meminfo.as_ref().map(|meminfo| meminfo.total_bytes),
+        memory_bytes: meminfo.total_bytes,
         huge_pages: machine_pools,
-        devices: linux::sysfs_pci::devices(root)?,
+        devices: devices(root, &mut gaps)?,
         settings,
+        gaps: gaps.into_sentences(),
     })
 }
 
-/// The node of a kernel that knows none: it holds everything.
-fn implied_node(
-    cpus: &CpuSet,
-    meminfo: Option<&Meminfo>,
-    machine_pools: &[MachineHugePages],
-) -> Node {
-    let of_machine = |pool: &MachineHugePages| NodeHugePages {
-        page_bytes: pool.page_bytes,
-        total: pool.total,
-        free: pool.free,
-        surplus: pool.surplus,
-    };
-    Node {
-        id: NodeId(0),
-        cpus: cpus.clone(),
-        memory_bytes: meminfo.map(|meminfo| meminfo.total_bytes),
-        free_bytes: meminfo.map(|meminfo| meminfo.free_bytes),
-        huge_pages: machine_pools.iter().map(of_machine).collect(),
+fn cpu_lists(root: &Root, gaps: &mut Gaps) -> Result<CpuLists, Error> {
+    let lists = linux::sysfs_cpus::lists(root)?;
+    match lists.source {
+        CpuSource::List => gaps.of_cpus(
+            &lists.switched_off,
+            "listed as online, but offline by a file of its own; taken as offline",
+        ),
+        CpuSource::Directories => gaps.add(
+            "machine: no list of online CPUs; all that have a directory are, unless a file of their \
+             own says 0",
+        ),
+        CpuSource::Nodes => gaps.add("machine: no list of online CPUs; all that nodes list are"),
     }
+    Ok(lists)
 }
 
-fn read_node(root: &Root, id: NodeId, default_page_bytes: Option<u64>) -> Result<Node, Error> {
-    let meminfo = sysfs_nodes::meminfo(root, id)?;
-    let pools = match sysfs_nodes::huge_pages(root, id)? {
-        Some(pools) => pools,
-        None => pool_of_meminfo(meminfo.as_ref(), default_page_bytes),
+/// Nothing can be said of a machine that is known to have no memory: it is none.
+fn require_memory(root: &Root, meminfo: &Meminfo, nodes: &[Node]) -> Result<(), Error> {
+    let of_nodes = || nodes.iter().all(|node| node.memory_bytes == Some(0));
+    let has_none = match meminfo.total_bytes {
+        Some(total) => total == 0,
+        None => of_nodes(),
     };
-    let of_node = |pool: HugePagePool| NodeHugePages {
-        page_bytes: pool.page_bytes,
-        total: pool.total,
-        free: pool.free,
-        surplus: pool.surplus,
-    };
-    Ok(Node {
-        id,
-        cpus: sysfs_nodes::cpus(root, id)?,
-        memory_bytes: meminfo.as_ref().map(|meminfo| meminfo.total_bytes),
-        free_bytes: meminfo.as_ref().map(|meminfo| meminfo.free_bytes),
-        huge_pages: pools.into_iter().map(of_node).collect(),
-    })
+    if has_none {
+        let path = root.path(MEMINFO);
+        return Err(Error::NoMemory { path });
+    }
+    Ok(())
 }
 
-fn machine_pools(root: &Root, meminfo: Option<&Meminfo>) -> Result<Vec<MachineHugePages>, Error> {
-    let default_page_bytes = meminfo.and_then(|meminfo| meminfo.huge_page_bytes);
-    let pools = match linux::sysfs_huge_pages::machine(root)? {
-        Some(pools) => pools,
-        None => pool_of_meminfo(meminfo, default_page_bytes),
-    };
-    let of_machine = |pool: HugePagePool| MachineHugePages {
-        page_bytes: pool.page_bytes,
-        is_default: default_page_bytes.map(|bytes| bytes == pool.page_bytes),
-        total: pool.total,
-        free: pool.free,
-        reserved: pool.reserved,
-        surplus: pool.surplus,
-        overcommit: pool.overcommit,
-    };
-    Ok(pools.into_iter().map(of_machine).collect())
-}
-
-/// The pool of the default page size as kernels before 2.6.31 show it: only in meminfo.
-fn pool_of_meminfo(meminfo: Option<&Meminfo>, page_bytes: Option<u64>) -> Vec<HugePagePool> {
-    let total = meminfo.and_then(|meminfo| meminfo.huge_pages_total);
-    let (Some(meminfo), Some(page_bytes), Some(total)) = (meminfo, page_bytes, total) else {
-        return Vec::new();
-    };
-    vec![HugePagePool {
-        page_bytes,
-        total,
-        free: meminfo.huge_pages_free,
-        reserved: meminfo.huge_pages_reserved,
-        surplus: meminfo.huge_pages_surplus,
-        overcommit: None,
-    }]
-}
-
-/// The rows of all nodes; `None` when the kernel knows no nodes or does not give every row.
-fn read_distances(root: &Root, nodes: &NodeSet) -> Result<Option<Vec<Vec<u32>>>, Error> {
-    if nodes.is_empty() {
+fn devices(root: &Root, gaps: &mut Gaps) -> Result<Option<Vec<Device>>, Error> {
+    let Some((devices, without_class)) = linux::sysfs_pci::devices(root)? else {
         return Ok(None);
+    };
+    if without_class > 0 {
+        gaps.add(format!(
+            "machine: {without_class} of the PCI devices left out (no class)"
+        ));
     }
-    nodes
-        .iter()
-        .map(|node| sysfs_nodes::distances(root, node, nodes))
-        .collect()
+    Ok(Some(devices))
 }
 
-fn read_ratings(root: &Root, nodes: &NodeSet) -> Result<Vec<MemoryRating>, Error> {
+fn ratings(root: &Root, nodes: &NodeSet) -> Result<Vec<MemoryRating>, Error> {
     let ratings = nodes
         .iter()
         .map(|node| sysfs_nodes::memory_rating(root, node).transpose());
     ratings.flatten().collect()
+}
+
+fn memory_side_caches(root: &Root, nodes: &NodeSet) -> Result<Vec<MemorySideCache>, Error> {
+    let mut caches = Vec::new();
+    for node in nodes {
+        caches.extend(sysfs_memory_side_caches::read(root, node)?);
+    }
+    Ok(caches)
 }

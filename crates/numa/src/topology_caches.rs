@@ -3,28 +3,157 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use linux::{Error, Root, sysfs_caches};
-use model::{Cache, CacheKind, CpuSet};
+use model::{Cache, CacheKind, CpuId, CpuSet};
 
-/// Reads the caches of every CPU in `online`; like caches become one entry.
-pub(crate) fn read(root: &Root, online: &CpuSet) -> Result<Vec<Cache>, Error> {
-    type Key = (u32, CacheKind, Option<u64>, Option<u64>);
-    let mut caches: BTreeMap<Key, BTreeSet<CpuSet>> = BTreeMap::new();
+use crate::topology_gaps::Gaps;
+
+/// What a cache is beside its level and kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Facts {
+    size_bytes: Option<u64>,
+    line_bytes: Option<u64>,
+}
+
+/// The caches of one level and kind.
+#[derive(Default)]
+struct Level {
+    /// Those of which CPUs say who shares them.
+    shared: BTreeMap<CpuSet, Vec<Facts>>,
+    /// Those of CPUs that do not say so, with the number of the cache.
+    open: Vec<(CpuId, Option<u32>, Facts)>,
+}
+
+/// What remains unknown, by level.
+#[derive(Default)]
+struct Unknown {
+    sharers: BTreeMap<u32, CpuSet>,
+    facts: BTreeMap<u32, CpuSet>,
+}
+
+/// Reads the caches of every CPU in `online`; like caches become one entry. Those of which nothing
+/// says who shares them are an entry of their own: whether they are one or many is unknown.
+pub(crate) fn read(root: &Root, online: &CpuSet, gaps: &mut Gaps) -> Result<Vec<Cache>, Error> {
+    let mut levels: BTreeMap<(u32, CacheKind), Level> = BTreeMap::new();
+    let mut without_level = CpuSet::new();
     for cpu in online {
         for cache in sysfs_caches::read(root, cpu)? {
-            let key = (cache.level, cache.kind, cache.size_bytes, cache.line_bytes);
-            let shared_by = cache.shared_by.unwrap_or_else(|| CpuSet::of(cpu));
-            caches.entry(key).or_default().insert(shared_by);
+            let (Some(level), Some(kind)) = (cache.level, cache.kind) else {
+                without_level.insert(cpu);
+                continue;
+            };
+            let facts = Facts {
+                size_bytes: cache.size_bytes,
+                line_bytes: cache.line_bytes,
+            };
+            let of_level = levels.entry((level, kind)).or_default();
+            match cache.shared_by {
+                Some(cpus) => {
+                    let cpus = cpus.intersection(online);
+                    merge(of_level.shared.entry(cpus).or_default(), facts);
+                }
+                None => of_level.open.push((cpu, cache.id, facts)),
+            }
         }
     }
-    let cache = |((level, kind, size_bytes, line_bytes), shared_by): (Key, BTreeSet<CpuSet>)| {
-        let shared_by = shared_by.into_iter().collect();
-        Cache {
+    gaps.of_cpus(&without_level, "a cache left out (no level or type)");
+    let mut list = Vec::new();
+    let mut unknown = Unknown::default();
+    for ((level, kind), of_level) in levels {
+        let caches = of_level.put_together(level, &mut unknown);
+        list.extend(caches.into_iter().map(|(facts, shared_by)| Cache {
             level,
             kind,
-            size_bytes,
-            line_bytes,
+            size_bytes: facts.size_bytes,
+            line_bytes: facts.line_bytes,
             shared_by,
+        }));
+    }
+    let files = "no shared_cpu_list or shared_cpu_map";
+    for (level, cpus) in unknown.sharers {
+        gaps.of_cpus(
+            &cpus,
+            &format!("who shares L{level} caches is unknown ({files})"),
+        );
+    }
+    for (level, cpus) in unknown.facts {
+        gaps.of_cpus(
+            &cpus,
+            &format!("size or line length of an L{level} cache unknown"),
+        );
+    }
+    Ok(list)
+}
+
+/// Adds what one more CPU says of a cache to what others said of it.
+fn merge(known: &mut Vec<Facts>, facts: Facts) {
+    let agree = |one: Option<u64>, other: Option<u64>| one.zip(other).is_none_or(|(a, b)| a == b);
+    let same = known.iter_mut().find(|known| {
+        agree(known.size_bytes, facts.size_bytes) && agree(known.line_bytes, facts.line_bytes)
+    });
+    match same {
+        Some(same) => {
+            same.size_bytes = same.size_bytes.or(facts.size_bytes);
+            same.line_bytes = same.line_bytes.or(facts.line_bytes);
         }
-    };
-    Ok(caches.into_iter().map(cache).collect())
+        None => known.push(facts),
+    }
+}
+
+impl Level {
+    /// Like caches with the CPUs of each; `None` where these are unknown.
+    fn put_together(
+        mut self,
+        level: u32,
+        unknown: &mut Unknown,
+    ) -> Vec<(Facts, Option<Vec<CpuSet>>)> {
+        let mut by_number: BTreeMap<u32, (CpuSet, Vec<Facts>)> = BTreeMap::new();
+        let mut without_sharers: BTreeSet<Facts> = BTreeSet::new();
+        for (cpu, number, facts) in self.open {
+            let named = self.shared.iter_mut().find(|(cpus, _)| cpus.contains(cpu));
+            if let Some((_, known)) = named {
+                merge(known, facts);
+            } else if let Some(number) = number {
+                let (cpus, known) = by_number.entry(number).or_default();
+                cpus.insert(cpu);
+                merge(known, facts);
+            } else {
+                unknown.sharers.entry(level).or_default().insert(cpu);
+                without_sharers.insert(facts);
+            }
+        }
+        let mut alike: BTreeMap<Facts, BTreeSet<CpuSet>> = BTreeMap::new();
+        for (cpus, known) in self.shared.into_iter().chain(by_number.into_values()) {
+            for facts in known {
+                alike.entry(facts).or_default().insert(cpus.clone());
+            }
+        }
+        note_what_only_some_say(level, &alike, unknown);
+        let known = alike
+            .into_iter()
+            .map(|(facts, cpus)| (facts, Some(cpus.into_iter().collect())));
+        let without_sharers = without_sharers.into_iter().map(|facts| (facts, None));
+        let mut caches: Vec<_> = known.chain(without_sharers).collect();
+        caches.sort_by_key(|(facts, _)| *facts);
+        caches
+    }
+}
+
+/// Where no CPU says a size, it is unknown and no more; where others do, a file is missing.
+fn note_what_only_some_say(
+    level: u32,
+    alike: &BTreeMap<Facts, BTreeSet<CpuSet>>,
+    unknown: &mut Unknown,
+) {
+    let is_said = |fact: fn(&Facts) -> Option<u64>| alike.keys().any(|facts| fact(facts).is_some());
+    let says_size = is_said(|facts| facts.size_bytes);
+    let says_line = is_said(|facts| facts.line_bytes);
+    for (facts, caches) in alike {
+        let lacks_size = says_size && facts.size_bytes.is_none();
+        let lacks_line = says_line && facts.line_bytes.is_none();
+        if lacks_size || lacks_line {
+            let cpus: CpuSet = caches.iter().flatten().collect();
+            let of_level = unknown.facts.entry(level).or_default();
+            *of_level = of_level.union(&cpus);
+        }
+    }
 }

@@ -1,12 +1,15 @@
 //! Cores and packages, put together from what each CPU says of itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use linux::sysfs_cpus::{self, CpuPosition};
 use linux::{Error, Root};
 use model::{Core, CpuGovernor, CpuId, CpuSet, Node, NodeId};
 
-/// The cores of a machine and their counts; counts are `None` when no CPU says where it sits.
+use crate::topology_gaps::Gaps;
+use crate::topology_packages::Numbers;
+
+/// The cores of a machine and their counts; a count is `None` unless every CPU says where it sits.
 pub(crate) struct Cores {
     pub(crate) list: Vec<Core>,
     pub(crate) packages: Option<u32>,
@@ -15,80 +18,142 @@ pub(crate) struct Cores {
 }
 
 /// Reads the position of every CPU in `online`.
-pub(crate) fn read(root: &Root, online: &CpuSet, nodes: &[Node]) -> Result<Cores, Error> {
+pub(crate) fn read(
+    root: &Root,
+    online: &CpuSet,
+    nodes: &[Node],
+    gaps: &mut Gaps,
+) -> Result<Cores, Error> {
+    let mut positions: BTreeMap<CpuId, CpuPosition> = BTreeMap::new();
+    for cpu in online {
+        positions.insert(cpu, sysfs_cpus::position(root, cpu)?);
+    }
+    let siblings = siblings(&positions);
+    let mut packages = Numbers::of_packages(&positions);
+    let mut dies = Numbers::of_dies(&positions);
+    let core = |(cpu, at): (&CpuId, &CpuPosition)| Some((*cpu, at.core?));
+    let mut core_of_cpu: BTreeMap<CpuId, u32> = positions.iter().filter_map(core).collect();
+    for numbers in [&mut packages.of_cpu, &mut dies.of_cpu, &mut core_of_cpu] {
+        give_to_siblings(numbers, &siblings);
+    }
     let node_of_cpu = nodes_by_cpu(nodes);
     let mut cores: BTreeMap<CoreKey, CpuSet> = BTreeMap::new();
     for cpu in online {
-        let node = node_of_cpu.get(&cpu).copied();
-        let key = CoreKey::new(cpu, node, sysfs_cpus::position(root, cpu)?);
-        cores.entry(key).or_default().insert(cpu);
+        let key = CoreKey {
+            node: node_of_cpu.get(&cpu).copied(),
+            package: packages.of_cpu.get(&cpu).copied(),
+            die: dies.of_cpu.get(&cpu).copied(),
+            core: core_of_cpu.get(&cpu).copied(),
+            siblings: siblings.get(&cpu).cloned(),
+            alone: None,
+        };
+        cores.entry(key.or_alone(cpu)).or_default().insert(cpu);
     }
-    let is_known = cores
-        .keys()
-        .any(|key| key.position != CpuPosition::default());
-    let packages: BTreeSet<u32> = cores
-        .keys()
-        .filter_map(|key| key.position.package)
-        .collect();
+    let alone: CpuSet = cores.keys().filter_map(|key| key.alone).collect();
+    say_what_is_unknown(online, &packages, &dies, &alone, gaps);
     let threads_max = cores.values().map(CpuSet::len).max().unwrap_or(0);
     let mut list: Vec<Core> = cores
         .into_iter()
         .map(|(key, cpus)| key.core(cpus))
         .collect();
     list.sort_by_key(|core| core.cpus.first());
+    let has_packages = packages.unknown(online).is_empty();
     Ok(Cores {
-        packages: count(packages.len()).filter(|packages| *packages > 0),
-        cores: count(list.len()).filter(|_| is_known),
-        threads_per_core: count(threads_max).filter(|_| is_known),
+        packages: count(packages.count()).filter(|_| has_packages),
+        cores: count(list.len()).filter(|_| alone.is_empty()),
+        threads_per_core: count(threads_max).filter(|_| alone.is_empty()),
         list,
     })
+}
+
+/// The CPUs of each CPU's core. One that does not say them may be named by those that do.
+fn siblings(positions: &BTreeMap<CpuId, CpuPosition>) -> BTreeMap<CpuId, CpuSet> {
+    let own = |(cpu, at): (&CpuId, &CpuPosition)| Some((*cpu, at.core_cpus.clone()?));
+    let mut siblings: BTreeMap<CpuId, CpuSet> = positions.iter().filter_map(own).collect();
+    if siblings.len() < positions.len() {
+        for cpus in positions.values().filter_map(|at| at.core_cpus.as_ref()) {
+            for cpu in cpus {
+                siblings.entry(cpu).or_insert_with(|| cpus.clone());
+            }
+        }
+    }
+    siblings
+}
+
+/// CPUs of one core are in one package and on one die, and their core has one number.
+fn give_to_siblings(numbers: &mut BTreeMap<CpuId, u32>, siblings: &BTreeMap<CpuId, CpuSet>) {
+    for (cpu, cpus) in siblings {
+        let known = cpus.iter().find_map(|other| numbers.get(&other).copied());
+        if let Some(number) = known {
+            numbers.entry(*cpu).or_insert(number);
+        }
+    }
+}
+
+fn say_what_is_unknown(
+    online: &CpuSet,
+    packages: &Numbers,
+    dies: &Numbers,
+    alone: &CpuSet,
+    gaps: &mut Gaps,
+) {
+    if packages.are_ours {
+        gaps.add("machine: packages numbered here by their first CPU (no physical_package_id)");
+    }
+    let mut what = "package unknown (no physical_package_id, package_cpus or core_siblings)";
+    let of_dies;
+    if dies.are_ours && packages.of_cpu.is_empty() {
+        of_dies = format!("{what}; there are {} dies", dies.count());
+        what = &of_dies;
+    }
+    gaps.of_cpus(&packages.unknown(online), what);
+    gaps.of_cpus(
+        alone,
+        "core unknown (no core_cpus or thread_siblings); shown as a core of its own",
+    );
 }
 
 /// What CPUs have in common when they are one core.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct CoreKey {
     node: Option<NodeId>,
-    position: CpuPosition,
+    package: Option<u32>,
+    die: Option<u32>,
+    core: Option<u32>,
+    siblings: Option<CpuSet>,
     /// Set for a CPU that does not say what core it is in: it stands alone.
     alone: Option<CpuId>,
 }
 
 impl CoreKey {
-    fn new(cpu: CpuId, node: Option<NodeId>, position: CpuPosition) -> Self {
-        let says_core = position.siblings.is_some() || position.core.is_some();
+    /// The numbers of cores are unique within a package only.
+    fn or_alone(self, cpu: CpuId) -> Self {
+        let says_core = self.core.and(self.package).is_some() || self.siblings.is_some();
         Self {
-            node,
-            position,
             alone: (!says_core).then_some(cpu),
+            ..self
         }
     }
 
     fn core(self, cpus: CpuSet) -> Core {
-        let CpuPosition {
-            package,
-            die,
-            core,
-            siblings: _,
-        } = self.position;
         Core {
             cpus,
             node: self.node,
-            package,
-            die,
-            core,
+            package: self.package,
+            die: self.die,
+            core: self.core,
         }
     }
 }
 
-/// The node of each CPU; of the first node that claims it, should several do.
 fn nodes_by_cpu(nodes: &[Node]) -> BTreeMap<CpuId, NodeId> {
-    let mut by_cpu = BTreeMap::new();
-    for node in nodes {
-        for cpu in &node.cpus {
-            by_cpu.entry(cpu).or_insert(node.id);
-        }
-    }
-    by_cpu
+    let of_node = |node: &'_ Node| {
+        node.cpus
+            .iter()
+            .map(|cpu| (cpu, node.id))
+            .collect::<Vec<_>>()
+    };
+    nodes.iter().flat_map(of_node).collect()
 }
 
 fn count(number: usize) -> Option<u32> {
@@ -96,16 +161,23 @@ fn count(number: usize) -> Option<u32> {
 }
 
 /// The frequency governors with their CPUs, by name; `None` when no CPU has one.
-pub(crate) fn governors(root: &Root, online: &CpuSet) -> Result<Option<Vec<CpuGovernor>>, Error> {
+pub(crate) fn governors(
+    root: &Root,
+    online: &CpuSet,
+    gaps: &mut Gaps,
+) -> Result<Option<Vec<CpuGovernor>>, Error> {
     let mut by_name: BTreeMap<String, CpuSet> = BTreeMap::new();
+    let mut without = CpuSet::new();
     for cpu in online {
-        if let Some(name) = sysfs_cpus::governor(root, cpu)? {
-            by_name.entry(name).or_default().insert(cpu);
-        }
+        match sysfs_cpus::governor(root, cpu)? {
+            Some(name) => by_name.entry(name).or_default().insert(cpu),
+            None => without.insert(cpu),
+        };
     }
     if by_name.is_empty() {
         return Ok(None);
     }
+    gaps.of_cpus(&without, "governor unknown (no scaling_governor)");
     let governor = |(name, cpus)| CpuGovernor { name, cpus };
     Ok(Some(by_name.into_iter().map(governor).collect()))
 }

@@ -1,5 +1,5 @@
-//! Malformed machines: the message names the file, the line and what was expected; missing
-//! optional files are unknown, not errors.
+//! Malformed machines: the message names the file, the line and what was expected. What is missing is
+//! unknown and named, and no error.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::fs;
@@ -14,7 +14,7 @@ use testing::{Tree, unusual_machines};
 fn read(spoil: impl FnOnce(&mut Tree)) -> Result<Topology, String> {
     let mut tree = unusual_machines::offline_cpus().tree();
     spoil(&mut tree);
-    let unpacked = tree.expand().unwrap();
+    let unpacked = tree.expand_in_memory().unwrap();
     let root = Root::at(unpacked.path()).unwrap();
     numa::topology::read(&root).map_err(|error| unpacked.without_directory(&error.to_string()))
 }
@@ -27,16 +27,17 @@ fn check(path: &str, content: impl Into<Vec<u8>>, expected: &str) {
     assert_eq!(error, format!("ROOT/{path}{expected}"));
 }
 
+/// What is said of a machine after it was spoilt.
+fn gaps(spoil: impl FnOnce(&mut Tree)) -> Vec<String> {
+    read(spoil).unwrap().gaps
+}
+
 const NODE: &str = "sys/devices/system/node";
 const CPU: &str = "sys/devices/system/cpu";
 
 #[test]
 fn distances() {
     let path = format!("{NODE}/node1/distance");
-    let expected = ", line 1: expected 2 distances, one for each of nodes 0-1, found ";
-    check(&path, "21\n", &format!("{expected}1"));
-    check(&path, "21 10 10\n", &format!("{expected}3"));
-    check(&path, "", &format!("{expected}0"));
     check(
         &path,
         "21 x\n",
@@ -88,11 +89,6 @@ fn lists_of_cpus_and_nodes() {
         ", line 1: expected a range whose end is not below its start, found \"9-3\"",
     );
     check(
-        &format!("{CPU}/online"),
-        "\n",
-        ", line 1: expected at least one CPU, found \"\"",
-    );
-    check(
         &format!("{CPU}/cpu0/topology/thread_siblings_list"),
         "0,,8\n",
         &format!("{garbage}\"\""),
@@ -102,6 +98,26 @@ fn lists_of_cpus_and_nodes() {
         "x\n",
         &format!("{garbage}\"x\""),
     );
+    check(
+        &format!("{NODE}/online"),
+        "0-1;\n",
+        &format!("{garbage}\"0-1;\""),
+    );
+}
+
+#[test]
+fn masks() {
+    let error = read(|tree| {
+        tree.remove(&format!("{NODE}/node1/cpulist"));
+        tree.set(&format!("{NODE}/node1/cpumap"), "00000000,0-3\n");
+    });
+    assert_eq!(
+        error.unwrap_err(),
+        format!(
+            "ROOT/{NODE}/node1/cpumap, line 1: expected a mask such as 00000000,000000ff, found \
+             \"00000000,0-3\""
+        )
+    );
 }
 
 #[test]
@@ -109,18 +125,8 @@ fn memory() {
     let path = format!("{NODE}/node0/meminfo");
     check(
         &path,
-        "",
-        ", line 1: expected a line \"MemTotal\", found the end of the file",
-    );
-    check(
-        &path,
         "Node 0 MemTotal: 12",
         ", line 1: expected MemTotal in kB, found \"12\"",
-    );
-    check(
-        &path,
-        "Node 0 MemTotal: 12 kB\n",
-        ", line 1: expected a line \"MemFree\", found the end of the file",
     );
     check(
         "proc/meminfo",
@@ -154,13 +160,6 @@ fn huge_pages() {
     assert_eq!(
         error.unwrap_err(),
         format!("ROOT/{machine}/hugepages-2M: expected a name such as hugepages-2048kB")
-    );
-    let error = read(|tree| {
-        tree.remove(&format!("{pool}/nr_hugepages"));
-    });
-    assert_eq!(
-        error.unwrap_err(),
-        format!("ROOT/{pool}/nr_hugepages: No such file or directory (os error 2)")
     );
 }
 
@@ -266,23 +265,132 @@ fn names_of_nodes_and_cpus() {
 
 #[test]
 fn a_directory_that_is_no_machine() {
-    let unpacked = Tree::default().expand().unwrap();
+    let unpacked = Tree::default().expand_in_memory().unwrap();
     let error = numa::topology::read(&Root::at(unpacked.path()).unwrap()).unwrap_err();
     assert_eq!(
         unpacked.without_directory(&error.to_string()),
-        format!("ROOT/{CPU}/online: No such file or directory (os error 2)")
+        format!("ROOT/{CPU}: expected the files of at least one CPU that is online, found none")
     );
 }
 
 #[test]
-fn a_node_without_its_list_of_cpus() {
-    let error = read(|tree| {
-        tree.remove(&format!("{NODE}/node0/cpulist"));
-    });
-    assert_eq!(
-        error.unwrap_err(),
-        format!("ROOT/{NODE}/node0/cpulist: No such file or directory (os error 2)")
+fn a_machine_without_memory() {
+    check(
+        "proc/meminfo",
+        "MemTotal: 0 kB\nMemFree: 0 kB\n",
+        ": expected memory, found 0 bytes",
     );
+}
+
+#[test]
+fn what_is_missing_is_said_in_one_line_and_the_rest_is_shown() {
+    let check = |spoil: &dyn Fn(&mut Tree), expected: &[&str]| {
+        assert_eq!(gaps(spoil), expected);
+    };
+    check(&|_| {}, &[]);
+    let remove = |path: &str| {
+        let path = path.to_owned();
+        move |tree: &mut Tree| {
+            tree.remove(&path);
+        }
+    };
+    let set = |path: &str, content: &'static str| {
+        let path = path.to_owned();
+        move |tree: &mut Tree| {
+            tree.set(&path, content);
+        }
+    };
+    let listed = "machine: no list of online CPUs; all that have a directory are, unless a file of their own \
+                  says 0";
+    check(&remove(&format!("{CPU}/online")), &[listed]);
+    check(&set(&format!("{CPU}/online"), "\n"), &[listed]);
+    check(
+        &set(&format!("{CPU}/cpu8/online"), "0\n"),
+        &["CPU 8: listed as online, but offline by a file of its own; taken as offline"],
+    );
+    check(
+        &set(&format!("{NODE}/online"), "0-2\n"),
+        &["node 2: in the list of online nodes, but without a directory; left out"],
+    );
+    check(
+        &set(&format!("{NODE}/node2/meminfo"), "Node 2 MemTotal: 1 kB\n"),
+        &["node 2: not in the list of online nodes, but with a directory; left out"],
+    );
+    check(
+        &remove(&format!("{NODE}/node0/cpulist")),
+        &["node 0: no cpulist or cpumap; taken to have all CPUs that no other node lists"],
+    );
+    check(
+        &set(&format!("{NODE}/node0/cpulist"), "0,2,4,8,10,12,99\n"),
+        &["CPU 99: listed by a node, but not online; left out"],
+    );
+    check(
+        &set(&format!("{NODE}/node0/cpulist"), "0,2\n"),
+        &["CPUs 4,8,10,12: online, but not listed by any node"],
+    );
+    let uncertain =
+        "not one distance for each online node (2); those whose node is uncertain are unknown";
+    for row in ["21\n", "21 10 10\n", "\n"] {
+        check(
+            &set(&format!("{NODE}/node1/distance"), row),
+            &[&format!("node 1: {uncertain}")],
+        );
+    }
+    check(
+        &set(&format!("{NODE}/node1/distance"), ""),
+        &["node 1: distances unknown (no distance file)"],
+    );
+    let no_directories = |tree: &mut Tree| {
+        tree.remove(CPU);
+    };
+    let from_nodes = gaps(no_directories);
+    assert_eq!(
+        from_nodes[0],
+        "machine: no list of online CPUs; all that nodes list are"
+    );
+    check(
+        &remove(&format!("{NODE}/node0/meminfo")),
+        &["node 0: memory unknown (no meminfo)"],
+    );
+    check(
+        &set(&format!("{NODE}/node0/meminfo"), "Node 0 MemTotal: 12 kB\n"),
+        &["node 0: free memory unknown (no MemFree in meminfo)"],
+    );
+    let pool = "hugepages/hugepages-2048kB/nr_hugepages";
+    check(
+        &remove(&format!("{NODE}/node0/{pool}")),
+        &["node 0: a pool of huge pages left out (no nr_hugepages)"],
+    );
+    check(
+        &remove(&format!("sys/kernel/mm/{pool}")),
+        &["machine: huge pages of 2 MiB left out (no nr_hugepages)"],
+    );
+    check(
+        &remove(&format!("{CPU}/cpu0/cache/index1/level")),
+        &["CPU 0: a cache left out (no level or type)"],
+    );
+    check(
+        &remove("sys/bus/pci/devices/0000:3b:00.0/class"),
+        &["machine: 1 of the PCI devices left out (no class)"],
+    );
+}
+
+#[test]
+fn a_cpu_that_says_less_than_the_others_is_known_from_them() {
+    let whole = read(|_| {}).unwrap();
+    for file in [
+        "topology/thread_siblings_list",
+        "topology/core_id",
+        "topology/physical_package_id",
+        "cache/index3/shared_cpu_list",
+        "cache/index3/size",
+        "cache/index2/coherency_line_size",
+    ] {
+        let spoilt = read(|tree| {
+            tree.remove(&format!("{CPU}/cpu0/{file}"));
+        });
+        assert_eq!(spoilt.unwrap(), whole, "{file}");
+    }
 }
 
 #[test]
@@ -317,7 +425,7 @@ fn everything_else_may_be_missing() {
 #[test]
 fn any_one_file_may_be_missing_or_empty_without_a_panic() {
     let tree = unusual_machines::offline_cpus().tree();
-    let unpacked = tree.expand().unwrap();
+    let unpacked = tree.expand_in_memory().unwrap();
     let root = Root::at(unpacked.path()).unwrap();
     // One CPU stands for the others.
     let is_other_cpu = |path: &str| path.contains("/cpu/cpu") && !path.contains("/cpu0/");
@@ -336,7 +444,7 @@ fn any_one_file_may_be_missing_or_empty_without_a_panic() {
 #[test]
 fn any_one_file_may_hold_anything_without_a_panic() {
     let tree = unusual_machines::offline_cpus().tree();
-    let unpacked = tree.expand().unwrap();
+    let unpacked = tree.expand_in_memory().unwrap();
     let root = Root::at(unpacked.path()).unwrap();
     let paths: Vec<&str> = tree.paths().collect();
     let content = prop_oneof![

@@ -47,10 +47,7 @@ pub fn latency_curve_text(result: &LatencyResult, options: &TextOptions) -> Stri
 
 /// The kernel's data caches of the CPU of a curve with a size, the nearest first.
 fn caches_of<'m>(caches: &'m [Cache], curve: &LatencyCurve) -> Vec<(&'m Cache, u64)> {
-    let is_of_cpu = |cache: &&Cache| {
-        let mut shared_by = cache.shared_by.iter();
-        cache.kind != CacheKind::Instruction && shared_by.any(|cpus| cpus.contains(curve.cpu))
-    };
+    let is_of_cpu = |cache: &&Cache| cache.kind != CacheKind::Instruction && cache.is_of(curve.cpu);
     let of_cpu = caches.iter().filter(is_of_cpu);
     let mut of_cpu: Vec<(&Cache, u64)> = of_cpu
         .filter_map(|cache| Some((cache, cache.size_bytes?)))

@@ -52,6 +52,7 @@ mod run_style;
 mod run_table;
 mod run_text;
 mod run_totals;
+mod topology_caches;
 mod topology_cpus;
 mod topology_distances;
 mod topology_document;

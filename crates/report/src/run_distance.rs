@@ -64,7 +64,7 @@ mod tests {
         };
         let topology = Topology {
             nodes: vec![node(0, "0-1"), node(4, "2-3")],
-            distances: Some(vec![vec![10, 22], vec![22, 10]]),
+            distances: Some(vec![vec![Some(10), Some(22)], vec![Some(22), Some(10)]]),
             ..Topology::default()
         };
         let by_node: BTreeMap<NodeId, u64> =

@@ -32,8 +32,9 @@ pub(crate) fn distances_text(topology: &Topology, options: &TextOptions) -> Stri
     }
     text.push('\n');
     text.push_str(&options.heading("Who is near whom"));
-    if let Some(group) = &group {
-        text.push_str(&tree(topology, group));
+    match &group {
+        Some(group) => text.push_str(&tree(topology, group)),
+        None => text.push_str("Unknown, because not all distances are known.\n"),
     }
     if !is_symmetric(rows) {
         text.push_str("The table is not symmetric; the longer of two ways counts here.\n");
@@ -50,13 +51,22 @@ fn one_node_text(topology: &Topology, options: &TextOptions) -> String {
     format!("{}{text}\n", options.heading("Distances"))
 }
 
-fn is_symmetric(rows: &[Vec<u32>]) -> bool {
-    let cell = |row: usize, column: usize| rows.get(row).and_then(|row| row.get(column));
-    (0..rows.len()).all(|row| (0..row).all(|column| cell(row, column) == cell(column, row)))
+fn is_symmetric(rows: &[Vec<Option<u32>>]) -> bool {
+    let cell = |row: usize, column: usize| *rows.get(row)?.get(column)?;
+    let differ = |row, column| {
+        let ways = cell(row, column).zip(cell(column, row));
+        ways.is_some_and(|(there, back)| there != back)
+    };
+    !(0..rows.len()).any(|row| (0..row).any(|column| differ(row, column)))
 }
 
-/// As `numactl --hardware` shows it: a row for each node the distance is from.
-fn table(topology: &Topology, rows: &[Vec<u32>]) -> String {
+/// A distance, or that it is unknown.
+pub(crate) fn shown(distance: Option<u32>, unknown: &str) -> String {
+    distance.map_or_else(|| unknown.to_owned(), |distance| distance.to_string())
+}
+
+/// As `numactl --hardware` shows it: a row for each node the distance is from; `-` is unknown.
+fn table(topology: &Topology, rows: &[Vec<Option<u32>>]) -> String {
     let ids: Vec<String> = topology
         .nodes
         .iter()
@@ -65,7 +75,7 @@ fn table(topology: &Topology, rows: &[Vec<u32>]) -> String {
     let numbers = rows
         .iter()
         .flatten()
-        .map(|distance| distance.to_string().len());
+        .map(|distance| shown(*distance, "-").len());
     let width = ids
         .iter()
         .map(String::len)
@@ -80,22 +90,23 @@ fn table(topology: &Topology, rows: &[Vec<u32>]) -> String {
     for (id, row) in ids.iter().zip(rows) {
         text.push_str(&line(
             id,
-            &row.iter().map(u32::to_string).collect::<Vec<_>>(),
+            &row.iter().map(|cell| shown(*cell, "-")).collect::<Vec<_>>(),
         ));
     }
     text
 }
 
 /// For each node the others, nearest first: `node 0: 16 to 1-3; 28 to 4-31`.
-fn lists(topology: &Topology, rows: &[Vec<u32>]) -> String {
+fn lists(topology: &Topology, rows: &[Vec<Option<u32>>]) -> String {
     let mut text = String::new();
     for (node, row) in topology.nodes.iter().zip(rows) {
         let mut others: Vec<_> = row.iter().zip(&topology.nodes).collect();
         others.retain(|(_, other)| other.id != node.id);
-        others.sort_by_key(|(distance, other)| (**distance, other.id));
+        // What is unknown comes last.
+        others.sort_by_key(|(distance, other)| (distance.is_none(), **distance, other.id));
         let classes = others.chunk_by(|one, other| one.0 == other.0).map(|class| {
             let nodes: NodeSet = class.iter().map(|(_, other)| other.id).collect();
-            format!("{} to {nodes}", class[0].0)
+            format!("{} to {nodes}", shown(*class[0].0, "unknown"))
         });
         text.push_str(&format!(
             "node {}: {}\n",
@@ -162,7 +173,10 @@ fn line(topology: &Topology, start: &str, group: &Group) -> String {
             .filter(|node| group.nodes.contains(node.id))
     };
     let cpus: usize = nodes().map(|node| node.cpus.len()).sum();
-    let mut facts = vec![counted(cpus, "CPU")];
+    let mut facts = match nodes().any(|node| node.has_unknown_cpus) {
+        true => vec!["CPUs unknown".to_owned()],
+        false => vec![counted(cpus, "CPU")],
+    };
     let memory = topology.memory_bytes_of(&group.nodes);
     facts.extend(memory.map(|bytes| ByteSize(bytes).to_string()));
     let (named, facts) = (named(&group.nodes), facts.join(", "));

@@ -1,7 +1,8 @@
 //! Which nodes are near one another: groups by the firmware's distances, from the outside in.
 //!
 //! Nodes are a group when every two of them are nearer to each other than either is to any node
-//! outside. Where the table is not symmetric, the longer of the two ways counts.
+//! outside. Where the table is not symmetric, the longer of the two ways counts. With a distance that
+//! is unknown there are no groups.
 
 use std::collections::BTreeSet;
 
@@ -30,10 +31,12 @@ impl Group {
     }
 }
 
-/// The group of all nodes; `None` without distances or without a second node.
+/// The group of all nodes; `None` without a second node, or where a distance is unknown.
 pub(crate) fn groups(topology: &Topology) -> Option<Group> {
     let count = topology.nodes.len();
-    let rows = topology.distances.as_ref()?;
+    let rows = topology.distances.as_ref()?.iter();
+    let rows = rows.map(|row| row.iter().copied().collect::<Option<Vec<u32>>>());
+    let rows = rows.collect::<Option<Vec<Vec<u32>>>>()?;
     let is_square = rows.len() == count && rows.iter().all(|row| row.len() == count);
     if count < 2 || !is_square {
         return None;
@@ -156,6 +159,10 @@ mod tests {
     use model::{Node, NodeId};
     use proptest::prelude::*;
 
+    fn known(row: Vec<u32>) -> Vec<Option<u32>> {
+        row.into_iter().map(Some).collect()
+    }
+
     fn topology(rows: Vec<Vec<u32>>) -> Topology {
         let node = |id| Node {
             id: NodeId(id),
@@ -164,7 +171,7 @@ mod tests {
         let nodes = (0..rows.len() as u32).map(node).collect();
         Topology {
             nodes,
-            distances: Some(rows),
+            distances: Some(rows.into_iter().map(known).collect()),
             ..Topology::default()
         }
     }
@@ -230,10 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn one_node_or_an_odd_table_has_no_groups() {
+    fn one_node_or_a_table_that_is_not_whole_has_no_groups() {
         assert_eq!(groups(&topology(vec![vec![10]])), None);
         assert_eq!(groups(&topology(vec![vec![10, 20], vec![20]])), None);
         assert_eq!(groups(&Topology::default()), None);
+        let mut unknown = topology(vec![vec![10, 20], vec![20, 10]]);
+        assert!(groups(&unknown).is_some());
+        unknown.distances.as_mut().unwrap()[0][1] = None;
+        assert_eq!(groups(&unknown), None);
     }
 
     proptest! {

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use model::{ByteSize, Node, NodeId, NodeSet, Topology};
+use model::{ByteSize, Node, NodeSet, Topology};
 
 use crate::run_plain::plain_within;
-use crate::topology_distances::{choice, counted};
+use crate::topology_distances::{choice, counted, shown};
 use crate::topology_groups::{Group, groups};
 
 const MARGIN: usize = 24;
@@ -20,6 +20,9 @@ const NUMBERED_NODES_MAX: usize = 32;
 
 /// Near to far: light to dark, readable by people who see no red or green.
 const FAR: [u32; 3] = [8, 48, 107];
+
+/// A distance that is unknown: grey.
+const UNKNOWN: [u32; 3] = [204, 204, 204];
 
 /// The picture of a machine.
 pub fn topology_svg(topology: &Topology) -> String {
@@ -143,7 +146,8 @@ fn push_group(svg: &mut String, topology: &Topology, group: &Group, left: usize,
 
 fn push_node(svg: &mut String, topology: &Topology, node: &Node, left: usize, top: usize) {
     // A dashed frame: CPUs or memory are missing here.
-    let is_partial = node.cpus.is_empty() || node.memory_bytes == Some(0);
+    let has_no_cpus = node.cpus.is_empty() && !node.has_unknown_cpus;
+    let is_partial = has_no_cpus || node.memory_bytes == Some(0);
     let dashes = if is_partial {
         " stroke-dasharray=\"5 3\""
     } else {
@@ -160,8 +164,11 @@ fn push_node(svg: &mut String, topology: &Topology, node: &Node, left: usize, to
     };
     let lines = [
         format!("node {}", node.id),
-        packages(topology, node.id),
-        counted(node.cpus.len(), "CPU"),
+        packages(topology, node),
+        match node.has_unknown_cpus {
+            true => "CPUs unknown".to_owned(),
+            false => counted(node.cpus.len(), "CPU"),
+        },
         memory,
     ];
     for (index, line) in lines.iter().enumerate() {
@@ -174,11 +181,11 @@ fn push_node(svg: &mut String, topology: &Topology, node: &Node, left: usize, to
     }
 }
 
-fn packages(topology: &Topology, node: NodeId) -> String {
+fn packages(topology: &Topology, node: &Node) -> String {
     let cores = topology
         .core_list
         .iter()
-        .filter(|core| core.node == Some(node));
+        .filter(|core| core.node == Some(node.id));
     let packages: BTreeSet<u32> = cores.filter_map(|core| core.package).collect();
     let list = packages
         .iter()
@@ -186,6 +193,7 @@ fn packages(topology: &Topology, node: NodeId) -> String {
         .collect::<Vec<_>>()
         .join(",");
     match packages.len() {
+        0 if node.has_unknown_cpus || !node.cpus.is_empty() => "package unknown".to_owned(),
         0 => "no package".to_owned(),
         1 => format!("package {list}"),
         _ => plain_within(&format!("packages {list}"), 20),
@@ -212,7 +220,7 @@ fn map_side(topology: &Topology) -> usize {
 
 fn push_map(svg: &mut String, topology: &Topology, left: usize, top: usize) {
     let rows = topology.distances.as_deref().unwrap_or_default();
-    let classes: BTreeSet<u32> = rows.iter().flatten().copied().collect();
+    let classes: BTreeSet<u32> = rows.iter().flatten().flatten().copied().collect();
     let classes: Vec<u32> = classes.into_iter().collect();
     let side = cell_side(topology);
     let has_numbers = topology.nodes.len() <= NUMBERED_NODES_MAX;
@@ -239,14 +247,14 @@ fn push_map(svg: &mut String, topology: &Topology, left: usize, top: usize) {
     for (row, distances) in rows.iter().enumerate() {
         for (column, distance) in distances.iter().enumerate() {
             let (x, y) = (left + side * (column + 1), top + side * (row + 1));
-            let rank = classes.binary_search(distance).unwrap_or(0);
-            let [red, green, blue] = shade(rank, classes.len());
+            let rank = distance.and_then(|distance| classes.binary_search(&distance).ok());
+            let [red, green, blue] = rank.map_or(UNKNOWN, |rank| shade(rank, classes.len()));
             svg.push_str(&format!(
                 "<rect x=\"{x}\" y=\"{y}\" width=\"{side}\" height=\"{side}\" \
                  fill=\"#{red:02x}{green:02x}{blue:02x}\" stroke=\"#ffffff\"/>\n"
             ));
             if has_numbers {
-                let ink = if 2 * rank >= classes.len() {
+                let ink = if rank.is_some_and(|rank| 2 * rank >= classes.len()) {
                     "#ffffff"
                 } else {
                     "#000000"
@@ -256,7 +264,7 @@ fn push_map(svg: &mut String, topology: &Topology, left: usize, top: usize) {
                     x + side / 2,
                     y + side / 2 + 5,
                     ink,
-                    &distance.to_string(),
+                    &shown(*distance, "?"),
                 );
             }
         }

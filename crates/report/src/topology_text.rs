@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use model::{ByteSize, Cache, CacheKind, Device, DeviceKind, Node, Topology};
+use model::{ByteSize, Device, DeviceKind, Node, Topology};
 
 use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
+use crate::topology_caches::{caches_text, memory_side_caches_text};
 use crate::topology_distances::{counted, distances_text, named};
 use crate::topology_settings::settings_text;
 
@@ -24,10 +25,12 @@ pub fn topology_text(topology: &Topology, options: &TextOptions) -> String {
         nodes_text(topology, options),
         distances_text(topology, options),
         ratings_text(topology, options),
+        memory_side_caches_text(topology, options),
         caches_text(topology, options),
         huge_pages_text(topology, options),
         devices_text(topology, options),
         settings_text(topology, options),
+        gaps_text(topology, options),
     ];
     let shown: Vec<String> = sections
         .into_iter()
@@ -53,9 +56,8 @@ pub(crate) fn facts_text(
 fn machine_text(topology: &Topology, options: &TextOptions) -> String {
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push((name, value, Style::Usual));
-    if let Some(model) = &topology.cpu_model {
-        fact("processor", plain(model));
-    }
+    let processor = topology.cpu_model.as_deref();
+    fact("processor", processor.map_or_else(unknown, plain));
     fact("CPUs", cpus_sentence(topology));
     let parts = [
         topology
@@ -101,10 +103,16 @@ fn machine_text(topology: &Topology, options: &TextOptions) -> String {
 /// The kernel's total, and that of its nodes where they differ by more than a hundredth.
 fn memory_sentence(topology: &Topology) -> String {
     let nodes = counted(topology.nodes.len(), "node");
-    let Some(total) = topology.memory_bytes else {
-        return format!("unknown, in {nodes}");
-    };
     let of_nodes = topology.memory_bytes_of(&topology.node_ids());
+    let Some(total) = topology.memory_bytes else {
+        return match of_nodes {
+            Some(of_nodes) => format!(
+                "{} in {nodes}, by the nodes' own figures",
+                ByteSize(of_nodes)
+            ),
+            None => format!("unknown, in {nodes}"),
+        };
+    };
     match of_nodes.filter(|of_nodes| of_nodes.abs_diff(total) > total / 100) {
         Some(of_nodes) => {
             let (total, of_nodes) = (ByteSize(total), ByteSize(of_nodes));
@@ -159,7 +167,10 @@ fn nodes_text(topology: &Topology, options: &TextOptions) -> String {
             memory(node.free_bytes),
         ];
         cells.extend(sizes.iter().map(|bytes| pool_of(node, *bytes)));
-        cells.extend([node.cpus.len().to_string(), node.cpus.to_string()]);
+        cells.extend(match node.has_unknown_cpus {
+            true => [unknown(), unknown()],
+            false => [node.cpus.len().to_string(), node.cpus.to_string()],
+        });
         table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
     }
     options.heading("Nodes") + &table.text(options)
@@ -167,10 +178,14 @@ fn nodes_text(topology: &Topology, options: &TextOptions) -> String {
 
 fn memory(bytes: Option<u64>) -> String {
     match bytes {
-        None => "unknown".to_owned(),
+        None => unknown(),
         Some(0) => "none".to_owned(),
         Some(bytes) => format!("{:.1}", ByteSize(bytes)),
     }
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
 }
 
 /// `4`, `0-1`, or nothing for a node without CPUs.
@@ -180,6 +195,9 @@ fn packages_of(topology: &Topology, node: &Node) -> String {
         .iter()
         .filter(|core| core.node == Some(node.id));
     let packages: BTreeSet<u32> = cores.filter_map(|core| core.package).collect();
+    if packages.is_empty() && (node.has_unknown_cpus || !node.cpus.is_empty()) {
+        return unknown();
+    }
     packages
         .iter()
         .map(u32::to_string)
@@ -213,7 +231,6 @@ fn ratings_text(topology: &Topology, options: &TextOptions) -> String {
         ("read/s", Side::Right),
         ("write/s", Side::Right),
     ]);
-    let unknown = || "unknown".to_owned();
     let time = |ns: Option<u64>| ns.map_or_else(unknown, |ns| format!("{ns} ns"));
     let rate = |bytes: Option<u64>| bytes.map_or_else(unknown, |bytes| ByteSize(bytes).to_string());
     if topology.memory_ratings.is_empty() {
@@ -231,48 +248,6 @@ fn ratings_text(topology: &Topology, options: &TextOptions) -> String {
         table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
     }
     options.heading("Memory as the firmware rates it (not measured)") + &table.text(options)
-}
-
-fn caches_text(topology: &Topology, options: &TextOptions) -> String {
-    if topology.caches.is_empty() {
-        return String::new();
-    }
-    let mut table = Table::new(&[
-        ("cache", Side::Left),
-        ("size", Side::Right),
-        ("count", Side::Right),
-        ("each shared by", Side::Left),
-    ]);
-    for cache in &topology.caches {
-        let size = cache.size_bytes.map(|bytes| ByteSize(bytes).to_string());
-        let cells = [
-            cache_name(cache),
-            size.unwrap_or_else(|| "unknown".to_owned()),
-            cache.shared_by.len().to_string(),
-            sharers(cache),
-        ];
-        table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
-    }
-    options.heading("Caches") + &table.text(options)
-}
-
-fn cache_name(cache: &Cache) -> String {
-    let kind = match cache.kind {
-        CacheKind::Data => " data",
-        CacheKind::Instruction => " instructions",
-        CacheKind::Unified => "",
-    };
-    format!("L{}{kind}", cache.level)
-}
-
-/// `2 CPUs`, `18 to 20 CPUs`.
-fn sharers(cache: &Cache) -> String {
-    let counts: BTreeSet<usize> = cache.shared_by.iter().map(|cpus| cpus.len()).collect();
-    match (counts.first(), counts.last()) {
-        (Some(least), Some(most)) if least < most => format!("{least} to {most} CPUs"),
-        (Some(count), _) => counted(*count, "CPU"),
-        _ => String::new(),
-    }
 }
 
 fn huge_pages_text(topology: &Topology, options: &TextOptions) -> String {
@@ -322,6 +297,16 @@ fn huge_pages_text(topology: &Topology, options: &TextOptions) -> String {
         table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
     }
     heading + &table.text(options)
+}
+
+/// What the machine leaves open or contradicts; nothing for the most.
+fn gaps_text(topology: &Topology, options: &TextOptions) -> String {
+    if topology.gaps.is_empty() {
+        return String::new();
+    }
+    let sentences = topology.gaps.iter();
+    let lines = sentences.map(|gap| options.paragraph("- ", &plain(gap), Style::Care));
+    options.heading("Missing or contradictory") + &lines.collect::<String>()
 }
 
 fn devices_text(topology: &Topology, options: &TextOptions) -> String {

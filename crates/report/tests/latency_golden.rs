@@ -112,7 +112,7 @@ fn machine(hypervisor: Option<&str>, emulated: bool) -> Machine {
         kind,
         size_bytes: Some(size_bytes),
         line_bytes: Some(64),
-        shared_by: shared_by.iter().map(|cpus| cpus.parse().unwrap()).collect(),
+        shared_by: Some(shared_by.iter().map(|cpus| cpus.parse().unwrap()).collect()),
     };
     let of_core = ["0,4", "1,5", "2,6", "3,7"];
     Machine {

@@ -38,6 +38,9 @@ fn cpus_are_listed_one_to_a_row() {
         "offline-cpus",
         "captured-sparse",
         "no-node-directory",
+        "incomplete-power",
+        "incomplete-dies-only",
+        "incomplete-sparc",
     ] {
         let text = topology_cpus_text(&topology(name), &TextOptions::default());
         golden::check(&format!("topology/{name}.cpus.txt"), &text);
@@ -55,6 +58,8 @@ fn pictures_are_the_same_every_time() {
         "captured-memory-only-node",
         "one-node",
         "asymmetric",
+        "incomplete-longer-distances",
+        "incomplete-nodes-without-cpu-lists",
     ] {
         golden::check(
             &format!("topology/{name}.svg"),

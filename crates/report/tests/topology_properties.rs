@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use model::{
-    Cache, CacheKind, Core, CpuGovernor, CpuId, CpuSet, Device, DeviceKind, KernelSettings,
-    MachineHugePages, MemoryRating, Node, NodeHugePages, NodeId, Topology,
+    Cache, CacheKind, CacheWritePolicy, Core, CpuGovernor, CpuId, CpuSet, Device, DeviceKind,
+    KernelSettings, MachineHugePages, MemoryRating, MemorySideCache, Node, NodeHugePages, NodeId,
+    Topology,
 };
 use proptest::option;
 use proptest::prelude::*;
@@ -21,6 +22,7 @@ fn node() -> impl Strategy<Value = Node> {
     (0..300_u32, cpus(), memory, pools).prop_map(|(id, cpus, memory_bytes, pools)| Node {
         id: NodeId(id),
         cpus,
+        has_unknown_cpus: id % 7 == 0,
         memory_bytes,
         free_bytes: memory_bytes,
         huge_pages: pools
@@ -49,7 +51,7 @@ fn core() -> impl Strategy<Value = Core> {
 
 fn cache() -> impl Strategy<Value = Cache> {
     let kind = prop_oneof![Just(CacheKind::Data), Just(CacheKind::Unified)];
-    let shared_by = prop::collection::vec(cpus(), 0..3);
+    let shared_by = option::of(prop::collection::vec(cpus(), 0..3));
     (any::<u32>(), kind, option::of(any::<u64>()), shared_by).prop_map(
         |(level, kind, size_bytes, shared_by)| Cache {
             level,
@@ -89,7 +91,8 @@ fn settings() -> impl Strategy<Value = KernelSettings> {
 }
 
 fn topology() -> impl Strategy<Value = Topology> {
-    let row = prop::collection::vec(prop_oneof![8..40_u32, any::<u32>()], 0..7);
+    let distance = option::of(prop_oneof![8..40_u32, any::<u32>()]);
+    let row = prop::collection::vec(distance, 0..7);
     let distances = option::of(prop::collection::vec(row, 0..7));
     (
         prop::collection::vec(node(), 0..7),
@@ -110,7 +113,7 @@ fn topology() -> impl Strategy<Value = Topology> {
                 let (cpus, offline_cpus, name, number) = others;
                 Topology {
                     cpu_model: name.clone(),
-                    hypervisor: name,
+                    hypervisor: name.clone(),
                     huge_pages: vec![MachineHugePages {
                         total: 1,
                         free: number,
@@ -120,6 +123,15 @@ fn topology() -> impl Strategy<Value = Topology> {
                         read_latency_ns: number,
                         ..Default::default()
                     }],
+                    memory_side_caches: vec![MemorySideCache {
+                        node: NodeId(0),
+                        level: 1,
+                        size_bytes: number,
+                        line_bytes: None,
+                        indexing: None,
+                        write_policy: Some(CacheWritePolicy::Other),
+                    }],
+                    gaps: name.iter().cloned().collect(),
                     memory_bytes: number,
                     nodes,
                     distances,

@@ -4,11 +4,13 @@
 pub mod article_machines;
 mod error;
 pub mod golden;
+pub mod incomplete_machines;
 pub mod machine;
 pub mod not_run;
 pub mod reports;
 pub mod tree;
 pub mod unusual_machines;
+pub mod variants;
 
 pub use error::Error;
 pub use machine::Machine;

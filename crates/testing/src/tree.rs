@@ -160,6 +160,20 @@ impl Tree {
         self
     }
 
+    /// The tree with every file as `change` makes it of its path and content.
+    pub fn map(&self, change: impl Fn(&str, &[u8]) -> (String, Vec<u8>)) -> Self {
+        let entries = self.entries.iter().map(|(path, entry)| match entry {
+            Entry::Link(_) => (path.clone(), entry.clone()),
+            Entry::File(content) => {
+                let (path, content) = change(path, content);
+                (path, Entry::File(content))
+            }
+        });
+        Self {
+            entries: entries.collect(),
+        }
+    }
+
     /// The content of a file of the tree, if it is text.
     pub fn text(&self, path: &str) -> Option<&str> {
         match self.entries.get(path) {
@@ -197,12 +211,28 @@ impl Tree {
     /// # Errors
     /// When a file cannot be written, also because its path is a file's path and a directory's.
     pub fn expand(&self) -> Result<Unpacked, Error> {
+        self.expand_in(&std::env::temp_dir())
+    }
+
+    /// Unpacks the tree in memory where the machine has a place for that: for tests that unpack
+    /// thousands of files, which disks take their time for.
+    ///
+    /// # Errors
+    /// As [`Tree::expand`].
+    pub fn expand_in_memory(&self) -> Result<Unpacked, Error> {
+        let memory = Path::new("/dev/shm");
+        match tempfile::tempdir_in(memory) {
+            Ok(_) => self.expand_in(memory),
+            Err(_) => self.expand(),
+        }
+    }
+
+    fn expand_in(&self, above: &Path) -> Result<Unpacked, Error> {
         let file_error = |path: &Path, cause| Error::File {
             path: path.to_owned(),
             cause,
         };
-        let directory =
-            tempfile::tempdir().map_err(|cause| file_error(&std::env::temp_dir(), cause))?;
+        let directory = tempfile::tempdir_in(above).map_err(|cause| file_error(above, cause))?;
         // Links come last, so that no file is ever written through one.
         let is_link = |entry: &Entry| matches!(entry, Entry::Link(_));
         let files = self.entries.iter().filter(|(_, entry)| !is_link(entry));

@@ -21,9 +21,9 @@ pub fn all() -> Vec<(&'static str, Machine)> {
     ]
 }
 
-const GIB: u64 = 1024;
+pub(crate) const GIB: u64 = 1024;
 
-fn node(id: u32, list: &str, total_mib: u64) -> Node {
+pub(crate) fn node(id: u32, list: &str, total_mib: u64) -> Node {
     Node {
         id,
         cpus: cpus(list),
@@ -44,7 +44,7 @@ fn device(address: &'static str, class: &'static str, name: &'static str, node: 
     }
 }
 
-fn cache(level: u32, kind: &'static str, size_kib: u32, is_shared: bool) -> Cache {
+pub(crate) fn cache(level: u32, kind: &'static str, size_kib: u32, is_shared: bool) -> Cache {
     Cache {
         level,
         kind,
@@ -54,7 +54,7 @@ fn cache(level: u32, kind: &'static str, size_kib: u32, is_shared: bool) -> Cach
 }
 
 /// Cores of one thread, all in `package`.
-fn single_threaded(package: u32, list: &str) -> Vec<Core> {
+pub(crate) fn single_threaded(package: u32, list: &str) -> Vec<Core> {
     let cpus = cpus(list);
     let cores = (0..).zip(&cpus);
     cores

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{ByteSize, CacheKind, CpuId, CpuSet, Mechanism, NodeId, NodeSet, PageKind, Placement};
+use model::{
+    ByteSize, Cache, CacheKind, CpuId, CpuSet, Mechanism, NodeId, NodeSet, PageKind, Placement,
+};
 
 use crate::plan::{Cannot, Host};
 
@@ -205,17 +207,16 @@ fn check_allowed(
     ))
 }
 
-/// The largest last cache of these CPUs, and how many CPUs share one.
+/// The largest last cache of these CPUs, and how many CPUs share one. A cache of which nobody knows
+/// who shares it may be theirs.
 fn last_cache<'c>(host: &Host<'_>, cpus: impl Iterator<Item = &'c CpuId>) -> (Option<u64>, usize) {
     let cpus: CpuSet = cpus.copied().collect();
     let holds_data = |kind| matches!(kind, CacheKind::Data | CacheKind::Unified);
     let caches = host.topology.caches.iter();
-    let of_these = caches.filter(|cache| {
-        let mut shared_by = cache.shared_by.iter();
-        holds_data(cache.kind) && shared_by.any(|shared| !shared.is_disjoint(&cpus))
-    });
+    let may_be_theirs = |cache: &Cache| cache.shared_by.is_none() || cache.count_of(&cpus) > 0;
+    let of_these = caches.filter(|cache| holds_data(cache.kind) && may_be_theirs(cache));
     let last = of_these.max_by_key(|cache| (cache.level, cache.size_bytes));
-    let sharing = last.and_then(|cache| cache.shared_by.iter().map(CpuSet::len).max());
+    let sharing = last.and_then(|cache| cache.shared_by.iter().flatten().map(CpuSet::len).max());
     (
         last.and_then(|cache| cache.size_bytes),
         sharing.unwrap_or(1).max(1),

@@ -291,7 +291,11 @@ fn four_nodes() -> Topology {
     machine.nodes.truncate(4);
     machine.distances = Some(
         (0..4)
-            .map(|from| (0..4).map(|to| if from == to { 10 } else { 21 }).collect())
+            .map(|from| {
+                (0..4)
+                    .map(|to| Some(if from == to { 10 } else { 21 }))
+                    .collect()
+            })
             .collect(),
     );
     machine.cpus = machine

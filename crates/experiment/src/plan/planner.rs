@@ -269,7 +269,7 @@ mod tests {
         );
         let nodes = prop::collection::vec(node, 1..6);
         let distances = prop::option::of(prop::collection::vec(
-            prop::collection::vec(0u32..256, 0..7),
+            prop::collection::vec(prop::option::of(0u32..256), 0..7),
             0..7,
         ));
         (nodes, distances).prop_map(|(nodes, distances)| {

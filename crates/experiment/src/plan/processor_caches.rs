@@ -16,19 +16,18 @@ impl Host<'_> {
     fn last_level_cache_bytes(&self) -> Option<u64> {
         let cpus = &self.first_node().ok()?.cpus;
         let holds_data = |kind| matches!(kind, CacheKind::Data | CacheKind::Unified);
-        let of_node = self
-            .topology
-            .caches
-            .iter()
-            .filter(|cache| holds_data(cache.kind))
-            .filter_map(|cache| {
-                let shared_by = cache.shared_by.iter();
-                let count = shared_by.filter(|shared| !shared.is_disjoint(cpus)).count();
-                let bytes = cache.size_bytes?.checked_mul(count as u64)?;
-                (bytes > 0).then_some((cache.level, bytes))
-            });
+        let caches = self.topology.caches.iter();
+        let caches: Vec<_> = caches.filter(|cache| holds_data(cache.kind)).collect();
+        let of_node = caches.iter().filter_map(|cache| {
+            let bytes = cache.size_bytes?.checked_mul(cache.count_of(cpus) as u64)?;
+            (bytes > 0).then_some((cache.level, bytes))
+        });
         let mut of_node: Vec<(u32, u64)> = of_node.collect();
         let last = of_node.iter().map(|(level, _)| *level).max()?;
+        let mut without_sharers = caches.iter().filter(|cache| cache.shared_by.is_none());
+        if without_sharers.any(|cache| cache.level >= last) {
+            return None;
+        }
         of_node.retain(|(level, _)| *level == last);
         let bytes = of_node.iter().map(|(_, bytes)| *bytes);
         Some(bytes.fold(0, u64::saturating_add))
@@ -79,9 +78,13 @@ mod tests {
             kind: CacheKind::Unified,
             size_bytes: Some(96 * MIB),
             line_bytes: None,
-            shared_by: shared_by.map(|cpus| cpus.parse().unwrap()).to_vec(),
+            shared_by: Some(shared_by.map(|cpus| cpus.parse().unwrap()).to_vec()),
         });
         assert_eq!(bytes(&machine), 768 * MIB);
+        // Where nobody knows how many of the last there are, those before them say nothing.
+        machine.caches.last_mut().unwrap().shared_by = None;
+        assert_eq!(bytes(&machine), 256 * MIB);
+        assert_eq!(Host::new(&machine).caches_that_hide(1), None);
     }
 
     #[test]

@@ -14,12 +14,16 @@ fn node(id: u32, cpus: &str, memory_mib: u64) -> Node {
     }
 }
 
+fn known(row: &[u32]) -> Vec<Option<u32>> {
+    row.iter().copied().map(Some).collect()
+}
+
 fn of_nodes(nodes: Vec<Node>, distances: &[&[u32]]) -> Topology {
     let cpus: CpuSet = nodes.iter().flat_map(|node| node.cpus.iter()).collect();
     Topology {
         nodes,
         cpus,
-        distances: Some(distances.iter().map(|row| row.to_vec()).collect()),
+        distances: Some(distances.iter().map(|row| known(row)).collect()),
         ..Topology::default()
     }
 }
@@ -70,11 +74,13 @@ pub(crate) fn article_000() -> Topology {
         kind: CacheKind::Unified,
         size_bytes: Some(24 * MIB),
         line_bytes: Some(64),
-        shared_by: topology
-            .nodes
-            .iter()
-            .map(|node| node.cpus.clone())
-            .collect(),
+        shared_by: Some(
+            topology
+                .nodes
+                .iter()
+                .map(|node| node.cpus.clone())
+                .collect(),
+        ),
     }];
     topology
 }

@@ -29,7 +29,7 @@ impl Machine {
         let online = sysfs_nodes::online(root)?;
         let mut cpus_by_node = BTreeMap::new();
         for node in online.iter() {
-            cpus_by_node.insert(node, sysfs_nodes::cpus(root, node)?);
+            cpus_by_node.insert(node, sysfs_nodes::cpus(root, node)?.unwrap_or_default());
         }
         if cpus_by_node.is_empty() {
             // A kernel without nodes has one that holds everything.

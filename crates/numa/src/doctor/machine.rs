@@ -135,7 +135,7 @@ fn pairs(patient: &Patient) -> Vec<(usize, usize, u32, Option<u32>)> {
     let nodes = &patient.topology.nodes;
     let has_cpus = |row: usize| nodes.get(row).is_some_and(|node| !node.cpus.is_empty());
     let cell = |row: usize, column: usize| {
-        let cell = rows.get(row).and_then(|row| row.get(column)).copied();
+        let cell = *rows.get(row)?.get(column)?;
         cell.filter(|_| has_cpus(row))
     };
     let mut pairs = Vec::new();
@@ -160,7 +160,7 @@ pub(super) fn distances_impossible(patient: &Patient) -> Option<Found> {
     let nodes = &patient.topology.nodes;
     let rows = patient.topology.distances.as_ref()?;
     let own = rows.iter().enumerate().find_map(|(index, row)| {
-        let own = *row.get(index)?;
+        let own = (*row.get(index)?)?;
         (own != LOCAL).then(|| format!("node {} is {own} from itself", nodes[index].id))
     });
     let between = pairs(patient)
@@ -201,8 +201,10 @@ pub(super) fn distances_asymmetric(patient: &Patient) -> Option<Found> {
 /// One distance for all.
 pub(super) fn distances_flat(patient: &Patient) -> Option<Found> {
     let pairs = pairs(patient);
+    let nodes = patient.topology.nodes.len();
+    let are_known = pairs.len() == nodes * nodes.saturating_sub(1) / 2;
     // Two nodes have nothing to compare.
-    let (_, _, distance, _) = *pairs.first().filter(|_| pairs.len() > 1)?;
+    let (_, _, distance, _) = *pairs.first().filter(|_| are_known && pairs.len() > 1)?;
     let is_flat = pairs
         .iter()
         .all(|(_, _, there, back)| *there == distance && back.is_none_or(|it| it == distance));
@@ -266,6 +268,12 @@ mod tests {
 
     use super::*;
 
+    /// A row in which 0 is unknown.
+    fn known(row: &&[u32]) -> Vec<Option<u32>> {
+        let known = |distance: &u32| Some(*distance).filter(|distance| *distance > 0);
+        row.iter().map(known).collect()
+    }
+
     fn patient(distances: &[&[u32]]) -> Patient {
         let node = |id: usize| Node {
             id: NodeId(id as u32),
@@ -276,7 +284,7 @@ mod tests {
         };
         let topology = Topology {
             nodes: (0..distances.len()).map(node).collect(),
-            distances: Some(distances.iter().map(|row| row.to_vec()).collect()),
+            distances: Some(distances.iter().map(known).collect()),
             ..Topology::default()
         };
         Patient {
@@ -361,6 +369,11 @@ mod tests {
         );
         check(&[&[10, 21, 31], &[21, 10, 21], &[31, 21, 10]], [false; 3]);
         check(&[&[10, 21], &[]], [false; 3]);
+        check(
+            &[&[10, 21, 0], &[20, 10, 0], &[0, 0, 0]],
+            [false, true, false],
+        );
+        check(&[&[10, 21, 21], &[21, 10, 0], &[21, 0, 10]], [false; 3]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ const NUMACTL_NONE: &str = "No distance information available.";
 #[derive(Deserialize)]
 struct Topology {
     nodes: Vec<Node>,
-    distances: Option<Vec<Vec<u32>>>,
+    distances: Option<Vec<Vec<Option<u32>>>>,
 }
 
 #[derive(Deserialize)]
@@ -70,7 +70,7 @@ fn of_topology(file: &TextFile) -> Result<DistanceTable, Error> {
     let rows = rows.ok_or_else(|| file.unexpected(1, "distances", "null"))?;
     let count = nodes.len();
     let found = rows.len();
-    DistanceTable::new(nodes, rows).ok_or_else(|| {
+    DistanceTable::of_parts(nodes.clone(), nodes, rows).ok_or_else(|| {
         let expected = format!("{count} rows of {count} distances, one for each of nodes");
         file.unexpected(1, expected, format!("{found} rows"))
     })

@@ -53,12 +53,10 @@ const KEPT_SHARE: u64 = 64;
 
 /// What is free on a node or can be: cache of files is given up when memory is asked for.
 fn small_room(root: &Root, node: NodeId) -> Result<u64, MoveError> {
-    let Some(meminfo) = sysfs_nodes::meminfo(root, node)? else {
-        return Ok(0);
-    };
+    let meminfo = sysfs_nodes::meminfo(root, node)?.unwrap_or_default();
     let cache = meminfo.file_cache_bytes.unwrap_or(0);
-    let room = meminfo.free_bytes.saturating_add(cache);
-    Ok(room.saturating_sub(meminfo.total_bytes / KEPT_SHARE))
+    let room = meminfo.free_bytes.unwrap_or(0).saturating_add(cache);
+    Ok(room.saturating_sub(meminfo.total_bytes.unwrap_or(0) / KEPT_SHARE))
 }
 
 fn huge_room(topology: &Topology, node: NodeId, page_bytes: u64) -> u64 {

@@ -107,11 +107,13 @@ fn huge_pages(
     let mut found = Vec::new();
     for node in machine.memory_nodes.iter() {
         let pools = sysfs_nodes::huge_pages(root, node)?.unwrap_or_default();
-        let pools = pools.into_iter().map(|pool| NodeHugePages {
-            page_bytes: pool.page_bytes,
-            total: pool.total,
-            free: pool.free,
-            surplus: pool.surplus,
+        let pools = pools.into_iter().filter_map(|pool| {
+            Some(NodeHugePages {
+                page_bytes: pool.page_bytes,
+                total: pool.total?,
+                free: pool.free,
+                surplus: pool.surplus,
+            })
         });
         found.push((node, pools.collect()));
     }

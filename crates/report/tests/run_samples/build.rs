@@ -142,7 +142,7 @@ pub(super) fn machine() -> Machine {
                 cpus: ids("0-3"),
                 memory_bytes: Some(16 << 30),
                 free_bytes: Some(12 << 30),
-                huge_pages: Vec::new(),
+                ..Node::default()
             }],
             cpus: ids("0-3"),
             packages: Some(1),

@@ -460,7 +460,7 @@ fn topology() -> impl Strategy<Value = Topology> {
         free_bytes,
         ..Node::default()
     });
-    let distances = prop::option::of(vec(vec(any::<u32>(), 0..3), 0..3));
+    let distances = prop::option::of(vec(vec(any::<Option<u32>>(), 0..3), 0..3));
     (vec(node, 0..3), cpus(), distances, any::<Option<u32>>()).prop_map(
         |(nodes, cpus, distances, packages)| Topology {
             nodes,

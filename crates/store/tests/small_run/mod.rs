@@ -48,6 +48,7 @@ fn machine() -> Machine {
     let node = |id, cpus: &str| Node {
         id: NodeId(id),
         cpus: cpus.parse().expect("a list"),
+        has_unknown_cpus: false,
         memory_bytes: Some(8 << 30),
         free_bytes: Some(7 << 30),
         huge_pages: vec![NodeHugePages {
@@ -66,7 +67,7 @@ fn machine() -> Machine {
         numalab: "0.1.0".to_string(),
         topology: Topology {
             nodes: vec![node(0, "0-1"), node(1, "2-3")],
-            distances: Some(vec![vec![10, 21], vec![21, 10]]),
+            distances: Some(vec![vec![Some(10), Some(21)], vec![Some(21), Some(10)]]),
             cpus: "0-3".parse().expect("a list"),
             packages: Some(2),
             cores: Some(4),
