@@ -31,6 +31,8 @@ pub enum Task {
     },
     /// Kill a sequence of commands at random points in a guest; undo must restore the machine.
     Kills(KillsArguments),
+    /// Change the code that decides, place by place, and see whether a test fails.
+    Mutants(MutantsArguments),
     /// Check the rules of the project that compiler and linter do not know.
     Tidy,
     /// Format, lints, tidy and unit tests: what to run before each commit.
@@ -62,6 +64,17 @@ pub struct GuestArguments {
     /// The command and its arguments, exactly as given: no shell is put in between.
     #[arg(last = true, required_unless_present = "list")]
     pub command: Vec<String>,
+}
+
+/// Arguments of `cargo xtask mutants`.
+#[derive(Debug, Args)]
+pub struct MutantsArguments {
+    /// Only the changes to this file; may be given several times [default: .cargo/mutants.toml].
+    #[arg(long = "file", value_name = "FILE")]
+    pub files: Vec<String>,
+    /// List the changes and leave.
+    #[arg(long)]
+    pub list: bool,
 }
 
 /// How a guest is booted, whatever runs in it.

@@ -9,6 +9,7 @@ mod capture;
 mod guest;
 mod guest_checks;
 mod interrupt;
+mod mutants;
 mod program;
 mod repository;
 mod steps;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Task::CaptureTree(arguments) => capture::command::run(&arguments),
         Task::Bench { bench, repeat } => bench::command::run(bench, repeat),
         Task::Kills(arguments) => guest_checks::kills::run(&arguments),
+        Task::Mutants(arguments) => mutants::run(&arguments),
         Task::Tidy => tidy::command::run(),
         Task::Check => steps::command::check(),
         Task::Test(arguments) => steps::command::test(&arguments),

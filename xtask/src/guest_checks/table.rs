@@ -32,7 +32,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Checks that are run only when they are asked for (`cargo xtask test --only long`): together with
-/// them, the whole test would take more than its 40 minutes.
+/// them, the whole test would take more than its 35 minutes.
 pub const LONG_CHECKS: &[Check] = &[
     placing::CHECK_V1,
     move_memory::CHECK,

@@ -3,7 +3,9 @@
 mod cargo;
 mod guests;
 mod report;
+mod slowest;
 mod step;
 mod table;
+mod unit;
 
 pub mod command;

@@ -25,7 +25,7 @@ pub struct Checked {
 }
 
 /// What a step does.
-pub type Action = Box<dyn Fn(&Interrupt) -> Result<Vec<Checked>>>;
+pub type Action = Box<dyn Fn(&Interrupt) -> Result<Vec<Checked>> + Sync>;
 
 /// One step.
 pub struct Step {

@@ -1,7 +1,7 @@
 //! Every step, in the order in which they run: the quick ones first.
 
 use super::step::{Checked, Step, Verdict};
-use super::{cargo, guests};
+use super::{cargo, guests, unit};
 use crate::guest::{self, packages};
 use crate::tidy;
 
@@ -41,16 +41,11 @@ pub fn steps() -> Vec<Step> {
             guest::postgresql::require,
         ),
         provision(
-            "lstopo",
-            "hwloc's lstopo, which reads what we write",
-            || packages::require_program("lstopo-no-graphics", "hwloc-nox").map(drop),
+            "programs",
+            "programs that tests run beside numalab",
+            require_programs,
         ),
-        cargo::step(
-            "unit",
-            "unit and integration tests on this machine",
-            true,
-            &["test", "--workspace", "--locked"],
-        ),
+        unit::step(),
         cargo::step(
             "release",
             "the product as it is released",
@@ -60,6 +55,22 @@ pub fn steps() -> Vec<Step> {
     ];
     steps.extend(guests::steps());
     steps
+}
+
+/// Programs that tests need, with the packages that have them: what reads our XML, makes targets of
+/// forms that Rust has no words for, and fetches a PostgreSQL.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("lstopo-no-graphics", "hwloc-nox"),
+    ("python3", "python3"),
+    ("curl", "curl"),
+    ("unzip", "unzip"),
+    ("xz", "xz-utils"),
+];
+
+fn require_programs() -> anyhow::Result<()> {
+    PROGRAMS
+        .iter()
+        .try_for_each(|(name, package)| packages::require_program(name, package).map(drop))
 }
 
 /// Something that tests need and that is installed where it is missing; the tests say loudly that

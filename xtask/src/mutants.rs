@@ -1,0 +1,54 @@
+//! `cargo xtask mutants`: changes the code that decides, one place at a time, and sees whether a
+//! test fails. Which files, and which changes are left out for what reason, is in
+//! `.cargo/mutants.toml`.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Result, bail};
+
+use crate::arguments::MutantsArguments;
+use crate::interrupt::Interrupt;
+use crate::{program, repository};
+
+/// The program that does it, a cargo subcommand from crates.io.
+const PROGRAM: &str = "cargo-mutants";
+/// Its exit status when a change went unnoticed (mutants.rs/exit-codes.html).
+const SURVIVED: i32 = 2;
+
+/// Runs the task. Its output, with every survivor, is in `target/mutants/mutants.out`.
+pub fn run(arguments: &MutantsArguments) -> Result<ExitCode> {
+    if !is_installed() {
+        bail!("{PROGRAM} is not installed; `cargo install --locked {PROGRAM}` installs it");
+    }
+    let folder = repository::target().join("mutants");
+    std::fs::create_dir_all(&folder)?;
+    let mut command = Command::new("cargo");
+    command.current_dir(repository::root()).arg("mutants");
+    command.arg("--output").arg(&folder);
+    for file in &arguments.files {
+        command.arg("--file").arg(file);
+    }
+    if arguments.list {
+        command.arg("--list");
+    }
+    // Its build directories would otherwise share ours, whose lock the tests of a mutant hold.
+    command.env_remove("CARGO_TARGET_DIR");
+    let status = program::run(&mut command, &Interrupt::watch()?)?;
+    if status.code() == Some(SURVIVED) {
+        let survivors = folder.join("mutants.out/missed.txt");
+        bail!(
+            "changes survived every test: kill them with a test, or justify them in \
+             .cargo/mutants.toml ({})",
+            survivors.display()
+        );
+    }
+    if !status.success() {
+        bail!("cargo mutants ended with {status}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_installed() -> bool {
+    program::find(PROGRAM).is_some()
+        || std::env::home_dir().is_some_and(|home| home.join(".cargo/bin").join(PROGRAM).is_file())
+}
