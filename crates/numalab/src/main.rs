@@ -11,6 +11,8 @@ mod execution;
 mod exit_codes;
 mod failure;
 mod fitness;
+#[cfg(test)]
+mod help_tests;
 mod host;
 mod interrupt;
 mod licences;

@@ -4,25 +4,24 @@ use model::exit::ExitCode;
 
 use crate::laboratory::Laboratory;
 
-/// The names of the commands, from the help itself.
+/// The names of the commands, from the help itself, which has all of the table but the hidden ones
+/// (`src/help_tests.rs`).
 fn commands(laboratory: &Laboratory) -> Vec<String> {
     let help = laboratory.run(&["--help"]).with_code(0).stdout;
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let lines = lines.take_while(|line| !line.is_empty());
     // A line that is indented deeper continues the one before.
     let names = lines.filter_map(|line| line.strip_prefix("  ").filter(|it| !it.starts_with(' ')));
-    names
+    let names: Vec<String> = names
         .map(|line| line.split(' ').next().unwrap().to_owned())
-        .collect()
+        .collect();
+    assert!(!names.is_empty(), "{help}");
+    names
 }
 
 #[test]
-fn the_help_names_every_command_and_every_exit_code() {
+fn the_help_names_every_exit_code_and_no_command_of_ours_alone() {
     let laboratory = Laboratory::new();
-    let commands = commands(&laboratory);
-    for expected in ["topology", "list", "run", "history", "show", "undo"] {
-        assert!(commands.iter().any(|name| name == expected), "{commands:?}");
-    }
     let help = laboratory.run(&["--help"]).with_code(0).stdout;
     assert!(!help.contains("internal-"), "{help}");
     let (_, listed) = help.split_once("Exit codes:\n").unwrap();

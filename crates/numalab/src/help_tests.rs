@@ -1,0 +1,113 @@
+//! The table of commands, as clap has it: every command is listed with a question and an example
+//! that it understands itself, and what is hidden is hidden on purpose.
+
+use clap::{Command, CommandFactory, Parser};
+
+use crate::arguments::Arguments;
+use crate::commands::internal;
+
+/// Commands that numalab starts itself with.
+const HIDDEN_COMMANDS: [&str; 4] = [
+    internal::INSTANCE,
+    internal::POSTGRES,
+    internal::COMMAND,
+    internal::SESSION,
+];
+/// Options that numalab gives itself, after their commands.
+const HIDDEN_OPTIONS: [&str; 2] = ["bind seated", "run seated"];
+
+/// A command with the words that lead to it.
+type Found = (Vec<String>, Command);
+
+/// Every command of the table and every command of a command.
+fn commands() -> Vec<Found> {
+    let mut found = Vec::new();
+    below(&[], &Arguments::command(), &mut found);
+    found
+}
+
+fn below(words: &[String], parent: &Command, found: &mut Vec<Found>) {
+    for command in parent.get_subcommands() {
+        let words = [words, &[command.get_name().to_owned()]].concat();
+        below(&words, command, found);
+        found.push((words, command.clone()));
+    }
+}
+
+fn is_shown((_, command): &Found) -> bool {
+    !command.is_hide_set()
+}
+
+#[test]
+fn the_help_lists_every_command_but_the_hidden_ones() {
+    let mut table = Arguments::command();
+    let help = table.render_long_help().to_string();
+    let (_, listed) = help.split_once("Commands:\n").unwrap();
+    let listed = listed.split("\n\n").next().unwrap();
+    let is_listed = |name: &str| {
+        let mut lines = listed.lines();
+        lines.any(|line| {
+            line.strip_prefix("  ")
+                .is_some_and(|it| it.split(' ').next() == Some(name))
+        })
+    };
+    for command in table.get_subcommands() {
+        let name = command.get_name();
+        assert_eq!(
+            is_listed(name),
+            !HIDDEN_COMMANDS.contains(&name),
+            "{name}: {listed}"
+        );
+        assert_eq!(
+            command.is_hide_set(),
+            HIDDEN_COMMANDS.contains(&name),
+            "{name}"
+        );
+    }
+    for name in HIDDEN_COMMANDS {
+        assert!(
+            table.find_subcommand(name).is_some() && !help.contains(name),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn options_are_explained_or_hidden_on_purpose() {
+    let mut hidden = Vec::new();
+    for (words, command) in commands().into_iter().filter(is_shown) {
+        for option in command.get_arguments() {
+            let name = format!("{} {}", words.join(" "), option.get_id());
+            match option.is_hide_set() {
+                true => hidden.push(name),
+                false => assert!(option.get_help().is_some(), "{name} says nothing"),
+            }
+        }
+    }
+    assert_eq!(hidden, HIDDEN_OPTIONS);
+}
+
+#[test]
+fn every_example_is_understood_by_its_command() {
+    for (words, command) in commands().into_iter().filter(is_shown) {
+        if command.has_subcommands() && command.is_subcommand_required_set() {
+            assert!(command.get_about().is_some(), "{words:?}");
+            continue;
+        }
+        let example = command.get_after_help().map(ToString::to_string);
+        let example = example.unwrap_or_default();
+        let line = example.strip_prefix("Example: ");
+        let line = line.unwrap_or_else(|| panic!("{words:?} has no example: {example:?}"));
+        let given: Vec<&str> = line.split(' ').collect();
+        let beginning = ["numalab"]
+            .into_iter()
+            .chain(words.iter().map(String::as_str));
+        assert!(
+            given.iter().copied().take(words.len() + 1).eq(beginning),
+            "{line}"
+        );
+        if let Err(error) = Arguments::try_parse_from(given) {
+            panic!("{line}: {error}");
+        }
+    }
+}
