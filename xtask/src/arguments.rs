@@ -1,6 +1,7 @@
 //! The command line: the tasks and their arguments, nothing about how they work.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -28,11 +29,17 @@ pub enum Task {
         /// For `latency`: run it so many times, count the intervals that cover the median of all.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
         repeat: Option<u32>,
+        /// The time for all of it but the build, in seconds, instead of the benchmark's own.
+        #[arg(long = "limit-s", value_name = "S", value_parser = seconds)]
+        limit: Option<Duration>,
     },
     /// Kill a sequence of commands at random points in a guest; undo must restore the machine.
     Kills(KillsArguments),
     /// Change the code that decides, place by place, and see whether a test fails.
     Mutants(MutantsArguments),
+    /// Run a program that ends with whoever started it: benchmarks start peers by it.
+    #[command(hide = true)]
+    Guard(GuardArguments),
     /// Check the rules of the project that compiler and linter do not know.
     Tidy,
     /// Format, lints, tidy and unit tests: what to run before each commit.
@@ -142,6 +149,23 @@ pub struct KillsArguments {
     /// The numalab binary to run [default: target/release].
     #[arg(long, value_name = "PATH")]
     pub binary: Option<PathBuf>,
+}
+
+/// Arguments of `cargo xtask guard`.
+#[derive(Debug, Args)]
+pub struct GuardArguments {
+    /// End it after so many seconds.
+    #[arg(long = "limit-s", value_name = "S", value_parser = seconds)]
+    pub limit: Duration,
+    /// The program and its arguments.
+    #[arg(last = true, required = true)]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    limit.ok_or_else(|| "expected a number of seconds".to_owned())
 }
 
 /// Arguments of `cargo xtask test`.

@@ -6,6 +6,7 @@
 mod arguments;
 mod bench;
 mod capture;
+mod guard;
 mod guest;
 mod guest_checks;
 mod interrupt;
@@ -25,7 +26,12 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Guest(arguments) => guest::command::run(&arguments),
         Task::CaptureTree(arguments) => capture::command::run(&arguments),
-        Task::Bench { bench, repeat } => bench::command::run(bench, repeat),
+        Task::Bench {
+            bench,
+            repeat,
+            limit,
+        } => bench::command::run(bench, repeat, limit),
+        Task::Guard(arguments) => guard::run(&arguments),
         Task::Kills(arguments) => guest_checks::kills::run(&arguments),
         Task::Mutants(arguments) => mutants::run(&arguments),
         Task::Tidy => tidy::command::run(),

@@ -4,8 +4,9 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
+use super::supervisor::Supervisor;
 use crate::guest::packages;
 
 /// Makes malloc ask for transparent huge pages (glibc 2.35 and later), as numalab does.
@@ -26,6 +27,14 @@ impl Does {
         match self {
             Does::Kernel(kernel) => kernel,
             Does::StreamMix => "copy and triad",
+        }
+    }
+
+    /// Whether this kernel is one of those that it is made of.
+    pub fn is_of(self, kernel: &str) -> bool {
+        match self {
+            Does::Kernel(own) => own == kernel,
+            Does::StreamMix => ["copy", "triad"].contains(&kernel),
         }
     }
 
@@ -121,8 +130,22 @@ impl Peer {
         self.program != "mbw" || threads == 1
     }
 
+    /// What the processor must have for it, in the words of /proc/cpuinfo.
+    pub fn needs(&self) -> Option<&'static str> {
+        let instructions = [("avx512", "avx512f"), ("avx", "avx"), ("sse", "sse2")];
+        let found = instructions
+            .iter()
+            .find(|(part, _)| self.test.contains(part));
+        found.map(|(_, flag)| *flag)
+    }
+
+    /// Program and test.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.program, self.test)
+    }
+
     /// Bytes per second.
-    pub fn measure(&self, load: &Load) -> Result<f64> {
+    pub fn measure(&self, supervisor: &Supervisor, load: &Load) -> Result<f64> {
         let cpus: Vec<String> = load.cpus.iter().map(u64::to_string).collect();
         let mut command = Command::new("taskset");
         command.args(["-c", &cpus.join(","), self.program]);
@@ -144,8 +167,7 @@ impl Peer {
                 command.args([self.test, &threads.to_string()]);
             }
         }
-        let output = command.env(HUGE_PAGES.0, HUGE_PAGES.1).output();
-        let output = output.with_context(|| format!("run taskset and {}", self.program))?;
+        let output = supervisor.output(command.env(HUGE_PAGES.0, HUGE_PAGES.1))?;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
         let rates = match self.program {
@@ -226,7 +248,7 @@ fn stress_rates(text: &str) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{likwid_rates, mbw_rates, stress_rates};
+    use super::{PEERS, likwid_rates, mbw_rates, stress_rates};
 
     #[test]
     fn bytes_are_those_that_the_program_reads_and_writes() {
@@ -239,5 +261,14 @@ mod tests {
             write/sec, 1028.81 double precision Mflop/sec (instance 0)\n";
         assert_eq!(stress_rates(stress), [f64::from(1 << 30)]);
         assert!(stress_rates("stream: run duration too short").is_empty());
+    }
+
+    #[test]
+    fn what_a_processor_must_have_is_in_the_name_of_the_test() {
+        let needs = |name: &str| PEERS.iter().find(|it| it.name() == name).unwrap().needs();
+        assert_eq!(needs("likwid-bench copy_mem_avx512"), Some("avx512f"));
+        assert_eq!(needs("likwid-bench load_avx"), Some("avx"));
+        assert_eq!(needs("likwid-bench load_sse"), Some("sse2"));
+        assert_eq!(needs("mbw -t0"), None);
     }
 }

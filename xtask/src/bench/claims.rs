@@ -19,6 +19,12 @@ impl Claims {
         }
     }
 
+    /// A peer that could not be compared: no claim about it is met.
+    pub fn not_compared(&mut self, peer: &str, why: &str) {
+        println!("NOT COMPARED: {peer}: {why}");
+        self.not_met.push(format!("{peer} was not compared: {why}"));
+    }
+
     /// Fails when one was not met.
     pub fn conclude(self) -> Result<()> {
         match self.not_met.is_empty() {
@@ -40,5 +46,12 @@ mod tests {
         let error = claims.conclude().unwrap_err().to_string();
         assert_eq!(error, "not met: curve in 9 s (claim: below 5 s)");
         assert!(Claims::default().conclude().is_ok());
+        let mut claims = Claims::default();
+        claims.not_compared("lat_mem_rd", "no such package");
+        let error = claims.conclude().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "not met: lat_mem_rd was not compared: no such package"
+        );
     }
 }

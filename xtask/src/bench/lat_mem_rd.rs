@@ -3,9 +3,11 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use super::supervisor::Supervisor;
 use crate::guest::packages;
 use crate::repository;
 
@@ -15,6 +17,14 @@ const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 
 /// The program.
 pub struct LatMemRd(PathBuf);
+
+/// What it measured.
+pub struct PeerCurve {
+    /// Working sets in bytes, and ns for each load.
+    pub points: Vec<(u64, f64)>,
+    /// Whether it came to its end within its time.
+    pub is_whole: bool,
+}
 
 impl LatMemRd {
     /// Fetches it once.
@@ -31,24 +41,34 @@ impl LatMemRd {
         Ok(LatMemRd(found.context("lmbench has no lat_mem_rd")?))
     }
 
-    /// Working sets in bytes up to so many MiB, and ns for each load: one line of 64 bytes after
-    /// the other in random order (`-t`), timed once (`-N 1`).
-    pub fn curve(&self, cpu: u64, mib: u64) -> Result<Vec<(u64, f64)>> {
-        let output = Command::new("taskset")
+    /// Working sets up to so many MiB, or as far as it comes in this time: one line of 64 bytes
+    /// after the other in random order (`-t`), timed once (`-N 1`).
+    pub fn curve(
+        &self,
+        supervisor: &Supervisor,
+        cpu: u64,
+        mib: u64,
+        limit: Duration,
+    ) -> Result<PeerCurve> {
+        let mut command = Command::new("taskset");
+        command
             .args(["-c", &cpu.to_string()])
             .arg(&self.0)
             .args(["-N", "1", "-t", &mib.to_string(), "64"])
-            .env(HUGE_PAGES.0, HUGE_PAGES.1)
-            .output()
-            .context("run taskset and lat_mem_rd")?;
+            .env(HUGE_PAGES.0, HUGE_PAGES.1);
+        let finished = supervisor.output_within(&command, limit)?;
+        let output = finished.output;
         let text = String::from_utf8_lossy(&output.stderr);
         let points = parse(&text);
         ensure!(
-            output.status.success() && !points.is_empty(),
+            (finished.is_past_limit || output.status.success()) && !points.is_empty(),
             "lat_mem_rd ended with {}: {text}",
             output.status
         );
-        Ok(points)
+        Ok(PeerCurve {
+            points,
+            is_whole: !finished.is_past_limit,
+        })
     }
 }
 

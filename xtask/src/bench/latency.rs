@@ -1,23 +1,33 @@
 //! `cargo xtask bench latency`: the local latency and the depth curve of `numalab latency` against
 //! lmbench's `lat_mem_rd` and a plain chase, in turns on the same CPU and all of them in
-//! transparent huge pages; and the time that a curve takes.
+//! transparent huge pages; and the time that a curve takes. Where the last cache is so large that
+//! the benchmark's time is over before, it says what it left out.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use super::claims::Claims;
 use super::lat_mem_rd::LatMemRd;
+use super::levels::Levels;
 use super::own_binary::{Curve, OwnBinary};
 use super::plain_chase::PlainChase;
 use super::spread::Spread;
 
-/// Turns of a cell and the plain chase.
+/// Turns of a cell and the plain chase, at most
 const TURNS: usize = 21;
-/// Curves of ours, after each of which comes one of `lat_mem_rd`, which takes over a minute.
-const CURVES: usize = 2;
-/// How far a median ratio may be from 1.
-const TOLERANCE: f64 = 0.02;
+/// and at least.
+const TURNS_MIN: usize = 5;
+/// Curves of ours, after each of which comes one of the plain chase and one of `lat_mem_rd`, which
+/// takes over a minute.
+const CURVES: u32 = 2;
+/// How far a median ratio of all working sets, or that of local memory, may be from 1,
+pub const TOLERANCE: f64 = 0.02;
+/// and the median ratio of the working sets of one level of the caches: they are few.
+const LEVEL_TOLERANCE: f64 = 0.1;
+/// Levels that must be judged: two caches at least.
+const LEVELS_MIN: usize = 2;
 /// How long a curve to 1 GiB may take, in seconds.
 const CURVE_S_MAX: f64 = 5.0;
 
@@ -26,32 +36,36 @@ type Pairs = BTreeMap<u64, (Vec<f64>, Vec<f64>)>;
 
 /// Builds, measures, and prints medians, ratios and the time of a curve; fails when a claim is not
 /// met.
-pub fn run() -> Result<()> {
-    let numalab = OwnBinary::build()?;
-    let plain = PlainChase::build(&numalab.folder)?;
+pub fn run(limit: Duration) -> Result<()> {
     let peer = LatMemRd::fetch();
-    if let Err(error) = &peer {
-        println!("lat_mem_rd: not compared: {error:#}");
-    }
+    let numalab = OwnBinary::build(limit)?;
+    let plain = PlainChase::build(&numalab.folder)?;
     let mut claims = Claims::default();
-    let bytes = local_memory(&numalab, &plain, &mut claims)?;
+    if let Err(error) = &peer {
+        claims.not_compared("lat_mem_rd", &format!("{error:#}"));
+    }
+    let (cpu, bytes) = local_memory(&numalab, &plain, &mut claims)?;
+    let levels = Levels::of_cpu(cpu)?;
     let (mut with_plain, mut with_peer) = (Pairs::new(), Pairs::new());
     let mut seconds = Vec::new();
     for turn in 0..CURVES {
         let curve = numalab.curve()?;
         seconds.push(curve.seconds);
-        let sizes = curve.points.iter().map(|(bytes, _)| *bytes);
-        let sizes = sizes.filter(|size| size.is_power_of_two() && *size <= bytes);
-        let measure = |size| Ok((size, plain.measure(curve.cpu, size, turn + 1)?.0));
-        let theirs: Result<Vec<(u64, f64)>> = sizes.map(measure).collect();
-        collect(&mut with_plain, &curve, &theirs?);
+        // What is left, for this and the later turns, and for both others.
+        let limit = numalab.supervisor.time_left() / (2 * (CURVES - turn)) / 10 * 9;
+        let theirs = plain_curve(&numalab, &plain, &curve, bytes, limit)?;
+        collect(&mut with_plain, &curve, &theirs);
         if let Ok(peer) = &peer {
-            collect(&mut with_peer, &curve, &peer.curve(curve.cpu, bytes >> 20)?);
+            let theirs = peer.curve(&numalab.supervisor, curve.cpu, bytes >> 20, limit)?;
+            if !theirs.is_whole {
+                left_out("lat_mem_rd", &theirs.points, limit);
+            }
+            collect(&mut with_peer, &curve, &theirs.points);
         }
     }
-    compare("plain chase", &with_plain, &mut claims);
-    if !with_peer.is_empty() {
-        compare("lat_mem_rd", &with_peer, &mut claims);
+    compare("plain chase", &with_plain, &levels, &mut claims);
+    if peer.is_ok() {
+        compare("lat_mem_rd", &with_peer, &levels, &mut claims);
     }
     let seconds = Spread::of(&seconds).context("there is a curve")?;
     let found = format!("curve of 1 KiB to 1 GiB: {seconds} s");
@@ -59,13 +73,26 @@ pub fn run() -> Result<()> {
     claims.conclude()
 }
 
-/// Local memory in turns; says the working set.
-fn local_memory(numalab: &OwnBinary, plain: &PlainChase, claims: &mut Claims) -> Result<u64> {
+/// Local memory in turns, for a third of the time at most; says the CPU and the working set.
+fn local_memory(
+    numalab: &OwnBinary,
+    plain: &PlainChase,
+    claims: &mut Claims,
+) -> Result<(u64, u64)> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    let mut bytes = 0;
+    let (mut cpu, mut bytes) = (0, 0);
+    let until = numalab.supervisor.time_left() / 3 * 2;
     for turn in 0..TURNS {
+        if numalab.supervisor.time_left() < until && turn >= TURNS_MIN {
+            println!(
+                "LEFT OUT: {} of {TURNS} turns of local memory: no time",
+                TURNS - turn
+            );
+            break;
+        }
         let cell = numalab.cell()?;
-        let (ns, huge_bytes) = plain.measure(cell.cpu, cell.bytes, turn + 1)?;
+        let place = (cell.cpu, None);
+        let (ns, huge_bytes) = plain.measure(&numalab.supervisor, place, cell.bytes, turn + 1)?;
         ensure!(
             (cell.page_kind == "small") != (huge_bytes >= cell.bytes),
             "not alike: numalab measured in {} pages, the plain chase had {huge_bytes} of {} bytes \
@@ -73,7 +100,7 @@ fn local_memory(numalab: &OwnBinary, plain: &PlainChase, claims: &mut Claims) ->
             cell.page_kind,
             cell.bytes
         );
-        bytes = cell.bytes;
+        (cpu, bytes) = (cell.cpu, cell.bytes);
         ours.push(cell.ns);
         theirs.push(ns);
     }
@@ -84,8 +111,40 @@ fn local_memory(numalab: &OwnBinary, plain: &PlainChase, claims: &mut Claims) ->
         "{} MiB of local memory: numalab {ours} ns, plain chase {theirs} ns, ratio {ratio:.3}",
         bytes >> 20
     );
-    claims.add(&found, "within 2 %", is_within(ratio));
-    Ok(bytes)
+    claims.add(&found, "within 2 %", is_within(ratio, TOLERANCE));
+    Ok((cpu, bytes))
+}
+
+/// The plain chase at the working sets of a curve that are powers of two, as far as the time
+/// allows.
+fn plain_curve(
+    numalab: &OwnBinary,
+    plain: &PlainChase,
+    curve: &Curve,
+    bytes: u64,
+    limit: Duration,
+) -> Result<Vec<(u64, f64)>> {
+    let supervisor = &numalab.supervisor;
+    let until = supervisor.time_left().saturating_sub(limit);
+    let sizes = curve.points.iter().map(|(size, _)| *size);
+    let mut points = Vec::new();
+    for size in sizes.filter(|size| size.is_power_of_two() && *size <= bytes) {
+        if supervisor.time_left() < until {
+            left_out("the plain chase", &points, limit);
+            break;
+        }
+        let (ns, _) = plain.measure(supervisor, (curve.cpu, None), size, points.len() + 1)?;
+        points.push((size, ns));
+    }
+    Ok(points)
+}
+
+fn left_out(peer: &str, points: &[(u64, f64)], limit: Duration) {
+    let reached = points.last().map_or(0, |(bytes, _)| bytes >> 10);
+    println!(
+        "LEFT OUT: {peer} above {reached} KiB: its {:.0} s were over",
+        limit.as_secs_f64()
+    );
 }
 
 /// Adds the points that both have.
@@ -100,34 +159,58 @@ fn collect(pairs: &mut Pairs, ours: &Curve, theirs: &[(u64, f64)]) {
     }
 }
 
-/// Prints the medians of each working set with their ratio; the median of the ratios is claimed.
-fn compare(peer: &str, pairs: &Pairs, claims: &mut Claims) {
+/// Prints the medians of each working set with their ratio. The median of all ratios is claimed,
+/// and that of each level of the caches: of many working sets, those of memory are few.
+fn compare(peer: &str, pairs: &Pairs, levels: &Levels, claims: &mut Claims) {
     let mut ratios = Vec::new();
+    let mut by_level: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (bytes, (ours, theirs)) in pairs {
         if let Some((ours, theirs)) = Spread::of(ours).zip(Spread::of(theirs)) {
             let ratio = ours.median / theirs.median;
-            let kib = bytes >> 10;
-            println!("{kib:>8} KiB: numalab {ours} ns, {peer} {theirs} ns, ratio {ratio:.3}");
+            let (kib, level) = (bytes >> 10, levels.of(*bytes));
+            let name = level.unwrap_or("end of a cache");
+            println!(
+                "{kib:>8} KiB, {name}: numalab {ours} ns, {peer} {theirs} ns, ratio {ratio:.3}"
+            );
             ratios.push(ratio);
+            if let Some(level) = level {
+                by_level.entry(level).or_default().push(ratio);
+            }
         }
     }
     let Some(spread) = Spread::of(&ratios) else {
-        return claims.add(peer, "has working sets of the curve", false);
+        return claims.not_compared(peer, "it has no working set of the curve");
     };
     let found = format!(
         "curve against {peer}, {} working sets: ratios {spread}",
         ratios.len()
     );
-    claims.add(&found, "median within 2 %", is_within(spread.median));
+    claims.add(
+        &found,
+        "median within 2 %",
+        is_within(spread.median, TOLERANCE),
+    );
+    let found = format!("curve against {peer}: {} levels", by_level.len());
+    claims.add(&found, "two at least", by_level.len() >= LEVELS_MIN);
+    for (level, ratios) in by_level {
+        if let Some(spread) = Spread::of(&ratios) {
+            let found = format!(
+                "{level} against {peer}, {} working sets: {spread}",
+                ratios.len()
+            );
+            let is_met = is_within(spread.median, LEVEL_TOLERANCE);
+            claims.add(&found, "median within 10 %", is_met);
+        }
+    }
 }
 
-fn is_within(ratio: f64) -> bool {
-    (ratio - 1.0).abs() <= TOLERANCE
+fn is_within(ratio: f64, tolerance: f64) -> bool {
+    (ratio - 1.0).abs() <= tolerance
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Claims, Curve, Pairs, collect, compare};
+    use super::{Claims, Curve, Levels, Pairs, collect, compare};
 
     #[test]
     fn working_sets_that_both_have_are_compared() {
@@ -147,19 +230,44 @@ mod tests {
         );
     }
 
+    /// What becomes of curves whose ratios are these, by working set in KiB.
+    fn not_met(ratios: &[(u64, f64)]) -> String {
+        let pair = |(kib, ratio): &(u64, f64)| (kib << 10, (vec![*ratio], vec![1.0]));
+        let pairs: Pairs = ratios.iter().map(pair).collect();
+        let mut claims = Claims::default();
+        compare("x", &pairs, &Levels::for_tests(), &mut claims);
+        claims
+            .conclude()
+            .err()
+            .map_or(String::new(), |it| it.to_string())
+    }
+
+    /// Working sets of L1, L2, L3 and memory, and the end of a cache.
+    const SIZES: [u64; 7] = [1, 2, 4, 128, 256, 4096, 128 << 10];
+
     #[test]
     fn a_median_ratio_beyond_2_percent_is_not_met() {
-        let check = |theirs: f64, is_met: bool| {
-            let pairs = Pairs::from([(1024, (vec![1.0], vec![theirs]))]);
-            let mut claims = Claims::default();
-            compare("x", &pairs, &mut claims);
-            assert_eq!(claims.conclude().is_ok(), is_met, "{theirs}");
-        };
-        check(1.0, true);
-        check(1.019, true);
-        check(0.97, false);
-        let mut claims = Claims::default();
-        compare("x", &Pairs::new(), &mut claims);
-        assert!(claims.conclude().is_err());
+        assert_eq!(not_met(&SIZES.map(|kib| (kib, 1.019))), "");
+        assert!(not_met(&SIZES.map(|kib| (kib, 1.03))).contains("median within 2 %"));
+    }
+
+    #[test]
+    fn memory_alone_that_is_wrong_is_not_met() {
+        let wrong_in_memory = |ratio| SIZES.map(|kib| (kib, if kib > 9999 { ratio } else { 1.0 }));
+        assert_eq!(not_met(&wrong_in_memory(1.09)), "");
+        let found = not_met(&wrong_in_memory(1.2));
+        assert!(
+            found.contains("memory against x, 1 working sets: 1.20"),
+            "{found}"
+        );
+        // The end of a cache is shown and not judged.
+        let with_an_end = [&SIZES.map(|kib| (kib, 1.0))[..], &[(32, 1.8)]].concat();
+        assert_eq!(not_met(&with_an_end), "");
+    }
+
+    #[test]
+    fn a_peer_without_working_sets_or_levels_is_not_met() {
+        assert!(not_met(&[]).contains("x was not compared"));
+        assert!(not_met(&[(1, 1.0), (2, 1.0)]).contains("1 levels"));
     }
 }

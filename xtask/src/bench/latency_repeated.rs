@@ -1,124 +1,189 @@
-//! `cargo xtask bench latency --repeat N`: how often the interval of a run of `numalab latency`
-//! covers the median of all runs together.
+//! `cargo xtask bench latency --repeat N`: whether the intervals of `numalab latency` hold what a
+//! plain chase measures of the same memory from the same CPU just after.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::claims::Claims;
+use super::latency::TOLERANCE;
 use super::own_binary::OwnBinary;
+use super::plain_chase::PlainChase;
 use super::spread::Spread;
+use crate::guest::packages;
 
-/// The share of the intervals that must cover: nine of ten. Of intervals of 95 %, a tenth misses
-/// only now and then.
+/// The share of the intervals that must hold the other's figure: nine of ten. Of intervals of 95 %,
+/// a tenth misses only now and then.
 const SHARE_MIN: f64 = 0.9;
 
-/// What the runs said of one cell.
-#[derive(Debug, Default, PartialEq)]
-struct CellOfRuns {
-    /// Low, median and high end of each run.
-    intervals: Vec<(f64, f64, f64)>,
-    /// Every round of every run.
-    rounds: Vec<f64>,
+/// One cell of one run.
+#[derive(Debug, PartialEq)]
+struct Cell {
+    name: String,
+    cpu: u64,
+    node: u64,
+    bytes: u64,
+    is_in_small_pages: bool,
+    low: f64,
+    median: f64,
+    high: f64,
 }
 
-/// Measures the matrix so many times and asks of every cell.
-pub fn run(repeats: u32) -> Result<()> {
-    let numalab = OwnBinary::build()?;
-    let mut cells: BTreeMap<String, CellOfRuns> = BTreeMap::new();
-    for _ in 0..repeats {
+/// One turn of a cell: low, median and high end of our interval, and what the plain chase found.
+type Turn = ([f64; 3], f64);
+
+/// Measures the matrix so many times, and every cell of it with the plain chase.
+pub fn run(repeats: u32, limit: Duration) -> Result<()> {
+    let numalab = OwnBinary::build(limit)?;
+    let plain = PlainChase::build(&numalab.folder)?;
+    let mut turns: BTreeMap<String, Vec<Turn>> = BTreeMap::new();
+    for turn in 0..repeats {
         let document = numalab.json(&["latency", "--anyway", "--json"])?;
-        add(&mut cells, &document, &numalab.last_run()?)?;
+        let cells = cells(&document, &numalab.last_run()?)?;
+        if cells.len() > 1 {
+            packages::require_program("numactl", "numactl")?;
+        }
+        // With one node there is nothing to bind to.
+        let is_bound = cells.len() > 1;
+        for cell in cells {
+            let place = (cell.cpu, is_bound.then_some(cell.node));
+            let seed = turn as usize + 1;
+            let (ns, huge_bytes) = plain.measure(&numalab.supervisor, place, cell.bytes, seed)?;
+            ensure!(
+                cell.is_in_small_pages != (huge_bytes >= cell.bytes),
+                "{}: not alike: the plain chase had {huge_bytes} of {} bytes in huge pages",
+                cell.name,
+                cell.bytes
+            );
+            let interval = [cell.low, cell.median, cell.high];
+            turns.entry(cell.name).or_default().push((interval, ns));
+        }
     }
     let mut claims = Claims::default();
-    for (name, cell) in &cells {
-        judge(name, cell, &mut claims);
+    if turns.is_empty() {
+        claims.not_compared("plain chase", "the matrix has no cell");
+    }
+    for (name, turns) in &turns {
+        judge(name, turns, &mut claims);
     }
     claims.conclude()
 }
 
-fn add(cells: &mut BTreeMap<String, CellOfRuns>, document: &Value, run: &Value) -> Result<()> {
+/// The cells of a matrix, with where and how much of it the run says.
+fn cells(document: &Value, run: &Value) -> Result<Vec<Cell>> {
+    let mut cells = Vec::new();
     let nodes = |key: &str| document[key].as_array().context("a matrix has nodes");
     for (row, from) in nodes("cpu_nodes")?.iter().enumerate() {
         for (column, to) in nodes("memory_nodes")?.iter().enumerate() {
             let name = format!("from-{from}-to-{to}");
-            let [low, median, high] = ["ns_low", "ns", "ns_high"].map(|key| {
+            let figure = |key: &str| {
                 let value = document[key][row][column].as_f64();
                 value.with_context(|| format!("{name} has no {key}"))
+            };
+            let mut cases = run["cases"].as_array().into_iter().flatten();
+            let case = cases.find(|case| case["name"] == name.as_str());
+            let case = case.with_context(|| format!("the run has no case {name}"))?;
+            let trial = &case["trials"][0];
+            let cpu = case["placement"]["cpus"].as_str();
+            let kind = &trial["evidence"]["measurements"][0]["memory_after"]["page_kind"];
+            cells.push(Cell {
+                cpu: cpu
+                    .and_then(|cpu| cpu.parse().ok())
+                    .context("one CPU measures")?,
+                node: to.as_u64().context("a node has an id")?,
+                bytes: trial["kernel"]["working_set_bytes"]
+                    .as_u64()
+                    .context("a cell has a working set")?,
+                is_in_small_pages: kind == "small",
+                low: figure("ns_low")?,
+                median: figure("ns")?,
+                high: figure("ns_high")?,
+                name,
             });
-            let cell = cells.entry(name.clone()).or_default();
-            cell.intervals.push((low?, median?, high?));
-            let cases = run["cases"].as_array().into_iter().flatten();
-            let case = cases.filter(|case| case["name"] == name.as_str());
-            let trials = case.flat_map(|case| case["trials"].as_array().into_iter().flatten());
-            let valid = trials.filter(|trial| trial["valid"] == true);
-            cell.rounds
-                .extend(valid.filter_map(|trial| trial["value"].as_f64()));
         }
     }
-    Ok(())
+    Ok(cells)
 }
 
-fn judge(name: &str, cell: &CellOfRuns, claims: &mut Claims) {
-    let Some(all) = Spread::of(&cell.rounds) else {
-        return claims.add(name, "has rounds", false);
-    };
-    for (low, median, high) in &cell.intervals {
-        let covers = *low <= all.median && all.median <= *high;
-        let word = if covers { "covers" } else { "misses" };
-        println!(
-            "{name}: {median:.1} ns ({low:.1} to {high:.1}) {word} {:.1}",
-            all.median
-        );
+/// An interval holds a figure that is in it, or no further from it than both programs may differ.
+fn holds([low, _, high]: [f64; 3], ns: f64) -> bool {
+    low * (1.0 - TOLERANCE) <= ns && ns <= high * (1.0 + TOLERANCE)
+}
+
+fn judge(name: &str, turns: &[Turn], claims: &mut Claims) {
+    for (interval, ns) in turns {
+        let word = if holds(*interval, *ns) {
+            "holds"
+        } else {
+            "misses"
+        };
+        let [low, median, high] = interval;
+        println!("{name}: {median:.1} ns ({low:.1} to {high:.1}) {word} {ns:.1}");
     }
-    let covering = covering(cell, all.median);
+    let of = |value: fn(&Turn) -> f64| {
+        let values: Vec<f64> = turns.iter().map(value).collect();
+        Spread::of(&values).map_or_else(String::new, |spread| spread.to_string())
+    };
+    let holding = turns.iter().filter(|(interval, ns)| holds(*interval, *ns));
+    let holding = holding.count();
     let found = format!(
-        "{name}: {covering} of {} intervals cover the median of all {} rounds, {all} ns",
-        cell.intervals.len(),
-        cell.rounds.len()
+        "{name}: {holding} of {} intervals hold the plain chase's figure of the same turn to 2 %; \
+         medians {} ns, plain chase {} ns, widths {} ns",
+        turns.len(),
+        of(|(interval, _)| interval[1]),
+        of(|(_, ns)| *ns),
+        of(|(interval, _)| interval[2] - interval[0]),
     );
-    let least = (cell.intervals.len() as f64 * SHARE_MIN).ceil() as usize;
-    claims.add(&found, &format!("at least {least}"), covering >= least);
-}
-
-fn covering(cell: &CellOfRuns, median: f64) -> usize {
-    let covers = |(low, _, high): &&(f64, f64, f64)| *low <= median && median <= *high;
-    cell.intervals.iter().filter(covers).count()
+    let least = (turns.len() as f64 * SHARE_MIN).ceil() as usize;
+    claims.add(&found, &format!("at least {least}"), holding >= least);
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use serde_json::json;
 
-    use super::{Claims, add, judge};
+    use super::{Cell, Claims, Turn, cells, judge};
 
     #[test]
-    fn intervals_that_miss_the_median_of_all_rounds_are_counted() {
-        let document = |median: f64| {
-            json!({"cpu_nodes": [0], "memory_nodes": [1], "ns": [[median]],
-                "ns_low": [[median - 1.0]], "ns_high": [[median + 1.0]]})
-        };
-        let run = |value: f64| {
-            json!({"cases": [
-                {"name": "from-0-to-1", "trials": [
-                    {"valid": true, "value": value}, {"valid": false, "value": 900.0}]},
-                {"name": "page-walks", "trials": [{"valid": true, "value": 500.0}]},
-            ]})
-        };
-        let check = |far: f64, is_met: bool| {
-            let mut cells = BTreeMap::new();
-            for value in [100.0, 100.0, 100.0, far] {
-                add(&mut cells, &document(value), &run(value)).unwrap();
-            }
-            assert_eq!(cells["from-0-to-1"].rounds.len(), 4);
+    fn intervals_that_miss_the_figure_of_another_program_are_counted() {
+        let check = |missed: usize, theirs: f64, is_met: bool| {
+            let turn = |theirs| -> Turn { ([99.0, 100.0, 101.0], theirs) };
+            let mut turns = vec![turn(100.5); 20 - missed];
+            turns.extend(vec![turn(theirs); missed]);
             let mut claims = Claims::default();
-            judge("x", &cells["from-0-to-1"], &mut claims);
-            assert_eq!(claims.conclude().is_ok(), is_met, "{far}");
+            judge("x", &turns, &mut claims);
+            assert_eq!(claims.conclude().is_ok(), is_met, "{missed} {theirs}");
         };
-        check(100.5, true);
-        check(110.0, false);
+        check(0, 0.0, true);
+        check(2, 110.0, true);
+        check(3, 110.0, false);
+        check(20, 102.9, true);
+        // All of them agree with one another, and all are wrong.
+        check(20, 130.0, false);
+    }
+
+    #[test]
+    fn a_cell_says_where_it_was_measured() {
+        let document = json!({"cpu_nodes": [0], "memory_nodes": [1], "ns": [[100.0]],
+            "ns_low": [[99.0]], "ns_high": [[101.0]]});
+        let trial = json!({"kernel": {"working_set_bytes": 4096},
+            "evidence": {"measurements": [{"memory_after": {"page_kind": "transparent"}}]}});
+        let case =
+            |name: &str| json!({"name": name, "placement": {"cpus": "3"}, "trials": [trial]});
+        let run = json!({"cases": [case("page-walks"), case("from-0-to-1")]});
+        let expected = Cell {
+            name: "from-0-to-1".to_owned(),
+            cpu: 3,
+            node: 1,
+            bytes: 4096,
+            is_in_small_pages: false,
+            low: 99.0,
+            median: 100.0,
+            high: 101.0,
+        };
+        assert_eq!(cells(&document, &run).unwrap(), [expected]);
+        assert!(cells(&document, &json!({"cases": []})).is_err());
     }
 }

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::release_binary;
+use super::supervisor::Supervisor;
 use crate::repository;
 
 /// The binary.
@@ -14,6 +16,8 @@ pub struct OwnBinary {
     binary: PathBuf,
     /// Where its store and the programs of benchmarks are.
     pub folder: PathBuf,
+    /// What starts it, and its peers.
+    pub supervisor: Supervisor,
 }
 
 /// One cell: local memory.
@@ -34,21 +38,23 @@ pub struct Curve {
 }
 
 impl OwnBinary {
-    /// Builds it.
-    pub fn build() -> Result<Self> {
+    /// Builds it; the time of the benchmark begins then.
+    pub fn build(limit: Duration) -> Result<Self> {
         let binary = release_binary::build()?;
         let folder = repository::target().join("bench");
         std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-        Ok(OwnBinary { binary, folder })
+        Ok(OwnBinary {
+            binary,
+            folder,
+            supervisor: Supervisor::start(limit)?,
+        })
     }
 
     /// Runs it.
     pub fn output(&self, arguments: &[&str]) -> Result<Output> {
-        Command::new(&self.binary)
-            .args(arguments)
-            .env("XDG_STATE_HOME", &self.folder)
-            .output()
-            .with_context(|| format!("run {}", self.binary.display()))
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).env("XDG_STATE_HOME", &self.folder);
+        self.supervisor.output(&command)
     }
 
     /// Runs it and reads its document.

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -14,6 +15,7 @@ use super::experiment::{self, Rate};
 use super::huge_pages::HugePages;
 use super::own_binary::OwnBinary;
 use super::spread::Spread;
+use super::supervisor::Supervisor;
 use crate::{program, repository};
 
 /// The experiment, in the format that users write.
@@ -33,6 +35,9 @@ const SECONDS: &str = "1";
 const PAGES: u64 = 600;
 /// The share of the bandwidth that a scan in pages like those of the bandwidth is to reach.
 const SHARE_MIN: f64 = 0.9;
+/// How many times what DuckDB sums a scan is to sum in the same pages; 1.6 and 1.8 were seen
+/// (docs/instance.md).
+const TIMES_DUCKDB_MIN: f64 = 1.0;
 
 /// The case that is compared with the bandwidth: both in huge pages.
 const HUGE: &str = "huge";
@@ -41,23 +46,28 @@ const SMALL: &str = "all-cpus";
 
 /// Builds the release binary, measures in turns and prints rates and ratios; fails when the scan is
 /// below its share.
-pub fn run() -> Result<()> {
-    let numalab = OwnBinary::build()?;
+pub fn run(limit: Duration) -> Result<()> {
+    let numalab = OwnBinary::build(limit)?;
     let _pages = HugePages::require(&numalab, PAGES)?;
+    let mut claims = Claims::default();
     let peer = DuckDb::install(&numalab.folder);
     if let Err(error) = &peer {
-        println!("DuckDB: not compared: {error:#}");
+        claims.not_compared("DuckDB", &format!("{error:#}"));
     }
     let mut figures = Figures::default();
     let mut before = bandwidth(&numalab)?;
     for _ in 0..TURNS {
         let run = experiment::run(&numalab, EXPERIMENT, TRIALS, SECONDS)?;
         let after = bandwidth(&numalab)?;
-        let duckdb = peer.as_ref().ok().map(DuckDb::measure).transpose()?;
+        let supervisor = &numalab.supervisor;
+        let duckdb = peer
+            .as_ref()
+            .ok()
+            .map(|peer| peer.measure(supervisor))
+            .transpose()?;
         figures.add(&run, f64::midpoint(before, after), duckdb)?;
         before = after;
     }
-    let mut claims = Claims::default();
     figures.judge(&mut claims);
     claims.conclude()
 }
@@ -94,10 +104,13 @@ impl Figures {
                 println!("{name}: {}{unit}", spread.divided_by(scale));
             }
         }
-        let key = format!("{HUGE}: share of the bandwidth");
-        let share = self.0.get(&key).and_then(|values| Spread::of(values));
-        let is_met = share.is_some_and(|share| share.median >= SHARE_MIN);
-        claims.add(&key, &format!("median at least {SHARE_MIN}"), is_met);
+        let mut at_least = |key: &str, least: f64| {
+            let median = self.0.get(key).and_then(|values| Spread::of(values));
+            let is_met = median.is_some_and(|spread| spread.median >= least);
+            claims.add(key, &format!("median at least {least}"), is_met);
+        };
+        at_least(&format!("{HUGE}: share of the bandwidth"), SHARE_MIN);
+        at_least(&format!("{SMALL}: times DuckDB"), TIMES_DUCKDB_MIN);
     }
 }
 
@@ -136,12 +149,12 @@ impl DuckDb {
     }
 
     /// Bytes per second.
-    fn measure(&self) -> Result<f64> {
-        let output = Command::new("python3")
+    fn measure(&self, supervisor: &Supervisor) -> Result<f64> {
+        let mut command = Command::new("python3");
+        command
             .args(["-c", DUCKDB, VALUES])
-            .env("PYTHONPATH", &self.folder)
-            .output()
-            .context("run python3")?;
+            .env("PYTHONPATH", &self.folder);
+        let output = supervisor.output(&command)?;
         let text = String::from_utf8_lossy(&output.stdout);
         let said = String::from_utf8_lossy(&output.stderr);
         let rate = text.trim().parse();
@@ -156,8 +169,8 @@ mod tests {
     use super::{Claims, Figures, local_bandwidth};
 
     #[test]
-    fn a_scan_below_its_share_of_the_bandwidth_is_told() {
-        let check = |huge: f64, is_met: bool| {
+    fn a_scan_below_its_share_of_the_bandwidth_or_below_duckdb_is_told() {
+        let check = |huge: f64, duckdb: Option<f64>, is_met: bool| {
             let case =
                 |name: &str, it: f64| json!({ "name": name, "median": it, "low": it, "high": it });
             let cases = [
@@ -167,14 +180,15 @@ mod tests {
             ];
             let mut figures = Figures::default();
             let run = json!({ "cases": cases });
-            figures.add(&run, 50e9, Some(10e9)).unwrap();
-            assert_eq!(figures.0["all-cpus: times DuckDB"], [3.0]);
+            figures.add(&run, 50e9, duckdb).unwrap();
             let mut claims = Claims::default();
             figures.judge(&mut claims);
-            assert_eq!(claims.conclude().is_ok(), is_met, "{huge}");
+            assert_eq!(claims.conclude().is_ok(), is_met, "{huge} {duckdb:?}");
         };
-        check(45e9, true);
-        check(44e9, false);
+        check(45e9, Some(10e9), true);
+        check(44e9, Some(10e9), false);
+        check(45e9, Some(31e9), false);
+        check(45e9, None, false);
     }
 
     #[test]

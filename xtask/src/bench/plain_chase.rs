@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use super::supervisor::Supervisor;
 use crate::program;
 
 const PROGRAM: &str = include_str!("plain_chase.c");
@@ -25,11 +26,25 @@ impl PlainChase {
         Ok(PlainChase(built))
     }
 
-    /// Nanoseconds for each load, and the bytes that were in transparent huge pages.
-    pub fn measure(&self, cpu: u64, bytes: u64, seed: usize) -> Result<(f64, u64)> {
+    /// Nanoseconds for each load, and the bytes that were in transparent huge pages. Memory is
+    /// where the kernel puts it, or on a node (by numactl).
+    pub fn measure(
+        &self,
+        supervisor: &Supervisor,
+        (cpu, node): (u64, Option<u64>),
+        bytes: u64,
+        seed: usize,
+    ) -> Result<(f64, u64)> {
         let words = [cpu, bytes, seed as u64].map(|word| word.to_string());
-        let output = Command::new(&self.0).args(&words).output();
-        let output = output.with_context(|| format!("run {}", self.0.display()))?;
+        let mut command = match node {
+            None => Command::new(&self.0),
+            Some(node) => {
+                let mut numactl = Command::new("numactl");
+                numactl.arg(format!("--membind={node}")).arg(&self.0);
+                numactl
+            }
+        };
+        let output = supervisor.output(command.args(&words))?;
         let text = String::from_utf8_lossy(&output.stdout);
         ensure!(
             output.status.success(),

@@ -1,0 +1,156 @@
+//! Programs that a benchmark starts: none outlives it, whatever ends it (`cargo xtask guard`), and
+//! none runs past the time that the benchmark has.
+
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::guard;
+use crate::interrupt::Interrupt;
+
+/// How often a waiting benchmark looks whether it was told to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Starts programs for one benchmark.
+pub struct Supervisor {
+    interrupt: Interrupt,
+    deadline: Instant,
+    limit: Duration,
+}
+
+/// What a program said, and whether it was ended at its limit.
+pub struct Finished {
+    pub output: Output,
+    pub is_past_limit: bool,
+}
+
+impl Supervisor {
+    /// The benchmark's time begins.
+    pub fn start(limit: Duration) -> Result<Self> {
+        Ok(Supervisor {
+            interrupt: Interrupt::watch()?,
+            deadline: Instant::now() + limit,
+            limit,
+        })
+    }
+
+    /// What is left of the benchmark's time.
+    pub fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Fails when the benchmark was told to stop (so that it takes back what it has changed), or
+    /// has no time left.
+    pub fn check(&self) -> Result<()> {
+        if let Some(signal) = self.interrupt.signal() {
+            bail!("stopped by signal {signal}");
+        }
+        if self.time_left().is_zero() {
+            bail!("not done within its {:.0} s", self.limit.as_secs_f64());
+        }
+        Ok(())
+    }
+
+    /// Runs a program to its end; fails when the benchmark's time is over before.
+    pub fn output(&self, command: &Command) -> Result<Output> {
+        let finished = self.output_within(command, self.limit)?;
+        if finished.is_past_limit {
+            let program = command.get_program().display();
+            let limit = self.limit.as_secs_f64();
+            bail!("{program} was ended: the benchmark is not done within its {limit:.0} s");
+        }
+        Ok(finished.output)
+    }
+
+    /// Runs a program to its end, or to this limit or that of the benchmark.
+    pub fn output_within(&self, command: &Command, limit: Duration) -> Result<Finished> {
+        let mut guard = self.guard(command, limit)?;
+        guard.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = Guarded::start(&mut guard)?;
+        let child = running.child.take().context("it was just started")?;
+        let (sender, receiver) = channel();
+        // Whoever waits for the answer may have gone.
+        std::thread::spawn(move || drop(sender.send(child.wait_with_output())));
+        loop {
+            match receiver.recv_timeout(LOOK_EVERY) {
+                Ok(output) => {
+                    self.interrupted()?;
+                    let output = output.context("cannot read what it says")?;
+                    let is_past_limit = output.status.code() == Some(guard::PAST_LIMIT.into());
+                    return Ok(Finished {
+                        output,
+                        is_past_limit,
+                    });
+                }
+                Err(RecvTimeoutError::Timeout) => self.interrupted()?,
+                Err(RecvTimeoutError::Disconnected) => bail!("nobody waits for the program"),
+            }
+        }
+    }
+
+    /// Starts a program that runs until this is dropped, or the time is over.
+    pub fn start_guarded(&self, command: &Command) -> Result<Guarded> {
+        Guarded::start(&mut self.guard(command, self.limit)?)
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        match self.interrupt.signal() {
+            Some(signal) => bail!("stopped by signal {signal}"),
+            None => Ok(()),
+        }
+    }
+
+    /// The command that runs another under guard.
+    fn guard(&self, command: &Command, limit: Duration) -> Result<Command> {
+        self.check()?;
+        let limit = limit.min(self.time_left()).as_secs_f64();
+        let own = std::env::current_exe().context("cannot find this program")?;
+        let mut guard = Command::new(own);
+        guard.args(["guard", "--limit-s", &limit.to_string(), "--"]);
+        guard.arg(command.get_program()).args(command.get_args());
+        let variables = command.get_envs();
+        guard.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+        Ok(guard)
+    }
+}
+
+/// A program under guard; ended when dropped.
+pub struct Guarded {
+    child: Option<Child>,
+    /// Its end is what the guard waits for.
+    alive: Option<ChildStdin>,
+}
+
+impl Guarded {
+    fn start(guard: &mut Command) -> Result<Self> {
+        use std::os::unix::process::CommandExt;
+        // Ctrl-C at the terminal is for us: the guard ends what it guards when we are gone.
+        let mut child = guard
+            .stdin(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .context("cannot start the guard")?;
+        Ok(Guarded {
+            alive: child.stdin.take(),
+            child: Some(child),
+        })
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        let child = self.child.as_mut();
+        child.is_none_or(|child| child.try_wait().is_ok_and(|status| status.is_some()))
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        drop(self.alive.take());
+        if let Some(mut child) = self.child.take() {
+            // What was ended is gone once the guard is.
+            let _ = child.wait();
+        }
+    }
+}
