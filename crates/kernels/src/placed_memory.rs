@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use linux::anonymous_memory::{AnonymousMemory, Pages};
-use linux::{Root, SystemCallError, proc_smaps, sysfs_nodes, transparent_huge_pages};
+use linux::{Root, SystemCallError, proc_smaps, proc_status, sysfs_nodes, transparent_huge_pages};
 use model::{MemoryEvidence, NodeId, NodeSet, PageKind};
 use numa::numa_maps;
 
@@ -99,10 +99,11 @@ impl PlacedMemory {
             AnonymousMemory::map(bytes, Pages { kind, page_bytes }).map_err(no_memory)?;
         match nodes {
             MemoryNodes::Bind(node) => {
-                one_node_is_enough(memory.bind_to(&NodeSet::of(*node)), &NodeSet::of(*node))?
+                let nodes = NodeSet::of(*node);
+                one_node_is_enough(root, memory.bind_to(&nodes), &nodes)?;
             }
             MemoryNodes::Interleave(nodes) => {
-                one_node_is_enough(memory.interleave_over(nodes), nodes)?;
+                one_node_is_enough(root, memory.interleave_over(nodes), nodes)?;
             }
         }
         memory.populate().map_err(no_memory)?;
@@ -248,17 +249,24 @@ fn huge_page_bytes(root: &Root, bytes: usize, nodes: &MemoryNodes) -> Result<Opt
     Ok(sizes.unwrap_or_default().into_iter().min())
 }
 
-/// A kernel without NUMA has no policies (`ENOSYS`), and needs none for its one node.
+/// A kernel without NUMA has no policies (`ENOSYS`), and needs none for its one node; nor does a
+/// process to which they are refused, and which may use one node only.
 fn one_node_is_enough(
+    root: &Root,
     bound: Result<(), SystemCallError>,
     nodes: &NodeSet,
 ) -> Result<(), SystemCallError> {
     /// `ENOSYS` (errno(3)).
     const NO_SUCH_CALL: i32 = 38;
+    let is_only_one = || {
+        let allowed = proc_status::allowed(root, std::process::id());
+        nodes.len() == 1 && allowed.is_ok_and(|allowed| allowed.memory_nodes == *nodes)
+    };
     match bound {
         Err(error) if error.errno() == Some(NO_SUCH_CALL) && *nodes == NodeSet::of(NodeId(0)) => {
             Ok(())
         }
+        Err(error) if error.is_permission() && is_only_one() => Ok(()),
         other => other,
     }
 }

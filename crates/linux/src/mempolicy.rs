@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use model::{NodeId, NodeSet};
 
-use crate::{SystemCallError, bit_mask, shared_memory::Mapping};
+use crate::shared_memory::{Mapping, ObjectKind, SharedMemory};
+use crate::{SystemCallError, bit_mask};
 
 /// A memory policy, with the kernel's names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,6 +228,31 @@ pub fn bind_range(
     Ok(())
 }
 
+/// Whether this process may set memory policies: tries the one that changes nothing, for a thread
+/// that ends at once and for a page of its own.
+///
+/// # Errors
+/// `EPERM` under a seccomp filter; `ENOSYS` where the kernel has no policies.
+pub fn try_policies() -> Result<(), SystemCallError> {
+    let page_bytes = crate::process::page_bytes();
+    let tried = std::thread::spawn(move || {
+        set_task_policy(&Policy::Default)?;
+        let memory = SharedMemory::create(ObjectKind::Memfd, page_bytes as usize, page_bytes)?;
+        bind_mapping(&memory.map()?, &Policy::Default)
+    });
+    tried
+        .join()
+        .expect("a thread that makes three system calls does not panic")
+}
+
+/// Whether this process may ask where pages are with move_pages(2): asks about one that is absent.
+///
+/// # Errors
+/// `EPERM` under a seccomp filter; `ENOSYS` where the kernel has no such call.
+pub fn try_question() -> Result<(), SystemCallError> {
+    nodes_of_process_pages(0, 0, crate::process::page_bytes(), 1).map(|_| ())
+}
+
 /// Pages asked about in one move_pages(2): bounds the arrays, and keeps the time under the mmap
 /// lock short.
 const QUERY_PAGES: usize = 4096;
@@ -303,9 +329,19 @@ mod tests {
     use testing::{Need, not_run};
 
     use super::{
-        Policy, bind_mapping, mode_name, nodes_of_pages, policy_words, set_task_policy, task_policy,
+        Policy, bind_mapping, mode_name, nodes_of_pages, policy_words, set_task_policy,
+        task_policy, try_policies, try_question,
     };
     use crate::shared_memory::{ObjectKind, SharedMemory};
+
+    #[test]
+    fn trying_changes_nothing() {
+        set_task_policy(&Policy::Preferred(NodeId(0))).unwrap();
+        try_policies().unwrap();
+        try_question().unwrap();
+        let (mode, nodes) = task_policy().unwrap();
+        assert_eq!(policy_words(mode, &nodes), "prefer:0");
+    }
 
     fn node_zero() -> NodeSet {
         [NodeId(0)].into_iter().collect()

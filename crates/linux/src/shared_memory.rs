@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::SystemCallError;
+use crate::{Root, SystemCallError};
 
 /// What kind of object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +65,27 @@ pub const SHM_DIRECTORY: &str = "/dev/shm";
 pub fn shm_free_bytes() -> Option<u64> {
     let status = rustix::fs::statvfs(SHM_DIRECTORY).ok()?;
     Some(status.f_bavail.saturating_mul(status.f_frsize))
+}
+
+/// The most bytes of a System V segment of huge pages that this process may make; `None` without a
+/// limit. That takes `CAP_IPC_LOCK` or the group `vm.hugetlb_shm_group`; else RLIMIT_MEMLOCK is the
+/// limit (fs/hugetlbfs/inode.c, `hugetlb_file_setup`). Tries it, without taking a page.
+pub fn huge_segment_bytes_max(root: &Root) -> Option<u64> {
+    const LIMITLESS: u64 = 1 << 40;
+    let segment_max = root.read_optional("proc/sys/kernel/shmmax").ok().flatten();
+    let segment_max = segment_max.and_then(|file| file.text().trim().parse().ok());
+    let bytes = LIMITLESS.min(segment_max.unwrap_or(LIMITLESS)) as usize;
+    let flags = libc::IPC_CREAT | 0o600 | libc::SHM_HUGETLB | libc::SHM_NORESERVE;
+    // SAFETY: no pointer is passed.
+    let id = unsafe { libc::shmget(libc::IPC_PRIVATE, bytes, flags) };
+    if id >= 0 {
+        // SAFETY: the segment is ours and nobody has attached it; no pointer is passed.
+        unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
+        return None;
+    }
+    let refused = io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
+    limit.filter(|_| refused)
 }
 
 impl SharedMemory {
@@ -336,7 +357,17 @@ impl Drop for Mapping {
 
 #[cfg(test)]
 mod tests {
-    use super::{ObjectKind, SharedMemory, Ticket};
+    use super::{ObjectKind, SharedMemory, Ticket, huge_segment_bytes_max};
+    use crate::Root;
+
+    /// What others get is looked at by the tests of the binary.
+    #[test]
+    fn root_may_make_huge_segments_of_any_size() {
+        let limit = huge_segment_bytes_max(&Root::live());
+        if crate::process::is_root() {
+            assert_eq!(limit, None);
+        }
+    }
 
     #[test]
     fn two_mappings_show_the_same_memory() {

@@ -38,7 +38,7 @@ impl CpuQuota {
     ) -> Result<Self, Error> {
         let Hierarchy {
             version, parent, ..
-        } = hierarchy::find_controller(root, "cpu")?;
+        } = hierarchy::find_writable(root, "cpu")?;
         if version == 2 {
             enable_controller(&parent, "cpu", journal)?;
         }

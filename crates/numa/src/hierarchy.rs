@@ -33,6 +33,37 @@ impl Hierarchy {
         self.mount.join(path.trim_start_matches('/'))
     }
 
+    /// Why this process could not make a cgroup with a controller in the parent, in words; `None`
+    /// when it could. Of version 2 the parent must hand the controller on, which only the root of
+    /// all may do beside processes of its own (cgroups(7), "no internal processes"); a container's
+    /// root is not that one, and has a `cgroup.type`.
+    fn obstacle(&self, controller: &str) -> Option<String> {
+        let refused = |path: &Path| {
+            let obstacle = control_group::obstacle(path)?;
+            Some(format!("{} {obstacle}", path.display()))
+        };
+        let parent = &self.parent;
+        if let Some(obstacle) = refused(parent) {
+            return Some(obstacle);
+        }
+        let file = parent.join("cgroup.subtree_control");
+        let handed_on = control_group::read(&file).unwrap_or_default();
+        if self.version == 1 || handed_on.split(' ').any(|name| name == controller) {
+            return None;
+        }
+        let is_root_of_all = !parent.join("cgroup.type").exists();
+        let has_processes = || {
+            let processes = control_group::read(&parent.join("cgroup.procs"));
+            processes.is_ok_and(|processes| !processes.is_empty())
+        };
+        refused(&file).or_else(|| {
+            (!is_root_of_all && has_processes()).then(|| {
+                let parent = parent.display();
+                format!("{parent} has processes of its own, and may hand on no {controller}")
+            })
+        })
+    }
+
     /// The path of a cgroup in this hierarchy by its directory.
     pub fn path(&self, directory: &Path) -> String {
         let below = directory.strip_prefix(&self.mount).unwrap_or(directory);
@@ -43,15 +74,24 @@ impl Hierarchy {
 /// Finds the hierarchy that has the cpuset controller, and checks that a group can be made there.
 ///
 /// # Errors
+/// As [`find_writable`].
+pub fn find(root: &Root) -> Result<Hierarchy, Error> {
+    find_writable(root, "cpuset")
+}
+
+/// Finds the hierarchy that has a controller, and checks that this process can make a cgroup there
+/// which has it. Makes none.
+///
+/// # Errors
 /// [`Error::NoGroups`] when no mounted hierarchy has the controller,
 /// [`Error::GroupsNotPermitted`] when none that has it may be written.
-pub fn find(root: &Root) -> Result<Hierarchy, Error> {
+pub fn find_writable(root: &Root, controller: &str) -> Result<Hierarchy, Error> {
     let mut refused = Vec::new();
-    for hierarchy in all_with(root, "cpuset")? {
-        let Some(obstacle) = control_group::obstacle(&hierarchy.parent) else {
+    for hierarchy in all_with(root, controller)? {
+        let Some(obstacle) = hierarchy.obstacle(controller) else {
             return Ok(hierarchy);
         };
-        refused.push(format!("{} {obstacle}", hierarchy.parent.display()));
+        refused.push(obstacle);
     }
     Err(Error::GroupsNotPermitted {
         reason: refused.join("; "),
@@ -200,7 +240,9 @@ mod tests {
                 mounts,
                 &[
                     ("c/cgroup.controllers", "cpuset cpu\n"),
+                    ("c/cgroup.subtree_control", "cpu\n"),
                     ("c/system.slice/run-1.scope/cgroup.procs", ""),
+                    ("c/system.slice/run-1.scope/cgroup.subtree_control", ""),
                     ("proc/self/cgroup", &own),
                 ],
                 Ok((2, parent)),
@@ -217,7 +259,10 @@ mod tests {
         let mounts = "cgroup2 /c cgroup2 rw,relatime 0 0\n";
         check(
             mounts,
-            &[("c/cgroup.controllers", "cpuset cpu\n")],
+            &[
+                ("c/cgroup.controllers", "cpuset cpu\n"),
+                ("c/cgroup.subtree_control", ""),
+            ],
             Ok((2, "c")),
         );
         check(
@@ -225,6 +270,29 @@ mod tests {
             &[("c/cgroup.controllers", "cpu io\n")],
             Err("no cgroup hierarchy"),
         );
+    }
+
+    /// A privileged container may write its cgroups, and still cannot make any with a controller.
+    #[test]
+    fn a_container_whose_root_has_processes_hands_nothing_on() {
+        let mounts = "cgroup2 /c cgroup2 rw,relatime 0 0\n";
+        let check_root = |procs: &str, handed_on: &str, expected| {
+            check(
+                mounts,
+                &[
+                    ("c/cgroup.controllers", "cpuset cpu\n"),
+                    ("c/cgroup.subtree_control", handed_on),
+                    ("c/cgroup.type", "domain\n"),
+                    ("c/cgroup.procs", procs),
+                ],
+                expected,
+            );
+        };
+        let refused = Err("c has processes of its own, and may hand on no cpuset");
+        check_root("1\n7\n", "", refused);
+        check_root("1\n7\n", "memory cpu\n", refused);
+        check_root("1\n7\n", "memory cpuset\n", Ok((2, "c")));
+        check_root("", "", Ok((2, "c")));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What plans are made for: this machine, and what this process may use of it.
 
-use linux::{Root, proc_status, proc_zoneinfo, sysfs_nodes};
+use experiment::Support;
+use linux::{Root, SystemCallError, proc_status, proc_zoneinfo, sysfs_nodes};
 use model::Topology;
 
 use crate::failure::Failure;
@@ -12,7 +13,15 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
     let mut host = experiment::Host::new(topology);
     host.cpus_allowed = Some(allowed.cpus);
     host.memory_nodes_allowed = Some(allowed.memory_nodes);
-    host.groups = group_support(&root)?;
+    host.groups = of_cgroups(&root, "cpuset")?;
+    host.quotas = of_cgroups(&root, "cpu")?;
+    host.policies = of_call(linux::mempolicy::try_policies());
+    host.evidence = of_files(&root, ["proc/self/numa_maps", "proc/self/schedstat"]);
+    host.evidence_of_others = match linux::pagemap::frames_are_shown() {
+        true => Support::Available,
+        false => of_call(linux::mempolicy::try_question()),
+    };
+    host.huge_segment_bytes_max = linux::shared_memory::huge_segment_bytes_max(&root);
     let installed = postgres::find(&postgres_places());
     host.no_postgres = installed.err().map(|error| error.to_string());
     host.base_page_bytes = linux::process::page_bytes();
@@ -39,16 +48,43 @@ pub fn postgres_places() -> postgres::Places {
     }
 }
 
-fn group_support(root: &Root) -> Result<experiment::GroupSupport, Failure> {
-    use experiment::GroupSupport;
-    match numa::hierarchy::find(root) {
-        Ok(found) => Ok(GroupSupport::Available {
-            cgroup_version: found.version,
-        }),
-        Err(numa::Error::NoGroups { reason }) => Ok(GroupSupport::Missing { reason }),
-        Err(numa::Error::GroupsNotPermitted { reason }) => {
-            Ok(GroupSupport::NotPermitted { reason })
-        }
+/// Whether cgroups with a controller can be made.
+fn of_cgroups(root: &Root, controller: &str) -> Result<Support, Failure> {
+    match numa::hierarchy::find_writable(root, controller) {
+        Ok(_) => Ok(Support::Available),
+        Err(numa::Error::NoGroups { reason }) => Ok(Support::Missing { reason }),
+        Err(numa::Error::GroupsNotPermitted { reason }) => Ok(Support::NotPermitted { reason }),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether a system call that was tried can be made.
+fn of_call(tried: Result<(), SystemCallError>) -> Support {
+    match tried {
+        Ok(()) => Support::Available,
+        Err(error) if error.is_permission() => Support::NotPermitted {
+            reason: error.to_string(),
+        },
+        Err(error) => Support::Missing {
+            reason: error.to_string(),
+        },
+    }
+}
+
+/// Whether files can be read.
+fn of_files<const N: usize>(root: &Root, paths: [&str; N]) -> Support {
+    for path in paths {
+        match root.read_optional(path) {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let reason = format!("there is no /{path}");
+                return Support::Missing { reason };
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                return Support::NotPermitted { reason };
+            }
+        }
+    }
+    Support::Available
 }

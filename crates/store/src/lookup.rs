@@ -5,8 +5,8 @@ use rusqlite::Connection;
 use crate::record::RunNumber;
 use crate::{Error, Store};
 
-/// The word for the newest run that has a trial: one that failed before it had any, or has none yet,
-/// shows nothing, and must not hide the run before it.
+/// The word for the newest run that has a trial: one that failed before it had any, or has none
+/// yet, shows nothing, and must not hide the run before it.
 const LAST: &str = "last";
 /// How many ids a message names.
 const NAMED: usize = 5;

@@ -27,6 +27,8 @@ pub enum Need {
     Hardware,
     /// A host of the Internet.
     Network,
+    /// Minutes: it is run only when it is asked for.
+    Time,
 }
 
 impl Need {
@@ -38,6 +40,7 @@ impl Need {
         (Need::Nodes, "nodes"),
         (Need::Hardware, "hardware"),
         (Need::Network, "network"),
+        (Need::Time, "time"),
     ];
 
     /// Who refused what root may do: to root itself, only the kernel or a container does.
@@ -105,7 +108,7 @@ impl NotRun {
     /// The line of the file, with its end:
     ///
     /// ```text
-    /// test<TAB>package|root|kernel|nodes|hardware|network<TAB>reason
+    /// test<TAB>package|root|kernel|nodes|hardware|network|time<TAB>reason
     /// ```
     pub fn line(&self) -> String {
         let field = |text: &str| text.trim().replace(['\t', '\n', '\r'], " ");

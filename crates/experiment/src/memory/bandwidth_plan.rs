@@ -2,15 +2,15 @@
 //! under load.
 
 use model::{
-    Allocation, CasePlan, CpuId, CpuSet, LoadedLatency, Metric, NodeId, NodeSet, Skipped,
-    StreamKernel, StreamThreadPlan, StreamWork, WholeMachineMemory, Work,
+    Allocation, CasePlan, CpuId, CpuSet, LoadedLatency, Metric, NodeId, NodeSet, StreamKernel,
+    StreamThreadPlan, StreamWork, WholeMachineMemory, Work,
 };
 
 use super::case_name;
 use super::latency_plan::{chase, plan};
 use super::names;
 use super::places::{MemoryPlaces, place, with_reserve};
-use crate::plan::{Cannot, Host, Plan};
+use crate::plan::{Cannot, Host, Plan, SkippedCase};
 
 /// Windows of one round.
 const WINDOWS: u32 = 9;
@@ -60,7 +60,7 @@ pub fn bandwidth_plan(
         let name = case_name::of_cell(from, to);
         match planner.cell(from, to, name.clone()) {
             Ok(case) => cases.push(case),
-            Err(reason) => skipped.push(Skipped { case: name, reason }),
+            Err(reason) => skipped.push(SkippedCase::without_advice(name, reason)),
         }
     }
     if choice.is_whole {
@@ -268,7 +268,7 @@ pub fn loaded_plan(
         let name = format!("node-{node}");
         let Some(to) = places.own_memory(*node).filter(|_| !others.is_empty()) else {
             let reason = format!("node {node} has no CPU beside the one that measures");
-            skipped.push(Skipped { case: name, reason });
+            skipped.push(SkippedCase::without_advice(name, reason));
             continue;
         };
         let bytes = match places.without_room.get(&to) {
@@ -283,7 +283,7 @@ pub fn loaded_plan(
                 let chase = chase(host.topology, places, *node, to);
                 cases.extend(ladder(*node, to, *measuring, &chase, &load));
             }
-            Err(reason) => skipped.push(Skipped { case: name, reason }),
+            Err(reason) => skipped.push(SkippedCase::without_advice(name, reason)),
         }
     }
     let question = "How far is memory while others use it?";

@@ -2,13 +2,13 @@
 
 use model::{
     ByteSize, CasePlan, CpuId, CpuSet, DepthCurve, LineTransfers, MemoryLatency, Metric, NodeId,
-    PageKind, Skipped, Topology, Work,
+    PageKind, Topology, Work,
 };
 
 use super::case_name;
 use super::names;
 use super::places::{MemoryPlaces, place, with_reserve};
-use crate::plan::{Cannot, Host, Plan};
+use crate::plan::{Cannot, Host, Plan, SkippedCase};
 
 /// The largest working set of a curve.
 const CURVE_BYTES: u64 = 1 << 30;
@@ -45,10 +45,7 @@ pub fn latency_plan(host: &Host<'_>, places: &MemoryPlaces) -> Result<Plan, Cann
     for (from, to) in places.pairs() {
         let name = case_name::of_cell(from, to);
         match places.without_room.get(&to) {
-            Some(reason) => skipped.push(Skipped {
-                case: name,
-                reason: reason.clone(),
-            }),
+            Some(reason) => skipped.push(SkippedCase::without_advice(name, reason.clone())),
             None => cases.push(cell(host.topology, places, from, to, name)),
         }
     }
@@ -158,7 +155,7 @@ pub fn curve_plan(
                     work: Work::DepthCurve(work),
                 });
             }
-            Err(reason) => skipped.push(Skipped { case: name, reason }),
+            Err(reason) => skipped.push(SkippedCase::without_advice(name, reason)),
         }
     }
     let question = "Where do the caches end, and how far is each level?";
@@ -259,10 +256,10 @@ pub(crate) fn plan(
     question: &str,
     metric: Metric,
     cases: Vec<CasePlan>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedCase>,
 ) -> Result<Plan, Cannot> {
     let Some(first) = cases.first() else {
-        let reason = skipped.first().map(|skipped| skipped.reason.clone());
+        let reason = skipped.first().map(|skipped| skipped.cannot.reason.clone());
         return Err(Cannot::machine(
             reason.unwrap_or_else(|| "there is nothing to measure".to_owned()),
             "",

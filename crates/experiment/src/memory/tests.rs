@@ -91,7 +91,7 @@ fn a_node_without_room_has_a_reason_in_place_of_a_cell() {
     let skipped = &plan.skipped[0];
     assert_eq!(skipped.case, "from-0-to-3");
     assert!(
-        skipped.reason.starts_with("node 3 has no room: "),
+        skipped.cannot.reason.starts_with("node 3 has no room: "),
         "{skipped:?}"
     );
 }
@@ -215,7 +215,7 @@ fn run_of(machine: &Topology, plan: Plan, value: impl Fn(&CasePlan) -> Option<f6
         window_s: Some(0.01),
         calibration: None,
         cases: cases.collect(),
-        skipped: plan.skipped,
+        skipped: plan.skipped.into_iter().map(Into::into).collect(),
     }
 }
 

@@ -2,12 +2,39 @@
 
 use std::fmt;
 
+use model::Skipped;
 use model::exit::ExitCode;
+
+/// A case that a machine cannot run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedCase {
+    /// Its name.
+    pub case: String,
+    /// Why.
+    pub cannot: Cannot,
+}
+
+impl SkippedCase {
+    /// One that this machine cannot run, and for which nobody can do anything.
+    pub(crate) fn without_advice(case: String, reason: String) -> Self {
+        let cannot = Cannot::machine(reason, "");
+        SkippedCase { case, cannot }
+    }
+}
+
+impl From<SkippedCase> for Skipped {
+    fn from(skipped: SkippedCase) -> Self {
+        Skipped {
+            case: skipped.case,
+            reason: skipped.cannot.to_string(),
+        }
+    }
+}
 
 /// Why it cannot, and what can be done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cannot {
-    /// What is asked and what is there, as a lower-case fragment.
+    /// What is asked and what is there, as a lower-case fragment of a few words.
     pub reason: String,
     /// How to get what is missing, as a lower-case fragment; empty where nobody can.
     pub advice: String,

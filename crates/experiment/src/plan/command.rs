@@ -1,10 +1,10 @@
 //! A program of somebody else's as a case.
 
-use model::{Allocation, CasePlan, CommandWork, Mechanism, Metric, Placement, Work};
+use model::{Allocation, CasePlan, CommandWork, Mechanism, Metric, Work};
 
 use super::cannot::Cannot;
-use super::case_plan::mechanism;
 use super::host::Host;
+use super::placement;
 use crate::definition::{CaseDefinition, Definition, Engine};
 
 /// A program of somebody else's, placed.
@@ -23,19 +23,20 @@ pub(crate) fn plan_command(
             "set command = \"PROGRAM ARGUMENTS\" in [load] or in the case",
         );
     }
-    let allocation = host.chosen_allocation(&case.own_allocation)?;
-    let memory_nodes = host.chosen_memory_nodes(&case.memory_nodes)?;
-    let cpus = host.chosen_cpus(&case.cpus)?;
+    let placement = placement::plan(case, host)?;
+    let allocation = placement::allocation(
+        host.chosen_allocation(&case.own_allocation)?,
+        &placement,
+        host,
+    )?;
     if matches!(allocation, Allocation::PerNode(_)) {
         return refuse(
             "a program has no pools",
             "set own-allocation to interleave:, weighted-interleave:, bind: or prefer:",
         );
     }
-    let asks_for_something = cpus.is_some() || memory_nodes.is_some();
-    let mechanism = mechanism(case.mechanism, asks_for_something, host)?;
-    if mechanism == Mechanism::Affinity
-        && memory_nodes.is_some()
+    if placement.mechanism == Mechanism::Affinity
+        && placement.memory_nodes.is_some()
         && allocation != Allocation::OsDefault
     {
         return refuse(
@@ -46,18 +47,14 @@ pub(crate) fn plan_command(
     Ok(CasePlan {
         name: case.name.clone(),
         about: case.about.clone(),
-        placement: Placement {
-            cpus,
-            memory_nodes,
-            mechanism,
-        },
+        placement,
         work: Work::Command(CommandWork {
             command: case.command.command.clone(),
             number: case.command.number.clone(),
             unit: case.command.unit.clone(),
             more_is_better: case.command.more_is_better,
             allocation,
-            cpu_quota: case.cpu_quota.map(|count| host.count(count)).transpose()?,
+            cpu_quota: placement::cpu_quota(case, host)?,
         }),
     })
 }

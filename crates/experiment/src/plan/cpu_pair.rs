@@ -39,8 +39,8 @@ pub(crate) fn choose(host: &Host<'_>, pair: CpuPair) -> Result<CpuSet, Cannot> {
                 "run it on a machine with two sockets, or allow CPUs of both",
             ),
         };
-        let reason = format!("it needs {needed}, and CPUs {usable} have none");
-        Cannot::machine(reason, advice)
+        let advice = format!("CPUs {usable} are not: {advice}");
+        Cannot::machine(format!("needs {needed}"), advice)
     })
 }
 
@@ -103,9 +103,9 @@ mod tests {
         check(
             &[(0, "0"), (0, "1")],
             [
-                "it needs a core with two hardware threads, and CPUs 0-1 have none",
+                "needs a core with two hardware threads",
                 "0-1",
-                "it needs two packages, and CPUs 0-1 have none",
+                "needs two packages",
             ],
         );
     }

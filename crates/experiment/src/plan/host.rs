@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use model::{CpuSet, NodeId, NodeSet, Topology};
 
+use super::cannot::Cannot;
+
 /// A machine as a planner sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Host<'m> {
@@ -14,7 +16,15 @@ pub struct Host<'m> {
     /// Nodes it may take memory from (`Mems_allowed_list`); `None` when it is not known.
     pub memory_nodes_allowed: Option<NodeSet>,
     /// Whether processor groups can be made.
-    pub groups: GroupSupport,
+    pub groups: Support,
+    /// Whether CPU quotas can be set.
+    pub quotas: Support,
+    /// Whether memory policies can be set.
+    pub policies: Support,
+    /// Whether the kernel shows a process what came of its placement.
+    pub evidence: Support,
+    /// Whether it also shows where the pages of another process are, one by one.
+    pub evidence_of_others: Support,
     /// Why no PostgreSQL server can be started; `None` when one can.
     pub no_postgres: Option<String>,
     /// Size of an ordinary page.
@@ -29,26 +39,38 @@ pub struct Host<'m> {
     pub has_weighted_interleave: bool,
     /// Bytes that are free in /dev/shm; `None` when it is not known.
     pub shm_free_bytes: Option<u64>,
+    /// The most bytes of a System V segment of huge pages that this process may make; `None`
+    /// without a limit.
+    pub huge_segment_bytes_max: Option<u64>,
 }
 
-/// Whether processor groups can be made.
+/// Whether this process can have something done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GroupSupport {
-    /// They can.
-    Available {
-        /// Version of the cgroup hierarchy: 1 or 2.
-        cgroup_version: u8,
-    },
+pub enum Support {
+    /// It can.
+    Available,
     /// The kernel could, but this process may not.
     NotPermitted {
         /// Why, as a lower-case fragment.
         reason: String,
     },
-    /// The kernel has no cpuset hierarchy to make them in.
+    /// The kernel cannot.
     Missing {
         /// Why, as a lower-case fragment.
         reason: String,
     },
+}
+
+impl Support {
+    /// An error unless it can: `needed` says what is needed and not there.
+    pub(crate) fn check(&self, needed: &str, way_out: &str) -> Result<(), Cannot> {
+        let advice = |reason: &str| format!("{reason}; {way_out}");
+        match self {
+            Support::Available => Ok(()),
+            Support::NotPermitted { reason } => Err(Cannot::not_permitted(needed, advice(reason))),
+            Support::Missing { reason } => Err(Cannot::machine(needed, advice(reason))),
+        }
+    }
 }
 
 impl<'m> Host<'m> {
@@ -58,15 +80,20 @@ impl<'m> Host<'m> {
             topology,
             cpus_allowed: None,
             memory_nodes_allowed: None,
-            groups: GroupSupport::Missing {
+            groups: Support::Missing {
                 reason: "nobody looked for a cgroup hierarchy".to_owned(),
             },
+            quotas: Support::Available,
+            policies: Support::Available,
+            evidence: Support::Available,
+            evidence_of_others: Support::Available,
             no_postgres: None,
             base_page_bytes: 4096,
             reclaimable_bytes: BTreeMap::new(),
             reserved_bytes: BTreeMap::new(),
             has_weighted_interleave: false,
             shm_free_bytes: None,
+            huge_segment_bytes_max: None,
         }
     }
 

@@ -89,18 +89,29 @@ pub(crate) fn check(
         check_free_memory(host, &demand, bytes)
     } else if sga.page_bytes < host.base_page_bytes {
         let (asked, base) = (ByteSize(sga.page_bytes), ByteSize(host.base_page_bytes));
-        let reason = format!("pages of {asked} are asked for, and the smallest here are {base}");
+        let reason = format!("asks for {asked} pages (the smallest here: {base})");
         Err(Cannot::machine(
             reason,
             format!("set page-size = \"{base}\""),
         ))
     } else {
-        check_huge_pages(
-            host,
-            &demand,
-            bytes.div_ceil(sga.page_bytes),
-            sga.page_bytes,
-        )
+        let pages = bytes.div_ceil(sga.page_bytes);
+        check_huge_pages(host, &demand, pages, sga.page_bytes)?;
+        check_huge_segment(host, sga.backing, pages * sga.page_bytes)
+    }
+}
+
+fn check_huge_segment(host: &Host<'_>, backing: Backing, bytes: u64) -> Result<(), Cannot> {
+    match host.huge_segment_bytes_max {
+        Some(most) if backing == Backing::Sysv && bytes > most => Err(Cannot::not_permitted(
+            "needs a huge-page segment, refused to this user",
+            format!(
+                "run it as root, with a limit of locked memory of {} (ulimit -l), or in the group \
+                 vm.hugetlb_shm_group; or set backing = \"memfd\"",
+                ByteSize(bytes)
+            ),
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -108,14 +119,14 @@ fn check_shm(host: &Host<'_>, page_bytes: u64, bytes: u64) -> Result<(), Cannot>
     if page_bytes != host.base_page_bytes {
         let (asked, base) = (ByteSize(page_bytes), ByteSize(host.base_page_bytes));
         return Err(Cannot::usage(
-            format!("files in /dev/shm have pages of {base}, and {asked} are asked for"),
+            format!("asks for {asked} pages in /dev/shm, which has {base} pages"),
             "set backing = \"memfd\" or \"sysv\" for huge pages",
         ));
     }
     match host.shm_free_bytes {
         Some(free) if free < bytes => Err(Cannot::machine(
             format!(
-                "the SGA needs {} in /dev/shm, where {} are free",
+                "the SGA needs {} in /dev/shm ({} free)",
                 ByteSize(bytes),
                 ByteSize(free)
             ),
@@ -134,7 +145,7 @@ fn check_free_memory(host: &Host<'_>, demand: &Demand, bytes: u64) -> Result<(),
             there,
         }) => Err(Cannot::machine(
             format!(
-                "the SGA needs {} on {}, where {} are free",
+                "the SGA needs {} on {} ({} free)",
                 ByteSize(asked),
                 named(&nodes),
                 ByteSize(there)
@@ -170,7 +181,7 @@ fn check_huge_pages(
         there,
     } = shortage;
     let reason = format!(
-        "the SGA needs {asked} free pages of {size} on {}, where {there} are free",
+        "the SGA needs {asked} {size} pages on {} ({there} free)",
         named(&nodes)
     );
     let totals = shares(demand, &nodes, asked - there).filter_map(|(node, missing)| {
@@ -285,14 +296,12 @@ mod tests {
             128 * MIB,
             4096,
             bind("0"),
-            Err(
-                "the SGA needs 129.32 MiB on node 0, where 100 MiB are free; \
-                 free memory there, or set a smaller `cache`",
-            ),
+            Err("the SGA needs 129.32 MiB on node 0 (100 MiB free); \
+                 free memory there, or set a smaller `cache`"),
         );
         check_sga(&machine, 550 * MIB, 4096, bind("0-1"), Ok(()));
         check_sga(&machine, 3200 * MIB, 4096, Allocation::OsDefault, Ok(()));
-        let everywhere = "the SGA needs 3.55 GiB on nodes 0-7, where 3.52 GiB are free; \
+        let everywhere = "the SGA needs 3.55 GiB on nodes 0-7 (3.52 GiB free); \
                           free memory there, or set a smaller `cache`";
         check_sga(
             &machine,
@@ -313,10 +322,8 @@ mod tests {
             1024 * MIB,
             4096,
             all,
-            Err(
-                "the SGA needs 129.26 MiB on node 0, where 100 MiB are free; \
-                 free memory there, or set a smaller `cache`",
-            ),
+            Err("the SGA needs 129.26 MiB on node 0 (100 MiB free); \
+                 free memory there, or set a smaller `cache`"),
         );
     }
 
@@ -335,7 +342,7 @@ mod tests {
         // What it keeps for itself does not.
         host.reserved_bytes.insert(NodeId(0), 500 * MIB);
         let refused = check(&host, &sga, &of(8), None).unwrap_err().to_string();
-        assert!(refused.contains("where 500 MiB are free"), "{refused}");
+        assert!(refused.contains("(500 MiB free)"), "{refused}");
     }
 
     #[test]
@@ -369,7 +376,7 @@ mod tests {
             2 * MIB,
             bind("0"),
             Err(
-                "the SGA needs 130 free pages of 2 MiB on node 0, where 100 are free; as root: \
+                "the SGA needs 130 2 MiB pages on node 0 (100 free); as root: \
                  numalab pages --size 2048K --set 0=140 (`numalab undo` takes it back)",
             ),
         );
@@ -380,7 +387,7 @@ mod tests {
             2 * MIB,
             bind("0-1"),
             Err(
-                "the SGA needs 324 free pages of 2 MiB on nodes 0-1, where 300 are free; as root: \
+                "the SGA needs 324 2 MiB pages on nodes 0-1 (300 free); as root: \
                  numalab pages --size 2048K --set 0=122,1=222 (`numalab undo` takes it back)",
             ),
         );
@@ -390,11 +397,35 @@ mod tests {
             256 * MIB,
             2 * MIB,
             both,
-            Err(
-                "the SGA needs 65 free pages of 2 MiB on node 2, where 0 are free; as root: \
-                 numalab pages --size 2048K --set 2=75 (`numalab undo` takes it back)",
-            ),
+            Err("the SGA needs 65 2 MiB pages on node 2 (0 free); as root: \
+                 numalab pages --size 2048K --set 2=75 (`numalab undo` takes it back)"),
         );
+    }
+
+    #[test]
+    fn a_segment_of_huge_pages_may_take_root() {
+        let machine = with_pools([1000; 8]);
+        let mut host = Host::new(&machine);
+        let check_backing = |host: &Host<'_>, backing| {
+            let sga = SgaPlan {
+                cache_bytes: 64 * MIB,
+                backing,
+                page_bytes: 2 * MIB,
+                allocation: bind("0"),
+            };
+            check(host, &sga, &of(8), None)
+        };
+        assert_eq!(check_backing(&host, Backing::Sysv), Ok(()));
+        host.huge_segment_bytes_max = Some(8 * MIB);
+        assert_eq!(check_backing(&host, Backing::Memfd), Ok(()));
+        let cannot = check_backing(&host, Backing::Sysv).unwrap_err();
+        assert_eq!(cannot.exit_code, ExitCode::NotPermitted);
+        assert_eq!(
+            cannot.reason,
+            "needs a huge-page segment, refused to this user"
+        );
+        host.huge_segment_bytes_max = Some(1024 * MIB);
+        assert_eq!(check_backing(&host, Backing::Sysv), Ok(()));
     }
 
     #[test]
@@ -445,12 +476,12 @@ mod tests {
         assert_eq!(check_shm(32 * MIB, 4096), Ok(()));
         assert_eq!(
             check_shm(64 * MIB, 4096).unwrap_err(),
-            "the SGA needs 64.64 MiB in /dev/shm, where 64 MiB are free; \
+            "the SGA needs 64.64 MiB in /dev/shm (64 MiB free); \
              as root: mount -o remount,size=… /dev/shm; or set a smaller `cache`"
         );
         assert_eq!(
             check_shm(32 * MIB, 2 * MIB).unwrap_err(),
-            "files in /dev/shm have pages of 4 KiB, and 2 MiB are asked for; \
+            "asks for 2 MiB pages in /dev/shm, which has 4 KiB pages; \
              set backing = \"memfd\" or \"sysv\" for huge pages"
         );
     }

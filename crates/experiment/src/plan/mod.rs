@@ -10,6 +10,7 @@ mod memory;
 mod needs;
 mod notes;
 mod own_memory;
+mod placement;
 mod places;
 mod planner;
 mod processor_caches;
@@ -19,6 +20,6 @@ mod test_definitions;
 pub(crate) mod test_hosts;
 mod work;
 
-pub use cannot::Cannot;
-pub use host::{GroupSupport, Host};
-pub use planner::{Plan, availability, plan};
+pub use cannot::{Cannot, SkippedCase};
+pub use host::{Host, Support};
+pub use planner::{Plan, plan};

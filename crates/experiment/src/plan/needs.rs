@@ -3,37 +3,67 @@
 use super::cannot::Cannot;
 use super::host::Host;
 use super::planner::plan;
-use crate::definition::{Definition, Engine, SHIPPED};
+use crate::definition::{CaseDefinition, Definition, Engine, SHIPPED, WorkChoice};
 
 /// Refuses a machine on which the experiment would have nothing to ask.
 pub(super) fn check(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
     if let (Engine::Postgres, Some(reason)) = (definition.engine, &host.no_postgres) {
-        let advice = "install one (Debian: apt-get install postgresql), or name the folder of its \
-                      programs with --pg-bin";
-        return Err(Cannot::machine(reason.clone(), advice));
-    }
-    let needs = definition.needs;
-    let memory_nodes = host.memory_nodes().len();
-    if memory_nodes < needs.memory_nodes as usize {
-        let there = match memory_nodes {
-            1 => "1 node with memory".to_owned(),
-            count => format!("{count} nodes with memory"),
-        };
-        let needed = needs.memory_nodes;
+        let advice = format!(
+            "{reason}; install one (Debian: apt-get install postgresql), or name the folder of \
+             its programs with --pg-bin"
+        );
         return Err(Cannot::machine(
-            format!("it needs {needed} nodes with memory, and this process may use {there}"),
+            "needs PostgreSQL, and none is installed",
+            advice,
+        ));
+    }
+    evidence(definition, host)?;
+    let needs = definition.needs;
+    let of_machine = host.topology.memory_nodes().len();
+    let shortage = shortage(needs.memory_nodes, host.memory_nodes().len(), of_machine);
+    if let Some(there) = shortage {
+        let needed = needs.memory_nodes;
+        let reason = format!("needs {needed} memory nodes ({there})");
+        return Err(Cannot::machine(
+            reason,
             advice_without_nodes(definition, host),
         ));
     }
-    let cpus = host.cpus().len();
-    if cpus < needs.cpus as usize {
-        return Err(Cannot::machine(
-            format!(
-                "it needs {} CPUs, and this process may use {cpus}",
-                needs.cpus
-            ),
-            "run it on a machine, or in a container, with more CPUs",
-        ));
+    if let Some(there) = shortage_of_cpus(needs.cpus, host) {
+        let reason = format!("needs {} CPUs ({there})", needs.cpus);
+        let advice = "run it on a machine, or in a container, with more CPUs";
+        return Err(Cannot::machine(reason, advice));
+    }
+    Ok(())
+}
+
+fn shortage_of_cpus(needed: u32, host: &Host<'_>) -> Option<String> {
+    shortage(needed, host.cpus().len(), host.topology.cpus.len())
+}
+
+/// What there is, in words, where that is less than what is needed.
+fn shortage(needed: u32, usable: usize, of_machine: usize) -> Option<String> {
+    (usable < needed as usize).then(|| match usable == of_machine {
+        true => format!("this machine has {usable}"),
+        false => format!("this process may use {usable} of {of_machine}"),
+    })
+}
+
+/// A placement that cannot be read back is not believed, so nothing would count.
+fn evidence(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
+    // A program is asked for its policy before it starts, without numa_maps.
+    let is_program = |case: &CaseDefinition| case.work == WorkChoice::Command;
+    if !definition.cases.iter().all(is_program) {
+        host.evidence.check(
+            "no trial would count: the kernel shows no placement",
+            "run it where /proc shows numa_maps and schedstat, such as outside of this container",
+        )?;
+    }
+    if definition.engine == Engine::Postgres {
+        host.evidence_of_others.check(
+            "no trial would count: pages of PostgreSQL are hidden",
+            "run it as root; in a container: docker run --cap-add SYS_NICE",
+        )?;
     }
     Ok(())
 }
@@ -48,8 +78,8 @@ fn advice_without_nodes(definition: &Definition, host: &Host<'_>) -> String {
     };
     let guest = shape.map(|shape| {
         format!(
-            "to see it work, not to measure it, use an emulated machine with nodes: \
-             `cargo xtask guest --shape {shape} -- numalab run {name}`"
+            "try it in an emulated guest, which measures nothing: cargo xtask guest --shape \
+             {shape} -- numalab run {name}"
         )
     });
     let works_here: Vec<&str> = SHIPPED
@@ -68,7 +98,7 @@ fn advice_without_nodes(definition: &Definition, host: &Host<'_>) -> String {
         .collect();
     let works_here = match works_here.is_empty() {
         true => None,
-        false => Some(format!("what works here: {}", works_here.join(", "))),
+        false => Some(format!("these run here: {}", works_here.join(", "))),
     };
     let advice: Vec<String> = guest.into_iter().chain(works_here).collect();
     advice.join("; ")
@@ -76,8 +106,8 @@ fn advice_without_nodes(definition: &Definition, host: &Host<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planner::{availability, plan};
-    use super::super::test_hosts::one_node;
+    use super::super::host::Support;
+    use super::super::test_hosts::{article_000, one_node};
     use super::*;
     use crate::find;
     use model::exit::ExitCode;
@@ -86,22 +116,16 @@ mod tests {
     fn one_node_cannot_compare_nodes_and_says_what_can_be_done() {
         let machine = one_node(4);
         let host = Host::new(&machine);
-        let cannot = availability(&find("local-vs-remote").unwrap(), &host).unwrap_err();
+        let cannot = plan(&find("local-vs-remote").unwrap(), &host).unwrap_err();
         assert_eq!(cannot.exit_code, ExitCode::MachineCannot);
-        assert_eq!(
-            cannot.reason,
-            "it needs 2 nodes with memory, and this process may use 1 node with memory"
-        );
+        assert_eq!(cannot.reason, "needs 2 memory nodes (this machine has 1)");
         assert_eq!(
             cannot.advice,
-            "to see it work, not to measure it, use an emulated machine with nodes: `cargo xtask \
-             guest --shape eight-node -- numalab run local-vs-remote`; what works here: \
-             binding-vs-caging, memory-hammer, postgres-binding-vs-quota, spin, work-unit"
+            "try it in an emulated guest, which measures nothing: cargo xtask guest --shape \
+             eight-node -- numalab run local-vs-remote; these run here: binding-vs-caging, \
+             memory-hammer, postgres-binding-vs-quota, spin, work-unit"
         );
-        assert_eq!(
-            availability(&find("binding-vs-caging").unwrap(), &host),
-            Ok(())
-        );
+        plan(&find("binding-vs-caging").unwrap(), &host).unwrap();
     }
 
     #[test]
@@ -109,7 +133,47 @@ mod tests {
         let machine = one_node(1);
         let caging = find("binding-vs-caging").unwrap();
         let cannot = plan(&caging, &Host::new(&machine)).unwrap_err();
-        assert_eq!(cannot.reason, "it needs 2 CPUs, and this process may use 1");
+        assert_eq!(cannot.reason, "needs 2 CPUs (this machine has 1)");
         assert_eq!(cannot.exit_code, ExitCode::MachineCannot);
+    }
+
+    #[test]
+    fn a_process_that_may_use_less_than_there_is_is_told() {
+        let machine = article_000();
+        let mut host = Host::new(&machine);
+        host.memory_nodes_allowed = Some("3".parse().unwrap());
+        let cannot = plan(&find("local-vs-remote").unwrap(), &host).unwrap_err();
+        let expected = "needs 2 memory nodes (this process may use 1 of 8)";
+        assert_eq!(cannot.reason, expected);
+    }
+
+    #[test]
+    fn nothing_is_measured_whose_placement_could_not_be_read_back() {
+        let machine = one_node(4);
+        let check = |change: fn(&mut Host<'_>), experiment: &str, expected: &str| {
+            let mut host = Host::new(&machine);
+            change(&mut host);
+            let cannot = plan(&find(experiment).unwrap(), &host).unwrap_err();
+            assert!(cannot.reason.contains(expected), "{cannot}");
+        };
+        fn hidden() -> Support {
+            Support::Missing {
+                reason: "/proc/self/numa_maps is missing".to_owned(),
+            }
+        }
+        check(
+            |it| it.evidence = hidden(),
+            "spin",
+            "the kernel shows no placement",
+        );
+        let server = "postgres-binding-vs-quota";
+        check(
+            |it| it.evidence_of_others = hidden(),
+            server,
+            "pages of PostgreSQL are hidden",
+        );
+        let mut host = Host::new(&machine);
+        host.evidence_of_others = hidden();
+        plan(&find("spin").unwrap(), &host).unwrap();
     }
 }

@@ -2,8 +2,8 @@
 
 use model::{ByteSize, CasePlan};
 
-use super::host::Host;
-use crate::definition::Definition;
+use super::host::{Host, Support};
+use crate::definition::{AllocationChoice, CaseDefinition, Definition, MemoryChoice};
 
 /// Whole sentences about the machine and the cases that it will run.
 pub(super) fn of(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -> Vec<String> {
@@ -14,6 +14,7 @@ pub(super) fn of(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -
                 .to_owned(),
         );
     }
+    notes.extend(without_policies(definition, host));
     for case in cases {
         let Some(work) = case.instance() else {
             continue;
@@ -43,6 +44,24 @@ pub(super) fn of(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -
         }
     }
     notes
+}
+
+/// Where memory policies are refused, and cases ask for one. Those that need it are skipped.
+fn without_policies(definition: &Definition, host: &Host<'_>) -> Option<String> {
+    let (Support::NotPermitted { reason } | Support::Missing { reason }) = &host.policies else {
+        return None;
+    };
+    let asks = |case: &CaseDefinition| {
+        case.allocation != AllocationChoice::OsDefault
+            || case.own_allocation != AllocationChoice::OsDefault
+            || case.memory_nodes != MemoryChoice::Inherited
+    };
+    definition.cases.iter().any(asks).then(|| {
+        format!(
+            "Memory policies are refused here ({reason}): where all memory comes from one node \
+             anyway, none is set."
+        )
+    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Work that sessions do in memory of their own: what it needs, and whether that is there.
 
 use model::{
-    Allocation, ByteSize, LoadPlan, LogicalReads, NodeSet, OwnMemory, OwnMemoryWork, SessionLoad,
-    SgaPlan,
+    Allocation, ByteSize, LoadPlan, LogicalReads, NodeSet, OwnMemory, OwnMemoryWork, Placement,
+    SessionLoad, SgaPlan,
 };
 
 use super::cannot::Cannot;
 use super::host::Host;
-use super::memory;
+use super::{memory, placement};
 use crate::definition::{AllocationChoice, CacheSize, CaseDefinition};
 
 /// The least that `beyond-caches` gives a session.
@@ -53,7 +53,7 @@ pub(crate) fn work(
     case: &CaseDefinition,
     host: &Host<'_>,
     instance: LogicalReads,
-    memory_nodes: Option<&NodeSet>,
+    placement: &Placement,
 ) -> Result<OwnMemoryWork, Cannot> {
     let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));
     if instance.load.cpu_count.is_some() {
@@ -71,7 +71,11 @@ pub(crate) fn work(
     let own = OwnMemory {
         load,
         bytes: bytes(load, case.own_memory, host, instance.load.sessions),
-        allocation: host.chosen_allocation(&case.own_allocation)?,
+        allocation: placement::allocation(
+            host.chosen_allocation(&case.own_allocation)?,
+            placement,
+            host,
+        )?,
     };
     if matches!(
         own.allocation,
@@ -82,7 +86,7 @@ pub(crate) fn work(
             "set own-allocation to os-default, interleave:, bind: or prefer:",
         );
     }
-    check(&own, host, &instance, memory_nodes)?;
+    check(&own, host, &instance, placement.memory_nodes.as_ref())?;
     Ok(OwnMemoryWork { instance, own })
 }
 
@@ -111,7 +115,7 @@ fn check(
     {
         return Err(Cannot::machine(
             format!(
-                "the files of {} sessions need {} in /dev/shm, where {} are free",
+                "the files of {} sessions need {} in /dev/shm ({} free)",
                 instance.load.sessions,
                 ByteSize(all),
                 ByteSize(free)

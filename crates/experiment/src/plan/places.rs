@@ -107,8 +107,8 @@ impl Host<'_> {
         if missing.is_empty() {
             return Ok(list.clone());
         }
-        let reason = format!("CPUs {missing} are not online, or this process may not use them");
-        let advice = format!("it may use {usable}");
+        let reason = format!("CPUs {missing} are offline or not allowed");
+        let advice = format!("this process may use {usable}");
         Err(Cannot::machine(reason, advice))
     }
 
@@ -141,7 +141,7 @@ impl Host<'_> {
     fn weighted_interleave(&self, place: &Place<NodeId>) -> Result<Allocation, Cannot> {
         if !self.has_weighted_interleave {
             return Err(Cannot::machine(
-                "this kernel has no weighted interleave, which came with Linux 6.9",
+                "needs weighted interleave, which came with Linux 6.9",
                 "set allocation = \"interleave:…\", or boot a newer kernel",
             ));
         }
@@ -290,7 +290,7 @@ mod tests {
         );
         assert_eq!(
             cpus(&machine, "1-3"),
-            "CPUs 2-3 are not online, or this process may not use them; it may use 0-1"
+            "CPUs 2-3 are offline or not allowed; this process may use 0-1"
         );
         assert!(cpus(&one_node(1), "first-node:limit").starts_with("a limit needs at least 2"));
     }

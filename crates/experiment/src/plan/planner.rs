@@ -1,8 +1,8 @@
 //! From a definition and a machine to cases that can be executed.
 
-use model::{CasePlan, Metric, Skipped};
+use model::{CasePlan, Metric};
 
-use super::cannot::Cannot;
+use super::cannot::{Cannot, SkippedCase};
 use super::host::Host;
 use super::work::{check_work_units, metric};
 use super::{case_plan, needs, notes};
@@ -26,7 +26,7 @@ pub struct Plan {
     /// The cases to run, in the order of the definition.
     pub cases: Vec<CasePlan>,
     /// The cases this machine cannot run.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedCase>,
     /// What a reader should know beforehand; whole sentences.
     pub notes: Vec<String>,
 }
@@ -40,11 +40,6 @@ pub fn plan(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> {
     plan_cases(definition, host)
 }
 
-/// Whether a machine can run an experiment: the same checks, without the plan.
-pub fn availability(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
-    plan(definition, host).map(|_| ())
-}
-
 fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> {
     let metric = metric(definition)?;
     check_work_units(definition)?;
@@ -53,14 +48,18 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
     for case in &definition.cases {
         match case_plan::plan(definition.engine, case, host) {
             Ok(plan) => cases.push(plan),
-            Err(cannot) => skipped.push((case.name.as_str(), cannot)),
+            Err(cannot) => skipped.push(SkippedCase {
+                case: case.name.clone(),
+                cannot,
+            }),
         }
     }
     let nothing_to_compare = different(&cases) < definition.cases.len().min(2);
-    let decisive = |(name, _): &&(&str, Cannot)| nothing_to_compare || *name == definition.baseline;
-    if let Some((name, cannot)) = skipped.iter().find(decisive) {
+    let is_decisive =
+        |skipped: &&SkippedCase| nothing_to_compare || skipped.case == definition.baseline;
+    if let Some(SkippedCase { case, cannot }) = skipped.iter().find(is_decisive) {
         return Err(Cannot {
-            reason: format!("case {name}: {}", cannot.reason),
+            reason: format!("case {case}: {}", cannot.reason),
             ..cannot.clone()
         });
     }
@@ -73,13 +72,7 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
         asks_about_memory: definition.asks_about_memory,
         notes: notes::of(definition, host, &cases),
         cases,
-        skipped: skipped
-            .into_iter()
-            .map(|(name, cannot)| Skipped {
-                case: name.to_owned(),
-                reason: cannot.to_string(),
-            })
-            .collect(),
+        skipped,
     })
 }
 
@@ -167,7 +160,7 @@ mod tests {
         assert_eq!(quotas, [None, Some(6), None, Some(6), None, None]);
         let mut host = Host::new(&machine);
         host.no_postgres = Some("no PostgreSQL was found in PATH".to_owned());
-        let cannot = availability(&definition, &host).unwrap_err();
+        let cannot = super::plan(&definition, &host).unwrap_err();
         assert_eq!(cannot.exit_code, ExitCode::MachineCannot);
         assert!(cannot.advice.contains("--pg-bin"), "{cannot}");
     }
@@ -244,7 +237,7 @@ mod tests {
         let mut definition = second("cpus = \"500\"");
         definition.baseline = "b".to_owned();
         let cannot = plan(&definition, &Host::new(&machine)).unwrap_err();
-        assert!(cannot.reason.starts_with("case b: CPUs 500 are not online"));
+        assert!(cannot.reason.starts_with("case b: CPUs 500 are offline"));
     }
 
     #[test]
@@ -253,7 +246,7 @@ mod tests {
         let mut definition = second("cpus = \"500\"");
         definition.cases.pop();
         let cannot = plan(&definition, &Host::new(&machine)).unwrap_err();
-        assert!(cannot.reason.starts_with("case b: CPUs 500 are not online"));
+        assert!(cannot.reason.starts_with("case b: CPUs 500 are offline"));
         definition.cases.pop();
         assert_eq!(
             plan(&definition, &Host::new(&machine)).unwrap().cases.len(),

@@ -1,6 +1,6 @@
 //! The runner: calibrates, then makes rounds of trials until the stop rule or a bound is met.
 
-use model::{Case, CasePlan, Event, Observer, ObserverError, Run, RunStatus, Trial};
+use model::{Case, CasePlan, Event, Observer, ObserverError, Run, RunStatus, Skipped, Trial};
 
 use super::observers::Observers;
 use super::order::{calibration_seed, data_seed, shuffle_round};
@@ -60,7 +60,7 @@ fn unfinished(request: RunRequest) -> Run {
         window_s: Some(request.window_s),
         calibration: None,
         cases: plan.cases.into_iter().map(case).collect(),
-        skipped: plan.skipped,
+        skipped: plan.skipped.into_iter().map(Skipped::from).collect(),
     }
 }
 

@@ -96,9 +96,9 @@ fn of_numa(error: numa::Error) -> WorkloadError {
 /// Compares the quota with what was asked for, in words where they differ.
 ///
 /// The time for which it stopped sessions is no wait of its own: the kernel counts a session that
-/// is stopped as one on a run queue (kernel/sched/stats.h, `sched_info_depart`; kernel/sched/fair.c,
-/// `throttle_cfs_rq`), so it is in the CPU wait already, and what is left of DB time has another
-/// cause.
+/// is stopped as one on a run queue (kernel/sched/stats.h, `sched_info_depart`;
+/// kernel/sched/fair.c, `throttle_cfs_rq`), so it is in the CPU wait already, and what is left of
+/// DB time has another cause.
 pub(super) fn quota_contradiction(
     asked: Option<u32>,
     found: Option<&QuotaEvidence>,

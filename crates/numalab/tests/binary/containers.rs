@@ -1,94 +1,68 @@
 //! Where a container's seccomp profile refuses what places memory and says where it is: what needs
 //! none of that works, the rest is refused with the way out.
-//!
-//! The filter is set by a few lines of Python, since no crate may have unsafe code for a test.
 
-use std::process::Command;
-
-use testing::{Need, not_run};
-
+use crate::environments::Environment;
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
 use crate::unmet_need::{has_groups, is_root};
 
-/// Has the kernel refuse system calls with EPERM (seccomp(2)), then becomes another program. The
-/// arguments: numbers of calls, separated by commas; the program; its arguments.
-const FILTER: &str = r"
-import ctypes, os, struct, sys
-refused = [int(number) for number in sys.argv[1].split(',')]
-def instruction(code, if_true, if_false, operand):
-    return struct.pack('HBBI', code, if_true, if_false, operand)
-LOAD_NUMBER, IF_EQUAL, RETURN = 0x20, 0x15, 0x06
-program = [instruction(LOAD_NUMBER, 0, 0, 0)]
-for index, number in enumerate(refused):
-    program.append(instruction(IF_EQUAL, len(refused) - index, 0, number))
-program.append(instruction(RETURN, 0, 0, 0x7fff0000))
-program.append(instruction(RETURN, 0, 0, 0x00050001))
-code = ctypes.create_string_buffer(b''.join(program))
-class Filter(ctypes.Structure):
-    _fields_ = [('length', ctypes.c_ushort), ('code', ctypes.c_void_p)]
-filter = Filter(len(program), ctypes.addressof(code))
-libc = ctypes.CDLL(None)
-assert libc.prctl(38, 1, 0, 0, 0) == 0, 'PR_SET_NO_NEW_PRIVS'
-assert libc.prctl(22, 2, ctypes.byref(filter), 0, 0) == 0, 'PR_SET_SECCOMP'
-os.execvp(sys.argv[2], sys.argv[2:])
-";
-
-/// mbind, set_mempolicy and move_pages on x86-64, which Docker's default profile refuses.
-const REFUSED: &str = "237,238,279";
-
-/// A numalab in such a container; says that `test` is not run where there can be none.
-fn in_a_container(test: &str) -> Option<Laboratory> {
-    let mut laboratory = Laboratory::new();
-    behind_filter(test, &mut laboratory, REFUSED).then_some(laboratory)
-}
-
-/// Runs numalab behind a filter that refuses these calls; says that `test` is not run where there
-/// can be none.
-pub fn behind_filter(test: &str, laboratory: &mut Laboratory, refused: &str) -> bool {
-    if !cfg!(target_arch = "x86_64") {
-        not_run(
-            test,
-            Need::Hardware,
-            "its filter of system calls is for x86-64",
-        );
-        return false;
+#[test]
+fn memory_that_can_lie_on_one_node_only_needs_no_policy() {
+    const NAME: &str = "memory_that_can_lie_on_one_node_only_needs_no_policy";
+    let Some(laboratory) = Environment::Seccomp.laboratory(NAME) else {
+        return;
+    };
+    let load = format!("{SMALL}\nwork-unit = 16");
+    let keys = "memory-nodes = \"all\"\nallocation = \"bind:all\"\nmechanism = \"affinity\"";
+    let experiment = ExperimentFile::new("bound", &load).case("bound", keys);
+    let path = laboratory.file("bound.toml", experiment.text());
+    let words = ["run", &path, "--json", "--seconds", "0.2", "--within", "1"];
+    let ended = laboratory.run(&words);
+    let topology = laboratory.document(&["topology", "--json"]);
+    if topology["nodes"].as_array().unwrap().len() > 1 {
+        let reason = "case bound: needs a memory policy, which is refused here";
+        let ended = ended.with_code(4);
+        ended.says(&[reason, "set_mempolicy", "docker run --cap-add SYS_NICE"]);
+        assert!(!laboratory.store().exists(), "nothing was started");
+        return;
     }
-    if Command::new("python3").args(["-c", ""]).status().is_err() {
-        not_run(
-            test,
-            Need::Package,
-            "it needs python3, to set a filter of system calls",
-        );
-        return false;
-    }
-    let filter = laboratory.file("filter.py", FILTER);
-    laboratory.launch_behind(&["python3", &filter, refused]);
-    true
+    let ended = ended.with_code(0);
+    ended.says(&[
+        "Memory policies are refused here (set_mempolicy",
+        "none is set",
+    ]);
+    let bound = &ended.document()["cases"][0];
+    assert!(bound["placement"]["memory_nodes"].is_null(), "{bound:#}");
+    let sga = &bound["trials"][0]["evidence"]["sga"];
+    assert_eq!(sga["policy"], "default");
+    assert_eq!(bound["trials"][0]["valid"], true, "{bound:#}");
+    laboratory.nothing_is_left();
 }
 
 #[test]
-fn placing_memory_where_that_is_forbidden_is_refused_with_the_way_out() {
-    const NAME: &str = "placing_memory_where_that_is_forbidden_is_refused_with_the_way_out";
-    let Some(laboratory) = in_a_container(NAME) else {
+fn memory_itself_is_measured_without_a_policy_where_there_is_one_node() {
+    const NAME: &str = "memory_itself_is_measured_without_a_policy_where_there_is_one_node";
+    let Some(laboratory) = Environment::Seccomp.laboratory(NAME) else {
         return;
     };
-    let experiment = ExperimentFile::new("bound", SMALL)
-        .case("bound", "allocation = \"bind:first-node\"")
-        .case("free", "");
-    let path = laboratory.file("bound.toml", experiment.text());
-    let refused = laboratory
-        .run(&["run", &path, "--seconds", "0.2"])
-        .with_code(4);
-    refused.says(&["mbind", "not permitted", "docker run --cap-add SYS_NICE"]);
-    assert_eq!(laboratory.newest_run()["status"], "failed");
+    let topology = laboratory.document(&["topology", "--json"]);
+    let code = match topology["nodes"].as_array().unwrap().len() {
+        1 => 0,
+        _ => 4,
+    };
+    let words = ["latency", "--anyway", "--rounds", "1", "--json"];
+    let ended = laboratory.run(&words).with_code(code);
+    if code == 0 {
+        let cell = &ended.document()["ns"][0][0];
+        assert!(cell.as_f64().is_some_and(|ns| ns > 0.0), "{cell}");
+    }
     laboratory.nothing_is_left();
 }
 
 #[test]
 fn where_memory_lies_is_known_without_the_call_that_tells() {
     const NAME: &str = "where_memory_lies_is_known_without_the_call_that_tells";
-    let Some(laboratory) = in_a_container(NAME) else {
+    let Some(laboratory) = Environment::Seccomp.laboratory(NAME) else {
         return;
     };
     let experiment = ExperimentFile::new("memfd", SMALL)
@@ -113,7 +87,7 @@ fn where_memory_lies_is_known_without_the_call_that_tells() {
 #[test]
 fn a_policy_for_a_program_is_refused_with_who_refuses_it() {
     const NAME: &str = "a_policy_for_a_program_is_refused_with_who_refuses_it";
-    let Some(laboratory) = in_a_container(NAME) else {
+    let Some(laboratory) = Environment::Seccomp.laboratory(NAME) else {
         return;
     };
     let refused = laboratory.run(&["bind", "-m", "0", "true"]).with_code(4);

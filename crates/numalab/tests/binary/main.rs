@@ -9,6 +9,7 @@
     reason = "a panic is how a test fails"
 )]
 
+mod environments;
 mod experiment_file;
 mod finished;
 mod laboratory;
@@ -46,6 +47,7 @@ mod parallel_scans;
 mod postgres_connected;
 mod postgres_relations;
 mod postgres_runs;
+mod privileges;
 mod process_deaths;
 mod process_names;
 mod reports_of_oracle;

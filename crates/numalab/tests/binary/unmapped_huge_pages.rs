@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use testing::{Need, not_run};
 
-use crate::containers::behind_filter;
+use crate::environments::behind_filter;
 use crate::laboratory::Laboratory;
 use crate::unmet_need::is_root;
 

@@ -24,8 +24,8 @@ fn a_group_that_may_not_be_made_is_refused_with_the_way_without_root() {
         4
     };
     finished.with_code(code).says(&[
-        "case one: no processor group can be made: ",
-        "way out: set mechanism = \"affinity\", which needs no group and no root",
+        "case one: needs a processor group, which cannot be made here",
+        "set mechanism = \"affinity\", which needs no group and no root",
     ]);
     laboratory.nothing_is_left();
 }

@@ -1,0 +1,206 @@
+//! What numalab may not have: each experiment is measured as far as that goes, the rest is named
+//! before anything is started, and `list` says what `run` does.
+
+use serde_json::Value;
+
+use testing::{Need, not_run};
+
+use crate::environments::Environment;
+use crate::finished::Finished;
+use crate::laboratory::Laboratory;
+
+/// Characters of a reason at most.
+const REASON_CHARS_MAX: usize = 60;
+/// Set where there is time for the whole table of runs.
+const LONG: &str = "NUMALAB_LONG_TESTS";
+
+/// What `list` says of every experiment.
+fn listed(laboratory: &Laboratory) -> Vec<Value> {
+    let document = laboratory.document(&["list", "--json"]);
+    document["experiments"].as_array().unwrap().clone()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+fn names(cases: &Value) -> Vec<&str> {
+    let cases = cases.as_array().unwrap().iter();
+    cases.map(|case| text(&case["case"])).collect()
+}
+
+#[test]
+fn every_experiment_has_an_answer_in_every_environment() {
+    const NAME: &str = "every_experiment_has_an_answer_in_every_environment";
+    for environment in Environment::ALL {
+        let Some(laboratory) = environment.laboratory(NAME) else {
+            continue;
+        };
+        for experiment in listed(&laboratory) {
+            let runs_here = experiment["runs_here"].as_bool().unwrap();
+            assert_eq!(runs_here, experiment["reason"].is_null(), "{experiment}");
+            let skipped = experiment["skipped"].as_array().unwrap();
+            for reason in skipped.iter().chain([&experiment]).map(|it| &it["reason"]) {
+                let chars = reason.as_str().unwrap_or("").chars().count();
+                assert!(chars <= REASON_CHARS_MAX, "{environment:?}: {reason}");
+            }
+            if experiment["name"] == "binding-vs-caging" && runs_here {
+                the_quotas_are_left_out_where_none_can_be_set(environment, &experiment);
+            }
+        }
+    }
+}
+
+fn the_quotas_are_left_out_where_none_can_be_set(environment: Environment, experiment: &Value) {
+    let host = numa::hierarchy::find_writable(&linux::Root::live(), "cpu");
+    let has_quotas = environment.has_groups() && host.is_ok();
+    let is_skipped = names(&experiment["skipped"]).contains(&"binding-and-quota");
+    assert_eq!(is_skipped, !has_quotas, "{environment:?}: {experiment}");
+}
+
+/// `binding-vs-caging` with the least cache, and as many rows per statement as it takes.
+fn small_binding_vs_caging(laboratory: &Laboratory) -> String {
+    let shipped = experiment::SHIPPED.iter();
+    let shipped = shipped.clone().find(|it| it.name == "binding-vs-caging");
+    let small = "[sga]\ncache = \"1MiB\"\n\n[load]\nwork-unit = 16\n";
+    let text = shipped.unwrap().text.replacen("[load]\n", small, 1);
+    laboratory.file("small.toml", text)
+}
+
+/// Trials of it, as many as there is time for: those that there are count.
+fn binding_vs_caging_runs_as_it_is_listed(environment: Environment, test: &str) {
+    let Some(laboratory) = environment.laboratory(test) else {
+        return;
+    };
+    let listed = listed(&laboratory);
+    let listed = listed.iter().find(|it| it["name"] == "binding-vs-caging");
+    let listed = listed.unwrap();
+    let path = small_binding_vs_caging(&laboratory);
+    let words = ["run", &path, "--json", "--seconds", "0.4", "--within", "1"];
+    let ended = laboratory.run(&words);
+    if listed["runs_here"] == false {
+        refused_as_listed(&ended, listed);
+    } else {
+        let run = ended.with_code(0).document();
+        assert_eq!(names(&run["skipped"]), names(&listed["skipped"]));
+        some_trial_counts_and_none_does_not(environment, &run);
+    }
+    laboratory.nothing_is_left();
+}
+
+/// It ends before anything is started, with the reason and the right code.
+#[track_caller]
+fn refused_as_listed(ended: &Finished, listed: &Value) {
+    let code = ended.status.code();
+    assert!(code == Some(3) || code == Some(4), "{ended:?}");
+    ended.says(&[text(&listed["reason"])]);
+    if let Some(advice) = listed["advice"].as_str() {
+        ended.says(&[advice]);
+    }
+    assert_eq!(ended.stdout, "");
+}
+
+#[track_caller]
+fn some_trial_counts_and_none_does_not(environment: Environment, run: &Value) {
+    let mut count = 0;
+    for case in run["cases"].as_array().unwrap() {
+        for trial in case["trials"].as_array().unwrap() {
+            assert_eq!(trial["valid"], true, "{environment:?}: {trial:#}");
+            count += 1;
+            let policy = &trial["evidence"]["sga"]["policy"];
+            assert!(
+                environment.has_policies() || policy == "default",
+                "{policy}"
+            );
+        }
+        let is_bound = !case["placement"]["cpus"].is_null();
+        let by_group = case["placement"]["mechanism"] == "group";
+        assert!(!by_group || environment.has_groups(), "{case:#}");
+        let host = numa::hierarchy::find(&linux::Root::live());
+        let can = environment.has_groups() && host.is_ok();
+        assert_eq!(by_group, is_bound && can, "{environment:?}: {case:#}");
+    }
+    assert!(count > 0, "{environment:?}: {run:#}");
+}
+
+#[test]
+fn nobody_compares_binding_and_caging() {
+    let name = "nobody_compares_binding_and_caging";
+    binding_vs_caging_runs_as_it_is_listed(Environment::Nobody, name);
+}
+
+#[test]
+fn a_seccomp_filter_leaves_binding_and_caging_to_compare() {
+    let name = "a_seccomp_filter_leaves_binding_and_caging_to_compare";
+    binding_vs_caging_runs_as_it_is_listed(Environment::Seccomp, name);
+}
+
+#[test]
+fn nobody_compares_binding_and_caging_under_a_seccomp_filter() {
+    let name = "nobody_compares_binding_and_caging_under_a_seccomp_filter";
+    binding_vs_caging_runs_as_it_is_listed(Environment::SeccompNobody, name);
+}
+
+#[test]
+fn read_only_control_groups_leave_binding_and_caging_to_compare() {
+    let name = "read_only_control_groups_leave_binding_and_caging_to_compare";
+    binding_vs_caging_runs_as_it_is_listed(Environment::ReadOnlyGroups, name);
+}
+
+#[test]
+fn binding_and_caging_are_compared_without_control_groups() {
+    let name = "binding_and_caging_are_compared_without_control_groups";
+    binding_vs_caging_runs_as_it_is_listed(Environment::NoGroups, name);
+}
+
+#[test]
+fn a_read_only_sys_leaves_everything() {
+    let name = "a_read_only_sys_leaves_everything";
+    binding_vs_caging_runs_as_it_is_listed(Environment::ReadOnlySys, name);
+}
+
+#[test]
+fn a_container_with_one_cpu_says_what_is_missing() {
+    let name = "a_container_with_one_cpu_says_what_is_missing";
+    binding_vs_caging_runs_as_it_is_listed(Environment::Container, name);
+}
+
+/// The whole table: each shipped experiment, as it is shipped, in each environment.
+#[test]
+fn every_experiment_runs_as_it_is_listed_in_every_environment() {
+    const NAME: &str = "every_experiment_runs_as_it_is_listed_in_every_environment";
+    if std::env::var_os(LONG).is_none() {
+        return not_run(
+            NAME,
+            Need::Time,
+            "it takes minutes: cargo xtask test --only long:environments",
+        );
+    }
+    for environment in Environment::ALL {
+        let Some(laboratory) = environment.laboratory(NAME) else {
+            continue;
+        };
+        for listed in listed(&laboratory) {
+            let name = text(&listed["name"]);
+            let words = ["run", name, "--json", "--seconds", "0.4", "--within", "4"];
+            let ended = laboratory.run(&words);
+            if listed["runs_here"] == false {
+                refused_as_listed(&ended, &listed);
+                continue;
+            }
+            let run = ended.with_code(0).document();
+            assert_eq!(names(&run["skipped"]), names(&listed["skipped"]), "{name}");
+            let cases = run["cases"].as_array().unwrap();
+            let trials = cases
+                .iter()
+                .flat_map(|case| case["trials"].as_array().unwrap());
+            let valid: Vec<bool> = trials.map(|it| it["valid"] == true).collect();
+            assert!(!valid.is_empty(), "{environment:?}, {name}: {run:#}");
+            assert!(
+                valid.iter().all(|it| *it),
+                "{environment:?}, {name}: {run:#}"
+            );
+        }
+        laboratory.nothing_is_left();
+    }
+}
