@@ -7,6 +7,7 @@ mod bit_mask;
 pub mod capabilities;
 pub mod child;
 pub mod child_group;
+pub mod claimed_name;
 pub mod clock;
 pub mod control_group;
 pub mod cpuid;

@@ -115,6 +115,16 @@ pub fn title(root: &Root, pid: u32) -> Result<String, Error> {
     Ok(first.trim_end().to_owned())
 }
 
+/// The words of its command line. Empty for kernel threads and zombies.
+///
+/// # Errors
+/// When the process is gone or may not be read.
+pub fn command_words(root: &Root, pid: u32) -> Result<Vec<String>, Error> {
+    let file = root.read_lossy(&format!("proc/{pid}/cmdline"))?;
+    let words = file.text().split_terminator('\0');
+    Ok(words.map(str::to_owned).collect())
+}
+
 /// The control groups of a process: for each hierarchy its path, `/` for the root.
 ///
 /// # Errors

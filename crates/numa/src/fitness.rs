@@ -34,6 +34,20 @@ pub struct Fitness {
     pub quota_cpus: Option<f64>,
 }
 
+/// What is known of a machine of so many CPUs without watching it: the quota of this process.
+///
+/// # Errors
+/// When a file of the control groups is malformed.
+pub fn glance(root: &Root, cpus: usize) -> Result<Fitness, Error> {
+    Ok(Fitness {
+        cpus,
+        busy_cpus: None,
+        stolen_cpus: None,
+        runnable_tasks: None,
+        quota_cpus: quota_cpus(root)?,
+    })
+}
+
 /// Watches a machine of so many CPUs for a while, asleep.
 ///
 /// # Errors
@@ -54,11 +68,10 @@ pub fn look(root: &Root, cpus: usize, duration: Duration) -> Result<Fitness, Err
         |of: fn(&MachineCounters) -> Option<f64>| Some((of(&after)? - of(&before)?) / seconds);
     let mean = runnable.iter().sum::<f64>() / runnable.len() as f64;
     Ok(Fitness {
-        cpus,
         busy_cpus: gain(|counters| counters.busy_s),
         stolen_cpus: gain(|counters| counters.steal_s),
         runnable_tasks: (!runnable.is_empty()).then_some(mean),
-        quota_cpus: quota_cpus(root)?,
+        ..glance(root, cpus)?
     })
 }
 

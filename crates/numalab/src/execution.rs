@@ -47,8 +47,7 @@ impl Execution {
         })
     }
 
-    /// Executes a request and stores it while it goes on. `warnings` are stored with every trial of
-    /// a measuring kernel.
+    /// Executes a request and stores it while it goes on. `warnings` are stored with every trial.
     pub fn execute(&mut self, request: RunRequest, warnings: &[String]) -> Result<Run, Failure> {
         let mut servers = PostgresWorkload::new(
             self.postgres.clone(),
@@ -69,8 +68,9 @@ impl Execution {
         &mut self,
         request: RunRequest,
         mut server: ConnectedWorkload,
+        warnings: &[String],
     ) -> Result<Run, Failure> {
-        let result = self.execute_with(request, &[], &mut server);
+        let result = self.execute_with(request, warnings, &mut server);
         server.close()?;
         result
     }
@@ -88,7 +88,7 @@ impl Execution {
     ) -> Result<Run, Failure> {
         let mut instance = embedded_instance(&self.state);
         let is_emulated = request.machine.topology.emulated == Some(true);
-        let mut kernels = KernelWorkload::new(Root::live(), warnings.to_vec(), is_emulated)
+        let mut kernels = KernelWorkload::new(Root::live(), is_emulated)
             .map_err(|error| Failure::new(ExitCode::MachineCannot, error.to_string()))?;
         let mut command = CommandWorkload::new(
             internal::command_guardian(),
@@ -100,6 +100,7 @@ impl Execution {
             instance: &mut instance,
             postgres: servers,
             kernels: &mut kernels,
+            warnings,
         };
         let mut recorder = RunRecorder::new(&mut self.store);
         let mut progress = Progress::on_stderr();

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use linux::Root;
+use linux::claimed_name::{self, Claim, ClaimedName};
+use linux::{Root, proc_stat};
 use model::Topology;
 use model::exit::ExitCode;
 
@@ -15,35 +16,106 @@ const WATCHED: Duration = Duration::from_millis(500);
 /// Governors under which a CPU may take long to come up to its clock.
 const SLOW_GOVERNORS: [&str; 2] = ["powersave", "conservative"];
 
-/// Watches this machine. What is wrong with it is a failure, or with `anyway` a list of warnings.
+/// What a numalab holds while it measures.
+const NAME: &str = "numalab is measuring";
+
+/// What a measurement asks of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// CPUs that it keeps busy at once.
+    pub cpus: usize,
+    /// Whether what others do meanwhile is looked at beforehand, for half a second.
+    pub quiet: bool,
+    /// Whether it goes on whatever is wrong.
+    pub anyway: bool,
+}
+
+/// A machine that may be measured; no other numalab takes it for quiet while this is held.
+#[derive(Debug)]
+pub struct Fit {
+    /// What is wrong with it, where it is measured all the same.
+    pub doubts: Vec<String>,
+    _name: Option<ClaimedName>,
+}
+
+/// Sees whether another numalab is measuring, and watches this machine. What is wrong with it is a
+/// failure, or, where it is measured anyway, a list of warnings.
 ///
 /// An emulated machine is not watched: nothing measured on it means anything.
-pub fn check(
-    topology: &Topology,
-    cpus_needed: usize,
-    anyway: bool,
-) -> Result<Vec<String>, Failure> {
-    if topology.emulated == Some(true) {
-        return Ok(Vec::new());
+pub fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
+    let mut fit = claim();
+    if topology.emulated != Some(true) {
+        note_governors(topology);
+        let (root, cpus) = (Root::live(), topology.cpus.len());
+        let fitness = match needs.quiet {
+            true => numa::fitness::look(&root, cpus, WATCHED)?,
+            false => numa::fitness::glance(&root, cpus)?,
+        };
+        fit.doubts.extend(fitness.doubts(needs.cpus));
     }
-    note_governors(topology);
-    let fitness = numa::fitness::look(&Root::live(), topology.cpus.len(), WATCHED)?;
-    let doubts = fitness.doubts(cpus_needed);
-    if doubts.is_empty() {
-        return Ok(doubts);
+    if !fit.doubts.is_empty() && !needs.anyway {
+        let doubts = fit.doubts.join("; ");
+        let message = format!("this machine is not fit to be measured now: {doubts}");
+        return Err(Failure::new(ExitCode::NotFit, message)
+            .advise("or measure all the same with --anyway; the result says so"));
     }
-    if anyway {
-        for doubt in &doubts {
-            output::talk(&format!("warning: {doubt}"));
+    for doubt in &fit.doubts {
+        output::talk(&format!("warning: {doubt}"));
+    }
+    Ok(fit)
+}
+
+/// Takes the machine, or says who has it: two that measure at once disturb each other, whoever runs
+/// them and wherever they keep their runs.
+fn claim() -> Fit {
+    let (name, doubt) = match claimed_name::claim(NAME) {
+        Ok(Claim::Ours(name)) => (Some(name), None),
+        Ok(Claim::Held { pid }) => {
+            let other = other(pid);
+            let doubt = format!("{other} is measuring on this machine; wait until it has ended");
+            (None, Some(doubt))
         }
-        return Ok(doubts);
+        Err(error) => {
+            output::talk(&format!(
+                "note: whether another numalab measures on this machine is not known: {error}"
+            ));
+            (None, None)
+        }
+    };
+    Fit {
+        doubts: doubt.into_iter().collect(),
+        _name: name,
     }
-    let message = format!(
-        "this machine is not fit to be measured now: {}",
-        doubts.join("; ")
-    );
-    Err(Failure::new(ExitCode::NotFit, message)
-        .advise("or measure all the same with --anyway; the result says so"))
+}
+
+/// The other numalab, as a person knows it.
+fn other(pid: Option<u32>) -> String {
+    let Some(pid) = pid else {
+        return "another numalab, in a container of its own,".to_owned();
+    };
+    // One that has ended meanwhile has no words.
+    let words = proc_stat::command_words(&Root::live(), pid).unwrap_or_default();
+    match what(&words) {
+        Some(what) => format!("`numalab {what}` (process {pid})"),
+        None => format!("another numalab (process {pid})"),
+    }
+}
+
+/// What a command line measures: the command, and the experiment if it names one. Not the rest: it
+/// may hold a password, and is anybody's text.
+fn what(words: &[String]) -> Option<String> {
+    let command = words.get(1).filter(|word| is_plain(word))?;
+    let is_experiment = |word: &&String| {
+        let shipped = experiment::SHIPPED.iter().any(|it| it.name == **word);
+        shipped || (word.ends_with(".toml") && is_plain(word))
+    };
+    let experiment = words.iter().skip(2).find(is_experiment);
+    Some(experiment.map_or(command.clone(), |name| format!("{command} {name}")))
+}
+
+fn is_plain(word: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+    (1..=100).contains(&word.len()) && word.bytes().all(is_plain)
 }
 
 fn note_governors(topology: &Topology) {
@@ -54,5 +126,26 @@ fn note_governors(topology: &Topology) {
              untimed lap in which clocks can rise",
             governor.cpus, governor.name
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::what;
+
+    #[test]
+    fn the_other_is_named_by_what_it_measures_and_by_nothing_else() {
+        let check = |line: &str, expected: Option<&str>| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(what(&words).as_deref(), expected, "{line}");
+        };
+        check("/usr/bin/numalab run --trials 5 spin", Some("run spin"));
+        check("numalab run ./mine.toml", Some("run ./mine.toml"));
+        check("numalab latency --curve", Some("latency"));
+        let url = "numalab run --connect postgresql://me:secret@host/db --table t";
+        check(url, Some("run"));
+        check("numalab run \u{1b}[2J.toml", Some("run"));
+        check("numalab \u{1b}[2J", None);
+        check("", None);
     }
 }

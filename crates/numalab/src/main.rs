@@ -22,6 +22,7 @@ mod move_report;
 mod output;
 mod placement_arguments;
 mod progress;
+mod run_arguments;
 mod run_id;
 mod scope;
 mod state_folder;

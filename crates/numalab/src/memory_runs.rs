@@ -9,7 +9,8 @@ use model::{Machine, Outcome, Run, RunStatus, StreamKernel, Trial, Work};
 use crate::arguments::MemoryArguments;
 use crate::execution::Execution;
 use crate::failure::Failure;
-use crate::{fitness, host, output, run_id};
+use crate::fitness::{self, Fit, Needs};
+use crate::{host, output, run_id};
 
 /// What an average trial takes before the first was made, in seconds.
 const TRIAL_S_GUESS: f64 = 0.5;
@@ -54,18 +55,22 @@ impl Rounds {
     }
 }
 
-/// The places of this machine, with the largest pages that all of them have; and why the machine is
-/// not fit, if it is measured all the same.
-pub fn places(
+/// The places of this machine, with the largest pages that all of them have, if it is fit to be
+/// measured.
+pub fn fit_places(
     machine: &Machine,
     arguments: &MemoryArguments,
-) -> Result<(MemoryPlaces, Vec<String>), Failure> {
+) -> Result<(MemoryPlaces, Fit), Failure> {
     let host = host::of_this_process(&machine.topology)?;
     let mut places = MemoryPlaces::of(&host, arguments.nodes.as_ref())?;
-    let others_awake = places.measuring.len();
-    let doubts = fitness::check(&machine.topology, others_awake, arguments.anyway)?;
+    let needs = Needs {
+        cpus: places.measuring.len(),
+        quiet: true,
+        anyway: arguments.anyway,
+    };
+    let fit = fitness::check(&machine.topology, needs)?;
     memory::largest_pages(&Root::live(), &mut places)?;
-    Ok((places, doubts))
+    Ok((places, fit))
 }
 
 /// The instructions that are fastest for a kernel here.
@@ -116,19 +121,18 @@ pub fn short_matrix(
     execution: &mut Execution,
     machine: &Machine,
     seed: Option<u64>,
+    doubts: &[String],
 ) -> Result<Option<Run>, Failure> {
-    let arguments = MemoryArguments {
-        anyway: true,
-        ..MemoryArguments::default()
-    };
-    let planned = places(machine, &arguments).and_then(|(places, doubts)| {
+    let planned = || -> Result<_, Failure> {
         let host = host::of_this_process(&machine.topology)?;
-        Ok((memory::latency_plan(&host, &places)?, places, doubts))
-    });
-    match planned {
-        Ok((plan, places, doubts)) => {
-            let rounds = SHORT.asked(&arguments, places.emulated);
-            execute(execution, machine, plan, rounds, seed, &doubts).map(Some)
+        let mut places = MemoryPlaces::of(&host, None)?;
+        memory::largest_pages(&Root::live(), &mut places)?;
+        Ok((memory::latency_plan(&host, &places)?, places))
+    };
+    match planned() {
+        Ok((plan, places)) => {
+            let rounds = SHORT.asked(&MemoryArguments::default(), places.emulated);
+            execute(execution, machine, plan, rounds, seed, doubts).map(Some)
         }
         Err(failure) => {
             output::talk(&format!("no matrix of latencies: {}", failure.message));

@@ -14,6 +14,9 @@ pub struct Engines<'w> {
     pub command: &'w mut dyn Workload,
     /// The measuring kernels.
     pub kernels: &'w mut dyn Workload,
+    /// Why the machine is not fit to be measured, if it is measured all the same: every trial is
+    /// stored with them.
+    pub warnings: &'w [String],
 }
 
 impl Engines<'_> {
@@ -53,6 +56,8 @@ impl Workload for Engines<'_> {
         live: &mut dyn FnMut(Phase, Option<f64>),
         cancel: &Cancel,
     ) -> Result<Trial, WorkloadError> {
-        self.engine_of(case).trial(case, spec, live, cancel)
+        let mut trial = self.engine_of(case).trial(case, spec, live, cancel)?;
+        trial.warnings.extend_from_slice(self.warnings);
+        Ok(trial)
     }
 }

@@ -23,29 +23,21 @@ use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 pub struct KernelWorkload {
     root: Root,
     timer: Timer,
-    /// What every trial is to be stored with.
-    warnings: Vec<String>,
     /// Whether the machine is emulated: its CPUs may take turns on one of the host's, so that
     /// threads never run together, and figures mean nothing anyhow.
     is_emulated: bool,
 }
 
 impl KernelWorkload {
-    /// Chooses and measures the clock. `warnings` say why the machine is not fit to be measured, if
-    /// it is measured all the same; every trial is stored with them.
+    /// Chooses and measures the clock.
     ///
     /// # Errors
     /// When the file that names the kernel's clock source is malformed.
-    pub fn new(
-        root: Root,
-        warnings: Vec<String>,
-        is_emulated: bool,
-    ) -> Result<Self, kernels::Error> {
+    pub fn new(root: Root, is_emulated: bool) -> Result<Self, kernels::Error> {
         let timer = Timer::new(&root)?;
         Ok(KernelWorkload {
             root,
             timer,
-            warnings,
             is_emulated,
         })
     }
@@ -77,10 +69,7 @@ impl Workload for KernelWorkload {
             return Err(WorkloadError::Cancelled);
         }
         match measured {
-            Ok(measurement) => Ok(Trial {
-                warnings: self.warnings.clone(),
-                ..measurement.into_trial(spec.round)
-            }),
+            Ok(measurement) => Ok(measurement.into_trial(spec.round)),
             Err(Wrong::Plan(what)) => Err(WorkloadError::Fatal {
                 message: format!("case {:?}: {what}", case.name),
                 exit_code: ExitCode::Bug,
@@ -386,19 +375,17 @@ mod tests {
             warm_up_s_min: 0.0,
             warm_up_s_max: 0.1,
         };
-        let warnings = vec!["a busy machine".to_owned()];
-        let mut workload = KernelWorkload::new(Root::live(), warnings, false).unwrap();
+        let mut workload = KernelWorkload::new(Root::live(), false).unwrap();
         let trial = workload.trial(&case, &spec, &mut |_, _| {}, &Cancel::new());
         trial.unwrap()
     }
 
     #[test]
-    fn a_trial_has_its_windows_its_proof_and_its_warnings() {
+    fn a_trial_has_its_windows_and_its_proof() {
         let cpu = linux::affinity::of_this_thread().unwrap().last().unwrap();
         let trial = trial(cpu, 0);
         assert_eq!(trial.outcome, Outcome::Valid);
         assert_eq!(trial.round, 4);
-        assert_eq!(trial.warnings, ["a busy machine"]);
         let measured = trial.measured.unwrap();
         let figures = measured.kernel.unwrap();
         assert_eq!(figures.windows.len(), 3);

@@ -26,7 +26,7 @@ pub fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
         Failure::new(ExitCode::Usage, message)
     })?;
     let machine = machine::record()?;
-    let (places, doubts) = memory_runs::places(&machine, &arguments.memory)?;
+    let (places, fit) = memory_runs::fit_places(&machine, &arguments.memory)?;
     let host = host::of_this_process(&machine.topology)?;
     let choice = BandwidthChoice {
         kernel,
@@ -43,7 +43,7 @@ pub fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
         memory_runs::tell_notes(&plan);
         let rounds = ROUNDS.asked(&arguments.memory, places.emulated);
         let seed = arguments.memory.seed;
-        let run = memory_runs::execute(&mut execution, &machine, plan, rounds, seed, &doubts)?;
+        let run = memory_runs::execute(&mut execution, &machine, plan, rounds, seed, &fit.doubts)?;
         runs.push(run);
         if execution.is_cancelled() {
             break;

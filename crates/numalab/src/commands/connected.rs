@@ -5,10 +5,11 @@ use experiment::workloads::{ConnectedWorkload, connected_plan};
 use model::exit::ExitCode;
 use postgres::{ConnectOrder, Connected, Source};
 
-use crate::arguments::RunArguments;
 use crate::commands::run::request;
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
+use crate::fitness::{self, Needs};
+use crate::run_arguments::RunArguments;
 use crate::{machine, output, text_options};
 
 /// Measures it.
@@ -29,11 +30,19 @@ pub fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
         source,
         sessions: arguments.sessions,
     };
+    // Others may use the server, and do the work there: only another numalab disturbs.
+    let needs = Needs {
+        cpus: 0,
+        quiet: false,
+        anyway: arguments.anyway,
+    };
+    let fit = fitness::check(&machine.topology, needs)?;
     let server = Connected::open(&order, &execution.journal())?;
     let plan = connected_plan(&server, arguments.sessions, &question);
     plan.notes.iter().for_each(|note| output::talk(note));
     let request = request(&mut execution, arguments, &machine, plan, None)?;
-    let finished = execution.execute_connected(request, ConnectedWorkload::new(server))?;
+    let finished =
+        execution.execute_connected(request, ConnectedWorkload::new(server), &fit.doubts)?;
     if arguments.json {
         output::json(&report::run_document(&finished))?;
     } else {

@@ -8,9 +8,9 @@ use model::CasePlan;
 use model::exit::ExitCode;
 use serde_json::json;
 
-use crate::arguments::RunArguments;
 use crate::commands::run;
 use crate::failure::Failure;
+use crate::run_arguments::RunArguments;
 use crate::state_folder::StateFolder;
 use crate::{execution, host, interrupt, machine, output};
 

@@ -57,7 +57,7 @@ pub fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
         memory_runs::check_writable(path.as_ref())?;
     }
     let machine = machine::record()?;
-    let (places, doubts) = memory_runs::places(&machine, &arguments.memory)?;
+    let (places, fit) = memory_runs::fit_places(&machine, &arguments.memory)?;
     let host = host::of_this_process(&machine.topology)?;
     let matrix = latency_plan(&host, &places)?;
     let rounds = match matrix.cases.len() {
@@ -80,7 +80,7 @@ pub fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
         memory_runs::tell_notes(&plan);
         let rounds = rounds.asked(&arguments.memory, places.emulated);
         let seed = arguments.memory.seed;
-        let run = memory_runs::execute(&mut execution, &machine, plan, rounds, seed, &doubts)?;
+        let run = memory_runs::execute(&mut execution, &machine, plan, rounds, seed, &fit.doubts)?;
         runs.push(run);
         if execution.is_cancelled() {
             break;

@@ -5,13 +5,14 @@ use std::io;
 use experiment::{Definition, Plan, RunRequest, SHIPPED, TRIALS_MIN};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{CasePlan, Machine, Run, Work};
+use model::{CasePlan, CpuSet, Machine, Run, Work};
 use serde_json::json;
 
-use crate::arguments::RunArguments;
 use crate::commands::{connected, hold, show};
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
+use crate::fitness::{self, Needs};
+use crate::run_arguments::RunArguments;
 use crate::{
     caging_window, host, machine, memory_runs, output, run_id, scope, text_options, user_file,
 };
@@ -62,6 +63,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         .try_for_each(|plan| caging_window::check(plan, window_s))?;
     let places = postgres_places(arguments);
     let mut execution = Execution::with_postgres(places)?;
+    let fit = fitness::check(&machine.topology, needs(arguments, &plans))?;
     let all_s: f64 = plans.iter().map(short_s).sum();
     let mut runs = Vec::new();
     if is_short {
@@ -69,6 +71,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             &mut execution,
             &machine,
             arguments.seed,
+            &fit.doubts,
         )?);
         if let Some(matrix) = runs.first().filter(|_| !arguments.json) {
             output::data(&show::text(matrix, &text_options::for_stdout()))?;
@@ -80,7 +83,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         }
         let share_s = is_short.then(|| SHORT_S * short_s(&plan) / all_s);
         let request = request(&mut execution, arguments, &machine, plan, share_s)?;
-        let finished = execution.execute(request, &[])?;
+        let finished = execution.execute(request, &fit.doubts)?;
         if !arguments.json {
             let options = text_options::for_stdout();
             output::data(&report::run_text(&finished, &options))?;
@@ -92,6 +95,30 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         print_documents(arguments, &runs)?;
     }
     runs.iter().try_for_each(execution::conclusion)
+}
+
+/// What runs of plans ask of the machine. Unless they are made anyway: what others take while they
+/// are made is in the evidence of every window.
+fn needs(arguments: &RunArguments, plans: &[Plan]) -> Needs {
+    let usable = linux::affinity::of_this_thread().map_or(usize::MAX, |cpus| cpus.len());
+    let cases = plans.iter().flat_map(|plan| &plan.cases);
+    Needs {
+        cpus: cases.map(busy_cpus).max().unwrap_or(1).min(usable),
+        quiet: !arguments.anyway,
+        anyway: arguments.anyway,
+    }
+}
+
+/// CPUs that a case keeps busy at once, as far as it says: what a quota allows at most, as many as
+/// sessions that run at once, no more than it may use.
+fn busy_cpus(case: &CasePlan) -> usize {
+    let Some(work) = case.instance().or_else(|| case.logical_reads()) else {
+        return 1;
+    };
+    let running = work.load.cpu_count.unwrap_or(work.load.sessions) as usize;
+    let of_quota = work.load.cpu_quota.map_or(usize::MAX, |cpus| cpus as usize);
+    let usable = case.placement.cpus.as_ref().map_or(usize::MAX, CpuSet::len);
+    running.min(of_quota).min(usable)
 }
 
 /// Which PostgreSQL the options ask for.

@@ -48,6 +48,7 @@ pub struct Laboratory {
     segments_before: BTreeSet<String>,
     names_before: BTreeSet<String>,
     coordinators: RefCell<Vec<u32>>,
+    minds_others: bool,
     _use: Use,
 }
 
@@ -93,6 +94,7 @@ impl Laboratory {
             segments_before: leftovers::segments_nobody_uses(),
             names_before: leftovers::named_shared_memory(),
             coordinators: RefCell::default(),
+            minds_others: false,
             _use: use_,
         }
     }
@@ -110,6 +112,18 @@ impl Laboratory {
     pub fn launch_behind(&mut self, words: &[&str]) {
         self.launcher
             .extend(words.iter().map(|&word| word.to_owned()));
+    }
+
+    /// Starts numalab, and what it is started behind, behind a program of which the same holds.
+    pub fn launch_all_behind(&mut self, words: &[&str]) {
+        let words = words.iter().map(|&word| word.to_owned());
+        self.launcher.splice(0..0, words);
+    }
+
+    /// Has runs refuse a machine on which others are at work, as they do for users. Tests measure
+    /// beside each other, so without this they are made with `--anyway`.
+    pub fn mind_others(&mut self) {
+        self.minds_others = true;
     }
 
     /// The state folder's parent: what `XDG_STATE_HOME` is set to.
@@ -135,6 +149,10 @@ impl Laboratory {
         let mut words = self.launcher.iter().chain([&binary]);
         let mut command = Command::new(words.next().unwrap());
         command.args(words).args(arguments);
+        let is_run = arguments.first() == Some(&"run");
+        if is_run && !self.minds_others && !arguments.contains(&"--hold") {
+            command.arg("--anyway");
+        }
         command.env("XDG_STATE_HOME", self.state());
         command.current_dir(self.folder.path());
         command.stdin(Stdio::null());
@@ -283,6 +301,11 @@ impl UnderWay<'_> {
     /// Kills it alone, with a signal that it cannot see, and leaves it for [`Self::finish`].
     pub fn kill(&self) {
         kill(self.child.id());
+    }
+
+    /// Its process id, if what it was started behind became it.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Whether it has ended.

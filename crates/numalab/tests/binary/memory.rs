@@ -1,10 +1,9 @@
 //! `numalab latency` and `numalab bandwidth`: what is measured is stored and shown, matrices that
 //! were measured elsewhere are judged, and whatever is wrong is named with the way out.
 
-use std::process::{Child, Command, Stdio};
-
 use serde_json::{Value, json};
 
+use crate::busy::Busy;
 use crate::laboratory::Laboratory;
 
 /// The matrix of article 002: one row, and the firmware's table beside it.
@@ -116,30 +115,6 @@ fn nodes_and_options_that_make_no_sense_are_refused() {
     );
     says(&["latency", "--rounds", "0"], "0 is not in 1..=1000");
     says(&["bandwidth", "--kernel", "sum"], "nt-write");
-}
-
-/// Processes that keep every CPU busy until dropped.
-struct Busy(Vec<Child>);
-
-impl Busy {
-    fn everywhere() -> Self {
-        let cpus = std::thread::available_parallelism().unwrap().get();
-        let spin = || {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", "while :; do :; done"]);
-            shell.stdin(Stdio::null()).spawn().unwrap()
-        };
-        Busy((0..2 * cpus).map(|_| spin()).collect())
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
 }
 
 #[test]

@@ -1,10 +1,15 @@
-//! Two runs at once, of one user and in one store.
+//! Two runs at once: they keep apart, and they see each other.
 
 use std::collections::BTreeSet;
 
+use rustix::process::Signal;
+
+use crate::busy::Busy;
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
 use crate::processes::Role;
+use crate::unmet_need::is_root;
+use crate::user::{NOBODY, User};
 
 #[test]
 fn two_runs_at_once_keep_apart() {
@@ -33,5 +38,84 @@ fn two_runs_at_once_keep_apart() {
     assert_ne!(ids[0], ids[1]);
     let has_groups = !groups.contains("null");
     assert!(!has_groups || groups.len() == 2, "{groups:?}");
+    laboratory.nothing_is_left();
+}
+
+/// Of two users, with two stores. Names are those of a network namespace, so that other tests of
+/// this machine are not seen.
+#[test]
+fn a_run_beside_another_is_refused_and_names_it() {
+    const NAME: &str = "a_run_beside_another_is_refused_and_names_it";
+    if !is_root(NAME) {
+        return;
+    }
+    let mut first = Laboratory::new();
+    first.launch_behind(&["unshare", "--net"]);
+    let words = ["--trials", "100", "--seconds", "0.4"];
+    let long = ExperimentFile::new("one", SMALL).case("one", "");
+    let path = first.file("long.toml", long.text());
+    let mut running = first.start(&[&["run", &path][..], &words[..]].concat());
+    running.until_there_are(1, Role::Instance);
+    let pid = running.pid();
+
+    let beside = |user: Option<User>| {
+        let mut laboratory = user.map_or_else(Laboratory::new, Laboratory::of);
+        laboratory.mind_others();
+        laboratory.launch_all_behind(&["nsenter", &format!("--net=/proc/{pid}/ns/net")]);
+        laboratory
+    };
+    let named = format!("(process {pid}) is measuring on this machine");
+    let users = [
+        (None, &["run", "spin"][..]),
+        (Some(NOBODY), &["run", "spin"]),
+        (Some(NOBODY), &["latency"]),
+    ];
+    for (user, words) in users {
+        let second = beside(user);
+        let refused = second.run(words).with_code(5);
+        refused.says(&["`numalab run ", "/long.toml` ", &named, "--anyway"]);
+        assert_eq!(refused.stdout, "");
+        // Nothing was measured, so nothing is stored.
+        let history = second.document(&["history", "--json"]);
+        assert_eq!(history["runs"].as_array().unwrap().len(), 0);
+        second.nothing_is_left();
+    }
+    let second = beside(None);
+    let load = format!("{SMALL}\nwork-unit = 16");
+    let short = ExperimentFile::new("one", &load).case("one", "");
+    let path = second.file("short.toml", short.text());
+    let words = [
+        "run",
+        &path,
+        "--anyway",
+        "--json",
+        "--seconds",
+        "0.2",
+        "--within",
+        "1",
+    ];
+    let ended = second.run(&words).with_code(0);
+    ended.says(&["warning: ", &named]);
+    let warnings = &ended.document()["cases"][0]["trials"][0]["warnings"];
+    assert!(warnings.to_string().contains(&named), "{warnings}");
+    running.signal_group(Signal::INT);
+    running.finish().with_code(130);
+}
+
+#[test]
+fn a_busy_machine_is_not_measured_unless_it_is_asked_for() {
+    let mut laboratory = Laboratory::alone();
+    laboratory.mind_others();
+    let _busy = Busy::everywhere();
+    let load = format!("{SMALL}\nwork-unit = 16");
+    let experiment = ExperimentFile::new("one", &load).case("one", "");
+    let path = laboratory.file("busy.toml", experiment.text());
+    let words = ["run", &path, "--seconds", "0.2", "--within", "1"];
+    let refused = laboratory.run(&words).with_code(5);
+    refused.says(&["not fit to be measured now", "want to run", "--anyway"]);
+    assert_eq!(refused.stdout, "");
+    laboratory
+        .run(&[&words[..], &["--anyway"]].concat())
+        .with_code(0);
     laboratory.nothing_is_left();
 }
