@@ -1,5 +1,6 @@
 //! Names of Arm processors, which identify themselves by numbers only: who made the core, and which
-//! it is (Arm Architecture Reference Manual, `MIDR_EL1`; kernel, `arch/arm64/include/asm/cputype.h`).
+//! it is (Arm Architecture Reference Manual, `MIDR_EL1`; kernel,
+//! `arch/arm64/include/asm/cputype.h`).
 
 /// Who makes cores.
 const IMPLEMENTERS: &[(u32, &str)] = &[

@@ -98,7 +98,8 @@ mod tests {
             for id in &ids {
                 groups[(id / 32) as usize] |= 1 << (id % 32);
             }
-            let groups: Vec<String> = groups.iter().rev().map(|bits| format!("{bits:08x}")).collect();
+            let groups = groups.iter().rev().map(|bits| format!("{bits:08x}"));
+            let groups: Vec<String> = groups.collect();
             let set: CpuSet = ids.into_iter().map(model::CpuId).collect();
             prop_assert_eq!(parse(&groups.join(",")), Some(set));
         }

@@ -64,7 +64,7 @@ pub enum Error {
         found: String,
     },
     /// There is no CPU that runs: what is below the root is no machine.
-    #[error("{}: expected the files of at least one CPU that is online, found none", path.display())]
+    #[error("{}: expected at least one CPU that is online, found none", path.display())]
     NoCpu {
         /// Where CPUs are.
         path: PathBuf,

@@ -10,8 +10,8 @@ use crate::{Error, Root};
 /// Enough for the first CPU: an entry has about 1.5 KiB.
 const START_BYTES: u64 = 16 << 10;
 
-/// Where architectures write the name as such, the best place first: x86, Itanium, LoongArch and Arm;
-/// MIPS and Alpha; POWER and SPARC; RISC-V.
+/// Where architectures write the name as such, the best place first: x86, Itanium, LoongArch and
+/// Arm; MIPS and Alpha; POWER and SPARC; RISC-V.
 const NAME_KEYS: [&str; 4] = ["model name", "cpu model", "cpu", "uarch"];
 
 /// The name of the first processor that has one, without runs of spaces; `None` where the file
@@ -110,9 +110,10 @@ mod tests {
         assert_eq!(name(text).unwrap_or_default(), expected, "{text}");
     }
 
-    /// Each written by hand as the kernel prints it.
+    // Every text below is written by hand as the kernel prints it.
+
     #[test]
-    fn every_architecture_has_its_own_place_for_the_name() {
+    fn a_name_is_found_under_the_key_of_its_architecture() {
         // arch/x86/kernel/cpu/proc.c
         check(
             "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 47\n\
@@ -124,18 +125,6 @@ mod tests {
             "processor\t: 0\ncpu\t\t: POWER9, altivec supported\nclock\t\t: 2166.000000MHz\n\
              revision\t: 2.2 (pvr 004e 1202)\n\ntimebase\t: 512000000\nplatform\t: PowerNV\n",
             "POWER9, altivec supported",
-        );
-        // arch/s390/kernel/processor.c
-        check(
-            "vendor_id       : IBM/S390\n# processors    : 2\nbogomips per cpu: 3033.00\n\
-             features\t: esan3 zarch stfle \ncache0          : level=1 type=Data scope=Private\n\
-             processor 0: version = FF,  identification = 12D687,  machine = 2964\n\
-             processor 1: version = FF,  identification = 12D687,  machine = 2964\n",
-            "IBM/S390, machine type 2964",
-        );
-        check(
-            "vendor_id       : IBM/S390\n# processors    : 2\n",
-            "IBM/S390",
         );
         // arch/sparc/kernel/cpu.c
         check(
@@ -149,10 +138,6 @@ mod tests {
              uarch\t\t: sifive,u74-mc\n",
             "sifive,u74-mc",
         );
-        check(
-            "processor\t: 0\nhart\t\t: 0\nisa\t\t: rv64imafdch_zicbom_sstc\nmmu\t\t: sv57\n",
-            "RISC-V rv64imafdch",
-        );
         // arch/arm/kernel/setup.c, before and after Linux 3.8
         check(
             "Processor\t: ARMv7 Processor rev 1 (v7l)\nprocessor\t: 0\nBogoMIPS\t: 1595.80\n",
@@ -162,6 +147,41 @@ mod tests {
             "processor\t: 0\nmodel name\t: ARMv7 Processor rev 4 (v7l)\nBogoMIPS\t: 38.40\n\
              CPU implementer\t: 0x41\nCPU part\t: 0xd03\n",
             "ARMv7 Processor rev 4 (v7l)",
+        );
+        // arch/loongarch/kernel/proc.c
+        check(
+            "system type\t\t: generic-loongson-machine\n\nprocessor\t\t: 0\npackage\t\t\t: 0\n\
+             core\t\t\t: 0\nCPU Family\t\t: Loongson-64bit\n\
+             Model Name\t\t: Loongson-3C5000\nCPU Revision\t\t: 0x10\n",
+            "Loongson-3C5000",
+        );
+        // arch/ia64/kernel/setup.c
+        check(
+            "processor  : 0\nvendor     : GenuineIntel\narch       : IA-64\nfamily     : 32\n\
+             model      : 1\nmodel name : Dual-Core Intel(R) Itanium(R) Processor 9140N\n",
+            "Dual-Core Intel(R) Itanium(R) Processor 9140N",
+        );
+        // arch/mips/kernel/proc.c
+        check(
+            "system type\t\t: generic\nmachine\t\t\t: Unknown\nprocessor\t\t: 0\n\
+             cpu model\t\t: ICT Loongson-3 V0.13  FPU V0.1\n",
+            "ICT Loongson-3 V0.13 FPU V0.1",
+        );
+    }
+
+    #[test]
+    fn processors_without_a_name_are_named_by_what_is_said_of_them() {
+        // arch/s390/kernel/processor.c
+        check(
+            "vendor_id       : IBM/S390\n# processors    : 2\nbogomips per cpu: 3033.00\n\
+             features\t: esan3 zarch stfle \ncache0          : level=1 type=Data scope=Private\n\
+             processor 0: version = FF,  identification = 12D687,  machine = 2964\n\
+             processor 1: version = FF,  identification = 12D687,  machine = 2964\n",
+            "IBM/S390, machine type 2964",
+        );
+        check(
+            "vendor_id       : IBM/S390\n# processors    : 2\n",
+            "IBM/S390",
         );
         // arch/arm64/kernel/cpuinfo.c
         let arm64 = |implementer: &str, part: &str| {
@@ -183,29 +203,16 @@ mod tests {
             &arm64("0x77", "?"),
             "Arm processor (implementer 0x77, part ?)",
         );
-        // arch/loongarch/kernel/proc.c
+        // arch/riscv/kernel/cpu.c
         check(
-            "system type\t\t: generic-loongson-machine\n\nprocessor\t\t: 0\npackage\t\t\t: 0\n\
-             core\t\t\t: 0\nCPU Family\t\t: Loongson-64bit\n\
-             Model Name\t\t: Loongson-3C5000\nCPU Revision\t\t: 0x10\n",
-            "Loongson-3C5000",
+            "processor\t: 0\nhart\t\t: 0\nisa\t\t: rv64imafdch_zicbom_sstc\nmmu\t\t: sv57\n",
+            "RISC-V rv64imafdch",
         );
-        // arch/ia64/kernel/setup.c, with and without a name
-        check(
-            "processor  : 0\nvendor     : GenuineIntel\narch       : IA-64\nfamily     : 32\n\
-             model      : 1\nmodel name : Dual-Core Intel(R) Itanium(R) Processor 9140N\n",
-            "Dual-Core Intel(R) Itanium(R) Processor 9140N",
-        );
+        // arch/ia64/kernel/setup.c
         check(
             "processor  : 0\nvendor     : GenuineIntel\narch       : IA-64\nfamily     : 32\n\
              model      : 1\nrevision   : 1\n",
             "GenuineIntel IA-64, family 32, model 1",
-        );
-        // arch/mips/kernel/proc.c
-        check(
-            "system type\t\t: generic\nmachine\t\t\t: Unknown\nprocessor\t\t: 0\n\
-             cpu model\t\t: ICT Loongson-3 V0.13  FPU V0.1\n",
-            "ICT Loongson-3 V0.13 FPU V0.1",
         );
     }
 

@@ -1,9 +1,9 @@
 //! The directory below which `/proc` and `/sys` are read: `/` on a live machine, any directory for
 //! a captured one. Nothing is ever written or executed through it.
 //!
-//! No file of the kernel holds a NUL byte but lists of strings such as /proc/PID/cmdline. A copy may:
-//! some tools end what they copy with a NUL, or copy a whole page of which only the start was
-//! written. So every text ends at its first NUL.
+//! Every text ends at its first NUL. No file of the kernel holds one, but for lists of strings such
+//! as /proc/PID/cmdline, of which only the first is read. A copy may: some tools end what they copy
+//! with a NUL, or copy a whole page of which only the start was written.
 
 use std::fs;
 use std::io::{self, Read};
@@ -98,8 +98,8 @@ impl Root {
     }
 
     /// Reads a file that a kernel may not have, or may not show to this user: `None` then. `None`
-    /// also for a file without a byte: where the kernel has nothing to list it writes a newline, and
-    /// an empty copy is left where a file could not be read.
+    /// also for a file without a byte: where the kernel has nothing to list it writes a newline,
+    /// and an empty copy is left where a file could not be read.
     ///
     /// # Errors
     /// As [`Root::read`], but for absence and lack of permission.

@@ -38,8 +38,8 @@ pub enum CpuSource {
     Nodes,
 }
 
-/// Reads the lists. A CPU runs if it is in the list `online`, or where there is no list, if it has a
-/// directory or is in the list of a node; unless its own file `online` says 0.
+/// Reads the lists. A CPU runs if it is in the list `online`, or where there is no list, if it has
+/// a directory or is in the list of a node; unless its own file `online` says 0.
 ///
 /// # Errors
 /// When a file is malformed, or no CPU runs.

@@ -10,8 +10,8 @@ use crate::numbered_entries::numbers;
 use crate::sysfs_nodes::DIRECTORY;
 use crate::{Error, Root};
 
-/// The caches before the memory of a node, the nearest to the memory first; empty for the many nodes
-/// that have none.
+/// The caches before the memory of a node, the nearest to the memory first; empty for the many
+/// nodes that have none.
 ///
 /// # Errors
 /// When a file is malformed.

@@ -16,8 +16,8 @@ pub(crate) const DIRECTORY: &str = "sys/devices/system/node";
 /// or none in it.
 ///
 /// # Errors
-/// When the directory cannot be listed, an entry has an impossible number, or the list of nodes that
-/// are online is malformed.
+/// When the directory cannot be listed, an entry has an impossible number, or the list of nodes
+/// that are online is malformed.
 pub fn online(root: &Root) -> Result<NodeSet, Error> {
     let directories = with_directory(root)?;
     let listed = listed_online(root)?.map(|listed| listed.intersection(&directories));
@@ -61,8 +61,8 @@ pub fn with_memory(root: &Root) -> Result<Option<NodeSet>, Error> {
     file.map(|file| file.id_list()).transpose()
 }
 
-/// The CPUs of a node: those that are online, and on some kernels all others of it, too. `None` when
-/// the kernel says it neither as a list nor as a mask.
+/// The CPUs of a node: those that are online, and on some kernels all others of it, too. `None`
+/// when the kernel says it neither as a list nor as a mask.
 ///
 /// # Errors
 /// When the file is malformed.

@@ -49,8 +49,8 @@ pub enum CacheKind {
     Unified,
 }
 
-/// A cache between the processors and the memory of a node: nearer memory that holds what is used of
-/// it (kernel, `Documentation/admin-guide/mm/numaperf.rst`).
+/// A cache between the processors and the memory of a node: nearer memory that holds what is used
+/// of it (kernel, `Documentation/admin-guide/mm/numaperf.rst`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemorySideCache {
     /// The node whose memory is cached.

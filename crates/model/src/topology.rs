@@ -65,8 +65,8 @@ pub struct Topology {
     pub devices: Option<Vec<Device>>,
     /// Kernel settings that matter to memory placement.
     pub settings: KernelSettings,
-    /// What the files of the machine leave open or contradict, and what was made of it: one sentence
-    /// for each. Left out of the document where there is nothing.
+    /// What the files of the machine leave open or contradict, and what was made of it: one
+    /// sentence for each. Left out of the document where there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
 }

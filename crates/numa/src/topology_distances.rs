@@ -1,6 +1,6 @@
-//! The firmware's distances by node. A row of the kernel says for each node that is online how far it
-//! is, in order of id, and not which nodes these are: a row of any other length than that was read
-//! while nodes came or went, or is not whole.
+//! The firmware's distances by node. A row of the kernel says for each node that is online how far
+//! it is, in order of id, and not which nodes these are: a row of any other length than that was
+//! read while nodes came or went, or is not whole.
 
 use std::collections::BTreeMap;
 
@@ -65,8 +65,8 @@ fn of_rows<R>(nodes: &NodeSet, rows: &[R], is_so: impl Fn(&R) -> bool) -> NodeSe
         .collect()
 }
 
-/// For each node the place of its distance in rows of this length, if it is certain: by the first of
-/// `orders` that has as many nodes; or else, since only its distance to itself is 10, where that
+/// For each node the place of its distance in rows of this length, if it is certain: by the first
+/// of `orders` that has as many nodes; or else, since only its distance to itself is 10, where that
 /// stands in its own row of this length.
 fn columns_of(
     nodes: &NodeSet,

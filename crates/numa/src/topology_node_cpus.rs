@@ -1,6 +1,6 @@
 //! Which CPUs are on which node. The kernel says it in a list or a mask of each node; what these
-//! leave open or contradict is decided by links between the directories of nodes and CPUs, and where
-//! there are none, by what is left.
+//! leave open or contradict is decided by links between the directories of nodes and CPUs, and
+//! where there are none, by what is left.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use model::{CpuId, CpuSet, NodeId, NodeSet};
 
 use crate::topology_gaps::Gaps;
 
-/// The CPUs of each node, as far as they are online; `None` where they are unknown. No CPU is on two
-/// nodes.
+/// The CPUs of each node, as far as they are online; `None` where they are unknown. No CPU is on
+/// two nodes.
 pub(crate) fn read(
     root: &Root,
     nodes: &NodeSet,
@@ -162,8 +162,8 @@ impl Claims {
     }
 }
 
-/// The node of each of these CPUs by links in its own directory or in those of nodes, where they name
-/// exactly one.
+/// The node of each of these CPUs by links in its own directory or in those of nodes, where they
+/// name exactly one.
 fn links(root: &Root, nodes: &NodeSet, cpus: &CpuSet) -> Result<BTreeMap<CpuId, NodeId>, Error> {
     let mut linked: BTreeMap<CpuId, NodeSet> = BTreeMap::new();
     for cpu in cpus {

@@ -1,5 +1,5 @@
-//! Malformed machines: the message names the file, the line and what was expected. What is missing is
-//! unknown and named, and no error.
+//! Malformed machines: the message names the file, the line and what was expected. What is missing
+//! is unknown and named, and no error.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::fs;
@@ -30,6 +30,25 @@ fn check(path: &str, content: impl Into<Vec<u8>>, expected: &str) {
 /// What is said of a machine after it was spoilt.
 fn gaps(spoil: impl FnOnce(&mut Tree)) -> Vec<String> {
     read(spoil).unwrap().gaps
+}
+
+/// Compares it: one sentence for each kind of gap.
+fn check_gaps(spoil: impl FnOnce(&mut Tree), expected: &[&str]) {
+    assert_eq!(gaps(spoil), expected);
+}
+
+/// Takes a file away.
+fn without(path: &str) -> impl FnOnce(&mut Tree) {
+    move |tree| {
+        tree.remove(path);
+    }
+}
+
+/// Puts something else into a file.
+fn with(path: &str, content: &'static str) -> impl FnOnce(&mut Tree) {
+    move |tree| {
+        tree.set(path, content);
+    }
 }
 
 const NODE: &str = "sys/devices/system/node";
@@ -269,7 +288,7 @@ fn a_directory_that_is_no_machine() {
     let error = numa::topology::read(&Root::at(unpacked.path()).unwrap()).unwrap_err();
     assert_eq!(
         unpacked.without_directory(&error.to_string()),
-        format!("ROOT/{CPU}: expected the files of at least one CPU that is online, found none")
+        format!("ROOT/{CPU}: expected at least one CPU that is online, found none")
     );
 }
 
@@ -283,94 +302,90 @@ fn a_machine_without_memory() {
 }
 
 #[test]
-fn what_is_missing_is_said_in_one_line_and_the_rest_is_shown() {
-    let check = |spoil: &dyn Fn(&mut Tree), expected: &[&str]| {
-        assert_eq!(gaps(spoil), expected);
-    };
-    check(&|_| {}, &[]);
-    let remove = |path: &str| {
-        let path = path.to_owned();
-        move |tree: &mut Tree| {
-            tree.remove(&path);
-        }
-    };
-    let set = |path: &str, content: &'static str| {
-        let path = path.to_owned();
-        move |tree: &mut Tree| {
-            tree.set(&path, content);
-        }
-    };
-    let listed = "machine: no list of online CPUs; all that have a directory are, unless a file of their own \
-                  says 0";
-    check(&remove(&format!("{CPU}/online")), &[listed]);
-    check(&set(&format!("{CPU}/online"), "\n"), &[listed]);
-    check(
-        &set(&format!("{CPU}/cpu8/online"), "0\n"),
+fn what_is_missing_of_cpus_and_nodes_is_said_in_one_line_each() {
+    let listed = "machine: no list of online CPUs; all with a directory are, unless a file of \
+                  their own says 0";
+    check_gaps(without(&format!("{CPU}/online")), &[listed]);
+    check_gaps(with(&format!("{CPU}/online"), "\n"), &[listed]);
+    check_gaps(
+        with(&format!("{CPU}/cpu8/online"), "0\n"),
         &["CPU 8: listed as online, but offline by a file of its own; taken as offline"],
     );
-    check(
-        &set(&format!("{NODE}/online"), "0-2\n"),
+    check_gaps(
+        with(&format!("{NODE}/online"), "0-2\n"),
         &["node 2: in the list of online nodes, but without a directory; left out"],
     );
-    check(
-        &set(&format!("{NODE}/node2/meminfo"), "Node 2 MemTotal: 1 kB\n"),
+    check_gaps(
+        with(&format!("{NODE}/node2/meminfo"), "Node 2 MemTotal: 1 kB\n"),
         &["node 2: not in the list of online nodes, but with a directory; left out"],
     );
-    check(
-        &remove(&format!("{NODE}/node0/cpulist")),
+    check_gaps(
+        without(&format!("{NODE}/node0/cpulist")),
         &["node 0: no cpulist or cpumap; taken to have all CPUs that no other node lists"],
     );
-    check(
-        &set(&format!("{NODE}/node0/cpulist"), "0,2,4,8,10,12,99\n"),
+    check_gaps(
+        with(&format!("{NODE}/node0/cpulist"), "0,2,4,8,10,12,99\n"),
         &["CPU 99: listed by a node, but not online; left out"],
     );
-    check(
-        &set(&format!("{NODE}/node0/cpulist"), "0,2\n"),
+    check_gaps(
+        with(&format!("{NODE}/node0/cpulist"), "0,2\n"),
         &["CPUs 4,8,10,12: online, but not listed by any node"],
     );
     let uncertain =
         "not one distance for each online node (2); those whose node is uncertain are unknown";
     for row in ["21\n", "21 10 10\n", "\n"] {
-        check(
-            &set(&format!("{NODE}/node1/distance"), row),
+        check_gaps(
+            with(&format!("{NODE}/node1/distance"), row),
             &[&format!("node 1: {uncertain}")],
         );
     }
-    check(
-        &set(&format!("{NODE}/node1/distance"), ""),
+    check_gaps(
+        with(&format!("{NODE}/node1/distance"), ""),
         &["node 1: distances unknown (no distance file)"],
     );
-    let no_directories = |tree: &mut Tree| {
-        tree.remove(CPU);
-    };
-    let from_nodes = gaps(no_directories);
+}
+
+#[test]
+fn cpus_without_directories_are_known_from_the_nodes() {
+    let topology = read(without(CPU)).unwrap();
+    assert_eq!(topology.cpus.to_string(), "0-5,8-12");
     assert_eq!(
-        from_nodes[0],
-        "machine: no list of online CPUs; all that nodes list are"
+        topology.gaps,
+        [
+            "machine: no list of online CPUs; all that nodes list are",
+            "CPUs 0-5,8-12: package unknown (no physical_package_id, package_cpus or \
+             core_siblings)",
+            "CPUs 0-5,8-12: core unknown (no core_cpus or thread_siblings); shown as a core of its \
+             own",
+        ]
     );
-    check(
-        &remove(&format!("{NODE}/node0/meminfo")),
+}
+
+#[test]
+fn what_is_missing_of_memory_and_devices_is_said_in_one_line_each() {
+    check_gaps(
+        without(&format!("{NODE}/node0/meminfo")),
         &["node 0: memory unknown (no meminfo)"],
     );
-    check(
-        &set(&format!("{NODE}/node0/meminfo"), "Node 0 MemTotal: 12 kB\n"),
+    check_gaps(
+        with(&format!("{NODE}/node0/meminfo"), "Node 0 MemTotal: 12 kB\n"),
         &["node 0: free memory unknown (no MemFree in meminfo)"],
     );
     let pool = "hugepages/hugepages-2048kB/nr_hugepages";
-    check(
-        &remove(&format!("{NODE}/node0/{pool}")),
+    check_gaps(
+        without(&format!("{NODE}/node0/{pool}")),
         &["node 0: a pool of huge pages left out (no nr_hugepages)"],
     );
-    check(
-        &remove(&format!("sys/kernel/mm/{pool}")),
+    check_gaps(
+        without(&format!("sys/kernel/mm/{pool}")),
         &["machine: huge pages of 2 MiB left out (no nr_hugepages)"],
     );
-    check(
-        &remove(&format!("{CPU}/cpu0/cache/index1/level")),
+    check_gaps(
+        without(&format!("{CPU}/cpu0/cache/index1/level")),
         &["CPU 0: a cache left out (no level or type)"],
     );
-    check(
-        &remove("sys/bus/pci/devices/0000:3b:00.0/class"),
+    check_gaps(
+        without("sys/bus/pci/devices/0000:3b:00.0/class"),
         &["machine: 1 of the PCI devices left out (no class)"],
     );
 }

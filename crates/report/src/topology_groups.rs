@@ -1,8 +1,8 @@
 //! Which nodes are near one another: groups by the firmware's distances, from the outside in.
 //!
 //! Nodes are a group when every two of them are nearer to each other than either is to any node
-//! outside. Where the table is not symmetric, the longer of the two ways counts. With a distance that
-//! is unknown there are no groups.
+//! outside. Where the table is not symmetric, the longer of the two ways counts. With a distance
+//! that is unknown there are no groups.
 
 use std::collections::BTreeSet;
 

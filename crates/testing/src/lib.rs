@@ -7,6 +7,7 @@ pub mod golden;
 pub mod incomplete_machines;
 pub mod machine;
 pub mod not_run;
+mod other_processors;
 pub mod reports;
 pub mod tree;
 pub mod unusual_machines;

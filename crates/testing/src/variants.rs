@@ -61,8 +61,8 @@ pub fn with_leftovers(tree: &Tree) -> Tree {
     tree.map(|path, content| (path.to_owned(), [content, b"\0\xff left over\n\0"].concat()))
 }
 
-/// As a kernel of 2006 would show it, Linux 2.6.18: masks in the place of lists, no lists of CPUs and
-/// nodes at all, and huge pages only in meminfo.
+/// As a kernel of 2006 would show it, Linux 2.6.18: masks in the place of lists, no lists of CPUs
+/// and nodes at all, and huge pages only in meminfo.
 pub fn as_linux_2_6_18(tree: &Tree) -> Tree {
     let mut tree = with_masks(tree);
     for path in [
