@@ -103,11 +103,15 @@ fn status(text: &str) -> String {
 }
 
 /// /proc/cpuinfo repeats twenty lines for each CPU. The first CPU is kept whole, of the others
-/// only the lines that differ in a way that a topology reader uses.
+/// only the lines that differ in a way that a topology reader uses. What some architectures say of
+/// the machine before the first CPU and after the last one is kept.
 fn cpuinfo(text: &str) -> String {
-    let blocks = text.split_inclusive("\n\n").enumerate();
-    let shorten = |(number, block): (usize, &str)| {
-        if number == 0 {
+    let mut has_cpu = false;
+    let shorten = |block: &str| {
+        let is_of_cpu = block.starts_with("processor");
+        let is_first = is_of_cpu && !has_cpu;
+        has_cpu |= is_of_cpu;
+        if is_first || !is_of_cpu {
             return block.to_string();
         }
         let kept = ["processor", "physical id", "core id"];
@@ -116,7 +120,7 @@ fn cpuinfo(text: &str) -> String {
             .filter(|line| kept.iter().any(|key| line.starts_with(key)));
         lines.map(|line| format!("{line}\n")).collect::<String>() + "\n"
     };
-    blocks.map(shorten).collect()
+    text.split_inclusive("\n\n").map(shorten).collect()
 }
 
 fn kernel_command_line(text: &str) -> String {
@@ -164,6 +168,18 @@ mod tests {
         let expected = "processor\t: 0\nmodel name\t: X\ncore id\t: 0\n\n\
             processor\t: 1\ncore id\t: 1\n\n";
         assert_eq!(cpuinfo(text), expected);
+    }
+
+    #[test]
+    fn what_is_said_of_the_machine_beside_its_cpus_is_kept() {
+        let loongarch = "system type\t: generic\n\nprocessor\t: 0\nModel Name\t: X\n\n\
+            processor\t: 1\nModel Name\t: X\n\n";
+        let expected = "system type\t: generic\n\nprocessor\t: 0\nModel Name\t: X\n\n\
+            processor\t: 1\n\n";
+        assert_eq!(cpuinfo(loongarch), expected);
+        let power = "processor\t: 0\ncpu\t: X\n\nprocessor\t: 1\ncpu\t: X\n\nplatform\t: Y\n";
+        let expected = "processor\t: 0\ncpu\t: X\n\nprocessor\t: 1\n\nplatform\t: Y\n";
+        assert_eq!(cpuinfo(power), expected);
     }
 
     #[test]

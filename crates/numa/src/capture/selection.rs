@@ -3,8 +3,9 @@
 
 use linux::Root;
 
-/// Paths of files. `*` stands for any name or its end, `#` for a number at the end of a
-/// name, and `**` for everything below.
+/// Paths of files. `*` stands for any name or its end, `#` for a number at the end of a name, `**`
+/// for everything below, and `|` stands between names of files that say the same: the first that is
+/// there is captured. Kernels that do not list CPUs have masks of them.
 const PATTERNS: &[&str] = &[
     "proc/cmdline",
     "proc/cpuinfo",
@@ -45,19 +46,21 @@ const PATTERNS: &[&str] = &[
     "sys/devices/system/cpu/cpu#/cache/index#/coherency_line_size",
     "sys/devices/system/cpu/cpu#/cache/index#/id",
     "sys/devices/system/cpu/cpu#/cache/index#/level",
-    "sys/devices/system/cpu/cpu#/cache/index#/shared_cpu_list",
+    "sys/devices/system/cpu/cpu#/cache/index#/shared_cpu_list|shared_cpu_map",
     "sys/devices/system/cpu/cpu#/cache/index#/size",
     "sys/devices/system/cpu/cpu#/cache/index#/type",
     "sys/devices/system/cpu/cpu#/cpufreq/scaling_driver",
     "sys/devices/system/cpu/cpu#/cpufreq/scaling_governor",
     "sys/devices/system/cpu/cpu#/online",
     "sys/devices/system/cpu/cpu#/topology/cluster_id",
-    "sys/devices/system/cpu/cpu#/topology/core_cpus_list",
+    "sys/devices/system/cpu/cpu#/topology/core_cpus_list|core_cpus",
     "sys/devices/system/cpu/cpu#/topology/core_id",
+    "sys/devices/system/cpu/cpu#/topology/die_cpus_list|die_cpus",
     "sys/devices/system/cpu/cpu#/topology/die_id",
-    "sys/devices/system/cpu/cpu#/topology/package_cpus_list",
+    "sys/devices/system/cpu/cpu#/topology/package_cpus_list|package_cpus|core_siblings_list\
+     |core_siblings",
     "sys/devices/system/cpu/cpu#/topology/physical_package_id",
-    "sys/devices/system/cpu/cpu#/topology/thread_siblings_list",
+    "sys/devices/system/cpu/cpu#/topology/thread_siblings_list|thread_siblings",
     "sys/devices/system/cpu/isolated",
     "sys/devices/system/cpu/kernel_max",
     "sys/devices/system/cpu/offline",
@@ -71,7 +74,7 @@ const PATTERNS: &[&str] = &[
     "sys/devices/system/node/has_memory",
     "sys/devices/system/node/has_normal_memory",
     "sys/devices/system/node/node#/access#/initiators/*",
-    "sys/devices/system/node/node#/cpulist",
+    "sys/devices/system/node/node#/cpulist|cpumap",
     "sys/devices/system/node/node#/distance",
     "sys/devices/system/node/node#/hugepages/*/free_hugepages",
     "sys/devices/system/node/node#/hugepages/*/nr_hugepages",
@@ -126,6 +129,9 @@ fn expand(root: &Root, done: String, parts: &[&str], found: &mut Vec<String>) {
     };
     if *part == "**" {
         everything_below(root, &done, found);
+    } else if part.contains('|') {
+        let mut paths = part.split('|').map(below);
+        found.extend(paths.find(|path| root.require(path).is_ok()));
     } else if part.contains(['*', '#']) {
         for name in names(root, &done).iter().filter(|name| matches(part, name)) {
             expand(root, below(name), rest, found);
@@ -196,6 +202,23 @@ mod tests {
     fn node_2_stands_before_node_10() {
         assert!(review_order("a/node2/z") < review_order("a/node10/b"));
         assert!(review_order("a/node2/b") < review_order("a/node2/z"));
+    }
+
+    #[test]
+    fn masks_are_captured_where_there_are_no_lists() {
+        let machines = testing::incomplete_machines::all();
+        let (_, tree) = machines.iter().find(|(name, _)| *name == "power").unwrap();
+        let unpacked = tree.expand().unwrap();
+        let found = paths(&Root::at(unpacked.path()).unwrap());
+        for file in [
+            "node/node8/cpumap",
+            "cpu/cpu3/cache/index1/shared_cpu_map",
+            "cpu/cpu3/topology/core_siblings",
+            "cpu/cpu3/topology/thread_siblings",
+        ] {
+            let path = format!("sys/devices/system/{file}");
+            assert!(found.contains(&path), "{path}");
+        }
     }
 
     #[test]
