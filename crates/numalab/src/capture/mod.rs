@@ -6,4 +6,4 @@ mod root;
 mod unpack;
 
 pub use pack::{Manifest, Packer};
-pub use root::MachineRoot;
+pub use root::{MachineRoot, WHAT_ROOT_TAKES};

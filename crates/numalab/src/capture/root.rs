@@ -57,9 +57,10 @@ impl MachineRoot {
     }
 }
 
+/// What can be given.
+pub const WHAT_ROOT_TAKES: &str = "--root takes what `numalab capture FILE.tar.zst` wrote, or a \
+                                   folder that holds a captured sys and proc";
+
 fn refused(error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(ExitCode::Usage, format!("cannot use --root: {error}")).advise(
-        "--root takes what `numalab capture FILE.tar.zst` wrote, or a folder that holds a captured \
-         sys and proc",
-    )
+    Failure::new(ExitCode::Usage, format!("cannot use --root: {error}")).advise(WHAT_ROOT_TAKES)
 }

@@ -9,7 +9,7 @@ use model::exit::ExitCode;
 use report::TextOptions;
 
 use crate::arguments::TopologyArguments;
-use crate::capture::MachineRoot;
+use crate::capture::{MachineRoot, WHAT_ROOT_TAKES};
 use crate::failure::Failure;
 
 /// Why the topology could not be shown.
@@ -34,7 +34,13 @@ impl From<Error> for Failure {
             Error::Root(failure) => failure,
             Error::Read(error) => {
                 let message = format!("cannot read the topology: {error}");
-                Failure::new(ExitCode::MachineCannot, message)
+                let failure = Failure::new(ExitCode::MachineCannot, message);
+                match error {
+                    linux::Error::NoCpu { .. } | linux::Error::NoMemory { .. } => {
+                        failure.advise(WHAT_ROOT_TAKES)
+                    }
+                    _ => failure,
+                }
             }
             Error::Picture { path, cause } => {
                 let message = format!("cannot write {}: {cause}", path.display());

@@ -1,0 +1,117 @@
+//! Machines whose kernel or capture leaves something out are shown with all that is known of them.
+
+use serde_json::Value;
+use testing::tree::Unpacked;
+use testing::variants::{with_leftovers, with_nul};
+use testing::{Tree, incomplete_machines};
+
+use crate::laboratory::Laboratory;
+
+fn root_of(unpacked: &Unpacked) -> String {
+    unpacked.path().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn every_incomplete_machine_is_shown_and_judged() {
+    let laboratory = Laboratory::new();
+    for (name, tree) in incomplete_machines::all() {
+        let unpacked = tree.expand_in_memory().unwrap();
+        let root = root_of(&unpacked);
+        let picture = laboratory.file("machine.svg", "");
+        let arguments = ["topology", "--root", &root, "--svg", &picture];
+        let text = laboratory.run(&arguments).with_code(0).stdout;
+        let document = laboratory.document(&["topology", "--root", &root, "--json"]);
+        let gaps = document["gaps"].as_array().map_or(0, Vec::len);
+        assert_eq!(
+            text.contains("\nMissing or contradictory\n"),
+            gaps > 0,
+            "{name}"
+        );
+        laboratory.run(&["doctor", "--root", &root]).with_code(0);
+    }
+}
+
+#[test]
+fn what_is_unknown_is_unknown_in_text_and_null_in_json() {
+    let laboratory = Laboratory::new();
+    let machines = incomplete_machines::all();
+    let look = |wanted: &str| {
+        let (_, tree) = machines.iter().find(|(name, _)| *name == wanted).unwrap();
+        let unpacked = tree.expand_in_memory().unwrap();
+        let root = root_of(&unpacked);
+        let text = laboratory.run(&["topology", "--root", &root]).with_code(0);
+        let document = laboratory.document(&["topology", "--root", &root, "--json"]);
+        (text.stdout, document)
+    };
+    let (text, document) = look("itanium");
+    assert!(text.contains("L3       32 MiB  unknown  unknown"), "{text}");
+    assert_eq!(document["caches"][2]["shared_by"], Value::Null);
+    let (text, document) = look("nodes-without-cpu-lists");
+    assert!(text.contains("unknown  unknown"), "{text}");
+    assert_eq!(document["nodes"][0]["cpus"], Value::Null);
+    let (text, document) = look("shorter-distances");
+    assert!(text.contains("    2   -   -   -"), "{text}");
+    assert_eq!(document["distances"][2][0], Value::Null);
+    let (text, document) = look("memory-side-cache");
+    assert!(text.contains("direct-mapped  write-back"), "{text}");
+    assert_eq!(
+        document["memory_side_caches"][0]["size_bytes"],
+        16_u64 << 30
+    );
+}
+
+/// Two nodes with a process that has 4 huge pages on one and 8 small ones on the other.
+fn with_process() -> Tree {
+    let mut tree = Tree::captured("two-node").unwrap();
+    let numa_maps = "7f0000000000 prefer:1 file=/SYSV00000000\\040(deleted) huge dirty=4 mapmax=2 \
+                     N1=4 kernelpagesize_kB=2048\n\
+                     7f1000000000 default anon=8 dirty=8 N0=8 kernelpagesize_kB=4\n";
+    let status = "Name:\tora_pmon_X\nCpus_allowed_list:\t0-3\nMems_allowed_list:\t0-1\n";
+    tree.set(
+        "proc/7/stat",
+        format!("7 (ora_pmon_X) S 1 1 1 0 -1 0 {}\n", "0 ".repeat(40)),
+    )
+    .set("proc/7/cmdline", "ora_pmon_X\0")
+    .set("proc/7/status", status)
+    .set("proc/7/numa_maps", numa_maps);
+    tree
+}
+
+#[test]
+fn a_nul_behind_the_text_of_files_changes_nothing_for_any_command() {
+    let laboratory = Laboratory::new();
+    let look = |tree: &Tree| {
+        let unpacked = tree.expand_in_memory().unwrap();
+        let root = root_of(&unpacked);
+        [
+            laboratory.document(&["topology", "--root", &root, "--json"]),
+            laboratory.document(&["inspect", "oracle:X", "--root", &root, "--json"]),
+            laboratory.document(&["doctor", "oracle:X", "--root", &root, "--json"]),
+        ]
+    };
+    let original = look(&with_process());
+    assert_eq!(original[1]["bytes_by_node"]["1"], 8 << 20);
+    assert_eq!(look(&with_nul(&with_process())), original);
+    assert_eq!(look(&with_leftovers(&with_process())), original);
+}
+
+#[test]
+fn a_folder_that_holds_no_machine_is_refused_with_the_way_out() {
+    let laboratory = Laboratory::new();
+    let mut tree = Tree::default();
+    tree.set("proc/meminfo", "MemTotal: 1 kB\n");
+    let unpacked = tree.expand().unwrap();
+    let refused = laboratory.run(&["topology", "--root", &root_of(&unpacked)]);
+    refused.with_code(3).says(&[
+        "sys/devices/system/cpu: expected at least one CPU that is online, found none",
+        "--root takes",
+    ]);
+    tree.set("sys/devices/system/cpu/online", "0\n");
+    tree.set("proc/meminfo", "MemTotal: 0 kB\n");
+    let unpacked = tree.expand().unwrap();
+    let refused = laboratory.run(&["topology", "--root", &root_of(&unpacked)]);
+    refused.with_code(3).says(&[
+        "proc/meminfo: expected memory, found 0 bytes",
+        "--root takes",
+    ]);
+}
