@@ -107,8 +107,8 @@ pub enum Command {
 /// Options of `numalab topology`.
 #[derive(Debug, Args)]
 pub struct TopologyArguments {
-    /// Read a captured machine instead of this one: a folder with its /sys and /proc, or the
-    /// archive that `numalab capture` wrote.
+    /// Read a captured machine instead of this one: a folder with a copy of its /sys and /proc,
+    /// which may be incomplete, or the archive that `numalab capture` wrote.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
     /// Print the document numalab.topology/1.
