@@ -1,7 +1,7 @@
 //! `hugepages-<size>kB` directories, of the machine and of each node (kernel,
 //! `Documentation/admin-guide/mm/hugetlbpage.rst`).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::NodeId;
 
@@ -51,6 +51,21 @@ pub(crate) fn read(root: &Root, directory: &str) -> Result<Option<Vec<HugePagePo
 /// The file that says how many pages of a size a node's pool has, and takes how many it is to have.
 pub fn count_file(node: NodeId, page_bytes: u64) -> PathBuf {
     pool_directory(node, page_bytes).join("nr_hugepages")
+}
+
+/// Whether a path is that of such a file.
+pub fn is_count_file(path: &Path) -> bool {
+    // /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages
+    let number = |text: Option<&str>, prefix: &str, suffix: &str| -> Option<u64> {
+        let text = text?.strip_prefix(prefix)?.strip_suffix(suffix)?;
+        text.parse().ok()
+    };
+    let mut parts = path.to_str().unwrap_or_default().rsplit('/').skip(1);
+    let kib = number(parts.next(), "hugepages-", "kB");
+    let node = number(parts.nth(1), "node", "").and_then(|node| u32::try_from(node).ok());
+    let bytes = kib.and_then(|kib| kib.checked_mul(1024));
+    node.zip(bytes)
+        .is_some_and(|(node, bytes)| path == count_file(NodeId(node), bytes))
 }
 
 /// The file that says how many pages of the pool go as soon as they are free: the pool was made

@@ -1,0 +1,433 @@
+//! Folders whose files only this user can have written, because what they say is obeyed: files are
+//! opened without following links, and refused when somebody else owns them or may write them, or
+//! could put another folder in their place.
+
+use std::fs::{self, DirBuilder, File, Metadata};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use rustix::io::Errno;
+
+use crate::Root;
+
+/// Bits of a mode: written by the group, by everybody; only an entry's owner may remove it.
+const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
+const STICKY: u32 = 0o1000;
+
+/// Why a folder or file of it cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PrivateFolderError {
+    /// The operating system refused.
+    #[error("{}: {cause}", path.display())]
+    Refused {
+        /// The folder or file.
+        path: PathBuf,
+        /// What it said.
+        cause: io::Error,
+    },
+    /// Somebody else owns it.
+    #[error(
+        "{} belongs to user {owner} (mode {mode:04o}), and this is user {user}: who owns it \
+         decides what is obeyed",
+        path.display()
+    )]
+    OfAnother {
+        /// The folder or file, or a folder above it.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+        /// Its permissions.
+        mode: u32,
+        /// This user.
+        user: u32,
+    },
+    /// Others may write it.
+    #[error(
+        "{} may be written by others (owner {owner}, mode {mode:04o}), who so decide what is \
+         obeyed",
+        path.display()
+    )]
+    Writable {
+        /// The folder or file, or a folder above it.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// Something else is in its place.
+    #[error("{} is no {expected}, or a link to one, which is not followed", path.display())]
+    AnotherKind {
+        /// The folder or file.
+        path: PathBuf,
+        /// What should be there.
+        expected: &'static str,
+    },
+}
+
+/// A folder that is open.
+#[derive(Debug)]
+pub struct PrivateFolder {
+    folder: OwnedFd,
+    path: PathBuf,
+}
+
+impl PrivateFolder {
+    /// Opens a folder; `None` when there is none, where this user alone could make it.
+    ///
+    /// # Errors
+    /// When it is a link, or somebody else could have written to it.
+    pub fn open(path: &Path) -> Result<Option<Self>, PrivateFolderError> {
+        let path = std::path::absolute(path).map_err(refused(path))?;
+        let (parent, name) = parted(&path)?;
+        if !check_above(parent)? {
+            return Ok(None);
+        }
+        // Links above the folder are resolved: it is their goal that was checked.
+        let parent = parent.canonicalize().map_err(refused(parent))?;
+        let path = parent.join(name);
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+        let folder = match openat(CWD, &path, flags, Mode::empty()) {
+            Ok(folder) => folder,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP | Errno::NOTDIR) => {
+                let expected = "folder";
+                return Err(PrivateFolderError::AnotherKind { path, expected });
+            }
+            Err(cause) => return Err(refused(&path)(cause.into())),
+        };
+        let file = File::from(folder);
+        check(&path, &file.metadata().map_err(refused(&path))?)?;
+        let folder = file.into();
+        Ok(Some(PrivateFolder { folder, path }))
+    }
+
+    /// The same; makes it, and those above it that are missing, for this user alone.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or when it cannot be made.
+    pub fn open_or_make(path: &Path) -> Result<Self, PrivateFolderError> {
+        if let Some(folder) = Self::open(path)? {
+            return Ok(folder);
+        }
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(refused(path))?;
+        let gone = || refused(path)(io::ErrorKind::NotFound.into());
+        Self::open(path)?.ok_or_else(gone)
+    }
+
+    /// Opens a file of it for reading; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it is no regular file, or somebody else could have written it.
+    pub fn read(&self, name: &str) -> Result<Option<File>, PrivateFolderError> {
+        match self.open_file(name, OFlags::RDONLY) {
+            Err(PrivateFolderError::Refused { cause, .. })
+                if cause.kind() == io::ErrorKind::NotFound =>
+            {
+                Ok(None)
+            }
+            opened => opened.map(Some),
+        }
+    }
+
+    /// Opens a file of it for reading and for writing at its end; makes it where it is missing, for
+    /// this user alone.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn append(&self, name: &str) -> Result<File, PrivateFolderError> {
+        self.open_file(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
+    }
+
+    /// Removes a file of it; one that is gone is no error.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), PrivateFolderError> {
+        match unlinkat(&self.folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(cause) => Err(refused(&self.path.join(name))(cause.into())),
+        }
+    }
+
+    /// Checks everything in it, for those who open it by name: links of this user may lead
+    /// elsewhere, to files that it alone can have written.
+    ///
+    /// # Errors
+    /// With the first that somebody else could have written.
+    pub fn check_files(&self) -> Result<(), PrivateFolderError> {
+        let entries = fs::read_dir(&self.path).map_err(refused(&self.path))?;
+        for entry in entries.flatten() {
+            let path = entry.path();
+            // What is gone by now needs no check.
+            if let Ok(status) = fs::metadata(&path) {
+                check(&path, &status)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open_file(&self, name: &str, flags: OFlags) -> Result<File, PrivateFolderError> {
+        let path = self.path.join(name);
+        let another_kind = || PrivateFolderError::AnotherKind {
+            path: path.clone(),
+            expected: "regular file",
+        };
+        // A pipe is not waited for.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let opened = openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR);
+        let file = match opened {
+            Ok(file) => File::from(file),
+            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Err(another_kind()),
+            Err(cause) => return Err(refused(&path)(cause.into())),
+        };
+        let status = file.metadata().map_err(refused(&path))?;
+        if !status.is_file() {
+            return Err(another_kind());
+        }
+        check(&path, &status)?;
+        Ok(file)
+    }
+}
+
+fn refused(path: &Path) -> impl FnOnce(io::Error) -> PrivateFolderError {
+    let path = path.to_owned();
+    |cause| PrivateFolderError::Refused { path, cause }
+}
+
+fn parted(path: &Path) -> Result<(&Path, &std::ffi::OsStr), PrivateFolderError> {
+    let parted = path.parent().zip(path.file_name());
+    parted.ok_or_else(|| refused(path)(io::ErrorKind::InvalidInput.into()))
+}
+
+/// Only this user owns it, and nobody else may write it.
+fn check(path: &Path, status: &Metadata) -> Result<(), PrivateFolderError> {
+    let (user, owner) = (rustix::process::geteuid().as_raw(), status.uid());
+    let (path, mode) = (path.to_owned(), status.mode() & 0o7777);
+    if owner != user {
+        return Err(PrivateFolderError::OfAnother {
+            path,
+            owner,
+            mode,
+            user,
+        });
+    }
+    if mode & (GROUP_WRITES | OTHERS_WRITE) != 0 {
+        return Err(PrivateFolderError::Writable { path, owner, mode });
+    }
+    Ok(())
+}
+
+/// Nobody but root and this user can put another folder in the place of one below these: the
+/// folders from the root of the file system down to `path`, or to the last of them that exists.
+/// Answers whether all of them exist.
+///
+/// Where others may write, only they may remove what they own if the folder is sticky. A user who
+/// is not root may share a group with itself alone, as many distributions have it.
+fn check_above(path: &Path) -> Result<bool, PrivateFolderError> {
+    let existing = path.ancestors().find(|above| above.exists());
+    let existing = existing.unwrap_or(Path::new("/"));
+    let real = existing.canonicalize().map_err(refused(existing))?;
+    let user = rustix::process::geteuid().as_raw();
+    let others = match user {
+        0 => GROUP_WRITES | OTHERS_WRITE,
+        _ => OTHERS_WRITE,
+    };
+    for above in real.ancestors() {
+        let status = fs::symlink_metadata(above).map_err(refused(above))?;
+        let (owner, mode) = (status.uid(), status.mode() & 0o7777);
+        let path = above.to_owned();
+        if owner != 0 && owner != user && !is_unknown_owner(owner) {
+            return Err(PrivateFolderError::OfAnother {
+                path,
+                owner,
+                mode,
+                user,
+            });
+        }
+        if mode & others != 0 && mode & STICKY == 0 {
+            return Err(PrivateFolderError::Writable { path, owner, mode });
+        }
+    }
+    Ok(existing == path)
+}
+
+/// Whether this owner only stands for one that has no name in our user namespace, as root outside
+/// has none in a container (user_namespaces(7)).
+fn is_unknown_owner(owner: u32) -> bool {
+    let words = |path: &str| -> Option<Vec<u32>> {
+        let file = Root::live().read_start(path, 4096).ok()??;
+        let words = file.text().split_ascii_whitespace();
+        words.map(|word| word.parse().ok()).collect()
+    };
+    // One line, `0 0 4294967295`, says that all users have their names here.
+    let is_below = words("proc/self/uid_map").is_some_and(|map| map != [0, 0, u32::MAX]);
+    is_below && words("proc/sys/kernel/overflowuid") == Some(vec![owner])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    use super::*;
+
+    /// `nobody`.
+    const OTHER: u32 = 65_534;
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn message<T>(outcome: Result<T, PrivateFolderError>) -> String {
+        outcome
+            .err()
+            .map_or("fine".to_owned(), |error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_made_is_for_this_user_alone_and_is_found_again() {
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("state/numalab");
+        assert!(PrivateFolder::open(&path).unwrap().is_none());
+        let folder = PrivateFolder::open_or_make(&path).unwrap();
+        assert!(folder.read("journal").unwrap().is_none());
+        folder.append("journal").unwrap().write_all(b"1\n").unwrap();
+        folder.append("journal").unwrap().write_all(b"2\n").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!(mode(&path), 0o700);
+        assert_eq!(mode(path.parent().unwrap()), 0o700);
+        assert_eq!(mode(&path.join("journal")), 0o600);
+        let folder = PrivateFolder::open(&path).unwrap().unwrap();
+        let mut text = String::new();
+        let mut file = folder.read("journal").unwrap().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "1\n2\n");
+        folder.check_files().unwrap();
+        folder.remove("journal").unwrap();
+        folder.remove("journal").unwrap();
+        assert!(folder.read("journal").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_others_may_write_is_refused() {
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("numalab");
+        let folder = PrivateFolder::open_or_make(&path).unwrap();
+        folder.append("journal").unwrap();
+        for mode in [0o620, 0o602, 0o666] {
+            set_mode(&path.join("journal"), mode);
+            let user = rustix::process::geteuid().as_raw();
+            let expected = format!("journal may be written by others (owner {user}");
+            for said in [
+                message(folder.read("journal")),
+                message(folder.append("journal")),
+                message(folder.check_files()),
+            ] {
+                assert!(said.contains(&expected), "{said}");
+                assert!(said.contains(&format!("mode {mode:04o}")), "{said}");
+            }
+        }
+        for mode in [0o770, 0o707] {
+            set_mode(&path, mode);
+            let said = message(PrivateFolder::open(&path));
+            assert!(said.contains("numalab may be written by others"), "{said}");
+            assert_eq!(message(PrivateFolder::open_or_make(&path)), said);
+        }
+        set_mode(&path, 0o755);
+        // Who may write above it may put another in its place, unless only owners may remove.
+        set_mode(above.path(), 0o707);
+        let said = message(PrivateFolder::open(&path));
+        assert!(said.contains("may be written by others"), "{said}");
+        let made = above.path().join("not/there");
+        assert!(message(PrivateFolder::open_or_make(&made)).contains("by others"));
+        assert!(!made.exists());
+        set_mode(above.path(), 0o1707);
+        PrivateFolder::open(&path).unwrap().unwrap();
+    }
+
+    #[test]
+    fn links_and_other_kinds_are_not_followed() {
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("numalab");
+        let folder = PrivateFolder::open_or_make(&path).unwrap();
+        let precious = above.path().join("precious");
+        fs::write(&precious, "x").unwrap();
+        symlink(&precious, path.join("link")).unwrap();
+        symlink(above.path().join("new"), path.join("dangling")).unwrap();
+        fs::create_dir(path.join("folder")).unwrap();
+        let mode = Mode::RUSR | Mode::WUSR;
+        rustix::fs::mknodat(CWD, path.join("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        for name in ["link", "dangling", "folder", "pipe"] {
+            for said in [message(folder.append(name)), message(folder.read(name))] {
+                assert!(
+                    said.contains(&format!("{name} is no regular file")),
+                    "{said}"
+                );
+            }
+        }
+        assert!(!above.path().join("new").exists());
+        let link = above.path().join("link");
+        symlink(&path, &link).unwrap();
+        let said = message(PrivateFolder::open(&link));
+        assert!(
+            said.contains("link is no folder, or a link to one"),
+            "{said}"
+        );
+        // A link above it leads to what is checked.
+        let through = above.path().join("through");
+        symlink(above.path(), &through).unwrap();
+        PrivateFolder::open(&through.join("numalab"))
+            .unwrap()
+            .unwrap();
+        set_mode(above.path(), 0o707);
+        assert!(message(PrivateFolder::open(&through.join("numalab"))).contains("by others"));
+        set_mode(above.path(), 0o700);
+    }
+
+    #[test]
+    fn what_another_user_owns_is_refused() {
+        if rustix::process::geteuid().as_raw() != 0 {
+            println!("NOT RUN: it needs root, to give files away");
+            return;
+        }
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("home/numalab");
+        let folder = PrivateFolder::open_or_make(&path).unwrap();
+        folder.append("journal").unwrap();
+        let of_other = |what: &str| format!("{what} belongs to user {OTHER} (mode 0");
+        chown(path.join("journal"), Some(OTHER), None).unwrap();
+        for said in [
+            message(folder.read("journal")),
+            message(folder.check_files()),
+        ] {
+            assert!(said.contains(&of_other("journal")), "{said}");
+        }
+        for (given, what) in [
+            (path.as_path(), "numalab"),
+            (path.parent().unwrap(), "home"),
+        ] {
+            chown(given, Some(OTHER), None).unwrap();
+            let said = message(PrivateFolder::open(&path));
+            assert!(said.contains(&of_other(what)), "{said}");
+            chown(given, Some(0), None).unwrap();
+        }
+        // The one who owns the folder above cannot make root make one there.
+        chown(path.parent().unwrap(), Some(OTHER), None).unwrap();
+        let new = path.with_file_name("new");
+        assert!(message(PrivateFolder::open_or_make(&new)).contains(&of_other("home")));
+        assert!(!new.exists());
+        // Root's is not another's above what a user owns.
+        chown(path.parent().unwrap(), Some(0), None).unwrap();
+        set_mode(above.path(), 0o755);
+        set_mode(path.parent().unwrap(), 0o755);
+        chown(&path, Some(OTHER), None).unwrap();
+        let opened = crate::process::as_user(OTHER, OTHER, || message(PrivateFolder::open(&path)));
+        assert_eq!(opened.unwrap(), "fine");
+    }
+}
