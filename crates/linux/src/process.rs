@@ -2,8 +2,6 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 use rustix::process::{Gid, Pid, Signal, Uid};
 
@@ -112,14 +110,6 @@ pub fn is_root() -> bool {
 /// The effective user.
 pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
-}
-
-/// Whether a path is a regular file that this user owns, under no other name: neither a link nor
-/// a file of ours to which somebody else has given this name.
-pub fn has_made(path: &Path) -> bool {
-    let status = path.symlink_metadata();
-    let user = rustix::process::geteuid().as_raw();
-    status.is_ok_and(|it| it.is_file() && it.uid() == user && it.nlink() == 1)
 }
 
 /// Size of an ordinary page.

@@ -62,6 +62,9 @@ pub enum Error {
         /// What the operating system said, or what is wrong with the file.
         cause: io::Error,
     },
+    /// The folder of the journal, or a file in it, cannot be used.
+    #[error("cannot use the state folder: {0}")]
+    StateFolder(#[from] linux::private_folder::PrivateFolderError),
     /// A folder of ours could not be made or removed.
     #[error("cannot {action} {}: {cause}", path.display())]
     Folder {
@@ -87,6 +90,16 @@ pub enum Error {
         what: String,
         /// What the operating system said.
         cause: io::Error,
+    },
+    /// The journal has a line that numalab does not write.
+    #[error(
+        "numalab changes nothing like {what}, so it did not write what the journal says: {change}"
+    )]
+    NotOurs {
+        /// The change, in words.
+        change: String,
+        /// What of it.
+        what: String,
     },
     /// A change is still in use and cannot be taken back now.
     #[error("cannot undo {change}: {reason}")]

@@ -2,11 +2,12 @@
 //!
 //! docs/journal.md describes the file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use linux::Root;
+use linux::private_folder::PrivateFolder;
 use serde::{Deserialize, Serialize};
 
 pub use crate::change::{Change, PolicyArea, PolicyWords};
@@ -33,28 +34,68 @@ enum Line {
     Reached { reached: u64, value: String },
 }
 
-/// The journal, a file of one JSON document per line.
+/// The journal's file, and what the lists of moved pages beside it are called.
+const FILE: &str = "journal.jsonl";
+const LIST: &str = "moved-";
+
+/// The journal, a file of one JSON document per line. What it says is obeyed, by root as well, so
+/// only files that nobody else can have written are read ([`linux::private_folder`]).
 #[derive(Debug, Clone)]
 pub struct Journal {
-    path: PathBuf,
+    directory: PathBuf,
 }
 
 impl Journal {
     /// The journal in `directory`, which is made when something is first written.
     pub fn in_directory(directory: &Path) -> Self {
         Journal {
-            path: directory.join("journal.jsonl"),
+            directory: directory.to_owned(),
         }
     }
 
     /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> PathBuf {
+        self.directory.join(FILE)
     }
 
     /// The file that says which pages change number `entry` moved.
-    pub fn moved_pages(&self, entry: u64) -> PathBuf {
-        self.path.with_file_name(format!("moved-{entry}.jsonl"))
+    pub(crate) fn list_path(&self, entry: u64) -> PathBuf {
+        self.directory.join(list(entry))
+    }
+
+    /// Makes that file anew.
+    ///
+    /// # Errors
+    /// [`Error::StateFolder`].
+    pub(crate) fn new_list(&self, entry: u64) -> Result<File, Error> {
+        let file = PrivateFolder::open_or_make(&self.directory)?.append(&list(entry))?;
+        file.set_len(0).map_err(|cause| self.error(cause))?;
+        Ok(file)
+    }
+
+    /// What that file says; `None` when there is none.
+    ///
+    /// # Errors
+    /// [`Error::StateFolder`], or [`Error::Journal`] when it cannot be read.
+    pub(crate) fn list(&self, entry: u64) -> Result<Option<String>, Error> {
+        self.text(&list(entry))
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, Error> {
+        let Some(folder) = PrivateFolder::open(&self.directory)? else {
+            return Ok(None);
+        };
+        let Some(mut file) = folder.read(name)? else {
+            return Ok(None);
+        };
+        let mut text = String::new();
+        match file.read_to_string(&mut text) {
+            Ok(_) => Ok(Some(text)),
+            Err(cause) => Err(Error::Journal {
+                path: self.directory.join(name),
+                cause,
+            }),
+        }
     }
 
     /// Writes and syncs that `change` is about to be made; answers its number.
@@ -66,7 +107,11 @@ impl Journal {
             if entries.is_empty() {
                 file.set_len(0)?;
             }
-            let entry = last_entry + 1;
+            let entry = last_entry.checked_add(1).ok_or_else(|| {
+                io::Error::other(format!(
+                    "there is no number after that of change {last_entry}"
+                ))
+            })?;
             let maker = Maker::this_process(&Root::live());
             append(
                 file,
@@ -96,7 +141,9 @@ impl Journal {
     /// [`Error::Journal`]; the change then stays listed, and undoing it again does no harm.
     pub fn mark_undone(&self, entry: u64) -> Result<(), Error> {
         // First, so that a kill leaves no list behind. Most changes have none.
-        let _ = fs::remove_file(self.moved_pages(entry));
+        if let Some(folder) = PrivateFolder::open(&self.directory)? {
+            folder.remove(&list(entry))?;
+        }
         self.with_file(|file, _, _| append(file, &Line::Undone { undone: entry }))
     }
 
@@ -117,10 +164,7 @@ impl Journal {
     /// [`Error::Journal`] when the file cannot be read, or a line other than a last cut one is
     /// not ours.
     pub fn in_force(&self) -> Result<Vec<Entry>, Error> {
-        if !self.path.exists() {
-            return Ok(Vec::new());
-        }
-        let text = fs::read_to_string(&self.path).map_err(|cause| self.error(cause))?;
+        let text = self.text(FILE)?.unwrap_or_default();
         parse(&text)
             .map(|(entries, _)| entries)
             .map_err(|cause| self.error(cause))
@@ -130,14 +174,8 @@ impl Journal {
         &self,
         work: impl FnOnce(&mut File, &[Entry], u64) -> io::Result<T>,
     ) -> Result<T, Error> {
+        let mut file = PrivateFolder::open_or_make(&self.directory)?.append(FILE)?;
         let run = || {
-            let directory = self.path.parent().unwrap_or(Path::new("/"));
-            fs::create_dir_all(directory)?;
-            let mut file = OpenOptions::new()
-                .read(true)
-                .append(true)
-                .create(true)
-                .open(&self.path)?;
             file.lock()?;
             let mut text = String::new();
             file.read_to_string(&mut text)?;
@@ -157,10 +195,14 @@ impl Journal {
 
     fn error(&self, cause: io::Error) -> Error {
         Error::Journal {
-            path: self.path.clone(),
+            path: self.path(),
             cause,
         }
     }
+}
+
+fn list(entry: u64) -> String {
+    format!("{LIST}{entry}.jsonl")
 }
 
 fn append(file: &mut File, line: &Line) -> io::Result<()> {
@@ -237,6 +279,18 @@ mod tests {
         }
         let length = std::fs::metadata(journal.path()).unwrap().len();
         assert!(length < 500, "{length} bytes");
+    }
+
+    #[test]
+    fn the_last_number_of_all_is_followed_by_no_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(directory.path());
+        journal.record(change("/a")).unwrap();
+        let text = std::fs::read_to_string(journal.path()).unwrap();
+        let last = text.replace("\"entry\":1", &format!("\"entry\":{}", u64::MAX));
+        std::fs::write(journal.path(), last).unwrap();
+        let error = journal.record(change("/b")).unwrap_err().to_string();
+        assert!(error.contains("no number after"), "{error}");
     }
 
     #[test]

@@ -7,6 +7,21 @@ use linux::control_group;
 use crate::journal::{Change, Journal};
 use crate::{Error, claim};
 
+/// The files that are written, all of cgroups. `numalab undo` writes no others.
+const FILES: [&str; 5] = [
+    "cpuset.cpus",
+    "cpuset.mems",
+    "cpuset.memory_migrate",
+    "cpu.max",
+    "cpu.cfs_quota_us",
+];
+
+/// Whether a path has the name of such a file.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| FILES.contains(&name))
+}
+
 /// Writes `value` to a file of the kernel, through the journal; answers the number of the change,
 /// `None` when the file says so already and nothing was done. The kernel may make something else of
 /// the value; what it says afterwards is noted with the change.
@@ -15,6 +30,7 @@ use crate::{Error, claim};
 /// When the journal or the file cannot be written, or another numalab is changing it; then nothing
 /// is changed.
 pub fn write(journal: &Journal, path: &Path, value: &str) -> Result<Option<u64>, Error> {
+    assert!(is_ours(path), "a file of the table");
     let _claim = claim::of_path(path, claim::deadline())?;
     let before = control_group::read(path)?;
     if before == value {
@@ -74,13 +90,20 @@ mod tests {
     use std::fs;
 
     use super::write;
+    use crate::Undone;
     use crate::journal::{Change, Journal};
+    use crate::limits::Presence;
+
+    /// Undo where ordinary files may be written.
+    fn undo_within(journal: &Journal, force: bool) -> Result<Vec<Undone>, crate::Error> {
+        crate::undo::undo_within(journal, |_| true, force, |_| Ok(Presence::There))
+    }
 
     #[test]
     fn what_a_file_said_comes_back_newest_first_and_once() {
         let directory = tempfile::tempdir().unwrap();
         let (file, journal) = (
-            directory.path().join("cpus"),
+            directory.path().join("cpuset.cpus"),
             Journal::in_directory(directory.path()),
         );
         fs::write(&file, "0-3\n").unwrap();
@@ -88,7 +111,7 @@ mod tests {
         write(&journal, &file, "0-1").unwrap().unwrap();
         write(&journal, &file, "1-2").unwrap().unwrap();
         for expected in [2, 0] {
-            let undone = crate::undo(&journal, |_| true, false).unwrap();
+            let undone = undo_within(&journal, false).unwrap();
             assert_eq!(undone.len(), expected);
             assert!(undone.iter().all(|it| it.failure.is_none()), "{undone:?}");
             assert_eq!(fs::read_to_string(&file).unwrap().trim(), "0-3");
@@ -99,14 +122,14 @@ mod tests {
     fn what_somebody_else_wrote_stays_unless_forced() {
         let directory = tempfile::tempdir().unwrap();
         let (file, journal) = (
-            directory.path().join("cpus"),
+            directory.path().join("cpuset.cpus"),
             Journal::in_directory(directory.path()),
         );
         fs::write(&file, "0-3").unwrap();
         write(&journal, &file, "0-1").unwrap();
         fs::write(&file, "2-2").unwrap();
         for (force, left) in [(false, 1), (true, 0)] {
-            let undone = crate::undo(&journal, |_| true, force).unwrap();
+            let undone = undo_within(&journal, force).unwrap();
             let failure = undone[0].failure.as_ref().map(ToString::to_string);
             let says = failure.is_some_and(|it| it.contains("somebody else has written \"2-2\""));
             assert_eq!(says, !force);
@@ -119,7 +142,7 @@ mod tests {
     fn what_the_kernel_made_of_a_value_is_known_as_ours() {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::in_directory(directory.path());
-        let file = directory.path().join("nr_hugepages");
+        let file = directory.path().join("cpuset.cpus");
         fs::write(&file, "900").unwrap();
         let change = Change::FileWritten {
             path: file.clone(),
@@ -129,7 +152,7 @@ mod tests {
         };
         let entry = journal.record(change).unwrap();
         journal.note_reached(entry, "900").unwrap();
-        let undone = crate::undo(&journal, |_| true, false).unwrap();
+        let undone = undo_within(&journal, false).unwrap();
         assert!(undone[0].failure.is_none(), "{undone:?}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "100");
     }
@@ -138,13 +161,13 @@ mod tests {
     fn a_file_that_is_gone_has_nothing_to_take_back() {
         let directory = tempfile::tempdir().unwrap();
         let (file, journal) = (
-            directory.path().join("cpus"),
+            directory.path().join("cpuset.cpus"),
             Journal::in_directory(directory.path()),
         );
         fs::write(&file, "0").unwrap();
         write(&journal, &file, "1").unwrap();
         fs::remove_file(&file).unwrap();
-        let undone = crate::undo(&journal, |_| true, false).unwrap();
+        let undone = undo_within(&journal, false).unwrap();
         assert!(undone[0].failure.is_none(), "{undone:?}");
         assert!(write(&journal, &file, "1").is_err());
     }

@@ -20,6 +20,7 @@ pub mod hops;
 pub mod instances;
 pub mod journal;
 pub mod kernel_file;
+mod limits;
 mod maker;
 pub mod mount_policy;
 pub mod moving;

@@ -148,6 +148,15 @@ fn require_safe(parent: &Path) -> io::Result<()> {
     )))
 }
 
+/// Whether this is the name of a folder that process `pid` has made, without links on the way.
+pub(crate) fn is_name_of(directory: &Path, pid: u32) -> bool {
+    let name = directory.file_name().and_then(|name| name.to_str());
+    let number = name.and_then(|name| name.strip_prefix(NAME)?.strip_prefix(&format!("{pid}-")));
+    let is_number = number.is_some_and(|number| number.parse::<u32>().is_ok());
+    let real = directory.canonicalize();
+    is_number && real.map_or(true, |real| real.as_os_str() == directory.as_os_str())
+}
+
 fn make(directory: &Path, user: Option<(u32, u32)>) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(directory)?;
     fs::write(
@@ -213,7 +222,12 @@ fn require_ours(directory: &Path) -> Result<(), String> {
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let is_ours = |path: &Path, is_folder: bool| {
         let status = path.symlink_metadata().map_err(|cause| cause.to_string())?;
-        if status.is_dir() != is_folder || status.is_file() == is_folder {
+        let is_kind = match is_folder {
+            true => status.is_dir(),
+            // What has a second name was somebody's before.
+            false => status.is_file() && status.nlink() == 1,
+        };
+        if !is_kind {
             return Err(format!("{} is something else", path.display()));
         }
         let (owner, mode) = (status.uid(), status.mode() & 0o7777);
@@ -377,6 +391,46 @@ mod tests {
         let link = parent.path().join(format!("{NAME}3-0"));
         std::os::unix::fs::symlink(parent.path().join("var-lib-postgresql"), &link).unwrap();
         assert!(remove(&link).is_err());
+        // A marker that was there before, and now has this name, too.
+        let linked = parent.path().join(format!("{NAME}5-0"));
+        fs::create_dir(&linked).unwrap();
+        let marker = parent.path().join("var-lib-postgresql").join(MARKER);
+        fs::hard_link(marker, linked.join(MARKER)).unwrap();
+        assert!(remove(&linked).is_err() && linked.exists());
+    }
+
+    #[test]
+    fn the_marker_of_another_user_marks_nothing() {
+        if !linux::process::is_root() {
+            let test = "the_marker_of_another_user_marks_nothing";
+            return not_run(test, Need::Root, "only root gives a file away");
+        }
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path().join(format!("{NAME}1-0"));
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join(MARKER), "").unwrap();
+        std::os::unix::fs::chown(directory.join(MARKER), Some(65_534), None).unwrap();
+        let error = remove(&directory).unwrap_err().to_string();
+        assert!(
+            error.contains("numalab.cluster belongs to user 65534"),
+            "{error}"
+        );
+        assert!(directory.join(MARKER).exists());
+    }
+
+    #[test]
+    fn a_folder_has_the_number_of_its_process_and_no_link_on_the_way() {
+        let parent = tempfile::tempdir().unwrap();
+        let real = parent.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink(&real, real.join("link")).unwrap();
+        let folder = format!("{NAME}17-0");
+        fs::create_dir(real.join(&folder)).unwrap();
+        assert!(is_name_of(&real.join(&folder), 17));
+        assert!(is_name_of(&real.join(format!("{NAME}17-3")), 17));
+        assert!(!is_name_of(&real.join(&folder), 1));
+        assert!(!is_name_of(&real.join("link").join(&folder), 17));
+        assert!(!is_name_of(&real.join(format!("{NAME}17-")), 17));
+        assert!(!is_name_of(&real, 17));
     }
 
     #[test]

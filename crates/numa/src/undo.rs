@@ -6,6 +6,7 @@ use linux::Root;
 
 use crate::claim::{self, Claim};
 use crate::journal::{Change, Entry, Journal};
+use crate::limits::{self, Presence};
 use crate::thing::{self, Lock, Thing};
 use crate::{
     Error, Origin, group, groups, kernel_file, mount_policy, moving, pools, scratch_cluster,
@@ -35,6 +36,16 @@ pub fn undo(
     wanted: impl Fn(&Entry) -> bool,
     force: bool,
 ) -> Result<Vec<Undone>, Error> {
+    undo_within(journal, wanted, force, limits::check)
+}
+
+/// The same within these limits.
+pub(crate) fn undo_within(
+    journal: &Journal,
+    wanted: impl Fn(&Entry) -> bool,
+    force: bool,
+    limits: impl Fn(&Entry) -> Result<Presence, Error>,
+) -> Result<Vec<Undone>, Error> {
     let root = Root::live();
     let chosen: Vec<Entry> = journal.in_force()?.into_iter().filter(wanted).collect();
     let locked = Locked::take(&root, journal, &chosen);
@@ -60,7 +71,11 @@ pub fn undo(
             _ => locked
                 .permit(&things)
                 .and_then(|()| in_turn(&entry, &things, &staying, force))
-                .and_then(|()| take_back(&root, journal, &entry, force))
+                .and_then(|()| limits(&entry))
+                .and_then(|presence| match presence {
+                    Presence::There => take_back(&root, journal, &entry, force),
+                    Presence::Gone => Ok(()),
+                })
                 .err(),
         };
         if !is_chosen || failure.is_some() {
@@ -181,7 +196,7 @@ mod tests {
         }
 
         fn path(&self) -> std::path::PathBuf {
-            self.folder.path().join("cpus")
+            self.folder.path().join("cpuset.cpus")
         }
 
         /// What undoing says of each change, newest first, and what the file says then.
@@ -191,7 +206,8 @@ mod tests {
                     .failure
                     .map_or(String::new(), |error| error.to_string())
             };
-            let undone = undo(&self.journal, wanted, force).unwrap();
+            let may = |_: &Entry| Ok(Presence::There);
+            let undone = undo_within(&self.journal, wanted, force, may).unwrap();
             let said = undone.into_iter().map(said).collect();
             (said, fs::read_to_string(self.path()).unwrap())
         }

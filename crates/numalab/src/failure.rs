@@ -2,6 +2,8 @@
 
 use model::exit::ExitCode;
 
+use crate::state_folder;
+
 /// An expected failure of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -44,7 +46,9 @@ impl From<numa::Error> for Failure {
         let exit_code = match &error {
             _ if error.is_permission() => ExitCode::NotPermitted,
             numa::Error::AtWork { .. } => ExitCode::NotPermitted,
-            numa::Error::Journal { .. } => ExitCode::Store,
+            numa::Error::Journal { .. }
+            | numa::Error::StateFolder(_)
+            | numa::Error::NotOurs { .. } => ExitCode::Store,
             numa::Error::Group { .. } => ExitCode::Usage,
             numa::Error::GroupNotHonoured { .. } => ExitCode::PlacementNotHonoured,
             _ => ExitCode::MachineCannot,
@@ -56,6 +60,8 @@ impl From<numa::Error> for Failure {
                  --cpuset-mems); `numalab bind` needs no group",
             ),
             numa::Error::AtWork { .. } => failure.advise("wait for it, or end it"),
+            numa::Error::NotOurs { .. } => failure.advise(state_folder::NOT_OURS),
+            numa::Error::StateFolder(error) => failure.advise(state_folder::advice(&error)),
             _ => failure,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use linux::private_folder::{PrivateFolder, PrivateFolderError};
 use model::exit::ExitCode;
 
 use crate::failure::Failure;
@@ -12,8 +13,18 @@ pub struct StateFolder(PathBuf);
 
 impl StateFolder {
     /// `$XDG_STATE_HOME/numalab`, else `$HOME/.local/state/numalab` (XDG Base Directory
-    /// Specification 0.8; a relative path in the variable is to be ignored).
+    /// Specification 0.8; a relative path in the variable is to be ignored). What is in it is
+    /// obeyed, so one that somebody else may have written is refused, as root finds under
+    /// `sudo -E`.
     pub fn from_environment() -> Result<Self, Failure> {
+        let folder = Self::named_by_environment()?;
+        if let Some(found) = PrivateFolder::open(&folder.0).map_err(refused)? {
+            found.check_files().map_err(refused)?;
+        }
+        Ok(folder)
+    }
+
+    fn named_by_environment() -> Result<Self, Failure> {
         let absolute = |name: &str| {
             let path = PathBuf::from(std::env::var_os(name)?);
             path.is_absolute().then_some(path)
@@ -41,5 +52,39 @@ impl StateFolder {
     /// The journal of changes.
     pub fn journal(&self) -> numa::journal::Journal {
         numa::journal::Journal::in_directory(&self.0)
+    }
+}
+
+fn refused(error: PrivateFolderError) -> Failure {
+    numa::Error::from(error).into()
+}
+
+/// The way out where the journal has a line that numalab does not write.
+pub const NOT_OURS: &str = "look at journal.jsonl in the state folder, and move it away: somebody \
+                            else has written to it";
+
+/// The way out where the folder or a file in it is refused.
+pub fn advice(error: &PrivateFolderError) -> String {
+    match error {
+        PrivateFolderError::OfAnother { user: 0, owner, .. } => format!(
+            "as root, use root's own: `sudo -H numalab …` or XDG_STATE_HOME=/root/.local/state; \
+             what user {owner} has changed, user {owner} takes back with `numalab undo`"
+        ),
+        PrivateFolderError::OfAnother { .. } => {
+            "name a folder of your own: XDG_STATE_HOME=DIRECTORY".to_owned()
+        }
+        PrivateFolderError::Writable { path, .. } => format!(
+            "look at what is in it, then: chmod go-w '{}'; or name another folder: \
+             XDG_STATE_HOME=DIRECTORY",
+            path.display()
+        ),
+        PrivateFolderError::AnotherKind { path, .. } => format!(
+            "look at what it is, and move it away: '{}'; or name another folder: \
+             XDG_STATE_HOME=DIRECTORY",
+            path.display()
+        ),
+        PrivateFolderError::Refused { .. } => {
+            "name a folder that you may write: XDG_STATE_HOME=DIRECTORY".to_owned()
+        }
     }
 }

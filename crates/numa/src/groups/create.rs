@@ -10,7 +10,7 @@ use super::{GroupName, members, seat};
 use crate::group::{effective_text, enable_controller};
 use crate::hierarchy::{self, Hierarchy};
 use crate::journal::{Change, Journal};
-use crate::{Error, cpu_limit, group};
+use crate::{Error, cpu_limit, group, limits};
 
 /// A group as asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -189,6 +189,7 @@ fn remove(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<(), 
         } = &entry.change
             && of == name
         {
+            limits::check(&entry)?;
             if let Some(unit) = unit {
                 systemd::remove_slice(unit, directories.first().map(PathBuf::as_path))?;
             }

@@ -8,7 +8,7 @@ use super::create::must_be_empty;
 use super::{change, members};
 use crate::group::{self, remove_directory};
 use crate::journal::{Change, Journal};
-use crate::{Error, hierarchy};
+use crate::{Error, hierarchy, limits};
 
 /// Removes a group that numalab made. With `evict`, its members are moved out first: to where they
 /// came from as far as the journal knows, else to the parent of the group.
@@ -43,6 +43,7 @@ fn move_out(root: &Root, journal: &Journal, directories: &[PathBuf]) -> Result<(
         if let Change::MemberMoved { to, .. } = &entry.change
             && to.first() == directories.first()
         {
+            limits::check(entry)?;
             super::undo(&entry.change)?;
             journal.mark_undone(entry.entry)?;
         }
@@ -106,6 +107,7 @@ fn give_back_controllers(root: &Root, journal: &Journal) -> Result<(), Error> {
     }
     for entry in in_force.iter().rev() {
         if matches!(entry.change, Change::ControllerEnabled { .. })
+            && limits::check(entry).is_ok()
             && group::undo(&entry.change).is_ok()
         {
             journal.mark_undone(entry.entry)?;

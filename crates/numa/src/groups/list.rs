@@ -8,7 +8,7 @@ use model::{CpuSet, NodeSet};
 use super::members;
 use crate::group::effective;
 use crate::journal::{Change, Journal};
-use crate::{Error, cpu_limit};
+use crate::{Error, cpu_limit, limits};
 
 /// One group as it is now.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ pub struct Group {
 /// Every group that the journal knows and that exists, in the order they were made.
 ///
 /// # Errors
-/// When the journal cannot be read.
+/// When the journal cannot be read, or has a line that is not ours.
 pub fn list(root: &Root, journal: &Journal) -> Result<Vec<Group>, Error> {
     let mut found: Vec<(String, Vec<PathBuf>, Option<String>)> = Vec::new();
     for entry in journal.of_this_boot(root)? {
@@ -42,10 +42,11 @@ pub fn list(root: &Root, journal: &Journal) -> Result<Vec<Group>, Error> {
             name,
             directories,
             unit,
-        } = entry.change
+        } = entry.change.clone()
         else {
             continue;
         };
+        limits::check(&entry)?;
         // A limit that was set later has made one more directory.
         match found.iter_mut().find(|(known, ..)| *known == name) {
             Some((_, known, _)) => known.extend(directories),

@@ -2,15 +2,16 @@
 //! is moved (docs/journal.md).
 
 use std::cmp::Ordering;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::sequence;
 use crate::Error;
 use crate::ObjectWords;
+use crate::journal::Journal;
 
 /// Whose pages they are. Two are the same where the kernel says so: an object may have been renamed
 /// since.
@@ -95,17 +96,15 @@ pub struct ChunkLog {
 }
 
 impl ChunkLog {
-    /// Makes the file anew.
+    /// Makes the file of an entry anew.
     ///
     /// # Errors
-    /// [`Error::Journal`].
-    pub fn create(path: PathBuf) -> Result<Self, Error> {
-        let mut options = OpenOptions::new();
-        let opened = options.write(true).create(true).truncate(true).open(&path);
-        match opened {
-            Ok(file) => Ok(ChunkLog { file, path }),
-            Err(cause) => Err(Error::Journal { path, cause }),
-        }
+    /// [`Error::StateFolder`].
+    pub fn create(journal: &Journal, entry: u64) -> Result<Self, Error> {
+        Ok(ChunkLog {
+            file: journal.new_list(entry)?,
+            path: journal.list_path(entry),
+        })
     }
 
     /// Writes lines and syncs them.
@@ -133,17 +132,13 @@ impl ChunkLog {
 /// line without its newline was cut by a crash before its chunk was moved.
 ///
 /// # Errors
-/// [`Error::Journal`] when the file cannot be read, or a line is not ours.
-pub fn read(path: &Path) -> Result<Vec<ChunkLine>, Error> {
+/// When the file cannot be read, or a line is not ours.
+pub fn read(journal: &Journal, entry: u64) -> Result<Vec<ChunkLine>, Error> {
     let error = |cause| Error::Journal {
-        path: path.to_owned(),
+        path: journal.list_path(entry),
         cause,
     };
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(cause) => return Err(error(cause)),
-    };
+    let text = journal.list(entry)?.unwrap_or_default();
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text[..whole].lines()) {
@@ -171,6 +166,8 @@ pub fn read(path: &Path) -> Result<Vec<ChunkLine>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn line(first: u64) -> ChunkLine {
@@ -189,23 +186,26 @@ mod tests {
     #[test]
     fn lines_survive_and_a_cut_one_is_forgotten() {
         let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(directory.path());
         let path = directory.path().join("moved-1.jsonl");
-        assert_eq!(read(&path).unwrap(), []);
-        let mut log = ChunkLog::create(path.clone()).unwrap();
+        assert_eq!(read(&journal, 1).unwrap(), []);
+        let mut log = ChunkLog::create(&journal, 1).unwrap();
         log.add(&[line(0), line(512)]).unwrap();
-        assert_eq!(read(&path).unwrap(), [line(0), line(512)]);
+        assert_eq!(read(&journal, 1).unwrap(), [line(0), line(512)]);
         let whole = fs::read_to_string(&path).unwrap();
         let second = whole.find('\n').unwrap() + 1;
         for cut in second..whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
-            assert_eq!(read(&path).unwrap().len(), 1, "cut at {cut}");
+            assert_eq!(read(&journal, 1).unwrap().len(), 1, "cut at {cut}");
         }
     }
 
     #[test]
     fn foreign_lines_are_named() {
         let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(directory.path());
         let path = directory.path().join("moved-1.jsonl");
+        ChunkLog::create(&journal, 1).unwrap();
         let text = serde_json::to_string(&line(0)).unwrap();
         for wrong in [
             "{}".to_owned(),
@@ -215,7 +215,7 @@ mod tests {
             text.replace("4096", "0"),
         ] {
             fs::write(&path, format!("{text}\n{wrong}\n")).unwrap();
-            let error = read(&path).unwrap_err().to_string();
+            let error = read(&journal, 1).unwrap_err().to_string();
             assert!(error.contains("line 2 is not of moved pages"), "{error}");
         }
     }

@@ -70,12 +70,11 @@ pub fn carry_out(
         to: to.to_owned(),
         pids: plan.pids.clone(),
     })?;
-    let path = journal.moved_pages(entry);
     let began = Instant::now();
     let mut mover = Mover {
         root,
         reader: Reader::new(root),
-        log: ChunkLog::create(path)?,
+        log: ChunkLog::create(journal, entry)?,
         moved: Moved::default(),
         pace,
         pids: &plan.pids,

@@ -102,7 +102,7 @@ pub fn undo(root: &Root, change: &Change, force: bool) -> Result<(), Error> {
     }
     for area in before {
         // An object that has become shorter has no policy beyond its end.
-        let end = (area.first + area.pages).min(pages as u64);
+        let end = area.first.saturating_add(area.pages).min(pages as u64);
         let Some(count) = end.checked_sub(area.first).filter(|count| *count > 0) else {
             continue;
         };
@@ -117,7 +117,8 @@ pub fn undo(root: &Root, change: &Change, force: bool) -> Result<(), Error> {
 }
 
 fn overlaps(one: &PolicyArea, other: &PolicyArea) -> bool {
-    one.first < other.first + other.pages && other.first < one.first + one.pages
+    let end = |area: &PolicyArea| area.first.saturating_add(area.pages);
+    one.first < end(other) && other.first < end(one)
 }
 
 fn whole(object: &MappedObject) -> Result<(Window, usize), SystemCallError> {
@@ -184,5 +185,23 @@ fn raw(policy: &PolicyWords) -> RawPolicy {
     RawPolicy {
         mode: policy.mode,
         nodes: policy.nodes.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_of_any_numbers_overlap_or_not() {
+        let area = |first, pages| PolicyArea {
+            first,
+            pages,
+            policy: words(&RawPolicy::local()),
+        };
+        assert!(overlaps(&area(0, 2), &area(1, 2)));
+        assert!(!overlaps(&area(0, 1), &area(1, 1)));
+        assert!(overlaps(&area(5, u64::MAX), &area(9, 1)));
+        assert!(!overlaps(&area(u64::MAX, u64::MAX), &area(9, 1)));
     }
 }

@@ -19,7 +19,7 @@ use crate::journal::{Entry, Journal};
 /// # Errors
 /// [`Error::Journal`] when the list of its chunks cannot be read.
 pub fn owners(journal: &Journal, entry: u64) -> Result<BTreeSet<Owner>, Error> {
-    let lines = chunk_log::read(&journal.moved_pages(entry))?;
+    let lines = chunk_log::read(journal, entry)?;
     Ok(lines.into_iter().map(|line| line.of).collect())
 }
 
@@ -30,10 +30,9 @@ pub fn owners(journal: &Journal, entry: u64) -> Result<BTreeSet<Owner>, Error> {
 /// [`Error::Undo`] when pages were refused, or were moved by somebody else since and `force` is not
 /// set.
 pub fn undo(root: &Root, journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error> {
-    let path = journal.moved_pages(entry.entry);
     let mut back = Back::default();
     let mut owners = BTreeMap::new();
-    for line in chunk_log::read(&path)?.iter().rev() {
+    for line in chunk_log::read(journal, entry.entry)?.iter().rev() {
         chunk(root, line, &mut owners, force, &mut back)?;
     }
     if let Some(reason) = back.complaint() {

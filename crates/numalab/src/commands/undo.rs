@@ -8,7 +8,7 @@ use numa::journal::{Change, Entry, Journal};
 
 use crate::failure::Failure;
 use crate::output;
-use crate::state_folder::StateFolder;
+use crate::state_folder::{NOT_OURS, StateFolder};
 
 /// Options of `numalab undo`.
 #[derive(Debug, Args)]
@@ -55,7 +55,10 @@ pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
     for undone in numa::undo(&journal, of_no_one_running, arguments.force)? {
         match undone.failure {
             None => said.done(format!("undone: {}", undone.entry.change)),
-            Some(error) => said.failures.push(error.to_string()),
+            Some(error) => {
+                said.has_foreign |= matches!(error, numa::Error::NotOurs { .. });
+                said.failures.push(error.to_string());
+            }
         }
     }
     for entry in journal.in_force()? {
@@ -99,6 +102,8 @@ struct Said {
     /// Whether a change that was named, or one that was not, was made elsewhere.
     is_elsewhere: bool,
     is_left: bool,
+    /// Whether a line is not of numalab.
+    has_foreign: bool,
 }
 
 impl Said {
@@ -140,6 +145,7 @@ impl Said {
             return Ok(());
         }
         let advice = match self.is_elsewhere {
+            _ if self.has_foreign => NOT_OURS,
             true => ELSEWHERE,
             false => {
                 "end what uses it, then `numalab undo` again; `numalab undo --force` takes back \

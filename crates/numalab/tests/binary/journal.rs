@@ -1,9 +1,10 @@
 //! Whose change is still in use: `numalab undo` asks for the process that made it, not for its id.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::Write;
 
 use linux::Root;
+use linux::private_folder::PrivateFolder;
 
 use testing::{Need, not_run};
 
@@ -12,17 +13,14 @@ use crate::laboratory::Laboratory;
 use crate::processes::Role;
 use crate::unmet_need::has_groups;
 
-fn journal(laboratory: &Laboratory) -> PathBuf {
-    laboratory.state().join("numalab/journal.jsonl")
-}
-
 /// A laboratory whose journal says that a process `pid` made a group, which is gone by now.
 fn with_entry(maker: &str) -> Laboratory {
     let laboratory = Laboratory::new();
-    fs::create_dir(laboratory.state().join("numalab")).unwrap();
     let change = r#"{"kind":"group-created","directory":"/sys/fs/cgroup/cpuset/numalab-none"}"#;
     let line = format!("{{\"entry\":1,{maker},\"change\":{change}}}\n");
-    fs::write(journal(&laboratory), line).unwrap();
+    let folder = PrivateFolder::open_or_make(&laboratory.state().join("numalab")).unwrap();
+    let mut journal = folder.append("journal.jsonl").unwrap();
+    journal.write_all(line.as_bytes()).unwrap();
     laboratory
 }
 

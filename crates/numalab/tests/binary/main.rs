@@ -32,6 +32,7 @@ mod explanations;
 mod groups;
 mod help;
 mod hold;
+mod hostile_state_folder;
 mod incomplete_machines;
 mod inspecting;
 mod interrupts;

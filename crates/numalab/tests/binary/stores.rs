@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use linux::private_folder::PrivateFolder;
 use rusqlite::Connection;
 use store::Store;
 
@@ -86,8 +87,10 @@ fn a_state_folder_that_is_a_file_is_named() {
 #[test]
 fn a_damaged_journal_is_named_and_left_alone() {
     let laboratory = Laboratory::new();
-    fs::create_dir(laboratory.state().join("numalab")).unwrap();
-    let journal = laboratory.state().join("numalab/journal.jsonl");
+    let folder = laboratory.state().join("numalab");
+    let made = PrivateFolder::open_or_make(&folder).unwrap();
+    made.append("journal.jsonl").unwrap();
+    let journal = folder.join("journal.jsonl");
     fs::write(&journal, "{\"entry\":1}\n").unwrap();
     for command in [
         &["undo"][..],

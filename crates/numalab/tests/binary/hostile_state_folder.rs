@@ -1,0 +1,310 @@
+//! The state folder and the journal are commands to whoever runs numalab, root above all: what
+//! somebody else may have written there is refused by name, and what a line says is done only as
+//! far as numalab itself could have written it.
+
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+
+use linux::private_folder::PrivateFolder;
+
+use crate::laboratory::Laboratory;
+use crate::unmet_need::is_root;
+use crate::user::{NOBODY, User};
+
+/// A laboratory with a file that must never change, and a journal that would have it changed.
+struct Attacked {
+    laboratory: Laboratory,
+    precious: PathBuf,
+}
+
+impl Attacked {
+    fn new() -> Self {
+        let laboratory = Laboratory::new();
+        let precious = PathBuf::from(laboratory.file("nr_hugepages", "9"));
+        let attacked = Attacked {
+            laboratory,
+            precious,
+        };
+        let path = attacked.precious.display().to_string();
+        let change = format!(r#"{{"kind":"pool-resized","path":"{path}","before":1,"asked":9}}"#);
+        attacked.write(&[&change]);
+        attacked
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.laboratory.state().join("numalab")
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.folder().join("journal.jsonl")
+    }
+
+    /// Writes a journal with these changes, by a process that is gone.
+    fn write(&self, changes: &[&str]) {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        let folder = PrivateFolder::open_or_make(&self.folder()).unwrap();
+        let mut journal = folder.append("journal.jsonl").unwrap();
+        journal.set_len(0).unwrap();
+        for (entry, change) in (1..).zip(changes) {
+            let maker = format!("\"pid\":4194304,\"boot\":\"{}\"", boot.trim());
+            writeln!(journal, "{{\"entry\":{entry},{maker},\"change\":{change}}}").unwrap();
+        }
+    }
+
+    /// Nothing that uses the folder does anything, and all say why: the owner, the mode, the way
+    /// out.
+    #[track_caller]
+    fn is_refused(&self, expected: &[&str]) {
+        for words in [
+            &["undo"][..],
+            &["undo", "--force"],
+            &["undo", "--list"],
+            &["history"],
+            &["group", "list"],
+        ] {
+            let refused = self.laboratory.run(words).with_code(9);
+            refused.says(&["cannot use the state folder: "]);
+            refused.says(expected);
+            refused.says(&["way out: "]);
+            assert_eq!(refused.stdout, "", "{words:?}");
+        }
+        self.is_unharmed();
+    }
+
+    #[track_caller]
+    fn is_unharmed(&self) {
+        assert_eq!(fs::read_to_string(&self.precious).unwrap(), "9");
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+fn give(path: &Path, user: User) {
+    chown(path, Some(user.0), Some(user.0)).unwrap();
+}
+
+#[test]
+fn what_others_may_write_is_refused_with_its_owner_and_mode() {
+    let attacked = Attacked::new();
+    let journal = attacked.journal();
+    for (path, mode, shown) in [
+        (&journal, 0o666, "mode 0666"),
+        (&journal, 0o620, "mode 0620"),
+        (&attacked.folder(), 0o777, "mode 0777"),
+        (&attacked.folder(), 0o730, "mode 0730"),
+        (&attacked.laboratory.state(), 0o707, "mode 0707"),
+    ] {
+        let before = fs::metadata(path).unwrap().permissions();
+        set_mode(path, mode);
+        let name = path.display().to_string();
+        attacked.is_refused(&[&name, "may be written by others", shown, "chmod go-w"]);
+        fs::set_permissions(path, before).unwrap();
+    }
+    set_mode(&journal, 0o600);
+    // A run of another user would be shown as ours.
+    let store = attacked.folder().join("runs.sqlite");
+    fs::write(&store, "").unwrap();
+    set_mode(&store, 0o666);
+    attacked.is_refused(&["runs.sqlite may be written by others"]);
+}
+
+#[test]
+fn links_in_the_place_of_folder_and_files_are_not_followed() {
+    let attacked = Attacked::new();
+    let elsewhere = attacked.laboratory.state().join("elsewhere");
+    fs::rename(attacked.folder(), &elsewhere).unwrap();
+    symlink(&elsewhere, attacked.folder()).unwrap();
+    attacked.is_refused(&["numalab is no folder, or a link to one"]);
+    fs::remove_file(attacked.folder()).unwrap();
+    fs::rename(&elsewhere, attacked.folder()).unwrap();
+
+    let journal = attacked.journal();
+    let moved = attacked.folder().join("other");
+    fs::rename(&journal, &moved).unwrap();
+    symlink(&moved, &journal).unwrap();
+    let refused = attacked.laboratory.run(&["undo"]).with_code(9);
+    refused.says(&[
+        "journal.jsonl is no regular file, or a link to one",
+        "way out: ",
+    ]);
+    attacked.is_unharmed();
+}
+
+#[test]
+fn root_obeys_no_folder_of_another_user() {
+    if !is_root("root_obeys_no_folder_of_another_user") {
+        return;
+    }
+    let attacked = Attacked::new();
+    let all = [attacked.journal(), attacked.folder()];
+    for path in &all {
+        give(path, NOBODY);
+        let name = path.display().to_string();
+        let expected = [
+            &name,
+            "belongs to user 65534 (mode 0",
+            "this is user 0",
+            "sudo -H",
+        ];
+        attacked.is_refused(&expected);
+    }
+    // As under `sudo -E`: even the parent is the user's, and there is nothing yet.
+    let state = attacked.laboratory.state();
+    fs::remove_dir_all(attacked.folder()).unwrap();
+    NOBODY.owns(&state);
+    attacked.is_refused(&[&state.display().to_string(), "belongs to user 65534"]);
+    let refused = attacked.laboratory.run(&["run", "binding-vs-caging"]);
+    refused.with_code(9).says(&["belongs to user 65534"]);
+    assert!(!attacked.folder().exists());
+}
+
+/// A folder with files that look like what numalab changes and are not, and a program in the place
+/// of systemctl that says that it was run.
+struct Bait {
+    attacked: Attacked,
+    folder: PathBuf,
+    run: PathBuf,
+}
+
+/// What every file of the bait says, before and after.
+const UNTOUCHED: &str = "7\n";
+
+impl Bait {
+    fn new() -> Self {
+        let attacked = Attacked::new();
+        let folder = attacked.laboratory.state().join("bait");
+        for name in ["numalab-group", "other", "numalab-postgres-1-0"] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        fs::create_dir(folder.join("numalab-empty")).unwrap();
+        for file in [
+            "cpuset.cpus",
+            "hugepages-2048kB",
+            "cgroup.subtree_control",
+            "other/cgroup.procs",
+            "numalab-postgres-1-0/numalab.cluster",
+        ] {
+            fs::write(folder.join(file), UNTOUCHED).unwrap();
+        }
+        let own = std::process::id().to_string();
+        fs::write(folder.join("numalab-group/cgroup.procs"), own).unwrap();
+        symlink("/sys/devices/system/node", folder.join("node")).unwrap();
+        let run = folder.join("run");
+        let systemctl = folder.join("systemctl");
+        fs::write(
+            &systemctl,
+            format!("#!/bin/sh\necho $* >>{}\n", run.display()),
+        )
+        .unwrap();
+        set_mode(&systemctl, 0o755);
+        Bait {
+            attacked,
+            folder,
+            run,
+        }
+    }
+
+    /// A change is refused, named, and stays in the journal; nothing was touched.
+    fn check(&self, change: &str) {
+        let change = change.replace("BAIT", self.folder.to_str().unwrap());
+        self.attacked.write(&[&change]);
+        for words in [
+            &["undo"][..],
+            &["undo", "--force"],
+            &["undo", "--force", "1"],
+        ] {
+            let mut command = self.attacked.laboratory.command(words);
+            let path = std::env::var("PATH").unwrap();
+            command.env("PATH", format!("{}:{path}", self.folder.display()));
+            let output = command.output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(4), "{change}: {said}");
+            assert!(said.contains("numalab changes nothing like"), "{said}");
+            assert!(said.contains("way out: look at journal.jsonl"), "{said}");
+            self.is_untouched(&change);
+        }
+        let listed = self.attacked.laboratory.run(&["undo", "--list"]);
+        assert!(listed.stdout.starts_with("1: "), "{}", listed.stdout);
+    }
+
+    #[track_caller]
+    fn is_untouched(&self, change: &str) {
+        for file in [
+            "cpuset.cpus",
+            "hugepages-2048kB",
+            "cgroup.subtree_control",
+            "other/cgroup.procs",
+            "numalab-postgres-1-0/numalab.cluster",
+        ] {
+            let now = fs::read_to_string(self.folder.join(file)).unwrap();
+            assert_eq!(now, UNTOUCHED, "{file} after {change}");
+        }
+        assert!(self.folder.join("numalab-empty").is_dir(), "{change}");
+        assert!(!self.run.exists(), "systemctl was run: {change}");
+    }
+}
+
+#[test]
+fn a_line_can_ask_for_nothing_that_numalab_does_not_change() {
+    let bait = Bait::new();
+    // Files that are none of the kernel's, or not of those that numalab writes.
+    let file = |path: &str| {
+        format!(r#"{{"kind":"file-written","path":"{path}","before":"1","written":"7"}}"#)
+    };
+    bait.check(&file("BAIT/cpuset.cpus"));
+    bait.check(&file("/proc/self/comm"));
+    bait.check(&file("/sys/devices/system/cpu/../cpu/online"));
+    let pool =
+        |path: &str| format!(r#"{{"kind":"pool-resized","path":"{path}","before":1,"asked":7}}"#);
+    bait.check(&pool("BAIT/hugepages-2048kB"));
+    bait.check(&pool("BAIT/node/possible"));
+    bait.check(&pool("/sys/devices/system/node/possible"));
+    // Folders that are no cgroups, or cgroups that are not ours.
+    let group = |path: &str| format!(r#"{{"kind":"group-created","directory":"{path}"}}"#);
+    bait.check(&group("BAIT/numalab-empty"));
+    bait.check(&group("/sys/fs/cgroup"));
+    let controller = |path: &str, name: &str| {
+        format!(r#"{{"kind":"controller-enabled","directory":"{path}","controller":"{name}"}}"#)
+    };
+    bait.check(&controller("BAIT", "cpuset"));
+    bait.check(&controller("/sys/fs/cgroup", "memory"));
+    let named = |name: &str, path: &str, unit: &str| {
+        format!(r#"{{"kind":"group-named","name":"{name}","directories":["{path}"]{unit}}}"#)
+    };
+    bait.check(&named("numalab-empty", "BAIT/numalab-empty", ""));
+    bait.check(&named("../x", "/sys/fs/cgroup/x", ""));
+    let unit = r#","unit":"ssh.service""#;
+    bait.check(&named("none", "/sys/fs/cgroup/none", unit));
+    let pid = std::process::id();
+    let stat = linux::proc_stat::read(&linux::Root::live(), pid).unwrap();
+    let seat = format!(r#""pid":{pid},"start_ticks":{}"#, stat.start_ticks);
+    let places = r#""from":["BAIT/other"],"to":["BAIT/numalab-group"]"#;
+    bait.check(&format!(r#"{{"kind":"member-moved",{seat},{places}}}"#));
+    // A folder that another process has made, or nobody.
+    let cluster = |path: &str| format!(r#"{{"kind":"cluster-made","directory":"{path}"}}"#);
+    bait.check(&cluster("BAIT/numalab-postgres-1-0"));
+    bait.check(&cluster("BAIT"));
+}
+
+#[test]
+fn a_group_that_a_line_invents_is_not_used() {
+    let bait = Bait::new();
+    let path = bait.folder.join("numalab-empty");
+    let path = path.display();
+    let change = format!(r#"{{"kind":"group-named","name":"db","directories":["{path}"]}}"#);
+    bait.attacked.write(&[&change]);
+    for words in [
+        &["group", "list"][..],
+        &["group", "delete", "db"],
+        &["group", "set", "db", "--physcpubind=0"],
+        &["bind", "--group", "db", "--", "true"],
+    ] {
+        let refused = bait.attacked.laboratory.run(words).with_code(9);
+        refused.says(&["numalab changes nothing like"]);
+        bait.is_untouched(&change);
+    }
+}
