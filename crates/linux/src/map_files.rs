@@ -2,7 +2,7 @@
 //! when it is deleted (`proc_pid_map_files(5)`). Needs `CAP_SYS_ADMIN` or
 //! `CAP_CHECKPOINT_RESTORE`.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -82,6 +82,14 @@ impl MappedObject {
         }
     }
 
+    /// Bytes of it that exist by now.
+    ///
+    /// # Errors
+    /// When the kernel does not say.
+    pub fn allocated_bytes_now(&self) -> std::io::Result<u64> {
+        Ok(allocated_bytes(&self.file.metadata()?))
+    }
+
     /// The object as a file, to be locked.
     pub fn file(&self) -> &File {
         &self.file
@@ -100,7 +108,7 @@ impl MappedObject {
         Ok(Self {
             bytes: status.len(),
             huge_page_bytes: is_huge.then_some(system.f_bsize as u64),
-            allocated_bytes: status.blocks().saturating_mul(STAT_BLOCK_BYTES),
+            allocated_bytes: allocated_bytes(&status),
             file,
         })
     }
@@ -195,6 +203,10 @@ impl MappedObject {
 fn not_read(error: Error) -> SystemCallError {
     let cause = std::io::Error::other(error.to_string());
     SystemCallError::with("pread", "/proc/self/pagemap", cause)
+}
+
+fn allocated_bytes(status: &Metadata) -> u64 {
+    status.blocks().saturating_mul(STAT_BLOCK_BYTES)
 }
 
 /// A mapping of ours of some pages of an object, for reading, until dropped.

@@ -97,6 +97,9 @@ pub enum Change {
         before: Vec<PolicyArea>,
         /// The policy of all of it since.
         written: PolicyWords,
+        /// Bytes of it that existed then: what came since came by the new policy.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        allocated_bytes: Option<u64>,
     },
     /// Pages were moved; which ones, and where from, is in [`crate::moving`].
     PagesMoved {

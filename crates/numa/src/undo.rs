@@ -19,6 +19,8 @@ pub struct Undone {
     pub entry: Entry,
     /// Why it could not be taken back.
     pub failure: Option<Error>,
+    /// What came of the change, and stays although it was taken back, in words.
+    pub remains: Option<String>,
 }
 
 /// Takes back the changes in force that `wanted` chooses, newest first: what a later change stands
@@ -60,11 +62,11 @@ pub(crate) fn undo_within(
         };
         let number = entry.entry;
         let is_chosen = chosen.contains(&number);
-        let failure = match entry.maker.origin(&root) {
-            _ if !is_chosen => None,
+        let outcome = match entry.maker.origin(&root) {
+            _ if !is_chosen => Ok(None),
             // What is there now under the same name is somebody else's; a folder on a disk is not.
-            Origin::EarlierBoot if !entry.change.outlives_a_boot() => None,
-            Origin::Elsewhere(made) => Some(Error::Undo {
+            Origin::EarlierBoot if !entry.change.outlives_a_boot() => Ok(None),
+            Origin::Elsewhere(made) => Err(Error::Undo {
                 change: entry.change.to_string(),
                 reason: format!("it was made {made}"),
             }),
@@ -74,9 +76,12 @@ pub(crate) fn undo_within(
                 .and_then(|()| limits(&entry))
                 .and_then(|presence| match presence {
                     Presence::There => take_back(&root, journal, &entry, force),
-                    Presence::Gone => Ok(()),
-                })
-                .err(),
+                    Presence::Gone => Ok(None),
+                }),
+        };
+        let (failure, remains) = match outcome {
+            Ok(remains) => (None, remains),
+            Err(error) => (Some(error), None),
         };
         if !is_chosen || failure.is_some() {
             staying.extend(things.into_iter().map(|thing| (thing, number)));
@@ -85,7 +90,11 @@ pub(crate) fn undo_within(
             if failure.is_none() {
                 journal.mark_undone(number)?;
             }
-            done.push(Undone { entry, failure });
+            done.push(Undone {
+                entry,
+                failure,
+                remains,
+            });
         }
     }
     Ok(done)
@@ -149,10 +158,15 @@ fn in_turn(
     }
 }
 
-/// Takes back one change. Safe to call twice.
-fn take_back(root: &Root, journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error> {
+/// Takes back one change; answers what of it stays, in words. Safe to call twice.
+fn take_back(
+    root: &Root,
+    journal: &Journal,
+    entry: &Entry,
+    force: bool,
+) -> Result<Option<String>, Error> {
     let change = &entry.change;
-    match change {
+    let outcome = match change {
         Change::GroupCreated { .. } | Change::ControllerEnabled { .. } => group::undo(change),
         Change::ClusterMade { directory } => scratch_cluster::remove(directory),
         Change::SchemaMade { schema, .. } => Err(Error::Undo {
@@ -162,10 +176,11 @@ fn take_back(root: &Root, journal: &Journal, entry: &Entry, force: bool) -> Resu
         Change::FileWritten { .. } => kernel_file::undo(change, force),
         Change::PoolResized { .. } => pools::undo(change, force),
         Change::MountPolicySet { .. } => mount_policy::undo(change, force),
-        Change::SegmentPolicySet { .. } => moving::undo_policy(root, change, force),
+        Change::SegmentPolicySet { .. } => return moving::undo_policy(root, change, force),
         Change::PagesMoved { .. } => moving::undo_pages(root, journal, entry, force),
         Change::GroupNamed { .. } | Change::MemberMoved { .. } => groups::undo(change),
-    }
+    };
+    outcome.map(|()| None)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use linux::map_files::{MappedObject, Window};
 use linux::object_policy::{self, RawPolicy};
 use linux::{Root, SystemCallError};
+use model::ByteSize;
 
 use super::memory::{Part, Source};
 use super::whereabouts;
@@ -55,6 +56,7 @@ pub fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
         name: part.name.clone(),
         before,
         written,
+        allocated_bytes: object.allocated_bytes_now().ok(),
     })?;
     if let Err(error) = object_policy::set(&window, 0, pages, &policy) {
         journal.mark_undone(entry)?;
@@ -63,23 +65,25 @@ pub fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Gives the object the policies it had, unless it is gone.
+/// Gives the object the policies it had, unless it is gone; answers what cannot be taken back, in
+/// words.
 ///
 /// # Errors
 /// [`Error::Undo`] when it cannot be reached, or somebody else has set another policy since and
 /// `force` is not set.
-pub fn undo(root: &Root, change: &Change, force: bool) -> Result<(), Error> {
+pub fn undo(root: &Root, change: &Change, force: bool) -> Result<Option<String>, Error> {
     let Change::SegmentPolicySet {
         object,
         name,
         before,
         written,
+        allocated_bytes,
     } = change
     else {
-        return Ok(());
+        return Ok(None);
     };
     let Some(found) = whereabouts::object(root, object, name)? else {
-        return Ok(());
+        return Ok(None);
     };
     let (window, pages) = whole(&found)?;
     // On the way to no policy stands the local one; a kill may have come between.
@@ -113,7 +117,9 @@ pub fn undo(root: &Root, change: &Change, force: bool) -> Result<(), Error> {
             &raw(&area.policy),
         )?;
     }
-    Ok(())
+    let since = allocated_bytes.map(|then| found.allocated_bytes.saturating_sub(then));
+    let since = since.filter(|bytes| *bytes > 0);
+    Ok(since.map(|bytes| format!("{} allocated since stay where they are", ByteSize(bytes))))
 }
 
 fn overlaps(one: &PolicyArea, other: &PolicyArea) -> bool {

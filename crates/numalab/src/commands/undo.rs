@@ -54,7 +54,10 @@ pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
     }
     for undone in numa::undo(&journal, of_no_one_running, arguments.force)? {
         match undone.failure {
-            None => said.done(format!("undone: {}", undone.entry.change)),
+            None => {
+                let remains = undone.remains.map_or(String::new(), |it| format!("; {it}"));
+                said.done(format!("undone: {}{remains}", undone.entry.change));
+            }
             Some(error) => {
                 said.has_foreign |= matches!(error, numa::Error::NotOurs { .. });
                 said.failures.push(error.to_string());

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 
 use linux::file_lock::FileLock;
 use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
+use linux::shared_memory_file::SharedMemoryFile;
 
 use testing::not_run;
 
@@ -14,20 +15,21 @@ use crate::unmet_need::refused_need;
 
 /// Shared memory of this process, whose policy can be set from outside.
 struct Segment {
-    _memory: SharedMemory,
+    memory: SharedMemory,
     mapping: Mapping,
 }
+
+/// Bytes of it, and how many of them exist at first.
+const BYTES: usize = 1 << 20;
+const TOUCHED: usize = BYTES / 2;
 
 impl Segment {
     /// `None` where numalab may not open the memory of processes; says so.
     fn new(test: &str) -> Option<Self> {
-        let memory = SharedMemory::create(ObjectKind::Shm, 1 << 20, 4096).unwrap();
+        let memory = SharedMemory::create(ObjectKind::Shm, BYTES, 4096).unwrap();
         let mapping = memory.map().unwrap();
-        mapping.populate_for_writing().unwrap();
-        let segment = Segment {
-            _memory: memory,
-            mapping,
-        };
+        let segment = Segment { memory, mapping };
+        segment.touch(0, TOUCHED);
         match File::open(segment.map_file()) {
             Ok(_) => Some(segment),
             Err(error) => {
@@ -39,6 +41,12 @@ impl Segment {
                 None
             }
         }
+    }
+
+    /// Makes pages of it.
+    fn touch(&self, from: usize, bytes: usize) {
+        let file = SharedMemoryFile::of(&self.memory).unwrap();
+        file.write(&vec![1; bytes], from as u64).unwrap();
     }
 
     fn line(&self, file: &str) -> String {
@@ -100,5 +108,28 @@ fn what_another_is_changing_is_neither_moved_nor_undone() {
     refused_while_locked(&["undo", "--force"]);
     laboratory.run(&["undo"]).with_code(0);
     assert_eq!(segment.policy(), "default");
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn undo_says_what_it_cannot_return() {
+    let Some(segment) = Segment::new("undo_says_what_it_cannot_return") else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let (pid, name) = (std::process::id().to_string(), segment.name());
+    let words = ["move", &pid, "--to", "interleave", "--segment", &name];
+    let undone = || {
+        let text = laboratory.run(&["undo"]).with_code(0).stdout;
+        let line = text.lines().find(|line| line.contains("memory policy"));
+        line.unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    laboratory.run(&words).with_code(0);
+    assert!(!undone().contains("allocated since"));
+    laboratory.run(&words).with_code(0);
+    segment.touch(TOUCHED, 127 * 4096);
+    let said = undone();
+    let expected = "; 508 KiB allocated since stay where they are";
+    assert!(said.ends_with(expected), "{said}");
     laboratory.nothing_is_left();
 }
