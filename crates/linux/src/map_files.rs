@@ -113,7 +113,9 @@ impl MappedObject {
         })
     }
 
-    /// The next range from `from` on that is not a hole, as offsets.
+    /// The next range from `from` on that is not a hole, as offsets. Pages of shared memory that
+    /// were set aside by fallocate(2) and never written count as holes (mm/filemap.c,
+    /// `mapping_seek_hole_data`).
     ///
     /// # Errors
     /// When the file system has no `SEEK_DATA`.
@@ -132,6 +134,25 @@ impl MappedObject {
         };
         let end = seek(SeekFrom::Hole(start))?.unwrap_or(self.bytes);
         Ok(Some((start, end)))
+    }
+
+    /// Bytes of small pages of shared memory that were set aside by fallocate(2) and never written.
+    ///
+    /// # Errors
+    /// When the kernel refuses a call.
+    pub fn never_written_bytes(&self) -> Result<u64, SystemCallError> {
+        if self.huge_page_bytes.is_some() {
+            return Ok(0);
+        }
+        let (mut from, mut data_bytes) = (0, 0_u64);
+        while let Some((start, end)) = self.next_data(from)? {
+            data_bytes += end - start;
+            from = end;
+        }
+        let status = self.file.metadata();
+        let status = status.map_err(|cause| SystemCallError::with("fstat", "an object", cause))?;
+        let allocated_bytes = status.blocks().saturating_mul(STAT_BLOCK_BYTES);
+        Ok(allocated_bytes.saturating_sub(data_bytes))
     }
 
     /// The policy that the object itself has for its page at `offset`, in the words of numa_maps;
@@ -398,6 +419,17 @@ mod tests {
             let why = "in part: the file system keeps what it was told to forget";
             not_run(TEST, Need::Kernel, why);
         }
+    }
+
+    #[test]
+    fn what_is_set_aside_and_never_written_is_told_from_what_is_not() {
+        let file = tempfile::tempfile_in("/dev/shm").unwrap();
+        let flags = rustix::fs::FallocateFlags::empty();
+        rustix::fs::fallocate(&file, flags, 0, 64 * 4096).unwrap();
+        std::os::unix::fs::FileExt::write_at(&file, &[7; 3 * 4096], 8 * 4096).unwrap();
+        let object = MappedObject::of_file(file).unwrap();
+        assert_eq!(object.allocated_bytes, 64 * 4096);
+        assert_eq!(object.never_written_bytes().unwrap(), 61 * 4096);
     }
 
     #[test]

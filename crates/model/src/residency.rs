@@ -132,6 +132,10 @@ pub struct SegmentResidency {
     pub mapped_bytes: u64,
     /// Bytes that exist, by the kernel's own count.
     pub allocated_bytes: Option<u64>,
+    /// Bytes of these that were set aside by fallocate(2) and never written: they take memory, on
+    /// nodes that the kernel does not tell, and hold nothing.
+    #[serde(default)]
+    pub never_written_bytes: u64,
     /// Bytes found, by node.
     pub bytes_by_node: BytesByNode,
     /// Bytes that exist but whose node is not known: swapped out, or mapped by nobody.
@@ -140,7 +144,7 @@ pub struct SegmentResidency {
     /// pools is in use; `None` when nothing is unseen, or nothing bounds it.
     #[serde(default)]
     pub unseen_at_most_by_node: Option<BytesByNode>,
-    /// Whether every byte that exists was found.
+    /// Whether every byte that exists was found, but for those that were never written.
     pub complete: bool,
     /// How the figures were estimated; `None` when every page was looked at.
     pub sampled: Option<Sampled>,

@@ -198,9 +198,13 @@ fn sampled_sentence(name: &str, sampled: &Sampled) -> String {
 fn segment_row(segment: &SegmentResidency) -> Vec<(String, Style)> {
     let usual = |text: String| (text, Style::Usual);
     let mut by_node = by_node_text(&segment.bytes_by_node);
-    if segment.bytes_without_node > 0 {
+    let others = [
+        ("unknown", segment.bytes_without_node),
+        ("never written", segment.never_written_bytes),
+    ];
+    for (word, bytes) in others.into_iter().filter(|(_, bytes)| *bytes > 0) {
         let comma = if by_node.is_empty() { "" } else { ", " };
-        by_node += &format!("{comma}unknown {}", size(segment.bytes_without_node));
+        by_node += &format!("{comma}{word} {}", size(bytes));
     }
     vec![
         usual(plain_within(&segment.name, NAME_COLUMNS)),

@@ -2,14 +2,14 @@
 
 use model::{ByteSize, Layout, NodeId, NodeSet, Residency, ResidencyMethod, SegmentKind};
 
-use super::patient::{Found, Patient, WORTH_BYTES, commands, fact};
+use super::patient::{Found, Patient, WORTH_BYTES, fact};
 use crate::residency::{self, Skew, judge_skew};
 
 /// The largest files that a finding names.
 const FILES_SHOWN: usize = 8;
 
 /// Where pages were found.
-fn source(residency: &Residency) -> &'static str {
+pub(super) fn source(residency: &Residency) -> &'static str {
     match residency.method {
         ResidencyMethod::Pagemap | ResidencyMethod::PagemapSampled => {
             "/proc/PID/pagemap and the memory blocks of each node"
@@ -259,32 +259,6 @@ pub(super) fn memory_only_used(patient: &Patient) -> Option<Found> {
     })
 }
 
-/// Something could not be seen.
-pub(super) fn limited_sight(patient: &Patient) -> Option<Found> {
-    let residency = patient
-        .residency
-        .as_ref()
-        .filter(|residency| !residency.complete)?;
-    let first = residency
-        .gaps
-        .first()
-        .map_or("some bytes have no known node", String::as_str);
-    Some(Found {
-        message: first.to_owned(),
-        evidence: residency
-            .gaps
-            .iter()
-            .map(|gap| fact(source(residency), gap))
-            .collect(),
-        fix: commands(&[
-            "# as root, on the host of the processes; frame numbers need CAP_SYS_ADMIN, other \
-             users' processes CAP_SYS_PTRACE:",
-            &format!("sudo numalab doctor '{}'", residency.target),
-            "# in a container: docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE --pid=host …",
-        ]),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use model::{Node, ProcessResidency, SegmentResidency, Topology};
@@ -395,18 +369,5 @@ mod tests {
         assert_eq!(of_kind(SegmentKind::DevShm), (false, false));
         assert_eq!(of_kind(SegmentKind::ProgramText), (true, false));
         assert_eq!(of_kind(SegmentKind::File), (false, true));
-    }
-
-    #[test]
-    fn what_could_not_be_seen_is_said() {
-        let mut it = patient(&[(0, 50)], "default", "0-2", "0-1");
-        assert!(limited_sight(&it).is_none());
-        if let Some(residency) = &mut it.residency {
-            residency.complete = false;
-            residency
-                .gaps
-                .push("process 7 may not be read by this user".to_owned());
-        }
-        assert_eq!(limited_sight(&it).unwrap().evidence.len(), 1);
     }
 }

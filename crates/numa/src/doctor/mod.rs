@@ -2,6 +2,7 @@
 //! each with evidence, cost and the way out.
 
 mod huge_pages;
+mod incomplete_data;
 mod instance;
 mod machine;
 mod patient;

@@ -25,6 +25,8 @@ pub struct Patient {
     pub cpusets: BTreeMap<u32, String>,
     /// The memory policy of the postmaster of a PostgreSQL server, in the kernel's words.
     pub policies: BTreeMap<u32, String>,
+    /// Whether root asks.
+    pub is_root: bool,
     /// What that server says of its settings; `None` when it was not asked.
     pub postgres: Option<PostgresSettings>,
 }
@@ -39,7 +41,10 @@ impl Patient {
         topology: Topology,
         residency: Option<Residency>,
     ) -> Result<Self, linux::Error> {
-        let mut patient = Patient::default();
+        let mut patient = Patient {
+            is_root: linux::process::is_root(),
+            ..Patient::default()
+        };
         for node in &topology.nodes {
             if let Some(found) = node_numastat::read(root, node.id)? {
                 patient.allocations.insert(node.id, found);

@@ -3,7 +3,7 @@
 use model::{Cost, Diagnosis, Severity};
 
 use super::patient::{Found, Patient};
-use super::{huge_pages, instance, machine, postgres, settings};
+use super::{huge_pages, incomplete_data, instance, machine, postgres, settings};
 
 /// One finding that can be made.
 pub struct Rule {
@@ -88,12 +88,12 @@ pub const FINDINGS: &[Rule] = &[
         check: instance::memory_only_used,
     },
     Rule {
-        id: "limited-sight",
+        id: "incomplete-data",
         severity: Severity::Info,
-        about: "not everything could be seen, so figures are lower bounds",
+        about: "some of the memory could not be located, so figures are lower bounds",
         cost: "findings may be missing",
-        cost_source: "what is missing, below",
-        check: instance::limited_sight,
+        cost_source: "the gaps, above",
+        check: incomplete_data::check,
     },
     Rule {
         id: "huge-pages-unused",

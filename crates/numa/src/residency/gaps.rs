@@ -81,7 +81,7 @@ impl Gaps {
     pub fn unseen(&mut self, segment: &SegmentResidency, method: ResidencyMethod) {
         let (name, bytes) = (&segment.name, ByteSize(segment.bytes_without_node));
         let at_most = segment.unseen_at_most_by_node.as_ref().map(|at_most| {
-            let parts = at_most.iter();
+            let parts = at_most.iter().filter(|(_, bytes)| **bytes > 0);
             let parts = parts.map(|(node, bytes)| format!("{} on node {node}", ByteSize(*bytes)));
             format!(
                 "huge pages that no process looked at has mapped; by what of the pools is in use, \
@@ -89,14 +89,20 @@ impl Gaps {
                 parts.collect::<Vec<_>>().join(", ")
             )
         });
+        let bounds = segment
+            .unseen_at_most_by_node
+            .iter()
+            .flat_map(|it| it.values());
         match (at_most, segment.bytes_without_node) {
+            // The pools have no page in use that was not found.
+            (Some(_), 0) if bounds.sum::<u64>() == 0 => {}
             (Some(at_most), 0) => self.add(format!("of {name}, there may be more in {at_most}")),
             (Some(at_most), _) => self.add(format!("{bytes} of {name} are in {at_most}")),
             (None, 0) => {}
             (None, _) if method == ResidencyMethod::NumaMaps => {}
             (None, _) => self.add(format!(
-                "{bytes} of {name} exist without being found: swapped out, or set aside and never \
-                 written"
+                "{bytes} of {name} exist without being found: swapped out, or changed during the \
+                 look"
             )),
         }
     }

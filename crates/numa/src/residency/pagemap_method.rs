@@ -327,7 +327,9 @@ impl<'a> Scan<'a> {
                 frames: &mut self.frames,
                 entries: &mut self.entries,
             };
-            if let Err(error) = look.at(tally) {
+            let looked = look.at(tally).and_then(|()| object.never_written_bytes());
+            let looked = looked.map(|bytes| tally.never_written_bytes = bytes);
+            if let Err(error) = looked {
                 gaps.add(format!("unmapped pages of {}: {error}", tally.name));
             }
         }

@@ -112,7 +112,9 @@ fn is_used_only_from(residency: &Residency, node: NodeId) -> bool {
 
 /// `95 %`, or `at least 95 %` where some of the memory is only known by what the pools bound.
 pub fn share_words(residency: &Residency, share: f64) -> String {
-    let is_bound = |segment: &SegmentResidency| segment.unseen_at_most_by_node.is_some();
+    let is_bound = |segment: &SegmentResidency| {
+        segment.unseen_at_most_by_node.is_some() && segment.bytes_without_node > 0
+    };
     let at_least = match residency.segments.iter().any(is_bound) {
         true => "at least ",
         false => "",

@@ -54,6 +54,8 @@ pub(super) struct Tally {
     pub known: PageSet,
     /// Bytes that exist, by the kernel's count.
     pub allocated_bytes: Option<u64>,
+    /// Bytes of these that were set aside and never written.
+    pub never_written_bytes: u64,
     /// Bytes found whose node is not known.
     pub bytes_without_node: u64,
     /// Whether only some of its pages are looked at.
@@ -154,9 +156,10 @@ impl Tally {
     /// The words for it. `all_seen`: whether every process of the target could be read.
     pub fn into_segment(self, all_seen: bool) -> SegmentResidency {
         let found = self.found_bytes();
+        let seen = found.saturating_add(self.never_written_bytes);
         let missing = self
             .allocated_bytes
-            .map_or(0, |all| all.saturating_sub(found));
+            .map_or(0, |all| all.saturating_sub(seen));
         let bytes_by_node = self.bytes_by_node();
         let mapped_bytes = self.mapped_bytes();
         let areas = self.areas_by_policy();
@@ -181,6 +184,7 @@ impl Tally {
             processes: self.pids.len() as u32,
             mapped_bytes,
             allocated_bytes: self.allocated_bytes,
+            never_written_bytes: self.never_written_bytes,
             bytes_by_node,
             bytes_without_node: self.bytes_without_node
                 + if self.kind.is_shared_memory() {

@@ -48,6 +48,7 @@ mod other_programs;
 mod own_memory_loads;
 mod parallel_scans;
 mod postgres_connected;
+mod postgres_looks;
 mod postgres_relations;
 mod postgres_runs;
 mod privileges;
