@@ -34,8 +34,9 @@ impl GroupWitness {
         crate::process::require_one_thread()?;
         let (records, writer) = io::pipe()?;
         let parent = std::process::id();
-        // SAFETY: this process has one thread, as was just checked, and the child makes only system calls, on memory of
-        // its own, until it ends without running anything that the parent registered.
+        // SAFETY: this process has one thread, as was just checked, and the child makes only system
+        // calls, on memory of its own, until it ends without running anything that the parent
+        // registered.
         let pid = unsafe { libc::fork() };
         match pid {
             0 => witness(writer.as_raw_fd(), parent),

@@ -1,5 +1,5 @@
-//! Regular files by names that another user may give to something else meanwhile: a link, a pipe, a
-//! device. What has the name is taken hold of without being opened (`O_PATH`), looked at, and opened
+//! Regular files by names that another user may give to something else meanwhile: a link, a pipe,
+//! a device. What has the name is taken hold of without being opened (`O_PATH`), looked at, and opened
 //! through that hold only if it is a regular file: to open a pipe may wait for ever or wake its
 //! writer, and to open a device may start something.
 
@@ -33,8 +33,8 @@ pub(crate) fn hold(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// Opens what is held for reading, with these flags of open(2) besides; `None` when it is no regular
-/// file.
+/// Opens what is held for reading, with these flags of open(2) besides; `None` when it is no
+/// regular file.
 ///
 /// # Errors
 /// When it may not be read, or is a symbolic link (`ELOOP`).

@@ -393,8 +393,8 @@ mod tests {
     #[test]
     fn what_another_user_owns_is_refused() {
         if rustix::process::geteuid().as_raw() != 0 {
-            println!("NOT RUN: it needs root, to give files away");
-            return;
+            let test = "what_another_user_owns_is_refused";
+            return testing::not_run(test, testing::Need::Root, "only root gives files away");
         }
         let above = tempfile::tempdir().unwrap();
         let path = above.path().join("home/numalab");

@@ -202,8 +202,8 @@ impl Root {
         Ok(bytes)
     }
 
-    /// Takes hold of what has this path: whatever is put there afterwards, this is what is looked at
-    /// and read.
+    /// Takes hold of what has this path: whatever is put there afterwards, this is what is looked
+    /// at and read.
     fn hold(&self, path: &str) -> Result<OwnedFd, Error> {
         let Some(root) = &self.confinement else {
             let held = plain_file::hold(&self.path(path), OFlags::empty());

@@ -55,8 +55,8 @@ mod tests {
         ] {
             times.add(line);
         }
-        let expected = "\nThe slowest of 2 tests, which took 13 s one by one:\n    12.5 s  slow::er\n     \
-                        0.3 s  quick\n";
+        let expected = "\nThe slowest of 2 tests, which took 13 s one by one:\n    \
+                        12.5 s  slow::er\n     0.3 s  quick\n";
         assert_eq!(times.table(), expected);
     }
 }

@@ -10,8 +10,8 @@ use crate::laboratory::Laboratory;
 use crate::unmet_need::is_root;
 use crate::user::NOBODY;
 
-/// mbind, set_mempolicy, get_mempolicy, migrate_pages and move_pages, which Docker's default profile
-/// refuses without CAP_SYS_NICE (moby, profiles/seccomp/default.json).
+/// mbind, set_mempolicy, get_mempolicy, migrate_pages and move_pages, which Docker's default
+/// profile refuses without CAP_SYS_NICE (moby, profiles/seccomp/default.json).
 #[cfg(target_arch = "x86_64")]
 const REFUSED: &str = "237,238,239,256,279";
 /// The same by the numbers that newer architectures share (include/uapi/asm-generic/unistd.h).
