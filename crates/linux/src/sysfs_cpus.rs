@@ -5,7 +5,7 @@
 use model::{CpuId, CpuSet, NodeSet};
 
 use crate::numbered_entries::numbered_entries;
-use crate::{Error, Root, id_set_files, sysfs_nodes};
+use crate::{Error, Root, affinity, id_set_files, sysfs_nodes};
 
 pub(crate) const DIRECTORY: &str = "sys/devices/system/cpu";
 
@@ -49,7 +49,7 @@ pub fn lists(root: &Root) -> Result<CpuLists, Error> {
         file.map(|file| file.id_list()).transpose()
     };
     let directories: CpuSet = numbered_entries(root, DIRECTORY, "cpu")?;
-    let listed = list("online")?.filter(|cpus| !cpus.is_empty());
+    let listed = list("online")?.filter(|cpus| !cpus.is_empty() && is_believable(root, cpus));
     let (named, source) = match listed {
         Some(listed) => (listed, CpuSource::List),
         None if directories.is_empty() => (sysfs_nodes::cpus_of_all(root)?, CpuSource::Nodes),
@@ -77,6 +77,15 @@ pub fn lists(root: &Root) -> Result<CpuLists, Error> {
         source,
         switched_off,
     })
+}
+
+/// Container managers can put a list of their own in the place of the kernel's, numbered from 0
+/// (LXCFS with `--enable-cfs`). One without the CPUs that this thread may use is no list of online
+/// CPUs.
+fn is_believable(root: &Root, listed: &CpuSet) -> bool {
+    let own = root.is_live().then(affinity::of_this_thread);
+    own.and_then(Result::ok)
+        .is_none_or(|own| own.is_subset(listed))
 }
 
 /// Whether a CPU's own file says that it does not run. A CPU that cannot be switched off has none.
@@ -164,4 +173,25 @@ pub fn governor(root: &Root, cpu: CpuId) -> Result<Option<String>, Error> {
     let path = format!("{DIRECTORY}/cpu{cpu}/cpufreq/scaling_governor");
     let file = root.read_optional(&path)?;
     file.map(|file| file.name().map(str::to_owned)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpus_of_this_thread_are_online() {
+        let own = affinity::of_this_thread().unwrap();
+        let lists = lists(&Root::live()).unwrap();
+        assert!(own.is_subset(&lists.online), "{own} {lists:?}");
+        assert!(is_believable(&Root::live(), &own));
+        assert!(!is_believable(&Root::live(), &CpuSet::of(CpuId(60_000))));
+    }
+
+    #[test]
+    fn the_list_of_a_captured_machine_is_believed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = Root::at(directory.path()).unwrap();
+        assert!(is_believable(&root, &CpuSet::of(CpuId(60_000))));
+    }
 }

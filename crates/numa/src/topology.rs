@@ -83,10 +83,12 @@ fn cpu_lists(root: &Root, gaps: &mut Gaps) -> Result<CpuLists, Error> {
             "listed as online, but offline by a file of its own; taken as offline",
         ),
         CpuSource::Directories => gaps.add(
-            "machine: no list of online CPUs; all with a directory are, unless a file of their own \
-             says 0",
+            "machine: no usable list of online CPUs; all with a directory are, unless a file of \
+             their own says 0",
         ),
-        CpuSource::Nodes => gaps.add("machine: no list of online CPUs; all that nodes list are"),
+        CpuSource::Nodes => {
+            gaps.add("machine: no usable list of online CPUs; all that nodes list are");
+        }
     }
     Ok(lists)
 }

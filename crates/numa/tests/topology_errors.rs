@@ -303,8 +303,8 @@ fn a_machine_without_memory() {
 
 #[test]
 fn what_is_missing_of_cpus_and_nodes_is_said_in_one_line_each() {
-    let listed = "machine: no list of online CPUs; all with a directory are, unless a file of \
-                  their own says 0";
+    let listed = "machine: no usable list of online CPUs; all with a directory are, unless a \
+                  file of their own says 0";
     check_gaps(without(&format!("{CPU}/online")), &[listed]);
     check_gaps(with(&format!("{CPU}/online"), "\n"), &[listed]);
     check_gaps(
@@ -352,7 +352,7 @@ fn cpus_without_directories_are_known_from_the_nodes() {
     assert_eq!(
         topology.gaps,
         [
-            "machine: no list of online CPUs; all that nodes list are",
+            "machine: no usable list of online CPUs; all that nodes list are",
             "CPUs 0-5,8-12: package unknown (no physical_package_id, package_cpus or \
              core_siblings)",
             "CPUs 0-5,8-12: core unknown (no core_cpus or thread_siblings); shown as a core of its \
