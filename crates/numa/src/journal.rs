@@ -29,7 +29,7 @@ pub struct Entry {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Line {
-    Made(Entry),
+    Made(Box<Entry>),
     Undone { undone: u64 },
     Reached { reached: u64, value: String },
 }
@@ -115,11 +115,11 @@ impl Journal {
             let maker = Maker::this_process(&Root::live());
             append(
                 file,
-                &Line::Made(Entry {
+                &Line::Made(Box::new(Entry {
                     entry,
                     maker,
                     change,
-                }),
+                })),
             )?;
             Ok(entry)
         })
@@ -224,7 +224,7 @@ fn parse(text: &str) -> io::Result<(Vec<Entry>, u64)> {
         match parsed {
             Line::Made(entry) => {
                 last_entry = last_entry.max(entry.entry);
-                entries.push(entry);
+                entries.push(*entry);
             }
             Line::Undone { undone } => entries.retain(|entry| entry.entry != undone),
             Line::Reached {
