@@ -1,5 +1,6 @@
 //! `numalab bandwidth` on every shape: the matrix of up to four nodes, more and more threads, and
-//! all CPUs at once; the memory of every thread is proven by pages and CPUs read back.
+//! all CPUs at once; the kernel has the memory and the CPUs of every pair where they were asked for,
+//! by its own account, and those of every thread by what numalab read back.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -7,7 +8,9 @@ use serde_json::Value;
 use super::answers::Answers;
 use super::check::{Check, GuestCommand, numalab};
 use super::complaints::Complaints;
-use super::latency::matrix_is_whole;
+use super::kernel_account::{self, DOCUMENT};
+use super::latency::{LOOK_EVERY_S, kernel_agrees, matrix_is_whole};
+use super::numa_maps::ids;
 use super::run_document::cases;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
@@ -37,14 +40,14 @@ fn commands(shape: &Shape) -> Vec<GuestCommand> {
     let nodes: Vec<String> = nodes.map(|node| node.to_string()).collect();
     let nodes = nodes.join(",");
     let arguments = ["bandwidth", "--nodes", &nodes, "--kernel", "copy", "--json"];
-    vec![
-        numalab("document", &arguments),
-        numalab("run", &["show", "last", "--json"]),
-    ]
+    let mut commands = kernel_account::commands(&arguments, LOOK_EVERY_S).to_vec();
+    commands.push(numalab("run", &["show", "last", "--json"]));
+    commands
 }
 
 fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
-    let document = answers.json("document")?;
+    let document = answers.json(DOCUMENT)?;
+    kernel_agrees(&document, answers, complaints)?;
     let nodes = measured_nodes(shape);
     matrix_is_whole(&document, "bytes_per_s", &nodes, shape, complaints)?;
     let with_memory = nodes
@@ -94,25 +97,4 @@ fn every_thread_is_proven(run: &Value, complaints: &mut Complaints) -> Result<()
         }
     }
     Ok(())
-}
-
-/// The ids of a list in the kernel's form.
-fn ids(list: &str) -> Result<Vec<u64>> {
-    let mut ids = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        ids.extend(first.parse::<u64>()?..=last.parse()?);
-    }
-    Ok(ids)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ids;
-
-    #[test]
-    fn lists_are_read() {
-        assert_eq!(ids("0-2,7").unwrap(), [0, 1, 2, 7]);
-        assert!(ids("").is_err());
-    }
 }

@@ -1,5 +1,7 @@
-//! A Cyclops made on purpose in /dev/shm, as article 004 saw one: the doctor finds it, and once its
-//! fix is applied it is gone.
+//! A Cyclops made on purpose in /dev/shm, as article 004 saw one: the doctor finds it where the
+//! kernel has all of it on one node, and once its fix is applied the kernel has half of it on each
+//! and it is gone. A doctor without a target looks at the machine: what is changed there is found,
+//! and the Cyclops beside it is not.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -8,6 +10,7 @@ use super::answers::Answers;
 use super::check::{Check, GuestCommand, shell};
 use super::complaints::Complaints;
 use super::inspect::PROGRAM;
+use super::numa_maps::lines;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
@@ -20,6 +23,9 @@ pub const CHECK: Check = Check {
     commands,
     judge,
 };
+
+/// Findings about the memory of a target.
+const OF_MEMORY: [&str; 3] = ["cyclops", "memory-skew", "sga-without-policy"];
 
 /// Holds 128 MiB in /dev/shm, first touched on node 0 and then used from everywhere.
 fn hold(name: &str, then: &str) -> String {
@@ -34,8 +40,19 @@ fn hold(name: &str, then: &str) -> String {
     )
 }
 
+/// What the doctor says of the machine before and after a setting of the kernel is changed.
+const MACHINE: &str = r#"mode=/proc/sys/vm/zone_reclaim_mode; kept=$(cat $mode)
+    echo 0 >$mode; before=$(numalab doctor --json)
+    echo 1 >$mode; after=$(numalab doctor --json); echo $kept >$mode
+    printf '{"before":%s,"after":%s}' "$before" "$after""#;
+
 fn commands(_: &Shape) -> Vec<GuestCommand> {
-    let look = "numalab doctor $pid --json";
+    let look = |name: &str| {
+        format!(
+            "printf '{{\"doctor\":%s,\"kernel\":\"%s\"}}' \"$(numalab doctor $pid --json)\" \
+             \"$(grep /dev/shm/{name} /proc/$pid/numa_maps)\""
+        )
+    };
     let fail = "numalab doctor $pid --fail-on error >/dev/null 2>&1; echo $?";
     let apply = "numalab doctor $pid --json | grep -o 'mount -o remount[^\"]*' >/tmp/fix";
     vec![
@@ -43,8 +60,8 @@ fn commands(_: &Shape) -> Vec<GuestCommand> {
             "program",
             &format!("cat >/tmp/shared_memory.py <<'END'\n{PROGRAM}\nEND"),
         ),
-        shell("machine", "numalab doctor --json"),
-        shell("cyclops", &hold("one", look)),
+        shell("machine", &hold("zero", MACHINE)),
+        shell("cyclops", &hold("one", &look("one"))),
         shell(
             "status with --fail-on",
             &hold("two", &format!("{fail}; {apply}")),
@@ -53,19 +70,32 @@ fn commands(_: &Shape) -> Vec<GuestCommand> {
             "fix",
             "cat /tmp/fix; sh /tmp/fix; grep ' /dev/shm ' /proc/mounts",
         ),
-        shell("mended", &hold("three", look)),
+        shell("mended", &hold("three", &look("three"))),
     ]
 }
 
 fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
-    let machine = ids(&answers.json("machine")?)?;
+    let machine = answers.json("machine")?;
+    for (when, is_changed) in [("before", false), ("after", true)] {
+        let found = ids(&machine[when])?;
+        let changed = has(&found, "zone-reclaim");
+        complaints.expect(
+            &format!("zone-reclaim {when} the change"),
+            &changed,
+            &is_changed,
+        );
+        for id in OF_MEMORY {
+            let what = format!("{id} without a target, {when} the change");
+            complaints.expect(&what, &has(&found, id), &false);
+        }
+    }
+    let cyclops = answers.json("cyclops")?;
+    complaints.expect("nodes of the Cyclops", &nodes(&cyclops)?, &vec![0]);
     complaints.expect(
-        "no cyclops without a target",
-        &has(&machine, "cyclops"),
-        &false,
+        "cyclops found",
+        &has(&ids(&cyclops["doctor"])?, "cyclops"),
+        &true,
     );
-    let before = ids(&answers.json("cyclops")?)?;
-    complaints.expect("cyclops found", &has(&before, "cyclops"), &true);
     let status = answers.text("status with --fail-on")?.trim().to_owned();
     complaints.expect("exit code with --fail-on error", &status, &"7".to_owned());
     let fix = answers.text("fix")?;
@@ -75,11 +105,20 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
         &applied,
         &true,
     );
-    let after = ids(&answers.json("mended")?)?;
-    for id in ["cyclops", "memory-skew", "sga-without-policy"] {
+    let mended = answers.json("mended")?;
+    complaints.expect("nodes after the fix", &nodes(&mended)?, &vec![0, 1]);
+    let after = ids(&mended["doctor"])?;
+    for id in OF_MEMORY {
         complaints.expect(&format!("{id} after the fix"), &has(&after, id), &false);
     }
     Ok(())
+}
+
+/// The nodes on which the kernel has the shared memory.
+fn nodes(answer: &Value) -> Result<Vec<u64>> {
+    let text = answer["kernel"].as_str().context("a line of numa_maps")?;
+    let line = lines(text).pop().context("a line with pages")?;
+    Ok(line.nodes())
 }
 
 pub(super) fn has(ids: &[String], id: &str) -> bool {

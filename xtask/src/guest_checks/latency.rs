@@ -1,7 +1,7 @@
 //! `numalab latency` on every shape: the whole matrix is measured, nodes without CPUs are columns
-//! only and nodes without memory rows only, the placement of every cell is proven by pages and CPUs
-//! read back, and the result says that its machine is emulated. What a cpuset or an affinity
-//! forbids is named.
+//! only and nodes without memory rows only, the kernel has the memory and the CPUs of every pair
+//! where they were asked for (its own account, and what numalab read back), and the result says that
+//! its machine is emulated. What a cpuset or an affinity forbids is named.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::answers::Answers;
 use super::check::{Check, GuestCommand, numalab, shell};
 use super::complaints::Complaints;
+use super::kernel_account::{self, ACCOUNT, Account, DOCUMENT};
 use super::run_document::cases;
 use crate::arguments::CgroupVersion;
 use crate::guest::{Node, Shape};
@@ -23,6 +24,9 @@ pub const CHECK: Check = Check {
     judge,
 };
 
+/// Between two looks at a run, in seconds.
+pub(super) const LOOK_EVERY_S: f64 = 0.1;
+
 /// Runs numalab in a cgroup that has the memory of node 0 alone.
 const FORBIDDEN_MEMORY: &str = "
     cd /sys/fs/cgroup && echo +cpuset >cgroup.subtree_control && mkdir only-node-0 &&
@@ -36,10 +40,8 @@ fn has_everything(shape: &Shape) -> bool {
 }
 
 fn commands(shape: &Shape) -> Vec<GuestCommand> {
-    let mut commands = vec![
-        numalab("document", &["latency", "--json"]),
-        numalab("run", &["show", "last", "--json"]),
-    ];
+    let mut commands = kernel_account::commands(&["latency", "--json"], LOOK_EVERY_S).to_vec();
+    commands.push(numalab("run", &["show", "last", "--json"]));
     if shape.online_nodes().len() > 1 {
         commands.push(shell("one-cpu", "taskset -c 0 numalab latency"));
     }
@@ -54,8 +56,9 @@ fn commands(shape: &Shape) -> Vec<GuestCommand> {
 }
 
 fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
-    let document = answers.json("document")?;
+    let document = answers.json(DOCUMENT)?;
     matrix_is_whole(&document, "ns", &shape.online_nodes(), shape, complaints)?;
+    kernel_agrees(&document, answers, complaints)?;
     let classes = &document["hop_classes"];
     complaints.expect("hop classes", classes, &Value::Array(Vec::new()));
     every_cell_is_proven(&answers.json("run")?, complaints)?;
@@ -111,6 +114,21 @@ pub(super) fn matrix_is_whole(
         &document["machine"]["emulated"],
         &Value::from(true),
     );
+    Ok(())
+}
+
+/// The kernel had every pair of the matrix together, and no memory elsewhere.
+pub(super) fn kernel_agrees(
+    document: &Value,
+    answers: &Answers,
+    complaints: &mut Complaints,
+) -> Result<()> {
+    let nodes = |key: &str| -> Vec<u64> {
+        let nodes = document[key].as_array().into_iter().flatten();
+        nodes.filter_map(Value::as_u64).collect()
+    };
+    let account = Account::parse(answers.text(ACCOUNT)?)?;
+    account.judge(&nodes("cpu_nodes"), &nodes("memory_nodes"), complaints);
     Ok(())
 }
 

@@ -1,14 +1,22 @@
-//! `numalab run local-vs-remote` on article 000's eight nodes: both placements hold, the kernel
-//! itself says how far apart they are, no winner is named, and nothing is left behind.
+//! `numalab run local-vs-remote` on article 000's eight nodes: the kernel itself says where
+//! memory and CPUs of both placements are while they are held up, and how far apart; what numalab
+//! read back in every trial agrees; no winner is named, and nothing is left behind.
 
 use anyhow::{Context, Result};
 
 use super::answers::Answers;
 use super::check::{Check, numalab, shell};
 use super::complaints::Complaints;
+use super::held::{self, Held};
+use super::numa_maps::{Line, ids};
 use super::run_document::{case, sga_bytes, valid_trials};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
+
+/// The cases, and the kernel's distance from node 0 to their memory.
+const CASES: [(&str, u64); 2] = [("local", 10), ("remote", 22)];
+/// The least that the SGA has.
+const SGA_BYTES_MIN: u64 = 256 << 20;
 
 /// The check.
 pub const CHECK: Check = Check {
@@ -40,6 +48,14 @@ pub const CHECK: Check = Check {
             ),
             numalab("report", &["show", "last"]),
             shell(
+                "CPUs of node 0",
+                "cat /sys/devices/system/node/node0/cpulist",
+            ),
+            shell(
+                "held",
+                &held::script("local-vs-remote", &CASES.map(|(name, _)| name.to_owned())),
+            ),
+            shell(
                 "groups after",
                 "ls -d /sys/fs/cgroup/numalab* 2>/dev/null; true",
             ),
@@ -63,7 +79,13 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
         .context(row.to_owned())?;
     let run = answers.json("run")?;
     complaints.expect("emulated", &run["machine"]["emulated"], &true.into());
-    for (name, distance) in [("local", 10), ("remote", 22)] {
+    let cpus = ids(answers.text("CPUs of node 0")?.trim())?;
+    let held = held::parse(answers.text("held")?)?;
+    complaints.expect("cases held", &held.len(), &CASES.len());
+    for (held, (_, distance)) in held.iter().zip(CASES) {
+        kernel_agrees(held, &distances, distance, &cpus, complaints);
+    }
+    for (name, distance) in CASES {
         for trial in valid_trials(case(&run, name)?, complaints) {
             for when in ["bytes_by_node_before", "bytes_by_node_after"] {
                 let bytes = sga_bytes(trial, when);
@@ -74,7 +96,7 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
                     .collect();
                 let what = format!("{name}: kernel's distances from node 0 to the SGA's {nodes:?}");
                 complaints.expect(&what, &found, &vec![Some(distance)]);
-                let enough = bytes.values().sum::<u64>() >= 256 << 20;
+                let enough = bytes.values().sum::<u64>() >= SGA_BYTES_MIN;
                 complaints.expect(&format!("{name}: all of the SGA is found"), &enough, &true);
             }
             let sessions = trial["evidence"]["sessions"].as_array();
@@ -115,4 +137,39 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
         &"nothing is in force\n",
     );
     Ok(())
+}
+
+/// What the kernel says: every page of the SGA lies at this distance from node 0, and the sessions
+/// may use some CPUs of node 0 and no other.
+fn kernel_agrees(
+    held: &Held,
+    distances: &[u64],
+    distance: u64,
+    cpus: &[u64],
+    complaints: &mut Complaints,
+) {
+    let name = &held.name;
+    let sga = held.sga();
+    let bytes: u64 = sga.iter().map(Line::bytes).sum();
+    let enough = bytes >= SGA_BYTES_MIN;
+    complaints.expect(
+        &format!("{name}: the kernel has {bytes} bytes of SGA"),
+        &enough,
+        &true,
+    );
+    for node in sga.iter().flat_map(Line::nodes) {
+        let what = format!("{name}: the kernel's distance to node {node}, which has pages");
+        complaints.expect(&what, &distances.get(node as usize), &Some(&distance));
+    }
+    complaints.expect(
+        &format!("{name}: some sessions"),
+        &held.sessions().is_empty(),
+        &false,
+    );
+    for session in held.sessions() {
+        let allowed = &session.cpus;
+        let is_local = !allowed.is_empty() && allowed.iter().all(|cpu| cpus.contains(cpu));
+        let what = format!("{name}: CPUs {allowed:?} of a session are of node 0, {cpus:?}");
+        complaints.expect(&what, &is_local, &true);
+    }
 }

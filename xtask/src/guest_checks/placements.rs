@@ -1,5 +1,6 @@
 //! Every backing, page size, allocation and mechanism of the instance on four nodes, with groups
-//! of cgroup v2 and of v1: the evidence is what was asked, and the kernel's own counters agree.
+//! of cgroup v2 and of v1: while a case is held up the kernel has its memory, CPUs and nodes as
+//! they were asked for; and the evidence of every trial is the same.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,8 @@ use serde_json::Value;
 use super::answers::Answers;
 use super::check::{Check, GuestCommand, numalab, shell};
 use super::complaints::Complaints;
+use super::held::{self, Held};
+use super::numa_maps::{Expected, Line, ids};
 use super::run_document::{case, sga_bytes, valid_trials};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
@@ -38,11 +41,17 @@ struct Row {
     page_bytes: u64,
     policy: &'static str,
     nodes: &'static [u64],
+    /// The CPUs that processes may use, and the nodes, as the kernel lists them.
+    allowed: (&'static str, &'static str),
     /// Whether a processor group carries the placement.
     group: bool,
 }
 
 const HUGE: u64 = 2 << 20;
+/// The nodes of the shape.
+const NODES: u64 = 4;
+/// What each case has of buffers.
+const CACHE_BYTES: u64 = 16 << 20;
 
 /// The cases.
 const ROWS: &[Row] = &[
@@ -57,6 +66,7 @@ memory-nodes = "all""#,
         page_bytes: HUGE,
         policy: "interleave:0-3",
         nodes: &[0, 1, 2, 3],
+        allowed: ("0-3", "0-3"),
         group: true,
     },
     Row {
@@ -69,6 +79,7 @@ memory-nodes = "3""#,
         page_bytes: HUGE,
         policy: "bind:3",
         nodes: &[3],
+        allowed: ("0-1", "3"),
         group: true,
     },
     Row {
@@ -79,6 +90,7 @@ memory-nodes = "2""#,
         page_bytes: 4096,
         policy: "default",
         nodes: &[2],
+        allowed: ("0-1", "2"),
         group: true,
     },
     Row {
@@ -90,6 +102,7 @@ cpus = "2-3""#,
         page_bytes: 4096,
         policy: "interleave:1,3",
         nodes: &[1, 3],
+        allowed: ("2-3", "0-3"),
         group: false,
     },
     Row {
@@ -101,6 +114,7 @@ memory-nodes = "1""#,
         page_bytes: 4096,
         policy: "bind:1",
         nodes: &[1],
+        allowed: ("0", "0-3"),
         group: false,
     },
     Row {
@@ -112,11 +126,13 @@ cpus = "4""#,
         page_bytes: HUGE,
         policy: "default",
         nodes: &[2],
+        allowed: ("4", "0-3"),
         group: false,
     },
 ];
 
 fn commands(_: &Shape) -> Vec<GuestCommand> {
+    let names: Vec<String> = ROWS.iter().map(|row| row.name.to_owned()).collect();
     let pools = "for pool in /sys/devices/system/node/node*/hugepages/hugepages-2048kB; do \
                  echo 24 >$pool/nr_hugepages; cat $pool/nr_hugepages; done";
     vec![
@@ -137,6 +153,7 @@ fn commands(_: &Shape) -> Vec<GuestCommand> {
                 "0.2",
             ],
         ),
+        shell("held", &held::script("/tmp/placements.toml", &names)),
         shell("groups after", "find /sys/fs/cgroup -name 'numalab*'"),
         shell(
             "pools after",
@@ -179,6 +196,11 @@ fn judge(version: u64, answers: &Answers, complaints: &mut Complaints) -> Result
     let run = answers.json("run")?;
     let skipped = run["skipped"].as_array().cloned().unwrap_or_default();
     complaints.expect("skipped cases", &skipped, &Vec::<Value>::new());
+    let held = held::parse(answers.text("held")?)?;
+    complaints.expect("cases held", &held.len(), &ROWS.len());
+    for (row, held) in ROWS.iter().zip(&held) {
+        kernel_agrees(row, held, complaints)?;
+    }
     for row in ROWS {
         for trial in valid_trials(case(&run, row.name)?, complaints) {
             compare(row, version, trial, complaints);
@@ -196,6 +218,33 @@ fn judge(version: u64, answers: &Answers, complaints: &mut Complaints) -> Result
         &answers.text("in force")?,
         &"nothing is in force\n",
     );
+    Ok(())
+}
+
+/// What the kernel says of the processes of a case.
+fn kernel_agrees(row: &Row, held: &Held, complaints: &mut Complaints) -> Result<()> {
+    let what = |part: &str| format!("{}, by the kernel: {part}", row.name);
+    let sga = held.sga();
+    let found: Vec<Expected> = sga.iter().map(|line| line.found(NODES)).collect();
+    let expected = Expected {
+        policy: row.policy.to_owned(),
+        nodes: row.nodes.to_vec(),
+    };
+    complaints.expect(&what("policy and nodes"), &found, &vec![expected]);
+    let bytes: u64 = sga.iter().map(Line::bytes).sum();
+    complaints.expect(&what("all of the cache"), &(bytes >= CACHE_BYTES), &true);
+    for line in &sga {
+        complaints.expect(&what("page size"), &line.page_bytes, &row.page_bytes);
+        let (least, most) = (line.pages.values().min(), line.pages.values().max());
+        let spread = most.unwrap_or(&0) - least.unwrap_or(&0);
+        complaints.expect(&what("even to a page"), &(spread <= 1), &true);
+    }
+    let (cpus, nodes) = (ids(row.allowed.0)?, ids(row.allowed.1)?);
+    complaints.expect(&what("some sessions"), &held.sessions().is_empty(), &false);
+    for session in held.sessions() {
+        complaints.expect(&what("CPUs allowed"), &session.cpus, &cpus);
+        complaints.expect(&what("nodes allowed"), &session.memory_nodes, &nodes);
+    }
     Ok(())
 }
 

@@ -3,14 +3,15 @@
 //! the kernel's own account, has what the kernel's rules say. And what a parallel worker reads with
 //! stealing off is local.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use serde_json::Value;
 
 use super::answers::Answers;
 use super::check::{Check, GuestCommand, numalab, shell};
 use super::complaints::Complaints;
+use super::held::{self, Held};
+use super::numa_maps::{Expected, Line};
 use super::run_document::{case, valid_trials};
-use super::sga_lines::{Expected, lines};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
@@ -212,17 +213,7 @@ fn scans(shape: &Shape) -> bool {
 fn hold_each(shape: &Shape) -> String {
     let nodes = nodes_of(shape);
     let names: Vec<String> = asked(shape).map(|asked| asked.name(nodes)).collect();
-    format!(
-        r#"for name in {}; do
-echo "case $name"
-numalab run /tmp/residency.toml --hold $name --idle --json >/tmp/held 2>/tmp/said & pid=$!
-until grep -q session_pids /tmp/held || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
-instance=$(grep -o '"instance_pid": *[0-9]*' /tmp/held | grep -o '[0-9]*$')
-grep -E 'numalab-sga|/SYSV|/dev/shm/' /proc/${{instance:-none}}/numa_maps || cat /tmp/said
-kill -INT $pid; wait $pid; echo "ended $?"
-done"#,
-        names.join(" ")
-    )
+    held::script("/tmp/residency.toml", &names)
 }
 
 /// CPUs of the first shared key of both files: where every page is touched first.
@@ -289,15 +280,11 @@ fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Resul
     let (page_bytes, pages) = pool_of(shape);
     let pool = format!("{pages}\n");
     complaints.expect("pools", &answers.text("residency pools")?, &pool.as_str());
-    let maps = answers.text("maps")?;
-    let mut held = maps.split("case ").skip(1);
-    for asked in asked(shape) {
-        let name = asked.name(nodes);
-        let text = held
-            .next()
-            .with_context(|| format!("{name} was not held"))?;
-        let text = text.strip_prefix(&name).context(text.to_owned())?;
-        compare(&asked, nodes, text, complaints).context(name)?;
+    let held = held::parse(answers.text("maps")?)?;
+    complaints.expect("cases held", &held.len(), &asked(shape).count());
+    for (asked, held) in asked(shape).zip(&held) {
+        complaints.expect("case", &held.name, &asked.name(nodes));
+        compare(&asked, nodes, held, complaints);
     }
     if scans(shape) {
         for trial in valid_trials(case(&answers.json("scan")?, "off")?, complaints) {
@@ -334,11 +321,9 @@ fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Resul
     Ok(())
 }
 
-fn compare(asked: &Asked, nodes: u64, text: &str, complaints: &mut Complaints) -> Result<()> {
-    let name = asked.name(nodes);
-    let what = |part: &str| format!("{name}: {part}");
-    ensure!(text.trim_end().ends_with("ended 0"), "it said {text}");
-    let lines = lines(text);
+fn compare(asked: &Asked, nodes: u64, held: &Held, complaints: &mut Complaints) {
+    let what = |part: &str| format!("{}: {part}", held.name);
+    let lines = held.sga();
     let found: Vec<Expected> = lines.iter().map(|line| line.found(nodes)).collect();
     let expected = asked.allocation.parts(nodes);
     complaints.expect(&what("policies and nodes"), &found, &expected);
@@ -348,13 +333,9 @@ fn compare(asked: &Asked, nodes: u64, text: &str, complaints: &mut Complaints) -
         let spread = most.unwrap_or(&0) - least.unwrap_or(&0);
         complaints.expect(&what("even to a page"), &(spread <= 1), &true);
     }
-    let bytes: u64 = lines
-        .iter()
-        .map(|line| line.pages.values().sum::<u64>() * line.page_bytes)
-        .sum();
+    let bytes: u64 = lines.iter().map(Line::bytes).sum();
     let least = asked.cache_mebibytes(nodes) << 20;
     complaints.expect(&what("all of the cache is there"), &(bytes >= least), &true);
-    Ok(())
 }
 
 /// Each worker on the CPUs of its node, and more than 95 % of what it read from there.
@@ -375,7 +356,8 @@ fn local_reads(nodes: u64, trial: &Value, complaints: &mut Complaints) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Allocation, lines};
+    use super::super::numa_maps::lines;
+    use super::Allocation;
 
     /// A process of article 003's instance, which is NUMA-aware.
     const ARTICLE_003: &str =
