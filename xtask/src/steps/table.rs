@@ -54,6 +54,7 @@ pub fn steps() -> Vec<Step> {
         ),
     ];
     steps.extend(guests::steps());
+    steps.push(environments());
     steps
 }
 
@@ -71,6 +72,30 @@ fn require_programs() -> anyhow::Result<()> {
     PROGRAMS
         .iter()
         .try_for_each(|(name, package)| packages::require_program(name, package).map(drop))
+}
+
+/// The tests that the whole test leaves out because they take minutes, and that need no guest.
+fn environments() -> Step {
+    let step = cargo::step(
+        "long:environments",
+        "every shipped experiment, without each privilege that it may lack",
+        false,
+        &[
+            "--config",
+            "env.NUMALAB_LONG_TESTS='1'",
+            "test",
+            "--locked",
+            "--package",
+            "numalab",
+            "--test",
+            "binary",
+            "every_experiment_runs_as_it_is_listed_in_every_environment",
+        ],
+    );
+    Step {
+        is_long: true,
+        ..step
+    }
 }
 
 /// Something that tests need and that is installed where it is missing; the tests say loudly that
@@ -131,7 +156,10 @@ mod tests {
         assert_eq!(names.len(), steps.len());
         for (word, is_long) in [("guest", false), ("long", true)] {
             let meant = steps.iter().filter(|step| step.is_meant_by(word)).count();
-            let of_kind = |step: &&Step| step.needs_guest && step.is_long == is_long;
+            let of_kind = |step: &&Step| match is_long {
+                true => step.is_long,
+                false => step.needs_guest && !step.is_long,
+            };
             assert_eq!(meant, steps.iter().filter(of_kind).count());
             assert!(meant > 0);
         }
