@@ -22,6 +22,17 @@ pub struct CpuQuota {
     entry: Option<u64>,
 }
 
+/// The most CPUs that a quota made here can give: the least one of the cgroup that it is made in
+/// and of those above it. `None` where these have none.
+///
+/// # Errors
+/// As [`hierarchy::find_writable`].
+pub fn cpus_max(root: &Root) -> Result<Option<f64>, Error> {
+    let Hierarchy { parent, mount, .. } = hierarchy::find_writable(root, "cpu")?;
+    let above = parent.ancestors().take_while(|it| it.starts_with(&mount));
+    Ok(above.filter_map(cpu_limit::limit_of).reduce(f64::min))
+}
+
 impl CpuQuota {
     /// Makes a cgroup `name` with the CPU time of `cpus` CPUs. In version 2, where a process is in
     /// one cgroup for all controllers, the processor group `group` gets the quota, if there is one.
@@ -141,7 +152,35 @@ fn parse_throttled(stat: &str, field: &str) -> Option<u64> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::parse_throttled;
+    use linux::Root;
+
+    use super::{cpus_max, parse_throttled};
+
+    #[test]
+    fn the_least_quota_above_bounds_one_that_is_made_there() {
+        let check = |of_parent: &str, of_above: &str, expected: Option<f64>| {
+            let directory = tempfile::tempdir().unwrap();
+            let own = "c/cpu/docker/7";
+            let files = [
+                ("proc/mounts", "cgroup /c/cpu cgroup rw,cpu 0 0\n"),
+                ("proc/self/cgroup", "2:cpu,cpuacct:/docker/7\n"),
+                (&format!("{own}/cpu.cfs_quota_us"), of_parent),
+                (&format!("{own}/cpu.cfs_period_us"), "100000\n"),
+                ("c/cpu/docker/cpu.cfs_quota_us", of_above),
+                ("c/cpu/docker/cpu.cfs_period_us", "100000\n"),
+            ];
+            for (path, text) in files {
+                let path = directory.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            let root = Root::at(directory.path()).unwrap();
+            assert_eq!(cpus_max(&root).unwrap(), expected);
+        };
+        check("150000\n", "-1\n", Some(1.5));
+        check("300000\n", "200000\n", Some(2.0));
+        check("-1\n", "-1\n", None);
+    }
 
     #[test]
     fn throttling_is_read() {

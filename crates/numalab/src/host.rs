@@ -15,6 +15,9 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
     host.memory_nodes_allowed = Some(allowed.memory_nodes);
     host.groups = of_cgroups(&root, "cpuset")?;
     host.quotas = of_cgroups(&root, "cpu")?;
+    if host.quotas == Support::Available {
+        host.quota_cpus_max = numa::cpu_quota::cpus_max(&root)?;
+    }
     host.policies = of_call(linux::mempolicy::try_policies());
     host.evidence = of_files(&root, ["proc/self/numa_maps", "proc/self/schedstat"]);
     host.evidence_of_others = match linux::pagemap::frames_are_shown() {

@@ -19,6 +19,8 @@ pub struct Host<'m> {
     pub groups: Support,
     /// Whether CPU quotas can be set.
     pub quotas: Support,
+    /// The most CPUs that a quota can give; `None` without a limit.
+    pub quota_cpus_max: Option<f64>,
     /// Whether memory policies can be set.
     pub policies: Support,
     /// Whether the kernel shows a process what came of its placement.
@@ -84,6 +86,7 @@ impl<'m> Host<'m> {
                 reason: "nobody looked for a cgroup hierarchy".to_owned(),
             },
             quotas: Support::Available,
+            quota_cpus_max: None,
             policies: Support::Available,
             evidence: Support::Available,
             evidence_of_others: Support::Available,

@@ -63,7 +63,15 @@ pub(super) fn cpu_quota(case: &CaseDefinition, host: &Host<'_>) -> Result<Option
         "needs a CPU quota, which cannot be set here",
         "run it as root, or where a cgroup with the cpu controller is delegated",
     )?;
-    host.count(quantity).map(Some)
+    let cpus = host.count(quantity)?;
+    match host.quota_cpus_max {
+        // A group within another has no more than that, whatever it is given.
+        Some(most) if f64::from(cpus) > most => Err(Cannot::machine(
+            format!("needs a quota of {cpus} CPUs, within one of {most:.2}"),
+            "raise the quota of the control group that this process is in (cpu.max)",
+        )),
+        _ => Ok(Some(cpus)),
+    }
 }
 
 fn mechanism(choice: MechanismChoice, host: &Host<'_>) -> Result<Mechanism, Cannot> {
@@ -171,6 +179,19 @@ mod tests {
             "needs a CPU quota, which cannot be set here; /c/cpu is read-only; \
              run it as root, or where a cgroup with the cpu controller is delegated"
         );
+    }
+
+    #[test]
+    fn a_quota_must_be_within_that_of_the_container() {
+        let machine = article_000();
+        let mut host = Host::new(&machine);
+        let definition = find("binding-vs-caging").unwrap();
+        host.quota_cpus_max = Some(6.0);
+        assert_eq!(planner::plan(&definition, &host).unwrap().skipped, []);
+        host.quota_cpus_max = Some(4.0);
+        let plan = planner::plan(&definition, &host).unwrap();
+        let reason = &plan.skipped[0].cannot.reason;
+        assert_eq!(reason, "needs a quota of 6 CPUs, within one of 4.00");
     }
 
     #[test]

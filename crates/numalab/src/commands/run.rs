@@ -142,6 +142,9 @@ fn plans(arguments: &RunArguments, machine: &Machine) -> Result<Vec<Plan>, Failu
     if let Some(name) = &arguments.experiment {
         let plan = experiment::plan(&definition(name)?, &host)?;
         plan.notes.iter().for_each(|note| output::talk(note));
+        for skipped in &plan.skipped {
+            output::talk(&format!("{}: skipped, {}", skipped.case, skipped.cannot));
+        }
         return Ok(vec![plan]);
     }
     let mut plans = Vec::new();
@@ -149,10 +152,13 @@ fn plans(arguments: &RunArguments, machine: &Machine) -> Result<Vec<Plan>, Failu
     for shipped in SHIPPED {
         match experiment::plan(&shipped.definition()?, &host) {
             Ok(plan) => plans.push(plan),
-            Err(cannot) => reasons.push(format!("{} cannot run here: {cannot}", shipped.name)),
+            Err(cannot) => reasons.push(format!("{}: skipped, {}", shipped.name, cannot.reason)),
         }
     }
     reasons.iter().for_each(|reason| output::talk(reason));
+    if !reasons.is_empty() {
+        output::talk("hint: `numalab list` says what each of these needs");
+    }
     if plans.is_empty() {
         let message = "this machine can run none of the experiments";
         return Err(Failure::new(ExitCode::MachineCannot, message));
