@@ -3,7 +3,9 @@
 //! What a touch of a full tmpfs would answer with SIGBUS is an error here.
 
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use crate::SystemCallError;
 use crate::shared_memory::SharedMemory;
@@ -28,6 +30,11 @@ impl SharedMemoryFile {
         Ok(SharedMemoryFile {
             file: copied.into(),
         })
+    }
+
+    /// Where this process can open it anew.
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
     }
 
     /// Writes all of `bytes` at `position` (pwrite(2)).

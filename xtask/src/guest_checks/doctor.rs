@@ -1,7 +1,7 @@
 //! A Cyclops made on purpose in /dev/shm, as article 004 saw one: the doctor finds it where the
 //! kernel has all of it on one node, and once its fix is applied the kernel has half of it on each
-//! and it is gone. A doctor without a target looks at the machine: what is changed there is found,
-//! and the Cyclops beside it is not.
+//! and it is gone. So does the fix that needs no restart, until undo. A doctor without a target
+//! looks at the machine: what is changed there is found, and the Cyclops beside it is not.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -45,6 +45,14 @@ const MACHINE: &str = r#"mode=/proc/sys/vm/zone_reclaim_mode; kept=$(cat $mode)
     echo 0 >$mode; before=$(numalab doctor --json)
     echo 1 >$mode; after=$(numalab doctor --json); echo $kept >$mode
     printf '{"before":%s,"after":%s}' "$before" "$after""#;
+/// The first command of the fix, which needs no restart, and the way back.
+const ONLINE: &str = r#"
+    numalab doctor $pid --json >/tmp/found
+    grep -o 'numalab move [^"]*' /tmp/found >/tmp/online
+    echo "{\"measured\":$(grep -c 'or more for .* as tried here' /tmp/found),"
+    sh /tmp/online >/dev/null 2>&1; echo "\"move\":$?, \"moved\":"; numalab doctor $pid --json
+    numalab undo >/dev/null 2>&1; echo ",\"undo\":$?, \"undone\":"; numalab doctor $pid --json
+    echo "}""#;
 
 fn commands(_: &Shape) -> Vec<GuestCommand> {
     let look = |name: &str| {
@@ -62,6 +70,7 @@ fn commands(_: &Shape) -> Vec<GuestCommand> {
         ),
         shell("machine", &hold("zero", MACHINE)),
         shell("cyclops", &hold("one", &look("one"))),
+        shell("online", &hold("online", ONLINE)),
         shell(
             "status with --fail-on",
             &hold("two", &format!("{fail}; {apply}")),
@@ -96,6 +105,17 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
         &has(&ids(&cyclops["doctor"])?, "cyclops"),
         &true,
     );
+    let online = answers.json("online")?;
+    for (what, expected) in [("measured", 1), ("move", 0), ("undo", 0)] {
+        let what_online = format!("{what} of the fix without a restart");
+        complaints.expect(&what_online, &online[what], &expected.into());
+    }
+    let moved = ids(&online["moved"])?;
+    for id in OF_MEMORY {
+        complaints.expect(&format!("{id} after the move"), &has(&moved, id), &false);
+    }
+    let undone = ids(&online["undone"])?;
+    complaints.expect("cyclops after the undo", &has(&undone, "cyclops"), &true);
     let status = answers.text("status with --fail-on")?.trim().to_owned();
     complaints.expect("exit code with --fail-on error", &status, &"7".to_owned());
     let fix = answers.text("fix")?;

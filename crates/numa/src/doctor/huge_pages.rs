@@ -13,14 +13,17 @@ fn pool_file(node: NodeId, page_bytes: u64, file: &str) -> String {
     format!("/sys/devices/system/node/node{node}/hugepages/hugepages-{kib}kB/{file}")
 }
 
-/// The pools of one page size on all nodes with memory.
-fn pools(patient: &Patient, page_bytes: u64) -> Vec<(NodeId, &NodeHugePages)> {
-    let memory_nodes = patient.topology.memory_nodes();
+/// The pools of one page size on these nodes.
+fn pools<'a>(
+    patient: &'a Patient,
+    nodes: &NodeSet,
+    page_bytes: u64,
+) -> Vec<(NodeId, &'a NodeHugePages)> {
     let nodes = patient
         .topology
         .nodes
         .iter()
-        .filter(|node| memory_nodes.contains(node.id));
+        .filter(|node| nodes.contains(node.id));
     let of_size = nodes.flat_map(|node| node.huge_pages.iter().map(|pool| (node.id, pool)));
     of_size
         .filter(|(_, pool)| pool.page_bytes == page_bytes)
@@ -55,7 +58,7 @@ pub(super) fn unused(patient: &Patient) -> Option<Found> {
     })
 }
 
-/// A pool that is not even over the nodes with memory.
+/// A pool that is not even over the nodes for databases: others need none.
 pub(super) fn uneven(patient: &Patient) -> Option<Found> {
     let sizes = patient
         .topology
@@ -68,7 +71,10 @@ pub(super) fn uneven(patient: &Patient) -> Option<Found> {
         // One page may be left over, or be missing on the node of the kernel itself.
         pools.len() > 1 && most - least > (most / 100 * UNEVEN_PERCENT).max(1)
     };
-    let pools = sizes.map(|bytes| pools(patient, bytes)).find(uneven)?;
+    let nodes = patient.database_nodes();
+    let pools = sizes
+        .map(|bytes| pools(patient, &nodes, bytes))
+        .find(uneven)?;
     let page_bytes = pools.first()?.1.page_bytes;
     let total = pools
         .iter()
@@ -118,7 +124,7 @@ pub(super) fn short_on_bound_node(patient: &Patient) -> Option<Found> {
             .shared()
             .filter(|of| of.page_bytes.is_some_and(|it| it < pool.page_bytes));
         let bytes: u64 = small.map(|segment| segment.bytes()).sum();
-        let pools = pools(patient, pool.page_bytes);
+        let pools = pools(patient, &memory_nodes, pool.page_bytes);
         let free = |here: bool| -> u64 {
             let chosen = pools
                 .iter()

@@ -2,6 +2,7 @@
 
 use model::{ByteSize, Layout, NodeId, NodeSet, Residency, ResidencyMethod, SegmentKind};
 
+use super::cure::cure;
 use super::patient::{Found, Patient, WORTH_BYTES, fact};
 use crate::residency::{self, Skew, judge_skew};
 
@@ -52,33 +53,8 @@ fn lopsided(patient: &Patient, node: NodeId, share: f64) -> Found {
             patient.nodes_used()
         ),
         evidence: evidence.collect(),
-        fix: spread(patient),
+        fix: cure(patient),
     }
-}
-
-/// How memory is spread that is made in this way.
-fn spread(patient: &Patient) -> Vec<String> {
-    let nodes = patient.topology.memory_nodes();
-    let mut fix = Vec::new();
-    if patient
-        .shared()
-        .any(|segment| segment.kind == SegmentKind::DevShm)
-    {
-        fix.push("# files made in /dev/shm from now on are interleaved:".to_owned());
-        fix.push(format!("mount -o remount,mpol=interleave:{nodes} /dev/shm"));
-        fix.push("# then restart the instance, which makes its files anew".to_owned());
-    }
-    if patient
-        .shared()
-        .any(|segment| segment.kind != SegmentKind::DevShm)
-    {
-        fix.push("# start the instance anew with its memory interleaved:".to_owned());
-        fix.push(format!("numactl --interleave={nodes} COMMAND"));
-        fix.push("# under systemd, in its unit:".to_owned());
-        fix.push("# [Service] NUMAPolicy=interleave".to_owned());
-        fix.push(format!("# [Service] NUMAMask={nodes}"));
-    }
-    fix
 }
 
 /// No policy although several nodes use the memory.
@@ -93,7 +69,7 @@ pub(super) fn without_policy(patient: &Patient) -> Option<Found> {
             ByteSize(bytes)
         ),
         evidence: vec![fact("/proc/PID/numa_maps", "policy default")],
-        fix: spread(patient),
+        fix: cure(patient),
     })
 }
 
@@ -254,7 +230,7 @@ pub(super) fn memory_only_used(patient: &Patient) -> Option<Found> {
         ],
         fix: vec![
             "# keep it off that node:".to_owned(),
-            format!("numactl --membind={with_cpus} COMMAND"),
+            format!("numactl --membind={} COMMAND", patient.database_nodes()),
         ],
     })
 }
@@ -322,10 +298,12 @@ mod tests {
                 .message
                 .starts_with("100 % of the shared memory lies on node 0")
         );
-        assert_eq!(
-            found.fix[1],
-            "mount -o remount,mpol=interleave:0-2 /dev/shm"
+        assert!(
+            found.fix[1].ends_with("--to interleave=0-1 --shared"),
+            "{found:?}"
         );
+        let remount = "mount -o remount,mpol=interleave:0-1 /dev/shm";
+        assert!(found.fix.iter().any(|line| line == remount), "{found:?}");
         let even = patient(&[(0, 50), (1, 50), (2, 50)], "default", "0-2", "0-1");
         assert!(cyclops(&even).is_none() && skew(&even).is_none());
         assert!(skew(&patient(&[(0, 70), (1, 30)], "default", "0-2", "0-1")).is_some());

@@ -1,6 +1,7 @@
 //! What is wrong with a machine, and with the memory of a database on it: one table of findings,
 //! each with evidence, cost and the way out.
 
+mod cure;
 mod huge_pages;
 mod incomplete_data;
 mod instance;

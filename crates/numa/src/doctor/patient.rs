@@ -8,6 +8,8 @@ use model::{Fact, NodeId, NodeSet, Residency, SegmentResidency, Topology};
 
 use super::postgres::PostgresSettings;
 use crate::evidence::policy_of_process;
+use crate::moving;
+use crate::residency::{Skew, judge_skew};
 
 /// Less shared memory than this is not worth a finding.
 pub(super) const WORTH_BYTES: u64 = 16 << 20;
@@ -29,6 +31,8 @@ pub struct Patient {
     pub is_root: bool,
     /// What that server says of its settings; `None` when it was not asked.
     pub postgres: Option<PostgresSettings>,
+    /// How fast this machine moves pages; `None` where nothing is to be moved, or it is not known.
+    pub move_bytes_per_s: Option<f64>,
 }
 
 impl Patient {
@@ -62,11 +66,27 @@ impl Patient {
                 patient.policies.insert(process.pid, policy);
             }
         }
+        let skew = residency.as_ref().map_or(Skew::Even, judge_skew);
+        if skew != Skew::Even && root.is_live() {
+            patient.move_bytes_per_s = moving::own_bytes_per_s(root, &topology);
+        }
         Ok(Patient {
             topology,
             residency,
             ..patient
         })
+    }
+
+    /// The nodes on which memory of a database belongs: those with memory and CPUs. Without CPUs
+    /// are CXL memory and the memory of GPUs (nodes 250 to 255 of POWER servers, those behind the
+    /// first of each socket of Grace Hopper). Where no node has both, those with memory.
+    pub(super) fn database_nodes(&self) -> NodeSet {
+        let with_memory = self.topology.memory_nodes();
+        let with_both = with_memory.intersection(&self.topology.cpu_nodes());
+        match with_both.is_empty() {
+            true => with_memory,
+            false => with_both,
+        }
     }
 
     /// The commands that give a process other memory nodes: those of systemd where it manages the

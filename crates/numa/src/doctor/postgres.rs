@@ -128,7 +128,10 @@ pub(super) fn private_memory_interleaved(patient: &Patient) -> Option<Found> {
         evidence: vec![fact(format!("/proc/{pid}/numa_maps"), policy)],
         fix: vec![
             "# start it without that policy, and spread the shared memory alone:".to_owned(),
-            format!("numalab move {pid} --to interleave --shared"),
+            format!(
+                "numalab move {pid} --to interleave={} --shared",
+                patient.database_nodes()
+            ),
         ],
     })
 }
@@ -285,7 +288,7 @@ mod tests {
             ..patient("off", 4096, "0-1")
         };
         let found = private_memory_interleaved(&with("interleave:0-1")).unwrap();
-        assert!(found.fix[1].contains("numalab move 1 --to interleave --shared"));
+        assert!(found.fix[1].contains("numalab move 1 --to interleave=0-1 --shared"));
         assert!(private_memory_interleaved(&with("weighted interleave:0-1")).is_some());
         assert!(private_memory_interleaved(&with("default")).is_none());
         assert!(private_memory_interleaved(&with("bind:0")).is_none());

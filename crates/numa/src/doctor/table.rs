@@ -106,7 +106,7 @@ pub const FINDINGS: &[Rule] = &[
     Rule {
         id: "huge-pages-uneven",
         severity: Severity::Warning,
-        about: "the pool of huge pages is not even over the nodes with memory",
+        about: "the pool of huge pages is not even over the nodes with memory and CPUs",
         cost: "an interleaved SGA falls back to other nodes or to small pages",
         cost_source: "kernel, admin-guide/mm/hugetlbpage.rst",
         check: huge_pages::uneven,

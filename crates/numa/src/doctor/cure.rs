@@ -1,0 +1,261 @@
+//! How shared memory that lies too much on one node is spread: at once and while the database runs,
+//! and for good with a restart.
+
+use std::time::Duration;
+
+use model::{ByteSize, NodeSet, SegmentKind, SegmentResidency};
+
+use super::patient::Patient;
+
+/// The commands, those that need no restart first.
+pub(super) fn cure(patient: &Patient) -> Vec<String> {
+    let nodes = nodes(patient);
+    let mut lines = online(patient, &nodes);
+    lines.extend(with_restart(patient, &nodes));
+    lines
+}
+
+/// The nodes over which memory of the target is spread: those for databases that all its processes
+/// may use, or the former where these are fewer than two.
+fn nodes(patient: &Patient) -> NodeSet {
+    let all = patient.database_nodes();
+    let processes = patient.residency.iter().flat_map(|it| &it.processes);
+    let allowed = processes.map(|process| &process.memory_nodes_allowed);
+    let known = allowed.filter(|allowed| !allowed.is_empty());
+    let common = known.fold(all.clone(), |common, allowed| common.intersection(allowed));
+    if common.len() > 1 { common } else { all }
+}
+
+/// Moves what there is, without a restart.
+fn online(patient: &Patient, nodes: &NodeSet) -> Vec<String> {
+    let target = patient.residency.as_ref().map_or("", |it| &it.target);
+    let bytes: u64 = patient.shared().map(|it| away(it, nodes)).sum();
+    let time = match patient.move_bytes_per_s {
+        Some(rate) if rate > 0.0 => format!(
+            "{} or more for {}, at {}/s as tried here on memory that one process has mapped",
+            rounded(Duration::from_secs_f64(bytes as f64 / rate)),
+            ByteSize(bytes),
+            ByteSize(rate as u64)
+        ),
+        _ => format!("for {}, see docs/move.md for the time", ByteSize(bytes)),
+    };
+    let mut lines = vec![
+        format!("# now, while it runs (shared memory only; {time}):"),
+        format!(
+            "numalab move {} --to interleave={nodes} --shared",
+            shell_word(target)
+        ),
+        "# and back:".to_owned(),
+        "numalab undo".to_owned(),
+        "# new sessions follow the server's own memory policy until it is restarted with another"
+            .to_owned(),
+    ];
+    let has_huge_pages = patient.shared().any(|it| {
+        let page_bytes = it.page_bytes.unwrap_or(0);
+        page_bytes > linux::process::page_bytes()
+    });
+    if has_huge_pages {
+        lines.push(
+            "# huge pages that are touched for the first time later do so, too: a restart is \
+             needed for them"
+                .to_owned(),
+        );
+    }
+    let left_out = patient.topology.memory_nodes().difference(nodes);
+    if !left_out.is_empty() {
+        lines.push(format!(
+            "# left out: nodes {left_out} (no CPUs, as CXL memory and GPUs, or forbidden by a \
+             cpuset); name them to use them"
+        ));
+    }
+    lines
+}
+
+/// Bytes of a segment that an interleaving over these nodes would take away from where they are.
+fn away(segment: &SegmentResidency, nodes: &NodeSet) -> u64 {
+    let even = segment.bytes() / nodes.len().max(1) as u64;
+    let of_node = |(node, bytes): (&model::NodeId, &u64)| match nodes.contains(*node) {
+        true => bytes.saturating_sub(even),
+        false => *bytes,
+    };
+    segment.bytes_by_node.iter().map(of_node).sum()
+}
+
+/// A time that is an estimate, in words.
+fn rounded(time: Duration) -> String {
+    match time.as_secs() {
+        0..2 => "a second".to_owned(),
+        seconds @ 2..100 => format!("{seconds} s"),
+        seconds @ 100..6000 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{} h", seconds.div_ceil(3600)),
+    }
+}
+
+/// How memory comes to lie that is made in this way when the server is started again.
+fn with_restart(patient: &Patient, nodes: &NodeSet) -> Vec<String> {
+    let has = |is_file: bool| {
+        patient
+            .shared()
+            .any(|segment| (segment.kind == SegmentKind::DevShm) == is_file)
+    };
+    let mut lines = Vec::new();
+    if has(true) {
+        lines.push("# for good: files made in /dev/shm from now on are interleaved,".to_owned());
+        lines.push(format!("mount -o remount,mpol=interleave:{nodes} /dev/shm"));
+        lines.push("# then restart the instance, which makes its files anew".to_owned());
+    }
+    if has(false) {
+        lines.push(
+            "# for good: restart the instance interleaved (its private memory will be, too):"
+                .to_owned(),
+        );
+        lines.push(format!("numactl --interleave={nodes} COMMAND"));
+        lines.push("# under systemd, in its unit:".to_owned());
+        lines.push("# [Service] NUMAPolicy=interleave".to_owned());
+        lines.push(format!("# [Service] NUMAMask={nodes}"));
+    }
+    lines
+}
+
+/// A word as a shell takes it.
+pub(super) fn shell_word(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@%+=,-".contains(&byte);
+    match !text.is_empty() && text.bytes().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Node, NodeId, ProcessResidency, Residency, Topology};
+
+    use super::*;
+
+    /// A Cyclops of so much on node 0 of a machine with nodes 0 and 8 with CPUs, and 250 to 252
+    /// without, as POWER servers with GPUs have them.
+    fn patient(kind: SegmentKind, page_bytes: u64, bytes: u64) -> Patient {
+        let node = |id: u32, cpus: &str| Node {
+            id: NodeId(id),
+            cpus: cpus.parse().unwrap(),
+            memory_bytes: Some(64 << 30),
+            ..Node::default()
+        };
+        let nodes = vec![
+            node(0, "0-3"),
+            node(8, "4-7"),
+            node(250, ""),
+            node(251, ""),
+            node(252, ""),
+        ];
+        let residency = Residency {
+            target: "postgres:/var/lib/my data".to_owned(),
+            segments: vec![SegmentResidency {
+                kind,
+                page_bytes: Some(page_bytes),
+                bytes_by_node: [(NodeId(0), bytes)].into(),
+                ..SegmentResidency::default()
+            }],
+            ..Residency::default()
+        };
+        Patient {
+            topology: Topology {
+                nodes,
+                ..Topology::default()
+            },
+            residency: Some(residency),
+            move_bytes_per_s: Some(400.0 * f64::from(1 << 20)),
+            ..Patient::default()
+        }
+    }
+
+    #[test]
+    fn the_cure_that_needs_no_restart_comes_first_with_its_time_and_the_way_back() {
+        let lines = cure(&patient(SegmentKind::DevShm, 4096, 96 << 30));
+        let expected = [
+            "# now, while it runs (shared memory only; 3 min or more for 48 GiB, at 400 MiB/s as \
+             tried here on memory that one process has mapped):",
+            "numalab move 'postgres:/var/lib/my data' --to interleave=0,8 --shared",
+            "# and back:",
+            "numalab undo",
+            "# new sessions follow the server's own memory policy until it is restarted with \
+             another",
+            "# left out: nodes 250-252 (no CPUs, as CXL memory and GPUs, or forbidden by a \
+             cpuset); name them to use them",
+            "# for good: files made in /dev/shm from now on are interleaved,",
+            "mount -o remount,mpol=interleave:0,8 /dev/shm",
+            "# then restart the instance, which makes its files anew",
+        ];
+        assert_eq!(lines, expected);
+        let unmeasured = Patient {
+            move_bytes_per_s: None,
+            ..patient(SegmentKind::DevShm, 4096, 96 << 30)
+        };
+        let first = &cure(&unmeasured)[0];
+        assert!(first.contains("for 48 GiB, see docs/move.md"), "{first}");
+    }
+
+    #[test]
+    fn where_a_restart_is_needed_it_is_said() {
+        let text = |page_bytes| cure(&patient(SegmentKind::Sysv, page_bytes, 1 << 30)).join("\n");
+        let small = text(linux::process::page_bytes());
+        assert!(!small.contains("a restart is needed for them"), "{small}");
+        assert!(
+            small.contains("# for good: restart the instance"),
+            "{small}"
+        );
+        assert!(
+            small.contains("numactl --interleave=0,8 COMMAND"),
+            "{small}"
+        );
+        assert!(text(2 << 20).contains("a restart is needed for them"));
+    }
+
+    #[test]
+    fn nodes_that_the_target_may_not_use_are_left_out() {
+        let allow = |lists: &[&str]| {
+            let mut patient = patient(SegmentKind::Sysv, 4096, 1 << 30);
+            let process = |list: &&str| ProcessResidency {
+                memory_nodes_allowed: list.parse().unwrap(),
+                ..ProcessResidency::default()
+            };
+            let residency = patient.residency.as_mut().unwrap();
+            residency.processes = lists.iter().map(process).collect();
+            nodes(&patient).to_string()
+        };
+        assert_eq!(allow(&["0-252", ""]), "0,8");
+        assert_eq!(allow(&["0,8,250", "0-251"]), "0,8");
+        // One node is no interleaving; its cpuset is a finding of its own.
+        assert_eq!(allow(&["0"]), "0,8");
+    }
+
+    #[test]
+    fn what_lies_right_need_not_move() {
+        let nodes: NodeSet = "0,8".parse().unwrap();
+        let segment = |bytes: &[(u32, u64)]| SegmentResidency {
+            bytes_by_node: bytes
+                .iter()
+                .map(|(node, it)| (NodeId(*node), *it))
+                .collect(),
+            ..SegmentResidency::default()
+        };
+        assert_eq!(away(&segment(&[(0, 80), (8, 20)]), &nodes), 30);
+        assert_eq!(away(&segment(&[(0, 50), (8, 50)]), &nodes), 0);
+        assert_eq!(away(&segment(&[(0, 50), (250, 50)]), &nodes), 50);
+        assert_eq!(away(&segment(&[]), &NodeSet::default()), 0);
+    }
+
+    #[test]
+    fn times_are_rounded_and_words_quoted() {
+        let check = |seconds, expected: &str| {
+            assert_eq!(rounded(Duration::from_secs(seconds)), expected);
+        };
+        check(0, "a second");
+        check(99, "99 s");
+        check(100, "2 min");
+        check(7201, "3 h");
+        assert_eq!(shell_word("unit:db@1.service"), "unit:db@1.service");
+        assert_eq!(shell_word("it's"), "'it'\\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
+}
