@@ -30,6 +30,8 @@ pub struct ProcessStat {
     pub is_ending: bool,
     /// Whether it is a thread of the kernel, which has no memory of its own.
     pub is_kernel_thread: bool,
+    /// How many threads it has; 0 where that is not told.
+    pub threads: u32,
     /// When it started, in clock ticks after boot: tells a process from a later one of that id.
     pub start_ticks: u64,
     /// The CPU its first thread last ran on.
@@ -48,6 +50,19 @@ pub fn pids(root: &Root) -> Result<Vec<u32>, Error> {
         .collect();
     pids.sort_unstable();
     Ok(pids)
+}
+
+/// The ids of the threads of process `pid`, ascending; none where they are not shown, as in a
+/// capture. What /proc says of a thread is below its own id, as for a process.
+pub fn threads(root: &Root, pid: u32) -> Vec<u32> {
+    let entries = root.entries(&format!("proc/{pid}/task"));
+    let entries = entries.ok().flatten().unwrap_or_default();
+    let mut ids: Vec<u32> = entries
+        .iter()
+        .filter_map(|entry| entry.parse().ok())
+        .collect();
+    ids.sort_unstable();
+    ids
 }
 
 /// Reads who process `pid` is.
@@ -86,7 +101,9 @@ fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
             .and_then(|text| text.parse::<u64>().ok())
     };
     let is_dead = matches!(fields.first(), Some(&("Z" | "X")));
-    let has_other_threads = number(20).is_some_and(|threads| threads > 1);
+    let threads = number(20).and_then(|threads| u32::try_from(threads).ok());
+    let threads = threads.unwrap_or(0);
+    let has_other_threads = threads > 1;
     let flags = number(9).ok_or_else(malformed)?;
     let parent = number(4).and_then(|parent| u32::try_from(parent).ok());
     Ok(ProcessStat {
@@ -97,6 +114,7 @@ fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
         lacks_first_thread: is_dead && has_other_threads,
         is_ending: is_dead || flags & EXITING != 0,
         is_kernel_thread: flags & KERNEL_THREAD != 0,
+        threads,
         start_ticks: number(22).ok_or_else(malformed)?,
         last_cpu: number(39)
             .and_then(|cpu| u32::try_from(cpu).ok())
@@ -255,6 +273,8 @@ mod tests {
         assert!(!title(&root, own).unwrap().is_empty());
         assert!(!control_groups(&root, own).unwrap().is_empty());
         assert!(resident_pages(&root, own).unwrap() > 0);
+        let threads = threads(&root, own);
+        assert!(threads.contains(&own) && threads.len() > 1, "{threads:?}");
     }
 
     proptest! {

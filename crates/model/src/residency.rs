@@ -82,23 +82,29 @@ pub struct ProcessResidency {
     pub name: String,
     /// What it does, for processes that a database names; otherwise its name.
     pub class: String,
-    /// CPUs it may run on.
+    /// CPUs that one of its threads may use.
     pub cpus: CpuSet,
     /// The nodes of these CPUs.
     pub nodes_of_cpus: NodeSet,
     /// The node whose CPUs are all it may use, when the machine has others with CPUs.
     pub pinned_to_node: Option<NodeId>,
-    /// The node it last ran on.
+    /// The node on which its first thread ran last.
     pub last_node: Option<NodeId>,
     /// Nodes it may have memory on.
     pub memory_nodes_allowed: NodeSet,
     /// Its private memory, apart from pages that another process of the target has as well and
     /// that were counted there.
     pub private_bytes_by_node: BytesByNode,
-    /// Share of that on the nodes of its CPUs, 0 to 1.
+    /// Share of that which is local, 0 to 1, expected over the CPUs that its threads may use.
     pub private_local_share: Option<f64>,
-    /// Share of all shared memory of the target on the nodes of its CPUs.
+    /// The same for the CPUs on which its threads ran last.
+    #[serde(default)]
+    pub private_local_share_last: Option<f64>,
+    /// Share of all shared memory of the target that is local to it, as for its private memory.
     pub shared_local_share: Option<f64>,
+    /// The same for the CPUs on which its threads ran last.
+    #[serde(default)]
+    pub shared_local_share_last: Option<f64>,
     /// Shared memory that this process itself has mapped; `None` when it was not counted for each
     /// process.
     pub touched_bytes_by_node: Option<BytesByNode>,

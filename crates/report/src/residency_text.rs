@@ -290,8 +290,11 @@ fn processes(residency: &Residency, options: &TextOptions) -> String {
                 .last_node
                 .map_or(String::new(), |node| node.to_string()),
             process.memory_nodes_allowed.to_string(),
-            share(process.private_local_share),
-            share(process.shared_local_share),
+            local(
+                process.private_local_share,
+                process.private_local_share_last,
+            ),
+            local(process.shared_local_share, process.shared_local_share_last),
         ];
         table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
     }
@@ -389,8 +392,13 @@ fn percent(part: u64, all: u64) -> String {
     }
 }
 
-fn share(share: Option<f64>) -> String {
-    share.map_or(String::new(), |share| format!("{:.1} %", share * 100.0))
+/// `25.0 %`: what is expected; where it ran last something else was local, that, too.
+fn local(expected: Option<f64>, last: Option<f64>) -> String {
+    let words = |share: f64| format!("{:.1} %", share * 100.0);
+    match (expected.map(words), last.map(words)) {
+        (Some(expected), Some(last)) if last != expected => format!("{expected}, last {last}"),
+        (expected, _) => expected.unwrap_or_default(),
+    }
 }
 
 #[cfg(test)]
@@ -398,6 +406,14 @@ mod tests {
     use model::SegmentKind;
 
     use super::*;
+
+    #[test]
+    fn what_is_local_where_a_process_ran_last_is_shown_where_it_differs() {
+        assert_eq!(local(Some(0.25), Some(0.0)), "25.0 %, last 0.0 %");
+        assert_eq!(local(Some(1.0), Some(1.0)), "100.0 %");
+        assert_eq!(local(Some(0.25), None), "25.0 %");
+        assert_eq!(local(None, None), "");
+    }
 
     #[test]
     fn totals_segments_and_findings_are_shown() {

@@ -9,6 +9,7 @@ mod kind;
 mod layout;
 mod looked;
 mod near_files;
+mod nearness;
 mod numa_maps_method;
 mod object_part;
 mod objects;
@@ -31,7 +32,5 @@ pub use inspect::{InspectError, Options, inspect};
 pub use kind::kind_of;
 pub use layout::node_of_pool;
 pub use near_files::{far_files, far_text};
-pub use processes::local_share;
-
 pub use range::{RangePages, nodes_of_range};
 pub use skew::{Skew, judge as judge_skew, own_memory, share_words, shared_memory};

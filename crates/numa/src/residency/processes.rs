@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use linux::{Root, proc_status};
 use model::{BytesByNode, NodeSet, ProcessResidency, Topology};
 
+use super::nearness::{Nearness, local_share};
 use crate::instances::Member;
 
 /// What was counted for single processes.
@@ -45,17 +46,9 @@ pub(super) fn describe(
     let pid = member.stat.pid;
     // A process that ended meanwhile keeps what was counted; the rest stays unknown.
     let status = proc_status::read(root, pid).unwrap_or_default();
-    let allowed = status.allowed;
-    let cpus = allowed
-        .as_ref()
-        .map(|allowed| allowed.cpus.clone())
-        .unwrap_or_default();
-    let nodes_of_cpus: NodeSet = topology
-        .nodes
-        .iter()
-        .filter(|node| !node.cpus.is_disjoint(&cpus))
-        .map(|node| node.id)
-        .collect();
+    let first = status.allowed.as_ref().map(|allowed| allowed.cpus.clone());
+    let nearness = Nearness::read(root, member, first, topology);
+    let nodes_of_cpus: NodeSet = nearness.may.keys().copied().collect();
     let of = |map: &BTreeMap<u32, BytesByNode>| map.get(&pid).cloned();
     let private = of(&counted.private).unwrap_or_default();
     let only = nodes_of_cpus.first().filter(|_| nodes_of_cpus.len() == 1);
@@ -68,41 +61,20 @@ pub(super) fn describe(
             .stat
             .last_cpu
             .and_then(|cpu| topology.node_of_cpu(cpu)),
-        memory_nodes_allowed: allowed
+        memory_nodes_allowed: status
+            .allowed
             .map(|allowed| allowed.memory_nodes)
             .unwrap_or_default(),
-        private_local_share: local_share(&private, &nodes_of_cpus),
-        shared_local_share: local_share(shared, &nodes_of_cpus),
+        private_local_share: local_share(&private, &nearness.may),
+        private_local_share_last: local_share(&private, &nearness.last),
+        shared_local_share: local_share(shared, &nearness.may),
+        shared_local_share_last: local_share(shared, &nearness.last),
         private_bytes_by_node: private,
         touched_bytes_by_node: counted.touched.as_ref().and_then(of),
         touched_pool_bytes_by_node: counted.touched_pools.as_ref().and_then(of),
         transparent_huge_bytes: counted.transparent_huge.get(&pid).copied(),
         page_table_bytes: status.page_table_bytes,
-        cpus,
+        cpus: nearness.cpus,
         nodes_of_cpus,
-    }
-}
-
-/// The share of memory on these nodes; `None` without memory or without nodes.
-pub fn local_share(bytes: &BytesByNode, nodes: &NodeSet) -> Option<f64> {
-    let all: u64 = bytes.values().sum();
-    let local: u64 = nodes.iter().filter_map(|node| bytes.get(&node)).sum();
-    (all > 0 && !nodes.is_empty()).then(|| local as f64 / all as f64)
-}
-
-#[cfg(test)]
-mod tests {
-    use model::NodeId;
-
-    use super::*;
-
-    #[test]
-    fn a_share_needs_memory_and_nodes() {
-        let bytes: BytesByNode = [(NodeId(0), 300), (NodeId(1), 100)].into();
-        let nodes = |list: &str| list.parse::<NodeSet>().unwrap();
-        assert_eq!(local_share(&bytes, &nodes("0")), Some(0.75));
-        assert_eq!(local_share(&bytes, &nodes("2")), Some(0.0));
-        assert_eq!(local_share(&bytes, &NodeSet::default()), None);
-        assert_eq!(local_share(&BytesByNode::new(), &nodes("0")), None);
     }
 }

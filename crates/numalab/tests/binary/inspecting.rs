@@ -1,6 +1,7 @@
 //! `numalab inspect` of processes that end, change their mappings, have ten thousand of them, or
 //! live in another PID namespace: a partial answer that says so, never a crash or a wrong total.
 
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,11 +20,19 @@ struct Running(Child);
 
 impl Running {
     fn start(words: &[&str]) -> Self {
+        Self::with_output(words, Stdio::null())
+    }
+
+    fn start_piped(words: &[&str]) -> Self {
+        Self::with_output(words, Stdio::piped())
+    }
+
+    fn with_output(words: &[&str], stdout: Stdio) -> Self {
         let mut command = Command::new(words[0]);
         command
             .args(&words[1..])
             .stdin(Stdio::piped())
-            .stdout(Stdio::null());
+            .stdout(stdout);
         Running(command.spawn().unwrap())
     }
 
@@ -109,6 +118,46 @@ fn ten_thousand_mappings_of_one_object_are_one_object() {
         let found = laboratory.document(words);
         assert_eq!(bytes_of_memfds(&found, 16 << 20), [16 << 20]);
     }
+}
+
+/// Binds its first thread to one CPU and another thread to another; says which, and ends with its
+/// input.
+const TWO_THREADS: &str = r"
+import os, sys, threading
+one, *_, other = sorted(os.sched_getaffinity(0))
+def run():
+    os.sched_setaffinity(0, {other})
+    print(one, other, flush=True)
+    sys.stdin.read()
+os.sched_setaffinity(0, {one})
+threading.Thread(target=run).start()
+";
+
+#[test]
+fn the_cpus_of_a_process_are_those_of_all_its_threads() {
+    const NAME: &str = "the_cpus_of_a_process_are_those_of_all_its_threads";
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        not_run(NAME, "it needs two CPUs");
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let mut process = Running::start_piped(&["python3", "-c", TWO_THREADS]);
+    let mut line = String::new();
+    let stdout = process.0.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    let expected: model::CpuSet = line.trim().replace(' ', ",").parse().unwrap();
+    assert_eq!(expected.len(), 2);
+    let found = laboratory.document(&["inspect", &process.pid(), "--json"]);
+    let of_it = &found["processes"][0];
+    assert_eq!(of_it["cpus"], expected.to_string(), "{of_it:#}");
+    let topology = numa::topology::read(&linux::Root::live()).unwrap();
+    let private = of_it["private_bytes_by_node"].as_object().unwrap();
+    let of_node = |node: &str| private.get(node).map_or(0.0, |it| it.as_f64().unwrap());
+    let all: f64 = private.keys().map(|node| of_node(node)).sum();
+    let of_cpu = |cpu| of_node(&topology.node_of_cpu(cpu).unwrap().to_string()) / all;
+    let local: f64 = expected.iter().map(|cpu| of_cpu(cpu) / 2.0).sum();
+    let share = of_it["private_local_share"].as_f64().unwrap();
+    assert!((share - local).abs() < 1e-9, "{local} {of_it:#}");
 }
 
 #[test]
