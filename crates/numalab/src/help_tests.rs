@@ -7,10 +7,11 @@ use crate::arguments::Arguments;
 use crate::commands::internal;
 
 /// Commands that numalab starts itself with.
-const HIDDEN_COMMANDS: [&str; 4] = [
+const HIDDEN_COMMANDS: [&str; 5] = [
     internal::INSTANCE,
     internal::POSTGRES,
     internal::COMMAND,
+    internal::GUARDIAN,
     internal::SESSION,
 ];
 /// Options that numalab gives itself, after their commands.

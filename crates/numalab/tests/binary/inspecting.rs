@@ -137,7 +137,7 @@ threading.Thread(target=run).start()
 fn the_cpus_of_a_process_are_those_of_all_its_threads() {
     const NAME: &str = "the_cpus_of_a_process_are_those_of_all_its_threads";
     if std::thread::available_parallelism().unwrap().get() < 2 {
-        not_run(NAME, "it needs two CPUs");
+        not_run(NAME, Need::Hardware, "it needs two CPUs");
         return;
     }
     let laboratory = Laboratory::new();
