@@ -151,7 +151,7 @@ mod tests {
         );
         assert_eq!(
             skipped("cache = \"16TiB\"").reason,
-            "the SGA needs 16.16 TiB on nodes 0-7 (1.01 TiB free); \
+            "the SGA needs 16.14 TiB on nodes 0-7 (1.01 TiB free); \
              free memory there, or set a smaller `cache`"
         );
         assert_eq!(
