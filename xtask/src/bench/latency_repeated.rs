@@ -1,5 +1,5 @@
 //! `cargo xtask bench latency --repeat N`: whether the intervals of `numalab latency` hold what a
-//! plain chase measures of the same memory from the same CPU just after.
+//! plain chase measures of the same memory from the same CPU just after; and how much runs differ.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::between_runs;
 use super::claims::Claims;
 use super::latency::TOLERANCE;
 use super::own_binary::OwnBinary;
@@ -29,6 +30,7 @@ struct Cell {
     low: f64,
     median: f64,
     high: f64,
+    rounds: Vec<f64>,
 }
 
 /// One turn of a cell: low, median and high end of our interval, and what the plain chase found.
@@ -39,6 +41,7 @@ pub fn run(repeats: u32, limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let plain = PlainChase::build(&numalab.folder)?;
     let mut turns: BTreeMap<String, Vec<Turn>> = BTreeMap::new();
+    let mut rounds: BTreeMap<String, Vec<Vec<f64>>> = BTreeMap::new();
     for turn in 0..repeats {
         let document = numalab.json(&["latency", "--anyway", "--json"])?;
         let cells = cells(&document, &numalab.last_run()?)?;
@@ -57,6 +60,10 @@ pub fn run(repeats: u32, limit: Duration) -> Result<()> {
                 cell.name,
                 cell.bytes
             );
+            rounds
+                .entry(cell.name.clone())
+                .or_default()
+                .push(cell.rounds);
             let interval = [cell.low, cell.median, cell.high];
             turns.entry(cell.name).or_default().push((interval, ns));
         }
@@ -67,6 +74,12 @@ pub fn run(repeats: u32, limit: Duration) -> Result<()> {
     }
     for (name, turns) in &turns {
         judge(name, turns, &mut claims);
+    }
+    for (name, runs) in &rounds {
+        if let Some(share) = between_runs::scatter(runs) {
+            let percent = 100.0 * share;
+            println!("{name}: beyond what rounds explain, runs scatter by {percent:.1} %");
+        }
     }
     claims.conclude()
 }
@@ -85,6 +98,8 @@ fn cells(document: &Value, run: &Value) -> Result<Vec<Cell>> {
             let mut cases = run["cases"].as_array().into_iter().flatten();
             let case = cases.find(|case| case["name"] == name.as_str());
             let case = case.with_context(|| format!("the run has no case {name}"))?;
+            let trials = case["trials"].as_array().into_iter().flatten();
+            let valid = trials.filter(|trial| trial["valid"] == true);
             let trial = &case["trials"][0];
             let cpu = case["placement"]["cpus"].as_str();
             let kind = &trial["evidence"]["measurements"][0]["memory_after"]["page_kind"];
@@ -100,6 +115,7 @@ fn cells(document: &Value, run: &Value) -> Result<Vec<Cell>> {
                 low: figure("ns_low")?,
                 median: figure("ns")?,
                 high: figure("ns_high")?,
+                rounds: valid.filter_map(|trial| trial["value"].as_f64()).collect(),
                 name,
             });
         }
@@ -168,7 +184,7 @@ mod tests {
     fn a_cell_says_where_it_was_measured() {
         let document = json!({"cpu_nodes": [0], "memory_nodes": [1], "ns": [[100.0]],
             "ns_low": [[99.0]], "ns_high": [[101.0]]});
-        let trial = json!({"kernel": {"working_set_bytes": 4096},
+        let trial = json!({"valid": true, "value": 100.5, "kernel": {"working_set_bytes": 4096},
             "evidence": {"measurements": [{"memory_after": {"page_kind": "transparent"}}]}});
         let case =
             |name: &str| json!({"name": name, "placement": {"cpus": "3"}, "trials": [trial]});
@@ -182,6 +198,7 @@ mod tests {
             low: 99.0,
             median: 100.0,
             high: 101.0,
+            rounds: vec![100.5],
         };
         assert_eq!(cells(&document, &run).unwrap(), [expected]);
         assert!(cells(&document, &json!({"cases": []})).is_err());

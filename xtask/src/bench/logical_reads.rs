@@ -23,7 +23,7 @@ const SECONDS: &str = "1";
 const PAGES: u64 = 4400;
 
 /// The share of the time that is to be memory latency, in per cent: with less, placements would
-/// differ less for this load than for memory itself; 87 and 92 were seen (docs/instance.md).
+/// differ less for this load than for memory itself; 87 was seen (docs/instance.md).
 const SHARE_MIN: f64 = 70.0;
 
 /// Builds the release binary, runs the experiment and prints rates and the share; fails when the
@@ -63,6 +63,8 @@ fn summary(run: &Value) -> Result<String> {
     let memory = Rate::of(run, "memory")?;
     let cache = Rate::of(run, "processor-cache")?;
     let work_unit = &run["calibration"]["work_unit"];
+    let sure = run["confidence"].as_f64();
+    let sure = 100.0 * sure.context("a run says how sure its intervals are")?;
     let none = Vec::new();
     let list = |key: &str| run[key].as_array().unwrap_or(&none);
     let mut others = String::new();
@@ -85,8 +87,8 @@ fn summary(run: &Value) -> Result<String> {
         "one session, work unit {work_unit}, median of {TRIALS} windows of {SECONDS} s:\n\
          1 GiB cache: {}\n\
          1 MiB cache: {}\n\
-         share of the time that is memory latency: {:.0} % (95 % intervals: {:.0} to {:.0} %)\
-         {others}",
+         share of the time that is memory latency: {:.0} % ({:.0} to {:.0} %, by the ends of the \
+         {sure} % intervals){others}",
         memory.text(),
         cache.text(),
         share(memory.median, cache.median),
@@ -110,6 +112,7 @@ mod tests {
         let run = |memory: f64| {
             json!({
                 "calibration": { "work_unit": 64 },
+                "confidence": 0.9375,
                 "cases": [case("memory", memory), case("processor-cache", 80e6)],
             })
         };
@@ -124,7 +127,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("memory latency: 90 % (95 % intervals: 88 to 92 %)"),
+            text.contains("90 % (88 to 92 %, by the ends of the 93.75 % intervals)"),
             "{text}"
         );
     }

@@ -2,6 +2,7 @@
 
 mod bandwidth;
 mod bandwidth_peers;
+mod between_runs;
 mod bind;
 mod claims;
 pub mod command;
