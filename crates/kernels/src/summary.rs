@@ -27,21 +27,25 @@ pub const BETWEEN_RUNS_SHARE: f64 = 0.028;
 /// measurement", 5.1.2, of uncertainties of type A and type B).
 ///
 /// With fewer rounds than [`stats::VALUES_MIN`] the cell has a median but no interval.
-pub fn cell_of_rounds(medians: &[f64], seed: u64) -> MatrixCell {
+pub fn cell_of_rounds(medians: &[f64]) -> MatrixCell {
     let Some(median) = stats::median(medians) else {
         return MatrixCell::absent("no round gave a figure");
     };
-    let of_rounds = stats::median_interval(medians, CONFIDENCE, seed);
+    let of_rounds = stats::median_interval(medians, CONFIDENCE);
     let interval = of_rounds.map(|interval| Interval {
         low: median - with_other_runs(median - interval.low, median),
         high: median + with_other_runs(interval.high - median, median),
+        ..interval
     });
-    let scatter = of_rounds.or_else(|| range(medians));
-    let half_width = scatter.and_then(|scatter| scatter.relative_half_width(median));
+    let half_width = match of_rounds {
+        Some(interval) => interval.relative_half_width(median),
+        None => half_range(medians, median),
+    };
     MatrixCell {
         value: Some(median),
         low: interval.map(|interval| interval.low),
         high: interval.map(|interval| interval.high),
+        confidence: interval.map(|interval| interval.confidence),
         values: u32::try_from(medians.len()).unwrap_or(u32::MAX),
         is_unsteady: half_width.is_some_and(|share| share > UNSTEADY_SHARE),
         absent_because: None,
@@ -52,11 +56,10 @@ fn with_other_runs(half_width: f64, median: f64) -> f64 {
     half_width.hypot(BETWEEN_RUNS_SHARE * median)
 }
 
-fn range(values: &[f64]) -> Option<Interval> {
-    Some(Interval {
-        low: stats::quantile(values, 0.0)?,
-        high: stats::quantile(values, 1.0)?,
-    })
+/// Half of the range, as a share of the median.
+fn half_range(values: &[f64], median: f64) -> Option<f64> {
+    let range = stats::quantile(values, 1.0)? - stats::quantile(values, 0.0)?;
+    Some(range / 2.0 / median.abs()).filter(|share| share.is_finite())
 }
 
 #[cfg(test)]
@@ -65,26 +68,26 @@ mod tests {
 
     #[test]
     fn five_rounds_have_an_interval_and_fewer_none() {
-        let cell = cell_of_rounds(&[100.0, 101.0, 99.0, 100.5, 99.5], 1);
-        assert_eq!(cell.value, Some(100.0));
+        let cell = cell_of_rounds(&[100.0, 101.0, 99.0, 100.5, 99.5]);
+        assert_eq!((cell.value, cell.confidence), (Some(100.0), Some(0.9375)));
         let half_width = 1f64.hypot(2.8);
         assert_eq!(cell.low, Some(100.0 - half_width));
         assert_eq!(cell.high, Some(100.0 + half_width));
         assert!(!cell.is_unsteady);
-        let cell = cell_of_rounds(&[100.0, 101.0], 1);
+        let cell = cell_of_rounds(&[100.0, 101.0]);
         assert_eq!((cell.value, cell.low), (Some(100.5), None));
     }
 
     #[test]
     fn rounds_that_scatter_are_flagged() {
-        assert!(cell_of_rounds(&[100.0, 150.0, 99.0, 120.0, 99.5], 1).is_unsteady);
-        assert!(cell_of_rounds(&[100.0, 150.0], 1).is_unsteady);
-        assert!(!cell_of_rounds(&[100.0], 1).is_unsteady);
+        assert!(cell_of_rounds(&[100.0, 150.0, 99.0, 120.0, 99.5]).is_unsteady);
+        assert!(cell_of_rounds(&[100.0, 150.0]).is_unsteady);
+        assert!(!cell_of_rounds(&[100.0]).is_unsteady);
     }
 
     #[test]
     fn no_round_is_no_figure() {
-        let cell = cell_of_rounds(&[], 1);
+        let cell = cell_of_rounds(&[]);
         assert_eq!(cell.value, None);
         assert!(cell.absent_because.is_some());
     }

@@ -24,6 +24,8 @@ pub struct MatrixCell {
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
+    /// How often such an interval holds what it is for, at least; `None` where nobody says.
+    pub confidence: Option<f64>,
     /// How many values are behind the median.
     pub values: u32,
     /// Whether its values scatter so much that the figure is doubtful.

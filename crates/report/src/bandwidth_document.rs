@@ -6,6 +6,8 @@ use model::{
 };
 use serde::Serialize;
 
+use crate::confidence::common_of_cells;
+
 /// Name and version of the document.
 pub const BANDWIDTH_FORMAT: &str = "numalab.bandwidth/1";
 
@@ -26,6 +28,7 @@ pub struct BandwidthDocument<'r> {
     bytes_per_s: Vec<Vec<Option<f64>>>,
     bytes_per_s_low: Vec<Vec<Option<f64>>>,
     bytes_per_s_high: Vec<Vec<Option<f64>>>,
+    /// How sure every interval is, at least.
     confidence: f64,
     not_measured: Vec<CellReason<'r>>,
     sweeps: &'r [ThreadSweep],
@@ -61,7 +64,7 @@ pub fn bandwidth_document(result: &BandwidthResult) -> BandwidthDocument<'_> {
         bytes_per_s: cells(|cell| cell.value),
         bytes_per_s_low: cells(|cell| cell.low),
         bytes_per_s_high: cells(|cell| cell.high),
-        confidence: crate::CONFIDENCE,
+        confidence: common_of_cells(matrix),
         not_measured: not_measured(result),
         sweeps: &result.sweeps,
         whole_machine: &result.whole_machine,

@@ -188,6 +188,9 @@ fn reports(case: &Case) -> Vec<&LoadReport> {
         .collect()
 }
 
+/// What digits leave open lies between its bounds for sure.
+const CERTAIN: f64 = 1.0;
+
 /// The medians of the lowest and of the highest figures that the reports may mean.
 fn cpus_rounding(case: &Case) -> Option<Interval> {
     let cpus: Vec<Printed> = reports(case)
@@ -199,6 +202,7 @@ fn cpus_rounding(case: &Case) -> Option<Interval> {
     Some(Interval {
         low: stats::median(&low)?,
         high: stats::median(&high)?,
+        confidence: CERTAIN,
     })
 }
 
@@ -270,6 +274,7 @@ fn difference(run: &Run, cases: &[CaseCost], baseline: usize, case: usize) -> Di
     let cost_rounding = rounding.map(|it| Interval {
         low: it.low / reads.ratio,
         high: it.high / reads.ratio,
+        ..it
     });
     let cost = cost.map(|it| Factor {
         rounding: cost_rounding,
@@ -297,5 +302,10 @@ fn difference(run: &Run, cases: &[CaseCost], baseline: usize, case: usize) -> Di
 fn rounding_of(case: &CaseCost, baseline: &CaseCost) -> Option<Interval> {
     let (case, baseline) = (case.cpus_rounding?, baseline.cpus_rounding?);
     let (low, high) = (case.low / baseline.high, case.high / baseline.low);
-    (low.is_finite() && high.is_finite()).then_some(Interval { low, high })
+    let confidence = CERTAIN;
+    (low.is_finite() && high.is_finite()).then_some(Interval {
+        low,
+        high,
+        confidence,
+    })
 }

@@ -4,6 +4,7 @@ use model::Run;
 use serde::Serialize;
 use stats::Interval;
 
+use crate::confidence::common;
 use crate::explanation::{CaseCost, Difference, Explanation, Factor};
 use crate::explanation_text::sentence;
 
@@ -91,12 +92,15 @@ pub fn explain_document<'r>(run: &'r Run, found: &Explanation) -> ExplainDocumen
         let each = differences.iter();
         each.map(|it| difference_document(found, it)).collect()
     };
+    let differences = found.differences.iter().chain(&found.steps);
+    let factors = differences.flat_map(|it| [Some(it.reads), it.cpus, it.cost]);
+    let intervals = factors.filter_map(|factor| factor?.interval);
     ExplainDocument {
         format: EXPLAIN_FORMAT,
         run: &run.id,
         experiment: &run.experiment,
         metric: run.metric.name(),
-        confidence: crate::CONFIDENCE,
+        confidence: common(intervals),
         cases: (1..).zip(&found.cases).map(case_document).collect(),
         differences: all(&found.differences),
         steps: all(&found.steps),

@@ -1,19 +1,21 @@
 //! Decides what a run says: medians, intervals, ranks, a verdict for each case and one for all.
 //!
-//! Pure and deterministic: the resampling is seeded by the run. Showing is elsewhere.
+//! Pure and deterministic. Showing is elsewhere.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use model::{Better, Case, Metric, Run, RunStatus, Trial};
-use stats::{Best, Interval};
+use stats::{Interval, Rank};
 
+use crate::confidence::common;
 use crate::control::{self, Control, controls};
 use crate::run_outcome::Standing;
 use crate::verdict::Verdict;
 use crate::verdict_sentence::sentence;
 use crate::verdict_warnings::warnings;
 
-/// Confidence of every interval.
+/// Confidence of every interval, where there are enough values for it.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Valid trials that a case needs before anything is said about it.
@@ -26,9 +28,9 @@ pub struct Judgement {
     pub cases: Vec<CaseJudgement>,
     /// Every case but the baseline, compared with the baseline, in the order of the run.
     pub comparisons: Vec<Comparison>,
-    /// Index of the case with the best median, then of those that cannot be told apart from it,
-    /// whatever their ranks. One alone is the winner; none where nothing can be said.
-    pub leaders: Vec<usize>,
+    /// Index of the case that is better than all others that are ranked, and so has the first rank
+    /// to itself.
+    pub winner: Option<usize>,
     /// Cases that are the same as others, and must tie with them.
     pub controls: Vec<Control>,
     /// One sentence that can be quoted.
@@ -52,10 +54,18 @@ pub struct CaseJudgement {
     pub median: Option<f64>,
     /// Interval of the median.
     pub interval: Option<Interval>,
-    /// 1 for the best; cases that cannot be told apart share one.
-    pub rank: Option<u32>,
-    /// Whether it is a negative control: it is ranked, and can neither win nor lose.
+    /// The ranks that it may have among the cases that are no controls: two of them that cannot be
+    /// told apart have one in common.
+    pub rank: Option<Rank>,
+    /// Whether it is a negative control: it is not ranked, and can neither win nor lose.
     pub is_control: bool,
+}
+
+impl Judgement {
+    /// How sure the intervals of all medians are, at least.
+    pub(crate) fn confidence(&self) -> f64 {
+        common(self.cases.iter().filter_map(|case| case.interval))
+    }
 }
 
 impl CaseJudgement {
@@ -97,10 +107,7 @@ impl Ratio {
     pub(crate) fn inverse(self) -> Ratio {
         Ratio {
             ratio: 1.0 / self.ratio,
-            interval: Interval {
-                low: 1.0 / self.interval.high,
-                high: 1.0 / self.interval.low,
-            },
+            interval: self.interval.inverse(),
         }
     }
 }
@@ -110,8 +117,9 @@ pub fn judge(run: &Run) -> Judgement {
     let controls = controls(run);
     let cases = judge_cases(run, &controls);
     let comparisons = compare(run, &cases);
-    let leaders = leaders(run, &cases);
-    let said = sentence(run, &cases, &comparisons, &leaders);
+    let is_first = |case: &CaseJudgement| case.rank.is_some_and(Rank::is_first);
+    let winner = cases.iter().position(is_first);
+    let said = sentence(run, &cases, &comparisons, winner.map(|index| &cases[index]));
     let mut warnings = warnings(run, &cases);
     warnings.extend(control::warnings(run, &controls));
     Judgement {
@@ -120,7 +128,7 @@ pub fn judge(run: &Run) -> Judgement {
         controls,
         cases,
         comparisons,
-        leaders,
+        winner,
     }
 }
 
@@ -151,62 +159,46 @@ fn valid_values(case: &Case) -> Vec<f64> {
 }
 
 fn judge_cases(run: &Run, controls: &[Control]) -> Vec<CaseJudgement> {
-    let values: Vec<Vec<f64>> = run.cases.iter().map(valid_values).collect();
-    let samples: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
-    let ranks = if is_emulated(run) {
-        vec![None; samples.len()]
-    } else {
-        let best = match run.metric.better() {
-            Better::More => Best::Highest,
-            Better::Less => Best::Lowest,
+    let cases = run.cases.iter().enumerate().map(|(index, case)| {
+        let count = |counts: fn(Standing<'_>) -> bool| {
+            let standings = case.trials.iter().map(Standing::of);
+            standings.filter(|standing| counts(*standing)).count()
         };
-        stats::ranks(&samples, best, |leader, other| {
-            ratio(run, leader, other).is_some_and(|it| !it.interval.contains(1.0))
-        })
-    };
-    let judged = run.cases.iter().zip(samples).zip(ranks).enumerate();
-    judged
-        .map(|(index, ((case, values), rank))| {
-            let count = |counts: fn(Standing<'_>) -> bool| {
-                let standings = case.trials.iter().map(Standing::of);
-                standings.filter(|standing| counts(*standing)).count()
-            };
-            CaseJudgement {
-                name: case.plan.name.clone(),
-                valid: count(|standing| standing.is_valid()),
-                invalid: count(|standing| matches!(standing, Standing::Invalid(_))),
-                failed: count(|standing| matches!(standing, Standing::Failed(_))),
-                median: stats::median(values).filter(|median| median.is_finite()),
-                interval: stats::median_interval(values, CONFIDENCE, run.seed),
-                rank,
-                is_control: controls.iter().any(|it| it.case_index == index),
-            }
-        })
-        .collect()
+        let values = valid_values(case);
+        CaseJudgement {
+            name: case.plan.name.clone(),
+            valid: count(|standing| standing.is_valid()),
+            invalid: count(|standing| matches!(standing, Standing::Invalid(_))),
+            failed: count(|standing| matches!(standing, Standing::Failed(_))),
+            median: stats::median(&values).filter(|median| median.is_finite()),
+            interval: stats::median_interval(&values, CONFIDENCE),
+            rank: None,
+            is_control: controls.iter().any(|it| it.case_index == index),
+        }
+    });
+    let mut cases: Vec<CaseJudgement> = cases.collect();
+    rank(run, &mut cases);
+    cases
 }
 
-/// Ranks group cases by neighbours, so a case of a lower rank whose values vary much may not be
-/// told apart from the first. A winner must be told apart from every case that can be ranked.
-fn leaders(run: &Run, cases: &[CaseJudgement]) -> Vec<usize> {
-    let ranked = |index: &usize| cases[*index].rank.is_some() && !cases[*index].is_control;
-    let merit = |index: &usize| {
-        let median = cases[*index].median;
-        median.map_or(f64::NEG_INFINITY, |median| merit(run.metric, median))
-    };
-    // The first of equals, as in the run.
-    let first = (0..cases.len())
-        .filter(ranked)
-        .rev()
-        .max_by(|a, b| merit(a).total_cmp(&merit(b)));
-    let Some(first) = first else {
-        return Vec::new();
-    };
-    let is_rival = |index: &usize| {
-        *index != first
-            && ratio(run, first, *index).is_none_or(|it| verdict(run.metric, it) != Verdict::Faster)
-    };
-    let rivals = (0..cases.len()).filter(ranked).filter(is_rival);
-    std::iter::once(first).chain(rivals).collect()
+/// Ranks the cases that can be ranked: every one is compared with every other.
+fn rank(run: &Run, cases: &mut [CaseJudgement]) {
+    if is_emulated(run) {
+        return;
+    }
+    let is_ranked = |index: &usize| cases[*index].interval.is_some() && !cases[*index].is_control;
+    let ranked: Vec<usize> = (0..cases.len()).filter(is_ranked).collect();
+    let ranks = stats::ranks(ranked.len(), |one, other| {
+        let ratio = ratio(run, ranked[one], ranked[other]);
+        match ratio.map(|ratio| verdict(run.metric, ratio)) {
+            Some(Verdict::Faster) => Ordering::Greater,
+            Some(Verdict::Slower) => Ordering::Less,
+            _ => Ordering::Equal,
+        }
+    });
+    for (index, rank) in ranked.into_iter().zip(ranks) {
+        cases[index].rank = Some(rank);
+    }
 }
 
 fn compare(run: &Run, cases: &[CaseJudgement]) -> Vec<Comparison> {
@@ -238,7 +230,7 @@ fn compare(run: &Run, cases: &[CaseJudgement]) -> Vec<Comparison> {
 }
 
 pub(crate) fn verdict(metric: Metric, ratio: Ratio) -> Verdict {
-    let Interval { low, high } = ratio.interval;
+    let Interval { low, high, .. } = ratio.interval;
     match metric.better() {
         _ if low <= 1.0 && high >= 1.0 => Verdict::Tie,
         Better::More if low > 1.0 => Verdict::Faster,
@@ -266,17 +258,17 @@ pub(crate) fn ratio_of(
         RunStatus::Imported => apart(&case, &baseline),
         _ => by_round(&case, &baseline),
     };
-    estimate((case, baseline), run.seed)
+    estimate((case, baseline))
 }
 
 /// The ratio of two cases whose trials were not made in the same rounds.
-pub(crate) fn independent_ratio(case: &Case, baseline: &Case, seed: u64) -> Option<Ratio> {
+pub(crate) fn independent_ratio(case: &Case, baseline: &Case) -> Option<Ratio> {
     let values = |case: &Case| figures(case, |trial: &Trial| trial.valid_value());
-    estimate(apart(&values(case), &values(baseline)), seed)
+    estimate(apart(&values(case), &values(baseline)))
 }
 
-fn estimate((case, baseline): Aligned, seed: u64) -> Option<Ratio> {
-    let estimate = stats::ratio_of_cases(&case, &baseline, CONFIDENCE, seed)?;
+fn estimate((case, baseline): Aligned) -> Option<Ratio> {
+    let estimate = stats::ratio_of_cases(&case, &baseline, CONFIDENCE)?;
     Some(Ratio {
         ratio: estimate.ratio,
         interval: estimate.interval,

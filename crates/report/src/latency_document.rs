@@ -6,6 +6,8 @@ use model::{
 };
 use serde::Serialize;
 
+use crate::confidence::common_of_cells;
+
 /// Name and version of the document.
 pub const LATENCY_FORMAT: &str = "numalab.latency/1";
 
@@ -26,6 +28,7 @@ pub struct LatencyDocument<'r> {
     /// Ends of the intervals; null where too few rounds were measured for one.
     ns_low: Vec<Vec<Option<f64>>>,
     ns_high: Vec<Vec<Option<f64>>>,
+    /// How sure every interval is, at least.
     confidence: f64,
     not_measured: Vec<CellReason<'r>>,
     unsteady: Vec<CellName>,
@@ -86,7 +89,7 @@ pub fn latency_document(result: &LatencyResult) -> LatencyDocument<'_> {
         ns: cells(|cell| cell.value),
         ns_low: cells(|cell| cell.low),
         ns_high: cells(|cell| cell.high),
-        confidence: crate::CONFIDENCE,
+        confidence: common_of_cells(matrix),
         not_measured: not_measured(result),
         unsteady: unsteady(result),
         distances,

@@ -7,6 +7,7 @@ use model::{
     PageWalks, Severity,
 };
 
+use crate::confidence::{common_of_cells, percent};
 use crate::latency_figures::{ns, ns_range, pages, size};
 use crate::latency_grid::{GridCell, grid};
 use crate::run_figures::{UNKNOWN, ids};
@@ -163,11 +164,10 @@ fn widest_interval(result: &LatencyResult) -> Option<String> {
             };
             let share = (high - low) / value;
             if share.is_finite() && widest.as_ref().is_none_or(|(most, _)| share > *most) {
-                let percent = crate::CONFIDENCE * 100.0;
+                let sure = percent(common_of_cells(&result.matrix));
                 let (low, high) = (ns(low), ns(high));
                 let sentence = format!(
-                    "Widest {percent:.0} % interval: {low} to {high} ns, from node {from} to node \
-                     {to}."
+                    "Widest {sure} interval: {low} to {high} ns, from node {from} to node {to}."
                 );
                 widest = Some((share, sentence));
             }

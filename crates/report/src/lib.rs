@@ -5,6 +5,7 @@ mod bandwidth_document;
 mod bandwidth_text;
 mod bind_document;
 mod bind_text;
+mod confidence;
 mod control;
 mod doctor_document;
 mod doctor_text;

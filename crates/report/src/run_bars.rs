@@ -3,6 +3,7 @@
 use model::{Better, Run};
 use unicode_width::UnicodeWidthStr;
 
+use crate::confidence::percent;
 use crate::judgement::Judgement;
 use crate::run_figures::value;
 use crate::run_plain::plain_within;
@@ -60,7 +61,8 @@ pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> S
         Better::Less => "; less is better",
     };
     let unit = run.shown_unit();
-    let legend = format!("{MEDIAN} median, {UNSURE} 95 % interval, {unit}{shorter}");
+    let sure = percent(judgement.confidence());
+    let legend = format!("{MEDIAN} median, {UNSURE} {sure} interval, {unit}{shorter}");
     text.push_str(&options.paragraph(&pad, &legend, Style::Usual));
     text
 }

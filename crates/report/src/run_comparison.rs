@@ -76,7 +76,7 @@ impl ComparedPair {
     pub fn is_below(&self, metric: Metric, limit: f64) -> bool {
         match (self.ratio, self.bare_ratio) {
             (Some(ratio), _) => {
-                let Interval { low, high } = ratio.interval;
+                let Interval { low, high, .. } = ratio.interval;
                 as_merit(metric, low).max(as_merit(metric, high)) < limit
             }
             (None, Some(bare)) => as_merit(metric, bare) < limit,
@@ -184,7 +184,7 @@ fn pair(first_run: &Run, first: &Case, second_run: &Run, second: &Case) -> Compa
     let ratio = match first_run.id == second_run.id {
         _ if emulated => None,
         true => ratio_of(first_run, second, first, value),
-        false => independent_ratio(second, first, first_run.seed ^ second_run.seed),
+        false => independent_ratio(second, first),
     };
     let (first, second) = (compared(first_run, first), compared(second_run, second));
     let imported = [first_run, second_run]
@@ -215,7 +215,7 @@ fn compared(run: &Run, case: &Case) -> ComparedCase {
         case: case.plan.name.clone(),
         trials: values.len(),
         median: stats::median(&values).filter(|median| median.is_finite()),
-        interval: stats::median_interval(&values, CONFIDENCE, run.seed),
+        interval: stats::median_interval(&values, CONFIDENCE),
     }
 }
 

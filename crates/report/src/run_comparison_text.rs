@@ -3,6 +3,7 @@
 use model::Metric;
 use serde::Serialize;
 
+use crate::confidence::{self, common};
 use crate::judgement::Ratio;
 use crate::licence::{LicenceTerms, Licensed, licence_row, licence_table};
 use crate::run_comparison::{ComparedCase, ComparedPair, RunComparison};
@@ -108,7 +109,11 @@ fn sentence(metric: Metric, pair: &ComparedPair) -> String {
     let more = if ratio >= 1.0 { "more" } else { "less" };
     let unit = metric.facts().shown_unit;
     let sure = match pair.ratio {
-        Some(ratio) => format!("{} times, 95 % interval", with_interval(ratio)),
+        Some(ratio) => format!(
+            "{} times, {} interval",
+            with_interval(ratio),
+            confidence::percent(common([ratio.interval]))
+        ),
         None if pair.first.trials.max(pair.second.trials) == 1 => {
             "one repetition of each carries no interval, so no winner is named".to_string()
         }
@@ -191,7 +196,7 @@ pub fn compare_document(
     CompareDocument {
         format: COMPARE_FORMAT,
         metric: found.metric.name(),
-        confidence: crate::CONFIDENCE,
+        confidence: common(found.pairs.iter().filter_map(|it| Some(it.ratio?.interval))),
         comparisons: pairs.collect(),
         only_first: found.only_first.clone(),
         only_second: found.only_second.clone(),

@@ -9,6 +9,7 @@ use model::{
 };
 use serde::Serialize;
 
+use crate::confidence::common;
 use crate::control::Control;
 use crate::judgement::{CaseJudgement, Comparison, judge};
 use crate::run_outcome::Standing;
@@ -31,6 +32,7 @@ pub struct RunDocument<'r> {
     asks_about_memory: bool,
     /// What `value`, `median`, `low` and `high` are about; its name says the unit.
     metric: &'static str,
+    /// How sure every interval is, at least.
     confidence: f64,
     baseline: &'r str,
     verdict: String,
@@ -50,10 +52,14 @@ struct CaseDocument<'r> {
     about: &'r str,
     placement: Option<&'r Placement>,
     work: &'r Work,
+    /// The best rank that it may have, and the worst.
     rank: Option<u32>,
+    rank_worst: Option<u32>,
     median: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
+    /// How often such an interval holds the median.
+    confidence: Option<f64>,
     trials_valid: usize,
     trials_invalid: usize,
     trials_failed: usize,
@@ -99,6 +105,8 @@ struct ComparisonDocument {
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
+    /// How often such an interval holds the ratio, at least.
+    confidence: Option<f64>,
     verdict: &'static str,
 }
 
@@ -109,6 +117,8 @@ struct ControlDocument {
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
+    /// How often such an interval holds the ratio, at least.
+    confidence: Option<f64>,
     verdict: &'static str,
 }
 
@@ -120,6 +130,7 @@ fn control_documents(run: &Run, controls: &[Control]) -> Vec<ControlDocument> {
         ratio: control.ratio.map(|it| it.ratio),
         low: control.ratio.map(|it| it.interval.low),
         high: control.ratio.map(|it| it.interval.high),
+        confidence: control.ratio.map(|it| it.interval.confidence),
         verdict: control.verdict.word(),
     };
     controls.iter().map(document).collect()
@@ -129,6 +140,10 @@ fn control_documents(run: &Run, controls: &[Control]) -> Vec<ControlDocument> {
 pub fn run_document(run: &Run) -> RunDocument<'_> {
     let judgement = judge(run);
     let cases = run.cases.iter().zip(&judgement.cases);
+    let intervals = judgement.cases.iter().filter_map(|it| it.interval);
+    let ratios = judgement.comparisons.iter().map(|it| it.ratio);
+    let ratios = ratios.chain(judgement.controls.iter().map(|it| it.ratio));
+    let ratios = ratios.filter_map(|ratio| Some(ratio?.interval));
     RunDocument {
         format: RUN_FORMAT,
         run: &run.id,
@@ -141,7 +156,7 @@ pub fn run_document(run: &Run) -> RunDocument<'_> {
         window_s: run.window_s,
         asks_about_memory: run.asks_about_memory,
         metric: run.metric.name(),
-        confidence: crate::CONFIDENCE,
+        confidence: common(intervals.chain(ratios)),
         baseline: &run.baseline,
         cases: cases
             .map(|(case, judged)| case_document(run.metric, case, judged))
@@ -162,10 +177,12 @@ fn case_document<'r>(metric: Metric, case: &'r Case, judged: &CaseJudgement) -> 
         about: &case.plan.about,
         placement: placement(case),
         work: &case.plan.work,
-        rank: judged.rank,
+        rank: judged.rank.map(|rank| rank.best),
+        rank_worst: judged.rank.map(|rank| rank.worst),
         median: judged.median,
         low: judged.interval.map(|interval| interval.low),
         high: judged.interval.map(|interval| interval.high),
+        confidence: judged.interval.map(|interval| interval.confidence),
         trials_valid: judged.valid,
         trials_invalid: judged.invalid,
         trials_failed: judged.failed,
@@ -229,6 +246,7 @@ fn comparison(comparison: &Comparison) -> ComparisonDocument {
         ratio: ratio.map(|it| it.ratio).or(comparison.bare_ratio),
         low: ratio.map(|it| it.interval.low),
         high: ratio.map(|it| it.interval.high),
+        confidence: ratio.map(|it| it.interval.confidence),
         verdict: comparison.verdict.word(),
     }
 }

@@ -143,7 +143,11 @@ mod tests {
         let [ratio, low, high] = numbers;
         let text = RatioText::of(Ratio {
             ratio,
-            interval: Interval { low, high },
+            interval: Interval {
+                low,
+                high,
+                confidence: 0.95,
+            },
         });
         assert_eq!([text.ratio, text.low, text.high], expected);
     }

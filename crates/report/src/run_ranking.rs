@@ -1,12 +1,15 @@
 //! The ranking: what each case did, how sure that is, and against the baseline.
 
 use model::{Metric, Run, RunStatus};
+use stats::Rank;
 
+use crate::confidence::percent;
 use crate::judgement::{CaseJudgement, Comparison, Judgement, merit};
 use crate::run_figures::{RatioText, UNKNOWN, decimals, value};
 use crate::run_plain::plain_within;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
+use crate::verdict::Verdict;
 
 /// Decimals of a ratio without interval: as many as tell 10.4 % from 10.5 %.
 pub(crate) const BARE_PLACES: usize = 3;
@@ -24,30 +27,33 @@ pub(crate) fn ranking(run: &Run, judgement: &Judgement, options: &TextOptions) -
     format!("{ranked}\n{}", comparisons(run, judgement, options))
 }
 
-/// Indices of the cases by rank and then by median; without ranks as in the run, but figures that
-/// were imported by their medians, as others have published them.
+/// Indices of the cases by their medians, those without a rank behind the others and controls last;
+/// without ranks as in the run, but figures that were imported by their medians, as others have
+/// published them.
 pub(crate) fn order(run: &Run, judgement: &Judgement) -> Vec<usize> {
     let mut order: Vec<usize> = (0..judgement.cases.len()).collect();
     let cases = &judgement.cases;
     if cases.iter().any(|case| case.rank.is_some()) || run.status == RunStatus::Imported {
         order.sort_by(|a, b| {
-            let rank = |index: &usize| cases[*index].rank.unwrap_or(u32::MAX);
+            let apart = |index: &usize| (cases[*index].is_control, cases[*index].rank.is_none());
             let merit = |index: &usize| {
                 let median = cases[*index].median;
                 median.map_or(f64::NEG_INFINITY, |median| merit(run.metric, median))
             };
-            rank(a).cmp(&rank(b)).then(merit(b).total_cmp(&merit(a)))
+            let by_merit = merit(b).total_cmp(&merit(a));
+            apart(a).cmp(&apart(b)).then(by_merit)
         });
     }
     order
 }
 
 fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
+    let interval = format!("{} interval", percent(judgement.confidence()));
     let mut columns = vec![
         ("rank", Side::Right),
         ("case", Side::Left),
         (run.shown_unit(), Side::Right),
-        ("95 % interval", Side::Right),
+        (interval.as_str(), Side::Right),
         ("valid", Side::Right),
     ];
     let against = against(run);
@@ -60,9 +66,7 @@ fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
         let case = &judgement.cases[index];
         let mut row = figures(run.metric, case);
         if compared {
-            let comparison = judgement.comparisons.iter();
-            let comparison = comparison.clone().find(|it| it.case_index == index);
-            row.extend(comparison_cells(run, case, comparison));
+            row.extend(comparison_cells(run, judgement, index));
         }
         table.push(row);
     }
@@ -76,7 +80,7 @@ fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
         format!("{low} to {high}")
     });
     let style = match case.rank {
-        Some(1) => Style::Strong,
+        Some(rank) if rank.best == 1 => Style::Strong,
         _ => Style::Usual,
     };
     let valid_style = if case.valid < case.trials() {
@@ -85,10 +89,7 @@ fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
         Style::Usual
     };
     vec![
-        (
-            case.rank.map_or_else(unknown, |rank| rank.to_string()),
-            style,
-        ),
+        (case.rank.map_or_else(unknown, rank_text), style),
         (plain_within(&case.name, NAME_COLUMNS), style),
         (
             case.median.map_or_else(unknown, |it| value(metric, it)),
@@ -99,25 +100,45 @@ fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
     ]
 }
 
-fn comparison_cells(
-    run: &Run,
-    case: &CaseJudgement,
-    comparison: Option<&Comparison>,
-) -> [(String, Style); 2] {
-    let control = if case.is_control { " (control)" } else { "" };
-    match comparison {
-        Some(comparison) => [
+/// `2`; `2-4` where it may be any of these.
+fn rank_text(rank: Rank) -> String {
+    match rank.best == rank.worst {
+        true => rank.best.to_string(),
+        false => format!("{}-{}", rank.best, rank.worst),
+    }
+}
+
+/// The ratio of a case to the baseline, and what that says; of a control, what it says of that and
+/// the case it repeats.
+fn comparison_cells(run: &Run, judgement: &Judgement, index: usize) -> [(String, Style); 2] {
+    let mut comparisons = judgement.comparisons.iter();
+    let comparison = comparisons.find(|it| it.case_index == index);
+    let control = judgement.controls.iter().find(|it| it.case_index == index);
+    let case = &judgement.cases[index];
+    match (comparison, control) {
+        (Some(comparison), Some(control)) => {
+            let of = plain_within(&judgement.cases[control.of_index].name, NAME_COLUMNS);
+            let word = control.verdict.word();
+            let said = format!("control of {of}: {word}");
+            // A control that differs is no good news, whichever way.
+            let style = match control.verdict {
+                Verdict::Faster | Verdict::Slower => Style::Care,
+                verdict => Style::of(verdict),
+            };
+            [(ratio_text(comparison), Style::Usual), (said, style)]
+        }
+        (Some(comparison), None) => [
             (ratio_text(comparison), Style::Usual),
             (
-                format!("{}{control}", comparison.verdict.word()),
+                comparison.verdict.word().to_string(),
                 Style::of(comparison.verdict),
             ),
         ],
-        None if case.name == run.baseline => [
+        (None, _) if case.name == run.baseline => [
             ("1".to_string(), Style::Usual),
             ("baseline".to_string(), Style::Usual),
         ],
-        None => [
+        (None, _) => [
             (UNKNOWN.to_string(), Style::Usual),
             (UNKNOWN.to_string(), Style::Usual),
         ],
@@ -134,8 +155,7 @@ fn comparisons(run: &Run, judgement: &Judgement, options: &TextOptions) -> Strin
     for comparison in &judgement.comparisons {
         let name = plain_within(&comparison.case, NAME_COLUMNS);
         let mut row = vec![(name, Style::Usual)];
-        let case = &judgement.cases[comparison.case_index];
-        row.extend(comparison_cells(run, case, Some(comparison)));
+        row.extend(comparison_cells(run, judgement, comparison.case_index));
         table.push(row);
     }
     table.text(options)

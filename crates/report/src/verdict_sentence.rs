@@ -2,6 +2,7 @@
 
 use model::{Run, RunStatus};
 
+use crate::confidence::{common, percent};
 use crate::judgement::{
     CaseJudgement, Comparison, Ratio, TRIALS_ENOUGH, baseline_index, is_emulated, merit,
 };
@@ -15,12 +16,12 @@ const NAME_CHARS: usize = 80;
 /// Comparisons that are listed; more are counted.
 const COMPARISONS_LISTED: usize = 8;
 
-/// Says what the run says. `leaders` are the fastest case and those not told apart from it.
+/// Says what the run says.
 pub(crate) fn sentence(
     run: &Run,
     cases: &[CaseJudgement],
     comparisons: &[Comparison],
-    leaders: &[usize],
+    winner: Option<&CaseJudgement>,
 ) -> String {
     if is_emulated(run) {
         return "no winner is named, because this machine is emulated in software \
@@ -45,7 +46,6 @@ pub(crate) fn sentence(
     if let Some(sentence) = as_printed(run, cases, comparisons, &cases[baseline]) {
         return sentence;
     }
-    let leaders: Vec<&CaseJudgement> = leaders.iter().map(|index| &cases[*index]).collect();
     let baseline = &cases[baseline];
     // Controls are spoken of apart.
     let is_question = |it: &&Comparison| !cases[it.case_index].is_control;
@@ -53,7 +53,7 @@ pub(crate) fn sentence(
     match comparisons.as_slice() {
         [] => alone(run, baseline),
         [only] => of_two(run, baseline, &cases[only.case_index], only),
-        _ => of_many(run, baseline, cases, &comparisons, &leaders),
+        _ => of_many(run, baseline, cases, &comparisons, winner),
     }
 }
 
@@ -99,7 +99,7 @@ fn alone(run: &Run, case: &CaseJudgement) -> String {
     let shown = |it: f64| value(run.metric, it);
     match (case.median, case.interval) {
         (Some(median), Some(interval)) => format!(
-            "{} {} {}{} (95 % interval {} to {}, {}); nothing is compared",
+            "{} {} {}{} ({} interval {} to {}, {}); nothing is compared",
             name(&case.name),
             facts.verb,
             shown(median),
@@ -108,6 +108,7 @@ fn alone(run: &Run, case: &CaseJudgement) -> String {
                 "" => String::new(),
                 unit => format!(" {unit}"),
             },
+            percent(common([interval])),
             shown(interval.low),
             shown(interval.high),
             trials(case.valid),
@@ -134,12 +135,14 @@ fn of_many(
     baseline: &CaseJudgement,
     cases: &[CaseJudgement],
     comparisons: &[&Comparison],
-    leaders: &[&CaseJudgement],
+    winner: Option<&CaseJudgement>,
 ) -> String {
-    let head = match leaders {
-        [] => return undecided(run, &cases.iter().collect::<Vec<_>>()),
-        [winner] => won(winner, cases),
-        [_, _, ..] => tied(cases),
+    let head = match winner {
+        _ if cases.iter().all(|case| case.rank.is_none()) => {
+            return undecided(run, &cases.iter().collect::<Vec<_>>());
+        }
+        Some(winner) => won(winner, cases),
+        None => "no case is significantly faster than all others".to_string(),
     };
     if baseline.valid < TRIALS_ENOUGH {
         let too_few = too_few(&[baseline]);
@@ -168,10 +171,12 @@ fn of_many(
         true => format!("{} each", trials(most)),
         false => format!("{least} to {}", trials(most)),
     };
+    let ratios = comparisons.iter().filter_map(|it| Some(it.ratio?.interval));
     format!(
-        "{head}; compared with {}, {} (95 % intervals, {trials})",
+        "{head}; compared with {}, {} ({} intervals, {trials})",
         name(&baseline.name),
         listed.join(", "),
+        percent(common(ratios)),
     )
 }
 
@@ -207,12 +212,6 @@ fn won(winner: &CaseJudgement, cases: &[CaseJudgement]) -> String {
     format!("{} is fastest of {of_all}", name(&winner.name))
 }
 
-/// The fastest of several cases cannot be told apart from others; the ranks say from which.
-fn tied(cases: &[CaseJudgement]) -> String {
-    let all = cases.iter().filter(|case| !case.is_control).count();
-    format!("none of {all} cases is fastest beyond doubt")
-}
-
 /// "A is 1.09 times slower than B (…)", or that no difference can be named.
 fn compared(
     case: &CaseJudgement,
@@ -230,9 +229,10 @@ fn compared(
             let text = RatioText::of(ratio);
             format!(
                 "no difference between {} and {} can be named: \
-                 the 95 % interval of their ratio, {} to {}, includes 1 ({})",
+                 the {} interval of their ratio, {} to {}, includes 1 ({})",
                 name(&case.name),
                 name(&baseline.name),
+                percent(common([ratio.interval])),
                 text.low,
                 text.high,
                 trials_of(&[case, baseline]),
@@ -245,10 +245,11 @@ fn compared(
 fn times(than: &str, of: &[&CaseJudgement], ratio: Ratio, verdict: Verdict) -> String {
     let text = seen(ratio);
     format!(
-        "{} times {} than {} (95 % interval {} to {}, {})",
+        "{} times {} than {} ({} interval {} to {}, {})",
         text.ratio,
         verdict.word(),
         name(than),
+        percent(common([ratio.interval])),
         text.low,
         text.high,
         trials_of(of),

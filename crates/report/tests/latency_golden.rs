@@ -142,6 +142,7 @@ fn cell(value: f64, half: f64) -> MatrixCell {
         value: Some(value),
         low: Some(value - half),
         high: Some(value + half),
+        confidence: Some(0.9375),
         values: 5,
         is_unsteady: half / value > 0.05,
         absent_because: None,

@@ -28,6 +28,7 @@ fn any_cell() -> impl Strategy<Value = MatrixCell> {
                 values: 5,
                 is_unsteady,
                 absent_because,
+                confidence: None,
             },
         )
 }

@@ -1,6 +1,7 @@
 //! The ratio of two cases of one run: the narrower of two intervals that can be made for it.
 
-use crate::bootstrap::{Interval, ratio_interval};
+use crate::bootstrap::ratio_interval;
+use crate::interval::Interval;
 use crate::quantile::median;
 use crate::round_ratio::{Estimate, ratio_by_rounds};
 
@@ -25,13 +26,14 @@ pub fn ratio_of_cases(
     numerator: &[Option<f64>],
     denominator: &[Option<f64>],
     confidence: f64,
-    seed: u64,
 ) -> Option<Estimate> {
-    let independent = independent(numerator, denominator, confidence, seed);
+    let independent = independent(numerator, denominator, confidence);
     let strict = 1.0 - (1.0 - confidence) * SHARE_OF_ROUNDS;
     let by_rounds = ratio_by_rounds(numerator, denominator, strict);
     match (independent, by_rounds) {
-        (Some(independent), Some(by_rounds)) => {
+        (Some(independent), Some(mut by_rounds)) => {
+            // One that was chosen for being narrow is no surer than the other.
+            by_rounds.interval.confidence = independent.interval.confidence;
             let narrower = width(&by_rounds.interval) < width(&independent.interval);
             Some(if narrower { by_rounds } else { independent })
         }
@@ -43,11 +45,10 @@ fn independent(
     numerator: &[Option<f64>],
     denominator: &[Option<f64>],
     confidence: f64,
-    seed: u64,
 ) -> Option<Estimate> {
     let known = |values: &[Option<f64>]| values.iter().copied().flatten().collect::<Vec<f64>>();
     let (numerator, denominator) = (known(numerator), known(denominator));
-    let interval = ratio_interval(&numerator, &denominator, confidence, seed)?;
+    let interval = ratio_interval(&numerator, &denominator, confidence)?;
     let ratio = median(&numerator)? / median(&denominator)?;
     ratio.is_finite().then_some(Estimate { ratio, interval })
 }

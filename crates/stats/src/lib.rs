@@ -7,6 +7,8 @@
 mod bootstrap;
 mod comparison;
 mod generator;
+mod interval;
+mod order_statistics;
 mod percentile;
 mod proportion;
 mod quantile;
@@ -15,13 +17,15 @@ mod round_ratio;
 mod split;
 mod steady;
 
-pub use bootstrap::{Interval, RESAMPLES, VALUES_MIN, median_interval, ratio_interval};
+pub use bootstrap::ratio_interval;
 pub use comparison::ratio_of_cases;
 pub use generator::Generator;
+pub use interval::{Interval, VALUES_MIN};
+pub use order_statistics::median_interval;
 pub use percentile::{expanded_tail, student_t_quantile};
 pub use proportion::proportion_interval;
 pub use quantile::{mad, median, quantile};
-pub use ranks::{Best, ranks};
+pub use ranks::{Rank, ranks};
 pub use round_ratio::{Estimate, ratio_by_rounds};
 pub use split::{Split, split};
 pub use steady::is_steady;

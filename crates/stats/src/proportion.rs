@@ -33,7 +33,11 @@ pub fn proportion_interval(found: u64, sampled: u64, confidence: f64) -> Option<
     } else {
         (middle + half).min(1.0)
     };
-    Some(Interval { low, high })
+    Some(Interval {
+        low,
+        high,
+        confidence,
+    })
 }
 
 #[cfg(test)]

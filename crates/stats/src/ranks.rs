@@ -1,52 +1,53 @@
-//! Ranks that do not pretend: samples that cannot be told apart share one.
+//! Ranks that do not pretend: what cannot be told apart overlaps.
 
-use crate::bootstrap::VALUES_MIN;
-use crate::quantile::median;
+use std::cmp::Ordering;
 
-/// Which median is the best.
+/// The ranks that a sample may have, 1 for the best: as far as the samples tell, so many others are
+/// better that it is not before `best`, and so many worse that it is not behind `worst`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Best {
-    /// The highest: rates.
-    Highest,
-    /// The lowest: times.
-    Lowest,
+pub struct Rank {
+    /// One more than the number of samples that are better.
+    pub best: u32,
+    /// The number of samples, less those that are worse.
+    pub worst: u32,
 }
 
-/// Ranks of samples, 1 for the best median.
-///
-/// The samples are taken from the best median to the worst (equal medians in the order given). The
-/// first leads a group; the next one joins it, sharing its rank, unless `told_apart` says of the
-/// indices of the leader and itself that they differ; then it leads the next group, ranked one more
-/// than the number of samples before it: 1, 1, 3. Being tied is not transitive: the last of a group
-/// may well be told apart from the first of the next and yet not from that one's neighbours.
-///
-/// `None` for samples that are empty or otherwise cannot have an interval: fewer than
-/// [`VALUES_MIN`] values, or one that is NaN or infinite.
-pub fn ranks(
-    samples: &[&[f64]],
-    best: Best,
-    told_apart: impl Fn(usize, usize) -> bool,
-) -> Vec<Option<u32>> {
-    let mut by_median: Vec<(usize, f64)> = samples
-        .iter()
-        .enumerate()
-        .filter(|(_, sample)| sample.len() >= VALUES_MIN)
-        .filter_map(|(index, sample)| Some((index, median(sample)?)))
-        .collect();
-    by_median.sort_by(|(_, a), (_, b)| match best {
-        Best::Highest => b.total_cmp(a),
-        Best::Lowest => a.total_cmp(b),
-    });
+impl Rank {
+    /// Whether this is the rank of the one that is better than all others.
+    pub fn is_first(self) -> bool {
+        self.worst == 1
+    }
+}
 
-    let mut ranks = vec![None; samples.len()];
-    let mut group: Option<(usize, u32)> = None;
-    for (position, (index, _)) in by_median.into_iter().enumerate() {
-        let (leader, rank) = match group {
-            Some((leader, rank)) if !told_apart(leader, index) => (leader, rank),
-            _ => (index, position as u32 + 1),
+/// The ranks of `count` samples, each compared with every other: `compare` says of two indices
+/// whether the first is better (greater), worse (less), or cannot be told apart (equal). (Such
+/// sets of ranks from comparisons of pairs: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference
+/// for Ranks with Applications to Mobility across Neighbourhoods and Academic Achievement across
+/// Countries", The Review of Economic Studies 91.)
+///
+/// Being told apart is not transitive, so no single number can say it: of 1, 1 and 3 the third may
+/// be as good as the second. Ranges can: where no sample is better than one of two and worse than
+/// the other, two that cannot be told apart have a rank in common. The only one with the rank
+/// 1 to 1 is the one that is better than all others.
+pub fn ranks(count: usize, compare: impl Fn(usize, usize) -> Ordering) -> Vec<Rank> {
+    let all = u32::try_from(count).unwrap_or(u32::MAX);
+    let mut ranks = vec![
+        Rank {
+            best: 1,
+            worst: all
         };
-        ranks[index] = Some(rank);
-        group = Some((leader, rank));
+        count
+    ];
+    for one in 0..count {
+        for other in one + 1..count {
+            let (better, worse) = match compare(one, other) {
+                Ordering::Greater => (one, other),
+                Ordering::Less => (other, one),
+                Ordering::Equal => continue,
+            };
+            ranks[better].worst -= 1;
+            ranks[worse].best += 1;
+        }
     }
     ranks
 }
@@ -57,86 +58,83 @@ mod tests {
     use crate::bootstrap::ratio_interval;
     use proptest::prelude::*;
 
-    /// Ranks by the intervals of the ratios of the medians.
-    fn ranks(samples: &[&[f64]], best: Best, seed: u64) -> Vec<Option<u32>> {
-        super::ranks(samples, best, |a, b| {
-            let interval = ratio_interval(samples[a], samples[b], 0.95, seed);
-            interval.is_some_and(|interval| !interval.contains(1.0))
-        })
-    }
-
-    fn check(samples: &[&[f64]], expected: &[Option<u32>]) {
-        assert_eq!(ranks(samples, Best::Highest, 7), expected);
+    /// Ranks by the intervals of the ratios of the medians, in short: `1 2-3 2-3`.
+    fn shown(samples: &[&[f64]]) -> String {
+        let ranks = ranks(samples.len(), |a, b| {
+            match ratio_interval(samples[a], samples[b], 0.95) {
+                Some(interval) if interval.low > 1.0 => Ordering::Greater,
+                Some(interval) if interval.high < 1.0 => Ordering::Less,
+                _ => Ordering::Equal,
+            }
+        });
+        let ranks = ranks.iter().map(|rank| match rank.best == rank.worst {
+            true => rank.best.to_string(),
+            false => format!("{}-{}", rank.best, rank.worst),
+        });
+        ranks.collect::<Vec<_>>().join(" ")
     }
 
     #[test]
-    fn clearly_different_samples_have_their_own_ranks() {
+    fn clearly_different_samples_have_one_rank_each() {
         let slow = [3.48, 3.49, 3.50, 3.51, 3.52];
         let middle = [5.76, 5.78, 5.79, 5.80, 5.82];
         let fast = [8.60, 8.61, 8.62, 8.63, 8.64];
-        check(&[&middle, &slow, &fast], &[Some(2), Some(3), Some(1)]);
+        assert_eq!(shown(&[&middle, &slow, &fast]), "2 3 1");
+        assert_eq!(shown(&[&fast]), "1");
+        assert_eq!(shown(&[]), "");
     }
 
     #[test]
-    fn of_times_the_lowest_is_the_best() {
-        let near = [80.0, 81.0, 82.0, 83.0, 84.0];
-        let far = [210.0, 211.0, 212.0, 213.0, 214.0];
-        let ranks = ranks(&[&far, &near, &far], Best::Lowest, 7);
-        assert_eq!(ranks, [Some(2), Some(1), Some(2)]);
-    }
-
-    #[test]
-    fn samples_that_overlap_share_the_leaders_rank() {
+    fn samples_that_cannot_be_told_apart_have_ranks_in_common() {
         let leader = [100.0, 101.0, 102.0, 103.0, 104.0];
         let near = [99.0, 100.0, 101.0, 102.0, 103.0];
         let far = [50.0, 51.0, 52.0, 53.0, 54.0];
-        check(&[&far, &near, &leader], &[Some(3), Some(1), Some(1)]);
-        check(&[&leader, &leader], &[Some(1), Some(1)]);
+        assert_eq!(shown(&[&far, &near, &leader]), "3 1-2 1-2");
+        assert_eq!(shown(&[&leader, &leader]), "1-2 1-2");
+        assert_eq!(shown(&[&[0.0; 5], &[0.0; 5]]), "1-2 1-2");
     }
 
     #[test]
-    fn ties_are_with_the_leader_and_not_handed_on() {
+    fn a_chain_of_ties_is_no_tie_of_its_ends() {
         let first = [104.0, 105.0, 106.0, 107.0, 108.0];
         let second = [101.0, 102.0, 103.0, 104.0, 105.0];
         let third = [98.0, 99.0, 100.0, 101.0, 102.0];
-        check(&[&first, &second, &third], &[Some(1), Some(1), Some(3)]);
+        assert_eq!(shown(&[&first, &second, &third]), "1-2 1-3 2-3");
     }
 
     #[test]
-    fn samples_without_an_interval_have_no_rank() {
-        let good = [1.0, 2.0, 3.0, 4.0, 5.0];
-        let holed = [1.0, 2.0, f64::NAN, 4.0, 5.0];
-        check(&[], &[]);
-        check(&[&[]], &[None]);
-        check(&[&[9.0, 9.0, 9.0, 9.0], &good], &[None, Some(1)]);
-        check(&[&good, &holed, &[]], &[Some(1), None, None]);
-    }
-
-    #[test]
-    fn rates_of_nought_are_not_told_apart() {
-        check(&[&[0.0; 5], &[0.0; 5]], &[Some(1), Some(1)]);
+    fn one_that_scatters_may_have_any_rank() {
+        let ranked = [[8.0; 5], [5.0; 5], [3.0; 5]];
+        let scatters = [2.0, 4.0, 6.0, 8.0, 9.0];
+        let samples: Vec<&[f64]> = ranked.iter().map(|it| &it[..]).collect();
+        assert_eq!(
+            shown(&[samples, vec![&scatters]].concat()),
+            "1-2 2-3 3-4 1-4"
+        );
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(16))]
-
         #[test]
-        fn ranks_follow_the_medians(
-            samples in prop::collection::vec(prop::collection::vec(0.1..1e6f64, 0..8), 0..5),
-            seed: u64,
+        fn ranks_say_what_the_comparisons_say(
+            count in 0usize..8,
+            words in prop::collection::vec(-1i8..=1, 64),
         ) {
-            let slices: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-            let ranks = ranks(&slices, Best::Highest, seed);
-            prop_assert_eq!(ranks.len(), samples.len());
-            for (a, rank_a) in samples.iter().zip(&ranks) {
-                prop_assert_eq!(rank_a.is_none(), a.len() < VALUES_MIN);
-                for (b, rank_b) in samples.iter().zip(&ranks) {
-                    if rank_a.is_some() && rank_b.is_some() && median(a) > median(b) {
-                        prop_assert!(rank_a <= rank_b);
-                    }
-                }
+            let compare = |a: usize, b: usize| words[8 * a + b].cmp(&0);
+            let ranks = ranks(count, compare);
+            prop_assert_eq!(ranks.len(), count);
+            let beats = |a: usize, b: usize| match a < b {
+                true => compare(a, b) == Ordering::Greater,
+                false => compare(b, a) == Ordering::Less,
+            };
+            for (index, rank) in ranks.iter().enumerate() {
+                prop_assert!(1 <= rank.best && rank.best <= rank.worst);
+                prop_assert!(rank.worst as usize <= count);
+                let others = (0..count).filter(|other| *other != index);
+                let wins = others.clone().all(|other| beats(index, other));
+                prop_assert_eq!(rank.is_first(), wins);
+                let better = others.filter(|other| beats(*other, index)).count();
+                prop_assert_eq!(rank.best as usize, 1 + better);
             }
-            prop_assert!(ranks.iter().all(Option::is_none) || ranks.contains(&Some(1)));
         }
     }
 }

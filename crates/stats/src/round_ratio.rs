@@ -1,6 +1,6 @@
 //! The ratio of two cases from the rounds that hold both.
 
-use crate::bootstrap::{Interval, VALUES_MIN};
+use crate::interval::{Interval, VALUES_MIN};
 use crate::percentile::student_t_quantile;
 
 /// A ratio that was estimated, and its interval.
@@ -54,7 +54,11 @@ pub fn ratio_by_rounds(
     let finite = low > 0.0 && high.is_finite();
     finite.then_some(Estimate {
         ratio,
-        interval: Interval { low, high },
+        interval: Interval {
+            low,
+            high,
+            confidence,
+        },
     })
 }
 

@@ -2,16 +2,15 @@
 //! disturbed as a whole.
 //!
 //! Every figure is the outcome of fixed seeds, so these tests pass always or never. What they
-//! print in a release build, where they repeat ten times as often, is in docs/measurement.md:
-//! `cargo test --release -p numalab-stats --test rounds -- --nocapture`.
+//! print is in docs/measurement.md: `cargo test -p numalab-stats --test rounds -- --nocapture`.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use stats::{Generator, Interval, ratio_by_rounds, ratio_interval, ratio_of_cases};
 
 const CONFIDENCE: f64 = 0.95;
-/// Repetitions of the figures that are promised.
-const MANY: u64 = if cfg!(debug_assertions) { 400 } else { 4_000 };
+/// Repetitions of every figure.
+const MANY: u64 = 2_000;
 
 /// What makes the trials of one case differ.
 #[derive(Debug, Clone, Copy)]
@@ -68,13 +67,13 @@ fn by_rounds([case, baseline]: &[Vec<f64>; 2]) -> Interval {
 }
 
 /// The interval that is shown: the narrower of the two.
-fn shown([case, baseline]: &[Vec<f64>; 2], seed: u64) -> Interval {
-    let found = ratio_of_cases(&values(case), &values(baseline), CONFIDENCE, seed);
+fn shown([case, baseline]: &[Vec<f64>; 2]) -> Interval {
+    let found = ratio_of_cases(&values(case), &values(baseline), CONFIDENCE);
     found.unwrap().interval
 }
 
-fn apart([case, baseline]: &[Vec<f64>; 2], seed: u64) -> Interval {
-    ratio_interval(case, baseline, CONFIDENCE, seed).unwrap()
+fn apart([case, baseline]: &[Vec<f64>; 2]) -> Interval {
+    ratio_interval(case, baseline, CONFIDENCE).unwrap()
 }
 
 /// The share of simulated runs for which `happens` is true.
@@ -102,24 +101,21 @@ fn the_same_case_twice_has_no_winner_in_19_of_20() {
     }
 }
 
-/// Repetitions where the bootstrap is made, which takes its time.
-const SOME: u64 = if cfg!(debug_assertions) { 60 } else { 2_000 };
-
 #[test]
 fn what_is_shown_has_false_winners_as_seldom_as_before() {
     for noise in [QUIET, BUSY, DISTURBED] {
         for rounds in [5, 8, 12] {
             let mut winners = [0.0, 0.0];
-            for seed in 0..SOME {
+            for seed in 0..MANY {
                 let cases = run(noise, 1.0, rounds, seed);
-                let found = [apart(&cases, seed), shown(&cases, seed)];
+                let found = [apart(&cases), shown(&cases)];
                 for (winners, interval) in winners.iter_mut().zip(found) {
-                    *winners += f64::from(u8::from(!interval.contains(1.0))) / SOME as f64;
+                    *winners += f64::from(u8::from(!interval.contains(1.0))) / MANY as f64;
                 }
             }
             let [before, now] = winners;
             println!("A/A {noise:?}, {rounds} rounds: {before} false winners before, {now} now");
-            let limit = 0.02 + 3.0 * (0.02 / SOME as f64).sqrt();
+            let limit = 0.02 + 3.0 * (0.02 / MANY as f64).sqrt();
             assert!(now <= limit, "{noise:?} {rounds}: {now}");
         }
     }
@@ -128,7 +124,7 @@ fn what_is_shown_has_false_winners_as_seldom_as_before() {
 #[test]
 fn five_equal_cases_seldom_seem_to_differ() {
     for (rounds, at_most) in [(5, 0.05), (8, 0.05), (12, 0.06)] {
-        let any = (0..SOME).filter(|seed| {
+        let any = (0..MANY).filter(|seed| {
             let mut generator = Generator::new(*seed, 201);
             let mut cases = vec![Vec::new(); 5];
             for _ in 0..rounds {
@@ -139,12 +135,12 @@ fn five_equal_cases_seldom_seem_to_differ() {
             }
             (1..5).any(|case| {
                 let pair = [cases[case].clone(), cases[0].clone()];
-                !shown(&pair, *seed).contains(1.0)
+                !shown(&pair).contains(1.0)
             })
         });
-        let any = any.count() as f64 / SOME as f64;
+        let any = any.count() as f64 / MANY as f64;
         println!("five equal cases, busy, {rounds} rounds: a winner in {any}");
-        let limit = at_most + 3.0 * (at_most / SOME as f64).sqrt();
+        let limit = at_most + 3.0 * (at_most / MANY as f64).sqrt();
         assert!(any <= limit, "{rounds}: {any}");
     }
 }
@@ -154,15 +150,15 @@ fn what_is_shown_is_never_wider_and_on_a_busy_machine_far_narrower() {
     for (noise, least) in [(QUIET, 1.0), (BUSY, 2.5)] {
         for rounds in [5, 8, 12] {
             let (mut before, mut now, mut found) = (0.0, 0.0, [0.0, 0.0]);
-            for seed in 0..SOME {
+            for seed in 0..MANY {
                 let cases = run(noise, 1.1, rounds, seed);
-                let (apart, shown) = (apart(&cases, seed), shown(&cases, seed));
+                let (apart, shown) = (apart(&cases), shown(&cases));
                 let width = |it: Interval| (it.high / it.low).ln();
                 assert!(width(shown) <= width(apart), "{noise:?} {rounds} {seed}");
                 before += width(apart);
                 now += width(shown);
                 for (found, interval) in found.iter_mut().zip([apart, shown]) {
-                    *found += f64::from(u8::from(interval.low > 1.0)) / SOME as f64;
+                    *found += f64::from(u8::from(interval.low > 1.0)) / MANY as f64;
                 }
             }
             let narrower = before / now;
@@ -193,10 +189,7 @@ fn a_busy_machine_widens_the_interval_of_independent_trials_and_not_that_of_roun
             let mut widths = [0.0, 0.0];
             for seed in 0..40 {
                 let cases = run(noise, 1.1, rounds, seed);
-                for (width, interval) in widths
-                    .iter_mut()
-                    .zip([apart(&cases, seed), by_rounds(&cases)])
-                {
+                for (width, interval) in widths.iter_mut().zip([apart(&cases), by_rounds(&cases)]) {
                     *width += (interval.high / interval.low).ln() / 40.0;
                 }
             }

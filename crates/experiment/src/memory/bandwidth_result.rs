@@ -59,7 +59,7 @@ fn add_bandwidths(result: &mut BandwidthResult, run: &Run) {
     };
     let measured = run.cases.iter().filter_map(|case| {
         let nodes = cell_of(&case.plan.name)?;
-        Some((nodes, cell(case, run.seed)))
+        Some((nodes, cell(case)))
     });
     let skipped = run
         .skipped
@@ -108,7 +108,7 @@ fn sweeps(run: &Run, topology: &Topology) -> Vec<ThreadSweep> {
             continue;
         }
         let nodes = nodes_of(&case.plan, topology).filter(|(from, to)| from == to);
-        let (Some((node, _)), Some(rate)) = (nodes, cell(case, run.seed).value) else {
+        let (Some((node, _)), Some(rate)) = (nodes, cell(case).value) else {
             continue;
         };
         if !is_cell {
@@ -151,7 +151,7 @@ fn whole_machine(case: &Case, run: &Run) -> Option<WholeMachine> {
             .filter_map(|thread| topology.node_of_cpu(thread.cpu))
             .collect(),
         threads: u32::try_from(work.threads.len()).unwrap_or(u32::MAX),
-        bytes_per_s: cell(case, run.seed).value?,
+        bytes_per_s: cell(case).value?,
     })
 }
 

@@ -88,7 +88,7 @@ fn add_matrix(result: &mut LatencyResult, run: &Run) {
         .filter(|case| is_chase(case) && !shows_page_walks(case));
     let measured: Vec<((NodeId, NodeId), MatrixCell)> = cells
         .clone()
-        .filter_map(|case| Some((nodes_of(&case.plan, topology)?, cell(case, run.seed))))
+        .filter_map(|case| Some((nodes_of(&case.plan, topology)?, cell(case))))
         .collect();
     let skipped = run
         .skipped
@@ -118,10 +118,10 @@ pub(crate) fn matrix_of(cells: Vec<((NodeId, NodeId), MatrixCell)>) -> NodeMatri
 }
 
 /// The cell of the valid trials of a case, or why there is none.
-pub(crate) fn cell(case: &Case, seed: u64) -> MatrixCell {
+pub(crate) fn cell(case: &Case) -> MatrixCell {
     let values: Vec<f64> = case.trials.iter().filter_map(Trial::valid_value).collect();
     if !values.is_empty() {
-        return kernels::cell_of_rounds(&values, seed);
+        return kernels::cell_of_rounds(&values);
     }
     MatrixCell::absent(match case.trials.last().map(|trial| &trial.outcome) {
         Some(Outcome::Invalid(reason)) => format!("the placement was not honoured: {reason}"),
@@ -156,7 +156,7 @@ pub(crate) fn kernel_figures(trial: &Trial) -> Option<&KernelFigures> {
 fn page_walks(case: &Case, matrix: &NodeMatrix, run: &Run) -> Option<PageWalks> {
     let (cpu_node, memory_node) = nodes_of(&case.plan, run.topology()?)?;
     let first = case.trials.iter().find(|it| it.valid_value().is_some())?;
-    let with = cell(case, run.seed);
+    let with = cell(case);
     Some(PageWalks {
         cpu_node,
         memory_node,

@@ -24,7 +24,6 @@ pub fn execute(
             trials_min: request.trials_min,
             trials_max: request.trials_max,
             half_width_target: request.half_width_target,
-            seed: request.seed,
         },
         pace: Pace::new(&request, clock),
         window_s: request.window_s,

@@ -15,7 +15,6 @@ pub(crate) struct StopRule {
     pub(crate) trials_min: u32,
     pub(crate) trials_max: u32,
     pub(crate) half_width_target: f64,
-    pub(crate) seed: u64,
 }
 
 impl StopRule {
@@ -75,7 +74,7 @@ impl StopRule {
         if values.len() < self.trials_min as usize {
             return false;
         }
-        let half_width = median_interval(&values, CONFIDENCE, self.seed)
+        let half_width = median_interval(&values, CONFIDENCE)
             .and_then(|interval| interval.relative_half_width(median(&values)?));
         half_width.is_some_and(|half_width| half_width <= self.half_width_target)
     }

@@ -19,6 +19,7 @@ struct Document {
     ns: Rows<f64>,
     ns_low: Option<Rows<f64>>,
     ns_high: Option<Rows<f64>>,
+    confidence: Option<f64>,
     distances: Option<Rows<u32>>,
     machine: Option<Machine>,
 }
@@ -61,6 +62,7 @@ pub(crate) fn read(file: &TextFile) -> Result<MatrixFile, Error> {
                 value,
                 low: figure(document.ns_low.as_ref(), row, column),
                 high: figure(document.ns_high.as_ref(), row, column),
+                confidence: document.confidence,
                 values: u32::from(value.is_some()),
                 ..MatrixCell::default()
             };

@@ -34,11 +34,10 @@ pub fn run(arguments: &ShowArguments) -> Result<(), Failure> {
         }
         None => None,
     };
-    let document = report::run_document(&run);
     match (licensed, arguments.json) {
-        (None, true) => output::json(&document),
+        (None, true) => output::json(&report::run_document(&run)),
         (Some(licensed), true) => output::json(&WithLicences {
-            document,
+            document: report::run_document(&run),
             licences: licensed,
         }),
         (None, false) => output::data(&text(&run, &options)),

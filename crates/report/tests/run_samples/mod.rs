@@ -40,6 +40,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("bandwidth", bandwidth()),
         ("control", control()),
         ("control-differs", control_differs()),
+        ("chain-of-ties", chain_of_ties()),
     ]
 }
 
@@ -352,6 +353,25 @@ pub fn control_differs() -> Run {
             measured.value *= 0.8;
         }
     }
+    run
+}
+
+/// Each case ties with its neighbours only, and a control with the baseline.
+pub fn chain_of_ties() -> Run {
+    let mut run = empty("binding-vs-caging", "second");
+    let rates = [
+        ("first", [1.0, 1.009, 0.99, 1.01, 0.991]),
+        ("second", [0.98, 0.993, 0.994, 0.976, 0.985]),
+        ("third", [0.978, 0.961, 0.97, 0.979, 0.962]),
+        ("fourth", [0.946, 0.963, 0.955, 0.947, 0.964]),
+        ("second-again", [0.993, 0.977, 0.984, 0.976, 0.992]),
+    ];
+    let rates = rates.map(|(name, rates)| (name, rates.map(|it| it * 1e6)));
+    let cases = rates.iter();
+    run.cases = cases
+        .map(|(name, rates)| case(name, "a link", rates, bound))
+        .collect();
+    run.cases[4].plan.work = run.cases[1].plan.work.clone();
     run
 }
 
