@@ -131,9 +131,14 @@ fn a_capture_of_processes_that_may_not_be_read_is_refused() {
 
 /// An archive with one entry.
 fn archive_of(path: &str, kind: tar::EntryType, content: &[u8]) -> Vec<u8> {
+    archive_that_says(path, kind, content.len() as u64, content)
+}
+
+/// The same that says of its entry that it has so many bytes.
+fn archive_that_says(path: &str, kind: tar::EntryType, bytes: u64, content: &[u8]) -> Vec<u8> {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(kind);
-    header.set_size(content.len() as u64);
+    header.set_size(bytes);
     header.set_mode(0o644);
     // The crate itself writes no path that leads out.
     header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
@@ -148,7 +153,7 @@ fn archive_of(path: &str, kind: tar::EntryType, content: &[u8]) -> Vec<u8> {
 
 #[test]
 fn an_archive_that_is_damaged_or_hostile_is_refused_by_name() {
-    use tar::EntryType::{Char, Regular, Symlink};
+    use tar::EntryType::{Char, Fifo, GNULongName, GNUSparse, Link, Regular, Symlink, XHeader};
     let laboratory = Laboratory::new();
     let check = |content: &[u8], expected: &str| {
         let path = laboratory.file("hostile.tar.zst", content);
@@ -171,5 +176,25 @@ fn an_archive_that_is_damaged_or_hostile_is_refused_by_name() {
         &archive_of("proc", Symlink, b""),
         "\"proc\" in it is neither a file nor a folder",
     );
-    check(&archive_of("sys", Char, b""), "neither a file nor a folder");
+    for kind in [Char, Fifo, Link, GNUSparse, XHeader] {
+        check(&archive_of("sys", kind, b""), "neither a file nor a folder");
+    }
+    let deep = archive_of("././@LongLink", GNULongName, "a/".repeat(65).as_bytes());
+    let deep =
+        [deep, archive_of("x", Regular, b"")].map(|part| zstd::decode_all(&part[..]).unwrap());
+    // The first part without the two blocks of zeros that end an archive.
+    let deep = [&deep[0][..deep[0].len() - 1024], &deep[1]].concat();
+    check(
+        &zstd::encode_all(&deep[..], 1).unwrap(),
+        "below too many folders",
+    );
+    // What unpacks to more than there is room for, on disk or in memory.
+    check(
+        &archive_that_says("proc/stat", Regular, 9 << 30, b"x"),
+        "more than 8589934592 bytes or 1048576 files",
+    );
+    check(
+        &archive_that_says("././@LongLink", GNULongName, 1 << 30, b"x"),
+        "a path that is too long",
+    );
 }
