@@ -17,7 +17,7 @@ const EXITING: u64 = 0x0000_0004;
 pub struct ProcessStat {
     /// The process.
     pub pid: u32,
-    /// `comm`: at most 15 bytes.
+    /// `comm`: at most 15 bytes, line ends as in /proc/PID/status.
     pub name: String,
     /// Its parent.
     pub parent: u32,
@@ -108,7 +108,7 @@ fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
     let parent = number(4).and_then(|parent| u32::try_from(parent).ok());
     Ok(ProcessStat {
         pid,
-        name: name.to_owned(),
+        name: on_one_line(name),
         parent: parent.ok_or_else(malformed)?,
         has_ended: is_dead && !has_other_threads,
         lacks_first_thread: is_dead && has_other_threads,
@@ -130,7 +130,13 @@ fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
 pub fn title(root: &Root, pid: u32) -> Result<String, Error> {
     let file = root.read_lossy(&format!("proc/{pid}/cmdline"))?;
     let first = file.text().split('\0').next().unwrap_or("");
-    Ok(first.trim_end().to_owned())
+    Ok(on_one_line(first.trim_end()))
+}
+
+/// A name with its line ends written `\n`, as the kernel writes them in /proc/PID/status: a process
+/// may call itself anything, and must not write lines of its own into what we say.
+fn on_one_line(name: &str) -> String {
+    name.replace('\n', "\\n")
 }
 
 /// The words of its command line. Empty for kernel threads and zombies.

@@ -1,4 +1,5 @@
-//! Data to stdout, talk to stderr. A reader who has seen enough is no error.
+//! Data to stdout, talk to stderr. A reader who has seen enough is no error. Names that others have
+//! given to processes and files are in both: nothing that goes through here moves a cursor.
 
 use std::io::{self, Write};
 
@@ -8,6 +9,10 @@ use crate::failure::Failure;
 
 /// Writes data to stdout. A closed pipe is success (as in `numalab … | head`).
 pub fn data(text: &str) -> Result<(), Failure> {
+    write(&report::plain_lines(text))
+}
+
+fn write(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())
@@ -22,17 +27,26 @@ pub fn data(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Says something to the person at the terminal.
-pub fn talk(text: &str) {
+/// Says several lines, whose ends are of our own making.
+pub fn talk_lines(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", report::plain_lines(text));
+}
+
+/// Says one line to the person at the terminal: a name with a line end in it adds none.
+pub fn talk(line: &str) {
     // Who closed stderr does not want to be told.
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", report::plain(line));
 }
 
 /// Writes a JSON document to stdout.
 pub fn json(document: &impl serde::Serialize) -> Result<(), Failure> {
-    let mut text = serde_json::to_string_pretty(document).map_err(|error| {
+    write(&json_text(document)?)
+}
+
+/// The text of a JSON document, fit for a terminal, with a line end.
+pub fn json_text(document: &impl serde::Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(document).map_err(|error| {
         Failure::new(ExitCode::Bug, format!("cannot write the document: {error}"))
     })?;
-    text.push('\n');
-    data(&text)
+    Ok(report::plain_json(&text) + "\n")
 }

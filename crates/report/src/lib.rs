@@ -101,6 +101,7 @@ pub use run_comparison_text::{
     COMPARE_FORMAT, CompareDocument, LicencesCompared, compare_document, comparison_text,
 };
 pub use run_document::{RUN_FORMAT, RunDocument, run_document};
+pub use run_plain::{plain, plain_json, plain_lines};
 pub use run_style::TextOptions;
 pub use run_text::run_text;
 pub use topology_cpus::topology_cpus_text;

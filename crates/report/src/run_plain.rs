@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 /// The text with control characters, line ends, direction marks and the unassigned escaped.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         if is_harmless(character) {
@@ -13,6 +13,56 @@ pub(crate) fn plain(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Text of many lines for a terminal: what [`plain`] escapes, but for the ends of lines, tabs and
+/// colours that our own texts have.
+pub fn plain_lines(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let colour = colour_bytes(rest);
+        if colour > 0 || is_harmless(character) || matches!(character, '\n' | '\t') {
+            let kept = colour.max(character.len_utf8());
+            shown.push_str(&rest[..kept]);
+            rest = &rest[kept..];
+        } else {
+            shown.extend(character.escape_unicode());
+            rest = &rest[character.len_utf8()..];
+        }
+    }
+    shown
+}
+
+/// A JSON document for a terminal. Such characters are in its strings alone, which may escape any
+/// character (RFC 8259, section 7): the document says the same.
+pub fn plain_json(document: &str) -> String {
+    let mut shown = String::with_capacity(document.len());
+    for character in document.chars() {
+        if is_harmless(character) || character == '\n' {
+            shown.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            shown.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    shown
+}
+
+/// Bytes of the colour with which a text begins, as `\e[33m`; 0 when it begins with none.
+fn colour_bytes(text: &str) -> usize {
+    let Some(parameters) = text.strip_prefix("\u{1b}[") else {
+        return 0;
+    };
+    let is_parameter = |character: char| character.is_ascii_digit() || character == ';';
+    match parameters
+        .trim_start_matches(is_parameter)
+        .strip_prefix('m')
+    {
+        Some(rest) => text.len() - rest.len(),
+        None => 0,
+    }
 }
 
 /// The plain text, cut to so many columns with an ellipsis.
@@ -47,11 +97,12 @@ fn cut(text: &str, columns: usize, cut_before: bool) -> String {
 /// `char::escape_debug` knows what is printable, but also escapes quotes, and a combining mark
 /// unless it follows something.
 fn is_harmless(character: char) -> bool {
+    if matches!(character, ' '..='~') {
+        return true;
+    }
     let after_a_letter = ['a', character];
-    matches!(character, '\\' | '\'' | '"')
-        || (after_a_letter.iter().collect::<String>())
-            .escape_debug()
-            .eq(after_a_letter)
+    let word = after_a_letter.iter().collect::<String>();
+    word.escape_debug().eq(after_a_letter)
 }
 
 #[cfg(test)]
@@ -77,6 +128,26 @@ mod tests {
         check("a\r\nb\tc\0", "a\\u{d}\\u{a}b\\u{9}c\\u{0}");
         check("\u{202e}abc", "\\u{202e}abc");
         check("\u{9b}1m\u{200b}", "\\u{9b}1m\\u{200b}");
+    }
+
+    #[test]
+    fn lines_and_colours_of_our_own_stay() {
+        let check = |text: &str, expected: &str| assert_eq!(plain_lines(text), expected);
+        let own = "\u{1b}[1;33mcare\u{1b}[0m\n\tµ │ 字\n";
+        check(own, own);
+        check("\u{1b}[2J\u{1b}]0;x\u{7}", "\\u{1b}[2J\\u{1b}]0;x\\u{7}");
+        check("\u{9b}2J\r\u{202e}", "\\u{9b}2J\\u{d}\\u{202e}");
+        check("\u{1b}[1;3", "\\u{1b}[1;3");
+    }
+
+    #[test]
+    fn a_document_says_the_same_and_disturbs_no_terminal() {
+        let text = "a\u{9b}2J\u{7f}\u{202e}\u{e0001} \"字\" \u{1b}[31m";
+        let document = serde_json::to_string_pretty(&serde_json::json!({ "name": text })).unwrap();
+        let shown = plain_json(&document);
+        assert_eq!(plain_lines(&shown), shown);
+        let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(read["name"], text);
     }
 
     #[test]

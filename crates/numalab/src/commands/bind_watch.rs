@@ -288,12 +288,7 @@ impl<'a> Looker<'a> {
         }
         let text = match self.watch.arguments.json {
             false => report::bind_text(&self.report),
-            true => {
-                let document = report::bind_document(&self.report);
-                serde_json::to_string_pretty(&document).map_err(|error| {
-                    Failure::new(ExitCode::Bug, format!("cannot write the document: {error}"))
-                })? + "\n"
-            }
+            true => output::json_text(&report::bind_document(&self.report))?,
         };
         self.write(&text)
     }
@@ -320,7 +315,7 @@ impl<'a> Looker<'a> {
 
     fn write(&mut self, text: &str) -> Result<(), Failure> {
         let Some(file) = &mut self.report_file else {
-            output::talk(text.trim_end());
+            output::talk_lines(text.trim_end());
             return Ok(());
         };
         file.write_all(text.as_bytes()).map_err(|error| {

@@ -92,5 +92,6 @@ fn live() -> Result<Topology, Error> {
 
 fn json(topology: &Topology) -> String {
     let document = serde_json::to_string_pretty(&report::topology_document(topology));
-    document.expect("a topology has no maps with keys that are not text") + "\n"
+    let document = document.expect("a topology has no maps with keys that are not text");
+    report::plain_json(&document) + "\n"
 }

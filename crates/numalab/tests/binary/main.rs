@@ -34,6 +34,7 @@ mod help;
 mod hold;
 mod hostile_state_folder;
 mod incomplete_machines;
+mod hostile_names;
 mod inspecting;
 mod interrupts;
 mod journal;

@@ -1,0 +1,116 @@
+//! Processes and files call themselves what they like. Nothing of that reaches the terminal of
+//! whoever looks at them as more than letters, and no name adds a line to what is said.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+
+use crate::finished::Finished;
+use crate::laboratory::Laboratory;
+use crate::unmet_need::has_groups;
+
+/// Clears the screen, begins a line, clears it again (C1), and writes from right to left. The
+/// kernel keeps 15 bytes of it as the name of the process.
+const NAME: &str = "x\u{1b}[2J\nFORGED\u{9b}2J\u{202e}";
+
+/// A program of that name, sleeping, until dropped.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn start(program: &str) -> Self {
+        let mut command = Command::new(program);
+        Sleeper(command.arg0("sleep").arg("600").spawn().unwrap())
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A laboratory with a program of that name, which sleeps.
+fn with_program() -> (Laboratory, String) {
+    let laboratory = Laboratory::new();
+    let sleep = std::fs::read("/bin/sleep").unwrap();
+    let program = laboratory.file(NAME, sleep);
+    crate::user::open_to_all(program.as_ref());
+    (laboratory, program)
+}
+
+/// Nothing that it wrote does more to a terminal than to show letters.
+#[track_caller]
+fn shows_letters(finished: Finished) -> Finished {
+    for text in [&finished.stdout, &finished.stderr] {
+        let is_direction =
+            |it: char| matches!(it, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}');
+        let is_harmful = |it: &char| (it.is_control() && *it != '\n') || is_direction(*it);
+        assert_eq!(text.chars().find(is_harmful), None, "{text}");
+        assert!(!text.lines().any(|it| it.starts_with("FORGED")), "{text}");
+    }
+    finished
+}
+
+#[test]
+fn no_name_of_a_process_does_anything_to_a_terminal() {
+    let (laboratory, program) = with_program();
+    let sleeper = Sleeper::start(&program);
+    let pid = sleeper.pid();
+    let looked = shows_letters(laboratory.run(&["inspect", &pid]).with_code(0));
+    assert!(looked.stdout.contains("x\\u{1b}[2J"), "{}", looked.stdout);
+    let document = shows_letters(laboratory.run(&["inspect", &pid, "--json"])).document();
+    let name = document["processes"][0]["name"].as_str().unwrap();
+    assert!(name.starts_with("x\u{1b}[2J\\nFORGED"), "{name:?}");
+    shows_letters(laboratory.run(&["doctor", &pid]));
+    shows_letters(laboratory.run(&["doctor", &pid, "--json"]));
+    shows_letters(laboratory.run(&["move", &pid, "--to", "0", "--dry-run"]));
+    shows_letters(laboratory.run(&["bind", "--verify", "-N", "0", "--", &program, "0.1"]));
+}
+
+#[test]
+fn no_name_of_a_file_does_anything_to_a_terminal() {
+    let (laboratory, program) = with_program();
+    // A program, a table of latencies, an archive, a report, a data directory: all are something
+    // else, and refused by name.
+    for words in [
+        &["run", &program][..],
+        &["latency", "--from", &program],
+        &["topology", "--root", &program],
+        &["inspect", NAME, "--root", &program],
+        &["import", "awr", &program],
+        &["inspect", &format!("postgres:{program}")],
+        &["inspect", NAME],
+        &["bind", "--", &format!("{program}/x")],
+        &["show", NAME],
+    ] {
+        let refused = shows_letters(laboratory.run(words));
+        assert_ne!(refused.status.code(), Some(0), "{words:?}");
+        assert!(refused.stderr.contains('x'), "{words:?}");
+    }
+}
+
+#[test]
+fn no_name_of_a_member_does_anything_to_a_terminal() {
+    if !has_groups("no_name_of_a_member_does_anything_to_a_terminal") {
+        return;
+    }
+    let (laboratory, program) = with_program();
+    let sleeper = Sleeper::start(&program);
+    let (name, pid) = (format!("hostile{}", sleeper.pid()), sleeper.pid());
+    laboratory
+        .run(&["group", "create", &name, "-N", "0", "-m", "0"])
+        .with_code(0);
+    shows_letters(laboratory.run(&["group", "add", &name, &pid]));
+    let listed = shows_letters(laboratory.run(&["group", "list"]).with_code(0));
+    assert!(listed.stdout.contains("x\\u{1b}[2J"), "{}", listed.stdout);
+    // It has a member, who is named.
+    let refused = shows_letters(laboratory.run(&["group", "delete", &name]));
+    assert!(refused.stderr.contains("\\u{1b}"), "{}", refused.stderr);
+    drop(sleeper);
+    laboratory.run(&["group", "delete", &name]).with_code(0);
+    laboratory.nothing_is_left();
+}
