@@ -1,6 +1,6 @@
 //! `numalab bandwidth` on every shape: the matrix of up to four nodes, more and more threads, and
-//! all CPUs at once; the kernel has the memory and the CPUs of every pair where they were asked for,
-//! by its own account, and those of every thread by what numalab read back.
+//! all CPUs at once; the kernel has the memory and the CPUs of every pair where they were asked
+//! for, by its own account, and those of every thread by what numalab read back.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::answers::Answers;
 use super::check::{Check, GuestCommand, numalab};
 use super::complaints::Complaints;
 use super::kernel_account::{self, DOCUMENT};
-use super::latency::{LOOK_EVERY_S, kernel_agrees, matrix_is_whole};
+use super::latency::{kernel_agrees, matrix_is_whole};
 use super::numa_maps::ids;
 use super::run_document::cases;
 use crate::arguments::CgroupVersion;
@@ -40,7 +40,7 @@ fn commands(shape: &Shape) -> Vec<GuestCommand> {
     let nodes: Vec<String> = nodes.map(|node| node.to_string()).collect();
     let nodes = nodes.join(",");
     let arguments = ["bandwidth", "--nodes", &nodes, "--kernel", "copy", "--json"];
-    let mut commands = kernel_account::commands(&arguments, LOOK_EVERY_S).to_vec();
+    let mut commands = kernel_account::commands(&arguments).to_vec();
     commands.push(numalab("run", &["show", "last", "--json"]));
     commands
 }

@@ -1,7 +1,7 @@
 //! `numalab latency` on every shape: the whole matrix is measured, nodes without CPUs are columns
 //! only and nodes without memory rows only, the kernel has the memory and the CPUs of every pair
-//! where they were asked for (its own account, and what numalab read back), and the result says that
-//! its machine is emulated. What a cpuset or an affinity forbids is named.
+//! where they were asked for (its own account, and what numalab read back), and the result says
+//! that its machine is emulated. What a cpuset or an affinity forbids is named.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -24,9 +24,6 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-/// Between two looks at a run, in seconds.
-pub(super) const LOOK_EVERY_S: f64 = 0.1;
-
 /// Runs numalab in a cgroup that has the memory of node 0 alone.
 const FORBIDDEN_MEMORY: &str = "
     cd /sys/fs/cgroup && echo +cpuset >cgroup.subtree_control && mkdir only-node-0 &&
@@ -40,7 +37,12 @@ fn has_everything(shape: &Shape) -> bool {
 }
 
 fn commands(shape: &Shape) -> Vec<GuestCommand> {
-    let mut commands = kernel_account::commands(&["latency", "--json"], LOOK_EVERY_S).to_vec();
+    // Windows of an emulated machine are short: with more rounds, each pair is seen.
+    let measured: &[&str] = match shape.nodes.len() {
+        ..=4 => &["latency", "--json", "--rounds", "20"],
+        _ => &["latency", "--json"],
+    };
+    let mut commands = kernel_account::commands(measured).to_vec();
     commands.push(numalab("run", &["show", "last", "--json"]));
     if shape.online_nodes().len() > 1 {
         commands.push(shell("one-cpu", "taskset -c 0 numalab latency"));

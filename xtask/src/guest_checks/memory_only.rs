@@ -26,12 +26,18 @@ const SCRIPT: &str = r#"
 said() { echo "$1, said: $(grep -c 'node 2 has memory only and no CPUs' /tmp/said)"; }
 said "bind: $(quiet bind --cpunodebind 2 -- touch /tmp/started) $(ls /tmp/started 2>/dev/null)"
 said "group: $(quiet group create far --cpunodebind 2) $(find /sys/fs/cgroup -name '*far*')"
-printf 'bytearray(64 << 20)\nimport time; time.sleep(2)' >/tmp/taker.py
-echo "its memory: $(quiet bind --cpunodebind 0 --membind 2 --verify --until-bytes 64MiB -- \
-    /usr/bin/python3 /tmp/taker.py)"
+# It has its memory until numalab has reported where that is.
+cat >/tmp/taker.py <<'END'
+import os, time
+memory, report = bytearray(64 << 20), "/tmp/report"
+while not (os.path.exists(report) and os.path.getsize(report)): time.sleep(0.1)
+END
+verified() { rm -f /tmp/report
+    quiet bind "$@" --verify --until-bytes 64MiB --report /tmp/report -- \
+        /usr/bin/python3 /tmp/taker.py; }
+echo "its memory: $(verified --cpunodebind 0 --membind 2)"
 numalab group create far --cpunodebind 0 --membind 2 >/dev/null
-echo "group: $(quiet bind --group far --verify --until-bytes 64MiB -- \
-    /usr/bin/python3 /tmp/taker.py)"
+echo "group: $(verified --group far)"
 echo "undo: $(quiet undo)"; numalab undo --list
 "#;
 
