@@ -48,8 +48,8 @@ const MACHINE: &str = r#"mode=/proc/sys/vm/zone_reclaim_mode; kept=$(cat $mode)
 /// The first command of the fix, which needs no restart, and the way back.
 const ONLINE: &str = r#"
     numalab doctor $pid --json >/tmp/found
-    grep -o 'numalab move [^"]*' /tmp/found >/tmp/online
-    echo "{\"measured\":$(grep -c 'or more for .* as tried here' /tmp/found),"
+    grep -o 'numalab move [^"]*' /tmp/found | head -n 1 >/tmp/online
+    grep -q 'or more for .* as tried here' /tmp/found; echo "{\"measured\":$?,"
     sh /tmp/online >/dev/null 2>&1; echo "\"move\":$?, \"moved\":"; numalab doctor $pid --json
     numalab undo >/dev/null 2>&1; echo ",\"undo\":$?, \"undone\":"; numalab doctor $pid --json
     echo "}""#;
@@ -106,9 +106,9 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
         &true,
     );
     let online = answers.json("online")?;
-    for (what, expected) in [("measured", 1), ("move", 0), ("undo", 0)] {
+    for what in ["measured", "move", "undo"] {
         let what_online = format!("{what} of the fix without a restart");
-        complaints.expect(&what_online, &online[what], &expected.into());
+        complaints.expect(&what_online, &online[what], &0.into());
     }
     let moved = ids(&online["moved"])?;
     for id in OF_MEMORY {

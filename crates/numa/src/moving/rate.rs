@@ -21,8 +21,8 @@ const BYTES: u64 = 2 << 20;
 const ROUNDS: usize = 6;
 const TIME: Duration = Duration::from_millis(200);
 
-/// Bytes of shared memory in small pages that are moved in a second where one process has them
-/// mapped; `None` where this process may not use two nodes, or may not move pages.
+/// Bytes of shared memory in small pages that are moved in a second at most, where one process has
+/// them mapped; `None` where this process may not use two nodes, or may not move pages.
 pub fn own_bytes_per_s(root: &Root, topology: &Topology) -> Option<f64> {
     let allowed = proc_status::allowed(root, std::process::id()).ok()?;
     let nodes = topology.memory_nodes().intersection(&allowed.memory_nodes);
@@ -68,9 +68,10 @@ fn try_out(root: &Root, part: &Part, stretch: &Stretch, pair: [NodeId; 2]) -> Op
             break;
         }
     }
-    seconds.sort_by(f64::total_cmp);
-    let middle = seconds.get(seconds.len() / 2).filter(|it| **it > 0.0);
-    middle.map(|seconds| BYTES as f64 / seconds)
+    // Whatever else goes on makes it longer.
+    let least = seconds.into_iter().min_by(f64::total_cmp);
+    let least = least.filter(|seconds| *seconds > 0.0);
+    least.map(|seconds| BYTES as f64 / seconds)
 }
 
 #[cfg(test)]
