@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Gid, Pid, Signal, Uid};
 
@@ -49,6 +50,14 @@ pub fn exists(pid: u32) -> bool {
 /// When the process is gone or may not be looked at.
 pub fn working_directory(pid: u32) -> io::Result<std::path::PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd"))
+}
+
+/// Whether process `pid` works in a directory, by whatever name it knows that, also in a container;
+/// `None` when the process is gone or may not be looked at.
+pub fn works_in(pid: u32, directory: &std::path::Path) -> Option<bool> {
+    let of_it = std::fs::metadata(format!("/proc/{pid}/cwd")).ok()?;
+    let wanted = std::fs::metadata(directory).ok()?;
+    Some((of_it.dev(), of_it.ino()) == (wanted.dev(), wanted.ino()))
 }
 
 /// Does `work` on a thread of its own that is the user `uid` with the group `gid` and no other, for
@@ -128,6 +137,15 @@ mod tests {
     use testing::{Need, not_run};
 
     use super::{as_user, is_root};
+    use super::{as_user, is_root, works_in};
+
+    #[test]
+    fn this_process_works_in_its_directory_and_in_no_other() {
+        let own = std::env::current_dir().unwrap();
+        assert_eq!(works_in(std::process::id(), &own), Some(true));
+        assert_eq!(works_in(std::process::id(), "/proc".as_ref()), Some(false));
+        assert_eq!(works_in(u32::MAX, &own), None);
+    }
 
     #[test]
     fn a_thread_becomes_somebody_else_and_the_process_does_not() {

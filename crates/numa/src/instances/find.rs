@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use linux::Root;
 use linux::proc_stat::{self, ProcessStat};
 
-use super::{InstanceError, Target, class_of};
+use super::{InstanceError, Target, class_of, postmaster};
 
 /// One process of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> 
             }),
         ),
         Target::Postgres(directory) => {
-            with_descendants(&candidates, [postmaster(root, directory)?].into())
+            with_descendants(&candidates, [postmaster::find(root, directory)?].into())
         }
         Target::Oracle(sid) => pids_where(&candidates, |process| {
             is_of_sid(process, &title(process), sid)
@@ -68,11 +68,37 @@ pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> 
             } = ended;
             return Err(InstanceError::Ended { pid, name, parent });
         }
-        return Err(InstanceError::NoProcess {
-            target: target.to_string(),
-        });
+        return Err(no_process(root, target));
     }
     Ok(members)
+}
+
+fn no_process(root: &Root, target: &Target) -> InstanceError {
+    match target {
+        Target::ControlGroup(path) if root.is_live() && !group_exists(root, path) => {
+            let path = path.clone();
+            InstanceError::NoControlGroup { path }
+        }
+        _ => InstanceError::NoProcess {
+            target: target.clone(),
+        },
+    }
+}
+
+/// Whether a control group of this path is in the one hierarchy of cgroup v2, or in one of v1.
+fn group_exists(root: &Root, path: &str) -> bool {
+    const MOUNTS: &str = "sys/fs/cgroup";
+    let path = path.trim_matches('/');
+    let is_there = |mount: &str| root.require(&format!("{mount}/{path}")).is_ok();
+    if root
+        .require(&format!("{MOUNTS}/cgroup.controllers"))
+        .is_ok()
+    {
+        return is_there(MOUNTS);
+    }
+    let hierarchies = root.entries(MOUNTS).ok().flatten().unwrap_or_default();
+    let mut mounts = hierarchies.iter().map(|name| format!("{MOUNTS}/{name}"));
+    mounts.any(|mount| is_there(&mount))
 }
 
 fn candidates(root: &Root) -> Result<Vec<ProcessStat>, InstanceError> {
@@ -103,15 +129,6 @@ fn with_descendants(candidates: &[ProcessStat], mut chosen: BTreeSet<u32>) -> BT
             return chosen;
         }
     }
-}
-
-/// The first line of DATADIR/postmaster.pid.
-fn postmaster(root: &Root, directory: &str) -> Result<u32, InstanceError> {
-    let file = root.read_lossy(&format!("{directory}/postmaster.pid"))?;
-    let first = file.text().lines().next().unwrap_or("").trim().parse();
-    first.map_err(|_| InstanceError::PostmasterFile {
-        file: file.path().display().to_string(),
-    })
 }
 
 /// `ora_pmon_ORCL`, or a session `oracleORCL`.
@@ -235,6 +252,11 @@ mod tests {
         check("99", "no process of 99 is running");
         check("mysqld", "no process of mysqld is running");
         check("oracle:nope", "no process of oracle:nope is running");
-        check("postgres:/nowhere", "postmaster.pid");
+        check("postgres:/nowhere", "there is no such directory");
+        check("postgres:/proc", "it has no postmaster.pid");
+        check(
+            "cgroup:/nowhere",
+            "no process of cgroup:/nowhere is running",
+        );
     }
 }

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::InstanceError;
+
 /// A set of processes as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -19,56 +21,6 @@ pub enum Target {
     ControlGroup(String),
     /// The processes of a systemd unit.
     Unit(String),
-}
-
-/// Why no processes were found.
-#[derive(Debug, thiserror::Error)]
-pub enum InstanceError {
-    /// The words name nothing.
-    #[error(
-        "{found:?} is no target: expected a PID, a process name, postgres:DATADIR, oracle:SID, \
-         cgroup:/PATH or unit:NAME"
-    )]
-    Target {
-        /// The words.
-        found: String,
-    },
-    /// No such process runs.
-    #[error("no process of {target} is running")]
-    NoProcess {
-        /// What was asked for.
-        target: String,
-    },
-    /// What was named has ended.
-    #[error(
-        "process {pid} ({name}) has ended: it is a zombie, not yet reaped by its parent, \
-         process {parent}"
-    )]
-    Ended {
-        /// The process.
-        pid: u32,
-        /// Its name.
-        name: String,
-        /// Who is to reap it.
-        parent: u32,
-    },
-    /// A thread of the kernel was named.
-    #[error("process {pid} ({name}) is a thread of the kernel, which has no memory of its own")]
-    KernelThread {
-        /// The process.
-        pid: u32,
-        /// Its name.
-        name: String,
-    },
-    /// The file that names the postmaster is not what PostgreSQL writes.
-    #[error("{file}: expected the PID of a postmaster on the first line")]
-    PostmasterFile {
-        /// The file.
-        file: String,
-    },
-    /// A file could not be read.
-    #[error(transparent)]
-    Read(#[from] linux::Error),
 }
 
 impl FromStr for Target {

@@ -60,13 +60,16 @@ fn data_directory(target: &Target) -> Result<PathBuf, Failure> {
 
 impl From<InstanceError> for Failure {
     fn from(error: InstanceError) -> Self {
-        let message = error.to_string();
-        match error {
+        let (message, advice) = (error.to_string(), error.advice());
+        let failure = match error {
+            _ if error.is_permission() => Failure::new(ExitCode::NotPermitted, message),
             InstanceError::Read(error) => error.into(),
             InstanceError::Ended { .. } => Failure::new(ExitCode::WorkloadFailed, message),
-            InstanceError::NoProcess { .. } => Failure::new(ExitCode::Usage, message)
-                .advise("`ps -e` shows what is running; threads and other namespaces do not count"),
             _ => Failure::new(ExitCode::Usage, message),
+        };
+        match advice {
+            Some(advice) => failure.advise(advice),
+            None => failure,
         }
     }
 }

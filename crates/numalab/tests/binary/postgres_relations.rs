@@ -63,7 +63,7 @@ fn tables_are_found_as_the_server_counts_them_once_everything_needed_is_there() 
     assert!(text.contains("postgres: public.numbers"), "{text}");
 
     server.stop();
-    look("reader").with_code(3).says(&["postmaster.pid"]);
+    look("reader").with_code(2).says(&["postmaster.pid"]);
     laboratory.nothing_is_left();
 }
 

@@ -1,0 +1,108 @@
+//! Why a target names no processes, and what shows those that there are.
+
+use std::io::ErrorKind;
+
+use super::Target;
+
+/// Why no processes were found.
+#[derive(Debug, thiserror::Error)]
+pub enum InstanceError {
+    /// The words name nothing.
+    #[error(
+        "{found:?} is no target: expected a PID, a process name, postgres:DATADIR, oracle:SID, \
+         cgroup:/PATH or unit:NAME"
+    )]
+    Target {
+        /// The words.
+        found: String,
+    },
+    /// No such process runs.
+    #[error("no process of {target} is running")]
+    NoProcess {
+        /// What was asked for.
+        target: Target,
+    },
+    /// There is no such control group.
+    #[error("there is no control group {path}")]
+    NoControlGroup {
+        /// Its path.
+        path: String,
+    },
+    /// No server runs on a data directory.
+    #[error("no PostgreSQL server runs on {directory}: {reason}")]
+    NoServer {
+        /// The data directory.
+        directory: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// What was named has ended.
+    #[error(
+        "process {pid} ({name}) has ended: it is a zombie, not yet reaped by its parent, \
+         process {parent}"
+    )]
+    Ended {
+        /// The process.
+        pid: u32,
+        /// Its name.
+        name: String,
+        /// Who is to reap it.
+        parent: u32,
+    },
+    /// A thread of the kernel was named.
+    #[error("process {pid} ({name}) is a thread of the kernel, which has no memory of its own")]
+    KernelThread {
+        /// The process.
+        pid: u32,
+        /// Its name.
+        name: String,
+    },
+    /// A file could not be read.
+    #[error(transparent)]
+    Read(#[from] linux::Error),
+}
+
+impl InstanceError {
+    /// Whether a permission is missing.
+    pub fn is_permission(&self) -> bool {
+        let InstanceError::Read(linux::Error::Read { cause, .. }) = self else {
+            return false;
+        };
+        cause.kind() == ErrorKind::PermissionDenied
+    }
+
+    /// What shows the processes, groups or servers that there are.
+    pub fn advice(&self) -> Option<&'static str> {
+        const PROCESSES: &str =
+            "`ps -e` shows what is running; threads and other namespaces do not count";
+        const GROUPS: &str = "`find /sys/fs/cgroup -type d` shows the control groups; their paths \
+                              begin below that folder, and under cgroup v1 below its controllers";
+        const SERVERS: &str = "`ps -C postgres -o pid,args` shows the servers that run, and each \
+                               with its data directory; of one in a container, name the PID";
+        match self {
+            InstanceError::NoProcess { target } => Some(match target {
+                Target::Process(_) | Target::Name(_) => PROCESSES,
+                Target::Postgres(_) => SERVERS,
+                Target::Oracle(_) => {
+                    "`ps -eo args | grep ora_pmon_` shows the instances that run, by their SID"
+                }
+                Target::ControlGroup(_) => {
+                    "the control group has no processes, nor have those below it: see its \
+                     cgroup.procs"
+                }
+                Target::Unit(_) => {
+                    "`systemctl list-units --type=service,scope --state=running` shows the units"
+                }
+            }),
+            InstanceError::NoControlGroup { .. } => Some(GROUPS),
+            InstanceError::NoServer { .. } => Some(SERVERS),
+            InstanceError::Read(_) if self.is_permission() => {
+                Some("run it as the owner of the data directory, or as root")
+            }
+            InstanceError::Target { .. }
+            | InstanceError::Ended { .. }
+            | InstanceError::KernelThread { .. }
+            | InstanceError::Read(_) => None,
+        }
+    }
+}
