@@ -5,11 +5,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, AtFlags, CWD};
+
 use crate::process_handle::ProcessHandle;
 
 /// A cgroup file or directory could not be used.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {action} {}: {cause}", path.display())]
+#[error("cannot {action} {}: {cause}{}", path.display(), way_out(cause))]
 pub struct ControlGroupError {
     /// What was tried, a verb phrase.
     pub action: String,
@@ -18,6 +20,15 @@ pub struct ControlGroupError {
     /// The kernel's answer.
     #[source]
     pub cause: io::Error,
+}
+
+/// What it takes where the file belongs to another user, as all of them do but in a cgroup that was
+/// delegated.
+fn way_out(cause: &io::Error) -> &'static str {
+    match cause.raw_os_error() {
+        Some(libc::EACCES) => "; that takes root (CAP_DAC_OVERRIDE)",
+        _ => "",
+    }
 }
 
 impl ControlGroupError {
@@ -131,7 +142,10 @@ pub fn is_delegated(directory: &Path, mount: &Path) -> bool {
 
 /// Why this process could not make a cgroup in `directory`, in words; `None` when it could.
 pub fn obstacle(directory: &Path) -> Option<&'static str> {
-    match rustix::fs::access(directory, rustix::fs::Access::WRITE_OK) {
+    // Asked as the effective user, with its capabilities: access(2) asks without those of a user
+    // who is not root.
+    let (writing, as_effective) = (Access::WRITE_OK, AtFlags::EACCESS);
+    match rustix::fs::accessat(CWD, directory, writing, as_effective) {
         Ok(()) => None,
         Err(rustix::io::Errno::ROFS) => Some("is on a read-only file system, as in a container"),
         Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {

@@ -136,7 +136,6 @@ pub fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
 mod tests {
     use testing::{Need, not_run};
 
-    use super::{as_user, is_root};
     use super::{as_user, is_root, works_in};
 
     #[test]

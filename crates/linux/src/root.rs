@@ -5,7 +5,7 @@
 //! as /proc/PID/cmdline, of which only the first is read. A copy may: some tools end what they copy
 //! with a NUL, or copy a whole page of which only the start was written.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,9 @@ const ENTRIES_MAX: usize = 1 << 20;
 /// `ENODEV`, `ENXIO`, `EOPNOTSUPP`: a file that exists but whose device has nothing to say, such as
 /// the governor of a CPU that is going offline (`errno(3)`).
 const NOTHING_TO_SAY: [i32; 3] = [19, 6, 95];
+
+/// Links of /proc/PID to whatever the process has there (proc(5)).
+const LINKS_ELSEWHERE: [&str; 5] = ["cwd", "exe", "fd", "map_files", "root"];
 
 /// How often it is tried to find a file while somebody renames directories.
 const HOLD_TRIES: u32 = 16;
@@ -187,8 +190,11 @@ impl Root {
     /// The content, or one byte more than `bytes_max` of it.
     fn read_bytes(&self, path: &str, bytes_max: u64) -> Result<Vec<u8>, Error> {
         let read_error = |cause| self.read_error(path, cause);
-        let held = self.hold(path)?;
-        let Some(file) = plain_file::open(&held, 0).map_err(read_error)? else {
+        let opened = match self.is_of_the_kernel(path) {
+            true => File::open(self.path(path)).and_then(only_a_file),
+            false => plain_file::open(&self.hold(path)?, 0),
+        };
+        let Some(file) = opened.map_err(read_error)? else {
             return Err(Error::NotAFile {
                 path: self.path(path),
             });
@@ -200,6 +206,14 @@ impl Root {
             .read_to_end(&mut bytes)
             .map_err(read_error)?;
         Ok(bytes)
+    }
+
+    /// Whether nobody can put a pipe or a device in the place of this file, so that it may be
+    /// opened at once: there are thousands of them in one look.
+    fn is_of_the_kernel(&self, path: &str) -> bool {
+        let mut parts = path.trim_start_matches('/').split('/');
+        let is_there = matches!(parts.next(), Some("proc" | "sys"));
+        self.is_live() && is_there && !parts.any(|part| LINKS_ELSEWHERE.contains(&part))
     }
 
     /// Takes hold of what has this path: whatever is put there afterwards, this is what is looked
@@ -238,6 +252,11 @@ impl Root {
 fn end_at_nul(bytes: &mut Vec<u8>) {
     let end = bytes.iter().position(|byte| *byte == 0);
     bytes.truncate(end.unwrap_or(bytes.len()));
+}
+
+fn only_a_file(file: File) -> io::Result<Option<File>> {
+    let is_file = file.metadata()?.is_file();
+    Ok(is_file.then_some(file))
 }
 
 fn absent_is_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
@@ -331,7 +350,7 @@ mod tests {
     #[test]
     fn hostile_files_are_named() {
         let (directory, root) = root_with(&[("a", b"one\ntwo \xff\n"), ("d/x", b"")]);
-        let file = fs::File::create(directory.path().join("huge")).unwrap();
+        let file = File::create(directory.path().join("huge")).unwrap();
         let pipe = directory.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, pipe, Mode::RUSR).unwrap();
         file.set_len(FILE_BYTES_MAX + 1).unwrap();
@@ -349,6 +368,26 @@ mod tests {
             "huge",
             "ROOT/huge: expected at most 16777216 bytes, found more",
         );
+    }
+
+    #[test]
+    fn a_pipe_of_a_process_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RUSR).unwrap();
+        let root = Root::live();
+        // To open it would wait for its writer.
+        for path in [
+            pipe.display().to_string(),
+            format!("proc/self/root{}", pipe.display()),
+            "proc/self/cwd".to_owned(),
+            "dev/null".to_owned(),
+            "proc/self/task".to_owned(),
+        ] {
+            let refused = root.read_lossy(&path);
+            assert!(matches!(refused, Err(Error::NotAFile { .. })), "{path}");
+        }
+        assert!(root.read("proc/self/stat").is_ok());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod answers;
 mod bandwidth;
 mod boot;
+mod capabilities;
 mod check;
 mod complaints;
 mod data_files;

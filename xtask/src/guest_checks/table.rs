@@ -2,9 +2,9 @@
 
 use super::check::Check;
 use super::{
-    bandwidth, data_files, doctor, group_systemd, inspect, inspect_instances, inspect_postgres,
-    kills, latency, latency_trouble, local_vs_remote, memory_only, move_memory, move_postgres,
-    own_memory, pages, placements, placing, relations, residency, streams, topology,
+    bandwidth, capabilities, data_files, doctor, group_systemd, inspect, inspect_instances,
+    inspect_postgres, kills, latency, latency_trouble, local_vs_remote, memory_only, move_memory,
+    move_postgres, own_memory, pages, placements, placing, relations, residency, streams, topology,
     undo_beside_move,
 };
 
@@ -29,6 +29,7 @@ pub const CHECKS: &[Check] = &[
     pages::CHECK,
     residency::CHECK,
     relations::CHECK,
+    capabilities::CHECK,
 ];
 
 /// Checks that are run only when they are asked for (`cargo xtask test --only long`): together with

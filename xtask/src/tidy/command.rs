@@ -8,8 +8,8 @@ use anyhow::Result;
 use super::finding::Finding;
 use super::project::{Project, SourceFile};
 use super::{
-    allowed_sizes, dependency_reasons, forbid_unsafe, layer_table, layers, links, markers, names,
-    printing, silent_returns, sizes,
+    allowed_sizes, dependency_reasons, forbid_unsafe, layer_table, layers, links, markers,
+    named_tests, names, printing, silent_returns, sizes,
 };
 use crate::repository;
 
@@ -42,6 +42,7 @@ fn check(project: &Project) -> Vec<Finding> {
     findings.extend(project.files.iter().flat_map(markers::check));
     findings.extend(project.files.iter().flat_map(check_text));
     findings.extend(check_rust(project));
+    findings.extend(named_tests::check(project));
     findings
 }
 

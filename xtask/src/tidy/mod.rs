@@ -10,6 +10,7 @@ mod layers;
 mod links;
 mod manifest;
 mod markers;
+mod named_tests;
 mod names;
 mod printing;
 mod project;

@@ -9,6 +9,7 @@ mod machine;
 mod patient;
 mod postgres;
 mod settings;
+mod shell_word;
 mod table;
 
 pub use patient::Patient;

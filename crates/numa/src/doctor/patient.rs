@@ -7,6 +7,7 @@ use linux::{Root, proc_stat};
 use model::{Fact, NodeId, NodeSet, Residency, SegmentResidency, Topology};
 
 use super::postgres::PostgresSettings;
+use super::shell_word::shell_word;
 use crate::evidence::policy_of_process;
 use crate::moving;
 use crate::residency::{Skew, judge_skew};
@@ -108,10 +109,12 @@ impl Patient {
             .any(|end| group.ends_with(end));
         if is_unit {
             return vec![format!(
-                "systemctl set-property {group} AllowedMemoryNodes={nodes}"
+                "systemctl set-property -- {} AllowedMemoryNodes={nodes}",
+                shell_word(group)
             )];
         }
-        vec![format!("echo {nodes} >{directory}/cpuset.mems")]
+        let file = format!("{directory}/cpuset.mems");
+        vec![format!("echo {nodes} >{}", shell_word(&file))]
     }
 
     /// Segments of shared memory that are worth a word.
@@ -180,7 +183,16 @@ mod tests {
         );
         assert_eq!(
             commands("/sys/fs/cgroup/system.slice/postgresql@15-main.service"),
-            "systemctl set-property postgresql@15-main.service AllowedMemoryNodes=0-1"
+            "systemctl set-property -- postgresql@15-main.service AllowedMemoryNodes=0-1"
+        );
+        // Whoever has a delegated cgroup names those below it.
+        assert_eq!(
+            commands("/sys/fs/cgroup/user.slice/a;reboot;.scope"),
+            "systemctl set-property -- 'a;reboot;.scope' AllowedMemoryNodes=0-1"
+        );
+        assert_eq!(
+            commands("/sys/fs/cgroup/user.slice/$(reboot)"),
+            "echo 0-1 >'/sys/fs/cgroup/user.slice/$(reboot)/cpuset.mems'"
         );
         let unknown = Patient::default().allow_memory(7, &nodes).join("\n");
         assert!(unknown.contains("grep -lx 7"), "{unknown}");

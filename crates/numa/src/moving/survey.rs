@@ -83,7 +83,14 @@ pub fn survey(
         destination.pattern(topology, nodes).map_err(refused)
     };
     if choice.shared {
-        shared(root, &processes, choice, &pattern, &mut survey)?;
+        let closed = shared(root, &processes, choice, &pattern, &mut survey)?;
+        // Asked for shared memory alone, and none of it can be had.
+        if closed > 0 && survey.parts.is_empty() && !choice.private {
+            return Err(MoveError::NotPermitted {
+                target: target.to_string(),
+                reason: survey.notes.join("; "),
+            });
+        }
         check_names(target, choice, &survey, &processes)?;
     }
     if choice.private {
@@ -164,13 +171,15 @@ fn objects(processes: &[Mapped]) -> ByObject<'_> {
     objects
 }
 
+/// The parts of shared memory; answers how many objects could not be opened.
 fn shared(
     root: &Root,
     processes: &[Mapped],
     choice: &Choice,
     pattern: &dyn Fn(&NodeSet) -> Result<Pattern, MoveError>,
     survey: &mut Survey,
-) -> Result<(), MoveError> {
+) -> Result<usize, MoveError> {
+    let mut closed = 0;
     let own = proc_status::allowed(root, std::process::id())?.memory_nodes;
     for (id, mappings) in objects(processes) {
         let name = plain(&mappings[0].1.name).to_owned();
@@ -187,6 +196,7 @@ fn shared(
                     "shared memory {name} cannot be opened through /proc/PID/map_files, which \
                      needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE: it stays where it is"
                 ));
+                closed += 1;
                 continue;
             }
         };
@@ -223,7 +233,7 @@ fn shared(
             stretches,
         });
     }
-    Ok(())
+    Ok(closed)
 }
 
 /// `/SYSV00000000` of `/SYSV00000000 (deleted)`.

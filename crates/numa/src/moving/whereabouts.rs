@@ -1,6 +1,8 @@
 //! Finds a shared object of the journal again, in whatever process has it mapped now, or where it
 //! has a name.
 
+use std::io;
+
 use linux::map_files::MappedObject;
 use linux::proc_maps::{self, Mapping, ObjectId};
 use linux::{Root, ipc_namespace, proc_stat, sysv_segments};
@@ -10,34 +12,54 @@ use crate::ObjectWords;
 
 /// Where an object is mapped: the processes and their mappings.
 pub(super) fn mappings(root: &Root, object: &ObjectWords) -> Result<Vec<(u32, Mapping)>, Error> {
+    Ok(look(root, object)?.mappings)
+}
+
+/// Who has an object mapped, as far as may be seen.
+#[derive(Default)]
+struct Look {
+    mappings: Vec<(u32, Mapping)>,
+    /// Processes whose mappings this user may not see.
+    processes_closed: usize,
+}
+
+fn look(root: &Root, object: &ObjectWords) -> Result<Look, Error> {
     let id = ObjectId::from(*object);
-    let mut found = Vec::new();
+    let mut look = Look::default();
     for pid in proc_stat::pids(root)? {
-        // A process that ends meanwhile, or may not be read, has nothing to show.
-        let Ok(maps) = proc_maps::read(root, pid) else {
-            continue;
+        let maps = match proc_maps::read(root, pid) {
+            Ok(maps) => maps,
+            Err(linux::Error::Read { cause, .. })
+                if cause.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                look.processes_closed += 1;
+                continue;
+            }
+            // A process that ends meanwhile has nothing to show.
+            Err(_) => continue,
         };
         let of_object = maps
             .list
             .into_iter()
             .filter(|it| it.is_shared && it.object.may_be(&id));
-        found.extend(of_object.map(|mapping| (pid, mapping)));
+        look.mappings
+            .extend(of_object.map(|mapping| (pid, mapping)));
     }
-    Ok(found)
+    Ok(look)
 }
 
 /// Opens the object; `None` when it is gone.
 ///
 /// # Errors
-/// [`Error::Undo`] when it exists but cannot be reached.
+/// [`Error::Undo`] when it exists, or may exist, and cannot be reached.
 pub(super) fn object(
     root: &Root,
     object: &ObjectWords,
     name: &str,
 ) -> Result<Option<MappedObject>, Error> {
-    let mappings = mappings(root, object)?;
+    let look = look(root, object)?;
     let mut refusal = None;
-    for (pid, mapping) in &mappings {
+    for (pid, mapping) in &look.mappings {
         match MappedObject::open(root, *pid, mapping) {
             Ok(found) => return Ok(Some(found)),
             Err(error) => refusal = Some(error.to_string()),
@@ -58,7 +80,14 @@ pub(super) fn object(
         let reason = format!("no process has segment {} attached now", object.inode);
         return Err(unreachable(reason));
     }
-    Ok(None)
+    // To move it took the permission to see whose it is: without, that it is gone is not known.
+    match look.processes_closed {
+        0 => Ok(None),
+        closed => Err(unreachable(format!(
+            "the mappings of {closed} processes may not be seen without CAP_SYS_PTRACE, and it may \
+             be one of them"
+        ))),
+    }
 }
 
 /// Whether the namespace of a segment still has one of its number. A namespace in which no process
@@ -76,4 +105,35 @@ fn segment_exists(root: &Root, object: &ObjectWords) -> Result<bool, Error> {
         }
     };
     Ok(segments.contains_key(&object.inode))
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::Root;
+    use testing::{Need, not_run};
+
+    use super::object;
+    use crate::ObjectWords;
+
+    /// No file system has such an inode.
+    const NOWHERE: ObjectWords = ObjectWords {
+        major: 0,
+        minor: 4095,
+        inode: u64::MAX,
+        is_sysv: false,
+        ipc_namespace: None,
+    };
+
+    #[test]
+    fn what_may_not_be_seen_is_not_gone() {
+        let find = || object(&Root::live(), &NOWHERE, "/memfd:it");
+        if !linux::process::is_root() {
+            let test = "what_may_not_be_seen_is_not_gone";
+            return not_run(test, Need::Root, "only root may become another user");
+        }
+        assert!(find().unwrap().is_none());
+        let seen = linux::process::as_user(65_534, 65_534, find).unwrap();
+        let error = seen.unwrap_err().to_string();
+        assert!(error.contains("CAP_SYS_PTRACE"), "{error}");
+    }
 }

@@ -82,8 +82,9 @@ impl From<InspectError> for Failure {
             InspectError::Read(error) => error.into(),
             InspectError::NotPermitted { .. } => Failure::new(ExitCode::NotPermitted, message)
                 .advise(
-                    "run it as the user of these processes, or as root; in a container, \
-                     --cap-add SYS_PTRACE (and SYS_ADMIN for exact figures)",
+                    "run it as the user of these processes, or as root; others need \
+                     CAP_SYS_PTRACE, and for exact figures CAP_SYS_ADMIN with \
+                     CAP_DAC_READ_SEARCH; a container is given them with --cap-add",
                 ),
             InspectError::Ended { .. } => Failure::new(ExitCode::WorkloadFailed, message),
             InspectError::Nothing { .. } => Failure::new(ExitCode::MachineCannot, message),

@@ -166,9 +166,10 @@ impl From<MoveError> for Failure {
             MoveError::Instance(error) => error.into(),
             MoveError::Ended { .. } => fail(ExitCode::WorkloadFailed),
             _ if error.is_permission() => fail(ExitCode::NotPermitted).advise(
-                "run it as root; without, CAP_SYS_NICE moves pages, CAP_SYS_PTRACE opens other \
-                 users' processes, and CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE opens shared \
-                 memory; in a container, its seccomp profile must allow move_pages and mbind, too",
+                "run it as root; without, CAP_SYS_NICE moves pages, CAP_SYS_PTRACE and \
+                 CAP_DAC_READ_SEARCH open other users' processes, and CAP_SYS_ADMIN or \
+                 CAP_CHECKPOINT_RESTORE opens shared memory; in a container, its seccomp profile \
+                 must allow move_pages and mbind, too",
             ),
             MoveError::Journal(error) => error.into(),
             MoveError::Read(error) => error.into(),

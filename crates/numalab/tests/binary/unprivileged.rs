@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
-use crate::unmet_need::is_root;
-use crate::user::NOBODY;
+use crate::unmet_need::{has_groups, is_root};
+use crate::user::{NOBODY, User};
 
 #[test]
 fn a_group_that_may_not_be_made_is_refused_with_the_way_without_root() {
@@ -27,6 +27,24 @@ fn a_group_that_may_not_be_made_is_refused_with_the_way_without_root() {
         "case one: needs a processor group, which cannot be made here",
         "set mechanism = \"affinity\", which needs no group and no root",
     ]);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_capability_stands_for_root() {
+    const TEST: &str = "a_capability_stands_for_root";
+    if !is_root(TEST) || !has_groups(TEST) {
+        return;
+    }
+    let mut laboratory = Laboratory::of(NOBODY);
+    let words = User::capabilities(&["dac_override"]);
+    laboratory.launch_behind(&words.each_ref().map(String::as_str));
+    let experiment =
+        ExperimentFile::new("one", SMALL).case("one", "cpus = \"all:1\"\nmechanism = \"group\"");
+    let path = laboratory.file("group.toml", experiment.text());
+    let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.1"];
+    let run = laboratory.document(&words);
+    assert_eq!(run["cases"][0]["trials_valid"], 5, "{run:#}");
     laboratory.nothing_is_left();
 }
 

@@ -24,6 +24,13 @@ impl User {
         words.to_vec()
     }
 
+    /// More words, for these capabilities (capabilities(7)) and no other.
+    pub fn capabilities(names: &[&str]) -> [String; 3] {
+        let set = names.iter().map(|name| format!(",+{name}"));
+        let set = format!("-all{}", set.collect::<String>());
+        ["inh-caps", "ambient-caps", "bounding-set"].map(|of| format!("--{of}={set}"))
+    }
+
     /// Lets this user have a folder.
     pub fn owns(self, folder: &Path) {
         chown(folder, Some(self.0), Some(self.0)).unwrap();

@@ -1,0 +1,44 @@
+//! Names in commands that a person is to paste into a shell, as root perhaps.
+
+use std::borrow::Cow;
+
+/// The name as one word of a shell: whoever chose it has no say in what is run.
+pub(super) fn shell_word(name: &str) -> Cow<'_, str> {
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'@');
+    match !name.is_empty() && name.bytes().all(is_plain) {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(format!("'{}'", name.replace('\'', r"'\''"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use proptest::prelude::*;
+
+    use super::shell_word;
+
+    #[test]
+    fn only_what_is_not_plain_is_quoted() {
+        assert_eq!(
+            shell_word("postgresql@15-main.service"),
+            "postgresql@15-main.service"
+        );
+        assert_eq!(shell_word(r"a\x2db.slice"), r"'a\x2db.slice'");
+        assert_eq!(shell_word("it's;reboot"), r"'it'\''s;reboot'");
+        assert_eq!(shell_word(""), "''");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn a_shell_reads_the_name_again(name in "[ -~é]{0,40}") {
+            let script = format!("printf %s {}", shell_word(&name));
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            prop_assert_eq!(String::from_utf8(output.stdout).unwrap(), name);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+# Functions of the check of capabilities. $pid are two processes of another user that hold shared
+# memory on node 0.
+
+set_of() { # NAMES: as setpriv(1) wants them
+    local set=-all name
+    for name in $1; do set="$set,+$name"; done
+    echo "$set"
+}
+with() { # NAMES COMMAND…: as an ordinary user with exactly these capabilities
+    local set; set=$(set_of "$1"); shift
+    setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$set" --ambient-caps="$set" \
+        --bounding-set="$set" env XDG_STATE_HOME=/tmp/nobody timeout 60 "$@" >/tmp/out 2>/tmp/err
+}
+whole() { # TITLE NAMES COMMAND…: its status, and whether it says that it saw everything
+    local title="$1"; shift
+    with "$@"
+    echo "$title: $?$(grep -q '^  "complete": true' /tmp/out && echo ', complete')" \
+        $(head -c 300 /tmp/err | grep -m1 '^numalab: ')
+}
+lacking() { # TITLE NAME NAMES COMMAND…: its status without one of them, and whether it says which
+    local title="$1" lacks="$2" names=" $3 "; shift 3
+    with "${names% $lacks *} ${names#* $lacks }" "$@"
+    local status=$? named=""
+    cat /tmp/out /tmp/err | grep -qi "cap_$lacks" && named=", named"
+    echo "$title without $lacks: $status$named"
+}
+
+mkdir -p /tmp/nobody; chown 65534:65534 /tmp/nobody; cd /tmp/nobody
+for mechanism in affinity group; do
+    cat >/tmp/$mechanism.toml <<END
+format = "numalab.experiment/1"
+name = "one"
+question = "Is one as good as the other?"
+baseline = "one"
+asks-about-memory = false
+[load]
+work = "command"
+command = "echo 1"
+[[case]]
+name = "one"
+about = "Node 0."
+cpus = "0"
+mechanism = "$mechanism"
+[[case]]
+name = "other"
+about = "Node 1."
+cpus = "2"
+mechanism = "$mechanism"
+END
+done
+rm -f /tmp/ready; mkfifo -m 666 /tmp/ready
+setpriv --reuid=1 --regid=1 --clear-groups numactl --membind=0 \
+    /usr/bin/python3 /tmp/shared_memory.py 8 2 memfd /tmp/ready >/dev/null 2>&1 &
+pid=$(timeout 120 cat /tmp/ready)
