@@ -31,6 +31,8 @@ mod move_text;
 mod pools_text;
 mod relations_text;
 mod residency_document;
+mod residency_layout;
+mod residency_processes;
 mod residency_text;
 mod run_asked;
 mod run_bars;

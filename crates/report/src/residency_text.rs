@@ -1,23 +1,21 @@
 //! Residency as text: totals by node, segments, private memory by class, processes, findings.
 
-use std::collections::BTreeMap;
-
 use model::{
-    ByteSize, BytesByNode, Finding, Layout, NodeId, NodeSet, ProcessResidency, Residency,
-    ResidencyMethod, Sampled, SegmentResidency, Severity,
+    ByteSize, BytesByNode, Finding, NodeId, NodeSet, Residency, ResidencyMethod, Sampled,
+    SegmentResidency, Severity,
 };
 
 use crate::relations_text::relations_text;
+use crate::residency_layout::layout_sentence;
+use crate::residency_processes::residency_processes;
 use crate::run_plain::{plain, plain_within};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
 /// Segments shown; files come after shared memory, and the small ones are put together.
 const SEGMENTS_MAX: usize = 12;
-/// Processes shown one by one.
-const PROCESSES_MAX: usize = 24;
 /// Columns of a name.
-const NAME_COLUMNS: usize = 36;
+pub(crate) const NAME_COLUMNS: usize = 36;
 /// Nodes with columns of their own; more are written into one column.
 const NODE_COLUMNS_MAX: usize = 8;
 
@@ -29,7 +27,7 @@ pub fn residency_text(residency: &Residency, options: &TextOptions) -> String {
         segments(residency, options),
         private(residency, options),
         relations(residency, options),
-        processes(residency, options),
+        residency_processes(residency, options),
         findings(&residency.findings, options),
         gaps(residency, options),
     ];
@@ -57,24 +55,10 @@ fn head(residency: &Residency, options: &TextOptions) -> String {
     let mut text = options.heading(&format!("Memory of {}", plain(&residency.target)));
     let sentence = format!("{} in {count} {processes}, {method}", ByteSize(all));
     text.push_str(&options.paragraph("", &sentence, Style::Usual));
-    if let Some(layout) = layout_sentence(residency.layout) {
-        text.push_str(&options.paragraph("", layout, Style::Usual));
+    if let Some(layout) = layout_sentence(residency) {
+        text.push_str(&options.paragraph("", &layout, Style::Usual));
     }
     text
-}
-
-fn layout_sentence(layout: Layout) -> Option<&'static str> {
-    match layout {
-        Layout::Interleaved => Some("shared memory is interleaved over nodes"),
-        Layout::PoolPerNode => {
-            Some("shared memory has a pool for each node: the instance is NUMA-aware")
-        }
-        Layout::OneNode => Some("shared memory is bound to, or prefers, one node"),
-        Layout::Default => {
-            Some("shared memory has no policy: each page lies where it was first touched")
-        }
-        Layout::Unknown => None,
-    }
 }
 
 fn nodes(residency: &Residency, options: &TextOptions) -> String {
@@ -266,89 +250,6 @@ fn private(residency: &Residency, options: &TextOptions) -> String {
     options.heading("Private memory") + &table.text(options)
 }
 
-fn processes(residency: &Residency, options: &TextOptions) -> String {
-    let mut table = Table::new(&[
-        ("PID", Side::Right),
-        ("what", Side::Left),
-        ("CPUs on nodes", Side::Left),
-        ("last on", Side::Right),
-        ("memory nodes", Side::Left),
-        ("private local", Side::Right),
-        ("shared local", Side::Right),
-    ]);
-    for process in residency.processes.iter().take(PROCESSES_MAX) {
-        let pinned = if process.pinned_to_node.is_some() {
-            " only"
-        } else {
-            ""
-        };
-        let cells = [
-            process.pid.to_string(),
-            plain_within(&process.class, NAME_COLUMNS),
-            format!("{}{pinned}", process.nodes_of_cpus),
-            process
-                .last_node
-                .map_or(String::new(), |node| node.to_string()),
-            process.memory_nodes_allowed.to_string(),
-            local(
-                process.private_local_share,
-                process.private_local_share_last,
-            ),
-            local(process.shared_local_share, process.shared_local_share_last),
-        ];
-        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
-    }
-    let mut text = options.heading("Processes") + &table.text(options);
-    if residency.processes.len() > PROCESSES_MAX {
-        let more = residency.processes.len() - PROCESSES_MAX;
-        text.push_str(&options.paragraph("", &format!("and {more} more"), Style::Usual));
-    }
-    for sentence in pinned_sentences(&residency.processes) {
-        text.push_str(&options.paragraph("", &sentence, Style::Usual));
-    }
-    text
-}
-
-/// Parallel workers pinned to nodes, and how much of what they touched is theirs.
-fn pinned_sentences(processes: &[ProcessResidency]) -> Vec<String> {
-    let workers = processes
-        .iter()
-        .filter(|process| process.class == "parallel worker");
-    let mut by_node: BTreeMap<NodeId, u32> = BTreeMap::new();
-    let mut sentences = Vec::new();
-    for worker in workers {
-        let Some(node) = worker.pinned_to_node else {
-            continue;
-        };
-        *by_node.entry(node).or_default() += 1;
-        let touched = worker.touched_pool_bytes_by_node.as_ref();
-        let all: u64 = touched.iter().flat_map(|bytes| bytes.values()).sum();
-        let local = touched
-            .and_then(|bytes| bytes.get(&node))
-            .copied()
-            .unwrap_or(0);
-        if all > 0 && sentences.len() < PROCESSES_MAX {
-            sentences.push(format!(
-                "{} is pinned to node {node}; {} of the buffer pools' memory that it touched lies \
-                 there ({} of {})",
-                plain(&worker.name),
-                percent(local, all),
-                ByteSize(local),
-                ByteSize(all)
-            ));
-        }
-    }
-    if !by_node.is_empty() {
-        let parts: Vec<String> = by_node
-            .iter()
-            .map(|(node, count)| format!("{count} on node {node}"))
-            .collect();
-        let list = parts.join(", ");
-        sentences.insert(0, format!("parallel workers are pinned per node: {list}"));
-    }
-    sentences
-}
-
 fn findings(findings: &[Finding], options: &TextOptions) -> String {
     if findings.is_empty() {
         return String::new();
@@ -384,7 +285,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-fn percent(part: u64, all: u64) -> String {
+pub(crate) fn percent(part: u64, all: u64) -> String {
     if all == 0 {
         String::new()
     } else {
@@ -392,28 +293,11 @@ fn percent(part: u64, all: u64) -> String {
     }
 }
 
-/// `25.0 %`: what is expected; where it ran last something else was local, that, too.
-fn local(expected: Option<f64>, last: Option<f64>) -> String {
-    let words = |share: f64| format!("{:.1} %", share * 100.0);
-    match (expected.map(words), last.map(words)) {
-        (Some(expected), Some(last)) if last != expected => format!("{expected}, last {last}"),
-        (expected, _) => expected.unwrap_or_default(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use model::SegmentKind;
+    use model::{Layout, SegmentKind};
 
     use super::*;
-
-    #[test]
-    fn what_is_local_where_a_process_ran_last_is_shown_where_it_differs() {
-        assert_eq!(local(Some(0.25), Some(0.0)), "25.0 %, last 0.0 %");
-        assert_eq!(local(Some(1.0), Some(1.0)), "100.0 %");
-        assert_eq!(local(Some(0.25), None), "25.0 %");
-        assert_eq!(local(None, None), "");
-    }
 
     #[test]
     fn totals_segments_and_findings_are_shown() {
