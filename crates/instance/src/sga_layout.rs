@@ -440,7 +440,10 @@ mod tests {
     /// Sizes that can be, mixed with numbers that nobody would ask for.
     fn any_size() -> impl Strategy<Value = SgaSize> {
         let number = |likely| prop_oneof![9 => likely, 1 => any::<u32>()];
-        let power = |bits: std::ops::Range<u32>| prop_oneof![9 => bits.prop_map(|bit| 1_u64 << bit), 1 => any::<u64>()];
+        let power = |bits: std::ops::Range<u32>| {
+            let likely = bits.prop_map(|bit| 1_u64 << bit);
+            prop_oneof![9 => likely, 1 => any::<u64>()]
+        };
         let cache_bytes = prop_oneof![9 => 1_u64 << 16..1 << 45, 1 => any::<u64>()];
         let content = prop_oneof![Just(Content::Tables), Just(Content::Column)];
         (

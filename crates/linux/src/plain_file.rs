@@ -1,7 +1,7 @@
 //! Regular files by names that another user may give to something else meanwhile: a link, a pipe,
-//! a device. What has the name is taken hold of without being opened (`O_PATH`), looked at, and opened
-//! through that hold only if it is a regular file: to open a pipe may wait for ever or wake its
-//! writer, and to open a device may start something.
+//! a device. What has the name is taken hold of without being opened (`O_PATH`), looked at, and
+//! opened through that hold only if it is a regular file: to open a pipe may wait for ever or wake
+//! its writer, and to open a device may start something.
 
 use std::fs::File;
 use std::io::{self, Read};
