@@ -144,9 +144,7 @@ fn on_one_line(name: &str) -> String {
 /// # Errors
 /// When the process is gone or may not be read.
 pub fn command_words(root: &Root, pid: u32) -> Result<Vec<String>, Error> {
-    let file = root.read_lossy(&format!("proc/{pid}/cmdline"))?;
-    let words = file.text().split_terminator('\0');
-    Ok(words.map(str::to_owned).collect())
+    root.read_words(&format!("proc/{pid}/cmdline"))
 }
 
 /// The control groups of a process: for each hierarchy its path, `/` for the root.

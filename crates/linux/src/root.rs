@@ -2,8 +2,8 @@
 //! a captured one. Nothing is ever written or executed through it.
 //!
 //! Every text ends at its first NUL. No file of the kernel holds one, but for lists of strings such
-//! as /proc/PID/cmdline, of which only the first is read. A copy may: some tools end what they copy
-//! with a NUL, or copy a whole page of which only the start was written.
+//! as /proc/PID/cmdline ([`Root::read_words`]). A copy may: some tools end what they copy with a
+//! NUL, or copy a whole page of which only the start was written.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -100,6 +100,17 @@ impl Root {
         Ok(TextFile::new(self.path(path), text))
     }
 
+    /// Reads strings of which each ends in a NUL, as in /proc/PID/cmdline (proc(5)). Other bytes than
+    /// UTF-8 become replacement characters.
+    ///
+    /// # Errors
+    /// As [`Root::read_lossy`].
+    pub fn read_words(&self, path: &str) -> Result<Vec<String>, Error> {
+        let bytes = self.read_bounded(path)?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.split_terminator('\0').map(str::to_owned).collect())
+    }
+
     /// Reads a file that a kernel may not have, or may not show to this user: `None` then. `None`
     /// also for a file without a byte: where the kernel has nothing to list it writes a newline,
     /// and an empty copy is left where a file could not be read.
@@ -176,14 +187,19 @@ impl Root {
 
     /// The content up to its first NUL.
     fn read_whole(&self, path: &str) -> Result<Vec<u8>, Error> {
-        let mut bytes = self.read_bytes(path, FILE_BYTES_MAX)?;
+        let mut bytes = self.read_bounded(path)?;
+        end_at_nul(&mut bytes);
+        Ok(bytes)
+    }
+
+    fn read_bounded(&self, path: &str) -> Result<Vec<u8>, Error> {
+        let bytes = self.read_bytes(path, FILE_BYTES_MAX)?;
         if bytes.len() as u64 > FILE_BYTES_MAX {
             return Err(Error::FileTooLarge {
                 path: self.path(path),
                 bytes_max: FILE_BYTES_MAX,
             });
         }
-        end_at_nul(&mut bytes);
         Ok(bytes)
     }
 

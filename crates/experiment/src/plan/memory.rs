@@ -181,7 +181,7 @@ fn check_huge_pages(
         there,
     } = shortage;
     let reason = format!(
-        "the SGA needs {asked} {size} pages on {} ({there} free)",
+        "needs {asked} {size} pages on {} ({there} free)",
         named(&nodes)
     );
     let totals = shares(demand, &nodes, asked - there).filter_map(|(node, missing)| {
@@ -375,10 +375,8 @@ mod tests {
             256 * MIB,
             2 * MIB,
             bind("0"),
-            Err(
-                "the SGA needs 130 2 MiB pages on node 0 (100 free); as root: \
-                 numalab pages --size 2048K --set 0=140 (`numalab undo` takes it back)",
-            ),
+            Err("needs 130 2 MiB pages on node 0 (100 free); as root: \
+                 numalab pages --size 2048K --set 0=140 (`numalab undo` takes it back)"),
         );
         check_sga(&machine, 512 * MIB, 2 * MIB, bind("0-1"), Ok(()));
         check_sga(
@@ -386,10 +384,8 @@ mod tests {
             640 * MIB,
             2 * MIB,
             bind("0-1"),
-            Err(
-                "the SGA needs 324 2 MiB pages on nodes 0-1 (300 free); as root: \
-                 numalab pages --size 2048K --set 0=122,1=222 (`numalab undo` takes it back)",
-            ),
+            Err("needs 324 2 MiB pages on nodes 0-1 (300 free); as root: \
+                 numalab pages --size 2048K --set 0=122,1=222 (`numalab undo` takes it back)"),
         );
         let both = Allocation::Interleave("1-2".parse().unwrap());
         check_sga(
@@ -397,7 +393,7 @@ mod tests {
             256 * MIB,
             2 * MIB,
             both,
-            Err("the SGA needs 65 2 MiB pages on node 2 (0 free); as root: \
+            Err("needs 65 2 MiB pages on node 2 (0 free); as root: \
                  numalab pages --size 2048K --set 2=75 (`numalab undo` takes it back)"),
         );
     }

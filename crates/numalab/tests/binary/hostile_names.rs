@@ -74,6 +74,9 @@ fn no_name_of_a_process_does_anything_to_a_terminal() {
 #[test]
 fn no_name_of_a_file_does_anything_to_a_terminal() {
     let (laboratory, program) = with_program();
+    // A store, in which no run is called so.
+    let report = laboratory.file("report.txt", testing::reports::ARTICLE_001[0]);
+    laboratory.run(&["import", "awr", &report]).with_code(0);
     // A program, a table of latencies, an archive, a report, a data directory: all are something
     // else, and refused by name.
     for words in [
@@ -89,7 +92,11 @@ fn no_name_of_a_file_does_anything_to_a_terminal() {
     ] {
         let refused = shows_letters(laboratory.run(words));
         assert_ne!(refused.status.code(), Some(0), "{words:?}");
-        assert!(refused.stderr.contains('x'), "{words:?}");
+        assert!(
+            refused.stderr.contains("x\\u{1b}[2J"),
+            "{words:?}: {}",
+            refused.stderr
+        );
     }
 }
 

@@ -116,17 +116,28 @@ fn what_cannot_be_run_is_refused_beforehand() {
 
 /// A shell that waits for others: one in its process group, one in a session of its own, one whose
 /// parent has ended.
-const FAMILY: &str = "sleep 735100 & setsid sleep 735101 & (setsid sleep 735102 &); \
-                      sleep 735103; echo 1";
+fn family(seconds: &str) -> String {
+    format!(
+        "sleep {seconds}0 & setsid sleep {seconds}1 & (setsid sleep {seconds}2 &); \
+         sleep {seconds}3; echo 1"
+    )
+}
 const FAMILY_MEMBERS: usize = 4;
+
+/// First digits of a time to sleep that no other test and no other run of the tests has.
+fn seconds_of(test: u8) -> String {
+    format!("{test}{:08}", std::process::id())
+}
 
 /// The processes that were started as `sleep SECONDS`, where the seconds begin with these digits.
 fn sleepers(digits: &str) -> usize {
     let root = Root::live();
     let pids = linux::proc_stat::pids(&root).unwrap();
-    let line = |pid: &u32| root.read_lossy(&format!("proc/{pid}/cmdline"));
-    let start = format!("sleep\0{digits}");
-    let is_one = |pid: &u32| line(pid).is_ok_and(|it| it.text().starts_with(&start));
+    let words = |pid: &u32| linux::proc_stat::command_words(&root, *pid).unwrap_or_default();
+    let is_one = |pid: &u32| match words(pid).as_slice() {
+        [program, seconds] => program == "sleep" && seconds.starts_with(digits),
+        _ => false,
+    };
     pids.iter().filter(|pid| is_one(pid)).count()
 }
 
@@ -138,42 +149,44 @@ fn program(laboratory: &Laboratory, command: &str, keys: &str) -> String {
 
 /// What `end` does to a run in the middle of a program that has started others.
 #[track_caller]
-fn nobody_is_left_after(end: impl Fn(&UnderWay<'_>), exit_code: Option<i32>) {
+fn nobody_is_left_after(test: u8, end: impl Fn(&UnderWay<'_>), exit_code: Option<i32>) {
     let laboratory = Laboratory::new();
-    let path = program(&laboratory, FAMILY, "");
+    let seconds = seconds_of(test);
+    let path = program(&laboratory, &family(&seconds), "");
     let under_way = laboratory.start(&["run", &path]);
     until("all programs run", || {
-        (sleepers("73510") == FAMILY_MEMBERS).then_some(())
+        (sleepers(&seconds) == FAMILY_MEMBERS).then_some(())
     });
     end(&under_way);
     let finished = under_way.finish();
     assert_eq!(finished.status.code(), exit_code, "{}", finished.stderr);
     until("all programs are gone", || {
-        (sleepers("73510") == 0).then_some(())
+        (sleepers(&seconds) == 0).then_some(())
     });
     laboratory.nothing_is_left();
 }
 
 #[test]
 fn ctrl_c_ends_what_a_program_started() {
-    nobody_is_left_after(|under_way| under_way.signal(Signal::INT), Some(130));
+    nobody_is_left_after(1, |under_way| under_way.signal(Signal::INT), Some(130));
 }
 
 /// Nobody in numalab can do anything about SIGKILL: the guardian sees that its pipe is closed.
 #[test]
 fn a_kill_of_numalab_ends_what_a_program_started() {
-    nobody_is_left_after(|under_way| under_way.kill(), None);
+    nobody_is_left_after(2, |under_way| under_way.kill(), None);
 }
 
 /// What it left would hold the pipe from which its number is read.
 #[test]
 fn what_a_program_leaves_ends_with_it() {
     let laboratory = Laboratory::new();
-    let command = "setsid sleep 735200 & (sleep 735201 &) ; echo 42";
-    let path = program(&laboratory, command, "");
+    let seconds = seconds_of(3);
+    let command = format!("setsid sleep {seconds}0 & (sleep {seconds}1 &) ; echo 42");
+    let path = program(&laboratory, &command, "");
     let run = laboratory.document(&["run", &path, "--json", "--trials", "5"]);
     assert_eq!(run["cases"][0]["trials_valid"], 5, "{run:#}");
-    assert_eq!(sleepers("73520"), 0);
+    assert_eq!(sleepers(&seconds), 0);
     laboratory.nothing_is_left();
 }
 
@@ -184,16 +197,17 @@ fn undo_ends_what_a_program_left_in_its_group() {
         return;
     }
     let laboratory = Laboratory::new();
-    let command = "(setsid sleep 735300 &); sleep 735301; echo 1";
+    let seconds = seconds_of(4);
+    let command = format!("(setsid sleep {seconds}0 &); sleep {seconds}1; echo 1");
     let path = program(
         &laboratory,
-        command,
+        &command,
         "cpus = \"all:1\"\nmechanism = \"group\"",
     );
     let mut under_way = laboratory.start(&["run", &path]);
     let guardian = under_way.until_there_are(1, Role::Guardian)[0];
     until("both programs run", || {
-        (sleepers("73530") == 2).then_some(())
+        (sleepers(&seconds) == 2).then_some(())
     });
     // Stopped, it cannot act between the two kills.
     kill_process(pid(guardian), Signal::STOP).unwrap();
@@ -201,11 +215,11 @@ fn undo_ends_what_a_program_left_in_its_group() {
     under_way.finish();
     kill(guardian);
     until("the shell is gone", || {
-        (sleepers("73530") == 1).then_some(())
+        (sleepers(&seconds) == 1).then_some(())
     });
     assert_eq!(laboratory.groups().len(), 1);
     let undone = laboratory.run(&["undo"]).with_code(0).stdout;
     assert!(undone.starts_with("undone: processor group "), "{undone}");
-    assert_eq!(sleepers("73530"), 0);
+    assert_eq!(sleepers(&seconds), 0);
     laboratory.nothing_is_left();
 }

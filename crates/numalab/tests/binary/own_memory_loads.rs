@@ -72,7 +72,7 @@ fn every_load_is_verified_and_its_memory_is_proven() {
     for words in [
         "of it in the kernel(s)",
         "the negative control again",
-        "(control)",
+        "control of first: tie",
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
