@@ -100,8 +100,8 @@ impl Root {
         Ok(TextFile::new(self.path(path), text))
     }
 
-    /// Reads strings of which each ends in a NUL, as in /proc/PID/cmdline (proc(5)). Other bytes than
-    /// UTF-8 become replacement characters.
+    /// Reads strings of which each ends in a NUL, as in /proc/PID/cmdline (proc(5)). Other bytes
+    /// than UTF-8 become replacement characters.
     ///
     /// # Errors
     /// As [`Root::read_lossy`].
