@@ -41,7 +41,7 @@ pub struct CommandWorkload {
 }
 
 impl CommandWorkload {
-    /// A workload that starts programs below `guardian`, which must call [`guard`].
+    /// A workload that starts programs below `guardian`, which must call [`super::guard`].
     pub fn new(guardian: CommandLauncher, hierarchy: Option<Hierarchy>, journal: Journal) -> Self {
         CommandWorkload {
             guardian,
