@@ -6,14 +6,23 @@ use crate::{Error, Root};
 /// that several processes have mapped, may be moved.
 const SYS_NICE: u32 = 23;
 
-/// Whether this process may move pages that several processes have mapped. In doubt it may not.
-pub fn may_move_pages_of_others(root: &Root) -> bool {
-    effective(root).is_ok_and(|set| set >> SYS_NICE & 1 == 1)
+/// `CAP_SYS_PTRACE`: what other users' processes have mapped may be seen (ptrace(2), "Ptrace access
+/// mode checking").
+const SYS_PTRACE: u32 = 19;
+
+/// Whether this thread may see what other users' processes have mapped. In doubt it may not.
+pub fn may_see_others(root: &Root) -> bool {
+    effective(root, "proc/thread-self/status").is_ok_and(|set| set >> SYS_PTRACE & 1 == 1)
 }
 
-/// `CapEff:\t000001fffeffffff` of /proc/self/status.
-fn effective(root: &Root) -> Result<u64, Error> {
-    let file = root.read("proc/self/status")?;
+/// Whether this process may move pages that several processes have mapped. In doubt it may not.
+pub fn may_move_pages_of_others(root: &Root) -> bool {
+    effective(root, "proc/self/status").is_ok_and(|set| set >> SYS_NICE & 1 == 1)
+}
+
+/// `CapEff:\t000001fffeffffff` of a status file.
+fn effective(root: &Root, status: &str) -> Result<u64, Error> {
+    let file = root.read(status)?;
     let line = file
         .lines()
         .find_map(|(number, line)| Some((number, line.strip_prefix("CapEff:")?.trim())));

@@ -5,7 +5,7 @@ use std::io;
 
 use linux::map_files::MappedObject;
 use linux::proc_maps::{self, Mapping, ObjectId};
-use linux::{Root, ipc_namespace, proc_stat, sysv_segments};
+use linux::{Root, capabilities, ipc_namespace, proc_stat, sysv_segments};
 
 use crate::Error;
 use crate::ObjectWords;
@@ -24,28 +24,34 @@ struct Look {
 }
 
 fn look(root: &Root, object: &ObjectWords) -> Result<Look, Error> {
+    // To whoever has the capability a process is refused by another rule than this user's, which
+    // holds for every user: nothing was moved there.
+    let sees_all = capabilities::may_see_others(root);
     let id = ObjectId::from(*object);
     let mut look = Look::default();
     for pid in proc_stat::pids(root)? {
         let maps = match proc_maps::read(root, pid) {
             Ok(maps) => maps,
-            Err(linux::Error::Read { cause, .. })
-                if cause.kind() == io::ErrorKind::PermissionDenied =>
-            {
+            Err(error) if is_refused(&error) && !sees_all => {
                 look.processes_closed += 1;
                 continue;
             }
             // A process that ends meanwhile has nothing to show.
             Err(_) => continue,
         };
-        let of_object = maps
-            .list
-            .into_iter()
-            .filter(|it| it.is_shared && it.object.may_be(&id));
+        let is_of_object = |it: &Mapping| it.is_shared && it.object.may_be(&id);
+        let of_object = maps.list.into_iter().filter(is_of_object);
         look.mappings
             .extend(of_object.map(|mapping| (pid, mapping)));
     }
     Ok(look)
+}
+
+fn is_refused(error: &linux::Error) -> bool {
+    match error {
+        linux::Error::Read { cause, .. } => cause.kind() == io::ErrorKind::PermissionDenied,
+        _ => false,
+    }
 }
 
 /// Opens the object; `None` when it is gone.
