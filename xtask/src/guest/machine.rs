@@ -2,11 +2,14 @@
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::kernel::Kernel;
 use super::options::Options;
 use super::relay::{Follower, Relay};
 use super::run_directory::RunDirectory;
@@ -45,6 +48,14 @@ pub enum Stopped {
     Interrupted(u8),
 }
 
+/// What every guest needs. Two guests that start at once would fetch the same into the same place.
+fn fetch() -> Result<(PathBuf, Kernel, PathBuf)> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let emulator = packages::require_program("qemu-system-x86_64", "qemu-system-x86")?;
+    Ok((emulator, kernel::fetch()?, busybox::fetch()?))
+}
+
 /// Boots a guest, runs the commands in it one after the other, and switches it off. It is killed
 /// when we are told to stop.
 pub fn run(
@@ -53,9 +64,7 @@ pub fn run(
     relay: Relay,
     interrupt: &Interrupt,
 ) -> Result<Vec<Outcome>> {
-    let emulator = packages::require_program("qemu-system-x86_64", "qemu-system-x86")?;
-    let kernel = kernel::fetch()?;
-    let busybox = busybox::fetch()?;
+    let (emulator, kernel, busybox) = fetch()?;
     let run = RunDirectory::create(options, commands)?;
     initial_ramdisk::write(&run.initial_ramdisk(), &kernel, &busybox)?;
 
