@@ -32,6 +32,32 @@ pub trait Workload {
         live: &mut dyn FnMut(Phase, Option<f64>),
         cancel: &Cancel,
     ) -> Result<Trial, WorkloadError>;
+
+    /// Executes one trial of each case, all of them up at once; their windows alternate, and who
+    /// has none sleeps. `None` where the workload cannot do that.
+    ///
+    /// # Errors
+    /// As [`Workload::trial`].
+    fn round(
+        &mut self,
+        _cases: &[&CasePlan],
+        _spec: &RoundSpec<'_>,
+        _live: &mut dyn FnMut(Phase, Option<f64>),
+        _cancel: &Cancel,
+    ) -> Result<Option<Vec<Trial>>, WorkloadError> {
+        Ok(None)
+    }
+}
+
+/// What a round of trials is to be like, apart from its cases.
+#[derive(Clone, Copy)]
+pub struct RoundSpec<'r> {
+    /// What each trial is to be like; its window is the length of all windows of a trial together.
+    pub trial: TrialSpec,
+    /// Seed of the order of windows.
+    pub order_seed: u64,
+    /// Whether the time of the run is up: then a round ends as soon as it can.
+    pub is_over: &'r dyn Fn() -> bool,
 }
 
 /// What one trial is to be like, apart from its case.

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use linux::child_group::ChildGroup;
 
 use crate::Error;
 use crate::ending::ended_early;
-use crate::order::{InstanceOrder, InstanceReport};
+use crate::order::{InstanceCommand, InstanceOrder, InstanceReport, Task};
 use crate::sessions::PROCESS_NAME;
 
 /// The most of an instance's standard error that is kept for a failure's reason.
@@ -29,6 +29,8 @@ pub struct Coordinator {
 /// An instance process under way; its whole process group is killed when this is dropped.
 pub struct Running {
     group: ChildGroup,
+    /// Open as long as the instance is to be told more.
+    stdin: Option<ChildStdin>,
     reports: Receiver<Result<InstanceReport, Error>>,
     stderr: Option<JoinHandle<String>>,
 }
@@ -61,20 +63,33 @@ impl Coordinator {
             let _ = stderr.take(STDERR_BYTES_MAX).read_to_end(&mut text);
             String::from_utf8_lossy(&text).trim().replace('\n', "; ")
         });
-        let running = Running {
+        write_line(
+            &mut stdin,
+            order,
+            "handing the order to the instance process",
+        )?;
+        let takes_commands = matches!(order.task, Task::Windows { .. });
+        Ok(Running {
             group,
+            stdin: takes_commands.then_some(stdin),
             reports,
             stderr: Some(stderr),
-        };
-        let document = serde_json::to_vec(order).map_err(|cause| Error::Protocol {
-            what: "order",
-            cause: cause.to_string(),
-        })?;
-        stdin
-            .write_all(&document)
-            .map_err(io("handing the order to the instance process"))?;
-        Ok(running)
+        })
     }
+}
+
+fn write_line(
+    stdin: &mut ChildStdin,
+    document: &impl serde::Serialize,
+    what: &'static str,
+) -> Result<(), Error> {
+    let mut line = serde_json::to_vec(document).map_err(|cause| Error::Protocol {
+        what,
+        cause: cause.to_string(),
+    })?;
+    line.push(b'\n');
+    let written = stdin.write_all(&line);
+    written.map_err(|cause| Error::Io { what, cause })
 }
 
 fn read_reports(
@@ -99,6 +114,21 @@ fn read_reports(
 }
 
 impl Running {
+    /// Tells an instance that takes commands what to do next.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it has ended: why, its next report says.
+    pub fn tell(&mut self, command: &InstanceCommand) -> Result<(), Error> {
+        let what = "telling the instance process what to do";
+        match &mut self.stdin {
+            Some(stdin) => write_line(stdin, command, what),
+            None => Err(Error::Protocol {
+                what,
+                cause: "its task takes no commands".to_owned(),
+            }),
+        }
+    }
+
     /// The next report; `None` when there was none within `timeout`.
     ///
     /// # Errors

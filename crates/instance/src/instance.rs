@@ -10,18 +10,23 @@ use model::{Allocation, CpuSet, Evidence, HugePoolEvidence, NodeId, SgaEvidence}
 use numa::evidence::{Residency, huge_pools, residency};
 
 use crate::layout::SessionState;
-use crate::order::{InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task};
+use crate::order::{
+    InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task,
+};
 use crate::sessions::{SessionProgram, Sessions};
 use crate::sga::Sga;
 use crate::sga_layout::{Content, ProcessName, SgaLayout, SgaSize};
 use crate::storage::Storage;
-use crate::{Error, calibration, hold, loader, own_memory, scan, sga_memory, trial};
+use crate::{Error, calibration, hold, loader, own_memory, scan, sga_memory, trial, windows};
 
 /// How long sessions may take to attach: generous, since emulated machines are slow.
 const ATTACH_WITHIN: Duration = Duration::from_secs(120);
 
 /// Told what the instance is doing.
 pub type Report<'a> = dyn FnMut(InstanceReport) -> Result<(), Error> + 'a;
+
+/// What the coordinator wants next; `None` when it is gone.
+pub type Commands<'a> = dyn FnMut() -> Result<Option<InstanceCommand>, Error> + 'a;
 
 /// Carries out an order from placement to evidence.
 ///
@@ -30,6 +35,7 @@ pub type Report<'a> = dyn FnMut(InstanceReport) -> Result<(), Error> + 'a;
 pub fn run(
     order: &InstanceOrder,
     program: &SessionProgram,
+    commands: &mut Commands<'_>,
     report: &mut Report<'_>,
 ) -> Result<(), Error> {
     linux::process::die_with_parent(order.parent_pid).map_err(|cause| Error::Io {
@@ -79,12 +85,18 @@ pub fn run(
     match order.task {
         Task::Scan { .. } => scan::run(&instance, &mut sessions, evidence, &before, total, report),
         Task::Hold { .. } => hold::run(&instance, &mut sessions, report),
-        Task::Trial { .. } => {
+        Task::Trial { .. } | Task::Windows { .. } => {
             let before = trial::Before {
                 sga: before,
                 own_memory: own_before,
             };
-            trial::run(&instance, &mut sessions, evidence, &before, report)
+            match order.task {
+                Task::Windows { .. } => {
+                    let up = windows::Up::new(&instance, &mut sessions, evidence, &before);
+                    windows::run(up, commands, report)
+                }
+                _ => trial::run(&instance, &mut sessions, evidence, &before, report),
+            }
         }
         Task::Calibration { .. } => calibration::run(&instance, &mut sessions, report),
     }
@@ -136,8 +148,12 @@ fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
     let window = &sga.control.window.0;
     window.start_ns.store(u64::MAX, Ordering::Relaxed);
     window.end_ns.store(u64::MAX, Ordering::Relaxed);
+    let parks = matches!(order.task, Task::Windows { .. });
+    window.parks.store(u32::from(parks), Ordering::Relaxed);
     let work_unit = match order.task {
-        Task::Trial { work_unit, .. } | Task::Hold { work_unit, .. } => work_unit,
+        Task::Trial { work_unit, .. }
+        | Task::Windows { work_unit, .. }
+        | Task::Hold { work_unit, .. } => work_unit,
         Task::Calibration { .. } | Task::Scan { .. } => 1,
     };
     sga.control

@@ -22,7 +22,7 @@ pub const PAGE_BYTES_MAX: u64 = 1 << 40;
 /// Marks an SGA of ours: "numalab\0".
 pub const MAGIC: u64 = u64::from_le_bytes(*b"numalab\0");
 /// Version of this layout.
-pub const LAYOUT_VERSION: u64 = 6;
+pub const LAYOUT_VERSION: u64 = 7;
 /// No buffer, no block, no session.
 pub const NONE: u32 = u32::MAX;
 /// Words of a set of CPUs: 8192, the most Linux can be built for.
@@ -60,6 +60,10 @@ pub struct Gate {
 pub struct Window {
     pub start_ns: AtomicU64,
     pub end_ns: AtomicU64,
+    /// Futex: windows that were opened. Sessions that are parked run again when it changes.
+    pub opened: AtomicU32,
+    /// 1: sessions park at the end of a window, and do not finish.
+    pub parks: AtomicU32,
 }
 
 /// Instance caging.
@@ -127,6 +131,8 @@ pub struct LiveCounters {
     pub statements: AtomicU64,
     /// One of [`SessionState`].
     pub state: AtomicU32,
+    /// Windows that are over and published.
+    pub windows: AtomicU32,
     /// Updates of rows since the start, and the sum of the keys of those rows, modulo 2^64.
     pub updates: AtomicU64,
     pub updated_keys: AtomicU64,
@@ -218,6 +224,9 @@ pub struct SessionResult {
     pub cpus_used: [AtomicU64; CPU_WORDS],
     pub latency: [AtomicU64; HISTOGRAM_BUCKETS],
     pub latency_max_ns: AtomicU64,
+    /// Time for which the session was parked, and CPU time that it used meanwhile.
+    pub parked_ns: AtomicU64,
+    pub parked_cpu_ns: AtomicU64,
 }
 
 /// Everything that belongs to one session, or to one database writer.

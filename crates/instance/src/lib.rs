@@ -38,14 +38,18 @@ mod statement;
 mod storage;
 mod trial;
 mod wait_clock;
+mod windows;
 mod writer;
 
 pub use cage::QUANTUM_NS;
 pub use coordinator::{Coordinator, Running};
 pub use error::Error;
-pub use instance::run as run_instance;
+pub use instance::{Commands, run as run_instance};
 pub use layout::{BLOCK_BYTES, SESSIONS_MAX};
-pub use order::{InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task};
+pub use order::{
+    InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task,
+    WindowReport,
+};
 pub use session::run as run_session;
 pub use sessions::SessionProgram;
 pub use sga_layout::{ProcessName, SgaLayout, SgaSize};

@@ -45,6 +45,18 @@ pub enum Task {
         /// Longest warm-up.
         warm_up_s_max: f64,
     },
+    /// One trial of many short windows, each opened by the coordinator; between them the sessions
+    /// are parked, so that instances of other cases can have windows of theirs.
+    Windows {
+        /// Round the trial belongs to.
+        round: u32,
+        /// Rows per statement.
+        work_unit: u32,
+        /// Shortest warm-up.
+        warm_up_s_min: f64,
+        /// Longest warm-up.
+        warm_up_s_max: f64,
+    },
     /// One trial of parallel scans.
     Scan {
         /// Round the trial belongs to.
@@ -74,6 +86,44 @@ pub enum Task {
     },
 }
 
+/// What the coordinator tells an instance with [`Task::Windows`] once it is ready, one JSON
+/// document a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InstanceCommand {
+    /// Let the sessions run, measure a window, park them again.
+    Open {
+        /// From the moment the sessions run to the start of the window.
+        lead_in_s: f64,
+        /// Length of the window.
+        window_s: f64,
+    },
+    /// Let the sessions run and tell how many units of work were done by when, for a lead-in to be
+    /// chosen; park them again.
+    Trace {
+        /// For how long.
+        seconds: f64,
+        /// How often to look.
+        every_s: f64,
+    },
+    /// No window follows: report the trial.
+    Close {
+        /// Which of the windows count, in the order they were opened.
+        kept: Vec<bool>,
+    },
+}
+
+/// What an instance says of one window, before anybody knows whether it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WindowReport {
+    /// Work of all sessions per second.
+    pub work_per_s: f64,
+    /// Seconds for which the hypervisor ran others, over all CPUs; `None` where nobody says.
+    pub steal_s: Option<f64>,
+    /// CPU time that other programs used meanwhile.
+    pub other_cpu_s: Option<f64>,
+}
+
 /// What an instance process tells the coordinator, one JSON document a line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,6 +146,12 @@ pub enum InstanceReport {
         /// Process ids of its database writers.
         writer_pids: Vec<u32>,
     },
+    /// The sessions are warm and parked.
+    Parked,
+    /// A window is over, and the sessions are parked.
+    Window(WindowReport),
+    /// Units of work done since the sessions ran, each with the seconds since then.
+    Trace(Vec<(f64, u64)>),
     /// The trial ended; valid or not.
     Trial(Box<Trial>),
     /// The calibration ended.

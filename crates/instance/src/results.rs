@@ -12,8 +12,9 @@ use crate::layout::{HISTOGRAM_BUCKETS, SessionSlot, WAIT_EVENTS, WAIT_NAMES};
 use crate::order::{InstanceOrder, Task};
 use crate::sga::Sga;
 
-/// The sum over all sessions.
+/// The sum over all sessions, and over windows.
 pub(crate) struct Total {
+    windows: u32,
     pub rows_verified: u64,
     pub rows_wrong: u64,
     pub rows_updated: u64,
@@ -34,29 +35,66 @@ pub(crate) struct Total {
 
 /// Adds up the published results of every session.
 pub(crate) fn collect(sga: &Sga<'_>) -> Total {
-    let mut total = Total {
-        rows_verified: 0,
-        rows_wrong: 0,
-        rows_updated: 0,
-        statements: 0,
-        logical_reads: 0,
-        physical_reads: 0,
-        work: 0,
-        work_per_s: 0.0,
-        db_time_ns: 0,
-        db_cpu_ns: 0,
-        kernel_cpu_ns: 0,
-        run_queue_ns: 0,
-        wait_counts: [0; WAIT_EVENTS],
-        wait_ns: [0; WAIT_EVENTS],
-        latency: [0; HISTOGRAM_BUCKETS],
-        latency_max_ns: 0,
-    };
+    let mut total = Total::of_no_window();
+    total.windows = 1;
     sga.session_slots().iter().for_each(|slot| total.add(slot));
     total
 }
 
 impl Total {
+    /// The sum over nothing.
+    pub fn of_no_window() -> Self {
+        Total {
+            windows: 0,
+            rows_verified: 0,
+            rows_wrong: 0,
+            rows_updated: 0,
+            statements: 0,
+            logical_reads: 0,
+            physical_reads: 0,
+            work: 0,
+            work_per_s: 0.0,
+            db_time_ns: 0,
+            db_cpu_ns: 0,
+            kernel_cpu_ns: 0,
+            run_queue_ns: 0,
+            wait_counts: [0; WAIT_EVENTS],
+            wait_ns: [0; WAIT_EVENTS],
+            latency: [0; HISTOGRAM_BUCKETS],
+            latency_max_ns: 0,
+        }
+    }
+
+    /// Adds another window.
+    pub fn absorb(&mut self, window: &Total) {
+        self.windows += window.windows;
+        self.rows_verified += window.rows_verified;
+        self.rows_wrong += window.rows_wrong;
+        self.rows_updated += window.rows_updated;
+        self.statements += window.statements;
+        self.logical_reads += window.logical_reads;
+        self.physical_reads += window.physical_reads;
+        self.work += window.work;
+        self.work_per_s += window.work_per_s;
+        self.db_time_ns += window.db_time_ns;
+        self.db_cpu_ns += window.db_cpu_ns;
+        self.kernel_cpu_ns += window.kernel_cpu_ns;
+        self.run_queue_ns += window.run_queue_ns;
+        for event in 0..WAIT_EVENTS {
+            self.wait_counts[event] += window.wait_counts[event];
+            self.wait_ns[event] += window.wait_ns[event];
+        }
+        for (sum, count) in self.latency.iter_mut().zip(&window.latency) {
+            *sum += count;
+        }
+        self.latency_max_ns = self.latency_max_ns.max(window.latency_max_ns);
+    }
+
+    /// Work of all sessions per second: the mean of the windows, which are equally long.
+    pub fn work_per_s(&self) -> f64 {
+        self.work_per_s / f64::from(self.windows.max(1))
+    }
+
     fn add(&mut self, slot: &SessionSlot) {
         let get = |field: &AtomicU64| field.load(Ordering::Relaxed);
         let result = &slot.result;
@@ -89,13 +127,9 @@ impl Total {
         &self,
         order: &InstanceOrder,
         warm_up_s: f64,
+        window_s: f64,
         samples: Vec<Sample>,
     ) -> Measured {
-        let window_s = match order.task {
-            Task::Trial { window_s, .. } | Task::Scan { window_s, .. } => window_s,
-            Task::Calibration { step_s, .. } => step_s,
-            Task::Hold { .. } => 0.0,
-        };
         Measured {
             value: self.value(order),
             window_s,
@@ -111,14 +145,16 @@ impl Total {
         let load = order.own.as_ref().map(|own| own.load);
         match load.map(SessionLoad::metric) {
             Some(Metric::NsPerStore) => self.db_time_ns as f64 / self.work.max(1) as f64,
-            _ => self.work_per_s,
+            _ => self.work_per_s(),
         }
     }
 
     /// What the sessions did.
     pub fn sessions(&self, order: &InstanceOrder, samples: Vec<Sample>) -> SessionFigures {
         let work_unit = match order.task {
-            Task::Trial { work_unit, .. } | Task::Hold { work_unit, .. } => work_unit,
+            Task::Trial { work_unit, .. }
+            | Task::Windows { work_unit, .. }
+            | Task::Hold { work_unit, .. } => work_unit,
             Task::Calibration { work_unit_max, .. } => work_unit_max,
             Task::Scan { .. } => 0,
         };
@@ -138,6 +174,11 @@ impl Total {
                 max_ns: (self.latency_max_ns > 0).then_some(self.latency_max_ns),
             },
         }
+    }
+
+    /// Seconds that each of so many sessions was measured.
+    pub fn seconds_of_a_session(&self, sessions: u32) -> f64 {
+        self.db_time_ns as f64 / 1e9 / f64::from(sessions.max(1))
     }
 
     /// CPU time of all sessions.

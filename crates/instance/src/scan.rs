@@ -205,6 +205,7 @@ fn measured(
     let sample = |scan: &Scan| Sample {
         at_s: (scan.end_ns - first.start_ns) as f64 / 1e9,
         logical_reads_per_s: blocks as f64 / scan.seconds(),
+        ..Sample::default()
     };
     let mut durations: Vec<u64> = window
         .iter()

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use linux::affinity::current_cpu;
-use linux::clock::monotonic_ns;
+use linux::clock::{monotonic_ns, process_cpu_ns};
 use linux::data_file::DataFile;
 use linux::shared_memory::{Mapping, SharedMemory};
 
@@ -108,18 +108,24 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
     Ok(())
 }
 
-/// Runs statements until the window is over, in turns where there is a cage.
+/// Runs statements until the last window is over, in turns where there is a cage, and is parked
+/// between windows.
 fn execute(session: &mut Session<'_>) -> Result<(), Error> {
     let (sga, number) = (session.sga, session.number);
-    let mut turn = Turn::enter(sga, number, &mut session.reader.waits);
-    let mut goes_on = session.after_wait();
-    while goes_on {
-        goes_on = session.statement()?;
-        if goes_on && turn.offer(session.now_ns, &mut session.reader.waits) {
-            goes_on = session.after_wait();
+    loop {
+        let mut turn = Turn::enter(sga, number, &mut session.reader.waits);
+        let mut goes_on = session.after_wait();
+        while goes_on {
+            goes_on = session.statement()?;
+            if goes_on && turn.offer(session.now_ns, &mut session.reader.waits) {
+                goes_on = session.after_wait();
+            }
+        }
+        turn.leave();
+        if !session.park() {
+            break;
         }
     }
-    turn.leave();
     if session.has_published {
         if let Some(load) = &mut session.load {
             load.verify()?;
@@ -192,6 +198,8 @@ struct Session<'m> {
     wrong: u64,
     window: Option<Snapshot>,
     has_published: bool,
+    parked_ns: u64,
+    parked_cpu_ns: u64,
     cpus_used: [u64; CPU_WORDS],
     latency: [u64; HISTOGRAM_BUCKETS],
     latency_max_ns: u64,
@@ -220,6 +228,8 @@ impl<'m> Session<'m> {
             wrong: 0,
             window: None,
             has_published: false,
+            parked_ns: 0,
+            parked_cpu_ns: 0,
             cpus_used: [0; CPU_WORDS],
             latency: [0; HISTOGRAM_BUCKETS],
             latency_max_ns: 0,
@@ -316,6 +326,34 @@ impl<'m> Session<'m> {
             }
             _ => self.sga.control.gate.0.stop.load(Ordering::Relaxed) == 0,
         }
+    }
+
+    /// After a window: sleeps until the next one is opened, with books of its own. Answers whether
+    /// there is a next one.
+    fn park(&mut self) -> bool {
+        let window = &self.sga.control.window.0;
+        let stop = &self.sga.control.gate.0.stop;
+        if !self.has_published || window.parks.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let opened = window.opened.load(Ordering::Acquire);
+        let (since_ns, cpu_ns) = (monotonic_ns(), process_cpu_ns());
+        let slot = &self.sga.slots[self.number as usize];
+        slot.live.0.windows.fetch_add(1, Ordering::Release);
+        while window.opened.load(Ordering::Acquire) == opened && stop.load(Ordering::Acquire) == 0 {
+            linux::futex::wait(&window.opened, opened, None);
+        }
+        self.parked_ns += monotonic_ns() - since_ns;
+        self.parked_cpu_ns += process_cpu_ns() - cpu_ns;
+        let result = &slot.result;
+        result.parked_ns.store(self.parked_ns, Ordering::Relaxed);
+        let parked_cpu_ns = &result.parked_cpu_ns;
+        parked_cpu_ns.store(self.parked_cpu_ns, Ordering::Relaxed);
+        self.latency = [0; HISTOGRAM_BUCKETS];
+        self.latency_max_ns = 0;
+        self.wrong = 0;
+        self.window = None;
+        window.parks.load(Ordering::Acquire) == 1 && stop.load(Ordering::Acquire) == 0
     }
 
     fn snapshot(&self) -> Snapshot {

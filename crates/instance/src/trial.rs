@@ -26,7 +26,7 @@ const WINDOW_SAMPLES: u32 = 20;
 /// From setting a window to its start: time for every session to see it.
 const WINDOW_LEAD_NS: u64 = 20_000_000;
 /// How long after the end of a window sessions may take to publish.
-const PUBLISH_WITHIN: Duration = Duration::from_secs(60);
+pub(crate) const PUBLISH_WITHIN: Duration = Duration::from_secs(60);
 
 /// Where memory was before the window.
 pub(crate) struct Before {
@@ -77,19 +77,13 @@ pub(crate) fn run(
     }
     let total = results::collect(&instance.sga);
     evidence.rows_verified = total.rows_verified;
-    let mut measured = total.measured(instance.order, warm_up.seconds, window.samples);
+    let mut measured = total.measured(instance.order, warm_up.seconds, window_s, window.samples);
     let ours_cpu_s = total.db_cpu_s() + window.writers.cpu_s;
     note_counters(&mut evidence, &window.before, &window.after, ours_cpu_s);
     if let (Some(sessions), Some(checkpoint)) = (&mut measured.sessions, &checkpoint) {
         sessions.updates = Some(update_figures(&total, &window.writers, checkpoint));
     }
-    let mut warnings = Vec::new();
-    if !warm_up.steady {
-        let seconds = warm_up.seconds;
-        warnings.push(format!(
-            "the rate was not steady after {seconds:.1} s of warm-up"
-        ));
-    }
+    let mut warnings: Vec<String> = warm_up.warning().into_iter().collect();
     warnings.extend(instance.warnings());
     // Whether the placement holds is judged by the coordinator, who reads the group back too.
     let outcome = match (total.rows_wrong, checkpoint.and_then(|it| it.wrong)) {
@@ -122,13 +116,23 @@ fn update_figures(
     }
 }
 
-struct WarmUp {
-    seconds: f64,
+/// How sessions became warm.
+pub(crate) struct WarmUp {
+    pub seconds: f64,
     steady: bool,
 }
 
+impl WarmUp {
+    /// What a reader should know of it.
+    pub fn warning(&self) -> Option<String> {
+        let seconds = self.seconds;
+        let warning = || format!("the rate was not steady after {seconds:.1} s of warm-up");
+        (!self.steady).then(warning)
+    }
+}
+
 /// Lets the sessions run until their rate is steady, within bounds in seconds.
-fn warm_up(
+pub(crate) fn warm_up(
     instance: &Instance<'_>,
     sessions: &mut Sessions,
     (min_s, max_s): (f64, f64),
@@ -216,6 +220,7 @@ fn measure(
         samples.push(Sample {
             at_s,
             logical_reads_per_s: rate,
+            ..Sample::default()
         });
         sessions.check_alive(&instance.sga)?;
         report(InstanceReport::Progress {
@@ -237,7 +242,7 @@ fn measure(
 }
 
 /// A rate of work in the metric of the run.
-fn live_value(instance: &Instance<'_>, rate: f64) -> f64 {
+pub(crate) fn live_value(instance: &Instance<'_>, rate: f64) -> f64 {
     let order = instance.order;
     match order.own.as_ref().map(|own| own.load.metric()) {
         Some(Metric::NsPerStore) => 1e9 * f64::from(order.work.load.sessions) / rate,
@@ -245,7 +250,7 @@ fn live_value(instance: &Instance<'_>, rate: f64) -> f64 {
     }
 }
 
-fn sleep_until(at_ns: u64) {
+pub(crate) fn sleep_until(at_ns: u64) {
     std::thread::sleep(Duration::from_nanos(at_ns.saturating_sub(monotonic_ns())));
 }
 

@@ -26,6 +26,9 @@ pub struct Evidence {
     pub huge_pages_before: Vec<HugePoolEvidence>,
     /// Huge-page pools while the instance was up.
     pub huge_pages_during: Vec<HugePoolEvidence>,
+    /// How sessions spent the time between windows, where a trial has many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked: Option<ParkedEvidence>,
     /// Pages the kernel's balancing moved on the whole machine during the window
     /// (`numa_pages_migrated` of /proc/vmstat).
     pub numa_pages_migrated: Option<u64>,
@@ -49,6 +52,15 @@ pub struct Evidence {
     pub cpu_quota: Option<QuotaEvidence>,
     /// The most sessions that instance caging let run at once; `None` without caging.
     pub running_sessions_max: Option<u32>,
+}
+
+/// The time between windows, in which sessions wait for the windows of other cases to pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ParkedEvidence {
+    /// Seconds, over all sessions.
+    pub parked_s: f64,
+    /// CPU time that they used in these (`CLOCK_PROCESS_CPUTIME_ID`).
+    pub cpu_s: f64,
 }
 
 /// Where the pages of an SGA, or of the memory of one session, were found (`move_pages(2)` as a

@@ -41,8 +41,8 @@ pub use command_work::{CommandWork, NumberPlace};
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
 pub use evidence::{
-    CounterEvidence, Evidence, GroupEvidence, HugePoolEvidence, PoolEvidence, QuotaEvidence,
-    SessionEvidence, SgaEvidence,
+    CounterEvidence, Evidence, GroupEvidence, HugePoolEvidence, ParkedEvidence, PoolEvidence,
+    QuotaEvidence, SessionEvidence, SgaEvidence,
 };
 pub use finding::{Cost, Diagnosis, Fact, Finding, Severity};
 pub use group_state::{GroupMember, GroupState};

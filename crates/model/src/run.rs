@@ -315,13 +315,30 @@ pub struct TransferFigures {
     pub windows: Vec<f64>,
 }
 
-/// One sample inside a window.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// One sample inside a window; or one window of a trial that has many, which alternate with those
+/// of other cases.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Seconds from the start of the window to the end of the sample.
+    /// Seconds from the start of the window to the end of the sample; or from the start of the
+    /// first window to the start of this one.
     pub at_s: f64,
-    /// Logical reads per second since the sample before.
+    /// Logical reads, or what else the sessions do, per second: since the sample before, or in this
+    /// window.
     pub logical_reads_per_s: f64,
+    /// Whether this window is not in the figure of the trial, nor are those of other cases around
+    /// it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub left_out: bool,
+    /// Seconds for which the hypervisor ran others in this window, over all CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal_s: Option<f64>,
+    /// CPU time that other programs used in this window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_cpu_s: Option<f64>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Quantiles of statement latency; `None` when no statement ended in the window.

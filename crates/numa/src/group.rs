@@ -174,16 +174,18 @@ fn limits(child: &Path, controller: &str) -> bool {
 /// What the name of a trial's group begins with; the id of the process that made it follows.
 const TRIAL_NAME: &str = "numalab-";
 
-/// The name of the groups that this process makes for trials.
-pub fn trial_name() -> String {
-    format!("{TRIAL_NAME}{}", std::process::id())
+/// The name of the groups that this process makes for a trial: `numalab-4242`, and for one that is
+/// made beside others with its number, `numalab-4242-1`.
+pub fn trial_name(number: Option<usize>) -> String {
+    let own = format!("{TRIAL_NAME}{}", std::process::id());
+    number.map_or(own.clone(), |number| format!("{own}-{number}"))
 }
 
 /// Whether a group was made for a trial: then nobody is in it but what the trial started.
 fn is_of_trial(directory: &Path) -> bool {
     let name = directory.file_name().and_then(|name| name.to_str());
     let maker = name.and_then(|name| name.strip_prefix(TRIAL_NAME));
-    maker.is_some_and(|maker| maker.parse::<u32>().is_ok())
+    maker.is_some_and(|maker| maker.split('-').all(|part| part.parse::<u32>().is_ok()))
 }
 
 /// Removes a group, that of a trial with whatever a program of it left there. A program that was
@@ -329,7 +331,8 @@ mod tests {
                 "{name}"
             );
         };
-        check(&trial_name(), true);
+        check(&trial_name(None), true);
+        check(&trial_name(Some(3)), true);
         check("numalab-bind-4711", false);
         check("numalab-db", false);
         check("numalab-", false);

@@ -116,7 +116,7 @@ fn what_a_trial_left_in_its_group_is_killed() {
     };
     let folder = tempfile::tempdir().unwrap();
     let journal = Journal::in_directory(folder.path());
-    let name = numa::group::trial_name();
+    let name = numa::group::trial_name(None);
     let group = Group::create(&hierarchy, &name, Some(&one_cpu()), None, &journal).unwrap();
     let mut member = member_of(group.directory());
     std::mem::forget(group);

@@ -105,6 +105,7 @@ pub fn execute(
         trials_min: rounds.min,
         trials_max: rounds.max,
         time_bound_s: Some(rounds.within_s),
+        alternates: false,
         half_width_target: rounds.half_width_target,
     };
     let run = execution.execute(request, doubts)?;

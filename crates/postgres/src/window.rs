@@ -188,6 +188,7 @@ fn samples(
         samples.push(Sample {
             at_s,
             logical_reads_per_s,
+            ..Sample::default()
         });
         (watch.live)(Phase::Measuring, Some(logical_reads_per_s));
     }

@@ -72,6 +72,17 @@ struct Shortage {
     there: u64,
 }
 
+/// The nodes on which an SGA may lie, of those that its processes may use, and its bytes; `None`
+/// for one that cannot be.
+pub(super) fn sga_demand(
+    sga: &SgaPlan,
+    load: &LoadPlan,
+    memory_nodes: NodeSet,
+) -> Option<(NodeSet, u64)> {
+    let bytes = sga_bytes(sga, load).ok()?;
+    Some((Demand::new(&sga.allocation, memory_nodes).nodes, bytes))
+}
+
 /// Checks that the SGA fits where it is to lie.
 pub(crate) fn check(
     host: &Host<'_>,

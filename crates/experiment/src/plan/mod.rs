@@ -1,5 +1,6 @@
 //! What a definition means on a machine: the cases that can run there, and why others cannot.
 
+mod alternation;
 mod cannot;
 mod case_plan;
 mod command;
@@ -20,6 +21,7 @@ mod test_definitions;
 pub(crate) mod test_hosts;
 mod work;
 
+pub use alternation::alternation_obstacle;
 pub use cannot::{Cannot, SkippedCase};
 pub use host::{Host, Support};
 pub use planner::{Plan, plan};

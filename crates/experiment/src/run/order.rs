@@ -8,6 +8,7 @@
 //! 2^32               calibration
 //! 2 · 2^32 + round   order of a round
 //! 3 · 2^32 + round   data and keys of a round
+//! 4 · 2^32 + round   order of the windows of a round
 //! ```
 
 use stats::Generator;
@@ -15,6 +16,7 @@ use stats::Generator;
 const STREAM_CALIBRATION: u64 = 1 << 32;
 const STREAM_ORDER: u64 = 2 << 32;
 const STREAM_DATA: u64 = 3 << 32;
+const STREAM_WINDOWS: u64 = 4 << 32;
 
 /// Puts the cases of a round in order.
 pub(crate) fn shuffle_round(seed: u64, round: u32, cases: &mut [usize]) {
@@ -24,6 +26,11 @@ pub(crate) fn shuffle_round(seed: u64, round: u32, cases: &mut [usize]) {
 /// The seed that every case of a round gets for its data and keys.
 pub(crate) fn data_seed(seed: u64, round: u32) -> u64 {
     Generator::new(seed, STREAM_DATA + u64::from(round)).word()
+}
+
+/// The seed of the order of the windows of a round.
+pub(crate) fn windows_seed(seed: u64, round: u32) -> u64 {
+    Generator::new(seed, STREAM_WINDOWS + u64::from(round)).word()
 }
 
 /// The seed of the calibration's data and keys.

@@ -38,6 +38,8 @@ pub struct RunRequest {
     /// The run ends when every case's interval of the median is within this share of the median
     /// to either side: 0.02 is within 2 %.
     pub half_width_target: f64,
+    /// Whether all cases of a round are up at once, and their windows alternate.
+    pub alternates: bool,
 }
 
 impl RunRequest {

@@ -1,12 +1,13 @@
 //! The runner: calibrates, then makes rounds of trials until the stop rule or a bound is met.
 
+use model::exit::ExitCode;
 use model::{Case, CasePlan, Event, Observer, ObserverError, Run, RunStatus, Skipped, Trial};
 
 use super::observers::Observers;
-use super::order::{calibration_seed, data_seed, shuffle_round};
+use super::order::{calibration_seed, data_seed, shuffle_round, windows_seed};
 use super::request::{RunError, RunRequest};
 use super::stop_rule::StopRule;
-use crate::{Cancel, Clock, TrialSpec, Workload, WorkloadError};
+use crate::{Cancel, Clock, RoundSpec, TrialSpec, Workload, WorkloadError};
 
 /// Executes a run and returns it as it is to be stored.
 ///
@@ -28,6 +29,7 @@ pub fn execute(
         pace: Pace::new(&request, clock),
         window_s: request.window_s,
         warm_up_s: (request.warm_up_s_min, request.warm_up_s_max),
+        alternates: request.alternates,
         run: unfinished(request),
         workload,
         observers: Observers::new(observers),
@@ -94,6 +96,7 @@ struct Runner<'r, 'b> {
     window_s: f64,
     /// Shortest and longest warm-up.
     warm_up_s: (f64, f64),
+    alternates: bool,
     workload: &'r mut dyn Workload,
     observers: Observers<'r, 'b>,
     cancel: &'r Cancel,
@@ -164,6 +167,9 @@ impl Runner<'_, '_> {
             warm_up_s_min: self.warm_up_s.0,
             warm_up_s_max: self.warm_up_s.1,
         };
+        if self.alternates && order.len() > 1 {
+            return self.alternating(&order, spec);
+        }
         for index in order {
             if self.cancel.is_cancelled() {
                 return Err(Stop::Interrupted);
@@ -176,16 +182,66 @@ impl Runner<'_, '_> {
         Ok(None)
     }
 
-    fn trial(&mut self, index: usize, spec: &TrialSpec) -> Result<(), Stop> {
-        let case = &self.run.cases[index].plan;
-        self.observers.tell(&Event::TrialStarted {
-            case: &case.name,
+    /// Makes the trials of a round at once, their windows in turns.
+    fn alternating(
+        &mut self,
+        order: &[usize],
+        trial: TrialSpec,
+    ) -> Result<Option<RunStatus>, Stop> {
+        for index in order {
+            self.tell_of_start(*index, &trial)?;
+        }
+        let begun_s = self.pace.clock.now_s();
+        let mut telling = Telling::new(&mut self.observers, self.cancel);
+        let cancel = telling.cancel.clone();
+        let mut live = |phase, value| telling.tell(&Event::TrialProgress { phase, value });
+        let pace = &self.pace;
+        let spec = RoundSpec {
+            trial,
+            order_seed: windows_seed(self.run.seed, trial.round),
+            is_over: &|| pace.is_over(),
+        };
+        let cases = order.iter().map(|index| &self.run.cases[*index].plan);
+        let cases: Vec<&CasePlan> = cases.collect();
+        let outcome = self.workload.round(&cases, &spec, &mut live, &cancel);
+        telling.outcome?;
+        let Some(trials) = outcome? else {
+            return Err(Stop::Workload(WorkloadError::Fatal {
+                message: "this work cannot be measured in turns".to_owned(),
+                exit_code: ExitCode::Bug,
+            }));
+        };
+        for (index, made) in order.iter().zip(trials) {
+            let round = trial.round;
+            self.keep(*index, Trial { round, ..made })?;
+        }
+        self.pace.add_trials_since(begun_s, order.len());
+        Ok(None)
+    }
+
+    fn tell_of_start(&mut self, index: usize, spec: &TrialSpec) -> Result<(), Stop> {
+        let left = self.rule.trials_left(&self.run.cases);
+        Ok(self.observers.tell(&Event::TrialStarted {
+            case: &self.run.cases[index].plan.name,
             round: spec.round,
             trials_done: self.pace.trials_done,
-            seconds_left: self
-                .pace
-                .seconds_left(self.rule.trials_left(&self.run.cases)),
+            seconds_left: self.pace.seconds_left(left),
+        })?)
+    }
+
+    fn keep(&mut self, index: usize, trial: Trial) -> Result<(), Stop> {
+        self.observers.tell(&Event::TrialFinished {
+            case_index: index,
+            case: &self.run.cases[index].plan.name,
+            trial: &trial,
         })?;
+        self.run.cases[index].trials.push(trial);
+        Ok(())
+    }
+
+    fn trial(&mut self, index: usize, spec: &TrialSpec) -> Result<(), Stop> {
+        self.tell_of_start(index, spec)?;
+        let case = &self.run.cases[index].plan;
         let begun_s = self.pace.clock.now_s();
         let mut telling = Telling::new(&mut self.observers, self.cancel);
         let cancel = telling.cancel.clone();
@@ -196,14 +252,8 @@ impl Runner<'_, '_> {
             round: spec.round,
             ..outcome?
         };
-        self.pace.add_trial_since(begun_s);
-        self.observers.tell(&Event::TrialFinished {
-            case_index: index,
-            case: &case.name,
-            trial: &trial,
-        })?;
-        self.run.cases[index].trials.push(trial);
-        Ok(())
+        self.pace.add_trials_since(begun_s, 1);
+        self.keep(index, trial)
     }
 
     /// Notes how the run ended and tells everyone.
@@ -282,9 +332,9 @@ impl<'r> Pace<'r> {
         }
     }
 
-    fn add_trial_since(&mut self, begun_s: f64) {
+    fn add_trials_since(&mut self, begun_s: f64, trials: usize) {
         self.trials_s += self.clock.now_s() - begun_s;
-        self.trials_done += 1;
+        self.trials_done += u32::try_from(trials).unwrap_or(u32::MAX);
     }
 
     /// What a trial takes on average.

@@ -62,6 +62,7 @@ pub(crate) fn request(cases: &[&str], seed: u64) -> RunRequest {
         trials_min: 5,
         trials_max: 12,
         time_bound_s: None,
+        alternates: false,
         half_width_target: 0.02,
     }
 }

@@ -194,6 +194,7 @@ impl Workload for CommandWorkload {
             &case.placement,
             work.cpu_quota,
             &self.journal,
+            None,
         )?;
         let order = CommandOrder {
             parent_pid: std::process::id(),

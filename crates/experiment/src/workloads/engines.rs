@@ -2,7 +2,7 @@
 
 use model::{Calibration, CalibrationPoint, CasePlan, Phase, Trial, Work};
 
-use crate::{Cancel, TrialSpec, Workload, WorkloadError};
+use crate::{Cancel, RoundSpec, TrialSpec, Workload, WorkloadError};
 
 /// The engines, each for its kind of work.
 pub struct Engines<'w> {
@@ -38,6 +38,13 @@ impl Engines<'_> {
     }
 }
 
+impl Engines<'_> {
+    fn warned(&self, mut trial: Trial) -> Trial {
+        trial.warnings.extend_from_slice(self.warnings);
+        trial
+    }
+}
+
 impl Workload for Engines<'_> {
     fn calibrate(
         &mut self,
@@ -56,8 +63,20 @@ impl Workload for Engines<'_> {
         live: &mut dyn FnMut(Phase, Option<f64>),
         cancel: &Cancel,
     ) -> Result<Trial, WorkloadError> {
-        let mut trial = self.engine_of(case).trial(case, spec, live, cancel)?;
-        trial.warnings.extend_from_slice(self.warnings);
-        Ok(trial)
+        let trial = self.engine_of(case).trial(case, spec, live, cancel)?;
+        Ok(self.warned(trial))
+    }
+
+    fn round(
+        &mut self,
+        cases: &[&CasePlan],
+        spec: &RoundSpec<'_>,
+        live: &mut dyn FnMut(Phase, Option<f64>),
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<Trial>>, WorkloadError> {
+        // Only the instance parks; it says itself which cases are not its own.
+        let trials = self.instance.round(cases, spec, live, cancel)?;
+        let warned = |trials: Vec<Trial>| trials.into_iter().map(|it| self.warned(it)).collect();
+        Ok(trials.map(warned))
     }
 }

@@ -3,20 +3,24 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use instance::{Coordinator, InstanceOrder, InstanceReport, Task};
+use instance::{Coordinator, InstanceOrder, InstanceReport, Running, Task};
 use model::exit::ExitCode;
 use model::{
-    Calibration, CalibrationPoint, CasePlan, LogicalReads, Outcome, OwnMemory, Phase, Trial, Work,
+    Calibration, CalibrationPoint, CasePlan, LogicalReads, Outcome, OwnMemory, ParkedEvidence,
+    Phase, Trial, Work,
 };
 use numa::hierarchy::Hierarchy;
 use numa::journal::Journal;
 
+use super::alternation::alternate;
 use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
 use super::trial_groups::{TrialGroups, quota_contradiction};
-use crate::{Cancel, TrialSpec, Workload, WorkloadError};
+use crate::{Cancel, RoundSpec, TrialSpec, Workload, WorkloadError};
 
 /// How often a trial under way looks whether it is to be cancelled.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// CPU time that a parked session may use, as a share of the time: to fall asleep and to wake.
+const PARKED_CPU_MAX: f64 = 0.005;
 /// Time at each work unit of the calibration.
 const CALIBRATION_STEP_S: f64 = 0.12;
 
@@ -28,6 +32,8 @@ pub struct InstanceWorkload {
     journal: Journal,
     /// On whose file system data files are made.
     data_directory: PathBuf,
+    /// What is not measured before each window of trials that alternate, once it was found out.
+    pub(super) lead_in_s: Option<f64>,
 }
 
 impl InstanceWorkload {
@@ -43,6 +49,7 @@ impl InstanceWorkload {
             hierarchy,
             journal,
             data_directory,
+            lead_in_s: None,
         }
     }
 
@@ -90,6 +97,44 @@ impl InstanceWorkload {
         }
     }
 
+    /// Makes the groups of a trial; `number` tells them from those of trials beside it.
+    pub(super) fn groups_of(
+        &self,
+        case: &CasePlan,
+        work: &LogicalReads,
+        number: Option<usize>,
+    ) -> Result<TrialGroups, WorkloadError> {
+        let hierarchy = self.hierarchy.as_ref();
+        let quota = work.load.cpu_quota;
+        TrialGroups::create(hierarchy, &case.placement, quota, &self.journal, number)
+    }
+
+    /// What an instance of a case is asked for.
+    pub(super) fn order_of(
+        &self,
+        case: &CasePlan,
+        work: LogicalReads,
+        groups: &TrialGroups,
+        seed: u64,
+        task: Task,
+    ) -> InstanceOrder {
+        InstanceOrder {
+            parent_pid: std::process::id(),
+            placement: case.placement.clone(),
+            work,
+            own: own_memory_of(case).cloned(),
+            groups: groups.directories(),
+            data_directory: self.data_directory.clone(),
+            seed,
+            task,
+        }
+    }
+
+    /// Starts an instance.
+    pub(super) fn start(&self, order: &InstanceOrder) -> Result<Running, instance::Error> {
+        self.coordinator.start(order)
+    }
+
     /// Carries out one task on one instance process: hands every report to `take` until it is
     /// done. Whatever happens, the processes and the group are gone afterwards.
     fn carry_out(
@@ -101,22 +146,8 @@ impl InstanceWorkload {
         cancel: &Cancel,
         take: &mut TakeReport<'_>,
     ) -> Result<(), WorkloadError> {
-        let groups = TrialGroups::create(
-            self.hierarchy.as_ref(),
-            &case.placement,
-            work.load.cpu_quota,
-            &self.journal,
-        )?;
-        let order = InstanceOrder {
-            parent_pid: std::process::id(),
-            placement: case.placement.clone(),
-            work,
-            own: own_memory_of(case).cloned(),
-            groups: groups.directories(),
-            data_directory: self.data_directory.clone(),
-            seed,
-            task,
-        };
+        let groups = self.groups_of(case, &work, None)?;
+        let order = self.order_of(case, work, &groups, seed, task);
         let mut running = match self.coordinator.start(&order) {
             Ok(running) => running,
             // An instance that dies early may be gone before it has its order.
@@ -253,6 +284,16 @@ impl Workload for InstanceWorkload {
         Ok(trial
             .unwrap_or_else(|| Trial::failed(spec.round, "the instance said nothing".to_owned())))
     }
+
+    fn round(
+        &mut self,
+        cases: &[&CasePlan],
+        spec: &RoundSpec<'_>,
+        live: &mut dyn FnMut(Phase, Option<f64>),
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<Trial>>, WorkloadError> {
+        alternate(self, cases, spec, live, cancel).map(Some)
+    }
 }
 
 /// What an instance is to do for a trial.
@@ -276,7 +317,7 @@ fn task_of(case: &CasePlan, spec: &TrialSpec) -> Task {
 }
 
 /// What the instance is asked for.
-fn work_of(case: &CasePlan) -> Result<&LogicalReads, WorkloadError> {
+pub(super) fn work_of(case: &CasePlan) -> Result<&LogicalReads, WorkloadError> {
     case.instance().ok_or_else(|| WorkloadError::Fatal {
         message: format!("case {:?} is no work for an instance", case.name),
         exit_code: ExitCode::Bug,
@@ -292,11 +333,17 @@ fn own_memory_of(case: &CasePlan) -> Option<&OwnMemory> {
 }
 
 /// Completes the evidence with the groups and decides whether the trial counts.
-fn judged(case: &CasePlan, work: &LogicalReads, mut trial: Trial, groups: &TrialGroups) -> Trial {
+pub(super) fn judged(
+    case: &CasePlan,
+    work: &LogicalReads,
+    mut trial: Trial,
+    groups: &TrialGroups,
+) -> Trial {
     groups.read_back(&mut trial.evidence, &mut trial.warnings);
     let quota = trial.evidence.cpu_quota.as_ref();
     let mut found = numa::contradictions(&case.placement, work, &trial.evidence);
     found.extend(quota_contradiction(work.load.cpu_quota, quota));
+    found.extend(trial.evidence.parked.and_then(parked_contradiction));
     if let Some(own) = own_memory_of(case) {
         let page_bytes = work.sga.page_bytes;
         found.extend(numa::own_memory_contradictions(
@@ -311,7 +358,14 @@ fn judged(case: &CasePlan, work: &LogicalReads, mut trial: Trial, groups: &Trial
     trial
 }
 
-fn not_permitted(message: String) -> WorkloadError {
+/// Sessions that did not sleep while they were parked, in words: they disturbed other cases.
+fn parked_contradiction(parked: ParkedEvidence) -> Option<String> {
+    let ParkedEvidence { parked_s, cpu_s } = parked;
+    (cpu_s > parked_s * PARKED_CPU_MAX)
+        .then(|| format!("sessions used {cpu_s:.3} s of CPU time while parked for {parked_s:.1} s"))
+}
+
+pub(super) fn not_permitted(message: String) -> WorkloadError {
     WorkloadError::Fatal {
         message,
         exit_code: ExitCode::NotPermitted,
@@ -329,8 +383,9 @@ mod tests {
 
     use std::path::PathBuf;
 
-    use super::InstanceWorkload;
+    use super::{InstanceWorkload, parked_contradiction};
     use crate::{Cancel, TrialSpec, Workload, WorkloadError};
+    use model::ParkedEvidence;
 
     fn smallest_case() -> CasePlan {
         CasePlan {
@@ -370,6 +425,18 @@ mod tests {
         warm_up_s_min: 0.1,
         warm_up_s_max: 0.1,
     };
+
+    #[test]
+    fn sessions_that_run_while_parked_are_told_of() {
+        let of = |parked_s, cpu_s| parked_contradiction(ParkedEvidence { parked_s, cpu_s });
+        assert_eq!(of(10.0, 0.001), None);
+        assert_eq!(of(0.0, 0.0), None);
+        let found = of(10.0, 0.2).unwrap();
+        assert!(
+            found.contains("0.200 s of CPU time while parked for 10.0 s"),
+            "{found}"
+        );
+    }
 
     #[test]
     fn what_is_not_permitted_ends_the_run() {

@@ -1,5 +1,6 @@
 //! Adapters between the runner and what it measures: the only place that knows both.
 
+mod alternation;
 mod command;
 mod command_launch;
 mod connected;
@@ -10,8 +11,10 @@ mod kernels;
 mod plateau;
 mod postgres;
 mod printed_number;
+mod quiet_blocks;
 mod simulated;
 mod trial_groups;
+mod window_length;
 
 pub use command::CommandWorkload;
 pub use command_launch::{CommandLauncher, CommandOrder, guard, place_and_execute};

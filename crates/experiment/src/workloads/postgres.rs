@@ -71,6 +71,7 @@ impl PostgresWorkload {
             &case.placement,
             work.cpu_quota,
             &self.journal,
+            None,
         )?;
         let reads = &work.reads;
         let plan = ServerPlan {

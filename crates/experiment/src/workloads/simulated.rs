@@ -214,6 +214,7 @@ fn session_figures(
     let sample = |number: u32| Sample {
         at_s: spec.window_s * f64::from(number) / f64::from(SAMPLES),
         logical_reads_per_s: rate,
+        ..Sample::default()
     };
     SessionFigures {
         sessions: load.sessions,

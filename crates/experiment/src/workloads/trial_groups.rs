@@ -19,16 +19,18 @@ pub(super) struct TrialGroups {
 }
 
 impl TrialGroups {
-    /// Makes what the case asks for.
+    /// Makes what the case asks for; `number` tells it from those of trials that are made beside
+    /// it.
     pub fn create(
         hierarchy: Option<&Hierarchy>,
         placement: &Placement,
         cpu_quota: Option<u32>,
         journal: &Journal,
+        number: Option<usize>,
     ) -> Result<Self, WorkloadError> {
         let wants_group = placement.mechanism == Mechanism::Group && placement.asks_for_something();
-        // One trial at a time, so one name will do, and evidence of trials can be compared.
-        let name = numa::group::trial_name();
+        // Of trials that are made one at a time, one name will do, and evidence can be compared.
+        let name = numa::group::trial_name(number);
         let (cpus, nodes) = (placement.cpus.as_ref(), placement.memory_nodes.as_ref());
         let group = match (wants_group, hierarchy) {
             (false, _) => None,

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 
 use experiment::workloads::{CommandLauncher, CommandOrder};
-use instance::{InstanceOrder, InstanceReport, SessionOrder, SessionProgram};
+use instance::{InstanceCommand, InstanceOrder, InstanceReport, SessionOrder, SessionProgram};
 use model::exit::ExitCode;
 use postgres::{LaunchOrder, Launcher};
 
@@ -27,15 +27,22 @@ pub const SESSION: &str = "internal-session";
 /// The kernel's name for these processes, which would be that of /proc/self/exe.
 const NAME: &CStr = c"numalab";
 
-/// The instance process: one order on stdin, reports on stdout.
+/// The instance process: one order on stdin, then commands, a line each; reports on stdout.
 pub fn instance() -> Result<(), Failure> {
     linux::process::set_name(NAME);
-    let order: InstanceOrder = read_order()?;
+    let order = read_line::<InstanceOrder>().map_err(wrong_order)?;
+    let order = order.ok_or_else(|| wrong_order("it is empty".to_owned()))?;
+    let mut commands = || {
+        read_line::<InstanceCommand>().map_err(|cause| instance::Error::Protocol {
+            what: "command",
+            cause,
+        })
+    };
     let program = SessionProgram {
         path: "/proc/self/exe".to_owned(),
         arguments: vec![SESSION.to_owned()],
     };
-    let result = instance::run_instance(&order, &program, &mut send);
+    let result = instance::run_instance(&order, &program, &mut commands, &mut send);
     if let Err(error) = result {
         send(error.into())?;
     }
@@ -107,11 +114,25 @@ pub fn session() -> Result<(), Failure> {
 
 fn read_order<T: serde::de::DeserializeOwned>() -> Result<T, Failure> {
     let mut text = String::new();
-    let wrong = |cause: String| Failure::new(ExitCode::Usage, format!("order on stdin: {cause}"));
     std::io::stdin()
         .read_to_string(&mut text)
-        .map_err(|error| wrong(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
+        .map_err(|error| wrong_order(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| wrong_order(error.to_string()))
+}
+
+/// One document, which is the next line; `None` at the end. Nothing after it is lost: standard
+/// input is buffered for the whole process.
+fn read_line<T: serde::de::DeserializeOwned>() -> Result<Option<T>, String> {
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line);
+    match read.map_err(|error| error.to_string())? {
+        0 => Ok(None),
+        _ => serde_json::from_str(&line).map_err(|error| error.to_string()),
+    }
+}
+
+fn wrong_order(cause: String) -> Failure {
+    Failure::new(ExitCode::Usage, format!("order on stdin: {cause}"))
 }
 
 fn send(report: InstanceReport) -> Result<(), instance::Error> {

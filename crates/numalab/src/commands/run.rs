@@ -249,6 +249,12 @@ pub fn request(
     let window_s = window_s(arguments);
     let trials_max = if short { TRIALS_MIN } else { TRIALS_MAX };
     let now = jiff::Zoned::now();
+    let host = host::of_this_process(&machine.topology)?;
+    let obstacle = experiment::alternation_obstacle(&plan.cases, &host);
+    if let Some(reason) = &obstacle {
+        output::talk(&format!("trials are made one after another: {reason}"));
+    }
+    let alternates = obstacle.is_none();
     Ok(RunRequest {
         id: execution.claim_id(&now)?,
         started_at: run_id::rfc_3339(&now),
@@ -264,6 +270,7 @@ pub fn request(
         trials_max: arguments.trials.unwrap_or(trials_max),
         time_bound_s: arguments.within.or(share_s),
         half_width_target: HALF_WIDTH_TARGET,
+        alternates,
     })
 }
 

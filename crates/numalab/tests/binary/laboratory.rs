@@ -102,7 +102,11 @@ impl Laboratory {
     /// Runs a copy of the binary from now on; answers where it is.
     pub fn use_a_copy(&mut self) -> PathBuf {
         let copy = self.folder.path().join("numalab");
-        fs::copy(&self.binary, &copy).unwrap();
+        // Not by this process: another thread may be starting something just now, which would hold
+        // the copy open for writing, and what is written to cannot be executed (ETXTBSY).
+        let mut copying = Command::new("cp");
+        let ended = copying.arg(&self.binary).arg(&copy).status().unwrap();
+        assert!(ended.success(), "{ended}");
         open_to_all(&copy);
         self.binary.clone_from(&copy);
         copy

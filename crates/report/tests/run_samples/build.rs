@@ -255,6 +255,7 @@ pub(super) fn measured(rate: f64, time: TimeModel) -> Measured {
         samples: vec![Sample {
             at_s: 1.0,
             logical_reads_per_s: rate,
+            ..Sample::default()
         }],
         statement_latency: LatencySummary {
             p50_ns: Some(50_000),
@@ -283,6 +284,7 @@ pub(super) fn evidence() -> Evidence {
         own_memory: None,
     };
     Evidence {
+        parked: None,
         sga: Some(SgaEvidence {
             name: "/memfd:numalab (deleted)".to_string(),
             page_bytes: 4096,

@@ -242,6 +242,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
     let placed = (placed, vec(measurement_evidence(), 0..2));
     (placed, huge_pools(), huge_pools(), counted, caged).prop_map(
         |(placed, before, during, (migrated, steal_s, rows), caged)| Evidence {
+            parked: None,
             sga: placed.0.0,
             writers: placed.0.1.clone(),
             sessions: placed.0.1,
@@ -286,6 +287,7 @@ fn session_figures() -> impl Strategy<Value = SessionFigures> {
     let sample = (number(), number()).prop_map(|(at_s, logical_reads_per_s)| Sample {
         at_s,
         logical_reads_per_s,
+        ..Sample::default()
     });
     let quantile = any::<Option<u64>>;
     let latency =

@@ -142,6 +142,7 @@ fn measured(number: u32) -> Measured {
         samples: vec![Sample {
             at_s: 0.1,
             logical_reads_per_s: 1_264_000.5,
+            ..Sample::default()
         }],
         statement_latency: LatencySummary {
             p50_ns: Some(90_000),
@@ -193,6 +194,7 @@ fn evidence() -> Evidence {
     };
     let all_on_0 = BTreeMap::from([(NodeId(0), 256 << 20)]);
     Evidence {
+        parked: None,
         sga: Some(SgaEvidence {
             name: "/memfd:numalab (deleted)".to_string(),
             page_bytes: 4096,

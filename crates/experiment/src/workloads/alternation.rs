@@ -1,0 +1,263 @@
+//! A round of trials whose windows alternate: every case of it is up, and all but one are parked.
+//!
+//! A **block** is one window of each case, in random order. What a neighbour does for longer than a
+//! block falls on all cases of it alike (Abedi and Brecht, "Conducting Repeatable Experiments in
+//! Highly Variable Cloud Computing Environments", ICPE 2017; Bulej et al., "Duet Benchmarking",
+//! ICPE 2020). docs/measurement.md has the rules.
+
+use instance::{InstanceCommand, InstanceReport, Running, Task, WindowReport};
+use model::{CasePlan, LogicalReads, Phase, Trial};
+use stats::{Generator, median};
+
+use super::instance::{InstanceWorkload, LOOK_EVERY, judged, not_permitted, work_of};
+use super::quiet_blocks::quiet_blocks;
+use super::trial_groups::TrialGroups;
+use super::window_length::{LEAD_IN_USUAL_S, WindowLength, lead_in_of};
+use crate::{Cancel, RoundSpec, WorkloadError};
+
+/// A lead-in is chosen from so many pairs of looks.
+const TRACES: u32 = 3;
+/// Another case runs for so long before each look, and the case that is looked at.
+const TRACE_S: (f64, f64) = (0.05, 0.12);
+/// How often the looks are.
+const TRACE_EVERY_S: f64 = 0.002;
+/// Blocks that a round has however little time is left.
+const BLOCKS_MIN: u32 = 2;
+
+/// One case of a round: its instance while it is up, its trial when that has ended.
+struct Member<'c> {
+    case: &'c CasePlan,
+    work: &'c LogicalReads,
+    groups: TrialGroups,
+    running: Option<Running>,
+    trial: Option<Trial>,
+}
+
+/// What every part of a round needs.
+struct Round<'r, 's> {
+    spec: &'r RoundSpec<'s>,
+    live: &'r mut dyn FnMut(Phase, Option<f64>),
+    cancel: &'r Cancel,
+}
+
+/// Makes the trials of a round. Whatever happens, processes and groups are gone afterwards.
+///
+/// # Errors
+/// As [`crate::Workload::trial`].
+pub(super) fn alternate(
+    workload: &mut InstanceWorkload,
+    cases: &[&CasePlan],
+    spec: &RoundSpec<'_>,
+    live: &mut dyn FnMut(Phase, Option<f64>),
+    cancel: &Cancel,
+) -> Result<Vec<Trial>, WorkloadError> {
+    let mut round = Round { spec, live, cancel };
+    let mut members = Vec::new();
+    let mut result = Ok(());
+    for (number, case) in cases.iter().enumerate() {
+        match start(workload, case, number, spec) {
+            Ok(member) => members.push(member),
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
+        }
+    }
+    if result.is_ok() {
+        result = round.make(workload, &mut members);
+    }
+    let mut trials = Vec::new();
+    for member in members {
+        // The processes end first: a group can only be removed when it is empty.
+        drop(member.running);
+        let removed = member.groups.remove();
+        result = result.and(removed);
+        let none = || Trial::failed(spec.trial.round, "the instance said nothing".to_owned());
+        trials.push(member.trial.unwrap_or_else(none));
+    }
+    result.map(|()| trials)
+}
+
+fn start<'c>(
+    workload: &InstanceWorkload,
+    case: &'c CasePlan,
+    number: usize,
+    spec: &RoundSpec<'_>,
+) -> Result<Member<'c>, WorkloadError> {
+    let trial = &spec.trial;
+    let asked_unit = case.logical_reads().and_then(|work| work.load.work_unit);
+    let work = work_of(case)?;
+    let task = Task::Windows {
+        round: trial.round,
+        work_unit: asked_unit.or(trial.work_unit).unwrap_or(1),
+        warm_up_s_min: trial.warm_up_s_min,
+        warm_up_s_max: trial.warm_up_s_max,
+    };
+    let groups = workload.groups_of(case, work, Some(number))?;
+    let order = workload.order_of(case, work.clone(), &groups, trial.seed, task);
+    let mut member = Member {
+        case,
+        work,
+        groups,
+        running: None,
+        trial: None,
+    };
+    match workload.start(&order) {
+        Ok(running) => member.running = Some(running),
+        // An instance that dies early may be gone before it has its order.
+        Err(error) => member.fail(trial.round, error.to_string()),
+    }
+    Ok(member)
+}
+
+impl Member<'_> {
+    fn fail(&mut self, round: u32, reason: String) {
+        self.running = None;
+        self.trial = Some(Trial::failed(round, reason));
+    }
+}
+
+impl Round<'_, '_> {
+    fn make(
+        &mut self,
+        workload: &mut InstanceWorkload,
+        members: &mut [Member<'_>],
+    ) -> Result<(), WorkloadError> {
+        for member in members.iter_mut() {
+            self.until(member, |report| match report {
+                InstanceReport::Parked => Some(()),
+                _ => None,
+            })?;
+        }
+        let works: Vec<&LogicalReads> = members.iter().map(|member| member.work).collect();
+        let lead_in_s = match workload.lead_in_s {
+            Some(known) => known,
+            None => *workload.lead_in_s.insert(self.choose_lead_in(members)?),
+        };
+        let length = WindowLength::of(&works, lead_in_s, self.spec.trial.window_s);
+        let blocks = self.blocks(members, &length)?;
+        let kept = quiet_blocks(&blocks);
+        for member in members.iter_mut() {
+            let close = InstanceCommand::Close { kept: kept.clone() };
+            let trial = self.ask(member, &close, |report| match report {
+                InstanceReport::Trial(trial) => Some(*trial),
+                _ => None,
+            })?;
+            if let Some(trial) = trial {
+                member.trial = Some(judged(member.case, member.work, trial, &member.groups));
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens windows, block by block; answers what was said of each, by block.
+    fn blocks(
+        &mut self,
+        members: &mut [Member<'_>],
+        length: &WindowLength,
+    ) -> Result<Vec<Vec<WindowReport>>, WorkloadError> {
+        let mut random = Generator::new(self.spec.order_seed, 0);
+        let mut order: Vec<usize> = (0..members.len()).collect();
+        let open = InstanceCommand::Open {
+            lead_in_s: length.lead_in_s,
+            window_s: length.window_s,
+        };
+        let mut blocks = Vec::new();
+        for block in 0..length.windows {
+            if block >= BLOCKS_MIN && (self.spec.is_over)() {
+                break;
+            }
+            random.shuffle(&mut order);
+            let mut reports = Vec::with_capacity(order.len());
+            for index in &order {
+                let report = self.ask(&mut members[*index], &open, |report| match report {
+                    InstanceReport::Window(report) => Some(report),
+                    _ => None,
+                })?;
+                reports.extend(report);
+            }
+            blocks.push(reports);
+        }
+        Ok(blocks)
+    }
+
+    /// How long a case needs until its caches are its own again, found with two cases of which
+    /// neither is stopped by a limit.
+    fn choose_lead_in(&mut self, members: &mut [Member<'_>]) -> Result<f64, WorkloadError> {
+        let is_free = |member: &Member<'_>| {
+            let load = &member.work.load;
+            load.cpu_count.is_none() && load.cpu_quota.is_none() && member.running.is_some()
+        };
+        let free: Vec<usize> = (0..members.len())
+            .filter(|index| is_free(&members[*index]))
+            .take(2)
+            .collect();
+        let [one, other] = free[..] else {
+            return Ok(LEAD_IN_USUAL_S);
+        };
+        let trace = |seconds| InstanceCommand::Trace {
+            seconds,
+            every_s: TRACE_EVERY_S,
+        };
+        let take = |report| match report {
+            InstanceReport::Trace(points) => Some(points),
+            _ => None,
+        };
+        let mut lead_ins = Vec::new();
+        for _ in 0..TRACES {
+            self.ask(&mut members[other], &trace(TRACE_S.0), take)?;
+            let points = self.ask(&mut members[one], &trace(TRACE_S.1), take)?;
+            lead_ins.extend(points.as_deref().and_then(lead_in_of));
+        }
+        Ok(median(&lead_ins).unwrap_or(LEAD_IN_USUAL_S))
+    }
+
+    /// Tells an instance what to do and waits for the answer; `None` when it has failed.
+    fn ask<T>(
+        &mut self,
+        member: &mut Member<'_>,
+        command: &InstanceCommand,
+        take: impl FnMut(InstanceReport) -> Option<T>,
+    ) -> Result<Option<T>, WorkloadError> {
+        // That it could not be told, because it has ended, its reports say.
+        if let Some(running) = &mut member.running {
+            let _ = running.tell(command);
+        }
+        self.until(member, take)
+    }
+
+    /// Waits for a report; `None` when the instance has failed.
+    fn until<T>(
+        &mut self,
+        member: &mut Member<'_>,
+        mut take: impl FnMut(InstanceReport) -> Option<T>,
+    ) -> Result<Option<T>, WorkloadError> {
+        let round = self.spec.trial.round;
+        while let Some(running) = &mut member.running {
+            if self.cancel.is_cancelled() {
+                return Err(WorkloadError::Cancelled);
+            }
+            match running
+                .next_report(LOOK_EVERY)
+                .map_err(InstanceReport::from)
+            {
+                Ok(Some(InstanceReport::Progress { phase, value })) => {
+                    (self.live)(phase.into(), value);
+                }
+                Ok(Some(InstanceReport::NotPermitted { reason }))
+                | Err(InstanceReport::NotPermitted { reason }) => {
+                    return Err(not_permitted(reason));
+                }
+                Ok(Some(InstanceReport::Failed { reason }))
+                | Err(InstanceReport::Failed { reason }) => member.fail(round, reason),
+                Ok(Some(report)) | Err(report) => {
+                    if let Some(taken) = take(report) {
+                        return Ok(Some(taken));
+                    }
+                }
+                Ok(None) => {}
+            }
+        }
+        Ok(None)
+    }
+}

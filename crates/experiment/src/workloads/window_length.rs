@@ -1,0 +1,130 @@
+//! How long the windows of a round are, and what is not measured before each.
+
+use instance::QUANTUM_NS;
+use model::LogicalReads;
+
+/// The lead-in where none can be found out: both cases are stopped by limits.
+pub(super) const LEAD_IN_USUAL_S: f64 = 0.03;
+/// Bounds of a lead-in.
+const LEAD_IN_S: (f64, f64) = (0.01, 0.2);
+/// A lead-in is so many times what a case loses while its caches become its own.
+const TIMES_LOST: f64 = 4.0;
+/// The shortest window.
+const WINDOW_S_MIN: f64 = 0.1;
+/// And so many times its lead-in.
+const TIMES_LEAD_IN: f64 = 4.0;
+/// Period of a CPU quota (kernel, `Documentation/scheduler/sched-bwc.rst`), which numalab leaves
+/// as it is: a window holds whole periods.
+const PERIOD_S: f64 = 0.1;
+
+/// The windows of a trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct WindowLength {
+    pub lead_in_s: f64,
+    pub window_s: f64,
+    pub windows: u32,
+}
+
+impl WindowLength {
+    /// For cases that do `works`, and are to be measured for `all_s` each.
+    pub fn of(works: &[&LogicalReads], lead_in_s: f64, all_s: f64) -> Self {
+        let least = WINDOW_S_MIN.max(lead_in_s * TIMES_LEAD_IN);
+        let limited = works.iter().map(|work| turns_s(work)).fold(0.0, f64::max);
+        let window_s = match limited > 0.0 {
+            true => (least.max(limited) / PERIOD_S).ceil() * PERIOD_S,
+            false => least,
+        };
+        let windows = match limited > 0.0 {
+            true => (all_s / window_s).round(),
+            false => (all_s / window_s).floor(),
+        };
+        let windows = windows.max(1.0);
+        // Without limits windows may be longer, so that together they are what was asked for.
+        let fitted = all_s / windows;
+        WindowLength {
+            lead_in_s,
+            window_s: if limited > 0.0 { window_s } else { fitted },
+            windows: windows.min(f64::from(u32::MAX)) as u32,
+        }
+    }
+}
+
+/// How long every session needs for a turn, and one turn more, where there are turns; 0 without.
+fn turns_s(work: &LogicalReads) -> f64 {
+    let load = &work.load;
+    let turns = |cpu_count: u32| load.sessions.div_ceil(cpu_count.max(1)) + 1;
+    let of_cage = load.cpu_count.map_or(0, turns);
+    let of_quota = load.cpu_quota.map_or(0, |_| 2);
+    f64::from(of_cage.max(of_quota)) * QUANTUM_NS as f64 / 1e9
+}
+
+/// The lead-in that follows from what a case had done by when, since it was let run: several times
+/// what it has lost against the rate that it came to.
+pub(super) fn lead_in_of(points: &[(f64, u64)]) -> Option<f64> {
+    let (end_s, all) = *points.last()?;
+    let (middle_s, half) = *points.iter().find(|(at_s, _)| *at_s >= end_s / 2.0)?;
+    let rate = (all - half) as f64 / (end_s - middle_s);
+    if !rate.is_finite() || rate <= 0.0 {
+        return None;
+    }
+    let lost_s = end_s - all as f64 / rate;
+    Some((lost_s * TIMES_LOST).clamp(LEAD_IN_S.0, LEAD_IN_S.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Allocation, Backing, LoadPlan, SgaPlan};
+
+    use super::*;
+
+    fn work(sessions: u32, cpu_count: Option<u32>, cpu_quota: Option<u32>) -> LogicalReads {
+        LogicalReads {
+            sga: SgaPlan {
+                cache_bytes: 1 << 20,
+                backing: Backing::Memfd,
+                page_bytes: 4096,
+                allocation: Allocation::OsDefault,
+            },
+            load: LoadPlan {
+                sessions,
+                cpu_count,
+                cpu_quota,
+                ..LoadPlan::default()
+            },
+        }
+    }
+
+    #[test]
+    fn windows_are_short_but_hold_turns_and_periods() {
+        let check = |works: &[&LogicalReads], lead_in_s, all_s, expected: (f64, u32)| {
+            let length = WindowLength::of(works, lead_in_s, all_s);
+            let close = (length.window_s - expected.0).abs() < 1e-9;
+            assert!(close && length.windows == expected.1, "{length:?}");
+        };
+        let free = work(2, None, None);
+        check(&[&free, &free], 0.02, 2.0, (0.1, 20));
+        check(&[&free, &free], 0.05, 2.0, (0.2, 10));
+        check(&[&free, &free], 0.02, 0.25, (0.125, 2));
+        check(&[&free, &free], 0.02, 0.05, (0.05, 1));
+        check(&[&free, &work(4, Some(2), None)], 0.02, 2.0, (0.3, 7));
+        check(&[&free, &work(4, None, Some(2))], 0.02, 2.0, (0.2, 10));
+        check(&[&free, &work(4, None, Some(2))], 0.06, 2.0, (0.3, 7));
+    }
+
+    #[test]
+    fn a_lead_in_is_several_times_what_was_lost() {
+        // Nothing for 10 ms, then 1000 a second.
+        let points: Vec<(f64, u64)> = (1..=60_u32)
+            .map(|step| (f64::from(step) * 0.002, u64::from(step) * 2))
+            .map(|(at_s, work)| (at_s, work.saturating_sub(10)))
+            .collect();
+        let lead_in = lead_in_of(&points).unwrap();
+        assert!((lead_in - 0.04).abs() < 0.002, "{lead_in}");
+        let steady: Vec<(f64, u64)> = (1..=60_u32)
+            .map(|step| (f64::from(step) * 0.002, u64::from(step) * 2))
+            .collect();
+        assert_eq!(lead_in_of(&steady), Some(0.01));
+        assert_eq!(lead_in_of(&[(0.1, 0), (0.2, 0)]), None);
+        assert_eq!(lead_in_of(&[]), None);
+    }
+}
