@@ -152,7 +152,7 @@ const ROWS: &[Row] = &[
     writing("bind --group NAME -- COMMAND", "bind --group it -- true"),
     writing("undo", "undo").of("of a group"),
     free("pages", "pages"),
-    writing("pages --set NODE=COUNT", "pages --set 1=2"),
+    writing("pages --set NODE=COUNT", "pages --set 1=7"),
     writing("undo", "undo").of("of a setting"),
     privileged(
         "move TARGET",
