@@ -22,6 +22,11 @@ pub struct Cache {
 }
 
 impl Cache {
+    /// Whether data can lie in it.
+    pub fn holds_data(&self) -> bool {
+        matches!(self.kind, CacheKind::Data | CacheKind::Unified)
+    }
+
     /// Whether this CPU is known to use one of them.
     pub fn is_of(&self, cpu: CpuId) -> bool {
         self.shared_by
@@ -35,6 +40,43 @@ impl Cache {
         let shared_by = self.shared_by.iter().flatten();
         shared_by.filter(|shared| !shared.is_disjoint(cpus)).count()
     }
+}
+
+/// Gives the last-level caches another size, and answers the largest that they had. Where no cache
+/// is known, one is added, of which nobody knows who shares it.
+pub fn name_last_level_cache(caches: &mut Vec<Cache>, bytes: u64) -> NamedCache {
+    let last = caches.iter().filter(|cache| cache.holds_data());
+    let Some(last) = last.map(|cache| cache.level).max() else {
+        caches.push(Cache {
+            level: 3,
+            kind: CacheKind::Unified,
+            size_bytes: Some(bytes),
+            line_bytes: None,
+            shared_by: None,
+        });
+        return NamedCache {
+            bytes,
+            shown_bytes: None,
+        };
+    };
+    let mut shown_bytes = None;
+    for cache in caches {
+        if cache.level == last && cache.holds_data() {
+            shown_bytes = shown_bytes.max(cache.size_bytes);
+            cache.size_bytes = Some(bytes);
+        }
+    }
+    NamedCache { bytes, shown_bytes }
+}
+
+/// The size of last-level caches that a user named in place of what the kernel shows, which in a
+/// virtual machine is often the whole cache of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedCache {
+    /// The size that was named.
+    pub bytes: u64,
+    /// The largest that the kernel shows.
+    pub shown_bytes: Option<u64>,
 }
 
 /// What a cache holds.
@@ -110,5 +152,36 @@ mod tests {
         cache.shared_by = None;
         assert!(!cache.is_of(CpuId(4)));
         assert_eq!(cache.count_of(&cpus), 0);
+    }
+
+    #[test]
+    fn a_named_size_replaces_that_of_the_last_level_only() {
+        let cache = |level, kind, size_bytes| Cache {
+            level,
+            kind,
+            size_bytes,
+            line_bytes: None,
+            shared_by: None,
+        };
+        let check = |mut caches: Vec<Cache>, shown_bytes, sizes: &[Option<u64>]| {
+            let named = name_last_level_cache(&mut caches, 7);
+            let expected = NamedCache {
+                bytes: 7,
+                shown_bytes,
+            };
+            assert_eq!(named, expected);
+            let found: Vec<_> = caches.iter().map(|cache| cache.size_bytes).collect();
+            assert_eq!(found, sizes);
+        };
+        let first = cache(1, CacheKind::Data, Some(1));
+        let last = |size| cache(3, CacheKind::Unified, size);
+        let of_code = cache(4, CacheKind::Instruction, Some(9));
+        check(
+            vec![first.clone(), last(Some(300)), last(Some(200)), of_code],
+            Some(300),
+            &[Some(1), Some(7), Some(7), Some(9)],
+        );
+        check(vec![first, last(None)], None, &[Some(1), Some(7)]);
+        check(vec![], None, &[Some(7)]);
     }
 }

@@ -36,7 +36,10 @@ pub use bandwidth::{
 };
 pub use bound::{BindAsked, BindReport, OverrideKind, PolicyOverride};
 pub use byte_size::ByteSize;
-pub use caches::{Cache, CacheIndexing, CacheKind, CacheWritePolicy, MemorySideCache};
+pub use caches::{
+    Cache, CacheIndexing, CacheKind, CacheWritePolicy, MemorySideCache, NamedCache,
+    name_last_level_cache,
+};
 pub use command_work::{CommandWork, NumberPlace};
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};

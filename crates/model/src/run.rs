@@ -4,7 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CasePlan, CpuId, Evidence, LoadReport, Metric, TimeModel, TimerFacts, Topology, Work};
+use crate::{
+    CasePlan, CpuId, Evidence, LoadReport, Metric, NamedCache, TimeModel, TimerFacts, Topology,
+    Work,
+};
 
 /// One execution of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,6 +106,10 @@ pub struct Machine {
     pub emulated: Option<bool>,
     /// Version of numalab.
     pub numalab: String,
+    /// The size of its last-level caches that the user named for planning; those of `topology` have
+    /// it. Left out of the document where plans go by what the kernel shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_level_cache: Option<NamedCache>,
     /// The topology.
     pub topology: Topology,
 }

@@ -155,7 +155,7 @@ pub struct LatencyArguments {
     /// Intel MLC, or a table).
     #[arg(long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["curve", "cores", "hwloc", "rounds", "within", "seed"])]
-    #[arg(conflicts_with_all = ["nodes", "anyway"])]
+    #[arg(conflicts_with_all = ["nodes", "anyway", "last_level_cache"])]
     pub from: Option<PathBuf>,
     /// The firmware's distances for it (our topology document, the text of numactl --hardware, or
     /// a table).
@@ -201,6 +201,10 @@ pub struct MemoryArguments {
     #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub within: Option<f64>,
+    /// Plan for last-level caches of this size instead of what the kernel shows: a virtual machine
+    /// is often shown the whole cache of its host.
+    #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
+    pub last_level_cache: Option<model::ByteSize>,
     /// Seed of all orders and of the resampling; else taken from the clock.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
@@ -299,6 +303,10 @@ pub enum FailOn {
 /// Options of `numalab list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
+    /// Plan for last-level caches of this size instead of what the kernel shows, as `numalab run`
+    /// does with the same option.
+    #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
+    pub last_level_cache: Option<model::ByteSize>,
     /// Print the document numalab.experiments/1.
     #[arg(long)]
     pub json: bool,

@@ -31,6 +31,10 @@ pub struct RunArguments {
     /// With --hold: the sessions wait instead of running.
     #[arg(long, requires = "hold")]
     pub idle: bool,
+    /// Plan for last-level caches of this size instead of what the kernel shows: a virtual machine
+    /// is often shown the whole cache of its host.
+    #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size, conflicts_with = "connect")]
+    pub last_level_cache: Option<model::ByteSize>,
     /// Seed of the order of trials, of the rows and of the resampling; else taken from the clock.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,

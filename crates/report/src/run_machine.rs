@@ -1,6 +1,6 @@
 //! The machine of a run in one line, as far as it is known.
 
-use model::{ByteSize, LoadReport, Machine, ReportHost, Run};
+use model::{ByteSize, LoadReport, Machine, NamedCache, ReportHost, Run};
 
 use crate::judgement::is_emulated;
 
@@ -28,6 +28,7 @@ fn measured_on(run: &Run, machine: &Machine) -> String {
             .memory_bytes
             .map(|bytes| ByteSize(bytes).to_string()),
     );
+    parts.extend(machine.last_level_cache.map(named_cache));
     parts.push(format!("Linux {}", machine.kernel));
     if is_emulated(run) {
         parts.push("emulated".to_string());
@@ -37,6 +38,17 @@ fn measured_on(run: &Run, machine: &Machine) -> String {
     }
     parts.push(format!("numalab {}", machine.numalab));
     parts.join(", ")
+}
+
+/// The last-level cache that was planned for in place of the one that the kernel shows.
+fn named_cache(named: NamedCache) -> String {
+    let size = ByteSize(named.bytes);
+    let shown = named.shown_bytes.map(ByteSize);
+    let shown = shown.map_or_else(
+        || "none shown".to_string(),
+        |shown| format!("{shown} shown"),
+    );
+    format!("last-level cache of {size} by --last-level-cache ({shown})")
 }
 
 /// The reports of a run.
@@ -77,5 +89,21 @@ fn count(count: usize, one: &str, many: &str) -> String {
     match count {
         1 => format!("1 {one}"),
         count => format!("{count} {many}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_that_was_named_is_said_with_the_one_that_the_kernel_shows() {
+        let check = |shown_bytes, expected: &str| {
+            let bytes = 4 << 20;
+            assert_eq!(named_cache(NamedCache { bytes, shown_bytes }), expected);
+        };
+        let start = "last-level cache of 4 MiB by --last-level-cache";
+        check(Some(300 << 20), &format!("{start} (300 MiB shown)"));
+        check(None, &format!("{start} (none shown)"));
     }
 }

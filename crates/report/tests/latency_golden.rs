@@ -122,6 +122,7 @@ fn machine(hypervisor: Option<&str>, emulated: bool) -> Machine {
         hypervisor: hypervisor.map(str::to_owned),
         emulated: Some(emulated),
         numalab: "0.1.0".to_owned(),
+        last_level_cache: None,
         topology: Topology {
             nodes: vec![node(0, "0-1,4-5"), node(1, "2-3,6-7"), node(8, "")],
             cpus: "0-7".parse().unwrap(),

@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{
-    ByteSize, Cache, CacheKind, CpuId, CpuSet, Mechanism, NodeId, NodeSet, PageKind, Placement,
-};
+use model::{ByteSize, Cache, CpuId, CpuSet, Mechanism, NodeId, NodeSet, PageKind, Placement};
 
 use crate::plan::{Cannot, Host};
 
@@ -211,10 +209,9 @@ fn check_allowed(
 /// who shares it may be theirs.
 fn last_cache<'c>(host: &Host<'_>, cpus: impl Iterator<Item = &'c CpuId>) -> (Option<u64>, usize) {
     let cpus: CpuSet = cpus.copied().collect();
-    let holds_data = |kind| matches!(kind, CacheKind::Data | CacheKind::Unified);
     let caches = host.topology.caches.iter();
     let may_be_theirs = |cache: &Cache| cache.shared_by.is_none() || cache.count_of(&cpus) > 0;
-    let of_these = caches.filter(|cache| holds_data(cache.kind) && may_be_theirs(cache));
+    let of_these = caches.filter(|cache| cache.holds_data() && may_be_theirs(cache));
     let last = of_these.max_by_key(|cache| (cache.level, cache.size_bytes));
     let sharing = last.and_then(|cache| cache.shared_by.iter().flatten().map(CpuSet::len).max());
     (

@@ -206,6 +206,7 @@ fn run_of(machine: &Topology, plan: Plan, value: impl Fn(&CasePlan) -> Option<f6
             hypervisor: None,
             emulated: machine.emulated,
             numalab: String::new(),
+            last_level_cache: None,
             topology: machine.clone(),
         }),
         seed: 1,

@@ -1,7 +1,5 @@
 //! A buffer cache that is larger than the processor's caches.
 
-use model::CacheKind;
-
 use super::host::Host;
 
 /// The smallest buffer cache that `beyond-caches` means.
@@ -15,9 +13,8 @@ impl Host<'_> {
     /// Bytes of all last-level caches that CPUs of first-node use; `None` when they are not known.
     fn last_level_cache_bytes(&self) -> Option<u64> {
         let cpus = &self.first_node().ok()?.cpus;
-        let holds_data = |kind| matches!(kind, CacheKind::Data | CacheKind::Unified);
         let caches = self.topology.caches.iter();
-        let caches: Vec<_> = caches.filter(|cache| holds_data(cache.kind)).collect();
+        let caches: Vec<_> = caches.filter(|cache| cache.holds_data()).collect();
         let of_node = caches.iter().filter_map(|cache| {
             let bytes = cache.size_bytes?.checked_mul(cache.count_of(cpus) as u64)?;
             (bytes > 0).then_some((cache.level, bytes))
@@ -56,7 +53,7 @@ impl Host<'_> {
 mod tests {
     use super::super::test_hosts::{article_000, one_node};
     use super::*;
-    use model::Cache;
+    use model::{Cache, CacheKind};
 
     const MIB: u64 = 1 << 20;
 

@@ -42,6 +42,7 @@ pub(crate) fn request(cases: &[&str], seed: u64) -> RunRequest {
             hypervisor: None,
             emulated: None,
             numalab: "0.1.0".to_owned(),
+            last_level_cache: None,
             topology: Topology::default(),
         },
         plan: Plan {

@@ -25,7 +25,7 @@ pub fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
         let message = format!("there is no kernel {:?}", arguments.kernel);
         Failure::new(ExitCode::Usage, message)
     })?;
-    let machine = machine::record()?;
+    let machine = machine::record(arguments.memory.last_level_cache)?;
     let (places, fit) = memory_runs::fit_places(&machine, &arguments.memory)?;
     let host = host::of_this_process(&machine.topology)?;
     let choice = BandwidthChoice {

@@ -19,7 +19,7 @@ pub fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
         let message = format!("--trials {trials}: an interval needs at least {TRIALS_MIN} trials");
         return Err(Failure::new(ExitCode::Usage, message));
     }
-    let machine = machine::record()?;
+    let machine = machine::record(None)?;
     let mut execution = Execution::open()?;
     let question = match &source {
         Source::Table(name) => format!("What does this server do, reading {name}?"),

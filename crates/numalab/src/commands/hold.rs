@@ -21,7 +21,7 @@ const WORK_UNIT: u32 = 64;
 pub fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
     let name = arguments.experiment.as_deref().unwrap_or_default();
     let definition = run::definition(name)?;
-    let machine = machine::record()?;
+    let machine = machine::record(arguments.last_level_cache)?;
     let plan = case_plan(
         &definition,
         case,

@@ -56,7 +56,7 @@ pub fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
     ] {
         memory_runs::check_writable(path.as_ref())?;
     }
-    let machine = machine::record()?;
+    let machine = machine::record(arguments.memory.last_level_cache)?;
     let (places, fit) = memory_runs::fit_places(&machine, &arguments.memory)?;
     let host = host::of_this_process(&machine.topology)?;
     let matrix = latency_plan(&host, &places)?;

@@ -11,7 +11,7 @@ use crate::{host, machine, output};
 
 /// Lists the shipped experiments, each as `numalab run` would plan it.
 pub fn run(arguments: &ListArguments) -> Result<(), Failure> {
-    let machine = machine::record()?;
+    let machine = machine::record(arguments.last_level_cache)?;
     let host = host::of_this_process(&machine.topology)?;
     let mut text = String::new();
     let mut documents = Vec::new();

@@ -51,7 +51,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Some(case) = &arguments.hold {
         return hold::run(arguments, case);
     }
-    let machine = machine::record()?;
+    let machine = machine::record(arguments.last_level_cache)?;
     let mut plans = plans(arguments, &machine)?;
     let is_short = arguments.experiment.is_none();
     if is_short {

@@ -24,6 +24,12 @@ use crate::user::{User, open_to_all};
 /// What is killed may take so long to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(20);
 
+/// The size of the last-level cache that tests plan for: what is a multiple of it stays small
+/// wherever a virtual machine is shown its host's. A test that asks about it names its own.
+pub const CACHE: &str = "4MiB";
+/// What names it.
+pub const CACHE_OPTION: &str = "--last-level-cache";
+
 /// Tests that measure shares of time run alone, the others beside each other.
 static MACHINE: RwLock<()> = RwLock::new(());
 
@@ -153,14 +159,29 @@ impl Laboratory {
         let mut words = self.launcher.iter().chain([&binary]);
         let mut command = Command::new(words.next().unwrap());
         command.args(words).args(arguments);
-        let is_run = arguments.first() == Some(&"run");
-        if is_run && !self.minds_others && !arguments.contains(&"--hold") {
-            command.arg("--anyway");
-        }
+        command.args(self.added(arguments));
         command.env("XDG_STATE_HOME", self.state());
         command.current_dir(self.folder.path());
         command.stdin(Stdio::null());
         command
+    }
+
+    /// Options that every test wants and that a person would not think of.
+    fn added(&self, arguments: &[&str]) -> Vec<&'static str> {
+        let name = arguments.first().copied().unwrap_or_default();
+        let has_any = |options: &[&str]| {
+            let names = arguments.iter().filter_map(|it| it.split('=').next());
+            names.into_iter().any(|it| options.contains(&it))
+        };
+        let mut added = Vec::new();
+        if name == "run" && !self.minds_others && !has_any(&["--hold"]) {
+            added.push("--anyway");
+        }
+        let plans = ["run", "list", "latency", "bandwidth"].contains(&name);
+        if plans && !has_any(&["--from", "--connect", "--help", "-h", CACHE_OPTION]) {
+            added.extend([CACHE_OPTION, CACHE]);
+        }
+        added
     }
 
     /// Starts numalab, as a shell does: in a process group of its own.

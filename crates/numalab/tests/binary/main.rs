@@ -45,6 +45,7 @@ mod missing_targets;
 mod more_data_than_buffers;
 mod more_than_there_is;
 mod moving;
+mod named_cache;
 mod other_backings;
 mod other_programs;
 mod own_memory_loads;

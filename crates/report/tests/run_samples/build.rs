@@ -136,6 +136,7 @@ pub(super) fn machine() -> Machine {
         hypervisor: None,
         emulated: Some(false),
         numalab: "0.1.0".to_string(),
+        last_level_cache: None,
         topology: Topology {
             nodes: vec![Node {
                 id: NodeId(0),

@@ -476,16 +476,22 @@ fn topology() -> impl Strategy<Value = Topology> {
 
 fn machine() -> impl Strategy<Value = Machine> {
     let texts = (text(), text(), prop::option::of(text()), text());
-    let hypervisor = prop::option::of(text());
-    (texts, hypervisor, any::<Option<bool>>(), topology()).prop_map(
-        |((host, kernel, cpu_model, numalab), hypervisor, emulated, topology)| Machine {
-            host,
-            kernel,
-            cpu_model,
-            hypervisor,
-            emulated,
-            numalab,
-            topology,
+    let hypervisor = (prop::option::of(text()), any::<Option<bool>>());
+    let named = (any::<u64>(), any::<Option<u64>>());
+    let named = named.prop_map(|(bytes, shown_bytes)| NamedCache { bytes, shown_bytes });
+    (texts, hypervisor, prop::option::of(named), topology()).prop_map(
+        |(texts, (hypervisor, emulated), last_level_cache, topology)| {
+            let (host, kernel, cpu_model, numalab) = texts;
+            Machine {
+                host,
+                kernel,
+                cpu_model,
+                hypervisor,
+                emulated,
+                numalab,
+                last_level_cache,
+                topology,
+            }
         },
     )
 }

@@ -65,6 +65,7 @@ fn machine() -> Machine {
         hypervisor: None,
         emulated: Some(false),
         numalab: "0.1.0".to_string(),
+        last_level_cache: None,
         topology: Topology {
             nodes: vec![node(0, "0-1"), node(1, "2-3")],
             distances: Some(vec![vec![Some(10), Some(21)], vec![Some(21), Some(10)]]),
