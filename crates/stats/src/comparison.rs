@@ -6,7 +6,7 @@ use crate::quantile::median;
 use crate::round_ratio::{Estimate, ratio_by_rounds};
 
 /// Of what an interval of the given confidence may miss, the part that the interval by rounds may:
-/// so little that no promise about many comparisons at once is touched (tests/rounds.rs).
+/// so little that no promise about many comparisons at once is touched (tests/all/rounds.rs).
 const SHARE_OF_ROUNDS: f64 = 0.05;
 
 /// The ratio of two cases, numerator over denominator, with its interval. Value i of each belongs
@@ -19,7 +19,7 @@ const SHARE_OF_ROUNDS: f64 = 0.05;
 ///
 /// The narrower of two intervals is wrong at most as often as the one or the other is, so the
 /// second is made with a higher confidence, and the two together miss no more than they may
-/// (tests/rounds.rs).
+/// (tests/all/rounds.rs).
 ///
 /// Swapping the cases gives the reciprocal. `None` where neither interval can be made.
 pub fn ratio_of_cases(

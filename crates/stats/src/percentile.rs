@@ -27,7 +27,7 @@ pub fn student_t_quantile(probability: f64, degrees_of_freedom: u32) -> Option<f
 /// ```
 ///
 /// They were derived for means. For medians they are a heuristic that this crate's coverage tests
-/// measure (tests/coverage.rs).
+/// measure (tests/all/coverage.rs).
 ///
 /// `None` for fewer than two values and for a confidence outside 0..1 (both ends excluded).
 pub fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {

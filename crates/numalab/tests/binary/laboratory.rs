@@ -178,7 +178,16 @@ impl Laboratory {
             added.push("--anyway");
         }
         let plans = ["run", "list", "latency", "bandwidth"].contains(&name);
-        if plans && !has_any(&["--from", "--connect", "--help", "-h", CACHE_OPTION]) {
+        if plans
+            && !has_any(&[
+                "--from",
+                "--distances",
+                "--connect",
+                "--help",
+                "-h",
+                CACHE_OPTION,
+            ])
+        {
             added.extend([CACHE_OPTION, CACHE]);
         }
         added

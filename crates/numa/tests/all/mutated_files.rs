@@ -1,8 +1,7 @@
 //! Damaged files of the kernel, byte by byte: whatever stands in them, topology, inspect and doctor
 //! answer or refuse, and never panic, and never find more memory than the files could mean.
 //!
-//! `PROPTEST_CASES=100000 cargo test --release -p numalab-numa --test mutated_files` takes longer.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+//! `PROPTEST_CASES=100000 cargo test --release -p numalab-numa --test all mutated_files` takes longer.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +15,7 @@ use proptest::prelude::*;
 const FILES: [(&str, &str); 9] = [
     (
         "proc/4242/numa_maps",
-        include_str!("article_003/pmon-numa-on.txt"),
+        include_str!("../article_003/pmon-numa-on.txt"),
     ),
     (
         "proc/4242/maps",

@@ -1,5 +1,4 @@
 //! The table of findings against its page, and what captured machines are found to have.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::collections::BTreeSet;
 
@@ -9,7 +8,7 @@ use numa::residency::{Options, inspect};
 
 #[test]
 fn the_page_has_the_table() {
-    let page = include_str!("../../../docs/findings.md");
+    let page = include_str!("../../../../docs/findings.md");
     let rows = FINDINGS.iter().map(|rule| {
         format!(
             "| `{}` | {} | {} |\n",

@@ -1,13 +1,6 @@
 //! Several processes and one store: killed at any moment, writing at once, without permission.
 //!
 //! Children are this test binary itself; an environment variable says what they are to do.
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a panic is how a test fails, a line how a child answers"
-)]
-
-mod small_run;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -16,15 +9,17 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::small_run::small_run;
 use model::{Event, Run, RunStatus};
-use small_run::small_run;
 use store::{RunRecorder, Store};
+
+use crate::small_run;
 
 const TASK: &str = "NUMALAB_STORE_TEST_TASK";
 const STORE: &str = "NUMALAB_STORE_TEST_FILE";
 const RUN: &str = "NUMALAB_STORE_TEST_RUN";
 /// The test that a child executes: in a child it does its task, and nothing else.
-const KILLED: &str = "a_killed_writer_leaves_every_trial_it_had_committed";
+const KILLED: &str = "processes::a_killed_writer_leaves_every_trial_it_had_committed";
 
 fn child(task: &str, path: &Path, run: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());

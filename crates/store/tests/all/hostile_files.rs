@@ -1,15 +1,12 @@
 //! Whatever lies where the store should be: an error that names it, no panic, and no change to it.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-mod small_run;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use crate::small_run::small_run;
 use model::exit::ExitCode;
 use rusqlite::Connection;
-use small_run::small_run;
 use store::{Error, Store};
 
 /// A store with one run in it, changed by `sql`.

@@ -1,5 +1,4 @@
 //! Texts and pictures of every machine whose topology is a golden file of crate numa's tests.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::fs;
 

@@ -1,11 +1,10 @@
 //! What is stored is what is read: for any run, inserted as a whole or recorded event by event.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-mod arbitrary;
 
 use model::{Event, Observer, Run, RunStatus};
 use proptest::prelude::*;
 use store::{RunRecorder, Store};
+
+use crate::arbitrary;
 
 /// The events a runner tells of a run.
 fn record(store: &mut Store, run: &Run) {

@@ -2,9 +2,7 @@
 //! disturbed as a whole.
 //!
 //! Every figure is the outcome of fixed seeds, so these tests pass always or never. What they
-//! print is in docs/measurement.md: `cargo test -p numalab-stats --test rounds -- --nocapture`.
-
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+//! print is in docs/measurement.md: `cargo test -p numalab-stats --test all rounds -- --nocapture`.
 
 use stats::{Generator, Interval, ratio_by_rounds, ratio_interval, ratio_of_cases};
 

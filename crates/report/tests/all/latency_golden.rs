@@ -1,8 +1,7 @@
 //! The texts and documents of latencies and bandwidths made by hand, compared with files that a
 //! person has read.
 //!
-//! `NUMALAB_BLESS=1 cargo test -p numalab-report --test latency_golden` writes the files anew.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+//! `NUMALAB_BLESS=1 cargo test -p numalab-report --test all latency_golden` writes the files anew.
 
 use std::fs;
 use std::path::Path;

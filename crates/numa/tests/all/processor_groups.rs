@@ -1,8 +1,6 @@
 //! Processor groups on this machine's own cgroup hierarchy, v1 or v2. Needs permission to make
 //! cgroups; without it the tests say so and check the refusal instead.
 
-#![allow(clippy::unwrap_used, reason = "how a test fails")]
-
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 

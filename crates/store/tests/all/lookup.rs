@@ -1,13 +1,12 @@
 //! Runs are listed, and found by what a person types.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod small_run;
-
+use crate::small_run::small_run;
 use model::exit::ExitCode;
 use model::{Event, RunStatus};
-use small_run::small_run;
 use store::{Error, RunRecorder, Store};
 use tempfile::TempDir;
+
+use crate::small_run;
 
 fn store_of(ids: &[&str]) -> (TempDir, Store) {
     let directory = tempfile::tempdir().unwrap();

@@ -1,11 +1,8 @@
 //! What latency has to do with a difference, where it is known, against figures worked out by hand.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod run_samples;
-
+use crate::run_samples::near_and_far;
 use model::{MatrixCell, NodeId, NodeMatrix};
 use report::{TextOptions, explain, explain_document, explanation_text};
-use run_samples::near_and_far;
 use serde_json::Value;
 
 fn latency(near_ns: f64, far_ns: f64) -> NodeMatrix {

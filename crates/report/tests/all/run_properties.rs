@@ -1,14 +1,11 @@
 //! What holds for any run: it renders, harmlessly and always alike, and is judged by the rules.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-// The strategies belong in the crate `testing`, once it has runs.
-#[path = "../../store/tests/arbitrary/mod.rs"]
-mod arbitrary;
-mod run_samples;
 
 use model::Run;
 use proptest::prelude::*;
 use report::{TextOptions, Verdict, calibration_text, judge, run_document, run_text};
+
+use crate::arbitrary;
+use crate::run_samples;
 
 /// A run with rates that can be judged: `rates` are the trials of each case.
 fn with_rates(rates: &[Vec<f64>]) -> Run {

@@ -1,12 +1,9 @@
 //! A stored file of every released version can be read.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-mod small_run;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use small_run::small_run;
+use crate::small_run::small_run;
 use store::Store;
 
 /// The version of the files that this program writes.

@@ -1,5 +1,4 @@
 //! Whatever is in a result, it renders: without panic, on lines of its own, deterministically.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use model::{
     CpuId, CurveLevel, CurvePoint, Finding, LatencyCurve, LatencyResult, MatrixCell, NodeId,

@@ -1,6 +1,5 @@
 //! Malformed machines: the message names the file, the line and what was expected. What is missing
 //! is unknown and named, and no error.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! Any topology, however odd, is shown without panic and without disturbing the terminal.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use model::{
     Cache, CacheKind, CacheWritePolicy, Core, CpuGovernor, CpuId, CpuSet, Device, DeviceKind,

@@ -1,6 +1,5 @@
 //! The topology of every captured and described machine, as JSON, against golden files that the
 //! tests of crate report start from.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use linux::Root;
 use model::{Cache, CpuId, CpuSet, NodeId, Topology};

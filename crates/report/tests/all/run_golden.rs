@@ -1,9 +1,6 @@
 //! The texts and documents of runs made by hand, compared with files that a person has read.
 //!
-//! `NUMALAB_BLESS=1 cargo test -p numalab-report --test run_golden` writes the files anew.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-mod run_samples;
+//! `NUMALAB_BLESS=1 cargo test -p numalab-report --test all run_golden` writes the files anew.
 
 use std::fs;
 use std::path::Path;
@@ -11,6 +8,8 @@ use std::path::Path;
 use model::{Run, RunHeader, RunStatus};
 use report::{TextOptions, calibration_text, history_text, run_document, run_text};
 use serde_json::json;
+
+use crate::run_samples;
 
 const PLAIN: TextOptions = TextOptions {
     width: 80,

@@ -1,6 +1,5 @@
 //! One machine, shown by other kernels and copied by other tools: its topology is the same, or says
 //! what is unknown.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,0 +1,5 @@
+//! What the intervals promise, simulated: one file for each kind of comparison.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+mod coverage;
+mod rounds;
