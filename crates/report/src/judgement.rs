@@ -103,6 +103,12 @@ pub struct Ratio {
 }
 
 impl Ratio {
+    /// What could have been seen: a larger difference than this share of the baseline, either way,
+    /// is outside of the interval.
+    pub fn difference_below(self) -> f64 {
+        (self.interval.high - 1.0).max(1.0 - self.interval.low)
+    }
+
     /// The same comparison seen from the other side.
     pub(crate) fn inverse(self) -> Ratio {
         Ratio {

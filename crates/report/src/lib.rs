@@ -54,6 +54,7 @@ mod run_reports;
 mod run_style;
 mod run_table;
 mod run_text;
+mod run_time;
 mod run_totals;
 mod topology_caches;
 mod topology_cpus;
@@ -66,7 +67,9 @@ mod topology_text;
 mod verdict;
 mod verdict_busy;
 mod verdict_sentence;
+mod verdict_too_few;
 mod verdict_warnings;
+mod verdict_words;
 
 pub use bandwidth_document::{BANDWIDTH_FORMAT, BandwidthDocument, bandwidth_document};
 pub use bandwidth_text::bandwidth_text;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::confidence::common;
 use crate::control::Control;
-use crate::judgement::{CaseJudgement, Comparison, judge};
+use crate::judgement::{CaseJudgement, Comparison, Ratio, judge};
 use crate::run_outcome::Standing;
 
 /// Name and version of the document.
@@ -107,6 +107,8 @@ struct ComparisonDocument {
     high: Option<f64>,
     /// How often such an interval holds the ratio, at least.
     confidence: Option<f64>,
+    /// What could have been seen: the interval holds no larger difference from 1, either way.
+    difference_below: Option<f64>,
     verdict: &'static str,
 }
 
@@ -119,6 +121,8 @@ struct ControlDocument {
     high: Option<f64>,
     /// How often such an interval holds the ratio, at least.
     confidence: Option<f64>,
+    /// What could have been seen: the interval holds no larger difference from 1, either way.
+    difference_below: Option<f64>,
     verdict: &'static str,
 }
 
@@ -131,6 +135,7 @@ fn control_documents(run: &Run, controls: &[Control]) -> Vec<ControlDocument> {
         low: control.ratio.map(|it| it.interval.low),
         high: control.ratio.map(|it| it.interval.high),
         confidence: control.ratio.map(|it| it.interval.confidence),
+        difference_below: control.ratio.map(Ratio::difference_below),
         verdict: control.verdict.word(),
     };
     controls.iter().map(document).collect()
@@ -247,6 +252,7 @@ fn comparison(comparison: &Comparison) -> ComparisonDocument {
         low: ratio.map(|it| it.interval.low),
         high: ratio.map(|it| it.interval.high),
         confidence: ratio.map(|it| it.interval.confidence),
+        difference_below: ratio.map(Ratio::difference_below),
         verdict: comparison.verdict.word(),
     }
 }

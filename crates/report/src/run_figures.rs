@@ -35,6 +35,18 @@ pub(crate) fn seconds(seconds: f64) -> String {
     }
 }
 
+/// A share above which nothing was seen, in percent and rounded up, so that it stays true: `6 %`,
+/// `2.3 %`.
+pub(crate) fn share_above(share: f64) -> String {
+    // What a share has too much by its representation must not lift it to the next step.
+    let up = |steps: f64| (share * steps - 1e-6).ceil() / steps * 100.0;
+    let text = match share {
+        _ if share < 0.0995 => decimals(up(1000.0), 1),
+        _ => decimals(up(100.0), 0),
+    };
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
 /// `CPU 1`, `CPUs 0-3`, `no CPU`.
 pub(crate) fn ids<I: Id>(word: &str, set: &IdSet<I>) -> String {
     match set.len() {
@@ -137,6 +149,16 @@ mod tests {
         assert_eq!(shown(""), "no CPU");
         assert_eq!(shown("7"), "CPU 7");
         assert_eq!(shown("0-3,8"), "CPUs 0-3,8");
+    }
+
+    #[test]
+    fn what_could_have_been_seen_is_rounded_up() {
+        assert_eq!(share_above(0.06), "6 %");
+        assert_eq!(share_above(0.0601), "6.1 %");
+        assert_eq!(share_above(0.0023), "0.3 %");
+        assert_eq!(share_above(0.251), "26 %");
+        assert_eq!(share_above(1.7), "170 %");
+        assert_eq!(share_above(f64::INFINITY), "- %");
     }
 
     fn check(numbers: [f64; 3], expected: [&str; 3]) {

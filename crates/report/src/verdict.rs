@@ -33,7 +33,7 @@ impl Verdict {
         (
             Verdict::Tie,
             "tie",
-            "no difference can be named: the interval of the ratio includes 1",
+            "no difference was seen: the interval of the ratio includes 1",
         ),
         (
             Verdict::Undecided,

@@ -6,12 +6,11 @@ use crate::confidence::{common, percent};
 use crate::judgement::{
     CaseJudgement, Comparison, Ratio, TRIALS_ENOUGH, baseline_index, is_emulated, merit,
 };
-use crate::run_figures::{RatioText, decimals, value};
+use crate::run_figures::{RatioText, decimals, share_above, value};
 use crate::run_ranking::BARE_PLACES;
 use crate::verdict::Verdict;
-
-/// A name in the sentence is cut here.
-const NAME_CHARS: usize = 80;
+use crate::verdict_too_few::{too_few, undecided, without_interval};
+use crate::verdict_words::{name, names, some_joined, trials};
 
 /// Comparisons that are listed; more are counted.
 const COMPARISONS_LISTED: usize = 8;
@@ -113,7 +112,7 @@ fn alone(run: &Run, case: &CaseJudgement) -> String {
             shown(interval.high),
             trials(case.valid),
         ),
-        _ => format!("undecided: {}", too_few(&[case])),
+        _ => undecided(run, &[case]),
     }
 }
 
@@ -124,7 +123,7 @@ fn of_two(
     comparison: &Comparison,
 ) -> String {
     match comparison.ratio {
-        Some(ratio) => compared(case, baseline, ratio, comparison.verdict),
+        Some(ratio) => compared(run, case, baseline, ratio, comparison.verdict),
         None => undecided(run, &[baseline, case]),
     }
 }
@@ -142,10 +141,10 @@ fn of_many(
             return undecided(run, &cases.iter().collect::<Vec<_>>());
         }
         Some(winner) => won(winner, cases),
-        None => "no case is significantly faster than all others".to_string(),
+        None => shared(cases),
     };
     if baseline.valid < TRIALS_ENOUGH {
-        let too_few = too_few(&[baseline]);
+        let too_few = too_few(run, &[baseline]);
         return format!("{head}; nothing is compared with the baseline: {too_few}");
     }
     let mut compared: Vec<&Comparison> = comparisons.to_vec();
@@ -154,66 +153,127 @@ fn of_many(
         ratio.map_or(f64::NEG_INFINITY, |it| merit(run.metric, it.ratio))
     };
     compared.sort_by(|a, b| ratio_of(b).total_cmp(&ratio_of(a)));
-    let listed = compared.iter().take(COMPARISONS_LISTED);
-    let mut listed: Vec<String> = listed.map(|it| listed_comparison(it)).collect();
+    let listed = &compared[..compared.len().min(COMPARISONS_LISTED)];
+    let of = |verdict: Verdict| {
+        listed
+            .iter()
+            .copied()
+            .filter(move |it| it.verdict == verdict)
+    };
+    let mut parts = Vec::new();
+    parts.extend(differing(of(Verdict::Faster)));
+    parts.extend(differing(of(Verdict::Slower)));
+    parts.extend(alike(run, of(Verdict::Tie)));
+    parts.extend(without_interval(&listed_cases(
+        cases,
+        of(Verdict::Undecided),
+    )));
     if compared.len() > listed.len() {
-        listed.push(format!("and {} more", compared.len() - listed.len()));
+        parts.push(format!("and {} more", compared.len() - listed.len()));
     }
-    let valid = comparisons
-        .iter()
-        .filter(|it| it.ratio.is_some())
+    let ratios = comparisons.iter().filter_map(|it| Some(it.ratio?.interval));
+    format!(
+        "{head}; compared with {}, {} ({} intervals, {})",
+        name(&baseline.name),
+        parts.join("; "),
+        percent(common(ratios)),
+        trials_compared(baseline, cases, comparisons),
+    )
+}
+
+/// "5 trials each", or "5 to 7 trials", of the cases that have a ratio.
+fn trials_compared(
+    baseline: &CaseJudgement,
+    cases: &[CaseJudgement],
+    comparisons: &[&Comparison],
+) -> String {
+    let with_ratio = comparisons.iter().filter(|it| it.ratio.is_some());
+    let valid = with_ratio
         .map(|it| cases[it.case_index].valid)
         .chain([baseline.valid]);
     let (least, most) = valid.fold((usize::MAX, 0), |(least, most), count| {
         (least.min(count), most.max(count))
     });
-    let trials = match least == most {
+    match least == most {
         true => format!("{} each", trials(most)),
         false => format!("{least} to {}", trials(most)),
-    };
-    let ratios = comparisons.iter().filter_map(|it| Some(it.ratio?.interval));
-    format!(
-        "{head}; compared with {}, {} ({} intervals, {trials})",
-        name(&baseline.name),
-        listed.join(", "),
-        percent(common(ratios)),
-    )
+    }
 }
 
-/// "A is 1.49 times faster [1.46 to 1.52]", one of a list.
-fn listed_comparison(comparison: &Comparison) -> String {
-    let case = name(&comparison.case);
-    let Some(ratio) = comparison.ratio else {
-        return format!("{case} is undecided");
-    };
-    let word = comparison.verdict.word();
-    match comparison.verdict {
-        Verdict::Faster | Verdict::Slower => {
-            let RatioText { ratio, low, high } = seen(ratio);
-            format!("{case} is {ratio} times {word} [{low} to {high}]")
-        }
-        _ => {
-            let RatioText { low, high, .. } = RatioText::of(ratio);
-            format!("{case} cannot be told apart [{low} to {high}]")
-        }
+/// "A is 1.49 times faster [1.46 to 1.52], B 1.10 times [1.07 to 1.12]".
+fn differing<'c>(comparisons: impl Iterator<Item = &'c Comparison>) -> Option<String> {
+    let said = comparisons.enumerate().filter_map(|(index, comparison)| {
+        let RatioText { ratio, low, high } = seen(comparison.ratio?);
+        let case = name(&comparison.case);
+        let word = comparison.verdict.word();
+        Some(match index {
+            0 => format!("{case} is {ratio} times {word} [{low} to {high}]"),
+            _ => format!("{case} {ratio} times [{low} to {high}]"),
+        })
+    });
+    some_joined(said)
+}
+
+/// "no difference above 6 % for A, 9 % for B on this machine today".
+fn alike<'c>(run: &Run, comparisons: impl Iterator<Item = &'c Comparison>) -> Option<String> {
+    let said = comparisons.filter_map(|comparison| {
+        let share = share_above(comparison.ratio?.difference_below());
+        Some(format!("{share} for {}", name(&comparison.case)))
+    });
+    let said = some_joined(said)?;
+    Some(format!("no difference above {said} {}", scope(run)))
+}
+
+/// Of what a difference that was not seen is said.
+fn scope(run: &Run) -> &'static str {
+    match run.status {
+        RunStatus::Imported => "in these reports",
+        _ => "on this machine today",
+    }
+}
+
+fn listed_cases<'c>(
+    cases: &'c [CaseJudgement],
+    comparisons: impl Iterator<Item = &'c Comparison>,
+) -> Vec<&'c CaseJudgement> {
+    comparisons.map(|it| &cases[it.case_index]).collect()
+}
+
+/// Nobody is faster than all others: those that nobody is faster than.
+fn shared(cases: &[CaseJudgement]) -> String {
+    let ranked = || cases.iter().filter(|case| case.rank.is_some());
+    let first = ranked().filter(|case| case.rank.is_some_and(|rank| rank.best == 1));
+    let first: Vec<&str> = first.map(|case| case.name.as_str()).collect();
+    let of_all = of_all(cases);
+    match first.len() == ranked().count() {
+        true => format!("none of {of_all} is faster than the others"),
+        false => format!(
+            "{} are fastest of {of_all} and cannot be told apart",
+            names(&first)
+        ),
     }
 }
 
 /// One of several cases is told apart from all others.
 fn won(winner: &CaseJudgement, cases: &[CaseJudgement]) -> String {
+    format!("{} is fastest of {}", name(&winner.name), of_all(cases))
+}
+
+/// "7 cases", without controls.
+fn of_all(cases: &[CaseJudgement]) -> String {
     let is_question = |case: &&CaseJudgement| !case.is_control;
     let all = cases.iter().filter(is_question).count();
     let ranked = cases.iter().filter(is_question);
     let ranked = ranked.filter(|case| case.rank.is_some()).count();
-    let of_all = match ranked == all {
+    match ranked == all {
         true => format!("{ranked} cases"),
         false => format!("{ranked} cases that can be ranked"),
-    };
-    format!("{} is fastest of {of_all}", name(&winner.name))
+    }
 }
 
-/// "A is 1.09 times slower than B (…)", or that no difference can be named.
+/// "A is 1.09 times slower than B (…)", or what could have been seen.
 fn compared(
+    run: &Run,
     case: &CaseJudgement,
     baseline: &CaseJudgement,
     ratio: Ratio,
@@ -228,10 +288,12 @@ fn compared(
         _ => {
             let text = RatioText::of(ratio);
             format!(
-                "no difference between {} and {} can be named: \
-                 the {} interval of their ratio, {} to {}, includes 1 ({})",
+                "no difference above {} between {} and {} {} \
+                 ({} interval of their ratio {} to {}, {})",
+                share_above(ratio.difference_below()),
                 name(&case.name),
                 name(&baseline.name),
+                scope(run),
                 percent(common([ratio.interval])),
                 text.low,
                 text.high,
@@ -264,65 +326,11 @@ fn seen(ratio: Ratio) -> RatioText {
     })
 }
 
-fn undecided(run: &Run, cases: &[&CaseJudgement]) -> String {
-    let short: Vec<&CaseJudgement> = cases
-        .iter()
-        .filter(|case| case.valid < TRIALS_ENOUGH)
-        .copied()
-        .collect();
-    let why = if short.is_empty() {
-        "the values that were measured have no ratio".to_string()
-    } else {
-        too_few(&short)
-    };
-    match run.status {
-        RunStatus::Interrupted => format!("undecided, because the run was interrupted: {why}"),
-        RunStatus::Unfinished => format!("undecided, because the run has not ended: {why}"),
-        RunStatus::Failed => format!("undecided, because the run failed: {why}"),
-        RunStatus::Settled | RunStatus::Bounded | RunStatus::Imported => {
-            format!("undecided: {why}")
-        }
-    }
-}
-
-/// "A has 3 valid trials of 5, and 5 are needed".
-fn too_few(cases: &[&CaseJudgement]) -> String {
-    let have: Vec<String> = cases
-        .iter()
-        .map(|case| {
-            let name = name(&case.name);
-            format!("{name} has {} of {}", valid(case.valid), case.trials())
-        })
-        .collect();
-    format!("{}, and {TRIALS_ENOUGH} are needed", have.join(", "))
-}
-
-fn valid(count: usize) -> String {
-    match count {
-        1 => "1 valid trial".to_string(),
-        count => format!("{count} valid trials"),
-    }
-}
-
-fn trials(count: usize) -> String {
-    match count {
-        1 => "1 trial".to_string(),
-        count => format!("{count} trials"),
-    }
-}
-
 /// "5 trials each", or "5 and 6 trials".
 fn trials_of(cases: &[&CaseJudgement]) -> String {
     match cases {
         [a, b] if a.valid == b.valid => format!("{} each", trials(a.valid)),
         [a, b] => format!("{} and {}", a.valid, trials(b.valid)),
         _ => trials(cases.iter().map(|case| case.valid).sum()),
-    }
-}
-
-fn name(name: &str) -> String {
-    match name.char_indices().nth(NAME_CHARS) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_string(),
     }
 }

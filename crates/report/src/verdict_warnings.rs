@@ -21,7 +21,7 @@ pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
             "the baseline {baseline} was not run, so no case is compared"
         ));
     }
-    warnings.extend(trials_warnings(run, cases));
+    warnings.extend(trials_warning(cases));
     for case in &run.cases {
         warnings.extend(time_warning(&case.plan.name, &CaseTotals::of(case)));
     }
@@ -60,30 +60,14 @@ fn status_warning(run: &Run) -> Option<String> {
     Some(text.to_string())
 }
 
-/// Cases with too few valid trials, and cases that lost some and have enough.
-fn trials_warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
-    let (enough, short): (Vec<_>, Vec<_>) =
-        cases.iter().partition(|case| case.valid >= TRIALS_ENOUGH);
-    let counts = |cases: Vec<&CaseJudgement>| {
-        let of_each = cases.iter();
-        let of_each = of_each.map(|it| format!("{} {} of {}", it.name, it.valid, it.trials()));
-        let of_each: Vec<String> = of_each.collect();
-        (!of_each.is_empty()).then(|| of_each.join(", "))
-    };
-    let lost = enough.into_iter().filter(|it| it.valid < it.trials());
-    let short = counts(short).map(|counts| match run.status {
-        RunStatus::Imported => format!(
-            "fewer than {TRIALS_ENOUGH} reports of a case give no interval: the ratios are those \
-             of the figures as they were printed, and no winner is named: {counts}"
-        ),
-        _ => format!(
-            "fewer than {TRIALS_ENOUGH} valid trials give no interval, \
-             and without one nothing is said: {counts}"
-        ),
-    });
-    let lost = counts(lost.collect());
-    let lost = lost.map(|counts| format!("not every trial counts: {counts}"));
-    short.into_iter().chain(lost).collect()
+/// Cases that lost trials and have enough; of those that have too few, the verdict speaks.
+fn trials_warning(cases: &[CaseJudgement]) -> Option<String> {
+    let lost = cases
+        .iter()
+        .filter(|it| it.valid >= TRIALS_ENOUGH && it.valid < it.trials());
+    let counts = lost.map(|it| format!("{} {} of {}", it.name, it.valid, it.trials()));
+    let counts: Vec<String> = counts.collect();
+    (!counts.is_empty()).then(|| format!("not every trial counts: {}", counts.join(", ")))
 }
 
 fn time_warning(name: &str, totals: &CaseTotals) -> Option<String> {

@@ -69,7 +69,8 @@ fn the_document_of_an_emulated_machine_has_no_ratio_and_no_rank() {
     let document = document(&run_samples::emulated());
     let expected = json!([{
         "baseline": "binding", "case": "caging",
-        "ratio": null, "low": null, "high": null, "confidence": null, "verdict": "emulated",
+        "ratio": null, "low": null, "high": null, "confidence": null, "difference_below": null,
+        "verdict": "emulated",
     }]);
     assert_eq!(document["comparisons"], expected);
     assert_eq!(document["cases"][0]["rank"], json!(null));

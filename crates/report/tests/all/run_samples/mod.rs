@@ -30,6 +30,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("invalid-trials", invalid_trials()),
         ("no-valid-trial", no_valid_trial()),
         ("too-few-trials", too_few_trials()),
+        ("stopped-early", stopped_early()),
         ("skipped", skipped()),
         ("baseline-skipped", baseline_skipped()),
         ("interrupted", interrupted()),
@@ -81,6 +82,16 @@ pub fn normal() -> Run {
             caged,
         ),
     ];
+    run
+}
+
+/// Time was over before any case had the trials of an interval.
+pub fn stopped_early() -> Run {
+    let mut run = five_cases();
+    run.status = RunStatus::Bounded;
+    for (index, case) in run.cases.iter_mut().enumerate() {
+        case.trials.truncate(3 - index / 4);
+    }
     run
 }
 

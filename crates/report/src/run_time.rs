@@ -1,0 +1,30 @@
+//! How long a run would take: what its trials say of that.
+
+use model::{Run, Trial, Work};
+
+/// Seconds that a trial takes beside its warm-up and its window: processes are started and memory
+/// is filled; of a server, its cluster is made anew.
+const SET_UP_S: (f64, f64) = (2.0, 5.0);
+/// Warm-up where none was timed, in seconds.
+const WARM_UP_S: f64 = 1.0;
+/// Answers are multiples of this many seconds.
+const STEP_S: f64 = 30.0;
+
+/// Seconds that so many rounds take, generously; `None` where nothing was measured here.
+pub(crate) fn rounds_s(run: &Run, rounds: usize) -> Option<u64> {
+    let window_s = run.window_s?;
+    let trials = run.cases.iter().flat_map(|case| &case.trials);
+    let warm_up_s = |trial: &Trial| trial.measured.as_ref()?.warm_up_s;
+    let warm_up_s: Vec<f64> = trials.filter_map(warm_up_s).collect();
+    let warm_up_s = stats::median(&warm_up_s).unwrap_or(WARM_UP_S);
+    let is_server = |work: &Work| matches!(work, Work::Postgres(_));
+    let set_up_s = match run.cases.iter().any(|case| is_server(&case.plan.work)) {
+        true => SET_UP_S.1,
+        false => SET_UP_S.0,
+    };
+    let round_s = run.cases.len() as f64 * (window_s + warm_up_s + set_up_s);
+    let all_s = round_s * rounds as f64 * 1.25;
+    // A damaged file may say anything of its windows.
+    (all_s.is_finite() && all_s > 0.0 && all_s < 1e9)
+        .then(|| ((all_s / STEP_S).ceil() * STEP_S) as u64)
+}

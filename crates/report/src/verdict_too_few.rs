@@ -1,0 +1,61 @@
+//! What is said of cases with too few trials: how many there are, and what would give more.
+
+use model::{Run, RunStatus};
+
+use crate::judgement::{CaseJudgement, TRIALS_ENOUGH};
+use crate::run_time::rounds_s;
+use crate::verdict_words::{names, some_joined, trials, valid_trials};
+
+/// Why nothing can be said, and what would help.
+pub(crate) fn undecided(run: &Run, cases: &[&CaseJudgement]) -> String {
+    let short = cases.iter().filter(|case| case.valid < TRIALS_ENOUGH);
+    let short: Vec<&CaseJudgement> = short.copied().collect();
+    let why = if short.is_empty() {
+        "no difference is claimed: the values that were measured have no ratio".to_string()
+    } else {
+        format!("no difference is claimed: {}", too_few(run, &short))
+    };
+    match run.status {
+        RunStatus::Interrupted => format!("the run was interrupted, so {why}"),
+        RunStatus::Unfinished => format!("the run has not ended, so {why}"),
+        RunStatus::Failed => format!("the run failed, so {why}"),
+        RunStatus::Settled | RunStatus::Bounded | RunStatus::Imported => why,
+    }
+}
+
+/// "A and B have 3 trials each, and an interval needs 5; `--within 120` gives it time for them".
+pub(crate) fn too_few(run: &Run, cases: &[&CaseJudgement]) -> String {
+    let have = without_interval(cases).unwrap_or_default();
+    // More time makes up for trials that were not made, not for those that do not count.
+    let lacks_time = cases.iter().all(|case| case.valid == case.trials());
+    match rounds_s(run, TRIALS_ENOUGH) {
+        Some(seconds) if lacks_time && run.status == RunStatus::Bounded => {
+            format!("{have}; `--within {seconds}` gives the run time for them")
+        }
+        _ => have,
+    }
+}
+
+/// "A and B have 3 trials each, and an interval needs 5".
+pub(crate) fn without_interval(cases: &[&CaseJudgement]) -> Option<String> {
+    let mut counted: Vec<((usize, usize), Vec<&str>)> = Vec::new();
+    for case in cases {
+        let count = (case.valid, case.trials());
+        match counted.iter_mut().find(|(known, _)| *known == count) {
+            Some((_, names)) => names.push(&case.name),
+            None => counted.push((count, vec![&case.name])),
+        }
+    }
+    let said = counted.iter().map(|((valid, all), cases)| {
+        let trials = match valid == all {
+            true => trials(*valid),
+            false => format!("{} of {all}", valid_trials(*valid)),
+        };
+        match cases.len() {
+            1 => format!("{} has {trials}", names(cases)),
+            _ => format!("{} have {trials} each", names(cases)),
+        }
+    });
+    let said = some_joined(said)?;
+    Some(format!("{said}, and an interval needs {TRIALS_ENOUGH}"))
+}

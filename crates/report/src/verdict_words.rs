@@ -1,0 +1,53 @@
+//! Names and counts as sentences have them.
+
+/// A name in the sentence is cut here.
+const NAME_CHARS: usize = 80;
+
+/// Names that are listed; of more, the last are counted.
+const NAMES_LISTED: usize = 4;
+
+/// The parts with commas between them; `None` where there is none.
+pub(crate) fn some_joined(said: impl Iterator<Item = String>) -> Option<String> {
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// "A, B and 3 more".
+pub(crate) fn names(names: &[&str]) -> String {
+    let shown = match names.len() {
+        ..=NAMES_LISTED => names.len(),
+        _ => NAMES_LISTED - 1,
+    };
+    let mut words: Vec<String> = names[..shown].iter().map(|it| name(it)).collect();
+    if names.len() > shown {
+        words.push(format!("{} more", names.len() - shown));
+    }
+    match words.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// "3 valid trials".
+pub(crate) fn valid_trials(count: usize) -> String {
+    match count {
+        1 => "1 valid trial".to_string(),
+        count => format!("{count} valid trials"),
+    }
+}
+
+/// "3 trials".
+pub(crate) fn trials(count: usize) -> String {
+    match count {
+        1 => "1 trial".to_string(),
+        count => format!("{count} trials"),
+    }
+}
+
+/// A name, cut where it would be a flood.
+pub(crate) fn name(name: &str) -> String {
+    match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_string(),
+    }
+}
