@@ -32,8 +32,8 @@ const PROBABILITY_MIN: f64 = 1e-15;
 ///
 /// Of what it may miss, percentiles leave out the share `SHARE_MISSED`, so that the interval is as
 /// sure as it says for samples that scatter alike, and also where one of the two does not scatter
-/// and it is an interval of the other's median (tests/all/coverage.rs). Then it is never surer than the
-/// range of that one's values, which its confidence says.
+/// and it is an interval of the other's median (tests/all/coverage.rs). Then it is never surer than
+/// the range of that one's values, which its confidence says.
 ///
 /// `None` when either sample has fewer than [`VALUES_MIN`] values, when a value is not finite,
 /// when a value of the denominator is not positive or one of the numerator negative (rates are

@@ -1,7 +1,8 @@
 //! Damaged files of the kernel, byte by byte: whatever stands in them, topology, inspect and doctor
 //! answer or refuse, and never panic, and never find more memory than the files could mean.
 //!
-//! `PROPTEST_CASES=100000 cargo test --release -p numalab-numa --test all mutated_files` takes longer.
+//! `PROPTEST_CASES=100000 cargo test --release -p numalab-numa --test all mutated_files` takes
+//! longer.
 
 use std::fs;
 use std::path::Path;

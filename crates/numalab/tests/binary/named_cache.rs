@@ -1,5 +1,5 @@
-//! `--last-level-cache`: what is a multiple of the processor's caches follows the size that the user
-//! names, not what the kernel shows, and the stored run says so.
+//! `--last-level-cache`: what is a multiple of the processor's caches follows the size that the
+//! user names, not what the kernel shows, and the stored run says so.
 
 use serde_json::{Value, json};
 
