@@ -298,7 +298,7 @@ fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Resul
     } else {
         "2 MiB"
     };
-    let names_the_pool = said.contains(&format!("free pages of {size}")) && said.contains("node 0");
+    let names_the_pool = said.contains(&format!("{size} pages on node 0 ("));
     complaints.expect(
         &format!("more than the pool of a node has, refused: {said}"),
         &(refused.status, names_the_pool),
