@@ -200,6 +200,11 @@ impl Trial {
         }
     }
 
+    /// Whether its windows alternated with those of the other cases of its round.
+    pub fn has_alternated(&self) -> bool {
+        self.evidence.parked.is_some()
+    }
+
     /// What the trial measured, in the run's metric, if it counts.
     pub fn valid_value(&self) -> Option<f64> {
         match (&self.outcome, &self.measured, &self.report) {

@@ -33,7 +33,8 @@ pub struct RunArguments {
     pub idle: bool,
     /// Plan for last-level caches of this size instead of what the kernel shows: a virtual machine
     /// is often shown the whole cache of its host.
-    #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size, conflicts_with = "connect")]
+    #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
+    #[arg(conflicts_with = "connect")]
     pub last_level_cache: Option<model::ByteSize>,
     /// Seed of the order of trials, of the rows and of the resampling; else taken from the clock.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use model::{Better, Case, Metric, Run, RunStatus, Trial};
-use stats::{Interval, Rank};
+use stats::{Estimate, Interval, Rank};
 
 use crate::confidence::common;
 use crate::control::{self, Control, controls};
@@ -258,13 +258,24 @@ pub(crate) fn ratio_of(
     baseline: &Case,
     figure: impl Fn(&Trial) -> Option<f64>,
 ) -> Option<Ratio> {
+    let alternated = [case, baseline].iter().all(|it| have_alternated(it));
     let (case, baseline) = (figures(case, &figure), figures(baseline, &figure));
+    if alternated {
+        let (case, baseline) = by_round(&case, &baseline);
+        return stats::ratio_of_pairs(&case, &baseline, CONFIDENCE).map(Ratio::from);
+    }
     let (case, baseline) = match run.status {
         // Nobody says that the reports of two cases were made in rounds.
         RunStatus::Imported => apart(&case, &baseline),
         _ => by_round(&case, &baseline),
     };
     estimate((case, baseline))
+}
+
+/// Whether the windows of all trials that count alternated with those of other cases.
+fn have_alternated(case: &Case) -> bool {
+    let mut counted = case.trials.iter().filter(|it| it.valid_value().is_some());
+    counted.all(Trial::has_alternated)
 }
 
 /// The ratio of two cases whose trials were not made in the same rounds.
@@ -274,11 +285,16 @@ pub(crate) fn independent_ratio(case: &Case, baseline: &Case) -> Option<Ratio> {
 }
 
 fn estimate((case, baseline): Aligned) -> Option<Ratio> {
-    let estimate = stats::ratio_of_cases(&case, &baseline, CONFIDENCE)?;
-    Some(Ratio {
-        ratio: estimate.ratio,
-        interval: estimate.interval,
-    })
+    stats::ratio_of_cases(&case, &baseline, CONFIDENCE).map(Ratio::from)
+}
+
+impl From<Estimate> for Ratio {
+    fn from(estimate: Estimate) -> Self {
+        Ratio {
+            ratio: estimate.ratio,
+            interval: estimate.interval,
+        }
+    }
 }
 
 /// A figure of each trial that has it, with its round.

@@ -9,6 +9,9 @@ use crate::round_ratio::{Estimate, ratio_by_rounds};
 /// so little that no promise about many comparisons at once is touched (tests/all/rounds.rs).
 const SHARE_OF_ROUNDS: f64 = 0.05;
 
+/// The same where that interval is the only one.
+const SHARE_OF_PAIRS: f64 = 0.5;
+
 /// The ratio of two cases, numerator over denominator, with its interval. Value i of each belongs
 /// to round i; `None` where the case has no value there that counts.
 ///
@@ -39,6 +42,25 @@ pub fn ratio_of_cases(
         }
         (independent, by_rounds) => independent.or(by_rounds),
     }
+}
+
+/// The ratio of two cases whose windows alternated in every round: that of the ratios within rounds
+/// alone ([`ratio_by_rounds`]), for what the two share is why they alternated. Which interval is
+/// made was decided before there was a figure, so nothing is lost to a choice.
+///
+/// What it may miss is halved, for runs end when their intervals are narrow, and for what is taken
+/// for normal.
+///
+/// `None` where that is.
+pub fn ratio_of_pairs(
+    numerator: &[Option<f64>],
+    denominator: &[Option<f64>],
+    confidence: f64,
+) -> Option<Estimate> {
+    let strict = 1.0 - (1.0 - confidence) * SHARE_OF_PAIRS;
+    let mut estimate = ratio_by_rounds(numerator, denominator, strict)?;
+    estimate.interval.confidence = confidence;
+    Some(estimate)
 }
 
 fn independent(

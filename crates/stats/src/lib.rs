@@ -18,7 +18,7 @@ mod split;
 mod steady;
 
 pub use bootstrap::ratio_interval;
-pub use comparison::ratio_of_cases;
+pub use comparison::{ratio_of_cases, ratio_of_pairs};
 pub use generator::Generator;
 pub use interval::{Interval, VALUES_MIN};
 pub use order_statistics::median_interval;

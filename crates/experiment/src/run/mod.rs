@@ -1,5 +1,7 @@
 //! Running a plan: rounds of trials in random order until the answer is sure enough.
 
+#[cfg(test)]
+mod alternation_tests;
 mod observers;
 mod order;
 mod request;

@@ -22,6 +22,7 @@ pub fn execute(
     request.check()?;
     let mut runner = Runner {
         rule: StopRule {
+            baseline: request.plan.baseline.clone(),
             trials_min: request.trials_min,
             trials_max: request.trials_max,
             half_width_target: request.half_width_target,

@@ -1,7 +1,7 @@
 //! When a case has been tried often enough, and when the whole run has.
 
 use model::{Case, RunStatus, Trial};
-use stats::{median, median_interval};
+use stats::{median, median_interval, ratio_of_pairs};
 
 /// Confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
@@ -10,8 +10,9 @@ pub const CONFIDENCE: f64 = 0.95;
 pub const UNCOUNTED_RUNNING_MAX: usize = 3;
 
 /// The bounds and the aim of a run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct StopRule {
+    pub(crate) baseline: String,
     pub(crate) trials_min: u32,
     pub(crate) trials_max: u32,
     pub(crate) half_width_target: f64,
@@ -58,7 +59,7 @@ impl StopRule {
                 RunStatus::Failed
             });
         }
-        if others.all(|case| self.is_narrow(case)) {
+        if others.all(|case| self.is_narrow(case) || self.is_told_apart(case, cases)) {
             return Some(match given_up {
                 0 => RunStatus::Settled,
                 _ => RunStatus::Bounded,
@@ -77,6 +78,40 @@ impl StopRule {
         let half_width = median_interval(&values, CONFIDENCE)
             .and_then(|interval| interval.relative_half_width(median(&values)?));
         half_width.is_some_and(|half_width| half_width <= self.half_width_target)
+    }
+
+    /// Whether the windows of a case alternated with those of the baseline, and the interval of
+    /// their ratio is narrow: what both share then matters to neither. Of the baseline itself,
+    /// whether that is so of all others. Only the width is looked at, never where the interval
+    /// lies.
+    fn is_told_apart(&self, case: &Case, cases: &[Case]) -> bool {
+        let Some(baseline) = cases.iter().find(|it| it.plan.name == self.baseline) else {
+            return false;
+        };
+        if case.plan.name != self.baseline {
+            return self.is_narrow_against(case, baseline);
+        }
+        let others = cases.iter().filter(|it| it.plan.name != self.baseline);
+        let mut going_on = others.filter(|it| !self.was_given_up(it)).peekable();
+        going_on.peek().is_some() && going_on.all(|it| self.is_narrow_against(it, baseline))
+    }
+
+    fn is_narrow_against(&self, case: &Case, baseline: &Case) -> bool {
+        let value_in = |case: &Case, round: u32| {
+            let trial = case.trials.iter().find(|trial| trial.round == round);
+            trial.filter(|it| it.has_alternated())?.valid_value()
+        };
+        let rounds = case.trials.iter().map(|trial| trial.round);
+        let pairs = rounds.map(|round| (value_in(case, round), value_in(baseline, round)));
+        let (of_case, of_baseline): (Vec<_>, Vec<_>) = pairs.unzip();
+        let both = of_case.iter().zip(&of_baseline);
+        let count = both.filter(|(one, other)| one.is_some() && other.is_some());
+        if count.count() < self.trials_min as usize {
+            return false;
+        }
+        ratio_of_pairs(&of_case, &of_baseline, CONFIDENCE)
+            .and_then(|it| it.interval.relative_half_width(it.ratio))
+            .is_some_and(|half_width| half_width <= self.half_width_target)
     }
 
     /// How many trials may still be made, if all of them count.

@@ -23,4 +23,6 @@ pub use engines::Engines;
 pub use instance::{HeldProcesses, Hold, InstanceWorkload};
 pub use kernels::KernelWorkload;
 pub use postgres::PostgresWorkload;
+#[cfg(test)]
+pub(crate) use quiet_blocks::quiet_blocks;
 pub use simulated::{Behaviour, Outlier, Simulated};

@@ -13,7 +13,7 @@ const TAKEN_S_MIN: f64 = 0.03;
 const TIMES_THE_MIDDLE: f64 = 2.0;
 
 /// For each block whether it counts.
-pub(super) fn quiet_blocks(blocks: &[Vec<WindowReport>]) -> Vec<bool> {
+pub(crate) fn quiet_blocks(blocks: &[Vec<WindowReport>]) -> Vec<bool> {
     let taken: Vec<f64> = blocks.iter().map(|block| taken_s(block)).collect();
     let middle = median(&taken).unwrap_or(0.0);
     let counts = |taken: &f64| *taken < TAKEN_S_MIN || *taken <= TIMES_THE_MIDDLE * middle;

@@ -1,0 +1,245 @@
+//! What alternating windows are worth, simulated: a machine that heats up, with a neighbour that is
+//! busy for seconds at a time, single windows that are slow, and a hypervisor that says so.
+
+use instance::WindowReport;
+use model::{CasePlan, Evidence, Measured, Outcome, ParkedEvidence, Phase, Run, Trial};
+use stats::{Generator, median, ratio_of_cases, ratio_of_pairs};
+
+use super::stop_rule::CONFIDENCE;
+use super::test_plans::request;
+use crate::workloads::quiet_blocks;
+use crate::{
+    Cancel, Clock, RoundSpec, SimulatedClock, TrialSpec, Workload, WorkloadError, execute,
+};
+
+const WINDOW_S: f64 = 0.1;
+const LEAD_IN_S: f64 = 0.02;
+/// What a case takes to set up.
+const SET_UP_S: f64 = 1.0;
+/// Each trial has memory of its own, some better, some worse.
+const NOISE_OF_TRIALS: f64 = 0.005;
+/// The neighbour is busy for so long on average, and quiet for so long, and takes this share.
+const BUSY_S: f64 = 3.0;
+const QUIET_S: f64 = 6.0;
+const TAKEN: f64 = 0.25;
+/// Windows that are slow by themselves: their share, and what is left of their rate.
+const SLOW: (f64, f64) = (0.1, 0.8);
+/// The machine slows down by so much in a second.
+const DRIFT_PER_S: f64 = 0.0005;
+
+struct Machine {
+    clock: SimulatedClock,
+    random: Generator,
+    /// Until when the neighbour stays as it is, and whether it is busy.
+    until_s: f64,
+    busy: bool,
+    /// How much slower the second case is, of one.
+    effect: f64,
+}
+
+impl Machine {
+    fn new(clock: &SimulatedClock, seed: u64, effect: f64) -> Self {
+        Machine {
+            clock: clock.clone(),
+            random: Generator::new(seed, 77),
+            until_s: 0.0,
+            busy: false,
+            effect,
+        }
+    }
+
+    /// The rate of a window, and what the hypervisor took.
+    fn window(&mut self, case: &CasePlan, window_s: f64, noise: f64) -> WindowReport {
+        while self.clock.now_s() >= self.until_s {
+            self.busy = !self.busy;
+            let mean_s = if self.busy { BUSY_S } else { QUIET_S };
+            self.until_s += -mean_s * (1.0 - self.random.unit()).ln();
+        }
+        let taken = if self.busy { TAKEN } else { 0.0 };
+        let slow = match self.random.unit() < SLOW.0 {
+            true => SLOW.1,
+            false => 1.0,
+        };
+        let drift = 1.0 - DRIFT_PER_S * self.clock.now_s();
+        let of_case = if case.name == "b" {
+            1.0 - self.effect
+        } else {
+            1.0
+        };
+        self.clock.advance(window_s);
+        WindowReport {
+            work_per_s: 1e6 * of_case * noise * (1.0 - taken) * slow * drift,
+            steal_s: Some(taken * window_s * 2.0),
+            other_cpu_s: None,
+        }
+    }
+
+    fn noise(&mut self) -> f64 {
+        1.0 + NOISE_OF_TRIALS * self.random.normal()
+    }
+}
+
+fn trial(round: u32, value: f64, parked: Option<ParkedEvidence>) -> Trial {
+    Trial {
+        round,
+        outcome: Outcome::Valid,
+        measured: Some(Measured {
+            value,
+            window_s: 1.0,
+            warm_up_s: None,
+            sessions: None,
+            kernel: None,
+        }),
+        report: None,
+        evidence: Evidence {
+            parked,
+            ..Evidence::default()
+        },
+        warnings: Vec::new(),
+    }
+}
+
+impl Workload for Machine {
+    fn trial(
+        &mut self,
+        case: &CasePlan,
+        spec: &TrialSpec,
+        _live: &mut dyn FnMut(Phase, Option<f64>),
+        _cancel: &Cancel,
+    ) -> Result<Trial, WorkloadError> {
+        self.clock.advance(SET_UP_S);
+        let noise = self.noise();
+        let windows = (spec.window_s / WINDOW_S) as u32;
+        let rates = (0..windows).map(|_| self.window(case, WINDOW_S, noise).work_per_s);
+        let value = rates.sum::<f64>() / f64::from(windows);
+        Ok(trial(spec.round, value, None))
+    }
+
+    fn round(
+        &mut self,
+        cases: &[&CasePlan],
+        spec: &RoundSpec<'_>,
+        _live: &mut dyn FnMut(Phase, Option<f64>),
+        _cancel: &Cancel,
+    ) -> Result<Option<Vec<Trial>>, WorkloadError> {
+        self.clock.advance(SET_UP_S * cases.len() as f64);
+        let noises: Vec<f64> = cases.iter().map(|_| self.noise()).collect();
+        let mut order: Vec<usize> = (0..cases.len()).collect();
+        let mut random = Generator::new(spec.order_seed, 0);
+        let mut rates = vec![Vec::new(); cases.len()];
+        let mut blocks = Vec::new();
+        for _ in 0..(spec.trial.window_s / WINDOW_S) as u32 {
+            random.shuffle(&mut order);
+            let mut block = Vec::new();
+            for index in &order {
+                self.clock.advance(LEAD_IN_S);
+                let window = self.window(cases[*index], WINDOW_S, noises[*index]);
+                rates[*index].push(window.work_per_s);
+                block.push(window);
+            }
+            blocks.push(block);
+        }
+        let kept = quiet_blocks(&blocks);
+        let value = |rates: &Vec<f64>| {
+            let kept: Vec<f64> = rates
+                .iter()
+                .zip(&kept)
+                .filter_map(|(rate, kept)| kept.then_some(*rate))
+                .collect();
+            kept.iter().sum::<f64>() / kept.len() as f64
+        };
+        let parked = Some(ParkedEvidence::default());
+        let trials = rates
+            .iter()
+            .map(|it| trial(spec.trial.round, value(it), parked));
+        Ok(Some(trials.collect()))
+    }
+}
+
+/// A run of two cases with the stop rule, of which the second is slower by `effect`.
+fn run(
+    seed: u64,
+    alternates: bool,
+    effect: f64,
+    time_bound_s: Option<f64>,
+    trials_max: u32,
+) -> Run {
+    let clock = SimulatedClock::new();
+    let mut request = request(&["a", "b"], seed);
+    request.alternates = alternates;
+    request.time_bound_s = time_bound_s;
+    request.trials_max = trials_max;
+    let mut machine = Machine::new(&clock, seed, effect);
+    execute(request, &mut machine, &clock, &mut [], &Cancel::new()).unwrap()
+}
+
+/// The interval of the ratio of the second case to the first: its ends.
+fn interval(run: &Run, alternates: bool) -> (f64, f64) {
+    let values = |case: usize| -> Vec<Option<f64>> {
+        let trials = run.cases[case].trials.iter();
+        trials.map(Trial::valid_value).collect()
+    };
+    let ratio = if alternates {
+        ratio_of_pairs
+    } else {
+        ratio_of_cases
+    };
+    let found = ratio(&values(1), &values(0), CONFIDENCE).unwrap().interval;
+    (found.low, found.high)
+}
+
+/// In how many of a hundred runs the interval excludes 1, and in how many it misses the truth.
+fn rates(runs: u64, effect: f64, trials_max: u32) -> (f64, f64) {
+    let (mut excludes, mut misses) = (0u32, 0u32);
+    let truth = 1.0 - effect;
+    for seed in 0..runs {
+        let (low, high) = interval(&run(seed, true, effect, None, trials_max), true);
+        excludes += u32::from(low > 1.0 || high < 1.0);
+        misses += u32::from(low > truth || high < truth);
+    }
+    let of_hundred = |count: u32| f64::from(count) * 100.0 / runs as f64;
+    (of_hundred(excludes), of_hundred(misses))
+}
+
+#[test]
+fn the_same_case_twice_has_a_winner_in_five_of_a_hundred_runs_at_most() {
+    for trials_max in [5, 8, 12, 20] {
+        let (winners, _) = rates(600, 0.0, trials_max);
+        println!("at most {trials_max} rounds: {winners:.1} % false winners");
+        assert!(winners <= 5.0, "{trials_max} rounds: {winners} %");
+    }
+}
+
+#[test]
+fn an_effect_is_found_and_its_size_is_in_the_interval() {
+    for (effect, found_min) in [(0.03, 30.0), (0.05, 60.0), (0.10, 95.0)] {
+        let (found, missed) = rates(300, effect, 20);
+        println!("effect {effect}: found in {found:.1} %, size missed in {missed:.1} %");
+        assert!(found >= found_min, "{effect}: {found} %");
+        assert!(missed <= 5.0, "{effect}: {missed} %");
+    }
+}
+
+#[test]
+fn at_equal_time_the_interval_is_a_third_as_wide_on_a_noisy_machine() {
+    let width = |alternates: bool| {
+        let widths: Vec<f64> = (0..60)
+            .map(|seed| {
+                let run = run(seed, alternates, 0.0, Some(60.0), 20);
+                let (low, high) = interval(&run, alternates);
+                high.ln() - low.ln()
+            })
+            .collect();
+        median(&widths).unwrap()
+    };
+    let (one_by_one, alternating) = (width(false), width(true));
+    println!(
+        "half-widths: {:.3} one by one, {:.3} alternating",
+        one_by_one / 2.0,
+        alternating / 2.0
+    );
+    assert!(
+        alternating * 3.0 <= one_by_one,
+        "{alternating} against {one_by_one}"
+    );
+}
