@@ -79,3 +79,63 @@ fn independent(
 fn width(interval: &Interval) -> f64 {
     interval.high.ln() - interval.low.ln()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(values: &[f64]) -> Vec<Option<f64>> {
+        values.iter().copied().map(Some).collect()
+    }
+
+    /// Both directions have this estimate, or its reciprocal.
+    #[track_caller]
+    fn check(case: &[f64], baseline: &[f64], expected: impl Fn(&[f64], &[f64]) -> Estimate) {
+        for (above, below) in [(case, baseline), (baseline, case)] {
+            let found = ratio_of_cases(&all(above), &all(below), 0.95).unwrap();
+            let mut expected = expected(above, below);
+            expected.interval.confidence = found.interval.confidence;
+            assert_eq!(found, expected);
+            let of_medians = ratio_interval(above, below, 0.95).unwrap();
+            assert_eq!(found.interval.confidence, of_medians.confidence);
+        }
+    }
+
+    #[test]
+    fn rounds_that_were_disturbed_are_compared_round_by_round() {
+        // The case does twice the baseline, within 1 %, whatever is left of the machine.
+        let baseline = [100.0, 50.0, 80.0, 20.0, 90.0, 35.0];
+        let case = [201.0, 100.0, 159.0, 40.0, 181.0, 70.0];
+        // A twentieth of what the interval may miss.
+        check(&case, &baseline, |above, below| {
+            ratio_by_rounds(&all(above), &all(below), 0.9975).unwrap()
+        });
+    }
+
+    #[test]
+    fn single_trials_that_were_disturbed_do_not_matter_to_medians() {
+        let baseline = [100.0, 101.0, 99.0, 20.0, 100.5, 99.5, 100.2, 99.8, 100.1];
+        let case = [200.0, 203.0, 40.0, 199.0, 201.0, 198.0, 200.4, 199.6, 200.2];
+        check(&case, &baseline, |above, below| Estimate {
+            ratio: median(above).unwrap() / median(below).unwrap(),
+            interval: ratio_interval(above, below, 0.95).unwrap(),
+        });
+    }
+
+    #[test]
+    fn of_two_intervals_alike_that_of_the_medians_is_taken() {
+        let found = ratio_of_cases(&all(&[3.0; 5]), &all(&[1.0; 5]), 0.95).unwrap();
+        // By rounds it would be e to the power of ln 3, which is not quite 3.
+        assert_eq!((found.ratio, found.interval.low), (3.0, 3.0));
+    }
+
+    #[test]
+    fn without_enough_values_there_is_no_ratio() {
+        assert_eq!(ratio_of_cases(&all(&[1.0; 4]), &all(&[1.0; 4]), 0.95), None);
+        // Values enough, but in no round together.
+        let (mut first, mut second) = (vec![Some(2.0); 5], vec![None; 5]);
+        first.extend(vec![None; 5]);
+        second.extend(vec![Some(1.0); 5]);
+        assert_eq!(ratio_of_cases(&first, &second, 0.95).unwrap().ratio, 2.0);
+    }
+}

@@ -14,9 +14,7 @@ use std::collections::BTreeSet;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use statrs::distribution::ContinuousCDF;
-
-use crate::percentile::standard_normal;
+use statrs::distribution::{ContinuousCDF, Normal};
 
 /// A seeded generator whose output is part of the stored format: it must never change.
 #[derive(Debug, Clone)]
@@ -83,7 +81,7 @@ impl Generator {
     /// A standard normal deviate, by inversion of the distribution function. For simulations:
     /// its last digit may depend on the platform's logarithm.
     pub fn normal(&mut self) -> f64 {
-        standard_normal().inverse_cdf(self.unit())
+        Normal::standard().inverse_cdf(self.unit())
     }
 
     /// Puts the items in random order, every order equally likely (Fisher–Yates, in the form of

@@ -8,6 +8,11 @@
 /// five values, 10 % for three. Below five, no interval is honest, so there is none.
 pub const VALUES_MIN: usize = 5;
 
+/// Whether this can be the probability of what is neither certain nor impossible.
+pub(crate) fn is_probability(value: f64) -> bool {
+    value > 0.0 && value < 1.0
+}
+
 /// An interval, its ends included.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
@@ -46,7 +51,7 @@ impl Interval {
 
 #[cfg(test)]
 mod tests {
-    use super::Interval;
+    use super::{Interval, is_probability};
 
     #[test]
     fn relative_half_width_is_a_share_of_the_center() {
@@ -59,5 +64,28 @@ mod tests {
         assert_eq!(interval.relative_half_width(-100.0), Some(0.02));
         assert_eq!(interval.relative_half_width(0.0), None);
         assert_eq!(interval.relative_half_width(f64::NAN), None);
+    }
+
+    #[test]
+    fn an_interval_holds_its_ends_and_what_is_between_them() {
+        let interval = Interval {
+            low: 2.0,
+            high: 4.0,
+            confidence: 0.95,
+        };
+        let inside = [1.9, 2.0, 3.0, 4.0, 4.1, f64::NAN].map(|value| interval.contains(value));
+        assert_eq!(inside, [false, true, true, true, false, false]);
+        let expected = Interval {
+            low: 0.25,
+            high: 0.5,
+            confidence: 0.95,
+        };
+        assert_eq!(interval.inverse(), expected);
+    }
+
+    #[test]
+    fn what_is_certain_or_impossible_is_no_probability_here() {
+        let found = [-0.1, 0.0, 1e-300, 0.5, 1.0, 1.1, f64::NAN].map(is_probability);
+        assert_eq!(found, [false, false, true, true, false, false, false]);
     }
 }

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::interval::{Interval, VALUES_MIN};
+use crate::interval::{Interval, VALUES_MIN, is_probability};
 use crate::quantile::sorted;
 
 /// An interval for the median of the distribution that `values` were drawn from: from the k-th
@@ -18,15 +18,15 @@ use crate::quantile::sorted;
 /// `None` for fewer than [`VALUES_MIN`] values, for a value that is not finite, and for a
 /// confidence outside 0..1 (both ends excluded).
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
-    if values.len() < VALUES_MIN || !(confidence > 0.0 && confidence < 1.0) {
+    if values.len() < VALUES_MIN || !is_probability(confidence) {
         return None;
     }
     let sorted = sorted(values)?;
     let coins = Binomial::new(0.5, u64::try_from(sorted.len()).ok()?).ok()?;
     // Without the last digits, which are those of the arithmetic.
     let held = |left_out: usize| ((1.0 - 2.0 * coins.cdf(left_out as u64)) * 1e12).round() / 1e12;
-    // Values left out at each end.
-    let most = (1..sorted.len() / 2).take_while(|left_out| held(*left_out) >= confidence);
+    // Values left out at each end: never half of them, for that holds nothing.
+    let most = (1..sorted.len()).take_while(|left_out| held(*left_out) >= confidence);
     let left_out = most.last().unwrap_or(0);
     Some(Interval {
         low: sorted[left_out],

@@ -2,12 +2,14 @@
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
+use crate::interval::is_probability;
+
 /// The quantile of Student's t distribution with `degrees_of_freedom`, below which lies
 /// `probability`.
 ///
 /// `None` for a probability outside 0..1 (both ends excluded) and for no degrees of freedom.
 pub fn student_t_quantile(probability: f64, degrees_of_freedom: u32) -> Option<f64> {
-    if degrees_of_freedom == 0 || !(probability > 0.0 && probability < 1.0) {
+    if degrees_of_freedom == 0 || !is_probability(probability) {
         return None;
     }
     let distribution = StudentsT::new(0.0, 1.0, f64::from(degrees_of_freedom)).ok()?;
@@ -31,18 +33,13 @@ pub fn student_t_quantile(probability: f64, degrees_of_freedom: u32) -> Option<f
 ///
 /// `None` for fewer than two values and for a confidence outside 0..1 (both ends excluded).
 pub fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {
-    if count < 2 || !(confidence > 0.0 && confidence < 1.0) {
+    if count < 2 || !is_probability(confidence) {
         return None;
     }
     let degrees_of_freedom = u32::try_from(count - 1).ok()?;
     let t = student_t_quantile(0.5 + confidence / 2.0, degrees_of_freedom)?;
     let inflation = (count as f64 / (count as f64 - 1.0)).sqrt();
-    Some(standard_normal().cdf(-inflation * t))
-}
-
-/// The normal distribution with mean 0 and standard deviation 1.
-pub(crate) fn standard_normal() -> Normal {
-    Normal::standard()
+    Some(Normal::standard().cdf(-inflation * t))
 }
 
 #[cfg(test)]
@@ -82,9 +79,16 @@ mod tests {
     }
 
     #[test]
+    fn two_values_have_a_tail_that_is_all_but_nothing() {
+        // t is 12.706, times sqrt(2) is 17.97: a tail of 10⁻⁷².
+        let tail = expanded_tail(2, 0.95).unwrap();
+        assert!(0.0 < tail && tail < 1e-71, "{tail}");
+    }
+
+    #[test]
     fn the_normal_distribution_agrees_with_its_table() {
         for (x, expected) in [(-1.959_964, 0.025), (-2.575_829, 0.005), (0.0, 0.5)] {
-            assert!((standard_normal().cdf(x) - expected).abs() < 1e-6, "{x}");
+            assert!((Normal::standard().cdf(x) - expected).abs() < 1e-6, "{x}");
         }
     }
 

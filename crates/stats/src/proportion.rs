@@ -1,9 +1,8 @@
 //! The interval of a share that was estimated from a random sample.
 
-use statrs::distribution::ContinuousCDF;
+use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::Interval;
-use crate::percentile::standard_normal;
+use crate::interval::{Interval, is_probability};
 
 /// The interval of the share of a population of which `found` of `sampled` random members were
 /// found, with this confidence: Wilson's (1927, "Probable inference, the law of succession, and
@@ -13,10 +12,10 @@ use crate::percentile::standard_normal;
 /// `None` for no sample, more found than sampled, and a confidence outside 0..1 (both ends
 /// excluded).
 pub fn proportion_interval(found: u64, sampled: u64, confidence: f64) -> Option<Interval> {
-    if sampled == 0 || found > sampled || !(confidence > 0.0 && confidence < 1.0) {
+    if sampled == 0 || found > sampled || !is_probability(confidence) {
         return None;
     }
-    let z = standard_normal().inverse_cdf(0.5 + confidence / 2.0);
+    let z = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
     let (count, share) = (sampled as f64, found as f64 / sampled as f64);
     let shrink = 1.0 + z * z / count;
     let middle = (share + z * z / (2.0 * count)) / shrink;
@@ -57,6 +56,11 @@ mod tests {
         check(15, 148, 0.0624, 0.1605);
         check(0, 20, 0.0, 0.1611);
         check(1, 29, 0.0061, 0.1718);
+        // The mirror image of none of 20.
+        check(20, 20, 0.8389, 1.0);
+        for confidence in [0.0, 1.0] {
+            assert_eq!(proportion_interval(1, 2, confidence), None);
+        }
         assert_eq!(proportion_interval(1, 0, 0.95), None);
         assert_eq!(proportion_interval(2, 1, 0.95), None);
     }

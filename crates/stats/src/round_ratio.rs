@@ -1,6 +1,6 @@
 //! The ratio of two cases from the rounds that hold both.
 
-use crate::interval::{Interval, VALUES_MIN};
+use crate::interval::{Interval, VALUES_MIN, is_probability};
 use crate::percentile::student_t_quantile;
 
 /// A ratio that was estimated, and its interval.
@@ -32,11 +32,12 @@ pub fn ratio_by_rounds(
     let both = numerator.iter().zip(denominator);
     let both = both.filter_map(|(above, below)| Some(((*above)?, (*below)?)));
     let logarithms = both.map(|(above, below)| {
-        let fit = above > 0.0 && below > 0.0 && above.is_finite() && below.is_finite();
-        fit.then(|| above.ln() - below.ln())
+        // Of a value that is not positive and finite, the logarithm is not finite either.
+        let logarithm = above.ln() - below.ln();
+        logarithm.is_finite().then_some(logarithm)
     });
     let logarithms = logarithms.collect::<Option<Vec<f64>>>()?;
-    if logarithms.len() < VALUES_MIN || !(confidence > 0.0 && confidence < 1.0) {
+    if logarithms.len() < VALUES_MIN || !is_probability(confidence) {
         return None;
     }
     let count = logarithms.len() as f64;
@@ -123,6 +124,16 @@ mod tests {
             assert_eq!(ratio_by_rounds(&values, &fit, 0.95), None, "{unfit}");
             assert_eq!(ratio_by_rounds(&fit, &values, 0.95), None, "{unfit}");
         }
+    }
+
+    #[test]
+    fn an_interval_with_an_end_that_no_number_can_be_is_none() {
+        // The mean logarithm is -572, Student's half-width 327: the lower end is 10⁻³⁹⁰.
+        let case = all(&[1e-300, 1e-300, 1e-300, 1e-300, 1e-43]);
+        let ones = all(&[1.0; 5]);
+        assert_eq!(ratio_by_rounds(&case, &ones, 0.95), None);
+        assert_eq!(ratio_by_rounds(&ones, &case, 0.95), None);
+        assert!(ratio_by_rounds(&case, &ones, 0.5).is_some());
     }
 
     proptest! {
