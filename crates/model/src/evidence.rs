@@ -26,6 +26,10 @@ pub struct Evidence {
     pub huge_pages_before: Vec<HugePoolEvidence>,
     /// Huge-page pools while the instance was up.
     pub huge_pages_during: Vec<HugePoolEvidence>,
+    /// Seconds from the start of the trial's processes until they were gone; of trials that were
+    /// made at once, the share of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_s: Option<f64>,
     /// How sessions spent the time between windows, where a trial has many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parked: Option<ParkedEvidence>,

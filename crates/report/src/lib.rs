@@ -56,6 +56,7 @@ mod run_table;
 mod run_text;
 mod run_time;
 mod run_totals;
+mod run_windows;
 mod topology_caches;
 mod topology_cpus;
 mod topology_distances;

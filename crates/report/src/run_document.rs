@@ -13,6 +13,7 @@ use crate::confidence::common;
 use crate::control::Control;
 use crate::judgement::{CaseJudgement, Comparison, Ratio, judge};
 use crate::run_outcome::Standing;
+use crate::run_windows::TimeSpent;
 
 /// Name and version of the document.
 pub const RUN_FORMAT: &str = "numalab.run/1";
@@ -29,6 +30,8 @@ pub struct RunDocument<'r> {
     machine: Option<&'r Machine>,
     seed: u64,
     window_s: Option<f64>,
+    /// Where the time went, where that was noted.
+    time: Option<TimeSpent>,
     asks_about_memory: bool,
     /// What `value`, `median`, `low` and `high` are about; its name says the unit.
     metric: &'static str,
@@ -159,6 +162,7 @@ pub fn run_document(run: &Run) -> RunDocument<'_> {
         machine: run.machine.as_ref(),
         seed: run.seed,
         window_s: run.window_s,
+        time: TimeSpent::of(run),
         asks_about_memory: run.asks_about_memory,
         metric: run.metric.name(),
         confidence: common(intervals.chain(ratios)),

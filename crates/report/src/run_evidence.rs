@@ -10,12 +10,15 @@ use crate::run_figures::{decimals, ids, whole};
 /// Different answers to one question that are shown; more are counted.
 const VARIANTS_SHOWN: usize = 3;
 
+/// CPU time of a parked session that is none, as a share of the time: falling asleep and waking.
+const PARKED_CPU_MAX: f64 = 0.001;
+
 /// What is said of one trial's evidence on a machine.
 type Describe = fn(&Evidence, &Topology) -> Option<String>;
 
 /// The evidence of these trials, a sentence for each thing.
 pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<String> {
-    let by_trial: [Describe; 11] = [
+    let by_trial: [Describe; 12] = [
         |evidence, _| server(evidence),
         |evidence, _| sga(evidence),
         |evidence, _| sessions(evidence),
@@ -27,6 +30,7 @@ pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<Stri
         |evidence, _| quota(evidence),
         |evidence, _| huge_pages(evidence),
         |evidence, _| migrated(evidence),
+        |evidence, _| parked(evidence),
     ];
     let mut lines: Vec<String> = by_trial
         .iter()
@@ -38,6 +42,7 @@ pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<Stri
             )
         })
         .collect();
+    lines.extend(left_out(trials));
     lines.extend(steal(trials));
     lines.extend(others(trials));
     lines.extend(rows(trials));
@@ -290,6 +295,37 @@ fn migrated(evidence: &Evidence) -> Option<String> {
             whole(pages)
         ),
     })
+}
+
+/// Without figures: they differ from trial to trial, and more than next to none makes it invalid.
+fn parked(evidence: &Evidence) -> Option<String> {
+    let parked = evidence.parked?;
+    let share = if parked.parked_s > 0.0 {
+        parked.cpu_s / parked.parked_s
+    } else {
+        0.0
+    };
+    Some(match share <= PARKED_CPU_MAX {
+        true => "parked between windows: sessions used no CPU".to_string(),
+        false => format!(
+            "parked between windows: sessions used {} % of a CPU",
+            decimals(share * 100.0, 2)
+        ),
+    })
+}
+
+fn left_out(trials: &[&Trial]) -> Option<String> {
+    let samples = trials.iter().filter(|trial| trial.has_alternated());
+    let samples = samples.filter_map(|trial| trial.measured.as_ref()?.sessions.as_ref());
+    let samples = samples.flat_map(|sessions| &sessions.samples);
+    let (mut all, mut out) = (0, 0);
+    for sample in samples {
+        all += 1;
+        out += u32::from(sample.left_out);
+    }
+    let sentence =
+        || format!("{out} of {all} windows are left out, with those of all cases: others ran");
+    (out > 0).then(sentence)
 }
 
 fn steal(trials: &[&Trial]) -> Option<String> {

@@ -7,11 +7,11 @@ use crate::judgement::{Judgement, is_emulated, judge};
 use crate::run_bars::bars;
 use crate::run_calibration::work_unit;
 use crate::run_case::case_text;
-use crate::run_figures::seconds;
 use crate::run_machine::machine;
 use crate::run_plain::plain;
 use crate::run_ranking::{order, ranking};
 use crate::run_style::{Style, TextOptions};
+use crate::run_windows::{TimeSpent, windows};
 
 /// The report of a run.
 pub fn run_text(run: &Run, options: &TextOptions) -> String {
@@ -49,11 +49,14 @@ fn head(run: &Run, options: &TextOptions) -> String {
     let Some(window_s) = run.window_s else {
         return text;
     };
-    let mut method = format!("windows of {}", seconds(window_s));
+    let mut method = windows(run, window_s);
     if let Some(calibration) = &run.calibration {
         method.push_str(&format!(", {}", work_unit(calibration)));
     }
     method.push_str(&format!(", seed {}", run.seed));
+    if let Some(spent) = TimeSpent::of(run) {
+        method.push_str(&format!("; {}", spent.sentence()));
+    }
     text.push_str(&options.paragraph("method   ", &method, Style::Usual));
     text
 }

@@ -212,11 +212,12 @@ impl Runner<'_, '_> {
                 exit_code: ExitCode::Bug,
             }));
         };
-        for (index, made) in order.iter().zip(trials) {
-            let round = trial.round;
-            self.keep(*index, Trial { round, ..made })?;
+        let took_s = self.pace.add_trials_since(begun_s, order.len());
+        for (index, mut made) in order.iter().zip(trials) {
+            made.round = trial.round;
+            made.evidence.took_s = Some(took_s);
+            self.keep(*index, made)?;
         }
-        self.pace.add_trials_since(begun_s, order.len());
         Ok(None)
     }
 
@@ -249,11 +250,9 @@ impl Runner<'_, '_> {
         let mut live = |phase, value| telling.tell(&Event::TrialProgress { phase, value });
         let outcome = self.workload.trial(case, spec, &mut live, &cancel);
         telling.outcome?;
-        let trial = Trial {
-            round: spec.round,
-            ..outcome?
-        };
-        self.pace.add_trials_since(begun_s, 1);
+        let mut trial = outcome?;
+        trial.round = spec.round;
+        trial.evidence.took_s = Some(self.pace.add_trials_since(begun_s, 1));
         self.keep(index, trial)
     }
 
@@ -333,9 +332,12 @@ impl<'r> Pace<'r> {
         }
     }
 
-    fn add_trials_since(&mut self, begun_s: f64, trials: usize) {
-        self.trials_s += self.clock.now_s() - begun_s;
+    /// Answers what each of them took.
+    fn add_trials_since(&mut self, begun_s: f64, trials: usize) -> f64 {
+        let took_s = self.clock.now_s() - begun_s;
+        self.trials_s += took_s;
         self.trials_done += u32::try_from(trials).unwrap_or(u32::MAX);
+        took_s / trials.max(1) as f64
     }
 
     /// What a trial takes on average.

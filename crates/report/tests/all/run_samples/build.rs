@@ -286,6 +286,7 @@ pub(super) fn evidence() -> Evidence {
     };
     Evidence {
         parked: None,
+        took_s: None,
         sga: Some(SgaEvidence {
             name: "/memfd:numalab (deleted)".to_string(),
             page_bytes: 4096,

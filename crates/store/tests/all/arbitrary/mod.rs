@@ -243,6 +243,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
     (placed, huge_pools(), huge_pools(), counted, caged).prop_map(
         |(placed, before, during, (migrated, steal_s, rows), caged)| Evidence {
             parked: None,
+            took_s: None,
             sga: placed.0.0,
             writers: placed.0.1.clone(),
             sessions: placed.0.1,

@@ -196,6 +196,7 @@ fn evidence() -> Evidence {
     let all_on_0 = BTreeMap::from([(NodeId(0), 256 << 20)]);
     Evidence {
         parked: None,
+        took_s: None,
         sga: Some(SgaEvidence {
             name: "/memfd:numalab (deleted)".to_string(),
             page_bytes: 4096,

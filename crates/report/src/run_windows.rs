@@ -1,0 +1,86 @@
+//! Where the time of a run went.
+
+use model::{Run, Trial};
+use serde::Serialize;
+
+use crate::run_figures::seconds;
+
+/// Of the time that trials took, what was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct TimeSpent {
+    /// Seconds that all trials took, from the start of their processes to the end.
+    pub trials_s: f64,
+    /// Seconds of these in measured windows, whether or not they count.
+    pub windows_s: f64,
+}
+
+impl TimeSpent {
+    /// `None` where it was not noted.
+    pub fn of(run: &Run) -> Option<Self> {
+        let trials = run.cases.iter().flat_map(|case| &case.trials);
+        let mut spent = TimeSpent {
+            trials_s: 0.0,
+            windows_s: 0.0,
+        };
+        for trial in trials {
+            spent.trials_s += trial.evidence.took_s?;
+            spent.windows_s += windows_s(trial);
+        }
+        (spent.trials_s > 0.0).then_some(spent)
+    }
+
+    /// `61 % of the 74.2 s that trials took were measured`.
+    pub fn sentence(&self) -> String {
+        let share = 100.0 * self.windows_s / self.trials_s;
+        format!(
+            "{share:.0} % of the {} that trials took were measured",
+            seconds(self.trials_s)
+        )
+    }
+}
+
+/// Those that do not count, too.
+fn windows_s(trial: &Trial) -> f64 {
+    let Some(measured) = &trial.measured else {
+        return 0.0;
+    };
+    let samples = measured.sessions.as_ref().map(|it| &it.samples);
+    let samples = samples.filter(|_| trial.has_alternated());
+    let all = samples.map_or(1, Vec::len);
+    let kept = samples.map_or(1, |it| it.iter().filter(|it| !it.left_out).count());
+    measured.window_s * all as f64 / kept.max(1) as f64
+}
+
+/// How the windows of a run lay: `windows of 2.0 s`, or, where they alternated, `20 windows of 0.1
+/// s for each trial, in turns with those of the other cases`.
+pub(crate) fn windows(run: &Run, asked_s: f64) -> String {
+    let trials = run.cases.iter().flat_map(|case| &case.trials);
+    let alternated = trials.filter(|trial| trial.has_alternated());
+    let mut lengths = alternated.filter_map(|trial| {
+        let measured = trial.measured.as_ref()?;
+        let samples = &measured.sessions.as_ref()?.samples;
+        Some((samples.len(), windows_s(trial) / samples.len() as f64))
+    });
+    match lengths.next() {
+        None => format!("windows of {}", seconds(asked_s)),
+        Some((count, window_s)) => format!(
+            "{count} windows of {} for each trial, in turns with those of the other cases",
+            seconds(window_s)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_measured_is_said_of_what_it_took() {
+        let spent = TimeSpent {
+            trials_s: 80.0,
+            windows_s: 50.0,
+        };
+        let expected = "62 % of the 80.0 s that trials took were measured";
+        assert_eq!(spent.sentence(), expected);
+    }
+}
