@@ -54,7 +54,7 @@ pub fn history_text(headers: &[RunHeader], options: &TextOptions) -> String {
 }
 
 /// `2026-11-21 03:04` of `2026-11-21T03:04:05+00:00`; anything else as it is.
-fn minute(started_at: &str) -> String {
+pub(crate) fn minute(started_at: &str) -> String {
     match started_at.split_once('T') {
         Some((date, time)) if date.len() == 10 && time.is_char_boundary(5) && time.len() > 5 => {
             format!("{date} {}", &time[..5])

@@ -13,9 +13,35 @@ use crate::run_style::{Style, TextOptions};
 /// Up to the lower end of the interval.
 const SURE: char = '█';
 /// Within the interval.
-const UNSURE: char = '▒';
+pub(crate) const UNSURE: char = '▒';
 /// The median.
-const MEDIAN: char = '┃';
+pub(crate) const MEDIAN: char = '┃';
+
+/// How long bars are: a column stands for an equal share of the largest upper end.
+pub(crate) struct Scale {
+    /// The largest upper end.
+    pub(crate) most: f64,
+    /// Columns that it takes.
+    pub(crate) columns: usize,
+}
+
+impl Scale {
+    /// The bar of a median and its interval; `None` where nothing can be drawn.
+    pub(crate) fn bar(&self, low: f64, median: f64, high: f64) -> Option<String> {
+        if self.most <= 0.0 || !self.most.is_finite() {
+            return None;
+        }
+        let share = |value: f64| (value / self.most * self.columns as f64).round() as usize;
+        let column = |value: f64| share(value).clamp(1, self.columns) - 1;
+        let (low, median, high) = (column(low), column(median), column(high));
+        let drawn = (0..=high.max(median)).map(|at| match at {
+            at if at == median => MEDIAN,
+            at if at < low => SURE,
+            _ => UNSURE,
+        });
+        Some(drawn.collect())
+    }
+}
 
 /// One bar for each case that has an interval; nothing when no two cases have one.
 pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
@@ -37,18 +63,13 @@ pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> S
     let names = drawn.iter().map(|(name, ..)| name.width()).max();
     let names = names.unwrap_or(0);
     let room = options.columns().saturating_sub(names + 2).clamp(10, 80);
-    // The picture: a column stands for an equal share of the largest upper end.
-    let column = |value: f64| ((value / most * room as f64).round() as usize).clamp(1, room) - 1;
+    let scale = Scale {
+        most,
+        columns: room,
+    };
     let mut text = String::new();
     for (name, low, median, high) in &drawn {
-        let (low, median, high) = (column(*low), column(*median), column(*high));
-        let bar: String = (0..=high.max(median))
-            .map(|at| match at {
-                at if at == median => MEDIAN,
-                at if at < low => SURE,
-                _ => UNSURE,
-            })
-            .collect();
+        let bar = scale.bar(*low, *median, *high).unwrap_or_default();
         let pad = " ".repeat(names - name.width());
         text.push_str(&format!("{name}{pad}  {bar}\n"));
     }

@@ -1,8 +1,10 @@
 //! The machine of a run in one line, as far as it is known.
 
 use model::{ByteSize, LoadReport, Machine, NamedCache, ReportHost, Run};
+use unicode_width::UnicodeWidthStr;
 
 use crate::judgement::is_emulated;
+use crate::run_plain::plain;
 
 /// The machine that a run was made on, or the hosts that its reports name.
 pub(crate) fn machine(run: &Run) -> String {
@@ -12,7 +14,28 @@ pub(crate) fn machine(run: &Run) -> String {
     }
 }
 
+/// The same in so many columns, the most telling first: what does not fit is left out.
+pub(crate) fn machine_within(run: &Run, columns: usize) -> String {
+    let Some(machine) = &run.machine else {
+        return reported_on(run);
+    };
+    let mut shown = plain(&machine.host);
+    for part in parts(run, machine).into_iter().skip(1) {
+        let longer = format!("{shown}, {}", plain(&part));
+        if longer.width() <= columns {
+            shown = longer;
+        }
+    }
+    shown
+}
+
 fn measured_on(run: &Run, machine: &Machine) -> String {
+    let mut parts = parts(run, machine);
+    parts.push(format!("numalab {}", machine.numalab));
+    parts.join(", ")
+}
+
+fn parts(run: &Run, machine: &Machine) -> Vec<String> {
     let topology = &machine.topology;
     let mut parts = vec![
         machine.host.clone(),
@@ -36,8 +59,7 @@ fn measured_on(run: &Run, machine: &Machine) -> String {
         let hypervisor = machine.hypervisor.as_ref();
         parts.extend(hypervisor.map(|signature| format!("guest of {signature}")));
     }
-    parts.push(format!("numalab {}", machine.numalab));
-    parts.join(", ")
+    parts
 }
 
 /// The last-level cache that was planned for in place of the one that the kernel shows.

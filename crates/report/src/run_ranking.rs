@@ -101,7 +101,7 @@ fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
 }
 
 /// `2`; `2-4` where it may be any of these.
-fn rank_text(rank: Rank) -> String {
+pub(crate) fn rank_text(rank: Rank) -> String {
     match rank.best == rank.worst {
         true => rank.best.to_string(),
         false => format!("{}-{}", rank.best, rank.worst),

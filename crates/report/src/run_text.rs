@@ -62,11 +62,11 @@ fn head(run: &Run, options: &TextOptions) -> String {
 }
 
 /// How a run ended, for someone who does not know the words.
-fn ended(status: RunStatus) -> &'static str {
+pub(crate) fn ended(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Unfinished => "not ended",
         RunStatus::Settled => "ended when every interval was narrow enough",
-        RunStatus::Bounded => "ended at its bound of trials or time",
+        RunStatus::Bounded => "stopped at its trial or time limit",
         RunStatus::Interrupted => "interrupted",
         RunStatus::Failed => "failed",
         RunStatus::Imported => "imported",

@@ -1,6 +1,6 @@
 //! How long a run would take: what its trials say of that.
 
-use model::{Run, Trial, Work};
+use model::{Measured, Run, Work};
 
 /// Seconds that a trial takes beside its warm-up and its window: processes are started and memory
 /// is filled; of a server, its cluster is made anew.
@@ -12,11 +12,17 @@ const STEP_S: f64 = 30.0;
 
 /// Seconds that so many rounds take, generously; `None` where nothing was measured here.
 pub(crate) fn rounds_s(run: &Run, rounds: usize) -> Option<u64> {
-    let window_s = run.window_s?;
+    let asked_s = run.window_s?;
     let trials = run.cases.iter().flat_map(|case| &case.trials);
-    let warm_up_s = |trial: &Trial| trial.measured.as_ref()?.warm_up_s;
-    let warm_up_s: Vec<f64> = trials.filter_map(warm_up_s).collect();
-    let warm_up_s = stats::median(&warm_up_s).unwrap_or(WARM_UP_S);
+    let measured: Vec<&Measured> = trials.filter_map(|it| it.measured.as_ref()).collect();
+    // A program of somebody else's takes its own time.
+    let window_s: Vec<f64> = measured.iter().map(|it| it.window_s).collect();
+    let window_s = stats::median(&window_s).unwrap_or(asked_s);
+    let warm_up_s: Vec<f64> = measured.iter().filter_map(|it| it.warm_up_s).collect();
+    let warm_up_s = stats::median(&warm_up_s).unwrap_or(match measured.is_empty() {
+        true => WARM_UP_S,
+        false => 0.0,
+    });
     let is_server = |work: &Work| matches!(work, Work::Postgres(_));
     let set_up_s = match run.cases.iter().any(|case| is_server(&case.plan.work)) {
         true => SET_UP_S.1,

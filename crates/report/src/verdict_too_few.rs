@@ -46,6 +46,17 @@ pub(crate) fn without_interval(cases: &[&CaseJudgement]) -> Option<String> {
             None => counted.push((count, vec![&case.name])),
         }
     }
+    // Many counts are a list that nobody reads.
+    if let (true, Some((least, most))) = (counted.len() > 1 && cases.len() > 3, range(cases)) {
+        let all = cases.len();
+        let most = match cases.iter().all(|case| case.valid == case.trials()) {
+            true => trials(most),
+            false => valid_trials(most),
+        };
+        return Some(format!(
+            "the {all} cases have {least} to {most}, and an interval needs {TRIALS_ENOUGH}"
+        ));
+    }
     let said = counted.iter().map(|((valid, all), cases)| {
         let trials = match valid == all {
             true => trials(*valid),
@@ -58,4 +69,10 @@ pub(crate) fn without_interval(cases: &[&CaseJudgement]) -> Option<String> {
     });
     let said = some_joined(said)?;
     Some(format!("{said}, and an interval needs {TRIALS_ENOUGH}"))
+}
+
+/// The fewest and the most valid trials.
+fn range(cases: &[&CaseJudgement]) -> Option<(usize, usize)> {
+    let valid = || cases.iter().map(|case| case.valid);
+    Some((valid().min()?, valid().max()?))
 }

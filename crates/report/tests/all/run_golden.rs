@@ -6,8 +6,12 @@ use std::fs;
 use std::path::Path;
 
 use model::{Run, RunHeader, RunStatus};
-use report::{TextOptions, calibration_text, history_text, run_document, run_text};
+use report::{
+    Called, SCREEN_LINES, Screen, TextOptions, calibration_text, history_text, leading_comparison,
+    run_document, run_text,
+};
 use serde_json::json;
+use unicode_width::UnicodeWidthStr;
 
 use crate::run_samples;
 
@@ -44,6 +48,58 @@ fn texts_are_as_they_were_read() {
         "normal-color.txt",
         &run_text(&run_samples::normal(), &COLOR),
     );
+}
+
+/// What `numalab show` prints.
+fn screen(run: &Run, options: &TextOptions) -> String {
+    let mut screen = Screen::new(*options);
+    let called = Called {
+        run: "last".to_string(),
+        again: Some(run.experiment.clone()),
+    };
+    screen.run(run, &called) + &screen.end(&[], &[])
+}
+
+#[test]
+fn screens_are_as_they_were_read() {
+    for (name, run) in run_samples::all() {
+        check(&format!("{name}.screen"), &screen(&run, &PLAIN));
+    }
+    let normal = run_samples::normal();
+    check("normal-color.screen", &screen(&normal, &COLOR));
+}
+
+#[test]
+fn every_screen_fits_a_screen() {
+    for (name, run) in run_samples::all() {
+        let text = screen(&run, &PLAIN);
+        assert!(text.lines().count() <= SCREEN_LINES, "{name}:\n{text}");
+        for line in text.lines() {
+            assert!(line.width() <= PLAIN.width, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_comparison_that_leads_has_its_interval_or_is_not_shown() {
+    let check = |run: Run, expected: Option<&str>| {
+        assert_eq!(leading_comparison(&run).as_deref(), expected);
+    };
+    check(
+        run_samples::five_cases(),
+        Some("binding-9 1.49 (1.46 to 1.52)"),
+    );
+    check(
+        run_samples::baseline_leads(),
+        Some("free 0.73 (0.72 to 0.75)"),
+    );
+    check(
+        run_samples::latency(),
+        Some("cpu-node-0-memory-n… 1.69 (1.65 to 1.72)"),
+    );
+    check(run_samples::stopped_early(), None);
+    check(run_samples::emulated(), None);
+    check(run_samples::nothing_yet(), None);
 }
 
 fn document(run: &Run) -> serde_json::Value {

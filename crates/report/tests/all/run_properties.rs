@@ -2,7 +2,11 @@
 
 use model::Run;
 use proptest::prelude::*;
-use report::{TextOptions, Verdict, calibration_text, judge, run_document, run_text};
+use report::{
+    Called, SCREEN_LINES, Screen, TextOptions, Verdict, calibration_text, judge, run_document,
+    run_text,
+};
+use unicode_width::UnicodeWidthStr;
 
 use crate::arbitrary;
 use crate::run_samples;
@@ -58,6 +62,27 @@ proptest! {
             painted = painted.replace(&format!("\u{1b}[{code}m"), "");
         }
         prop_assert_eq!(painted, text);
+    }
+
+    #[test]
+    fn any_runs_fit_a_screen(
+        runs in prop::collection::vec(arbitrary::run(), 1..4),
+        width in 60..140usize,
+        notes in prop::collection::vec(".{0,200}", 0..4),
+    ) {
+        let mut screen = Screen::new(TextOptions { width, color: false });
+        let mut text = String::new();
+        for run in &runs {
+            let again = Some(run.experiment.clone());
+            text += &screen.run(run, &Called { run: run.id.clone(), again });
+        }
+        text += &screen.end(&notes, &[]);
+        prop_assert!(text.lines().count() <= SCREEN_LINES, "{text}");
+        for line in text.lines() {
+            prop_assert!(line.width() <= width, "{line}");
+        }
+        let disturbing = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{200b}".contains(c);
+        prop_assert!(!text.contains(disturbing), "{text:?}");
     }
 
     #[test]

@@ -1,0 +1,203 @@
+//! The ranking of a screen: what each case did, drawn and in figures, and against the baseline.
+
+use model::{Better, Metric, Run};
+
+use crate::confidence::percent;
+use crate::judgement::{CaseJudgement, Comparison, Judgement, TRIALS_ENOUGH, is_emulated};
+use crate::run_bars::{MEDIAN, Scale, UNSURE};
+use crate::run_figures::{RatioText, UNKNOWN, decimals, seconds, value};
+use crate::run_plain::plain_within;
+use crate::run_ranking::{BARE_PLACES, order, rank_text};
+use crate::run_style::{Style, TextOptions};
+use crate::run_table::{Side, Table};
+use crate::screen_lines::cut;
+use crate::verdict_words::trials;
+
+/// Cases that are shown at most.
+pub(crate) const ROWS_MAX: usize = 12;
+/// Columns of a case's name: at most, and at least.
+const NAME_COLUMNS: (usize, usize) = (24, 8);
+/// Columns of the baseline's name in a title.
+const BASELINE_COLUMNS: usize = 16;
+/// Columns of a unit in a title.
+const UNIT_COLUMNS: usize = 16;
+/// Columns of a bar: at most, and at least.
+const BAR_COLUMNS: (usize, usize) = (36, 6);
+
+/// The ranking of one run.
+pub(crate) struct Ranking<'r> {
+    run: &'r Run,
+    judgement: &'r Judgement,
+    options: &'r TextOptions,
+}
+
+impl<'r> Ranking<'r> {
+    /// The ranking of a run.
+    pub(crate) fn of(run: &'r Run, judgement: &'r Judgement, options: &'r TextOptions) -> Self {
+        Ranking {
+            run,
+            judgement,
+            options,
+        }
+    }
+
+    /// The table with so many rows at most, and a line that says how to read it.
+    pub(crate) fn lines(&self, rows: usize) -> Vec<String> {
+        let order = order(self.run, self.judgement);
+        // The line that counts the others is a row, too.
+        let shown = match order.len() > rows {
+            true => rows.saturating_sub(1),
+            false => order.len(),
+        };
+        let (shown, hidden) = order.split_at(shown);
+        let others = |names, bars| self.table(shown, names, bars).width();
+        let room = self.options.columns();
+        let names = room.saturating_sub(others(0, None) + BAR_COLUMNS.1 + 2);
+        let names = names.clamp(NAME_COLUMNS.1, NAME_COLUMNS.0);
+        let bars = room.saturating_sub(others(names, None) + 2);
+        let bars = Some(bars.min(BAR_COLUMNS.0)).filter(|it| *it >= BAR_COLUMNS.1);
+        let table = self.table(shown, names, bars).text(self.options);
+        let mut lines: Vec<String> = table.lines().map(str::to_owned).collect();
+        if !hidden.is_empty() {
+            lines.push(format!("and {} more: --full", hidden.len()));
+        }
+        lines.push(cut(&self.legend(bars.is_some()), room));
+        lines
+    }
+
+    fn table(&self, shown: &[usize], names: usize, bars: Option<usize>) -> Table {
+        let bars = bars.filter(|_| !is_emulated(self.run));
+        let scale = bars.map(|columns| self.scale(shown, columns));
+        let unit = plain_within(self.run.shown_unit(), UNIT_COLUMNS);
+        let baseline = plain_within(&self.run.baseline, BASELINE_COLUMNS);
+        let against = format!("times {baseline}");
+        let mut columns = vec![
+            ("rank", Side::Right),
+            ("case", Side::Left),
+            (unit.as_str(), Side::Right),
+        ];
+        columns.extend(scale.as_ref().map(|_| ("", Side::Left)));
+        let is_compared = !self.judgement.comparisons.is_empty();
+        columns.extend(is_compared.then_some((against.as_str(), Side::Left)));
+        let mut table = Table::new(&columns);
+        for index in shown {
+            let case = &self.judgement.cases[*index];
+            let style = match case.rank {
+                Some(rank) if rank.best == 1 => Style::Strong,
+                _ => Style::Usual,
+            };
+            let rank = case.rank.map_or_else(|| UNKNOWN.to_owned(), rank_text);
+            let mut row = vec![
+                (rank, style),
+                (plain_within(&case.name, names), style),
+                (self.figure(case, shown), style),
+            ];
+            let bar = scale.as_ref().map(|scale| self.bar(case, scale));
+            row.extend(bar.map(|bar| (bar, Style::Usual)));
+            row.extend(is_compared.then(|| self.against(case, *index)));
+            table.push(row);
+        }
+        table
+    }
+
+    /// The median; where the largest is in millions, all are, with four digits that mean something.
+    fn figure(&self, case: &CaseJudgement, shown: &[usize]) -> String {
+        let Some(median) = case.median else {
+            return UNKNOWN.to_owned();
+        };
+        let metric: Metric = self.run.metric;
+        let unit = metric.facts().shown_unit_is;
+        let medians = shown
+            .iter()
+            .filter_map(|it| self.judgement.cases[*it].median);
+        let most = medians.map(|it| (it / unit).abs()).fold(0.0, f64::max);
+        let (size, letter) = match most {
+            1e6..1e9 => (1e6, "M"),
+            1e9..1e15 => (1e9, "G"),
+            _ => return value(metric, median),
+        };
+        let places = match most / size {
+            100.0.. => 1,
+            10.0.. => 2,
+            _ => 3,
+        };
+        format!("{} {letter}", decimals(median / unit / size, places))
+    }
+
+    fn scale(&self, shown: &[usize], columns: usize) -> Scale {
+        let cases = shown.iter().map(|it| &self.judgement.cases[*it]);
+        let ends = cases.filter_map(|case| {
+            let high = case.interval.map(|it| it.high);
+            high.or(case.median)
+        });
+        Scale {
+            most: ends.fold(0.0, f64::max),
+            columns,
+        }
+    }
+
+    /// The bar of a case; all of it unsure where there is no interval.
+    fn bar(&self, case: &CaseJudgement, scale: &Scale) -> String {
+        let bar = case.median.and_then(|median| match case.interval {
+            Some(interval) => scale.bar(interval.low, median, interval.high),
+            None => scale.bar(0.0, median, median),
+        });
+        bar.unwrap_or_default()
+    }
+
+    /// The ratio to the baseline with its interval, or why there is none.
+    fn against(&self, case: &CaseJudgement, index: usize) -> (String, Style) {
+        let mut comparisons = self.judgement.comparisons.iter();
+        let comparison = comparisons.find(|it| it.case_index == index);
+        match comparison {
+            Some(it) if is_emulated(self.run) => ("emulated".to_owned(), Style::of(it.verdict)),
+            Some(comparison) => (ratio(comparison, case), Style::of(comparison.verdict)),
+            None => ("baseline".to_owned(), Style::Usual),
+        }
+    }
+
+    /// How to read it, and what it rests on.
+    fn legend(&self, bars: bool) -> String {
+        let cases = &self.judgement.cases;
+        let mut parts = Vec::new();
+        if bars && !is_emulated(self.run) {
+            parts.push(match cases.iter().any(|case| case.interval.is_some()) {
+                true => {
+                    let sure = percent(self.judgement.confidence());
+                    format!("{MEDIAN} median, {UNSURE} {sure} interval")
+                }
+                false => format!("{MEDIAN} median, without an interval"),
+            });
+        }
+        let least = cases.iter().map(|case| case.valid).min().unwrap_or(0);
+        let most = cases.iter().map(|case| case.valid).max().unwrap_or(0);
+        parts.push(match least == most {
+            true => format!("{} each", trials(most)),
+            false => format!("{least} to {}", trials(most)),
+        });
+        parts.extend(
+            self.run
+                .window_s
+                .map(|it| format!("windows of {}", seconds(it))),
+        );
+        if self.run.metric.facts().better == Better::Less {
+            parts.push("less is better".to_owned());
+        }
+        parts.join("; ")
+    }
+}
+
+fn ratio(comparison: &Comparison, case: &CaseJudgement) -> String {
+    match (comparison.ratio, comparison.bare_ratio) {
+        (Some(ratio), _) => {
+            let RatioText { ratio, low, high } = RatioText::of(ratio);
+            format!("{ratio} ({low} to {high})")
+        }
+        (None, Some(bare)) => format!("{} (no interval)", decimals(bare, BARE_PLACES)),
+        (None, None) if case.valid < TRIALS_ENOUGH => match case.valid == case.trials() {
+            true => trials(case.valid),
+            false => format!("{} of {} valid", case.valid, trials(case.trials())),
+        },
+        (None, None) => UNKNOWN.to_owned(),
+    }
+}
