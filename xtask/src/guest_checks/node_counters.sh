@@ -3,7 +3,7 @@
 # What is written meanwhile belongs into $ram, a ramfs, whose pages are no shared memory for the
 # kernel's counters, as those of the guest's other file systems are.
 ram=/tmp/ram
-mountpoint -q $ram || { mkdir -p $ram && mount -t ramfs none $ram && chmod 777 $ram; } || exit 1
+mountpoint -q $ram || { mkdir -p $ram && mount -t ramfs none $ram && chmod 1777 $ram; } || exit 1
 export XDG_STATE_HOME=$ram/state
 
 # state: Shmem of each node in kB, and the pages of each that are free, those on the lists of single
