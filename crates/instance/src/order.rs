@@ -52,10 +52,6 @@ pub enum Task {
         round: u32,
         /// Rows per statement.
         work_unit: u32,
-        /// Shortest warm-up.
-        warm_up_s_min: f64,
-        /// Longest warm-up.
-        warm_up_s_max: f64,
     },
     /// One trial of parallel scans.
     Scan {
@@ -98,8 +94,8 @@ pub enum InstanceCommand {
         /// Length of the window.
         window_s: f64,
     },
-    /// Let the sessions run and tell how many units of work were done by when, for a lead-in to be
-    /// chosen; park them again.
+    /// Let the sessions run to warm up, tell how many units of work were done by when, and park
+    /// them again.
     Trace {
         /// For how long.
         seconds: f64,
@@ -146,7 +142,7 @@ pub enum InstanceReport {
         /// Process ids of its database writers.
         writer_pids: Vec<u32>,
     },
-    /// The sessions are warm and parked.
+    /// The sessions are there and parked.
     Parked,
     /// A window is over, and the sessions are parked.
     Window(WindowReport),

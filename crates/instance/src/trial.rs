@@ -117,14 +117,14 @@ fn update_figures(
 }
 
 /// How sessions became warm.
-pub(crate) struct WarmUp {
-    pub seconds: f64,
+struct WarmUp {
+    seconds: f64,
     steady: bool,
 }
 
 impl WarmUp {
     /// What a reader should know of it.
-    pub fn warning(&self) -> Option<String> {
+    fn warning(&self) -> Option<String> {
         let seconds = self.seconds;
         let warning = || format!("the rate was not steady after {seconds:.1} s of warm-up");
         (!self.steady).then(warning)
@@ -132,7 +132,7 @@ impl WarmUp {
 }
 
 /// Lets the sessions run until their rate is steady, within bounds in seconds.
-pub(crate) fn warm_up(
+fn warm_up(
     instance: &Instance<'_>,
     sessions: &mut Sessions,
     (min_s, max_s): (f64, f64),

@@ -15,7 +15,7 @@ use crate::instance::{Commands, Instance, Report};
 use crate::order::{InstanceCommand, InstanceReport, PhaseWord, Task, WindowReport};
 use crate::results::{self, Total};
 use crate::sessions::Sessions;
-use crate::trial::{Before, PUBLISH_WITHIN, WarmUp};
+use crate::trial::{Before, PUBLISH_WITHIN};
 use crate::{Error, own_memory, trial};
 
 /// From setting a window without a lead-in to its start: time for every session to see it.
@@ -33,8 +33,10 @@ pub(crate) struct Up<'i, 'm> {
     allowed: Vec<Allowed>,
     /// Placements that were seen to differ between windows, in words.
     changed: Vec<String>,
-    /// Windows that were opened, the warm-up included.
+    /// Windows that were opened, those without length included.
     opened: u32,
+    /// Seconds for which sessions ran outside of windows and lead-ins.
+    warm_up_s: f64,
 }
 
 /// A window that was measured.
@@ -45,7 +47,7 @@ struct Window {
     after: MachineCounters,
 }
 
-/// Warms the sessions up, parks them, and carries out what the coordinator wants until it closes
+/// Parks the sessions, and carries out what the coordinator wants until it closes
 /// the trial.
 ///
 /// # Errors
@@ -55,17 +57,9 @@ pub(crate) fn run(
     commands: &mut Commands<'_>,
     report: &mut Report<'_>,
 ) -> Result<(), Error> {
-    let Task::Windows {
-        round,
-        warm_up_s_min,
-        warm_up_s_max,
-        ..
-    } = up.instance.order.task
-    else {
+    let Task::Windows { round, .. } = up.instance.order.task else {
         return Err(protocol("not asked for"));
     };
-    let bounds = (warm_up_s_min, warm_up_s_max);
-    let warm_up = trial::warm_up(up.instance, up.sessions, bounds, report)?;
     // A window without length.
     let now_ns = monotonic_ns();
     up.set_window(now_ns, now_ns);
@@ -100,7 +94,7 @@ pub(crate) fn run(
         .into_iter()
         .zip(kept.into_iter().chain(std::iter::repeat(true)))
         .collect();
-    let trial = up.conclude(round, &warm_up, &windows, rows_wrong)?;
+    let trial = up.conclude(round, &windows, rows_wrong)?;
     report(InstanceReport::Trial(Box::new(trial)))
 }
 
@@ -126,6 +120,7 @@ impl<'i, 'm> Up<'i, 'm> {
             allowed: Vec::new(),
             changed: Vec::new(),
             opened: 0,
+            warm_up_s: 0.0,
         }
     }
 
@@ -210,6 +205,7 @@ impl<'i, 'm> Up<'i, 'm> {
             points.push((begun.elapsed().as_secs_f64(), work));
         }
         self.wait_until_parked()?;
+        self.warm_up_s += seconds;
         Ok(points)
     }
 
@@ -242,7 +238,6 @@ impl<'i, 'm> Up<'i, 'm> {
     fn conclude(
         mut self,
         round: u32,
-        warm_up: &WarmUp,
         windows: &[(Window, bool)],
         rows_wrong: u64,
     ) -> Result<Trial, Error> {
@@ -275,22 +270,20 @@ impl<'i, 'm> Up<'i, 'm> {
         note_counters(&mut evidence, windows);
         let window_s = total.seconds_of_a_session(instance.order.work.load.sessions);
         let samples = samples(windows);
-        let measured = total.measured(instance.order, warm_up.seconds, window_s, samples);
+        let measured = total.measured(instance.order, self.warm_up_s, window_s, samples);
         let wrong: u64 = windows.iter().map(|(it, _)| it.total.rows_wrong).sum();
         let outcome = match (wrong + rows_wrong, self.changed.is_empty()) {
             (0, true) => Outcome::Valid,
             (0, false) => Outcome::Invalid(self.changed.join("; ")),
             (wrong, _) => Outcome::Failed(format!("{wrong} rows read were wrong")),
         };
-        let mut warnings: Vec<String> = warm_up.warning().into_iter().collect();
-        warnings.extend(instance.warnings());
         Ok(Trial {
             round,
             outcome,
             measured: Some(measured),
             report: None,
             evidence,
-            warnings,
+            warnings: instance.warnings(),
         })
     }
 }

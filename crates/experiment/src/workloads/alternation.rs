@@ -90,8 +90,6 @@ fn start<'c>(
     let task = Task::Windows {
         round: trial.round,
         work_unit: asked_unit.or(trial.work_unit).unwrap_or(1),
-        warm_up_s_min: trial.warm_up_s_min,
-        warm_up_s_max: trial.warm_up_s_max,
     };
     let groups = workload.groups_of(case, work, Some(number))?;
     let order = workload.order_of(case, work.clone(), &groups, trial.seed, task);
@@ -108,6 +106,21 @@ fn start<'c>(
         Err(error) => member.fail(trial.round, error.to_string()),
     }
     Ok(member)
+}
+
+fn trace(seconds: f64) -> InstanceCommand {
+    InstanceCommand::Trace {
+        seconds,
+        every_s: TRACE_EVERY_S,
+    }
+}
+
+/// What a trace showed.
+fn points(report: InstanceReport) -> Option<Vec<(f64, u64)>> {
+    match report {
+        InstanceReport::Trace(points) => Some(points),
+        _ => None,
+    }
 }
 
 impl Member<'_> {
@@ -128,6 +141,12 @@ impl Round<'_, '_> {
                 InstanceReport::Parked => Some(()),
                 _ => None,
             })?;
+        }
+        // Each by itself: together they would only show how they share the machine.
+        let warm_up = trace(self.spec.trial.warm_up_s_min);
+        for member in members.iter_mut() {
+            (self.live)(Phase::WarmingUp, None);
+            self.ask(member, &warm_up, points)?;
         }
         let works: Vec<&LogicalReads> = members.iter().map(|member| member.work).collect();
         let lead_in_s = match workload.lead_in_s {
@@ -195,19 +214,11 @@ impl Round<'_, '_> {
         let [one, other] = free[..] else {
             return Ok(LEAD_IN_USUAL_S);
         };
-        let trace = |seconds| InstanceCommand::Trace {
-            seconds,
-            every_s: TRACE_EVERY_S,
-        };
-        let take = |report| match report {
-            InstanceReport::Trace(points) => Some(points),
-            _ => None,
-        };
         let mut lead_ins = Vec::new();
         for _ in 0..TRACES {
-            self.ask(&mut members[other], &trace(TRACE_S.0), take)?;
-            let points = self.ask(&mut members[one], &trace(TRACE_S.1), take)?;
-            lead_ins.extend(points.as_deref().and_then(lead_in_of));
+            self.ask(&mut members[other], &trace(TRACE_S.0), points)?;
+            let traced = self.ask(&mut members[one], &trace(TRACE_S.1), points)?;
+            lead_ins.extend(traced.as_deref().and_then(lead_in_of));
         }
         Ok(median(&lead_ins).unwrap_or(LEAD_IN_USUAL_S))
     }
