@@ -16,6 +16,8 @@ pub use cancel::Cancel;
 pub use clock::{Clock, RealClock, SimulatedClock};
 pub use definition::{Definition, SHIPPED, Shipped, find};
 pub use error::{Error, KeyError};
-pub use plan::{Cannot, Host, Plan, SkippedCase, Support, alternation_obstacle, plan};
+pub use plan::{
+    Cannot, Host, Plan, SkippedCase, Support, alternation_obstacle, plan, shipped_in_order,
+};
 pub use run::{CONFIDENCE, RunError, RunRequest, TRIALS_MIN, UNCOUNTED_RUNNING_MAX, execute};
 pub use workload::{RoundSpec, TrialSpec, Workload, WorkloadError};

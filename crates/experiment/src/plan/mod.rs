@@ -6,6 +6,7 @@ mod case_plan;
 mod command;
 mod cpu_order;
 mod cpu_pair;
+mod first_questions;
 mod host;
 mod memory;
 mod needs;
@@ -23,5 +24,6 @@ mod work;
 
 pub use alternation::alternation_obstacle;
 pub use cannot::{Cannot, SkippedCase};
+pub use first_questions::shipped_in_order;
 pub use host::{Host, Support};
 pub use planner::{Plan, plan};

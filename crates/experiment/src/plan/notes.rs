@@ -15,35 +15,46 @@ pub(super) fn of(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -
         );
     }
     notes.extend(without_policies(definition, host));
+    notes.extend(merged(cases, |case| crowded(case, host)));
+    notes.extend(merged(cases, |case| in_caches(case, host)));
+    notes
+}
+
+/// What is said of cases, with the names of all that it is said of.
+fn merged(cases: &[CasePlan], said: impl Fn(&CasePlan) -> Option<String>) -> Vec<String> {
+    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for case in cases {
-        let Some(work) = case.instance() else {
+        let Some(text) = said(case) else {
             continue;
         };
-        let cpus = case
-            .placement
-            .cpus
-            .as_ref()
-            .map_or(host.cpus().len(), model::CpuSet::len);
-        let load = &work.load;
-        let running = load.cpu_count.unwrap_or(load.sessions) as usize;
-        if running > cpus {
-            let name = &case.name;
-            let unit = if cpus == 1 { "CPU" } else { "CPUs" };
-            notes.push(format!(
-                "Case {name}: {running} sessions share {cpus} {unit}."
-            ));
-        }
-        if let Some(caches) = host.caches_that_hide(work.sga.cache_bytes) {
-            notes.push(format!(
-                "Case {}: the buffer cache ({}) is not much larger than the processor's caches \
-                 ({}), which may answer in place of memory.",
-                case.name,
-                ByteSize(work.sga.cache_bytes),
-                ByteSize(caches)
-            ));
+        match notes.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(&case.name),
+            None => notes.push((text, vec![&case.name])),
         }
     }
-    notes
+    let sentence = |(text, names): (String, Vec<&str>)| format!("{}: {text}.", names.join(", "));
+    notes.into_iter().map(sentence).collect()
+}
+
+/// More sessions than CPUs.
+fn crowded(case: &CasePlan, host: &Host<'_>) -> Option<String> {
+    let load = &case.instance()?.load;
+    let cpus = case.placement.cpus.as_ref();
+    let cpus = cpus.map_or(host.cpus().len(), model::CpuSet::len);
+    let running = load.cpu_count.unwrap_or(load.sessions) as usize;
+    let unit = if cpus == 1 { "CPU" } else { "CPUs" };
+    (running > cpus).then(|| format!("{running} sessions share {cpus} {unit}"))
+}
+
+/// A buffer cache that the processor's caches may hold.
+fn in_caches(case: &CasePlan, host: &Host<'_>) -> Option<String> {
+    let cache_bytes = case.instance()?.sga.cache_bytes;
+    let caches = host.caches_that_hide(cache_bytes)?;
+    let (cache, caches) = (ByteSize(cache_bytes), ByteSize(caches));
+    Some(format!(
+        "the buffer cache ({cache}) is not much larger than the processor's caches ({caches}), \
+         which may answer in place of memory"
+    ))
 }
 
 /// Where memory policies are refused, and cases ask for one. Those that need it are skipped.

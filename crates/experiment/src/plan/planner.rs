@@ -199,12 +199,8 @@ mod tests {
         assert_eq!(
             plan.notes,
             [
-                "Case free: 3 sessions share 2 CPUs.",
-                "Case quota: 3 sessions share 2 CPUs.",
-                "Case binding: 3 sessions share 1 CPU.",
-                "Case binding-and-quota: 3 sessions share 2 CPUs.",
-                "Case binding-no-pressure: 3 sessions share 2 CPUs.",
-                "Case binding-again: 3 sessions share 1 CPU.",
+                "free, quota, binding-and-quota, binding-no-pressure: 3 sessions share 2 CPUs.",
+                "binding, binding-again: 3 sessions share 1 CPU.",
             ]
         );
     }
