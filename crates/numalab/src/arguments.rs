@@ -55,8 +55,9 @@ pub enum Command {
     List(ListArguments),
     /// Which placement wins, by how much, how sure, and on what evidence?
     ///
-    /// Without an experiment, a short matrix of latencies is measured, and then everything that
-    /// this machine can run is run, shortly.
+    /// Without an experiment, numalab measures memory latency, and then what this machine can
+    /// answer in two minutes: on several memory nodes what memory costs, on one node which CPU
+    /// limit is cheapest. A screen shows the answer; `--full` adds what it rests on.
     #[command(after_help = "Example: numalab run binding-vs-caging --trials 10 --seconds 5")]
     Run(RunArguments),
     /// Which runs are stored?
@@ -332,6 +333,9 @@ pub struct ShowArguments {
     /// Throughput per licence.
     #[command(flatten)]
     pub licences: crate::licences::LicenceArguments,
+    /// Also print the load profile, the top events, the evidence and every trial of each case.
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
     /// Print the document numalab.run/1.
     #[arg(long)]
     pub json: bool,

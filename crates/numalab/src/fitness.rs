@@ -35,7 +35,21 @@ pub struct Needs {
 pub struct Fit {
     /// What is wrong with it, where it is measured all the same.
     pub doubts: Vec<String>,
+    /// What is good to know, and no reason against measuring.
+    pub notes: Vec<String>,
     _name: Option<ClaimedName>,
+}
+
+impl Fit {
+    /// Says all of it to the person at the terminal.
+    pub fn tell(&self) {
+        for note in &self.notes {
+            output::talk(&format!("note: {note}"));
+        }
+        for doubt in &self.doubts {
+            output::talk(&format!("warning: {doubt}"));
+        }
+    }
 }
 
 /// Sees whether another numalab is measuring, and watches this machine. What is wrong with it is a
@@ -45,7 +59,7 @@ pub struct Fit {
 pub fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
     let mut fit = claim();
     if topology.emulated != Some(true) {
-        note_governors(topology);
+        fit.notes.extend(governors(topology));
         let (root, cpus) = (Root::live(), topology.cpus.len());
         let fitness = match needs.quiet {
             true => numa::fitness::look(&root, cpus, WATCHED)?,
@@ -59,33 +73,30 @@ pub fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
         return Err(Failure::new(ExitCode::NotFit, message)
             .advise("or measure all the same with --anyway; the result says so"));
     }
-    for doubt in &fit.doubts {
-        output::talk(&format!("warning: {doubt}"));
-    }
     Ok(fit)
 }
 
 /// Takes the machine, or says who has it: two that measure at once disturb each other, whoever runs
 /// them and wherever they keep their runs.
 fn claim() -> Fit {
-    let (name, doubt) = match claimed_name::claim(NAME) {
-        Ok(Claim::Ours(name)) => (Some(name), None),
+    let mut fit = Fit {
+        doubts: Vec::new(),
+        notes: Vec::new(),
+        _name: None,
+    };
+    match claimed_name::claim(NAME) {
+        Ok(Claim::Ours(name)) => fit._name = Some(name),
         Ok(Claim::Held { pid }) => {
             let other = other(pid);
-            let doubt = format!("{other} is measuring on this machine; wait until it has ended");
-            (None, Some(doubt))
-        }
-        Err(error) => {
-            output::talk(&format!(
-                "note: whether another numalab measures on this machine is not known: {error}"
+            fit.doubts.push(format!(
+                "{other} is measuring on this machine; wait until it has ended"
             ));
-            (None, None)
         }
-    };
-    Fit {
-        doubts: doubt.into_iter().collect(),
-        _name: name,
+        Err(error) => fit.notes.push(format!(
+            "whether another numalab measures on this machine is not known: {error}"
+        )),
     }
+    fit
 }
 
 /// The other numalab, as a person knows it.
@@ -118,15 +129,17 @@ fn is_plain(word: &str) -> bool {
     (1..=100).contains(&word.len()) && word.bytes().all(is_plain)
 }
 
-fn note_governors(topology: &Topology) {
+fn governors(topology: &Topology) -> Vec<String> {
     let governors = topology.settings.cpu_governors.iter().flatten();
-    for governor in governors.filter(|it| SLOW_GOVERNORS.contains(&it.name.as_str())) {
-        output::talk(&format!(
-            "note: the frequency governor of CPUs {} is {}; every measurement begins with an \
-             untimed lap in which clocks can rise",
+    let slow = governors.filter(|it| SLOW_GOVERNORS.contains(&it.name.as_str()));
+    let said = slow.map(|governor| {
+        format!(
+            "the frequency governor of CPUs {} is {}; every measurement begins with an untimed \
+             lap in which clocks can rise",
             governor.cpus, governor.name
-        ));
-    }
+        )
+    });
+    said.collect()
 }
 
 #[cfg(test)]

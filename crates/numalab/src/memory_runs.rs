@@ -69,6 +69,7 @@ pub fn fit_places(
         anyway: arguments.anyway,
     };
     let fit = fitness::check(&machine.topology, needs)?;
+    fit.tell();
     memory::largest_pages(&Root::live(), &mut places)?;
     Ok((places, fit))
 }
@@ -83,7 +84,7 @@ pub fn instructions(places: &MemoryPlaces, kernel: StreamKernel) -> Result<Strin
     })
 }
 
-/// Executes a plan and says where it is kept.
+/// Executes a plan.
 pub fn execute(
     execution: &mut Execution,
     machine: &Machine,
@@ -108,13 +109,11 @@ pub fn execute(
         alternates: false,
         half_width_target: rounds.half_width_target,
     };
-    let run = execution.execute(request, doubts)?;
-    execution.tell_where(&run);
-    Ok(run)
+    execution.execute(request, doubts)
 }
 
 /// The short matrix that comes before all experiments, so that their figures can be read: where
-/// the nodes are. Where it cannot be measured, the reason is told and nothing more.
+/// the nodes are. Where it cannot be measured, the reason.
 ///
 /// # Errors
 /// When the run cannot be stored.
@@ -123,7 +122,7 @@ pub fn short_matrix(
     machine: &Machine,
     seed: Option<u64>,
     doubts: &[String],
-) -> Result<Option<Run>, Failure> {
+) -> Result<Result<Run, String>, Failure> {
     let planned = || -> Result<_, Failure> {
         let host = host::of_this_process(&machine.topology)?;
         let mut places = MemoryPlaces::of(&host, None)?;
@@ -133,12 +132,9 @@ pub fn short_matrix(
     match planned() {
         Ok((plan, places)) => {
             let rounds = SHORT.asked(&MemoryArguments::default(), places.emulated);
-            execute(execution, machine, plan, rounds, seed, doubts).map(Some)
+            execute(execution, machine, plan, rounds, seed, doubts).map(Ok)
         }
-        Err(failure) => {
-            output::talk(&format!("no matrix of latencies: {}", failure.message));
-            Ok(None)
-        }
+        Err(failure) => Ok(Err(failure.message)),
     }
 }
 

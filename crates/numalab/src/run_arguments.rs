@@ -68,6 +68,9 @@ pub struct RunArguments {
     #[arg(long, value_name = "N", requires = "connect", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub sessions: u32,
+    /// Also print the load profile, the top events, the evidence and every trial of each case.
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
     /// Print the document numalab.run/1 (numalab.runs/1 when several experiments are run).
     #[arg(long)]
     pub json: bool,

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use report::TextOptions;
 
 /// Columns when stdout is no terminal, or does not say.
-const WIDTH_DEFAULT: usize = 100;
+const WIDTH_DEFAULT: usize = 80;
 /// Columns beyond which a report becomes no more readable.
 const WIDTH_MAX: usize = 140;
 /// Columns below which a table cannot be laid out.

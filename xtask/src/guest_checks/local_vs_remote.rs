@@ -46,7 +46,7 @@ pub const CHECK: Check = Check {
                     "0.5",
                 ],
             ),
-            numalab("report", &["show", "last"]),
+            numalab("report", &["show", "last", "--full"]),
             shell(
                 "CPUs of node 0",
                 "cat /sys/devices/system/node/node0/cpulist",

@@ -44,6 +44,7 @@ pub fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
         let rounds = ROUNDS.asked(&arguments.memory, places.emulated);
         let seed = arguments.memory.seed;
         let run = memory_runs::execute(&mut execution, &machine, plan, rounds, seed, &fit.doubts)?;
+        execution.tell_where(&run);
         runs.push(run);
         if execution.is_cancelled() {
             break;

@@ -4,13 +4,15 @@ use experiment::TRIALS_MIN;
 use experiment::workloads::{ConnectedWorkload, connected_plan};
 use model::exit::ExitCode;
 use postgres::{ConnectOrder, Connected, Source};
+use report::Called;
 
 use crate::commands::run::request;
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
 use crate::fitness::{self, Needs};
 use crate::run_arguments::RunArguments;
-use crate::{machine, output, text_options};
+use crate::run_screen::RunScreen;
+use crate::{machine, output};
 
 /// Measures it.
 pub fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
@@ -39,17 +41,22 @@ pub fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
     let fit = fitness::check(&machine.topology, needs)?;
     let server = Connected::open(&order, &execution.journal())?;
     let plan = connected_plan(&server, arguments.sessions, &question);
-    plan.notes.iter().for_each(|note| output::talk(note));
+    let mut notes = fit.notes.clone();
+    notes.extend(plan.notes.iter().cloned());
     let request = request(&mut execution, arguments, &machine, plan, None)?;
     let finished =
         execution.execute_connected(request, ConnectedWorkload::new(server), &fit.doubts)?;
+    let called = Called {
+        run: "last".to_owned(),
+        // The URL may hold a password.
+        again: None,
+    };
+    let mut screen = RunScreen::new(arguments);
+    screen.run(&finished, &called)?;
+    screen.end(&notes, &[])?;
     if arguments.json {
         output::json(&report::run_document(&finished))?;
-    } else {
-        let options = text_options::for_stdout();
-        output::data(&report::run_text(&finished, &options))?;
     }
-    execution.tell_where(&finished);
     execution::conclusion(&finished)
 }
 

@@ -81,6 +81,7 @@ pub fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
         let rounds = rounds.asked(&arguments.memory, places.emulated);
         let seed = arguments.memory.seed;
         let run = memory_runs::execute(&mut execution, &machine, plan, rounds, seed, &fit.doubts)?;
+        execution.tell_where(&run);
         runs.push(run);
         if execution.is_cancelled() {
             break;

@@ -2,31 +2,26 @@
 
 use std::io;
 
-use experiment::{Definition, Plan, RunRequest, SHIPPED, TRIALS_MIN};
+use experiment::{Definition, Plan, RunRequest, TRIALS_MIN};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{CasePlan, CpuSet, Machine, Run, Work};
+use model::{CasePlan, CpuSet, Machine, Run};
+use report::{Called, NotRun};
 use serde_json::json;
 
-use crate::commands::{connected, hold, show};
+use crate::commands::{connected, hold};
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
 use crate::fitness::{self, Needs};
 use crate::run_arguments::RunArguments;
-use crate::{
-    caging_window, host, machine, memory_runs, output, run_id, scope, text_options, user_file,
-};
+use crate::run_screen::RunScreen;
+use crate::short_runs::{self, SHORT_S};
+use crate::{caging_window, host, machine, memory_runs, output, run_id, scope, user_file};
 
 /// Length of a window unless asked for otherwise.
 const WINDOW_S: f64 = 2.0;
 /// Length of a window when everything is run shortly.
 const WINDOW_SHORT_S: f64 = 1.0;
-/// Seconds that all experiments together may take when everything is run shortly; what comes before
-/// takes up to 20 more.
-const SHORT_S: f64 = 90.0;
-/// Seconds that a trial of the embedded instance takes when everything is run shortly, and one of
-/// PostgreSQL, whose cluster is made anew: what two CPUs of a virtual machine needed, and a half.
-const SHORT_TRIAL_S: (f64, f64) = (2.5, 6.0);
 /// Valid trials per case at most, unless asked for otherwise.
 const TRIALS_MAX: u32 = 20;
 /// Half-width of every case's interval, relative to its median, at which a run may end.
@@ -52,49 +47,63 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         return hold::run(arguments, case);
     }
     let machine = machine::record(arguments.last_level_cache)?;
-    let mut plans = plans(arguments, &machine)?;
-    let is_short = arguments.experiment.is_none();
-    if is_short {
-        plans = fitting(plans);
-    }
+    let (plans, left_out) = plans(arguments, &machine)?;
     let window_s = window_s(arguments);
     plans
         .iter()
         .try_for_each(|plan| caging_window::check(plan, window_s))?;
-    let places = postgres_places(arguments);
-    let mut execution = Execution::with_postgres(places)?;
+    let mut execution = Execution::with_postgres(postgres_places(arguments))?;
     let fit = fitness::check(&machine.topology, needs(arguments, &plans))?;
-    let all_s: f64 = plans.iter().map(short_s).sum();
+    let mut notes = fit.notes.clone();
+    notes.extend(plans.iter().flat_map(|plan| plan.notes.clone()));
+    output::talk(&begins(arguments, &plans));
+    let is_short = arguments.experiment.is_none();
+    let is_one = plans.len() == 1;
+    let all_s: f64 = plans.iter().map(short_runs::seconds).sum();
+    let mut screen = RunScreen::new(arguments);
     let mut runs = Vec::new();
     if is_short {
-        runs.extend(memory_runs::short_matrix(
-            &mut execution,
-            &machine,
-            arguments.seed,
-            &fit.doubts,
-        )?);
-        if let Some(matrix) = runs.first().filter(|_| !arguments.json) {
-            output::data(&show::text(matrix, &text_options::for_stdout()))?;
+        let seed = arguments.seed;
+        match memory_runs::short_matrix(&mut execution, &machine, seed, &fit.doubts)? {
+            Ok(matrix) => {
+                screen.latency(&matrix)?;
+                runs.push(matrix);
+            }
+            Err(reason) => notes.push(format!("no matrix of latencies: {reason}")),
         }
     }
     for plan in plans {
         if execution.is_cancelled() {
             break;
         }
-        let share_s = is_short.then(|| SHORT_S * short_s(&plan) / all_s);
+        let share_s = is_short.then(|| SHORT_S * short_runs::seconds(&plan) / all_s);
+        let again = arguments.experiment.as_ref().unwrap_or(&plan.experiment);
+        let again = Some(again.clone());
         let request = request(&mut execution, arguments, &machine, plan, share_s)?;
         let finished = execution.execute(request, &fit.doubts)?;
-        if !arguments.json {
-            let options = text_options::for_stdout();
-            output::data(&report::run_text(&finished, &options))?;
-        }
-        execution.tell_where(&finished);
+        let run = match is_one {
+            true => "last".to_owned(),
+            false => finished.id.clone(),
+        };
+        screen.run(&finished, &Called { run, again })?;
         runs.push(finished);
     }
+    screen.end(&notes, &left_out)?;
     if arguments.json {
-        print_documents(arguments, &runs)?;
+        print_documents(arguments, &runs, &left_out)?;
     }
     runs.iter().try_for_each(execution::conclusion)
+}
+
+/// What is about to be measured, in a line.
+fn begins(arguments: &RunArguments, plans: &[Plan]) -> String {
+    let matrix = arguments.experiment.is_none().then_some("memory latency");
+    let names = plans.iter().map(|plan| plan.experiment.as_str());
+    let names: Vec<&str> = matrix.into_iter().chain(names).collect();
+    format!(
+        "measuring {}; Ctrl-C keeps what is finished",
+        names.join(", ")
+    )
 }
 
 /// What runs of plans ask of the machine. Unless they are made anyway: what others take while they
@@ -130,8 +139,8 @@ fn postgres_places(arguments: &RunArguments) -> postgres::Places {
     }
 }
 
-/// What to run: the experiment named, or every shipped one that this machine can run.
-fn plans(arguments: &RunArguments, machine: &Machine) -> Result<Vec<Plan>, Failure> {
+/// What to run: the experiment named, or what this machine can answer in short; and what not.
+fn plans(arguments: &RunArguments, machine: &Machine) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
     let mut host = host::of_this_process(&machine.topology)?;
     if arguments.pg_bin.is_some() {
         postgres::find(&postgres_places(arguments))?;
@@ -141,71 +150,15 @@ fn plans(arguments: &RunArguments, machine: &Machine) -> Result<Vec<Plan>, Failu
     }
     if let Some(name) = &arguments.experiment {
         let plan = experiment::plan(&definition(name)?, &host)?;
-        plan.notes.iter().for_each(|note| output::talk(note));
-        for skipped in &plan.skipped {
-            output::talk(&format!("{}: skipped, {}", skipped.case, skipped.cannot));
-        }
-        return Ok(vec![plan]);
+        return Ok((vec![plan], Vec::new()));
     }
-    let mut plans = Vec::new();
-    let mut reasons = Vec::new();
-    for shipped in SHIPPED {
-        match experiment::plan(&shipped.definition()?, &host) {
-            Ok(plan) => plans.push(plan),
-            Err(cannot) => reasons.push(format!("{}: skipped, {}", shipped.name, cannot.reason)),
-        }
-    }
-    reasons.iter().for_each(|reason| output::talk(reason));
-    if !reasons.is_empty() {
-        output::talk("hint: `numalab list` says what each of these needs");
-    }
+    let (plans, not_run) = short_runs::of(&host)?;
     if plans.is_empty() {
         let message = "this machine can run none of the experiments";
-        return Err(Failure::new(ExitCode::MachineCannot, message));
+        let advice = "`numalab list` says what each of them needs";
+        return Err(Failure::new(ExitCode::MachineCannot, message).advise(advice));
     }
-    Ok(plans)
-}
-
-/// The plans that can come to a verdict in the time of a short run, by their order, at least one.
-/// Says which are left out, and how to run them.
-fn fitting(plans: Vec<Plan>) -> Vec<Plan> {
-    let mut left_s = SHORT_S;
-    let mut fitting: Vec<Plan> = Vec::new();
-    for mut plan in plans {
-        leave_controls_out(&mut plan);
-        let needs_s = short_s(&plan);
-        if fitting.is_empty() || needs_s <= left_s {
-            left_s -= needs_s;
-            fitting.push(plan);
-        } else {
-            let name = &plan.experiment;
-            output::talk(&format!(
-                "{name} is left out: its verdict would take some {needs_s:.0} s more; \
-                 run it alone with `numalab run {name}`"
-            ));
-        }
-    }
-    fitting
-}
-
-/// A first look has no time for cases that are made to tie.
-fn leave_controls_out(plan: &mut Plan) {
-    let cases = plan.cases.clone();
-    let mut index = 0;
-    plan.cases.retain(|case| {
-        let before = &cases[..index];
-        index += 1;
-        case.name == plan.baseline || !before.iter().any(|other| other.is_same_as(case))
-    });
-}
-
-/// Seconds until every case of a plan has the trials that an interval needs.
-fn short_s(plan: &Plan) -> f64 {
-    let trial_s = |case: &CasePlan| match case.work {
-        Work::Postgres(_) => SHORT_TRIAL_S.1,
-        _ => SHORT_TRIAL_S.0,
-    };
-    plan.cases.iter().map(trial_s).sum::<f64>() * f64::from(TRIALS_MIN)
+    Ok((plans, not_run))
 }
 
 /// A shipped experiment by name, or one of the user's by file: what has a slash or ends in .toml.
@@ -274,12 +227,22 @@ pub fn request(
     })
 }
 
-fn print_documents(arguments: &RunArguments, runs: &[Run]) -> Result<(), Failure> {
+fn print_documents(
+    arguments: &RunArguments,
+    runs: &[Run],
+    left_out: &[NotRun],
+) -> Result<(), Failure> {
     match (&arguments.experiment, runs) {
         (Some(_), [run]) => output::json(&report::run_document(run)),
         _ => {
             let documents: Vec<_> = runs.iter().map(report::run_document).collect();
-            output::json(&json!({ "format": "numalab.runs/1", "runs": documents }))
+            let not_run = left_out.iter();
+            let not_run = not_run.map(|it| json!({ "experiment": it.name, "reason": it.reason }));
+            output::json(&json!({
+                "format": "numalab.runs/1",
+                "runs": documents,
+                "not_run": not_run.collect::<Vec<_>>(),
+            }))
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::slice;
 
-use experiment::memory;
+use experiment::{SHIPPED, memory};
 use model::{Run, Work};
-use report::{CaseLicensed, RunDocument, TextOptions};
+use report::{Called, CaseLicensed, RunDocument};
 use serde::Serialize;
 use store::Store;
 
@@ -12,7 +12,7 @@ use crate::arguments::ShowArguments;
 use crate::commands::latency;
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
-use crate::{licences, output, text_options};
+use crate::{licences, output, run_screen, text_options};
 
 /// A run's document with what its cases do per licence.
 #[derive(Serialize)]
@@ -26,7 +26,6 @@ struct WithLicences<'r> {
 pub fn run(arguments: &ShowArguments) -> Result<(), Failure> {
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
     let run = store.load(&arguments.run)?;
-    let options = text_options::for_stdout();
     let licensed = match licences::terms(&arguments.licences) {
         Some(terms) => {
             let cores = licences::cores(&arguments.licences, &run, 0)?;
@@ -40,17 +39,17 @@ pub fn run(arguments: &ShowArguments) -> Result<(), Failure> {
             document: report::run_document(&run),
             licences: licensed,
         }),
-        (None, false) => output::data(&text(&run, &options)),
+        (None, false) => output::data(&text(&run, arguments)),
         (Some(licensed), false) => {
-            let text = text(&run, &options);
-            let licences = report::licences_text(&licensed, &options);
+            let text = text(&run, arguments);
+            let licences = report::licences_text(&licensed, &text_options::for_stdout());
             output::data(&format!("{licences}\n{text}"))
         }
     }
 }
 
 /// A run of memory itself by its own view, any other as a comparison of its cases.
-pub fn text(run: &Run, options: &TextOptions) -> String {
+fn text(run: &Run, arguments: &ShowArguments) -> String {
     let all = |is_one: fn(&Work) -> bool| {
         !run.cases.is_empty() && run.cases.iter().all(|case| is_one(&case.plan.work))
     };
@@ -62,11 +61,18 @@ pub fn text(run: &Run, options: &TextOptions) -> String {
     };
     let is_bandwidth = |work: &Work| matches!(work, Work::Stream(_) | Work::LoadedLatency(_));
     let runs = slice::from_ref(run);
+    let options = text_options::for_stdout();
     if all(is_latency) {
-        return latency::text(&memory::latency_result(runs), options);
+        return latency::text(&memory::latency_result(runs), &options);
     }
-    match memory::bandwidth_result(runs).filter(|_| all(is_bandwidth)) {
-        Some(result) => report::bandwidth_text(&result, options),
-        None => report::run_text(run, options),
+    if let Some(result) = memory::bandwidth_result(runs).filter(|_| all(is_bandwidth)) {
+        return report::bandwidth_text(&result, &options);
     }
+    let is_shipped = SHIPPED.iter().any(|it| it.name == run.experiment);
+    let called = Called {
+        run: arguments.run.clone(),
+        again: is_shipped.then(|| run.experiment.clone()),
+    };
+    let mut screen = run_screen::screen(arguments.full);
+    screen.run(run, &called) + &screen.end(&[], &[])
 }

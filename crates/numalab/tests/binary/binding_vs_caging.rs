@@ -197,7 +197,7 @@ fn what_is_stored_is_what_was_printed(laboratory: &Laboratory, run: &Value) {
     for name in ["last", id, &id[..id.len() - 2]] {
         assert_eq!(laboratory.document(&["show", name, "--json"]), *run);
     }
-    let text = laboratory.run(&["show"]).with_code(0).stdout;
+    let text = laboratory.run(&["show", "--full"]).with_code(0).stdout;
     assert!(text.contains(run["verdict"].as_str().unwrap().split(' ').next().unwrap()));
     assert!(text.contains(id) && text.contains(QUANTUM), "{text}");
 }

@@ -18,6 +18,7 @@ mod leftovers;
 mod patience;
 mod postgres_server;
 mod processes;
+mod terminal;
 mod unmet_need;
 mod user;
 
@@ -59,6 +60,7 @@ mod process_deaths;
 mod process_names;
 mod reports_of_oracle;
 mod same_case_twice;
+mod screens;
 mod side_by_side;
 mod stores;
 mod streams;

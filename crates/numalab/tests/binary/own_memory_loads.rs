@@ -72,7 +72,7 @@ fn every_load_is_verified_and_its_memory_is_proven() {
             }
         }
     }
-    let shown = laboratory.run(&["show", "last"]).with_code(0).stdout;
+    let shown = laboratory.run(&["show", "--full"]).with_code(0).stdout;
     for words in [
         "of it in the kernel(s)",
         "the negative control again",

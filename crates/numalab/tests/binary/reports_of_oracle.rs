@@ -69,7 +69,10 @@ fn article_001_is_ranked_as_its_author_ranks_it_and_no_winner_is_named() {
         ranking,
         expected.map(|(name, rate)| (name, rate.to_owned()))
     );
-    let text = laboratory.run(&["show", &run]).with_code(0).stdout;
+    let text = laboratory
+        .run(&["show", &run, "--full"])
+        .with_code(0)
+        .stdout;
     assert!(
         text.contains("no winner is named, because one report of each case carries no interval")
     );
@@ -324,7 +327,10 @@ fn figures_that_contradict_one_another_are_a_warning_of_their_trial() {
         let trial = &named(&document["cases"], "name", case)["trials"][0];
         assert_eq!(trial["warnings"], serde_json::json!(warnings), "{case}");
     }
-    let text = laboratory.run(&["show", &run]).with_code(0).stdout;
+    let text = laboratory
+        .run(&["show", &run, "--full"])
+        .with_code(0)
+        .stdout;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("120 waits of 52.86 ms take 6.3 s"), "{text}");
 }

@@ -52,7 +52,7 @@ fn every_update_is_in_the_data_file_whatever_the_cache_holds() {
     }
     // Two sessions dirty 128 buffers in less time than a writer writes them.
     assert!(free_buffer_waits > 0, "nobody waited for a free buffer");
-    let shown = laboratory.run(&["show", "last"]).with_code(0).stdout;
+    let shown = laboratory.run(&["show", "--full"]).with_code(0).stdout;
     for words in ["Rows updated", "50 % of statements update"] {
         assert!(shown.contains(words), "{shown}");
     }

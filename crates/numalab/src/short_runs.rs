@@ -1,0 +1,69 @@
+//! What is run when no experiment is named: what this machine can answer in two minutes.
+
+use experiment::{Host, Plan, TRIALS_MIN};
+use model::{CasePlan, Work};
+use report::NotRun;
+
+use crate::failure::Failure;
+
+/// Seconds that all experiments together may take; what comes before takes up to 20 more.
+pub const SHORT_S: f64 = 90.0;
+/// Seconds that a trial of the embedded instance takes, and one of PostgreSQL, whose cluster is
+/// made anew: what two CPUs of a virtual machine needed, and a half.
+const TRIAL_S: (f64, f64) = (2.5, 6.0);
+
+/// The shipped experiments, as far as this machine can run them in the time, and the others.
+pub fn of(host: &Host<'_>) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
+    let mut plans = Vec::new();
+    let mut not_run = Vec::new();
+    for definition in experiment::shipped_in_order(host)? {
+        match experiment::plan(&definition, host) {
+            Ok(plan) => plans.push(plan),
+            Err(cannot) => not_run.push(NotRun::new(&definition.name, &cannot.reason)),
+        }
+    }
+    Ok((fitting(plans, &mut not_run), not_run))
+}
+
+/// The plans that can come to a verdict in the time, in their order, at least one.
+fn fitting(plans: Vec<Plan>, not_run: &mut Vec<NotRun>) -> Vec<Plan> {
+    let mut left_s = SHORT_S;
+    let mut fitting: Vec<Plan> = Vec::new();
+    let mut later = Vec::new();
+    for mut plan in plans {
+        leave_controls_out(&mut plan);
+        let needs_s = seconds(&plan);
+        if fitting.is_empty() || needs_s <= left_s {
+            left_s -= needs_s;
+            fitting.push(plan);
+        } else {
+            later.push(NotRun::new(
+                &plan.experiment,
+                "no time left: name it to run it",
+            ));
+        }
+    }
+    // Those that can be had for a word come first.
+    not_run.splice(0..0, later);
+    fitting
+}
+
+/// A first look has no time for cases that are made to tie.
+fn leave_controls_out(plan: &mut Plan) {
+    let cases = plan.cases.clone();
+    let mut index = 0;
+    plan.cases.retain(|case| {
+        let before = &cases[..index];
+        index += 1;
+        case.name == plan.baseline || !before.iter().any(|other| other.is_same_as(case))
+    });
+}
+
+/// Seconds until every case of a plan has the trials that an interval needs.
+pub fn seconds(plan: &Plan) -> f64 {
+    let trial_s = |case: &CasePlan| match case.work {
+        Work::Postgres(_) => TRIAL_S.1,
+        _ => TRIAL_S.0,
+    };
+    plan.cases.iter().map(trial_s).sum::<f64>() * f64::from(TRIALS_MIN)
+}

@@ -1,0 +1,155 @@
+//! What `run` and `show` print fits a screen of 40 lines and 80 columns; `--full` has the rest.
+
+use crate::experiment_file::{ExperimentFile, SMALL};
+use crate::laboratory::Laboratory;
+use crate::terminal::{on_a_terminal, shown, without_escapes};
+
+const LINES: usize = 40;
+const COLUMNS: usize = 80;
+
+/// Cases that run, in no time, and four that cannot, three of them for one reason.
+fn experiment(laboratory: &Laboratory, cases: u32) -> String {
+    let number = "[load]\nwork = \"command\"\nunit = \"MB/s\"";
+    let mut experiment = ExperimentFile::new("case-0", number);
+    for index in 0..cases {
+        // Figures that differ from round to round, and from case to case.
+        let print = format!("echo $(({} + $$ % 50))", 1000 + 40 * index);
+        let keys = format!("command = \"{print}\"");
+        experiment = experiment.case(&format!("case-{index}"), &keys);
+    }
+    for name in ["absent-1", "absent-2", "absent-3"] {
+        experiment = experiment.case(name, "command = \"echo 1\"\ncpus = \"4000\"");
+    }
+    let elsewhere = "command = \"echo 1\"\nmemory-nodes = \"900\"";
+    let experiment = experiment.case("elsewhere", elsewhere);
+    laboratory.file("many.toml", experiment.text())
+}
+
+/// All characters of a screen have one column.
+#[track_caller]
+fn fits(lines: &[String]) {
+    let text = lines.join("\n");
+    assert!(lines.len() <= LINES, "{} lines:\n{text}", lines.len());
+    for line in lines {
+        assert!(line.chars().count() <= COLUMNS, "{line}\n{text}");
+    }
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The parts of a screen, in their order, and nothing of what `--full` adds.
+#[track_caller]
+fn has_its_parts(lines: &[String]) {
+    let text = lines.join("\n");
+    let mut rest = text.as_str();
+    for part in [
+        "Does it matter?",
+        "machine  ",
+        "rank  case",
+        "┃ median",
+        "Verdict: ",
+        "Not run",
+        "absent-1, absent-2, absent-3",
+        "Next",
+    ] {
+        let at = rest.find(part);
+        let at = at.unwrap_or_else(|| panic!("no {part:?} in:\n{text}"));
+        rest = &rest[at..];
+    }
+    let commands = rest.lines().filter(|it| it.starts_with("  numalab "));
+    assert_eq!(commands.count(), 3, "{text}");
+    assert!(rest.contains("  numalab show last --full"), "{text}");
+    let reasons = text.lines().filter(|line| line.contains("4000"));
+    assert_eq!(reasons.count(), 1, "one line for one reason:\n{text}");
+    for part in ["asked:", "trials:", "Evidence"] {
+        assert!(!text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn a_run_of_many_cases_fits_a_screen_and_full_has_the_rest() {
+    let laboratory = Laboratory::new();
+    let path = experiment(&laboratory, 9);
+    let run = laboratory
+        .run(&["run", &path, "--trials", "5"])
+        .with_code(0);
+    let said = lines(&run.stderr);
+    assert!(said.len() <= 2, "{said:?}");
+    let screen = lines(&run.stdout);
+    has_its_parts(&screen);
+    fits(&[said, screen].concat());
+    let shown = lines(&laboratory.run(&["show"]).with_code(0).stdout);
+    has_its_parts(&shown);
+    fits(&shown);
+
+    let words = ["show", "last", "--full"];
+    let full = laboratory.run(&words).with_code(0).stdout;
+    for part in [
+        "asked:",
+        "trials:",
+        "Evidence",
+        "Skipped",
+        "Verdict: ",
+        "Next",
+    ] {
+        assert!(full.contains(part), "no {part:?} in:\n{full}");
+    }
+    assert!(full.lines().count() > 2 * LINES, "{full}");
+    let words = ["run", &path, "--within", "1", "--full"];
+    let full = laboratory.run(&words).with_code(0).stdout;
+    assert!(full.contains("Evidence"), "{full}");
+    laboratory.run(&["show", "--full", "--json"]).with_code(2);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_terminal_shows_the_progress_in_one_line_and_then_the_screen() {
+    const NAME: &str = "a_terminal_shows_the_progress_in_one_line_and_then_the_screen";
+    let mut laboratory = Laboratory::new();
+    let path = experiment(&laboratory, 3);
+    if on_a_terminal(&mut laboratory, NAME).is_none() {
+        return;
+    }
+    let run = laboratory
+        .run(&["run", &path, "--trials", "7"])
+        .with_code(0);
+    let written = run.stdout;
+    fits(&shown(&written));
+    let is_progress = |it: &&String| it.starts_with("round ");
+    let states = written.split(['\r', '\n']).map(without_escapes);
+    let states: Vec<String> = states.collect();
+    let states: Vec<&String> = states.iter().filter(is_progress).collect();
+    assert!(states.len() >= 5, "{written:?}");
+    for state in &states {
+        assert!(state.contains(" of at most 7, "), "{state}");
+        assert!(state.contains(" left; case-"), "{state}");
+        assert!(state.trim_end().chars().count() < COLUMNS, "{state}");
+    }
+    // From the fifth round on, the comparison that leads with its interval.
+    let leads = |it: &&&String| it.contains(" to ") && it.trim_end().ends_with(')');
+    assert!(states.iter().filter(leads).count() > 0, "{states:?}");
+    // It is written again and again, and gone in the end.
+    let left = shown(&written).into_iter().filter(|it| is_progress(&it));
+    assert_eq!(left.count(), 0, "{written:?}");
+    laboratory.nothing_is_left();
+}
+
+/// Where nobody looks, nothing is written but what is said.
+#[test]
+fn without_a_terminal_no_progress_is_written() {
+    let laboratory = Laboratory::new();
+    // Nothing is calibrated, so that the first trial is made in time.
+    let experiment = ExperimentFile::new("one", SMALL).case("one", "work-unit = 16");
+    let path = laboratory.file("one.toml", experiment.text());
+    let words = ["run", &path, "--seconds", "0.2", "--within", "2"];
+    let run = laboratory.run(&words).with_code(0);
+    assert!(!run.stderr.contains("round "), "{}", run.stderr);
+    let full = laboratory.run(&["show", "--full"]).with_code(0).stdout;
+    for part in ["Load Profile", "Top Events"] {
+        assert!(full.contains(part), "{full}");
+        assert!(!run.stdout.contains(part), "{}", run.stdout);
+    }
+    laboratory.nothing_is_left();
+}
