@@ -1,30 +1,97 @@
-//! The progress bar: case, trial, live rate and time left, on stderr when it is a terminal.
+//! Progress on stderr when it is a terminal: one line that is written again and again, with the
+//! round, the time left, the case under way, and the comparison that leads so far.
 
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use model::{Event, Metric, Observer, ObserverError, Phase};
+use model::{Event, Metric, Observer, ObserverError, Phase, Run, Trial};
+
+/// Columns where the terminal does not say.
+const COLUMNS: usize = 80;
 
 /// Shows a run on stderr.
 pub struct Progress {
     bar: ProgressBar,
+    /// The run as far as it is made, where somebody looks at it.
+    run: Option<Run>,
+    line: Line,
+}
+
+/// What the line says, part by part.
+#[derive(Debug, Default)]
+struct Line {
+    round: u32,
+    rounds_at_most: u32,
+    seconds_left: f64,
     case: String,
-    metric: Metric,
+    phase: &'static str,
+    leading: Option<String>,
+}
+
+impl Line {
+    /// As much of it as fits: parts are shortened, and then left out.
+    fn text(&self, columns: usize) -> String {
+        let (round, most) = (self.round, self.rounds_at_most);
+        let left = match self.seconds_left {
+            120.0.. => format!("{:.0} min left", self.seconds_left / 60.0),
+            seconds => format!("{:.0} s left", seconds.max(0.0)),
+        };
+        let long = format!("round {round} of at most {most}, {left}");
+        let short = format!("round {round}/{most}, {left}");
+        let leading = match &self.leading {
+            Some(leading) => format!("; {leading}"),
+            None => String::new(),
+        };
+        let (case, phase) = (&self.case, self.phase);
+        let lines = [
+            format!("{long}; {case}: {phase}{leading}"),
+            format!("{long}; {case}{leading}"),
+            format!("{short}; {case}{leading}"),
+            format!("{short}{leading}"),
+        ];
+        let mut lines = lines.into_iter();
+        lines
+            .find(|line| line.chars().count() <= columns)
+            .unwrap_or(short)
+    }
 }
 
 impl Progress {
-    /// A bar when stderr is a terminal, else nothing.
+    /// A line when stderr is a terminal, else nothing.
     pub fn on_stderr() -> Self {
         let bar = ProgressBar::hidden();
         if std::io::stderr().is_terminal() {
-            let style = ProgressStyle::with_template("{prefix:<28} {bar:24} {pos}/{len}  {msg}");
+            let style = ProgressStyle::with_template("{wide_msg}");
             bar.set_style(style.expect("the template is a constant that indicatif accepts"));
             bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
         }
         Progress {
             bar,
-            case: String::new(),
-            metric: Metric::LogicalReadsPerSecond,
+            run: None,
+            line: Line::default(),
+        }
+    }
+
+    fn draw(&self) {
+        let columns = linux::process::terminal_columns(std::io::stderr());
+        // A line that fills the last column is broken by some terminals.
+        let columns = columns.unwrap_or(COLUMNS).saturating_sub(1);
+        let line = report::plain(&self.line.text(columns));
+        self.bar.set_message(line);
+    }
+
+    /// Keeps a trial. The ratio is computed when a round has ended, never beside a window.
+    fn keep(&mut self, case_index: usize, trial: &Trial) {
+        let Some(run) = &mut self.run else {
+            return;
+        };
+        let Some(case) = run.cases.get_mut(case_index) else {
+            return;
+        };
+        case.trials.push(trial.clone());
+        let mut last = run.cases.iter().map(|case| case.trials.last());
+        if last.all(|last| last.is_some_and(|it| it.round == trial.round)) {
+            self.line.leading = report::leading_comparison(run);
         }
     }
 }
@@ -44,46 +111,51 @@ pub fn bytes_on_stderr(bytes: u64) -> ProgressBar {
 
 impl Observer for Progress {
     fn observe(&mut self, event: &Event<'_>) -> Result<(), ObserverError> {
+        if self.bar.is_hidden() {
+            return Ok(());
+        }
         match event {
             Event::RunStarted {
                 run,
                 trials_at_most,
             } => {
-                self.bar.set_length(u64::from(*trials_at_most));
-                self.bar.set_prefix(run.experiment.clone());
-                self.metric = run.metric;
+                let cases = u32::try_from(run.cases.len()).unwrap_or(u32::MAX);
+                self.line.rounds_at_most = trials_at_most.div_ceil(cases.max(1));
+                self.run = Some((*run).clone());
             }
             Event::CalibrationPoint(point) => {
-                let rate = value_text(
-                    Metric::LogicalReadsPerSecond,
-                    Some(point.logical_reads_per_s),
-                );
-                let work_unit = point.work_unit;
+                let rows = point.work_unit;
+                let rate = millions(point.logical_reads_per_s);
                 self.bar
-                    .set_message(format!("calibrating: {work_unit} rows a statement, {rate}"));
+                    .set_message(format!("calibrating: {rows} rows a statement, {rate}"));
             }
             Event::TrialStarted {
                 case,
                 round,
-                trials_done,
                 seconds_left,
+                ..
             } => {
-                self.bar.set_position(u64::from(*trials_done));
-                let left = format!("at most {:.0} s left", seconds_left.max(0.0));
-                self.case = format!("{case}, round {}, {left}", round + 1);
-                self.bar.set_message(self.case.clone());
+                self.line.case = (*case).to_owned();
+                self.line.round = round + 1;
+                self.line.seconds_left = *seconds_left;
+                self.line.phase = "loading";
+                self.draw();
             }
-            Event::TrialProgress { phase, value } => {
+            Event::TrialProgress { phase, .. } => {
                 let phase = match phase {
                     Phase::Loading => "loading",
                     Phase::WarmingUp => "warming up",
                     Phase::Measuring => "measuring",
                 };
-                let value = value_text(self.metric, *value);
-                self.bar
-                    .set_message(format!("{}: {phase} {value}", self.case));
+                // What says the same is not written again while a window is measured.
+                if self.line.phase != phase {
+                    self.line.phase = phase;
+                    self.draw();
+                }
             }
-            Event::TrialFinished { .. } => self.bar.inc(1),
+            Event::TrialFinished {
+                case_index, trial, ..
+            } => self.keep(*case_index, trial),
             Event::Calibrated(_) => {}
             Event::RunFinished { .. } => self.bar.finish_and_clear(),
         }
@@ -91,14 +163,43 @@ impl Observer for Progress {
     }
 }
 
-/// A live figure in the unit that people are shown, in millions where there are millions.
-fn value_text(metric: Metric, value: Option<f64>) -> String {
-    let facts = metric.facts();
-    value.map_or_else(String::new, |value| {
-        let (shown, unit) = (value / facts.shown_unit_is, facts.shown_unit);
-        match shown {
-            1e6.. => format!("{:.2} M {unit}", shown / 1e6),
-            _ => format!("{shown:.2} {unit}"),
-        }
-    })
+/// A rate as people are shown it, in millions where there are millions.
+fn millions(logical_reads_per_s: f64) -> String {
+    let unit = Metric::LogicalReadsPerSecond.facts().shown_unit;
+    match logical_reads_per_s {
+        1e6.. => format!("{:.2} M {unit}", logical_reads_per_s / 1e6),
+        _ => format!("{logical_reads_per_s:.0} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Line;
+
+    #[test]
+    fn the_line_says_as_much_as_fits() {
+        let mut line = Line {
+            round: 3,
+            rounds_at_most: 20,
+            seconds_left: 54.4,
+            case: "binding-no-pressure".to_owned(),
+            phase: "measuring",
+            leading: None,
+        };
+        let check = |line: &Line, columns, expected: &str| assert_eq!(line.text(columns), expected);
+        let whole = "round 3 of at most 20, 54 s left; binding-no-pressure: measuring";
+        check(&line, 79, whole);
+        line.leading = Some("free 2.26 (1.76 to 2.73)".to_owned());
+        let leading = "; binding-no-pressure; free 2.26 (1.76 to 2.73)";
+        check(
+            &line,
+            79,
+            &format!("round 3 of at most 20, 54 s left{leading}"),
+        );
+        check(&line, 70, &format!("round 3/20, 54 s left{leading}"));
+        check(&line, 50, "round 3/20, 54 s left; free 2.26 (1.76 to 2.73)");
+        check(&line, 30, "round 3/20, 54 s left");
+        line.seconds_left = 600.0;
+        check(&line, 30, "round 3/20, 10 min left");
+    }
 }
