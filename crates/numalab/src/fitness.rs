@@ -46,6 +46,11 @@ impl Fit {
         for note in &self.notes {
             output::talk(&format!("note: {note}"));
         }
+        self.tell_doubts();
+    }
+
+    /// Says what is wrong with the machine.
+    pub fn tell_doubts(&self) {
         for doubt in &self.doubts {
             output::talk(&format!("warning: {doubt}"));
         }

@@ -54,6 +54,10 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         .try_for_each(|plan| caging_window::check(plan, window_s))?;
     let mut execution = Execution::with_postgres(postgres_places(arguments))?;
     let fit = fitness::check(&machine.topology, needs(arguments, &plans))?;
+    if arguments.json {
+        // A screen has them with its warnings.
+        fit.tell_doubts();
+    }
     let mut notes = fit.notes.clone();
     notes.extend(plans.iter().flat_map(|plan| plan.notes.clone()));
     output::talk(&begins(arguments, &plans));

@@ -17,7 +17,7 @@ fn experiment(laboratory: &Laboratory, cases: u32) -> String {
         let keys = format!("command = \"{print}\"");
         experiment = experiment.case(&format!("case-{index}"), &keys);
     }
-    for name in ["absent-1", "absent-2", "absent-3"] {
+    for name in ["gone-1", "gone-2", "gone-3"] {
         experiment = experiment.case(name, "command = \"echo 1\"\ncpus = \"4000\"");
     }
     let elsewhere = "command = \"echo 1\"\nmemory-nodes = \"900\"";
@@ -51,7 +51,7 @@ fn has_its_parts(lines: &[String]) {
         "┃ median",
         "Verdict: ",
         "Not run",
-        "absent-1, absent-2, absent-3",
+        "gone-1, gone-2, gone-3",
         "Next",
     ] {
         let at = rest.find(part);
@@ -133,7 +133,7 @@ fn a_terminal_shows_the_progress_in_one_line_and_then_the_screen() {
     // It is written again and again, and gone in the end.
     let left = shown(&written).into_iter().filter(|it| is_progress(&it));
     assert_eq!(left.count(), 0, "{written:?}");
-    laboratory.nothing_is_left();
+    laboratory.no_process_or_memory_is_left();
 }
 
 /// Where nobody looks, nothing is written but what is said.
