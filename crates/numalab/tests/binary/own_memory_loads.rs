@@ -32,9 +32,11 @@ fn every_load_is_verified_and_its_memory_is_proven() {
         let experiment = ExperimentFile::new("first", &defaults(work)).case("first", bound);
         // One control is enough, and is looked for in what is shown of the last.
         let has_control = work == LOADS[3].0;
+        let spread = "own-allocation = \"interleave:all\"";
+        let experiment = experiment.case("spread", spread);
         let experiment = match has_control {
             true => experiment.case("again", bound),
-            false => experiment.case("spread", "own-allocation = \"interleave:all\""),
+            false => experiment,
         };
         let path = laboratory.file("load.toml", experiment.text());
         let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.2"];
