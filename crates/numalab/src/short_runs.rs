@@ -39,7 +39,7 @@ fn fitting(plans: Vec<Plan>, not_run: &mut Vec<NotRun>) -> Vec<Plan> {
         } else {
             later.push(NotRun::new(
                 &plan.experiment,
-                "no time left: name it to run it",
+                "no time left (run it by its name)",
             ));
         }
     }

@@ -110,7 +110,9 @@ impl Screen {
             head.push(String::new());
         }
         head.extend(self.question(run));
-        head.push(String::new());
+        if !self.machine_is_shown {
+            head.push(String::new());
+        }
         head.extend(self.machine(run));
         head.push(self.fact("run", &run_line(run)));
         let verdict = lines(

@@ -20,9 +20,14 @@ pub struct NotRun {
 }
 
 impl NotRun {
-    /// One with the reason as it is stored: what could be done about it follows a semicolon.
+    /// One with the reason as it is planned or stored: the case that decides may come before it,
+    /// and what could be done about it follows a semicolon. Neither has room in a line.
     pub fn new(name: &str, reason: &str) -> Self {
         let reason = reason.split("; ").next().unwrap_or(reason);
+        let of_case = reason
+            .strip_prefix("case ")
+            .and_then(|it| it.split_once(": "));
+        let reason = of_case.map_or(reason, |(_, reason)| reason);
         NotRun {
             name: name.to_owned(),
             reason: reason.to_owned(),
@@ -125,7 +130,7 @@ mod tests {
             "",
             "Not run",
             "  local-vs-remote and 2 more  needs 2 memory nodes (this machine has 1)",
-            "  huge-pages                  case huge: node 0 has no pool of 2 MiB pages",
+            "  huge-pages                  node 0 has no pool of 2 MiB pages",
         ];
         assert_eq!(shown(&not_run, 9), expected);
         let less = ["", "Not run", "  and 4 more: numalab list"];

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use model::{Run, RunHeader, RunStatus};
 use report::{
-    Called, SCREEN_LINES, Screen, TextOptions, calibration_text, history_text, leading_comparison,
-    run_document, run_text,
+    Called, NotRun, SCREEN_LINES, Screen, TextOptions, calibration_text, history_text,
+    leading_comparison, run_document, run_text,
 };
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -67,6 +67,33 @@ fn screens_are_as_they_were_read() {
     }
     let normal = run_samples::normal();
     check("normal-color.screen", &screen(&normal, &COLOR));
+}
+
+/// As `numalab run` prints them without a name.
+#[test]
+fn several_runs_share_a_screen() {
+    let mut screen = Screen::new(PLAIN);
+    let mut text = String::new();
+    for run in [run_samples::normal(), run_samples::tied_leaders()] {
+        let (id, again) = (run.id.clone(), Some(run.experiment.clone()));
+        text += &screen.run(&run, &Called { run: id, again });
+    }
+    let notes = ["free, quota: 3 sessions share 2 CPUs.".to_string()];
+    let nodes = "needs 2 memory nodes (this machine has 1); try a guest";
+    let not_run = [
+        ("work-unit", "no time left (run it by its name)"),
+        ("local-vs-remote", nodes),
+        (
+            "huge-pages",
+            "case huge: node 0 has no pool of 2 MiB pages; set one",
+        ),
+        ("numa-vs-suma", nodes),
+        ("parallel-scan", nodes),
+    ];
+    let not_run = not_run.map(|(name, reason)| NotRun::new(name, reason));
+    text += &screen.end(&notes, &not_run);
+    assert!(text.lines().count() <= SCREEN_LINES, "{text}");
+    check("several.screen", &text);
 }
 
 #[test]
