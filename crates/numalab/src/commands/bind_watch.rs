@@ -22,6 +22,8 @@ use crate::placement_arguments::{BindArguments, Trigger};
 
 /// The first look comes so early that even `ls` on a slow machine is seen.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
+/// A placement that seems not to be honoured is looked at again after this.
+const SECOND_LOOK_AFTER: Duration = Duration::from_millis(100);
 /// While it is waited for an amount of memory, it is asked for at least this often.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// A look may take this part of the time since the last one.
@@ -276,6 +278,12 @@ impl<'a> Looker<'a> {
             return Ok(());
         }
         self.reported = true;
+        let is_contradicted = |it: &(Duration, Look)| !self.judge(&it.1).is_empty();
+        if self.last.as_ref().is_some_and(is_contradicted) {
+            // A page may be on its way, or about to be given back: what lasts counts.
+            std::thread::sleep(SECOND_LOOK_AFTER);
+            self.look(self.started.elapsed());
+        }
         if let Some((at, look)) = self.last.take() {
             self.report.contradictions = self.judge(&look);
             self.report.honoured = self.report.contradictions.is_empty();
