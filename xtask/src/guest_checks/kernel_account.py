@@ -6,6 +6,9 @@ node 0 0-1
 look
 map bind:1 anon=16 dirty=16 N1=16 kernelpagesize_kB=4
 cpus 0
+
+On a busy host a guest has time for few looks. Where they are fewer than three for each pair of
+nodes that could be measured, the command is run again, for its looks alone.
 """
 import glob
 import re
@@ -34,12 +37,8 @@ def cpus_of_threads(pid):
     return found
 
 
-with open(sys.argv[1], "w") as account:
-    for node in glob.glob("/sys/devices/system/node/node[0-9]*"):
-        cpus = read(node + "/cpulist").decode().strip()
-        print("node", node.rsplit("node")[-1], cpus, file=account)
-    command = subprocess.Popen(sys.argv[2:])
-    seen = set()
+def look_at(command, seen):
+    """Looks at a command until it has ended, and answers how."""
     while command.poll() is None:
         before = cpus_of_threads(command.pid)
         memory = frozenset(MAPPING.findall(read(f"/proc/{command.pid}/numa_maps")))
@@ -48,10 +47,27 @@ with open(sys.argv[1], "w") as account:
             cpus = before & cpus_of_threads(command.pid)
             seen.add((memory, frozenset(cpus for _, cpus in cpus)))
         time.sleep(0.001)
+    return command.returncode
+
+
+with open(sys.argv[1], "w") as account:
+    with_cpus = with_memory = 0
+    for node in glob.glob("/sys/devices/system/node/node[0-9]*"):
+        cpus = read(node + "/cpulist").decode().strip()
+        print("node", node.rsplit("node")[-1], cpus, file=account)
+        with_cpus += bool(cpus)
+        with_memory += not re.search(rb"MemTotal:\s+0 kB", read(node + "/meminfo"))
+    wanted = 3 * min(with_cpus * with_memory, 16)
+    seen = set()
+    ended = look_at(subprocess.Popen(sys.argv[2:]), seen)
+    for _ in range(4):
+        if ended == 0 and len(seen) < wanted:
+            again = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL)
+            ended = look_at(again, seen)
     for memory, cpus in seen:
         print("look", file=account)
         for line in memory:
             print("map", line.decode(), file=account)
         for one in cpus:
             print("cpus", one.decode(), file=account)
-sys.exit(command.returncode)
+sys.exit(ended)
