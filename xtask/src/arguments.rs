@@ -37,6 +37,8 @@ pub enum Task {
     Kills(KillsArguments),
     /// Change the code that decides, place by place, and see whether a test fails.
     Mutants(MutantsArguments),
+    /// Make the program as it is handed on: stripped, its debug information in a file beside it.
+    Package,
     /// Run a program that ends with whoever started it: benchmarks start peers by it.
     #[command(hide = true)]
     Guard(GuardArguments),
@@ -79,6 +81,9 @@ pub struct MutantsArguments {
     /// Only the changes to this file; may be given several times [default: .cargo/mutants.toml].
     #[arg(long = "file", value_name = "FILE")]
     pub files: Vec<String>,
+    /// Only part K of N, from 0: one in N of the changes, over all files.
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<String>,
     /// List the changes and leave.
     #[arg(long)]
     pub list: bool,

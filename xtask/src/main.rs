@@ -11,6 +11,7 @@ mod guest;
 mod guest_checks;
 mod interrupt;
 mod mutants;
+mod package;
 mod program;
 mod repository;
 mod steps;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Task::Guard(arguments) => guard::run(&arguments),
         Task::Kills(arguments) => guest_checks::kills::run(&arguments),
         Task::Mutants(arguments) => mutants::run(&arguments),
+        Task::Package => package::run(),
         Task::Tidy => tidy::command::run(),
         Task::Check => steps::command::check(),
         Task::Test(arguments) => steps::command::test(&arguments),

@@ -25,14 +25,18 @@ pub fn run(arguments: &MutantsArguments) -> Result<ExitCode> {
     let mut command = Command::new("cargo");
     command.current_dir(repository::root()).arg("mutants");
     command.arg("--output").arg(&folder);
-    for file in &arguments.files {
-        command.arg("--file").arg(file);
+    if !arguments.files.is_empty() {
+        command.arg("--re").arg(beginnings(&arguments.files));
+    }
+    if let Some(shard) = &arguments.shard {
+        command.args(["--shard", shard, "--sharding", "round-robin"]);
     }
     if arguments.list {
         command.arg("--list");
     }
-    // Its build directories would otherwise share ours, whose lock the tests of a mutant hold.
-    command.env_remove("CARGO_TARGET_DIR");
+    // Of its own: ours would be locked while a test of a mutant runs. It stays, so that the next
+    // time dependencies are there already.
+    command.env("CARGO_TARGET_DIR", folder.join("build"));
     let status = program::run(&mut command, &Interrupt::watch()?)?;
     if status.code() == Some(SURVIVED) {
         let survivors = folder.join("mutants.out/missed.txt");
@@ -48,7 +52,25 @@ pub fn run(arguments: &MutantsArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A regular expression for the names of changes, which begin with file and line. (`--file` would
+/// add to the files of the configuration and choose none of them.)
+fn beginnings(files: &[String]) -> String {
+    let files: Vec<_> = files.iter().map(|file| file.replace('.', "[.]")).collect();
+    format!("^({}):", files.join("|"))
+}
+
 fn is_installed() -> bool {
     program::find(PROGRAM).is_some()
         || std::env::home_dir().is_some_and(|home| home.join(".cargo/bin").join(PROGRAM).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_chosen_by_the_beginning_of_a_change() {
+        let files = ["crates/a/src/b.rs", "c.rs"].map(str::to_string);
+        assert_eq!(beginnings(&files), "^(crates/a/src/b[.]rs|c[.]rs):");
+    }
 }

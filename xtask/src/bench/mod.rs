@@ -18,7 +18,7 @@ mod own_binary;
 mod parallel_scan;
 mod plain_chase;
 mod postgres;
-mod release_binary;
+pub mod release_binary;
 mod relocate;
 mod spread;
 mod supervisor;

@@ -1,7 +1,8 @@
 //! How often the intervals are right: simulated samples of which the truth is known.
 //!
-//! Every figure is the outcome of fixed seeds, so these tests pass always or never. What they print
-//! is in docs/measurement.md: `cargo test -p numalab-stats --test all coverage -- --nocapture`.
+//! Every figure is the outcome of fixed seeds, so these tests pass always or never. What they
+//! print is in docs/measurement.md:
+//! `cargo test -p numalab-stats --test all coverage -- --nocapture`.
 
 use std::cmp::Ordering;
 
