@@ -9,6 +9,7 @@
     reason = "a panic is how a test fails"
 )]
 
+mod alternation;
 mod busy;
 mod environments;
 mod experiment_file;

@@ -1,0 +1,151 @@
+//! Cases of a round that are up at once: their windows alternate, and who has none sleeps.
+
+use std::time::Duration;
+
+use linux::Root;
+use linux::proc_stat;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::experiment_file::{ExperimentFile, SMALL};
+use crate::laboratory::{Laboratory, kill};
+use crate::processes::Role;
+
+/// Two cases of two sessions.
+fn two_cases(laboratory: &Laboratory, defaults: &str) -> String {
+    let experiment = ExperimentFile::new("one", defaults)
+        .case("one", "")
+        .case("other", "own-allocation = \"interleave:all\"");
+    laboratory.file("two.toml", experiment.text())
+}
+
+fn trials(case: &Value) -> impl Iterator<Item = &Value> {
+    case["trials"].as_array().into_iter().flatten()
+}
+
+fn cases(run: &Value) -> impl Iterator<Item = &Value> {
+    run["cases"].as_array().into_iter().flatten()
+}
+
+/// How many of these processes are running or ready to (proc_pid_stat(5)).
+fn running(pids: &[u32]) -> usize {
+    let root = Root::live();
+    let state = |pid: &u32| root.read_lossy(&format!("proc/{pid}/stat"));
+    let is_running = |pid: &&u32| {
+        let after_name = |text: &str| text.rsplit_once(") ").map(|it| it.1.starts_with('R'));
+        state(pid).is_ok_and(|it| after_name(it.text()) == Some(true))
+    };
+    pids.iter().filter(is_running).count()
+}
+
+#[test]
+fn windows_of_two_cases_alternate_and_who_is_parked_sleeps() {
+    let laboratory = Laboratory::new();
+    let path = two_cases(&laboratory, SMALL);
+    let words = ["run", &path, "--json", "--trials", "5", "--seconds", "1"];
+    let mut under_way = laboratory.start(&words);
+    let sessions = under_way.until_there_are(4, Role::Session);
+    // By the kernel: hardly ever more than the sessions of one case want a CPU.
+    let mut looks = Vec::new();
+    while sessions
+        .iter()
+        .all(|pid| proc_stat::read(&Root::live(), *pid).is_ok())
+    {
+        looks.push(running(&sessions));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let more = looks.iter().filter(|running| **running > 2).count();
+    assert!(looks.len() > 50, "{}", looks.len());
+    assert!(more * 10 < looks.len(), "{more} of {}", looks.len());
+    let run = under_way.finish().with_code(0).document();
+    for case in cases(&run) {
+        assert_eq!(case["trials_valid"], 5, "{case:#}");
+        for trial in trials(case) {
+            let parked = &trial["evidence"]["parked"];
+            let parked_s = parked["parked_s"].as_f64().unwrap();
+            assert!(parked_s > 0.5, "{parked_s}");
+            assert!(
+                parked["cpu_s"].as_f64().unwrap() <= parked_s * 0.005,
+                "{parked}"
+            );
+            let samples = trial["samples"].as_array().unwrap();
+            assert!(samples.len() > 1, "{trial:#}");
+            let counted = samples.iter().filter(|it| it["left_out"] != true).count();
+            let window_s = trial["window_s"].as_f64().unwrap();
+            let expected = counted as f64 / samples.len() as f64;
+            assert!(
+                (window_s / expected - 1.0).abs() < 0.2,
+                "{window_s}, {expected}"
+            );
+        }
+    }
+    let spent = &run["time"];
+    let (all, windows) = (&spent["trials_s"], &spent["windows_s"]);
+    assert!(
+        all.as_f64() > windows.as_f64() && windows.as_f64() > Some(8.0),
+        "{spent}"
+    );
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_case_that_dies_beside_another_fails_its_own_trial_only() {
+    let laboratory = Laboratory::new();
+    let path = two_cases(&laboratory, SMALL);
+    let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.4"];
+    let mut under_way = laboratory.start(&words);
+    for (stored, role) in [(2, Role::Session), (6, Role::Instance)] {
+        under_way.until_trials_are_stored(stored);
+        let count = if role == Role::Session { 4 } else { 2 };
+        kill(under_way.until_there_are(count, role)[0]);
+        under_way.until_trials_are_stored(stored + 2);
+    }
+    let run = under_way.finish().with_code(0).document();
+    let mut failed = 0;
+    for case in cases(&run) {
+        assert_eq!(case["trials_valid"], 5, "{case:#}");
+        failed += trials(case).filter(|it| it["outcome"] == "failed").count();
+    }
+    assert_eq!(failed, 2, "{run:#}");
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn control_c_between_windows_leaves_nothing() {
+    let laboratory = Laboratory::new();
+    let path = two_cases(&laboratory, SMALL);
+    let words = ["run", &path, "--trials", "5", "--seconds", "30"];
+    let mut under_way = laboratory.start(&words);
+    under_way.until_there_are(4, Role::Session);
+    std::thread::sleep(Duration::from_millis(1500));
+    under_way.signal(Signal::INT);
+    under_way.finish().with_code(130);
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_run_that_is_to_end_soon_ends_soon() {
+    let laboratory = Laboratory::new();
+    let path = two_cases(&laboratory, SMALL);
+    let words = ["run", &path, "--json", "--seconds", "20", "--within", "5"];
+    let run = laboratory.document(&words);
+    for case in cases(&run) {
+        let windows_s: f64 = trials(case).filter_map(|it| it["window_s"].as_f64()).sum();
+        assert!(windows_s > 0.0 && windows_s < 15.0, "{windows_s}");
+    }
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn cases_that_cannot_be_up_at_once_are_tried_one_after_another_with_the_reason() {
+    let laboratory = Laboratory::new();
+    let path = two_cases(&laboratory, &format!("{SMALL}\nupdate-pct = 10"));
+    let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.2"];
+    let ended = laboratory.run(&words).with_code(0);
+    ended.says(&["one after another", "database writers of one"]);
+    let run = ended.document();
+    for trial in cases(&run).flat_map(trials) {
+        assert_eq!(trial["evidence"]["parked"], Value::Null);
+    }
+    laboratory.nothing_is_left();
+}
