@@ -183,12 +183,15 @@ pub fn huge_pools(root: &Root) -> Result<Vec<HugePoolEvidence>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use linux::Root;
     use linux::shared_memory::{ObjectKind, SharedMemory};
     use model::{Allocation, NodeId};
 
     use super::{
-        counted_in_numa_maps, numa_maps_lines, policy_of_process, residency, residency_of_parts,
+        MappedMemory, counted_in_numa_maps, huge_pools, numa_maps_lines, of_mapping_in_process,
+        policy_of_process, residency, residency_of_parts,
     };
     use crate::placement::allocate_mapping;
 
@@ -243,6 +246,43 @@ mod tests {
             assert_eq!(found[1].bytes_by_node[&NodeId(0)], 48 * 4096);
             assert_eq!(counted_in_numa_maps(&mapping, &parts).unwrap(), found);
         }
+    }
+
+    #[test]
+    fn what_another_process_has_mapped_is_added_up_over_its_lines() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(directory.path().join("proc/7")).unwrap();
+        // A mapping in two parts, with one before it and one behind it.
+        let text = "7f0000000000 default anon=1 dirty=1 N0=1 kernelpagesize_kB=4\n\
+            7f0000001000 bind:0-1 file=/x dirty=3 N0=2 N1=1 kernelpagesize_kB=4\n\
+            7f0000004000 default file=/x dirty=5 N1=5 kernelpagesize_kB=4\n\
+            7f0000009000 default anon=9 dirty=9 N0=9 kernelpagesize_kB=4\n";
+        fs::write(directory.path().join("proc/7/numa_maps"), text).unwrap();
+        let root = Root::at(directory.path()).unwrap();
+        let found = |range| of_mapping_in_process(&root, 7, range).unwrap();
+        let expected = MappedMemory {
+            policy: "bind:0-1".to_owned(),
+            page_bytes: 4096,
+            bytes_by_node: [(NodeId(0), 2 * 4096), (NodeId(1), 6 * 4096)].into(),
+        };
+        assert_eq!(found(0x7f00_0000_1000..0x7f00_0000_9000), Some(expected));
+        assert_eq!(found(0x1000..0x2000), None);
+    }
+
+    #[test]
+    fn every_pool_of_every_node_is_shown() {
+        let nodes = fs::read_dir("/sys/devices/system/node")
+            .into_iter()
+            .flatten();
+        let pools = nodes.flatten().filter_map(|node| {
+            let is_node = node.file_name().to_string_lossy().starts_with("node");
+            let pools = fs::read_dir(node.path().join("hugepages")).ok()?;
+            is_node.then(|| pools.count())
+        });
+        assert_eq!(
+            huge_pools(&Root::live()).unwrap().len(),
+            pools.sum::<usize>()
+        );
     }
 
     #[test]

@@ -180,7 +180,7 @@ impl Journal {
             let mut text = String::new();
             file.read_to_string(&mut text)?;
             let (entries, last_entry) = parse(&text)?;
-            if !text.is_empty() && !text.ends_with('\n') {
+            if !text.ends_with('\n') {
                 // A crash cut the last line: its change was not made, since it was not synced.
                 let whole = text.rfind('\n').map_or(0, |end| end + 1);
                 file.set_len(whole as u64)?;
@@ -246,6 +246,8 @@ fn parse(text: &str) -> io::Result<(Vec<Entry>, u64)> {
 mod tests {
     use std::path::PathBuf;
 
+    use linux::Root;
+
     use super::{Change, Journal};
 
     fn change(name: &str) -> Change {
@@ -267,6 +269,31 @@ mod tests {
         assert_eq!((left[0].entry, &left[0].change), (second, &change("/b")));
         journal.mark_undone(second).unwrap();
         assert_eq!(journal.in_force().unwrap(), []);
+    }
+
+    #[test]
+    fn changes_of_another_boot_are_told_from_those_of_this_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(directory.path());
+        journal.record(change("/a")).unwrap();
+        assert_eq!(journal.of_this_boot(&Root::live()).unwrap().len(), 1);
+        let other = directory.path().join("proc/sys/kernel/random");
+        std::fs::create_dir_all(&other).unwrap();
+        let boot = "00000000-0000-4000-8000-000000000000\n";
+        std::fs::write(other.join("boot_id"), boot).unwrap();
+        let other = Root::at(directory.path()).unwrap();
+        assert_eq!(journal.of_this_boot(&other).unwrap(), []);
+    }
+
+    #[test]
+    fn the_list_of_a_change_goes_with_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(directory.path());
+        let entry = journal.record(change("/a")).unwrap();
+        journal.new_list(entry).unwrap();
+        assert!(journal.list_path(entry).is_file());
+        journal.mark_undone(entry).unwrap();
+        assert!(!journal.list_path(entry).exists());
     }
 
     #[test]

@@ -86,7 +86,6 @@ fn resampled_median(sorted: &[f64]) -> Vec<Atom> {
 fn reaches(count: usize, rank: usize, index: usize) -> f64 {
     match index {
         0 => 0.0,
-        index if index == count => 1.0,
         index => {
             let share = index as f64 / count as f64;
             beta_reg(rank as f64, (count + 1 - rank) as f64, share)
@@ -228,6 +227,10 @@ mod tests {
         assert_eq!(ratio_interval(&FIVE, &FIVE[1..], 0.95), None);
         assert_eq!(ratio_interval(&FIVE, &FIVE, 1.0), None);
         assert_eq!(ratio_interval(&FIVE, &FIVE, f64::NAN), None);
+        assert_eq!(
+            ratio_interval(&[-1.0, 1.0, 1.0, 1.0, 1.0], &FIVE, 0.95),
+            None
+        );
         let mut unfit = FIVE;
         unfit[2] = f64::NAN;
         assert_eq!(ratio_interval(&FIVE, &unfit, 0.95), None);

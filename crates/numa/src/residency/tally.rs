@@ -276,6 +276,30 @@ mod tests {
         assert_eq!(tally.parts(span(12, 14)), [(span(12, 14), 0)]);
     }
 
+    #[test]
+    fn a_huge_page_is_counted_once_where_it_lies() {
+        let mut tally = Tally::default();
+        let pages = [
+            (4, 0, Some(NodeId(1))),
+            (7, 2, Some(NodeId(1))),
+            (4, 0, Some(NodeId(0))),
+            (8, 2, Some(NodeId(1))),
+            (9, 1, None),
+            (9, 1, Some(NodeId(0))),
+            (3, 1, None),
+        ];
+        for (number, area, node) in pages {
+            tally.add_huge_page(number, 10, area, node);
+        }
+        let on_1 = |bytes| BytesByNode::from([(NodeId(1), bytes)]);
+        assert_eq!(
+            tally.bytes_by_area,
+            [on_1(10), BytesByNode::new(), on_1(20)]
+        );
+        assert_eq!(tally.bytes_without_node, 20);
+        assert_eq!(tally.bytes_by_node(), on_1(30));
+    }
+
     proptest! {
         #[test]
         fn parts_cover_a_span_exactly(
