@@ -214,6 +214,18 @@ mod tests {
             self.folder.path().join("cpuset.cpus")
         }
 
+        /// Has every change made by another machine, or before this one was started.
+        fn made(&self, elsewhere: impl Fn(&mut serde_json::Value)) {
+            let path = self.journal.path();
+            let text = fs::read_to_string(&path).unwrap();
+            let line = |line: &str| {
+                let mut document = serde_json::from_str(line).unwrap();
+                elsewhere(&mut document);
+                format!("{document}\n")
+            };
+            fs::write(path, text.lines().map(line).collect::<String>()).unwrap();
+        }
+
         /// What undoing says of each change, newest first, and what the file says then.
         fn undo(&self, wanted: impl Fn(&Entry) -> bool, force: bool) -> (Vec<String>, String) {
             let said = |undone: Undone| {
@@ -258,5 +270,28 @@ mod tests {
         assert_eq!(files.journal.in_force().unwrap().len(), 2);
         drop(claim);
         assert_eq!(files.undo(|_| true, false).1, "0-3");
+    }
+
+    #[test]
+    fn what_was_changed_before_the_machine_was_started_anew_is_struck_off_untouched() {
+        let files = Files::changed_twice();
+        files.made(|entry| entry["boot"] = "before".into());
+        let (said, now) = files.undo(|_| true, false);
+        assert_eq!((said, now.as_str()), (vec![String::new(); 2], "1-2"));
+        assert_eq!(files.journal.in_force().unwrap(), []);
+    }
+
+    #[test]
+    fn what_another_machine_changed_stays_and_is_named() {
+        let files = Files::changed_twice();
+        files.made(|entry| {
+            entry["boot"] = "other".into();
+            entry["machine"] = serde_json::json!({ "id": "far", "host": "db9" });
+        });
+        let (said, now) = files.undo(|_| true, true);
+        let names_it = |said: &String| said.contains("it was made") && said.contains("db9");
+        assert!(said.len() == 2 && said.iter().all(names_it), "{said:?}");
+        assert_eq!(now, "1-2");
+        assert_eq!(files.journal.in_force().unwrap().len(), 2);
     }
 }

@@ -8,7 +8,7 @@ use model::{BytesByNode, NodeId, Sampled, SegmentArea, SegmentKind, SegmentResid
 
 use super::page_set::PageSet;
 use super::pagemap_method::Sample;
-use super::sampling::Counts;
+use super::sampling::{Bytes, Counts};
 
 /// The policy of a segment whose parts have several.
 const MIXED: &str = "mixed";
@@ -120,7 +120,11 @@ impl Tally {
 
     /// Takes over what a sample says.
     pub fn estimate(&mut self, counts: &Counts, object: &MappedObject, sample: &Sample) {
-        let bytes = counts.bytes(object.allocated_bytes, object.bytes);
+        self.add_estimated(counts.bytes(object.allocated_bytes, object.bytes));
+        self.sampled = Some(counts.sampled(sample.seed, &sample.memory_nodes));
+    }
+
+    fn add_estimated(&mut self, bytes: Bytes) {
         for ((area, node), bytes) in bytes.found {
             match node {
                 Some(node) => self.add(area, node, bytes),
@@ -128,7 +132,6 @@ impl Tally {
             }
         }
         self.bytes_without_node += bytes.missing;
-        self.sampled = Some(counts.sampled(sample.seed, &sample.memory_nodes));
     }
 
     /// All that was found, by node.
@@ -298,6 +301,130 @@ mod tests {
         );
         assert_eq!(tally.bytes_without_node, 20);
         assert_eq!(tally.bytes_by_node(), on_1(30));
+    }
+
+    const NODES: [NodeId; 2] = [NodeId(0), NodeId(1)];
+
+    #[test]
+    fn what_is_estimated_without_a_node_is_added_to_what_has_none() {
+        let mut tally = Tally {
+            bytes_without_node: 1,
+            ..Tally::default()
+        };
+        let found = [((0, Some(NODES[1])), 40), ((0, None), 6)];
+        tally.add_estimated(Bytes {
+            found: found.into(),
+            missing: 100,
+        });
+        assert_eq!(tally.bytes_without_node, 107);
+        assert_eq!(tally.bytes_by_node(), [(NODES[1], 40)].into());
+    }
+
+    /// Shared memory of 100 bytes that exist, 60 of them found on node 0, all under one policy.
+    fn shared() -> Tally {
+        Tally {
+            kind: SegmentKind::Sysv,
+            pids: [1, 2].into(),
+            spans: [span(0, 60), span(40, 100)].into(),
+            areas: vec![Area {
+                span: span(0, 100),
+                policy: "bind:0".to_owned(),
+            }],
+            bytes_by_area: vec![[(NODES[0], 60)].into()],
+            allocated_bytes: Some(100),
+            never_written_bytes: 40,
+            ..Tally::default()
+        }
+    }
+
+    #[test]
+    fn shared_memory_is_complete_when_all_that_exists_was_found_or_never_written() {
+        let whole = shared().into_segment(false);
+        assert!(whole.complete);
+        assert_eq!((whole.mapped_bytes, whole.processes), (100, 2));
+        assert_eq!(whole.policy.as_deref(), Some("bind:0"));
+        assert_eq!((whole.areas.len(), whole.bytes_without_node), (0, 0));
+        let check = |tally: Tally, all_seen, complete, without_node| {
+            let segment = tally.clone().into_segment(all_seen);
+            let found = (segment.complete, segment.bytes_without_node);
+            assert_eq!(found, (complete, without_node), "{tally:?}");
+        };
+        let missing = Tally {
+            never_written_bytes: 30,
+            ..shared()
+        };
+        check(missing, true, false, 10);
+        let somewhere = Tally {
+            never_written_bytes: 30,
+            bytes_without_node: 10,
+            ..shared()
+        };
+        check(somewhere, true, false, 10);
+        let unknown = Tally {
+            allocated_bytes: None,
+            ..shared()
+        };
+        check(unknown, true, false, 0);
+        let sampled = Tally {
+            is_sampled: true,
+            ..shared()
+        };
+        check(sampled, true, false, 0);
+    }
+
+    #[test]
+    fn a_file_is_complete_when_everybody_was_seen() {
+        let file = |bytes_without_node| Tally {
+            kind: SegmentKind::File,
+            never_written_bytes: 0,
+            bytes_without_node,
+            ..shared()
+        };
+        let check = |tally: Tally, all_seen, complete| {
+            let segment = tally.into_segment(all_seen);
+            assert_eq!(segment.complete, complete);
+            segment.bytes_without_node
+        };
+        // What else of the file exists is not asked about.
+        assert_eq!(check(file(0), true, true), 0);
+        assert_eq!(check(file(0), false, false), 0);
+        assert_eq!(check(file(5), true, false), 5);
+    }
+
+    #[test]
+    fn areas_of_one_policy_are_put_together_and_several_are_mixed() {
+        let area = |start, end, policy: &str| Area {
+            span: span(start, end),
+            policy: policy.to_owned(),
+        };
+        let tally = Tally {
+            areas: vec![
+                area(10, 30, "bind:0"),
+                area(30, 35, "bind:1"),
+                area(50, 57, "bind:0"),
+            ],
+            bytes_by_area: vec![
+                [(NODES[0], 20)].into(),
+                [(NODES[1], 5)].into(),
+                [(NODES[0], 4), (NODES[1], 3)].into(),
+            ],
+            ..shared()
+        };
+        let segment = tally.into_segment(true);
+        assert_eq!(segment.policy.as_deref(), Some(MIXED));
+        let areas: Vec<_> = segment
+            .areas
+            .iter()
+            .map(|it| (it.policy.as_str(), it.mapped_bytes, &it.bytes_by_node))
+            .collect();
+        let of_0 = BytesByNode::from([(NODES[0], 24), (NODES[1], 3)]);
+        let of_1 = BytesByNode::from([(NODES[1], 5)]);
+        assert_eq!(areas, [("bind:0", 27, &of_0), ("bind:1", 5, &of_1)]);
+        let none = Tally {
+            areas: Vec::new(),
+            ..shared()
+        };
+        assert_eq!(none.into_segment(true).policy, None);
     }
 
     proptest! {
