@@ -217,6 +217,7 @@ fn role_of(order: &InstanceOrder, layout: &SgaLayout, process: u32) -> Role {
         (ProcessName::Session(_), &Task::Scan { stealing, .. }) => Role::Scan { stealing },
         (ProcessName::Session(_), _) => Role::Statements {
             update_pct: order.work.load.update_pct,
+            handicap_pct: order.work.load.handicap_pct,
         },
     }
 }

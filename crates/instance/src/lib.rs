@@ -13,6 +13,7 @@ mod copy_area;
 mod ending;
 mod error;
 mod failure;
+mod handicap;
 mod histogram;
 mod hold;
 mod instance;

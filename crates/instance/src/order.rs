@@ -200,13 +200,15 @@ impl From<PhaseWord> for Phase {
 }
 
 /// What a session process does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "role")]
 pub enum Role {
     /// Executes statements.
     Statements {
         /// Of a hundred statements, those that update the rows they come by.
         update_pct: u32,
+        /// Extra work, as a percentage of the time of the logical reads.
+        handicap_pct: f64,
     },
     /// Is a worker of a parallel scan.
     Scan {

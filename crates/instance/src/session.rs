@@ -11,6 +11,7 @@ use linux::shared_memory::{Mapping, SharedMemory};
 
 use crate::buffer_cache::Reader;
 use crate::cage::Turn;
+use crate::handicap::Handicap;
 use crate::histogram;
 use crate::layout::{CPU_WORDS, HISTOGRAM_BUCKETS, SessionState};
 use crate::loads::{self, Ingredients, Load};
@@ -83,8 +84,15 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
     set_state(&sga, order.session, SessionState::Running);
     let reader = |storage| Reader::new(sga, storage, home_pool, waits);
     match (order.role, storage) {
-        (Role::Statements { update_pct }, storage) => {
+        (
+            Role::Statements {
+                update_pct,
+                handicap_pct,
+            },
+            storage,
+        ) => {
             let mut session = Session::new(sga, reader(storage), load, order, update_pct);
+            session.handicap = Handicap::of_percent(handicap_pct);
             execute(&mut session)?;
             // Its own memory is there as long as the session is.
             wait_to_be_read(&sga, order.session);
@@ -191,6 +199,7 @@ struct Session<'m> {
     own_work: u64,
     reader: Reader<'m>,
     update_pct: u32,
+    handicap: Handicap,
     random: fastrand::Rng,
     now_ns: u64,
     statements: u64,
@@ -221,6 +230,7 @@ impl<'m> Session<'m> {
             own_work: 0,
             reader,
             update_pct,
+            handicap: Handicap::of_percent(0.0),
             random: fastrand::Rng::with_seed(order.seed),
             now_ns: monotonic_ns(),
             statements: 0,
@@ -249,6 +259,9 @@ impl<'m> Session<'m> {
             }
         };
         self.now_ns = monotonic_ns();
+        if self.handicap.after(self.now_ns - start_ns, work) {
+            self.now_ns = monotonic_ns();
+        }
         self.statements += 1;
         let live = &self.sga.slots[self.number as usize].live.0;
         live.work.store(work, Ordering::Relaxed);

@@ -126,12 +126,20 @@ pub struct LoadPlan {
     /// Of a hundred statements, those that update the rows they come by.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub update_pct: u32,
+    /// Of the time that its logical reads take, the percentage that a session spends on extra work
+    /// that depends on them: a difference of known size, to see whether it is found.
+    #[serde(default, skip_serializing_if = "is_none_of_it")]
+    pub handicap_pct: f64,
     /// Rows per statement; `None`: as many as the calibration finds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_unit: Option<u32>,
     /// A CPU quota of so many CPUs for all processes of the instance; `None`: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<u32>,
+}
+
+fn is_none_of_it(share: &f64) -> bool {
+    *share == 0.0
 }
 
 fn is_zero(number: &u32) -> bool {

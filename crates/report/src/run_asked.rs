@@ -54,6 +54,11 @@ fn logical_reads(work: &LogicalReads, place: &str) -> String {
         0 => String::new(),
         percent => format!(", {percent} % of statements update"),
     };
+    let handicap = match work.load.handicap_pct {
+        0.0 => String::new(),
+        percent => format!(", reads {percent} % dearer by extra work"),
+    };
+    let updates = updates + &handicap;
     let quota = quota(work.load.cpu_quota);
     let (sessions, sga) = (sessions(work.load.sessions), sga(work));
     format!("{sessions}{caging}{quota}{updates}{rows}, on {place}; {sga}")

@@ -72,6 +72,8 @@ pub struct CaseDefinition {
     pub data: DataSize,
     /// Of a hundred statements, those that update.
     pub update_pct: u32,
+    /// Extra work, in hundredths of a percent of the time of the logical reads.
+    pub handicap: u32,
     /// What the sessions do.
     pub work: WorkChoice,
     /// The program, where one is the work.

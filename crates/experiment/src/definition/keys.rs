@@ -198,6 +198,13 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         Table::Load,
+        "handicap",
+        Some("0 %"),
+        "extra work that depends on the logical reads, as a share of the time that they take: a \
+         difference of known size, to see whether it is found",
+    ),
+    key(
+        Table::Load,
         "work",
         Some("logical-reads"),
         "what the sessions do; all cases of an experiment do the same",

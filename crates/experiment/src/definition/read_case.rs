@@ -197,6 +197,16 @@ impl<'t> CaseSections<'t> {
         number.ok_or_else(|| field.wrong("a whole number from 0 to 100"))
     }
 
+    fn handicap(&self) -> Result<u32, Error> {
+        self.value(
+            Table::Load,
+            "handicap",
+            "a share from 0 % to 100 %, such as \"3 %\"",
+            parse_handicap,
+            |_| None,
+        )
+    }
+
     fn backing(&self) -> Result<Backing, Error> {
         self.word(Table::Sga, "backing", BACKINGS)
     }
@@ -253,6 +263,7 @@ impl<'t> CaseSections<'t> {
             cpu_count: self.cpu_count(sessions)?,
             data: self.data()?,
             update_pct: self.update_pct()?,
+            handicap: self.handicap()?,
             work,
             command: self.command()?,
             work_unit: self.work_unit()?,
@@ -275,6 +286,7 @@ impl<'t> CaseSections<'t> {
         self.allocation(Table::Sga, "allocation")?;
         self.data()?;
         self.update_pct()?;
+        self.handicap()?;
         self.word(Table::Load, "work", WORKS)?;
         self.command()?;
         self.work_unit()?;
@@ -289,4 +301,12 @@ impl<'t> CaseSections<'t> {
         }
         Ok(())
     }
+}
+
+/// `3 %`, `2.5%`, in hundredths of a percent.
+fn parse_handicap(text: &str) -> Option<u32> {
+    let share: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (0.0..=100.0)
+        .contains(&share)
+        .then_some((share * 100.0).round() as u32)
 }

@@ -42,6 +42,7 @@ sessions = "readers"
 cpu-count = 2
 data = "2GiB"
 update-pct = 30
+handicap = "2.5 %"
 work = "logical-reads"
 stealing = "free"
 work-unit = 64
@@ -106,6 +107,7 @@ fn a_case_overrides_every_default() {
     assert!(!two.command.more_is_better);
     assert_eq!(two.own_memory, CacheSize::Bytes(8 << 20));
     assert_eq!((definition.cases[0].update_pct, two.update_pct), (0, 30));
+    assert_eq!((definition.cases[0].handicap, two.handicap), (0, 250));
     assert_eq!(two.cpu_quota, Some(Quantity::Number(2)));
     assert_eq!(
         two.prewarm_cpus,
@@ -192,8 +194,8 @@ fn unknown_keys_are_found_in_every_table() {
     assert_eq!(
         error("sessions = 4", "sesions = 4"),
         "mine.toml, line 8, [load]: expected only the keys sessions, cpu-count, data, \
-         update-pct, work, work-unit, own-memory, own-allocation, command, number, unit, better, \
-         stealing, found \"sesions\"; did you mean `sessions`?"
+         update-pct, handicap, work, work-unit, own-memory, own-allocation, command, number, \
+         unit, better, stealing, found \"sesions\"; did you mean `sessions`?"
     );
     assert!(error("name = \"mine\"", "nam = \"mine\"").starts_with(
         "mine.toml, line 2, the top of the file: expected only the keys format, name, "

@@ -5,7 +5,7 @@ use model::{ByteSize, CasePlan, LoadPlan, LogicalReads, SgaPlan, Work};
 use super::cannot::Cannot;
 use super::command::plan_command;
 use super::host::Host;
-use super::work::work;
+use super::work::{check_handicap, work};
 use super::{memory, own_memory, placement};
 use crate::definition::{CacheSize, CaseDefinition, Engine, WorkChoice};
 
@@ -15,6 +15,7 @@ pub(super) fn plan(
     case: &CaseDefinition,
     host: &Host<'_>,
 ) -> Result<CasePlan, Cannot> {
+    check_handicap(engine, case)?;
     if case.work == WorkChoice::Command {
         return plan_command(engine, case, host);
     }
@@ -77,6 +78,7 @@ fn plan_load(case: &CaseDefinition, host: &Host<'_>) -> Result<LoadPlan, Cannot>
             cpu_count,
             data_bytes: case.data.bytes(),
             update_pct: case.update_pct,
+            handicap_pct: f64::from(case.handicap) / 100.0,
             work_unit: case.work_unit.rows(),
             cpu_quota: placement::cpu_quota(case, host)?,
         }),

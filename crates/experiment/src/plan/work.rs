@@ -94,6 +94,18 @@ pub(crate) fn work(
     }
 }
 
+/// Only logical reads of the embedded instance can be made dearer.
+pub(super) fn check_handicap(engine: Engine, case: &CaseDefinition) -> Result<(), Cannot> {
+    let can_have_one = engine == Engine::Instance && case.work == WorkChoice::LogicalReads;
+    match case.handicap > 0 && !can_have_one {
+        false => Ok(()),
+        true => Err(Cannot::usage(
+            "only logical reads of the embedded instance have a handicap",
+            "leave handicap out, or set work = \"logical-reads\" and engine = \"instance\"",
+        )),
+    }
+}
+
 /// What the embedded instance does.
 fn instance_work(case: &CaseDefinition, instance: LogicalReads) -> Result<Work, Cannot> {
     match (case.work, instance.load.cpu_count) {

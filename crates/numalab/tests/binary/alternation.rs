@@ -149,3 +149,40 @@ fn cases_that_cannot_be_up_at_once_are_tried_one_after_another_with_the_reason()
     }
     laboratory.nothing_is_left();
 }
+
+/// The yardstick of what is claimed of small differences: it is there, and its size is found.
+#[test]
+fn a_handicap_of_known_size_is_found() {
+    let laboratory = Laboratory::new();
+    let experiment = ExperimentFile::new("one", SMALL)
+        .case("one", "")
+        .case("dearer", "handicap = \"40 %\"");
+    let path = laboratory.file("handicap.toml", experiment.text());
+    let words = ["run", &path, "--json", "--trials", "5", "--seconds", "1"];
+    let run = laboratory.document(&words);
+    let found = &run["comparisons"][0];
+    let end = |key: &str| found[key].as_f64().unwrap();
+    assert_eq!(found["case"], "dearer", "{found}");
+    assert!(end("high") < 1.0, "{found}");
+    // 1 / 1.4, with room for a machine that does other things.
+    assert!((0.5..0.9).contains(&end("ratio")), "{found}");
+    let shown = laboratory.run(&["show", "last", "--full"]).with_code(0);
+    assert!(
+        shown.stdout.contains("reads 40 % dearer"),
+        "{}",
+        shown.stdout
+    );
+    let scan = ExperimentFile::new("one", "[load]\nwork = \"spin\"\nsessions = 1")
+        .case("one", "handicap = \"3 %\"");
+    let path = laboratory.file("scan.toml", scan.text());
+    laboratory
+        .run(&["run", &path])
+        .says(&["have a handicap", "way out: "]);
+    let wrong = ExperimentFile::new("one", SMALL).case("one", "handicap = \"3\"");
+    let path = laboratory.file("wrong.toml", wrong.text());
+    laboratory
+        .run(&["run", &path])
+        .with_code(2)
+        .says(&["such as \"3 %\""]);
+    laboratory.nothing_is_left();
+}

@@ -43,8 +43,8 @@ fn a_cache_that_is_named_is_recorded_beside_the_one_that_is_shown() {
         json!({ "bytes": 300 * MIB, "shown_bytes": size(&shown) })
     );
     assert_eq!(size(&machine["topology"]["caches"]), 300 * MIB);
-    let text = laboratory.run(&["show", "last"]).with_code(0).stdout;
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = laboratory.run(&["show", "last", "--full"]).with_code(0);
+    let text = text.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("last-level cache of 300 MiB by"), "{text}");
 }
 
