@@ -255,7 +255,7 @@ impl<'i, 'm> Up<'i, 'm> {
         evidence.sessions = trial::evidence_of_sessions(&instance.root, &instance.sga, &pids)?;
         let own_after = own_memory::found(instance, &pids)?;
         own_memory::note(instance, &self.before.own_memory, own_after, &mut evidence);
-        evidence.parked = Some(parked(instance));
+        evidence.parked = Some(parked(instance, self.opened));
         instance.stop();
         if instance.order.work.load.cpu_count.is_some() {
             let running_max = &instance.sga.control.cage.0.running_max;
@@ -339,7 +339,7 @@ fn samples(windows: &[(Window, bool)]) -> Vec<Sample> {
 }
 
 /// How long the sessions were parked, and what CPU time they used meanwhile.
-fn parked(instance: &Instance<'_>) -> ParkedEvidence {
+fn parked(instance: &Instance<'_>, opened: u32) -> ParkedEvidence {
     let sum = |of: fn(&crate::layout::SessionResult) -> &AtomicU64| {
         let slots = instance.sga.session_slots().iter();
         let ns: u64 = slots
@@ -348,6 +348,7 @@ fn parked(instance: &Instance<'_>) -> ParkedEvidence {
         ns as f64 / 1e9
     };
     ParkedEvidence {
+        times: u64::from(opened) * u64::from(instance.sga.layout.sessions),
         parked_s: sum(|it| &it.parked_ns),
         cpu_s: sum(|it| &it.parked_cpu_ns),
     }

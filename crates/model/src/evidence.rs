@@ -63,6 +63,9 @@ pub struct Evidence {
 pub struct ParkedEvidence {
     /// Seconds, over all sessions.
     pub parked_s: f64,
+    /// How often a session was parked.
+    #[serde(default)]
+    pub times: u64,
     /// CPU time that they used in these (`CLOCK_PROCESS_CPUTIME_ID`).
     pub cpu_s: f64,
 }

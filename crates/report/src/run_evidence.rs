@@ -10,8 +10,8 @@ use crate::run_figures::{decimals, ids, whole};
 /// Different answers to one question that are shown; more are counted.
 const VARIANTS_SHOWN: usize = 3;
 
-/// CPU time of a parked session that is none, as a share of the time: falling asleep and waking.
-const PARKED_CPU_MAX: f64 = 0.001;
+/// CPU time of a parked session that is none, in percent of the time: falling asleep and waking.
+const PARKED_PERCENT_MAX: f64 = 0.1;
 
 /// What is said of one trial's evidence on a machine.
 type Describe = fn(&Evidence, &Topology) -> Option<String>;
@@ -300,16 +300,15 @@ fn migrated(evidence: &Evidence) -> Option<String> {
 /// Without figures: they differ from trial to trial, and more than next to none makes it invalid.
 fn parked(evidence: &Evidence) -> Option<String> {
     let parked = evidence.parked?;
-    let share = if parked.parked_s > 0.0 {
-        parked.cpu_s / parked.parked_s
-    } else {
-        0.0
+    let share = match parked.parked_s > 0.0 {
+        true => parked.cpu_s / parked.parked_s * 100.0,
+        false => 0.0,
     };
-    Some(match share <= PARKED_CPU_MAX {
+    Some(match share <= PARKED_PERCENT_MAX {
         true => "parked between windows: sessions used no CPU".to_string(),
         false => format!(
             "parked between windows: sessions used {} % of a CPU",
-            decimals(share * 100.0, 2)
+            decimals(share, 2)
         ),
     })
 }

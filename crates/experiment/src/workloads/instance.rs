@@ -19,8 +19,11 @@ use crate::{Cancel, RoundSpec, TrialSpec, Workload, WorkloadError};
 
 /// How often a trial under way looks whether it is to be cancelled.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// CPU time that a parked session may use, as a share of the time: to fall asleep and to wake.
+/// CPU time that a parked session may use, as a share of the time.
 const PARKED_CPU_MAX: f64 = 0.005;
+/// And in seconds, each time: to fall asleep and to wake. It is some 10 µs; an emulated machine
+/// needs a hundred times as long.
+const PARKING_S: f64 = 0.002;
 /// Time at each work unit of the calibration.
 const CALIBRATION_STEP_S: f64 = 0.12;
 
@@ -360,8 +363,12 @@ pub(super) fn judged(
 
 /// Sessions that did not sleep while they were parked, in words: they disturbed other cases.
 fn parked_contradiction(parked: ParkedEvidence) -> Option<String> {
-    let ParkedEvidence { parked_s, cpu_s } = parked;
-    (cpu_s > parked_s * PARKED_CPU_MAX)
+    let ParkedEvidence {
+        parked_s,
+        times,
+        cpu_s,
+    } = parked;
+    (cpu_s > parked_s * PARKED_CPU_MAX + times as f64 * PARKING_S)
         .then(|| format!("sessions used {cpu_s:.3} s of CPU time while parked for {parked_s:.1} s"))
 }
 
@@ -428,10 +435,17 @@ mod tests {
 
     #[test]
     fn sessions_that_run_while_parked_are_told_of() {
-        let of = |parked_s, cpu_s| parked_contradiction(ParkedEvidence { parked_s, cpu_s });
-        assert_eq!(of(10.0, 0.001), None);
-        assert_eq!(of(0.0, 0.0), None);
-        let found = of(10.0, 0.2).unwrap();
+        let of = |parked_s, times, cpu_s| {
+            parked_contradiction(ParkedEvidence {
+                parked_s,
+                times,
+                cpu_s,
+            })
+        };
+        assert_eq!(of(10.0, 10, 0.001), None);
+        assert_eq!(of(1.0, 10, 0.02), None);
+        assert_eq!(of(0.0, 0, 0.0), None);
+        let found = of(10.0, 10, 0.2).unwrap();
         assert!(
             found.contains("0.200 s of CPU time while parked for 10.0 s"),
             "{found}"
