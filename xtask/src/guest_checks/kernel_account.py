@@ -7,7 +7,7 @@ look
 map bind:1 anon=16 dirty=16 N1=16 kernelpagesize_kB=4
 cpus 0
 
-On a busy host a guest has time for few looks. Where they are fewer than three for each pair of
+On a busy host a guest has time for few looks. Where they are fewer than eight for each pair of
 nodes that could be measured, the command is run again, for its looks alone.
 """
 import glob
@@ -59,7 +59,7 @@ with open(sys.argv[1], "w") as account:
         print("node", node.rsplit("node")[-1], cpus, file=account)
         with_cpus += bool(cpus)
         with_memory += not re.search(rb"MemTotal:\s+0 kB", read(node + "/meminfo"))
-    wanted = 3 * min(with_cpus * with_memory, 16)
+    wanted = 8 * min(with_cpus * with_memory, 16)
     seen = set()
     ended = look_at(subprocess.Popen(sys.argv[2:]), seen)
     for _ in range(4):
