@@ -208,7 +208,7 @@ pub fn request(
     let now = jiff::Zoned::now();
     let host = host::of_this_process(&machine.topology)?;
     let obstacle = experiment::alternation_obstacle(&plan.cases, &host);
-    if let Some(reason) = obstacle.as_ref().filter(|_| plan.cases.len() > 1) {
+    if let Some(reason) = &obstacle {
         output::talk(&format!("trials are made one after another: {reason}"));
     }
     let alternates = obstacle.is_none();
