@@ -50,6 +50,10 @@ pub struct RunArguments {
     /// while a trial was made is in its evidence.
     #[arg(long, conflicts_with = "hold")]
     pub anyway: bool,
+    /// Make each trial by itself, as where cases cannot be up at once, instead of letting short
+    /// windows of all cases alternate.
+    #[arg(long, conflicts_with_all = ["hold", "connect"])]
+    pub one_after_another: bool,
     /// Said by numalab to itself where systemd has put it into a scope of its own already.
     #[arg(long, hide = true)]
     pub seated: bool,

@@ -54,20 +54,34 @@ fn windows_s(trial: &Trial) -> f64 {
 /// How the windows of a run lay: `windows of 2.0 s`, or, where they alternated, `20 windows of 0.1
 /// s for each trial, in turns with those of the other cases`.
 pub(crate) fn windows(run: &Run, asked_s: f64) -> String {
-    let trials = run.cases.iter().flat_map(|case| &case.trials);
-    let alternated = trials.filter(|trial| trial.has_alternated());
-    let mut lengths = alternated.filter_map(|trial| {
-        let measured = trial.measured.as_ref()?;
-        let samples = &measured.sessions.as_ref()?.samples;
-        Some((samples.len(), windows_s(trial) / samples.len() as f64))
-    });
-    match lengths.next() {
+    match in_turns(run) {
         None => format!("windows of {}", seconds(asked_s)),
         Some((count, window_s)) => format!(
             "{count} windows of {} for each trial, in turns with those of the other cases",
             seconds(window_s)
         ),
     }
+}
+
+/// The same in few words, behind how many trials there are.
+pub(crate) fn short(run: &Run, asked_s: f64) -> String {
+    match in_turns(run) {
+        None => format!("windows of {}", seconds(asked_s)),
+        Some((count, window_s)) => {
+            format!("each {count} windows of {}, in turns", seconds(window_s))
+        }
+    }
+}
+
+/// How many windows the first trial has that alternated, and how long they are.
+fn in_turns(run: &Run) -> Option<(usize, f64)> {
+    let trials = run.cases.iter().flat_map(|case| &case.trials);
+    let mut alternated = trials.filter(|trial| trial.has_alternated());
+    alternated.find_map(|trial| {
+        let measured = trial.measured.as_ref()?;
+        let samples = &measured.sessions.as_ref()?.samples;
+        Some((samples.len(), windows_s(trial) / samples.len() as f64))
+    })
 }
 
 #[cfg(test)]

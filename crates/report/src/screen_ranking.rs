@@ -5,11 +5,12 @@ use model::{Better, Metric, Run};
 use crate::confidence::percent;
 use crate::judgement::{CaseJudgement, Comparison, Judgement, TRIALS_ENOUGH, is_emulated};
 use crate::run_bars::{MEDIAN, Scale, UNSURE};
-use crate::run_figures::{RatioText, UNKNOWN, decimals, seconds, value};
+use crate::run_figures::{RatioText, UNKNOWN, decimals, value};
 use crate::run_plain::plain_within;
 use crate::run_ranking::{BARE_PLACES, order, rank_text};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
+use crate::run_windows;
 use crate::screen_lines::cut;
 use crate::verdict_words::trials;
 
@@ -175,11 +176,7 @@ impl<'r> Ranking<'r> {
             true => format!("{} each", trials(most)),
             false => format!("{least} to {}", trials(most)),
         });
-        parts.extend(
-            self.run
-                .window_s
-                .map(|it| format!("windows of {}", seconds(it))),
-        );
+        parts.extend(self.run.window_s.map(|it| run_windows::short(self.run, it)));
         if self.run.metric.facts().better == Better::Less {
             parts.push("less is better".to_owned());
         }

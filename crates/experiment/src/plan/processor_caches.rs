@@ -2,8 +2,9 @@
 
 use super::host::Host;
 
-/// The smallest buffer cache that `beyond-caches` means.
-const BYTES_MIN: u64 = 256 << 20;
+/// The smallest buffer cache that `beyond-caches` means: many times what the second-level caches and
+/// the TLBs of today's processors reach.
+const BYTES_MIN: u64 = 64 << 20;
 /// How many times the last-level caches of first-node a buffer cache must be. At most a quarter of
 /// random reads can then be answered by them. (Article 000 saw no difference between near and far
 /// memory with 8 MB of blocks, and the 24 MB cache of its processor explains it.)

@@ -21,6 +21,10 @@ const TRACES: u32 = 3;
 const TRACE_S: (f64, f64) = (0.05, 0.12);
 /// How often the looks are.
 const TRACE_EVERY_S: f64 = 0.002;
+/// Each case runs for so long before the first block: until the kernel has given its sessions a CPU
+/// that suits them. Their page tables are complete by then, and their caches are the business of
+/// the lead-in of each window.
+const WARM_UP_S: f64 = 0.1;
 /// Blocks that a round has however little time is left.
 const BLOCKS_MIN: u32 = 2;
 
@@ -143,7 +147,7 @@ impl Round<'_, '_> {
             })?;
         }
         // Each by itself: together they would only show how they share the machine.
-        let warm_up = trace(self.spec.trial.warm_up_s_min);
+        let warm_up = trace(WARM_UP_S);
         for member in members.iter_mut() {
             (self.live)(Phase::WarmingUp, None);
             self.ask(member, &warm_up, points)?;
@@ -177,10 +181,6 @@ impl Round<'_, '_> {
     ) -> Result<Vec<Vec<WindowReport>>, WorkloadError> {
         let mut random = Generator::new(self.spec.order_seed, 0);
         let mut order: Vec<usize> = (0..members.len()).collect();
-        let open = InstanceCommand::Open {
-            lead_in_s: length.lead_in_s,
-            window_s: length.window_s,
-        };
         let mut blocks = Vec::new();
         for block in 0..length.windows {
             if block >= BLOCKS_MIN && (self.spec.is_over)() {
@@ -189,7 +189,12 @@ impl Round<'_, '_> {
             random.shuffle(&mut order);
             let mut reports = Vec::with_capacity(order.len());
             for index in &order {
-                let report = self.ask(&mut members[*index], &open, |report| match report {
+                let member = &mut members[*index];
+                let open = InstanceCommand::Open {
+                    lead_in_s: length.lead_in_s(member.work),
+                    window_s: length.window_s,
+                };
+                let report = self.ask(member, &open, |report| match report {
                     InstanceReport::Window(report) => Some(report),
                     _ => None,
                 })?;

@@ -1,6 +1,5 @@
 //! How long the windows of a round are, and what is not measured before each.
 
-use instance::QUANTUM_NS;
 use model::LogicalReads;
 
 /// The lead-in where none can be found out: both cases are stopped by limits.
@@ -12,7 +11,7 @@ const TIMES_LOST: f64 = 4.0;
 /// The shortest window.
 const WINDOW_S_MIN: f64 = 0.1;
 /// And so many times its lead-in.
-const TIMES_LEAD_IN: f64 = 4.0;
+const TIMES_LEAD_IN: f64 = 3.0;
 /// Period of a CPU quota (kernel, `Documentation/scheduler/sched-bwc.rst`), which numalab leaves
 /// as it is: a window holds whole periods.
 const PERIOD_S: f64 = 0.1;
@@ -20,42 +19,43 @@ const PERIOD_S: f64 = 0.1;
 /// The windows of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WindowLength {
-    pub lead_in_s: f64,
+    lead_in_s: f64,
     pub window_s: f64,
     pub windows: u32,
 }
 
 impl WindowLength {
     /// For cases that do `works`, and are to be measured for `all_s` each.
+    ///
+    /// A cage does not make them longer: in each window another session has the turn.
     pub fn of(works: &[&LogicalReads], lead_in_s: f64, all_s: f64) -> Self {
         let least = WINDOW_S_MIN.max(lead_in_s * TIMES_LEAD_IN);
-        let limited = works.iter().map(|work| turns_s(work)).fold(0.0, f64::max);
-        let window_s = match limited > 0.0 {
-            true => (least.max(limited) / PERIOD_S).ceil() * PERIOD_S,
-            false => least,
-        };
-        let windows = match limited > 0.0 {
-            true => (all_s / window_s).round(),
-            false => (all_s / window_s).floor(),
-        };
-        let windows = windows.max(1.0);
-        // Without limits windows may be longer, so that together they are what was asked for.
-        let fitted = all_s / windows;
+        if !works.iter().any(|work| work.load.cpu_quota.is_some()) {
+            let windows = (all_s / least).floor().max(1.0);
+            // Windows may be longer, so that together they are what was asked for.
+            return WindowLength {
+                lead_in_s,
+                window_s: all_s / windows,
+                windows: windows.min(f64::from(u32::MAX)) as u32,
+            };
+        }
+        let window_s = (least / PERIOD_S).ceil() * PERIOD_S;
+        let windows = (all_s / window_s).round().max(1.0);
         WindowLength {
             lead_in_s,
-            window_s: if limited > 0.0 { window_s } else { fitted },
+            window_s,
             windows: windows.min(f64::from(u32::MAX)) as u32,
         }
     }
-}
 
-/// How long every session needs for a turn, and one turn more, where there are turns; 0 without.
-fn turns_s(work: &LogicalReads) -> f64 {
-    let load = &work.load;
-    let turns = |cpu_count: u32| load.sessions.div_ceil(cpu_count.max(1)) + 1;
-    let of_cage = load.cpu_count.map_or(0, turns);
-    let of_quota = load.cpu_quota.map_or(0, |_| 2);
-    f64::from(of_cage.max(of_quota)) * QUANTUM_NS as f64 / 1e9
+    /// What is not measured before each window of a case. What a group has not used of its quota
+    /// while it slept it uses until its period ends, so that a period must have ended.
+    pub fn lead_in_s(&self, work: &LogicalReads) -> f64 {
+        match work.load.cpu_quota {
+            Some(_) => self.lead_in_s.max(PERIOD_S),
+            None => self.lead_in_s,
+        }
+    }
 }
 
 /// The lead-in that follows from what a case had done by when, since it was let run: several times
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_short_but_hold_turns_and_periods() {
+    fn windows_are_short_but_hold_periods() {
         let check = |works: &[&LogicalReads], lead_in_s, all_s, expected: (f64, u32)| {
             let length = WindowLength::of(works, lead_in_s, all_s);
             let close = (length.window_s - expected.0).abs() < 1e-9;
@@ -103,12 +103,17 @@ mod tests {
         };
         let free = work(2, None, None);
         check(&[&free, &free], 0.02, 2.0, (0.1, 20));
-        check(&[&free, &free], 0.05, 2.0, (0.2, 10));
+        check(&[&free, &free], 0.05, 2.0, (2.0 / 13.0, 13));
         check(&[&free, &free], 0.02, 0.25, (0.125, 2));
         check(&[&free, &free], 0.02, 0.05, (0.05, 1));
-        check(&[&free, &work(4, Some(2), None)], 0.02, 2.0, (0.3, 7));
-        check(&[&free, &work(4, None, Some(2))], 0.02, 2.0, (0.2, 10));
-        check(&[&free, &work(4, None, Some(2))], 0.06, 2.0, (0.3, 7));
+        check(&[&free, &work(4, Some(2), None)], 0.02, 2.0, (0.1, 20));
+        let of_quota = work(4, None, Some(2));
+        check(&[&free, &of_quota], 0.02, 2.0, (0.1, 20));
+        check(&[&free, &of_quota], 0.06, 2.0, (0.2, 10));
+        check(&[&free, &of_quota], 0.02, 0.25, (0.1, 3));
+        let length = WindowLength::of(&[&free, &of_quota], 0.02, 2.0);
+        assert_eq!(length.lead_in_s(&free), 0.02);
+        assert_eq!(length.lead_in_s(&of_quota), 0.1);
     }
 
     #[test]

@@ -202,12 +202,13 @@ pub fn request(
     plan: Plan,
     share_s: Option<f64>,
 ) -> Result<RunRequest, Failure> {
-    let short = share_s.is_some();
     let window_s = window_s(arguments);
-    let trials_max = if short { TRIALS_MIN } else { TRIALS_MAX };
     let now = jiff::Zoned::now();
     let host = host::of_this_process(&machine.topology)?;
-    let obstacle = experiment::alternation_obstacle(&plan.cases, &host);
+    let obstacle = match arguments.one_after_another {
+        true => Some("--one-after-another".to_owned()),
+        false => experiment::alternation_obstacle(&plan.cases, &host),
+    };
     if let Some(reason) = &obstacle {
         output::talk(&format!("trials are made one after another: {reason}"));
     }
@@ -224,7 +225,7 @@ pub fn request(
         warm_up_s_min: WARM_UP_MIN_S,
         warm_up_s_max: (window_s * WARM_UP_MAX.0).max(WARM_UP_MAX.1),
         trials_min: arguments.trials.unwrap_or(TRIALS_MIN),
-        trials_max: arguments.trials.unwrap_or(trials_max),
+        trials_max: arguments.trials.unwrap_or(TRIALS_MAX),
         time_bound_s: arguments.within.or(share_s),
         half_width_target: HALF_WIDTH_TARGET,
         alternates,
