@@ -39,6 +39,19 @@ impl CasePlan {
         }
     }
 
+    /// CPUs that it keeps busy at once, as far as it says: as many as sessions that run at once,
+    /// what a quota allows at most, no more than it may use. 1 where it has no sessions.
+    pub fn busy_cpus(&self) -> usize {
+        let Some(work) = self.instance().or_else(|| self.logical_reads()) else {
+            return 1;
+        };
+        let running = work.load.cpu_count.unwrap_or(work.load.sessions) as usize;
+        let of_quota = work.load.cpu_quota.map_or(usize::MAX, |cpus| cpus as usize);
+        let usable = self.placement.cpus.as_ref();
+        let usable = usable.map_or(usize::MAX, CpuSet::len);
+        running.min(of_quota).min(usable)
+    }
+
     /// The buffer cache and the sessions that read through it, if that is the work.
     pub fn logical_reads(&self) -> Option<&LogicalReads> {
         match &self.work {

@@ -28,7 +28,10 @@ pub(crate) fn rounds_s(run: &Run, rounds: usize) -> Option<u64> {
         true => SET_UP_S.1,
         false => SET_UP_S.0,
     };
-    let round_s = run.cases.len() as f64 * (window_s + warm_up_s + set_up_s);
+    let trials = run.cases.iter().flat_map(|case| &case.trials);
+    let took_s: Vec<f64> = trials.filter_map(|it| it.evidence.took_s).collect();
+    let trial_s = stats::median(&took_s).unwrap_or(window_s + warm_up_s + set_up_s);
+    let round_s = run.cases.len() as f64 * trial_s;
     let all_s = round_s * rounds as f64 * 1.25;
     // A damaged file may say anything of its windows.
     (all_s.is_finite() && all_s > 0.0 && all_s < 1e9)

@@ -17,6 +17,7 @@ use crate::screen_next::{Called, Next};
 use crate::screen_not_run::{NotRun, not_run_lines};
 use crate::screen_ranking::{ROWS_MAX, Ranking};
 use crate::screen_warnings::{Warnings, warning_lines};
+use crate::verdict_too_few::had_no_time;
 
 /// Lines of a screen at most.
 pub const SCREEN_LINES: usize = 40;
@@ -98,6 +99,10 @@ impl Screen {
             return run_text(run, &self.options) + "\n";
         }
         self.not_run.extend(not_run);
+        let late = judgement.cases.iter();
+        let late = late.filter(|case| had_no_time(run, &judgement.cases, case));
+        let late = late.map(|case| NotRun::new(&case.name, "no time left for 5 trials of it"));
+        self.not_run.extend(late);
         self.warnings.add_of(run, &judgement);
         let room = self.lines_left.saturating_sub(END_LINES);
         let lines = self.run_lines(run, &judgement, room);

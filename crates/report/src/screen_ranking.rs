@@ -1,6 +1,7 @@
 //! The ranking of a screen: what each case did, drawn and in figures, and against the baseline.
 
 use model::{Better, Metric, Run};
+use unicode_width::UnicodeWidthStr;
 
 use crate::confidence::percent;
 use crate::judgement::{CaseJudgement, Comparison, Judgement, TRIALS_ENOUGH, is_emulated};
@@ -12,6 +13,7 @@ use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 use crate::run_windows;
 use crate::screen_lines::cut;
+use crate::verdict_too_few::had_no_time;
 use crate::verdict_words::trials;
 
 /// Cases that are shown at most.
@@ -20,6 +22,8 @@ pub(crate) const ROWS_MAX: usize = 12;
 const NAME_COLUMNS: (usize, usize) = (24, 8);
 /// Columns of the baseline's name in a title.
 const BASELINE_COLUMNS: usize = 16;
+/// Columns of a figure; what needs more is written as a power of ten.
+const FIGURE_COLUMNS: usize = 15;
 /// Columns of a unit in a title.
 const UNIT_COLUMNS: usize = 16;
 /// Columns of a bar: at most, and at least.
@@ -44,7 +48,10 @@ impl<'r> Ranking<'r> {
 
     /// The table with so many rows at most, and a line that says how to read it.
     pub(crate) fn lines(&self, rows: usize) -> Vec<String> {
-        let order = order(self.run, self.judgement);
+        let mut order = order(self.run, self.judgement);
+        // The table at the end has them.
+        let cases = &self.judgement.cases;
+        order.retain(|index| !had_no_time(self.run, cases, &cases[*index]));
         // The line that counts the others is a row, too.
         let shown = match order.len() > rows {
             true => rows.saturating_sub(1),
@@ -115,7 +122,13 @@ impl<'r> Ranking<'r> {
         let (size, letter) = match most {
             1e6..1e9 => (1e6, "M"),
             1e9..1e15 => (1e9, "G"),
-            _ => return value(metric, median),
+            _ => {
+                let usual = value(metric, median);
+                return match usual.width() > FIGURE_COLUMNS {
+                    true => format!("{:.3e}", median / unit),
+                    false => usual,
+                };
+            }
         };
         let places = match most / size {
             100.0.. => 1,
@@ -170,8 +183,12 @@ impl<'r> Ranking<'r> {
                 false => format!("{MEDIAN} median, without an interval"),
             });
         }
-        let least = cases.iter().map(|case| case.valid).min().unwrap_or(0);
-        let most = cases.iter().map(|case| case.valid).max().unwrap_or(0);
+        let had_time = cases
+            .iter()
+            .filter(|case| !had_no_time(self.run, cases, case));
+        let valid: Vec<usize> = had_time.map(|case| case.valid).collect();
+        let least = valid.iter().copied().min().unwrap_or(0);
+        let most = valid.iter().copied().max().unwrap_or(0);
         parts.push(match least == most {
             true => format!("{} each", trials(most)),
             false => format!("{least} to {}", trials(most)),

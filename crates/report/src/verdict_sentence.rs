@@ -9,7 +9,7 @@ use crate::judgement::{
 use crate::run_figures::{RatioText, decimals, share_above, value};
 use crate::run_ranking::BARE_PLACES;
 use crate::verdict::Verdict;
-use crate::verdict_too_few::{too_few, undecided, without_interval};
+use crate::verdict_too_few::{had_no_time, no_time, too_few, undecided, without_interval};
 use crate::verdict_words::{name, names, some_joined, trials};
 
 /// Comparisons that are listed; more are counted.
@@ -164,10 +164,12 @@ fn of_many(
     parts.extend(differing(of(Verdict::Faster)));
     parts.extend(differing(of(Verdict::Slower)));
     parts.extend(alike(run, of(Verdict::Tie)));
-    parts.extend(without_interval(&listed_cases(
-        cases,
-        of(Verdict::Undecided),
-    )));
+    let undecided = listed_cases(cases, of(Verdict::Undecided));
+    let (late, others): (Vec<_>, Vec<_>) = undecided
+        .into_iter()
+        .partition(|case| had_no_time(run, cases, case));
+    parts.extend(without_interval(&others));
+    parts.extend(no_time(run, &late));
     if compared.len() > listed.len() {
         parts.push(format!("and {} more", compared.len() - listed.len()));
     }

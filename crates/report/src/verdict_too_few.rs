@@ -23,6 +23,23 @@ pub(crate) fn undecided(run: &Run, cases: &[&CaseJudgement]) -> String {
     }
 }
 
+/// Whether a run went on without a case because there was no time for it: what it has counts, and
+/// others have enough.
+pub(crate) fn had_no_time(run: &Run, cases: &[CaseJudgement], case: &CaseJudgement) -> bool {
+    run.status == RunStatus::Bounded
+        && case.valid < TRIALS_ENOUGH
+        && case.valid == case.trials()
+        && cases.iter().any(|it| it.valid >= TRIALS_ENOUGH)
+}
+
+/// "no time was left for A and B (`--within 120` gives it)".
+pub(crate) fn no_time(run: &Run, cases: &[&CaseJudgement]) -> Option<String> {
+    let listed: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    let more = rounds_s(run, TRIALS_ENOUGH);
+    let more = more.map_or_else(String::new, |s| format!(" (`--within {s}` gives it)"));
+    (!listed.is_empty()).then(|| format!("no time was left for {}{more}", names(&listed)))
+}
+
 /// "A and B have 3 trials each, and an interval needs 5; `--within 120` gives it time for them".
 pub(crate) fn too_few(run: &Run, cases: &[&CaseJudgement]) -> String {
     let have = without_interval(cases).unwrap_or_default();

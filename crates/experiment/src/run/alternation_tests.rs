@@ -128,7 +128,10 @@ impl Workload for Machine {
         let mut random = Generator::new(spec.order_seed, 0);
         let mut rates = vec![Vec::new(); cases.len()];
         let mut blocks = Vec::new();
-        for _ in 0..(spec.trial.window_s / WINDOW_S) as u32 {
+        for block in 0..(spec.trial.window_s / WINDOW_S) as u32 {
+            if block >= 2 && (spec.is_over)() {
+                break;
+            }
             random.shuffle(&mut order);
             let mut block = Vec::new();
             for index in &order {
@@ -199,6 +202,38 @@ fn rates(runs: u64, effect: f64, trials_max: u32) -> (f64, f64) {
     }
     let of_hundred = |count: u32| f64::from(count) * 100.0 / runs as f64;
     (of_hundred(excludes), of_hundred(misses))
+}
+
+/// Trials of each case, and how long the run took, bounded so.
+fn bounded(cases: &[&str], bound_s: f64) -> (Vec<usize>, f64) {
+    let clock = SimulatedClock::new();
+    let mut request = request(cases, 3);
+    request.alternates = true;
+    request.time_bound_s = Some(bound_s);
+    request.trials_max = 5;
+    let mut machine = Machine::new(&clock, 3, 0.0);
+    let run = execute(request, &mut machine, &clock, &mut [], &Cancel::new()).unwrap();
+    let trials = run.cases.iter().map(|it| it.trials.len()).collect();
+    (trials, clock.now_s())
+}
+
+#[test]
+fn where_time_is_short_rounds_have_fewer_windows_and_then_fewer_cases() {
+    // A round takes 6.8 s, and 2.5 s with as few windows as can be.
+    let (trials, took_s) = bounded(&["a", "b"], 20.0);
+    assert_eq!(trials, [5, 5]);
+    assert!(took_s < 22.0, "{took_s}");
+    // Four cases take 5 s at least, and two of them 2.5 s.
+    let (trials, took_s) = bounded(&["a", "b", "c", "d"], 15.0);
+    assert_eq!(trials, [5, 5, 1, 1]);
+    assert!(took_s < 16.0, "{took_s}");
+    // It is seen beforehand that four have no time.
+    let (trials, _) = bounded(&["a", "b", "c", "d"], 8.0);
+    assert_eq!(trials, [5, 5, 0, 0]);
+    // There is an end to patience.
+    let (trials, took_s) = bounded(&["a", "b"], 2.0);
+    assert_eq!(trials, [2, 2]);
+    assert!(took_s < 6.0, "{took_s}");
 }
 
 #[test]

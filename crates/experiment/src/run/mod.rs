@@ -5,6 +5,7 @@ mod alternation_tests;
 mod observers;
 mod order;
 mod request;
+mod room;
 mod runner;
 #[cfg(test)]
 mod runner_tests;

@@ -1,13 +1,24 @@
 //! The runner: calibrates, then makes rounds of trials until the stop rule or a bound is met.
 
+use std::collections::BTreeSet;
+
 use model::exit::ExitCode;
 use model::{Case, CasePlan, Event, Observer, ObserverError, Run, RunStatus, Skipped, Trial};
 
 use super::observers::Observers;
 use super::order::{calibration_seed, data_seed, shuffle_round, windows_seed};
 use super::request::{RunError, RunRequest};
+use super::room::Room;
 use super::stop_rule::StopRule;
 use crate::{Cancel, Clock, RoundSpec, TrialSpec, Workload, WorkloadError};
+
+/// A round takes more than its share of the time if it takes so many times it: what is under way
+/// when the share is over is finished.
+const OVER_ITS_SHARE: f64 = 1.2;
+
+/// What a case takes at least in a round of windows that alternate, before one was made: processes,
+/// a small buffer cache and two windows, on two CPUs of a virtual machine.
+const CASE_LEAST_S: f64 = 0.6;
 
 /// Executes a run and returns it as it is to be stored.
 ///
@@ -26,11 +37,13 @@ pub fn execute(
             trials_min: request.trials_min,
             trials_max: request.trials_max,
             half_width_target: request.half_width_target,
+            left_out: BTreeSet::new(),
         },
         pace: Pace::new(&request, clock),
         window_s: request.window_s,
         warm_up_s: (request.warm_up_s_min, request.warm_up_s_max),
         alternates: request.alternates,
+        case_least_s: None,
         run: unfinished(request),
         workload,
         observers: Observers::new(observers),
@@ -98,6 +111,9 @@ struct Runner<'r, 'b> {
     /// Shortest and longest warm-up.
     warm_up_s: (f64, f64),
     alternates: bool,
+    /// What a case took in the last round if its windows alternated, were as few as can be, and
+    /// that was still too long.
+    case_least_s: Option<f64>,
     workload: &'r mut dyn Workload,
     observers: Observers<'r, 'b>,
     cancel: &'r Cancel,
@@ -149,13 +165,14 @@ impl Runner<'_, '_> {
 
     /// Makes a round: each case that has not ended, once. `Some` when the time bound ends the run.
     fn round(&mut self, round: u32, work_unit: Option<u32>) -> Result<Option<RunStatus>, Stop> {
+        self.leave_out_what_has_no_time();
         let has_ended = |case: &Case| self.rule.has_ended(case);
         let cases = self.run.cases.iter().enumerate();
         let mut order: Vec<usize> = cases
             .filter(|(_, case)| !has_ended(case))
             .map(|(index, _)| index)
             .collect();
-        let must_be_made = self.rule.needs_more(&self.run.cases);
+        let must_be_made = self.rule.rounds_lacking(&self.run.cases) > 0;
         if !must_be_made && !self.pace.has_time_for(order.len()) {
             return Ok(Some(RunStatus::Bounded));
         }
@@ -169,6 +186,9 @@ impl Runner<'_, '_> {
             warm_up_s_max: self.warm_up_s.1,
         };
         if self.alternates && order.len() > 1 {
+            if self.pace.is_long_over() {
+                return Ok(Some(RunStatus::Bounded));
+            }
             return self.alternating(&order, spec);
         }
         for index in order {
@@ -183,6 +203,30 @@ impl Runner<'_, '_> {
         Ok(None)
     }
 
+    /// Goes on with fewer cases where not all can have the trials that every run is to have.
+    fn leave_out_what_has_no_time(&mut self) {
+        let is_first = self.pace.trials_done == 0;
+        let case_s = match self.alternates {
+            true if is_first => Some(CASE_LEAST_S),
+            true => self.case_least_s,
+            false => (!is_first).then(|| self.pace.trial_s()),
+        };
+        let Some(case_s) = case_s else {
+            return;
+        };
+        let room = Room {
+            rounds: self.rule.rounds_lacking(&self.run.cases),
+            left_s: self.pace.until_bound_s(),
+            case_s,
+        };
+        if room.rounds > 0 {
+            let left_out = room.left_out(&self.run.cases, &self.rule.baseline);
+            let names = left_out.into_iter();
+            let names = names.map(|index| self.run.cases[index].plan.name.clone());
+            self.rule.left_out.extend(names);
+        }
+    }
+
     /// Makes the trials of a round at once, their windows in turns.
     fn alternating(
         &mut self,
@@ -193,6 +237,8 @@ impl Runner<'_, '_> {
             self.tell_of_start(*index, &trial)?;
         }
         let begun_s = self.pace.clock.now_s();
+        let rounds = self.rule.rounds_lacking(&self.run.cases).max(1);
+        let share_s = self.pace.until_bound_s() / f64::from(rounds);
         let mut telling = Telling::new(&mut self.observers, self.cancel);
         let cancel = telling.cancel.clone();
         let mut live = |phase, value| telling.tell(&Event::TrialProgress { phase, value });
@@ -200,7 +246,7 @@ impl Runner<'_, '_> {
         let spec = RoundSpec {
             trial,
             order_seed: windows_seed(self.run.seed, trial.round),
-            is_over: &|| pace.is_over(),
+            is_over: &|| pace.clock.now_s() - begun_s >= share_s,
         };
         let cases = order.iter().map(|index| &self.run.cases[*index].plan);
         let cases: Vec<&CasePlan> = cases.collect();
@@ -213,6 +259,8 @@ impl Runner<'_, '_> {
             }));
         };
         let took_s = self.pace.add_trials_since(begun_s, order.len());
+        let is_too_long = took_s * order.len() as f64 > share_s * OVER_ITS_SHARE;
+        self.case_least_s = is_too_long.then_some(took_s);
         for (index, mut made) in order.iter().zip(trials) {
             made.round = trial.round;
             made.evidence.took_s = Some(took_s);
@@ -358,6 +406,12 @@ impl<'r> Pace<'r> {
     /// Whether the time bound has been reached.
     fn is_over(&self) -> bool {
         self.until_bound_s() <= 0.0
+    }
+
+    /// Whether as much time again has passed: rounds that are still to be made had it.
+    fn is_long_over(&self) -> bool {
+        let bound_s = self.bound_s.unwrap_or(f64::INFINITY);
+        self.until_bound_s() <= -bound_s
     }
 
     /// Whether so many trials would end before the time bound.

@@ -1,5 +1,7 @@
 //! When a case has been tried often enough, and when the whole run has.
 
+use std::collections::BTreeSet;
+
 use model::{Case, RunStatus, Trial};
 use stats::{median, median_interval, ratio_of_pairs};
 
@@ -16,6 +18,8 @@ pub(crate) struct StopRule {
     pub(crate) trials_min: u32,
     pub(crate) trials_max: u32,
     pub(crate) half_width_target: f64,
+    /// Cases, by name, for which there is no time.
+    pub(crate) left_out: BTreeSet<String>,
 }
 
 impl StopRule {
@@ -24,9 +28,12 @@ impl StopRule {
         valid_trials(case) >= self.trials_max || self.was_given_up(case)
     }
 
-    /// Whether a case keeps failing: so many trials in a row that did not count, or as many of
-    /// them altogether as a whole run at least has.
+    /// Whether there is no time for a case, or it keeps failing: so many trials in a row that did
+    /// not count, or as many of them altogether as a whole run at least has.
     fn was_given_up(&self, case: &Case) -> bool {
+        if self.left_out.contains(&case.plan.name) {
+            return true;
+        }
         let counts = |trial: &&Trial| trial.valid_value().is_some();
         let running = case
             .trials
@@ -39,12 +46,11 @@ impl StopRule {
         running >= UNCOUNTED_RUNNING_MAX || uncounted >= uncounted_max
     }
 
-    /// Whether a case that goes on still lacks trials that every run is to have.
-    pub(crate) fn needs_more(&self, cases: &[Case]) -> bool {
-        let lacks = |case: &Case| valid_trials(case) < self.trials_min;
-        cases
-            .iter()
-            .any(|case| lacks(case) && !self.has_ended(case))
+    /// Rounds that every run is to have and that are still to be made, if every trial counts.
+    pub(crate) fn rounds_lacking(&self, cases: &[Case]) -> u32 {
+        let open = cases.iter().filter(|case| !self.has_ended(case));
+        let lacking = open.map(|case| self.trials_min.saturating_sub(valid_trials(case)));
+        lacking.max().unwrap_or(0)
     }
 
     /// How the run ends before its next round, if it does.

@@ -5,7 +5,7 @@ use std::io;
 use experiment::{Definition, Plan, RunRequest, TRIALS_MIN};
 use linux::Root;
 use model::exit::ExitCode;
-use model::{CasePlan, CpuSet, Machine, Run};
+use model::{CasePlan, Machine, Run};
 use report::{Called, NotRun};
 use serde_json::json;
 
@@ -116,22 +116,14 @@ fn needs(arguments: &RunArguments, plans: &[Plan]) -> Needs {
     let usable = linux::affinity::of_this_thread().map_or(usize::MAX, |cpus| cpus.len());
     let cases = plans.iter().flat_map(|plan| &plan.cases);
     Needs {
-        cpus: cases.map(busy_cpus).max().unwrap_or(1).min(usable),
+        cpus: cases
+            .map(CasePlan::busy_cpus)
+            .max()
+            .unwrap_or(1)
+            .min(usable),
         quiet: !arguments.anyway,
         anyway: arguments.anyway,
     }
-}
-
-/// CPUs that a case keeps busy at once, as far as it says: what a quota allows at most, as many as
-/// sessions that run at once, no more than it may use.
-fn busy_cpus(case: &CasePlan) -> usize {
-    let Some(work) = case.instance().or_else(|| case.logical_reads()) else {
-        return 1;
-    };
-    let running = work.load.cpu_count.unwrap_or(work.load.sessions) as usize;
-    let of_quota = work.load.cpu_quota.map_or(usize::MAX, |cpus| cpus as usize);
-    let usable = case.placement.cpus.as_ref().map_or(usize::MAX, CpuSet::len);
-    running.min(of_quota).min(usable)
 }
 
 /// Which PostgreSQL the options ask for.

@@ -79,7 +79,7 @@ proptest! {
         text += &screen.end(&notes, &[]);
         prop_assert!(text.lines().count() <= SCREEN_LINES, "{text}");
         for line in text.lines() {
-            prop_assert!(line.width() <= width, "{line}");
+            prop_assert!(line.width() <= width, "{} > {width}: {text}", line.width());
         }
         let disturbing = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{200b}".contains(c);
         prop_assert!(!text.contains(disturbing), "{text:?}");
