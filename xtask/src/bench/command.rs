@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use super::{
     bandwidth, bind, inspect, latency, latency_repeated, logical_reads, parallel_scan, postgres,
-    relocate,
+    relocate, verdict,
 };
 
 /// The table of benchmarks.
@@ -32,6 +32,9 @@ pub enum Bench {
     ParallelScan,
     /// A session of the embedded instance against one of PostgreSQL, on the same data.
     Postgres,
+    /// How sure verdicts are: windows in turns against trials one after another, a case against
+    /// itself (--repeat times), and differences of known size.
+    Verdict,
 }
 
 impl Bench {
@@ -39,6 +42,7 @@ impl Bench {
     fn limit(self) -> Duration {
         let minutes = match self {
             Bench::Bandwidth => 40,
+            Bench::Verdict => 90,
             _ => 15,
         };
         Duration::from_secs(60 * minutes)
@@ -48,9 +52,9 @@ impl Bench {
 /// Runs one benchmark, prints what it found, and fails when one of its claims is not met.
 pub fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) -> Result<ExitCode> {
     let limit = limit.unwrap_or_else(|| bench.limit());
-    if let Some(repeats) = repeat {
+    if let (Some(repeats), true) = (repeat, bench != Bench::Verdict) {
         if bench != Bench::Latency {
-            bail!("only `latency` can be repeated");
+            bail!("only `latency` and `verdict` can be repeated");
         }
         latency_repeated::run(repeats, limit)?;
         return Ok(ExitCode::SUCCESS);
@@ -64,6 +68,7 @@ pub fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) -> Result
         Bench::Move => relocate::run(limit)?,
         Bench::ParallelScan => parallel_scan::run(limit)?,
         Bench::Postgres => postgres::run(limit)?,
+        Bench::Verdict => verdict::run(repeat, limit)?,
     }
     Ok(ExitCode::SUCCESS)
 }

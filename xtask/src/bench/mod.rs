@@ -22,3 +22,5 @@ pub mod release_binary;
 mod relocate;
 mod spread;
 mod supervisor;
+mod verdict;
+mod verdict_run;

@@ -2,8 +2,8 @@
 
 use super::host::Host;
 
-/// The smallest buffer cache that `beyond-caches` means: many times what the second-level caches and
-/// the TLBs of today's processors reach.
+/// The smallest buffer cache that `beyond-caches` means: many times what second-level caches and
+/// TLBs reach.
 const BYTES_MIN: u64 = 64 << 20;
 /// What it means where nothing says how large the caches are.
 const BYTES_UNKNOWN: u64 = 256 << 20;

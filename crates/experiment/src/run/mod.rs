@@ -4,6 +4,7 @@
 mod alternation_tests;
 mod observers;
 mod order;
+mod pace;
 mod request;
 mod room;
 mod runner;

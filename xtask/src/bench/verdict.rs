@@ -1,0 +1,250 @@
+//! `cargo xtask bench verdict`: what windows that alternate are worth on this machine, as it is.
+//!
+//! The former way, each trial by itself, and windows that alternate take turns on the same
+//! experiment for the same time: how wide the interval of the ratio is, and after how long it
+//! excludes 1. Then a case runs against itself, and against cases that are dearer by a known
+//! share, as often as --repeat says: how often there is a false winner, and whether the interval
+//! holds the truth.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use stats::median;
+
+use super::claims::Claims;
+use super::own_binary::OwnBinary;
+use super::verdict_run::{CONFIDENCE, Found, told_apart_s};
+
+/// Two cases that are to be told apart.
+const TWO: &str = include_str!("verdict_two.toml");
+/// One case twice.
+const SAME: &str = include_str!("verdict_same.toml");
+/// A case, and dearer ones.
+const HANDICAPS: &str = include_str!("verdict_handicaps.toml");
+/// The shipped experiment whose time is looked at.
+const SHIPPED: &str = "binding-vs-caging";
+
+/// Turns of the two ways, and seconds that each run of them may take: five trials of each case
+/// need most of it where they are made one after another.
+const TURNS: u32 = 5;
+const TURN_S: &str = "45";
+/// Seconds of a run of the shipped experiment.
+const SHIPPED_S: &str = "90";
+/// Seconds of a run of one case twice, and of the four with handicaps.
+const SAME_S: &str = "15";
+const HANDICAPS_S: &str = "30";
+/// Runs of one case twice, unless --repeat says another number; of handicaps half as many.
+const RUNS: u32 = 40;
+
+/// Of the time of a run, the least share in measured windows, in per cent.
+const SHARE_MIN: f64 = 60.0;
+/// The interval is to be this much of the former way's, on a machine that is noisy; and never
+/// more than this on any machine.
+const WIDTH_AIM: f64 = 1.0 / 3.0;
+const WIDTH_MAX: f64 = 1.0;
+/// How likely a claim about a rate fails although the rate is as it should be.
+const CHANCE: f64 = 0.05;
+
+/// Runs everything and prints what was found; fails where a claim is not met.
+pub fn run(repeat: Option<u32>, limit: Duration) -> Result<()> {
+    let numalab = OwnBinary::build(limit)?;
+    let mut claims = Claims::default();
+    in_turns(&numalab, &mut claims)?;
+    share_in_windows(&numalab, &mut claims)?;
+    let runs = repeat.unwrap_or(RUNS);
+    false_winners(&numalab, runs, &mut claims)?;
+    handicaps(&numalab, runs.div_ceil(2), &mut claims)?;
+    claims.conclude()
+}
+
+/// A run of an experiment, for so many seconds, with other options.
+fn run_of(numalab: &OwnBinary, text: &str, within_s: &str, options: &[&str]) -> Result<Value> {
+    let file = numalab.folder.join("verdict.toml");
+    std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))?;
+    let file = file.display().to_string();
+    let usual = ["run", "--json", "--anyway", "--within", within_s];
+    numalab.json(&[&usual[..], options, &[&file]].concat())
+}
+
+/// The two ways, one after the other, and then again.
+fn in_turns(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
+    let ways: [(&str, &[&str]); 2] = [
+        ("one after another", &["--one-after-another"]),
+        ("windows in turns", &[]),
+    ];
+    let mut widths = [Vec::new(), Vec::new()];
+    let mut seconds = [Vec::new(), Vec::new()];
+    for turn in 1..=TURNS {
+        for (way, (name, options)) in ways.iter().enumerate() {
+            let run = run_of(numalab, TWO, TURN_S, options)?;
+            let found = Found::of(&run, "binding-and-caging")?;
+            let apart_s = told_apart_s(&run, "binding-and-caging")?;
+            let apart = apart_s.map_or("not told apart".to_string(), |s| {
+                format!("told apart after {s:.1} s")
+            });
+            println!(
+                "turn {turn}, {name}: {}; {apart}; {}",
+                found.text(),
+                quiet(&run)
+            );
+            widths[way].push(found.half_width());
+            // Who is not told apart at all comes last.
+            seconds[way].push(apart_s.unwrap_or(f64::INFINITY));
+        }
+    }
+    let middle = |values: &[f64]| median(values).unwrap_or(f64::NAN);
+    let [before, now] = widths.map(|it| middle(&it));
+    let [before_s, now_s] = seconds.map(|it| middle(&it));
+    println!(
+        "half-width of the ratio after {TURN_S} s, median of {TURNS} turns: {:.1} % one after \
+         another, {:.1} % in turns; told apart after {before_s:.1} s and {now_s:.1} s \
+         (inf: not at all)",
+        100.0 * before,
+        100.0 * now,
+    );
+    let found = format!(
+        "{:.2} of the former half-width (aim on a noisy machine: {WIDTH_AIM:.2})",
+        now / before
+    );
+    let claim = format!("at most {WIDTH_MAX:.2}");
+    claims.add(&found, &claim, now / before <= WIDTH_MAX);
+    Ok(())
+}
+
+/// What the hypervisor and others took in the windows of a run.
+fn quiet(run: &Value) -> String {
+    let sum = |key: &str| -> f64 {
+        let cases = run["cases"].as_array().into_iter().flatten();
+        let trials = cases.flat_map(|case| case["trials"].as_array().into_iter().flatten());
+        trials.filter_map(|it| it["evidence"][key].as_f64()).sum()
+    };
+    let (steal_s, other_s) = (sum("steal_s"), sum("other_cpu_s"));
+    format!("steal {steal_s:.2} s, others {other_s:.2} s of CPU time in all windows")
+}
+
+fn share_in_windows(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
+    let words = ["run", SHIPPED, "--json", "--anyway", "--within", SHIPPED_S];
+    let begun = std::time::Instant::now();
+    let run = numalab.json(&words)?;
+    let all_s = begun.elapsed().as_secs_f64();
+    let windows_s = run["time"]["windows_s"].as_f64();
+    let windows_s = windows_s.context("a run says how long its windows were")?;
+    let share = 100.0 * windows_s / all_s;
+    let found = format!(
+        "{share:.0} % of the {all_s:.0} s that `run {SHIPPED} --within {SHIPPED_S}` took lie in \
+         measured windows; {}",
+        quiet(&run)
+    );
+    let claim = format!("at least {SHARE_MIN:.0} %");
+    claims.add(&found, &claim, share >= SHARE_MIN);
+    Ok(())
+}
+
+fn false_winners(numalab: &OwnBinary, runs: u32, claims: &mut Claims) -> Result<()> {
+    let mut winners = 0;
+    let mut widths = Vec::new();
+    for number in 1..=runs {
+        let run = run_of(numalab, SAME, SAME_S, &[])?;
+        let found = Found::of(&run, "other")?;
+        winners += u32::from(!found.holds(1.0));
+        widths.push(found.half_width());
+        println!("same case twice, {number} of {runs}: {}", found.text());
+    }
+    let width = 100.0 * median(&widths).unwrap_or(f64::NAN);
+    let bound = upper_bound(winners, runs);
+    let found = format!(
+        "{winners} false winners in {runs} runs of {SAME_S} s (the rate is below {bound:.0} % \
+         with 95 % confidence), half-width {width:.1} %"
+    );
+    let most = most_of(runs, 1.0 - CONFIDENCE);
+    claims.add(&found, &format!("at most {most}"), winners <= most);
+    Ok(())
+}
+
+fn handicaps(numalab: &OwnBinary, runs: u32, claims: &mut Claims) -> Result<()> {
+    let mut found = [0; 3];
+    let mut missed = [0; 3];
+    for number in 1..=runs {
+        let run = run_of(numalab, HANDICAPS, HANDICAPS_S, &[])?;
+        let mut said = Vec::new();
+        for (index, percent) in [3.0, 5.0, 10.0].into_iter().enumerate() {
+            let of_case = Found::of(&run, &percent.to_string())?;
+            found[index] += u32::from(of_case.high < 1.0);
+            missed[index] += u32::from(!of_case.holds(1.0 / (1.0 + percent / 100.0)));
+            said.push(format!("{percent} %: {}", of_case.text()));
+        }
+        println!("handicaps, {number} of {runs}: {}", said.join("; "));
+    }
+    let most = most_of(runs, 1.0 - CONFIDENCE);
+    for (index, percent) in [3, 5, 10].into_iter().enumerate() {
+        let text = format!(
+            "a handicap of {percent} % was found in {} of {runs} runs of {HANDICAPS_S} s, and its \
+             size was in the interval in {}",
+            found[index],
+            runs - missed[index],
+        );
+        let claim = format!("in the interval in at least {}", runs - most);
+        claims.add(&text, &claim, missed[index] <= most);
+    }
+    Ok(())
+}
+
+/// The rate, in per cent, at which so few would come in one of twenty times (Clopper and Pearson
+/// 1934, "The Use of Confidence or Fiducial Limits", *Biometrika* 26).
+fn upper_bound(count: u32, of: u32) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        match at_most(count, of, middle) > CHANCE {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    100.0 * high
+}
+
+/// How often something may come in so many runs whose rate is `rate`, before that would be rarer
+/// than [`CHANCE`].
+fn most_of(runs: u32, rate: f64) -> u32 {
+    let is_enough = |count: &u32| at_most(*count, runs, rate) >= 1.0 - CHANCE;
+    (0..runs).find(is_enough).unwrap_or(runs)
+}
+
+/// How likely something comes at most so often in so many runs.
+fn at_most(count: u32, runs: u32, rate: f64) -> f64 {
+    let mut probability = (1.0 - rate).powi(runs as i32);
+    let mut sum = probability;
+    for index in 0..count {
+        let more = f64::from(runs - index) / f64::from(index + 1);
+        probability *= more * rate / (1.0 - rate);
+        sum += probability;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_about_rates_fail_by_chance_once_in_twenty() {
+        // Binomial tables: P(X <= 4) is 0.952 of 40 at 5 %, P(X <= 3) 0.984 of 20.
+        assert_eq!(most_of(40, 0.05), 4);
+        assert_eq!(most_of(20, 0.05), 3);
+        assert_eq!(most_of(1, 0.05), 0);
+        assert_eq!(most_of(10, 0.0), 0);
+    }
+
+    #[test]
+    fn a_rate_has_a_bound() {
+        // 1 - 0.05^(1/n).
+        let of_none = 100.0 * (1.0 - 0.05_f64.powf(1.0 / 40.0));
+        assert!(
+            (upper_bound(0, 40) - of_none).abs() < 0.1,
+            "{}",
+            upper_bound(0, 40)
+        );
+        assert!(upper_bound(2, 40) > of_none);
+    }
+}
