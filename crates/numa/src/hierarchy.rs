@@ -181,7 +181,7 @@ pub fn sit_down(root: &Root) -> Result<(), Error> {
 /// no name there, relative to its mount.
 ///
 /// Real lines of /proc/self/cgroup: `3:cpuset:/`, `0::/user.slice`.
-fn own_group(root: &Root, controller: &str) -> Result<String, Error> {
+pub(crate) fn own_group(root: &Root, controller: &str) -> Result<String, Error> {
     let file = root.read("proc/self/cgroup")?;
     let group = file.lines().find_map(|(_, line)| {
         let mut fields = line.splitn(3, ':').skip(1);

@@ -22,6 +22,7 @@ pub mod journal;
 pub mod kernel_file;
 mod limits;
 mod maker;
+pub mod memory_limit;
 pub mod mount_policy;
 pub mod moving;
 pub mod numa_maps;

@@ -29,6 +29,7 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
     host.no_postgres = installed.err().map(|error| error.to_string());
     host.base_page_bytes = linux::process::page_bytes();
     host.has_weighted_interleave = linux::interleave_weights::read(&root)?.is_some();
+    host.group_left_bytes = numa::memory_limit::left_bytes(&root)?;
     host.shm_free_bytes = linux::shared_memory::shm_free_bytes();
     for node in &topology.nodes {
         let meminfo = sysfs_nodes::meminfo(&root, node.id)?;

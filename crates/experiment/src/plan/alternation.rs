@@ -67,6 +67,14 @@ fn of_memory(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
     {
         return Some(reason);
     }
+    // Pages of /dev/shm are charged to a control group like others.
+    let all = demands.iter().map(|(_, bytes, _)| bytes).sum();
+    if let Some(reason) = host
+        .group_left_bytes
+        .and_then(|left| missing(all, left, "in this control group"))
+    {
+        return Some(reason);
+    }
     // What may lie on some nodes is looked for there; sets of nodes that overlap are judged by the
     // larger of them, too.
     let sets = demands.iter().map(|(nodes, _, _)| nodes);
@@ -96,4 +104,73 @@ fn demands_of(case: &CasePlan, host: &Host<'_>) -> Vec<(NodeSet, u64, Backing)> 
         demands.push((nodes, bytes, Backing::Memfd));
     }
     demands
+}
+
+#[cfg(test)]
+mod tests {
+    use model::NodeId;
+
+    use super::super::planner::plan;
+    use super::super::test_definitions::second;
+    use super::super::test_hosts::article_000;
+    use super::*;
+
+    /// Why three cases, of which one is as given, cannot be up at once on a machine that was
+    /// changed.
+    fn obstacle(case: &str, change: impl FnOnce(&mut Host<'_>)) -> Option<String> {
+        let mut machine = article_000();
+        for node in &mut machine.nodes {
+            node.free_bytes = Some(1 << 30);
+        }
+        let mut host = Host::new(&machine);
+        change(&mut host);
+        let planned = plan(&second(case), &host).unwrap();
+        assert_eq!(planned.skipped, []);
+        alternation_obstacle(&planned.cases, &host)
+    }
+
+    #[track_caller]
+    fn says(found: Option<String>, words: &str) {
+        let found = found.expect("an obstacle");
+        assert!(found.contains(words), "{found}");
+    }
+
+    #[test]
+    fn small_cases_of_reads_can_be_up_at_once() {
+        assert_eq!(obstacle("", |_| {}), None);
+    }
+
+    #[test]
+    fn writers_and_scans_cannot_be_parked() {
+        says(obstacle("update-pct = 10", |_| {}), "database writers of b");
+    }
+
+    #[test]
+    fn all_cases_together_must_have_memory() {
+        // Three caches of 96 MiB. Each alone has enough.
+        let mebibytes = |count: u64| count << 20;
+        says(
+            obstacle("backing = \"shm\"", |host| {
+                host.shm_free_bytes = Some(mebibytes(120));
+            }),
+            "in /dev/shm",
+        );
+        says(
+            obstacle("", |host| host.group_left_bytes = Some(mebibytes(300))),
+            "in this control group (300 MiB free)",
+        );
+        let on_node_0 = "allocation = \"bind:0\"";
+        let reserve = |host: &mut Host<'_>| {
+            host.reserved_bytes.insert(NodeId(0), mebibytes(1024 - 110));
+        };
+        says(obstacle(on_node_0, reserve), "on nodes 0 (110 MiB free)");
+    }
+
+    #[test]
+    fn nobody_has_to_take_turns_with_itself() {
+        let machine = article_000();
+        let host = Host::new(&machine);
+        let planned = plan(&second("update-pct = 10"), &host).unwrap();
+        assert_eq!(alternation_obstacle(&planned.cases[1..2], &host), None);
+    }
 }

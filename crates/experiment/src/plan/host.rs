@@ -39,6 +39,8 @@ pub struct Host<'m> {
     pub reserved_bytes: BTreeMap<NodeId, u64>,
     /// Whether the kernel knows weighted interleave.
     pub has_weighted_interleave: bool,
+    /// Bytes that the control groups of this process still allow it; `None` without a limit.
+    pub group_left_bytes: Option<u64>,
     /// Bytes that are free in /dev/shm; `None` when it is not known.
     pub shm_free_bytes: Option<u64>,
     /// The most bytes of a System V segment of huge pages that this process may make; `None`
@@ -95,6 +97,7 @@ impl<'m> Host<'m> {
             reclaimable_bytes: BTreeMap::new(),
             reserved_bytes: BTreeMap::new(),
             has_weighted_interleave: false,
+            group_left_bytes: None,
             shm_free_bytes: None,
             huge_segment_bytes_max: None,
         }

@@ -148,6 +148,12 @@ fn check_shm(host: &Host<'_>, page_bytes: u64, bytes: u64) -> Result<(), Cannot>
 }
 
 fn check_free_memory(host: &Host<'_>, demand: &Demand, bytes: u64) -> Result<(), Cannot> {
+    if let Some(left) = host.group_left_bytes.filter(|left| *left < bytes) {
+        let (asked, left) = (ByteSize(bytes), ByteSize(left));
+        let reason = format!("the SGA needs {asked} (the control group allows {left})");
+        let advice = "raise the memory limit of the control group, or set a smaller `cache`";
+        return Err(Cannot::machine(reason, advice));
+    }
     match demand.shortage(bytes, |node| host.obtainable_bytes(node)) {
         None => Ok(()),
         Some(Shortage {
@@ -335,6 +341,26 @@ mod tests {
             all,
             Err("the SGA needs 129.26 MiB on node 0 (100 MiB free); \
                  free memory there, or set a smaller `cache`"),
+        );
+    }
+
+    #[test]
+    fn a_control_group_may_allow_less_than_is_free() {
+        let machine = tight();
+        let mut host = Host::new(&machine);
+        host.group_left_bytes = Some(200 * MIB);
+        let sga = |mebibytes| SgaPlan {
+            cache_bytes: mebibytes * MIB,
+            backing: Backing::Memfd,
+            page_bytes: 4096,
+            allocation: Allocation::OsDefault,
+        };
+        assert_eq!(check(&host, &sga(128), &of(8), None), Ok(()));
+        let refused = check(&host, &sga(256), &of(8), None).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the SGA needs 258.57 MiB (the control group allows 200 MiB); \
+             raise the memory limit of the control group, or set a smaller `cache`"
         );
     }
 

@@ -1,15 +1,13 @@
 //! Asking for more than the machine has: what is there, what is asked, how to get it.
 
 use std::fs;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use testing::{Need, not_run};
 
 use crate::experiment_file::ExperimentFile;
 use crate::finished::Finished;
 use crate::laboratory::Laboratory;
-use crate::patience::until_within;
+use crate::little_memory::LittleMemory;
 use crate::unmet_need::{is_root, refused_need};
 use crate::user::User;
 
@@ -146,42 +144,37 @@ fn one_node_cannot_be_local_and_remote() {
     laboratory.nothing_is_left();
 }
 
-/// A control group with so much memory, as long as this lives.
-struct LittleMemory(PathBuf);
-
-impl LittleMemory {
-    /// `None` where the test may not make one.
-    fn new(mebibytes: u64) -> Option<Self> {
-        let root = PathBuf::from("/sys/fs/cgroup");
-        let (parent, limit) = match root.join("memory").is_dir() {
-            true => (root.join("memory"), "memory.limit_in_bytes"),
-            false => (root, "memory.max"),
-        };
-        let group = parent.join(format!("numalab-test-{}", std::process::id()));
-        fs::create_dir(&group).ok()?;
-        let group = LittleMemory(group);
-        fs::write(group.0.join(limit), (mebibytes << 20).to_string()).ok()?;
-        Some(group)
-    }
-}
-
-impl Drop for LittleMemory {
-    fn drop(&mut self) {
-        // The kernel may still be taking leave of the last process.
-        let _ = until_within(Duration::from_secs(5), || fs::remove_dir(&self.0).ok());
-    }
+#[test]
+fn more_than_a_control_group_allows_is_refused_beforehand() {
+    const NAME: &str = "more_than_a_control_group_allows_is_refused_beforehand";
+    let Some(group) = LittleMemory::new(NAME, 128) else {
+        return;
+    };
+    let mut laboratory = Laboratory::new();
+    group.launches(&mut laboratory);
+    let experiment = ExperimentFile::new("one", "[sga]\ncache = \"256MiB\"\n[load]\nsessions = 2")
+        .case("one", "mechanism = \"affinity\"");
+    let path = laboratory.file("much.toml", experiment.text());
+    let finished = laboratory.run(&["run", &path, "--trials", "5", "--seconds", "0.2"]);
+    finished.with_code(3).says(&[
+        "the SGA needs 258.52 MiB",
+        "the control group allows",
+        "`cache`",
+    ]);
+    laboratory.nothing_is_left();
 }
 
 #[test]
 fn memory_that_runs_out_in_a_control_group_ends_the_run_with_the_reason() {
     const NAME: &str = "memory_that_runs_out_in_a_control_group_ends_the_run_with_the_reason";
-    let Some(group) = LittleMemory::new(64) else {
-        let why = "no control group with a limit of memory can be made";
-        return not_run(NAME, refused_need(), why);
+    let Some(group) = LittleMemory::new(NAME, 64) else {
+        return;
     };
     let mut laboratory = Laboratory::new();
-    let enter = format!("echo $$ >{}/cgroup.procs; exec \"$@\"", group.0.display());
-    laboratory.launch_behind(&["sh", "-c", &enter, "sh"]);
+    group.launches(&mut laboratory);
+    // A limit that numalab does not see.
+    let hide = "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"";
+    laboratory.launch_behind(&["unshare", "--mount", "sh", "-c", hide, "sh"]);
     let experiment = ExperimentFile::new("one", "[sga]\ncache = \"256MiB\"\n[load]\nsessions = 2")
         .case("one", "mechanism = \"affinity\"");
     let path = laboratory.file("much.toml", experiment.text());

@@ -1,0 +1,68 @@
+//! `numalab run` without a word, as people first run it, wherever that is: an answer.
+
+use crate::environments::Environment;
+use crate::laboratory::Laboratory;
+use crate::little_memory::LittleMemory;
+
+/// The screen of a run that ends soon: an answer about CPU limits, or about what there was time
+/// for, the machine and how far its memory is.
+fn answers(laboratory: &Laboratory) {
+    let ended = laboratory.run(&["run", "--within", "8"]).with_code(0);
+    let screen = ended.stdout.clone();
+    assert!(screen.lines().count() <= 40, "{screen}");
+    for part in [
+        "machine  ",
+        "memory   latency ",
+        "rank  case",
+        "Verdict: ",
+        "Next",
+    ] {
+        assert!(screen.contains(part), "no {part:?}: {screen}");
+    }
+    let run = laboratory.document(&["show", "last", "--json"]);
+    let compared = run["comparisons"].as_array().unwrap();
+    let with_interval = compared.iter().filter(|it| !it["low"].is_null());
+    assert!(with_interval.count() > 0, "nothing is compared: {screen}");
+    assert!(!screen.contains("undecided"), "{screen}");
+    laboratory.nothing_is_left();
+}
+
+fn in_environment(environment: Environment, test: &str) {
+    if let Some(laboratory) = environment.laboratory(test) {
+        answers(&laboratory);
+    }
+}
+
+#[test]
+fn root_has_an_answer() {
+    in_environment(Environment::Root, "root_has_an_answer");
+}
+
+#[test]
+fn an_ordinary_user_has_an_answer() {
+    in_environment(Environment::Nobody, "an_ordinary_user_has_an_answer");
+}
+
+#[test]
+fn a_machine_without_control_groups_has_an_answer() {
+    let name = "a_machine_without_control_groups_has_an_answer";
+    in_environment(Environment::NoGroups, name);
+}
+
+#[test]
+fn a_container_with_one_cpu_has_an_answer() {
+    in_environment(
+        Environment::Container,
+        "a_container_with_one_cpu_has_an_answer",
+    );
+}
+
+#[test]
+fn two_gibibytes_of_memory_have_an_answer() {
+    const NAME: &str = "two_gibibytes_of_memory_have_an_answer";
+    if let Some(group) = LittleMemory::new(NAME, 2048) {
+        let mut laboratory = Laboratory::new();
+        group.launches(&mut laboratory);
+        answers(&laboratory);
+    }
+}
