@@ -2,8 +2,8 @@
 
 use super::host::Host;
 
-/// The smallest buffer cache that `beyond-caches` means: many times what the second-level caches and
-/// the TLBs of today's processors reach.
+/// The smallest buffer cache that `beyond-caches` means: many times what the second-level caches
+/// and the TLBs of today's processors reach.
 const BYTES_MIN: u64 = 64 << 20;
 /// How many times the last-level caches of first-node a buffer cache must be. At most a quarter of
 /// random reads can then be answered by them. (Article 000 saw no difference between near and far
@@ -62,8 +62,8 @@ mod tests {
     fn large_caches_make_a_larger_buffer_cache() {
         let mut machine = article_000();
         let bytes = |machine: &_| Host::new(machine).bytes_beyond_caches();
-        // One of 24 MiB: 96 MiB would do, and 256 MiB is the least.
-        assert_eq!(bytes(&machine), 256 * MIB);
+        // One of 24 MiB.
+        assert_eq!(bytes(&machine), 96 * MIB);
         assert_eq!(
             Host::new(&machine).caches_that_hide(64 * MIB),
             Some(24 * MIB)
@@ -81,14 +81,14 @@ mod tests {
         assert_eq!(bytes(&machine), 768 * MIB);
         // Where nobody knows how many of the last there are, those before them say nothing.
         machine.caches.last_mut().unwrap().shared_by = None;
-        assert_eq!(bytes(&machine), 256 * MIB);
+        assert_eq!(bytes(&machine), 64 * MIB);
         assert_eq!(Host::new(&machine).caches_that_hide(1), None);
     }
 
     #[test]
     fn unknown_caches_are_taken_for_small_ones() {
         let machine = one_node(2);
-        assert_eq!(Host::new(&machine).bytes_beyond_caches(), 256 * MIB);
+        assert_eq!(Host::new(&machine).bytes_beyond_caches(), 64 * MIB);
         assert_eq!(Host::new(&machine).caches_that_hide(1), None);
     }
 }
