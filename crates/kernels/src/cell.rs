@@ -6,7 +6,7 @@ use model::{CpuId, CpuSet, MeasurementEvidence};
 
 use crate::Error;
 use crate::awake::Awake;
-use crate::chase::{Chase, ChaseWindow};
+use crate::chase::{ACCESSES_UNTIMED, Chase, ChaseWindow};
 use crate::contradictions::contradictions;
 use crate::cycle::{Cycle, CycleOrder, STRIDE_BYTES, TLB_GROUP_PAGES};
 use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
@@ -34,6 +34,9 @@ pub struct CellPlan {
     pub by_tlb_groups: bool,
     /// Chains followed at once: 1 for latency.
     pub chains: usize,
+    /// Whether one lap comes before the windows. Without it they time lines that no cache has held
+    /// since they were flushed, as long as all windows together are shorter than a lap.
+    pub laps_first: bool,
     /// Windows timed: see [`WINDOWS`].
     pub windows: u32,
     /// Length of a window, about: see [`WINDOW_NS`].
@@ -53,7 +56,7 @@ pub struct CellMeasurement {
     pub working_set_bytes: u64,
     /// Pages that are visited before others are; `None`: all.
     pub tlb_group_pages: Option<u32>,
-    /// How long the untimed lap took.
+    /// How long it took to go round once, or what came in place of that, before the windows.
     pub lap_ns: f64,
     /// Where the chase ended: the same for the same plan, on any machine.
     pub checksum: u64,
@@ -73,7 +76,8 @@ impl CellMeasurement {
 
 /// Measures one cell, once: makes fresh memory on the home CPU, lays a fresh order through it,
 /// takes it out of the caches, reads where it lies, goes round once, untimed, from the measuring
-/// CPU (which fills directories and shows how long a window is), and times the windows.
+/// CPU (which fills directories and shows how long a window is; without
+/// [`CellPlan::laps_first`] it goes a short way), and times the windows.
 ///
 /// # Errors
 /// When the memory cannot be had, a CPU cannot be used, or evidence cannot be read.
@@ -117,7 +121,11 @@ pub(crate) fn measure_cell_between(
         // drives page tables out of the caches. The lap brings them back.
         let mut watch = Watch::begin(root, address)?;
         let mut chase = Chase::new(cycle);
-        let lap = chase.time(cycle.lines() as u64, timer);
+        let untimed = match plan.laps_first {
+            true => cycle.lines() as u64,
+            false => ACCESSES_UNTIMED,
+        };
+        let lap = chase.time(untimed, timer);
         let accesses = (plan.window_ns as f64 / lap.ns_per_access()).max(1.0) as u64;
         let mut windows = Vec::with_capacity(plan.windows as usize);
         edge();
@@ -182,6 +190,7 @@ mod tests {
             working_set_bytes: 64 << 10,
             by_tlb_groups: true,
             chains: 1,
+            laps_first: true,
             windows: 5,
             window_ns: 10_000,
             seed: 1,

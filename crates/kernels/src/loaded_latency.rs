@@ -216,6 +216,7 @@ mod tests {
                 working_set_bytes: 64 << 10,
                 by_tlb_groups: true,
                 chains: 1,
+                laps_first: true,
                 windows: 3,
                 window_ns: 30_000_000,
                 seed: 1,

@@ -34,6 +34,7 @@ pub(crate) fn cell_plan(
         working_set_bytes: bytes(work.working_set_bytes)?,
         by_tlb_groups: work.by_tlb_groups,
         chains: 1,
+        laps_first: true,
         windows: work.windows,
         window_ns: work.window_ns,
         seed,
