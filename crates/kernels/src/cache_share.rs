@@ -17,7 +17,7 @@ use linux::Root;
 use model::{CpuId, CpuSet};
 
 use crate::Error;
-use crate::cell::{CellPlan, WINDOW_NS, WINDOWS, measure_cell};
+use crate::cell::{CellPlan, WINDOW_NS, WINDOWS, WarmUp, measure_cell};
 use crate::cycle::STRIDE_BYTES;
 use crate::placed_memory::{MemoryNodes, PageChoice};
 use crate::timer::Timer;
@@ -34,10 +34,17 @@ const TIMES_INNER: u64 = 2;
 /// them visit fewer (20 000, and 10 ms: 125 000 at 80 ns).
 const FAR_BYTES: u64 = 64 << 20;
 
+/// Laps before a working set is timed. On a guest of a Zen 4 with neighbours, 4 MiB took seven
+/// laps, 30 ms, from the latency of memory to that of the cache.
+const WARM: WarmUp = WarmUp::Laps {
+    ns_min: 100_000_000,
+};
+
 /// Memory is told from the cache from this ratio of latencies on.
 const FAR_TO_NEAR_MIN: f64 = 1.3;
 
-/// Sweeps, of which the middle one counts.
+/// Sweeps, of which the one that tells most counts: what neighbours do meanwhile only takes away
+/// from what the cache answers.
 const SWEEPS: u64 = 3;
 
 /// What is measured, and where.
@@ -92,16 +99,14 @@ pub fn measure_cache_share(
 ) -> Result<CacheShare, Error> {
     let sweep = |number| measure_sweep(plan, number, timer, root);
     let sweeps: Vec<CacheSweep> = (0..SWEEPS).map(sweep).collect::<Result<_, _>>()?;
-    let shares = sweeps.iter().map(CacheSweep::share_bytes);
-    let bytes = middle(shares.collect()).map(|bytes| bytes.min(plan.last_cache_bytes));
+    let bytes = largest_share(&sweeps).map(|bytes| bytes.min(plan.last_cache_bytes));
     Ok(CacheShare { bytes, sweeps })
 }
 
-/// The middle share. A sweep that cannot tell counts as a share above all others: what goes by the
-/// share is rather too large than too small.
-fn middle(mut shares: Vec<Option<u64>>) -> Option<u64> {
-    shares.sort_unstable_by_key(|share| share.unwrap_or(u64::MAX));
-    shares.get(shares.len() / 2).copied().flatten()
+/// The largest share; `None` if a sweep cannot tell, since its share may be larger.
+fn largest_share(sweeps: &[CacheSweep]) -> Option<u64> {
+    let shares = sweeps.iter().map(CacheSweep::share_bytes);
+    shares.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 fn measure_sweep(
@@ -113,7 +118,7 @@ fn measure_sweep(
     let mut sweep = CacheSweep::default();
     let sizes = working_sets(plan.last_cache_bytes, plan.inner_cache_bytes);
     let mut stream = number * (sizes.len() as u64 + 1);
-    let mut measure = |bytes: u64, laps_first: bool, sweep: &mut CacheSweep| {
+    let mut measure = |bytes: u64, warm_up: WarmUp, sweep: &mut CacheSweep| {
         let cell = CellPlan {
             cpu: plan.cpu,
             nodes: plan.nodes.clone(),
@@ -123,7 +128,7 @@ fn measure_sweep(
             working_set_bytes: bytes as usize,
             by_tlb_groups: true,
             chains: 1,
-            laps_first,
+            warm_up,
             windows: WINDOWS,
             window_ns: WINDOW_NS,
             seed: plan.seed,
@@ -139,13 +144,13 @@ fn measure_sweep(
         sweep.is_cut_off = true;
         return Ok(sweep);
     }
-    sweep.far_ns = measure(FAR_BYTES, false, &mut sweep)?;
+    sweep.far_ns = measure(FAR_BYTES, WarmUp::FirstVisits, &mut sweep)?;
     for bytes in sizes {
         if bytes > plan.bytes_max {
             sweep.is_cut_off = true;
             break;
         }
-        let ns = measure(bytes, true, &mut sweep)?;
+        let ns = measure(bytes, WARM, &mut sweep)?;
         sweep.points.push((bytes, ns));
         if !sweep.goes_on() {
             break;
@@ -178,11 +183,12 @@ impl CacheSweep {
     /// What the cache answered of each working set; empty where memory and cache cannot be told
     /// apart.
     fn answered_bytes(&self) -> Vec<f64> {
-        let near_ns = self.points.first().map_or(f64::NAN, |point| point.1);
-        let all_ns = self.points.iter().map(|point| point.1);
+        let mut all_ns = self.points.iter().map(|point| point.1);
+        // The smallest is the nearest, unless something interrupted it.
+        let near_ns = all_ns.clone().fold(f64::INFINITY, f64::min);
         let is_latency = |ns: f64| ns.is_finite() && ns > 0.0;
-        let is_far = self.far_ns.is_finite() && self.far_ns >= near_ns * FAR_TO_NEAR_MIN;
-        if !is_far || !all_ns.clone().all(is_latency) {
+        let is_far = is_latency(self.far_ns) && self.far_ns >= near_ns * FAR_TO_NEAR_MIN;
+        if !is_far || !all_ns.all(is_latency) {
             return Vec::new();
         }
         let answered = |(bytes, ns): &(u64, f64)| {
@@ -207,7 +213,9 @@ mod tests {
     use linux::Root;
     use model::NodeId;
 
-    use super::{CacheSharePlan, CacheSweep, FAR_BYTES, measure_cache_share, middle, working_sets};
+    use super::{
+        CacheSharePlan, CacheSweep, FAR_BYTES, largest_share, measure_cache_share, working_sets,
+    };
     use crate::placed_memory::MemoryNodes;
     use crate::timer::Timer;
 
@@ -235,7 +243,7 @@ mod tests {
         check(120.0, &[(2, 20.0), (8, 20.0), (16, 45.0)], Some(12));
         // A larger working set of which less is answered takes nothing back.
         check(120.0, &[(8, 20.0), (16, 110.0)], Some(8));
-        // One that happened to be faster than the smallest, and one slower than memory.
+        // One faster than the smallest, which something interrupted, and one slower than memory.
         check(120.0, &[(2, 20.0), (4, 18.0)], Some(4));
         check(120.0, &[(2, 20.0), (4, 300.0)], Some(2));
     }
@@ -273,11 +281,17 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_share_counts() {
-        assert_eq!(middle(vec![Some(9), Some(1), Some(5)]), Some(5));
-        assert_eq!(middle(vec![Some(9), None, Some(5)]), Some(9));
-        assert_eq!(middle(vec![None, Some(5), None]), None);
-        assert_eq!(middle(vec![]), None);
+    fn the_largest_share_counts_if_every_sweep_tells() {
+        let disturbed = sweep(120.0, &[(2, 20.0), (4, 110.0)]);
+        let told = sweep(120.0, &[(2, 20.0), (4, 20.0)]);
+        let silent = sweep(20.0, &[(2, 20.0)]);
+        let check = |sweeps: &[&CacheSweep], expected: Option<u64>| {
+            let sweeps: Vec<CacheSweep> = sweeps.iter().map(|it| (*it).clone()).collect();
+            assert_eq!(largest_share(&sweeps), expected);
+        };
+        check(&[&disturbed, &told, &disturbed], Some(4 * MIB));
+        check(&[&told, &silent, &told], None);
+        check(&[], None);
     }
 
     #[test]

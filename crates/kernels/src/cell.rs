@@ -34,9 +34,8 @@ pub struct CellPlan {
     pub by_tlb_groups: bool,
     /// Chains followed at once: 1 for latency.
     pub chains: usize,
-    /// Whether one lap comes before the windows. Without it they time lines that no cache has held
-    /// since they were flushed, as long as all windows together are shorter than a lap.
-    pub laps_first: bool,
+    /// What comes before the windows.
+    pub warm_up: WarmUp,
     /// Windows timed: see [`WINDOWS`].
     pub windows: u32,
     /// Length of a window, about: see [`WINDOW_NS`].
@@ -45,6 +44,22 @@ pub struct CellPlan {
     pub seed: u64,
     /// Stream of the seed: one of its own for every repeat.
     pub stream: u64,
+}
+
+/// What comes before the windows of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarmUp {
+    /// Lines are taken out of the caches, and the chase goes round once.
+    Lap,
+    /// Lines are taken out of the caches, and the windows time lines that no cache has held since,
+    /// as long as all of them together are shorter than a lap.
+    FirstVisits,
+    /// Lines stay where their making left them, and the chase goes round for so many ns, once at
+    /// least: a cache can take ten laps until it keeps what it is asked for.
+    Laps {
+        /// How long at least.
+        ns_min: u64,
+    },
 }
 
 /// What one cell gave, once.
@@ -56,7 +71,7 @@ pub struct CellMeasurement {
     pub working_set_bytes: u64,
     /// Pages that are visited before others are; `None`: all.
     pub tlb_group_pages: Option<u32>,
-    /// How long it took to go round once, or what came in place of that, before the windows.
+    /// How long the last lap before the windows took, or what came in place of one.
     pub lap_ns: f64,
     /// Where the chase ended: the same for the same plan, on any machine.
     pub checksum: u64,
@@ -76,8 +91,8 @@ impl CellMeasurement {
 
 /// Measures one cell, once: makes fresh memory on the home CPU, lays a fresh order through it,
 /// takes it out of the caches, reads where it lies, goes round once, untimed, from the measuring
-/// CPU (which fills directories and shows how long a window is; without
-/// [`CellPlan::laps_first`] it goes a short way), and times the windows.
+/// CPU (which fills directories and shows how long a window is; [`WarmUp`] has other ways), and
+/// times the windows.
 ///
 /// # Errors
 /// When the memory cannot be had, a CPU cannot be used, or evidence cannot be read.
@@ -111,7 +126,9 @@ pub(crate) fn measure_cell_between(
     let words = &mut memory.words_mut()[..bytes / size_of::<u64>()];
     let cycle = on_cpu(plan.home_cpu, || {
         let cycle = Cycle::build(words, order);
-        cycle.flush();
+        if !matches!(plan.warm_up, WarmUp::Laps { .. }) {
+            cycle.flush();
+        }
         Ok(cycle)
     })?;
     let cycle = &cycle;
@@ -121,11 +138,7 @@ pub(crate) fn measure_cell_between(
         // drives page tables out of the caches. The lap brings them back.
         let mut watch = Watch::begin(root, address)?;
         let mut chase = Chase::new(cycle);
-        let untimed = match plan.laps_first {
-            true => cycle.lines() as u64,
-            false => ACCESSES_UNTIMED,
-        };
-        let lap = chase.time(untimed, timer);
+        let lap = warm_up(&mut chase, cycle, plan.warm_up, timer);
         let accesses = (plan.window_ns as f64 / lap.ns_per_access()).max(1.0) as u64;
         let mut windows = Vec::with_capacity(plan.windows as usize);
         edge();
@@ -145,6 +158,27 @@ pub(crate) fn measure_cell_between(
             evidence,
         })
     })
+}
+
+fn warm_up(
+    chase: &mut Chase<'_, '_>,
+    cycle: &Cycle<'_>,
+    warm_up: WarmUp,
+    timer: &Timer,
+) -> ChaseWindow {
+    let lines = cycle.lines() as u64;
+    let ns_min = match warm_up {
+        WarmUp::FirstVisits => return chase.time(ACCESSES_UNTIMED, timer),
+        WarmUp::Lap => 0.0,
+        WarmUp::Laps { ns_min } => ns_min as f64,
+    };
+    let mut lap = chase.time(lines, timer);
+    let mut elapsed_ns = lap.elapsed_ns;
+    while elapsed_ns < ns_min {
+        lap = chase.time(lines, timer);
+        elapsed_ns += lap.elapsed_ns;
+    }
+    lap
 }
 
 /// Length of a window that is well below the time slice of a scheduler (3 ms on Linux): on a busy
@@ -175,7 +209,7 @@ mod tests {
     use linux::Root;
     use model::{CpuSet, NodeId, PageKind};
 
-    use super::{CellPlan, measure_cell, memory_working_set_bytes};
+    use super::{CellPlan, WarmUp, measure_cell, memory_working_set_bytes};
     use crate::placed_memory::{MemoryNodes, PageChoice};
     use crate::timer::Timer;
 
@@ -190,7 +224,7 @@ mod tests {
             working_set_bytes: 64 << 10,
             by_tlb_groups: true,
             chains: 1,
-            laps_first: true,
+            warm_up: WarmUp::Lap,
             windows: 5,
             window_ns: 10_000,
             seed: 1,

@@ -44,7 +44,7 @@ pub use bandwidth::{
 pub use cache_share::{CacheShare, CacheSharePlan, CacheSweep, measure_cache_share};
 pub use cell::{
     CellMeasurement, CellPlan, WINDOW_NS, WINDOWS, WORKING_SET_BYTES_MIN, WORKING_SET_PER_CACHE,
-    measure_cell, memory_working_set_bytes,
+    WarmUp, measure_cell, memory_working_set_bytes,
 };
 pub use chase::{BLOCK_ACCESSES, CHAINS_MAX, Chase, ChaseWindow};
 pub use contradictions::contradictions;
