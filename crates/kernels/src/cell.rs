@@ -6,7 +6,7 @@ use model::{CpuId, CpuSet, MeasurementEvidence};
 
 use crate::Error;
 use crate::awake::Awake;
-use crate::chase::{Chase, ChaseWindow};
+use crate::chase::{ACCESSES_UNTIMED, Chase, ChaseWindow};
 use crate::contradictions::contradictions;
 use crate::cycle::{Cycle, CycleOrder, STRIDE_BYTES, TLB_GROUP_PAGES};
 use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
@@ -34,6 +34,8 @@ pub struct CellPlan {
     pub by_tlb_groups: bool,
     /// Chains followed at once: 1 for latency.
     pub chains: usize,
+    /// What comes before the windows.
+    pub warm_up: WarmUp,
     /// Windows timed: see [`WINDOWS`].
     pub windows: u32,
     /// Length of a window, about: see [`WINDOW_NS`].
@@ -42,6 +44,22 @@ pub struct CellPlan {
     pub seed: u64,
     /// Stream of the seed: one of its own for every repeat.
     pub stream: u64,
+}
+
+/// What comes before the windows of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarmUp {
+    /// Lines are taken out of the caches, and the chase goes round once.
+    Lap,
+    /// Lines are taken out of the caches, and the windows time lines that no cache has held since,
+    /// as long as all of them together are shorter than a lap.
+    FirstVisits,
+    /// Lines stay where their making left them, and the chase goes round for so many ns, once at
+    /// least: a cache can take ten laps until it keeps what it is asked for.
+    Laps {
+        /// How long at least.
+        ns_min: u64,
+    },
 }
 
 /// What one cell gave, once.
@@ -53,7 +71,7 @@ pub struct CellMeasurement {
     pub working_set_bytes: u64,
     /// Pages that are visited before others are; `None`: all.
     pub tlb_group_pages: Option<u32>,
-    /// How long the untimed lap took.
+    /// How long the last lap before the windows took, or what came in place of one.
     pub lap_ns: f64,
     /// Where the chase ended: the same for the same plan, on any machine.
     pub checksum: u64,
@@ -73,7 +91,8 @@ impl CellMeasurement {
 
 /// Measures one cell, once: makes fresh memory on the home CPU, lays a fresh order through it,
 /// takes it out of the caches, reads where it lies, goes round once, untimed, from the measuring
-/// CPU (which fills directories and shows how long a window is), and times the windows.
+/// CPU (which fills directories and shows how long a window is; [`WarmUp`] has other ways), and
+/// times the windows.
 ///
 /// # Errors
 /// When the memory cannot be had, a CPU cannot be used, or evidence cannot be read.
@@ -107,7 +126,9 @@ pub(crate) fn measure_cell_between(
     let words = &mut memory.words_mut()[..bytes / size_of::<u64>()];
     let cycle = on_cpu(plan.home_cpu, || {
         let cycle = Cycle::build(words, order);
-        cycle.flush();
+        if !matches!(plan.warm_up, WarmUp::Laps { .. }) {
+            cycle.flush();
+        }
         Ok(cycle)
     })?;
     let cycle = &cycle;
@@ -117,7 +138,7 @@ pub(crate) fn measure_cell_between(
         // drives page tables out of the caches. The lap brings them back.
         let mut watch = Watch::begin(root, address)?;
         let mut chase = Chase::new(cycle);
-        let lap = chase.time(cycle.lines() as u64, timer);
+        let lap = warm_up(&mut chase, cycle, plan.warm_up, timer);
         let accesses = (plan.window_ns as f64 / lap.ns_per_access()).max(1.0) as u64;
         let mut windows = Vec::with_capacity(plan.windows as usize);
         edge();
@@ -137,6 +158,27 @@ pub(crate) fn measure_cell_between(
             evidence,
         })
     })
+}
+
+fn warm_up(
+    chase: &mut Chase<'_, '_>,
+    cycle: &Cycle<'_>,
+    warm_up: WarmUp,
+    timer: &Timer,
+) -> ChaseWindow {
+    let lines = cycle.lines() as u64;
+    let ns_min = match warm_up {
+        WarmUp::FirstVisits => return chase.time(ACCESSES_UNTIMED, timer),
+        WarmUp::Lap => 0.0,
+        WarmUp::Laps { ns_min } => ns_min as f64,
+    };
+    let mut lap = chase.time(lines, timer);
+    let mut elapsed_ns = lap.elapsed_ns;
+    while elapsed_ns < ns_min {
+        lap = chase.time(lines, timer);
+        elapsed_ns += lap.elapsed_ns;
+    }
+    lap
 }
 
 /// Length of a window that is well below the time slice of a scheduler (3 ms on Linux): on a busy
@@ -167,7 +209,7 @@ mod tests {
     use linux::Root;
     use model::{CpuSet, NodeId, PageKind};
 
-    use super::{CellPlan, measure_cell, memory_working_set_bytes};
+    use super::{CellPlan, WarmUp, measure_cell, memory_working_set_bytes};
     use crate::placed_memory::{MemoryNodes, PageChoice};
     use crate::timer::Timer;
 
@@ -182,6 +224,7 @@ mod tests {
             working_set_bytes: 64 << 10,
             by_tlb_groups: true,
             chains: 1,
+            warm_up: WarmUp::Lap,
             windows: 5,
             window_ns: 10_000,
             seed: 1,

@@ -12,6 +12,10 @@ pub const CHAINS_MAX: usize = 16;
 /// Accesses are counted in blocks, so that the loop around them costs nothing.
 pub const BLOCK_ACCESSES: usize = 32;
 
+/// Accesses that come before the windows where a lap is no longer needed, because nothing that is
+/// visited has been visited before.
+pub(crate) const ACCESSES_UNTIMED: u64 = 20_000;
+
 /// One timed window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChaseWindow {

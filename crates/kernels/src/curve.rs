@@ -4,7 +4,7 @@ use linux::Root;
 use model::{CpuId, CurvePoint, MeasurementEvidence};
 
 use crate::Error;
-use crate::chase::Chase;
+use crate::chase::{ACCESSES_UNTIMED, Chase};
 use crate::contradictions::contradictions;
 use crate::cycle::{Cycle, CycleOrder, LINE_BYTES, STRIDE_BYTES, TLB_GROUP_PAGES};
 use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
@@ -26,10 +26,6 @@ const WINDOWS_MAX: u64 = 101;
 
 /// Accesses timed at each point where a lap is longer: at 130 ns, 40 ms.
 const ACCESSES_MAX: u64 = 300_000;
-
-/// Accesses that come before the windows where a lap is no longer needed, because nothing that is
-/// visited has been visited before.
-const ACCESSES_UNTIMED: u64 = 20_000;
 
 /// How a curve is to be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@ mod aligned_words;
 mod awake;
 mod bandwidth;
 mod cache_flush;
+mod cache_share;
 mod cell;
 mod chase;
 mod contradictions;
@@ -40,9 +41,10 @@ pub use bandwidth::{
     BYTES_PER_THREAD_MIN, BandwidthMeasurement, BandwidthPlan, BandwidthWindow, KNEE_SHARE,
     OVERLAP_MIN, StreamThread, knee_threads, measure_bandwidth,
 };
+pub use cache_share::{CacheShare, CacheSharePlan, CacheSweep, measure_cache_share};
 pub use cell::{
     CellMeasurement, CellPlan, WINDOW_NS, WINDOWS, WORKING_SET_BYTES_MIN, WORKING_SET_PER_CACHE,
-    measure_cell, memory_working_set_bytes,
+    WarmUp, measure_cell, memory_working_set_bytes,
 };
 pub use chase::{BLOCK_ACCESSES, CHAINS_MAX, Chase, ChaseWindow};
 pub use contradictions::contradictions;

@@ -188,7 +188,7 @@ mod tests {
 
     use super::{LoadedPlan, measure_loaded};
     use crate::bandwidth::{BYTES_PER_THREAD_MIN, StreamThread};
-    use crate::cell::CellPlan;
+    use crate::cell::{CellPlan, WarmUp};
     use crate::placed_memory::{MemoryNodes, PageChoice};
     use crate::simd::Simd;
     use crate::timer::Timer;
@@ -216,6 +216,7 @@ mod tests {
                 working_set_bytes: 64 << 10,
                 by_tlb_groups: true,
                 chains: 1,
+                warm_up: WarmUp::Lap,
                 windows: 3,
                 window_ns: 30_000_000,
                 seed: 1,

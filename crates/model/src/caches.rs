@@ -42,8 +42,8 @@ impl Cache {
     }
 }
 
-/// Gives the last-level caches another size, and answers the largest that they had. Where no cache
-/// is known, one is added, of which nobody knows who shares it.
+/// Gives the last-level caches the size that a user named, and answers the largest that they had.
+/// Where no cache is known, one is added, of which nobody knows who shares it.
 pub fn name_last_level_cache(caches: &mut Vec<Cache>, bytes: u64) -> NamedCache {
     let last = caches.iter().filter(|cache| cache.holds_data());
     let Some(last) = last.map(|cache| cache.level).max() else {
@@ -57,6 +57,7 @@ pub fn name_last_level_cache(caches: &mut Vec<Cache>, bytes: u64) -> NamedCache 
         return NamedCache {
             bytes,
             shown_bytes: None,
+            source: CacheSizeSource::Option,
         };
     };
     let mut shown_bytes = None;
@@ -66,17 +67,54 @@ pub fn name_last_level_cache(caches: &mut Vec<Cache>, bytes: u64) -> NamedCache 
             cache.size_bytes = Some(bytes);
         }
     }
-    NamedCache { bytes, shown_bytes }
+    NamedCache {
+        bytes,
+        shown_bytes,
+        source: CacheSizeSource::Option,
+    }
 }
 
-/// The size of last-level caches that a user named in place of what the kernel shows, which in a
+/// Gives the last-level caches the size that was measured where they are shown larger, and answers
+/// the largest that they had. `None`, and nothing changed, where no size is shown.
+pub fn shrink_last_level_cache(caches: &mut [Cache], measured_bytes: u64) -> Option<NamedCache> {
+    let holds_data = caches.iter().filter(|cache| cache.holds_data());
+    let last = holds_data.map(|cache| cache.level).max()?;
+    let of_last = caches.iter_mut().filter(|cache| cache.level == last);
+    let sizes = of_last.filter(|cache| cache.holds_data());
+    let sizes: Vec<&mut u64> = sizes.filter_map(|it| it.size_bytes.as_mut()).collect();
+    let shown_bytes = sizes.iter().map(|size| **size).max()?;
+    for size in sizes {
+        *size = measured_bytes.min(*size);
+    }
+    Some(NamedCache {
+        bytes: measured_bytes.min(shown_bytes),
+        shown_bytes: Some(shown_bytes),
+        source: CacheSizeSource::Measured,
+    })
+}
+
+/// The size of last-level caches that plans go by in place of what the kernel shows, which in a
 /// virtual machine is often the whole cache of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedCache {
-    /// The size that was named.
+    /// The size that plans go by.
     pub bytes: u64,
     /// The largest that the kernel shows.
     pub shown_bytes: Option<u64>,
+    /// Who says so. Documents that do not have it were written when only a user could.
+    #[serde(default)]
+    pub source: CacheSizeSource,
+}
+
+/// Where the size of a cache is from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheSizeSource {
+    /// The user named it: `--last-level-cache`.
+    #[default]
+    Option,
+    /// It was measured before the run was planned.
+    Measured,
 }
 
 /// What a cache holds.
@@ -168,6 +206,7 @@ mod tests {
             let expected = NamedCache {
                 bytes: 7,
                 shown_bytes,
+                source: CacheSizeSource::Option,
             };
             assert_eq!(named, expected);
             let found: Vec<_> = caches.iter().map(|cache| cache.size_bytes).collect();
@@ -183,5 +222,45 @@ mod tests {
         );
         check(vec![first, last(None)], None, &[Some(1), Some(7)]);
         check(vec![], None, &[Some(7)]);
+    }
+
+    #[test]
+    fn a_measured_size_makes_no_cache_larger() {
+        let cache = |level, size_bytes| Cache {
+            level,
+            kind: CacheKind::Unified,
+            size_bytes,
+            line_bytes: None,
+            shared_by: None,
+        };
+        let check =
+            |mut caches: Vec<Cache>, measured, expected: Option<_>, sizes: &[Option<u64>]| {
+                let shrunk = shrink_last_level_cache(&mut caches, measured);
+                let expected = expected.map(|(bytes, shown): (u64, u64)| NamedCache {
+                    bytes,
+                    shown_bytes: Some(shown),
+                    source: CacheSizeSource::Measured,
+                });
+                assert_eq!(shrunk, expected);
+                let found: Vec<_> = caches.iter().map(|cache| cache.size_bytes).collect();
+                assert_eq!(found, sizes);
+            };
+        let caches = || vec![cache(2, Some(1)), cache(3, Some(300)), cache(3, Some(6))];
+        check(caches(), 7, Some((7, 300)), &[Some(1), Some(7), Some(6)]);
+        check(
+            caches(),
+            900,
+            Some((300, 300)),
+            &[Some(1), Some(300), Some(6)],
+        );
+        check(vec![cache(3, None)], 7, None, &[None]);
+        check(vec![], 7, None, &[]);
+    }
+
+    #[test]
+    fn a_document_without_a_source_is_of_a_size_that_was_named() {
+        let old = r#"{"bytes":7,"shown_bytes":null}"#;
+        let named: NamedCache = serde_json::from_str(old).unwrap();
+        assert_eq!(named.source, CacheSizeSource::Option);
     }
 }

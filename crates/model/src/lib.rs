@@ -37,8 +37,8 @@ pub use bandwidth::{
 pub use bound::{BindAsked, BindReport, OverrideKind, PolicyOverride};
 pub use byte_size::ByteSize;
 pub use caches::{
-    Cache, CacheIndexing, CacheKind, CacheWritePolicy, MemorySideCache, NamedCache,
-    name_last_level_cache,
+    Cache, CacheIndexing, CacheKind, CacheSizeSource, CacheWritePolicy, MemorySideCache,
+    NamedCache, name_last_level_cache, shrink_last_level_cache,
 };
 pub use command_work::{CommandWork, NumberPlace};
 pub use error::Error;

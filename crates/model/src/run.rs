@@ -106,8 +106,9 @@ pub struct Machine {
     pub emulated: Option<bool>,
     /// Version of numalab.
     pub numalab: String,
-    /// The size of its last-level caches that the user named for planning; those of `topology` have
-    /// it. Left out of the document where plans go by what the kernel shows.
+    /// The size of its last-level caches that the user named, or that was measured, for planning;
+    /// those of `topology` have it. Left out of the document where plans go by what the kernel
+    /// shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_level_cache: Option<NamedCache>,
     /// The topology.

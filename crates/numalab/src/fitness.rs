@@ -81,6 +81,15 @@ pub fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
     Ok(fit)
 }
 
+/// Does what would disturb another numalab that is measuring; not if there is one.
+pub fn unless_another_measures<T>(work: impl FnOnce() -> T) -> Option<T> {
+    match claimed_name::claim(NAME) {
+        Ok(Claim::Held { .. }) => None,
+        // Held until the work is done.
+        _claim => Some(work()),
+    }
+}
+
 /// Takes the machine, or says who has it: two that measure at once disturb each other, whoever runs
 /// them and wherever they keep their runs.
 fn claim() -> Fit {

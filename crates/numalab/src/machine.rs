@@ -1,9 +1,11 @@
 //! The record of the machine a run is made on.
 
+use experiment::Definition;
 use linux::Root;
-use model::{ByteSize, Machine, name_last_level_cache};
+use model::{ByteSize, Machine, name_last_level_cache, shrink_last_level_cache};
 
 use crate::failure::Failure;
+use crate::{fitness, host};
 
 /// Reads the record of this machine, with the last-level cache that plans are made for if it is not
 /// the one that the kernel shows.
@@ -25,6 +27,41 @@ pub fn record(last_level_cache: Option<ByteSize>) -> Result<Machine, Failure> {
         last_level_cache,
         topology,
     })
+}
+
+/// Goes by the last-level cache that a process can have where this may be less than the kernel
+/// shows and would make memory of the experiment smaller: measures it. Where it cannot be told,
+/// and while another numalab measures, plans go by what is shown. Without an experiment that is
+/// named there are several, and the memory of some follows the caches.
+pub fn go_by_cache_share(machine: &mut Machine, named: Option<&Definition>) -> Result<(), Failure> {
+    let root = Root::live();
+    if machine.last_level_cache.is_some()
+        || !may_have_a_part(&root, machine)
+        || !named.is_none_or(Definition::goes_by_caches)
+    {
+        return Ok(());
+    }
+    let host = host::of_this_process(&machine.topology)?;
+    if !host.caches_make_memory_larger() {
+        return Ok(());
+    }
+    let measure = || experiment::memory::cache_share(&root, &host);
+    let measured = fitness::unless_another_measures(measure);
+    // A run without the measurement is as good as any; it only takes longer to set up.
+    if let Some(Ok(Some(bytes))) = measured {
+        machine.last_level_cache = shrink_last_level_cache(&mut machine.topology.caches, bytes);
+    }
+    Ok(())
+}
+
+/// Whether others may have a part of the caches that the kernel shows: the neighbours of a guest,
+/// or other groups of resctrl. What an emulated machine shows has no size that could be measured.
+fn may_have_a_part(root: &Root, machine: &Machine) -> bool {
+    let has_resctrl = || {
+        let schemata = root.read_optional("sys/fs/resctrl/schemata");
+        matches!(schemata, Ok(Some(_)))
+    };
+    machine.emulated != Some(true) && (machine.hypervisor.is_some() || has_resctrl())
 }
 
 /// Reads the size of a cache from the command line.

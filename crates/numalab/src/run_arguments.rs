@@ -32,7 +32,8 @@ pub struct RunArguments {
     #[arg(long, requires = "hold")]
     pub idle: bool,
     /// Plan for last-level caches of this size instead of what the kernel shows: a virtual machine
-    /// is often shown the whole cache of its host.
+    /// is often shown the whole cache of its host. Without it, what a virtual machine has of them
+    /// is measured.
     #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
     #[arg(conflicts_with = "connect")]
     pub last_level_cache: Option<model::ByteSize>,

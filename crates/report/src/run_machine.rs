@@ -1,6 +1,6 @@
 //! The machine of a run in one line, as far as it is known.
 
-use model::{ByteSize, LoadReport, Machine, NamedCache, ReportHost, Run};
+use model::{ByteSize, CacheSizeSource, LoadReport, Machine, NamedCache, ReportHost, Run};
 use unicode_width::UnicodeWidthStr;
 
 use crate::judgement::is_emulated;
@@ -70,7 +70,11 @@ fn named_cache(named: NamedCache) -> String {
         || "none shown".to_string(),
         |shown| format!("{shown} shown"),
     );
-    format!("last-level cache of {size} by --last-level-cache ({shown})")
+    let source = match named.source {
+        CacheSizeSource::Option => "by --last-level-cache",
+        CacheSizeSource::Measured => "measured",
+    };
+    format!("last-level cache of {size} {source} ({shown})")
 }
 
 /// The reports of a run.
@@ -120,12 +124,19 @@ mod tests {
 
     #[test]
     fn a_cache_that_was_named_is_said_with_the_one_that_the_kernel_shows() {
-        let check = |shown_bytes, expected: &str| {
-            let bytes = 4 << 20;
-            assert_eq!(named_cache(NamedCache { bytes, shown_bytes }), expected);
+        let check = |source, shown_bytes, expected: &str| {
+            let named = NamedCache {
+                bytes: 24 << 20,
+                shown_bytes,
+                source,
+            };
+            assert_eq!(named_cache(named), expected);
         };
-        let start = "last-level cache of 4 MiB by --last-level-cache";
-        check(Some(300 << 20), &format!("{start} (300 MiB shown)"));
-        check(None, &format!("{start} (none shown)"));
+        let option = CacheSizeSource::Option;
+        let start = "last-level cache of 24 MiB by --last-level-cache";
+        check(option, Some(300 << 20), &format!("{start} (300 MiB shown)"));
+        check(option, None, &format!("{start} (none shown)"));
+        let expected = "last-level cache of 24 MiB measured (300 MiB shown)";
+        check(CacheSizeSource::Measured, Some(300 << 20), expected);
     }
 }

@@ -1,6 +1,6 @@
 //! An experiment as its file defines it: a question and the cases that answer it.
 
-use model::{Backing, Stealing};
+use model::{Backing, SessionLoad, Stealing};
 
 use super::command::CommandChoice;
 use super::load::{DataSize, WorkChoice, WorkUnit};
@@ -28,6 +28,24 @@ pub struct Definition {
     pub cases: Vec<CaseDefinition>,
     /// The file, verbatim.
     pub text: String,
+}
+
+impl Definition {
+    /// Whether the memory of a case is a multiple of the processor's caches.
+    pub fn goes_by_caches(&self) -> bool {
+        self.cases.iter().any(|case| match case.work {
+            WorkChoice::LogicalReads | WorkChoice::ParallelScan => {
+                case.cache == CacheSize::BeyondCaches
+            }
+            WorkChoice::Own(SessionLoad::Compute) => {
+                [case.cache, case.own_memory].contains(&CacheSize::BeyondCaches)
+            }
+            WorkChoice::Own(load) => {
+                load.has_memory() && case.own_memory == CacheSize::BeyondCaches
+            }
+            WorkChoice::Command => false,
+        })
+    }
 }
 
 /// What a machine must have for an experiment to make sense on it.

@@ -143,7 +143,7 @@ pub const KEYS: &[Key] = &[
         Table::Sga,
         "cache",
         Some("beyond-caches"),
-        "size of the buffer cache; `beyond-caches` is 256 MiB, or four times the last-level \
+        "size of the buffer cache; `beyond-caches` is 64 MiB, or four times the last-level \
          caches of first-node if that is more",
     ),
     key(

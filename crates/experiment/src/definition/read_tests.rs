@@ -88,6 +88,22 @@ fn a_small_file_gets_every_default() {
 }
 
 #[test]
+fn memory_goes_by_caches_where_there_is_memory_and_no_size() {
+    let check = |name: &str, expected| {
+        let definition = find(name).unwrap();
+        assert_eq!(definition.goes_by_caches(), expected, "{name}");
+    };
+    check("binding-vs-caging", true);
+    check("memory-hammer", true);
+    check("spin", false);
+    let mut definition = Definition::parse("mine.toml", SMALL).unwrap();
+    assert!(definition.goes_by_caches());
+    // The second case says how large its cache is.
+    definition.cases.remove(0);
+    assert!(!definition.goes_by_caches());
+}
+
+#[test]
 fn a_case_overrides_every_default() {
     let definition = Definition::parse("mine.toml", SMALL).unwrap();
     let two = &definition.cases[1];

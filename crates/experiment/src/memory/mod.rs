@@ -3,6 +3,7 @@
 
 mod bandwidth_plan;
 mod bandwidth_result;
+mod cache_share;
 mod case_name;
 mod latency_plan;
 mod latency_result;
@@ -14,6 +15,7 @@ mod tests;
 
 pub use bandwidth_plan::{BandwidthChoice, bandwidth_plan, loaded_plan};
 pub use bandwidth_result::bandwidth_result;
+pub use cache_share::cache_share;
 pub use latency_plan::{CurvePairs, curve_plan, latency_plan, transfers_plan};
 pub use latency_result::latency_result;
 pub use page_choice::{fastest_instructions, largest_pages};

@@ -132,9 +132,19 @@ impl MemoryPlaces {
     }
 }
 
+/// Memory beside a working set of any size.
+const RESERVE_BYTES: u64 = 16 << 20;
+
 /// Memory beside the working set: page tables, and what others take meanwhile.
 pub(crate) fn with_reserve(bytes: u64) -> u64 {
-    bytes.saturating_add(bytes / 4).saturating_add(16 << 20)
+    bytes
+        .saturating_add(bytes / 4)
+        .saturating_add(RESERVE_BYTES)
+}
+
+/// The largest working set for which so much memory is enough with its reserve.
+pub(crate) fn without_reserve(bytes: u64) -> u64 {
+    bytes.saturating_sub(RESERVE_BYTES) / 5 * 4
 }
 
 /// One CPU and one memory node, by affinity and memory policy.

@@ -46,6 +46,11 @@ impl Host<'_> {
         beyond.max(BYTES_MIN)
     }
 
+    /// Whether buffer caches of `beyond-caches` would be smaller if caches were.
+    pub fn caches_make_memory_larger(&self) -> bool {
+        self.last_level_cache_bytes().is_some() && self.bytes_beyond_caches() > BYTES_MIN
+    }
+
     /// The last-level caches of first-node if they may answer in place of memory for a buffer
     /// cache of so many bytes.
     pub(crate) fn caches_that_hide(&self, cache_bytes: u64) -> Option<u64> {
@@ -68,6 +73,7 @@ mod tests {
         let bytes = |machine: &_| Host::new(machine).bytes_beyond_caches();
         // One of 24 MiB.
         assert_eq!(bytes(&machine), 96 * MIB);
+        assert!(Host::new(&machine).caches_make_memory_larger());
         assert_eq!(
             Host::new(&machine).caches_that_hide(64 * MIB),
             Some(24 * MIB)
@@ -86,6 +92,7 @@ mod tests {
         // Where nobody knows how many of the last there are, those before them say nothing.
         machine.caches.last_mut().unwrap().shared_by = None;
         assert_eq!(bytes(&machine), 256 * MIB);
+        assert!(!Host::new(&machine).caches_make_memory_larger());
         assert_eq!(Host::new(&machine).caches_that_hide(1), None);
     }
 

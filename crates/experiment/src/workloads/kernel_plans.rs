@@ -1,6 +1,6 @@
 //! From the plan of a case to the plan of a kernel, or why that is none.
 
-use kernels::{CellPlan, MemoryNodes, PageChoice, Simd, StreamThread};
+use kernels::{CellPlan, MemoryNodes, PageChoice, Simd, StreamThread, WarmUp};
 use model::{
     Allocation, CpuId, MemoryLatency, NodeId, PageKind, Placement, StreamThreadPlan, StreamWork,
 };
@@ -34,6 +34,7 @@ pub(crate) fn cell_plan(
         working_set_bytes: bytes(work.working_set_bytes)?,
         by_tlb_groups: work.by_tlb_groups,
         chains: 1,
+        warm_up: WarmUp::Lap,
         windows: work.windows,
         window_ns: work.window_ns,
         seed,

@@ -46,8 +46,14 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Some(case) = &arguments.hold {
         return hold::run(arguments, case);
     }
-    let machine = machine::record(arguments.last_level_cache)?;
-    let (plans, left_out) = plans(arguments, &machine)?;
+    let mut machine = machine::record(arguments.last_level_cache)?;
+    let named = arguments
+        .experiment
+        .as_deref()
+        .map(definition)
+        .transpose()?;
+    machine::go_by_cache_share(&mut machine, named.as_ref())?;
+    let (plans, left_out) = plans(arguments, named.as_ref(), &machine)?;
     let window_s = window_s(arguments);
     plans
         .iter()
@@ -136,7 +142,11 @@ fn postgres_places(arguments: &RunArguments) -> postgres::Places {
 }
 
 /// What to run: the experiment named, or what this machine can answer in short; and what not.
-fn plans(arguments: &RunArguments, machine: &Machine) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
+fn plans(
+    arguments: &RunArguments,
+    named: Option<&Definition>,
+    machine: &Machine,
+) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
     let mut host = host::of_this_process(&machine.topology)?;
     if arguments.pg_bin.is_some() {
         postgres::find(&postgres_places(arguments))?;
@@ -144,8 +154,8 @@ fn plans(arguments: &RunArguments, machine: &Machine) -> Result<(Vec<Plan>, Vec<
     if arguments.pg_bin.is_some() || arguments.pg_fetch.is_some() {
         host.no_postgres = None;
     }
-    if let Some(name) = &arguments.experiment {
-        let plan = experiment::plan(&definition(name)?, &host)?;
+    if let Some(definition) = named {
+        let plan = experiment::plan(definition, &host)?;
         return Ok((vec![plan], Vec::new()));
     }
     let (plans, not_run) = short_runs::of(&host)?;

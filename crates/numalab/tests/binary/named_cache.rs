@@ -40,7 +40,7 @@ fn a_cache_that_is_named_is_recorded_beside_the_one_that_is_shown() {
     let size = |caches: &Value| last(caches).map_or(Value::Null, |it| it["size_bytes"].clone());
     assert_eq!(
         machine["last_level_cache"],
-        json!({ "bytes": 300 * MIB, "shown_bytes": size(&shown) })
+        json!({ "bytes": 300 * MIB, "shown_bytes": size(&shown), "source": "option" })
     );
     assert_eq!(size(&machine["topology"]["caches"]), 300 * MIB);
     let text = laboratory.run(&["show", "last", "--full"]).with_code(0);

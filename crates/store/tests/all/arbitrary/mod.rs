@@ -478,8 +478,16 @@ fn topology() -> impl Strategy<Value = Topology> {
 fn machine() -> impl Strategy<Value = Machine> {
     let texts = (text(), text(), prop::option::of(text()), text());
     let hypervisor = (prop::option::of(text()), any::<Option<bool>>());
-    let named = (any::<u64>(), any::<Option<u64>>());
-    let named = named.prop_map(|(bytes, shown_bytes)| NamedCache { bytes, shown_bytes });
+    let source = prop_oneof![
+        Just(CacheSizeSource::Option),
+        Just(CacheSizeSource::Measured)
+    ];
+    let named = (any::<u64>(), any::<Option<u64>>(), source);
+    let named = named.prop_map(|(bytes, shown_bytes, source)| NamedCache {
+        bytes,
+        shown_bytes,
+        source,
+    });
     (texts, hypervisor, prop::option::of(named), topology()).prop_map(
         |(texts, (hypervisor, emulated), last_level_cache, topology)| {
             let (host, kernel, cpu_model, numalab) = texts;
