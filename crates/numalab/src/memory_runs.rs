@@ -107,6 +107,7 @@ pub fn execute(
         trials_max: rounds.max,
         time_bound_s: Some(rounds.within_s),
         alternates: false,
+        leaves_out: false,
         half_width_target: rounds.half_width_target,
     };
     execution.execute(request, doubts)

@@ -40,6 +40,9 @@ pub struct RunRequest {
     pub half_width_target: f64,
     /// Whether all cases of a round are up at once, and their windows alternate.
     pub alternates: bool,
+    /// Whether the run goes on with fewer cases where there is no time for all of them. A matrix is
+    /// wanted whole.
+    pub leaves_out: bool,
 }
 
 impl RunRequest {

@@ -44,6 +44,7 @@ pub fn execute(
         window_s: request.window_s,
         warm_up_s: (request.warm_up_s_min, request.warm_up_s_max),
         alternates: request.alternates,
+        leaves_out: request.leaves_out,
         case_least_s: None,
         run: unfinished(request),
         workload,
@@ -112,6 +113,7 @@ struct Runner<'r, 'b> {
     /// Shortest and longest warm-up.
     warm_up_s: (f64, f64),
     alternates: bool,
+    leaves_out: bool,
     /// What a case took in the last round if its windows alternated, were as few as can be, and
     /// that was still too long.
     case_least_s: Option<f64>,
@@ -212,7 +214,7 @@ impl Runner<'_, '_> {
             true => self.case_least_s,
             false => (!is_first).then(|| self.pace.trial_s()),
         };
-        let Some(case_s) = case_s else {
+        let Some(case_s) = case_s.filter(|_| self.leaves_out) else {
             return;
         };
         let room = Room {

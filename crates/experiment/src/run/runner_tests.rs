@@ -248,15 +248,17 @@ fn the_time_bound_cuts_even_the_least_trials_short() {
 
 #[test]
 fn cases_for_which_there_is_no_time_are_left_out_after_the_first_round() {
-    let mut request = request(&["a", "b", "c", "d", "e"], 3);
-    // 4 s calibration, 17.5 s for the first round. 50.5 s are left: four trials of three cases.
-    request.time_bound_s = Some(72.0);
-    let (run, _) = simulate_all(request, steady(0.2));
-    let trials: Vec<usize> = run.cases.iter().map(|it| it.trials.len()).collect();
-    assert_eq!(
-        (run.status, trials),
-        (RunStatus::Bounded, vec![5, 5, 5, 1, 1])
-    );
+    let trials = |leaves_out| {
+        let mut request = request(&["a", "b", "c", "d", "e"], 3);
+        // 4 s calibration, 17.5 s for the first round. 50.5 s are left: four trials of three cases.
+        request.time_bound_s = Some(72.0);
+        request.leaves_out = leaves_out;
+        let (run, _) = simulate_all(request, steady(0.2));
+        let trials: Vec<usize> = run.cases.iter().map(|it| it.trials.len()).collect();
+        (run.status, trials)
+    };
+    assert_eq!(trials(true), (RunStatus::Bounded, vec![5, 5, 5, 1, 1]));
+    assert_eq!(trials(false), (RunStatus::Bounded, vec![4; 5]));
 }
 
 /// A workload whose trials turn out as written, case by case; then all are valid.

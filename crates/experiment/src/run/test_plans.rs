@@ -64,6 +64,7 @@ pub(crate) fn request(cases: &[&str], seed: u64) -> RunRequest {
         trials_max: 12,
         time_bound_s: None,
         alternates: false,
+        leaves_out: true,
         half_width_target: 0.02,
     }
 }

@@ -231,6 +231,7 @@ pub fn request(
         time_bound_s: arguments.within.or(share_s),
         half_width_target: HALF_WIDTH_TARGET,
         alternates,
+        leaves_out: true,
     })
 }
 

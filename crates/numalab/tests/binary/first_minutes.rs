@@ -22,7 +22,10 @@ fn answers(laboratory: &Laboratory) {
     let run = laboratory.document(&["show", "last", "--json"]);
     let compared = run["comparisons"].as_array().unwrap();
     let with_interval = compared.iter().filter(|it| !it["low"].is_null());
-    assert!(with_interval.count() > 0, "nothing is compared: {screen}");
+    // On a machine that is so busy that there was no time, it says what would be enough.
+    let verdict = run["verdict"].as_str().unwrap();
+    let is_answered = with_interval.count() > 0;
+    assert!(is_answered || verdict.contains("`--within "), "{screen}");
     assert!(!screen.contains("undecided"), "{screen}");
     laboratory.nothing_is_left();
 }
