@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use stats::median;
+use stats::{median, ratio_interval};
 
 use super::claims::Claims;
 use super::own_binary::OwnBinary;
-use super::verdict_run::{CONFIDENCE, Found, told_apart_s};
+use super::verdict_run::{CONFIDENCE, Found, told_apart_s, values_of};
 
 /// Two cases that are to be told apart.
 const TWO: &str = include_str!("verdict_two.toml");
@@ -43,6 +43,8 @@ const SHARE_MIN: f64 = 60.0;
 /// more than this on any machine.
 const WIDTH_AIM: f64 = 1.0 / 3.0;
 const WIDTH_MAX: f64 = 1.0;
+/// What a case does at least in turns with itself, of what it does by itself.
+const TURNS_MIN: f64 = 0.97;
 /// How likely a claim about a rate fails although the rate is as it should be.
 const CHANCE: f64 = 0.05;
 
@@ -52,6 +54,7 @@ pub fn run(repeat: Option<u32>, limit: Duration) -> Result<()> {
     let mut claims = Claims::default();
     in_turns(&numalab, &mut claims)?;
     share_in_windows(&numalab, &mut claims)?;
+    cost_of_turns(&numalab, &mut claims)?;
     let runs = repeat.unwrap_or(RUNS);
     false_winners(&numalab, runs, &mut claims)?;
     handicaps(&numalab, runs.div_ceil(2), &mut claims)?;
@@ -138,6 +141,32 @@ fn share_in_windows(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
     );
     let claim = format!("at least {SHARE_MIN:.0} %");
     claims.add(&found, &claim, share >= SHARE_MIN);
+    Ok(())
+}
+
+/// A case by itself against the same case in turns with itself: what it loses by alternating.
+fn cost_of_turns(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
+    let (mut alone, mut in_turns) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        for (values, options) in [
+            (&mut alone, &["--one-after-another"][..]),
+            (&mut in_turns, &[]),
+        ] {
+            let run = run_of(numalab, SAME, SAME_S, options)?;
+            values.extend(values_of(&run, "one")?.into_iter().flatten());
+        }
+    }
+    let found = ratio_interval(&in_turns, &alone, CONFIDENCE).context("too few trials")?;
+    let text = format!(
+        "a case does {:.3} to {:.3} times as much in turns with itself as by itself ({} and {} \
+         trials)",
+        found.low,
+        found.high,
+        in_turns.len(),
+        alone.len(),
+    );
+    let claim = format!("not all of it below {TURNS_MIN:.2}");
+    claims.add(&text, &claim, found.high >= TURNS_MIN);
     Ok(())
 }
 

@@ -83,6 +83,13 @@ pub fn told_apart_s(run: &Value, case: &str) -> Result<Option<f64>> {
     Ok(first)
 }
 
+/// The figures of the trials of a case; `None` for one that does not count.
+pub fn values_of(run: &Value, case: &str) -> Result<Vec<Option<f64>>> {
+    let trials = trials(run, case)?;
+    let value = |trial: &&Value| trial["value"].as_f64().filter(|_| trial["valid"] == true);
+    Ok(trials.iter().map(value).collect())
+}
+
 fn of_all(run: &Value) -> impl Iterator<Item = &Value> {
     let cases = run["cases"].as_array().into_iter().flatten();
     cases.flat_map(|case| case["trials"].as_array().into_iter().flatten())
