@@ -9,7 +9,7 @@ use crate::layout::{Block, BufferHeader, WaitEvent};
 use crate::sga::Sga;
 use crate::wait_clock::WaitClock;
 
-/// Times a content that is being changed is read anew before the reader takes the content latch.
+/// Times a content that is being changed is read again before the reader takes the content latch.
 const READS_MAX: u32 = 2000;
 
 /// What `read` finds in a pinned buffer, none of it half changed.

@@ -80,7 +80,7 @@ impl SmallSga {
         }
     }
 
-    /// The data file, opened anew, to damage it.
+    /// The data file, opened again, to damage it.
     pub fn damage(&self) -> std::fs::File {
         let path = format!("/proc/self/fd/{}", self.file.ticket().descriptor);
         std::fs::File::options()

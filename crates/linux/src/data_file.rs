@@ -1,4 +1,4 @@
-//! A data file without a name: made anew, read and written at positions, into and out of shared
+//! A data file without a name: new, read and written at positions, into and out of shared
 //! memory. It is gone with the last process that has it open.
 
 use std::io;

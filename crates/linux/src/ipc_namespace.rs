@@ -1,4 +1,4 @@
-//! The IPC namespace of a process (`ipc_namespaces(7)`): System V segments are numbered anew in
+//! The IPC namespace of a process (`ipc_namespaces(7)`): System V segments are numbered separately in
 //! each, so that a `shmid` names a segment only together with it.
 
 use std::fs;

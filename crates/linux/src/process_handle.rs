@@ -123,6 +123,6 @@ mod tests {
                 return;
             }
         }
-        panic!("no id was ever given anew");
+        panic!("no id was ever reused");
     }
 }

@@ -162,7 +162,7 @@ impl SharedMemory {
                 created_here: false,
             },
             Ticket::Descriptor(fd) => {
-                // Opened anew: nothing is assumed about who owns the inherited descriptor.
+                // Opened again: nothing is assumed about who owns the inherited descriptor.
                 let path = format!("/proc/self/fd/{fd}");
                 let opened = File::options().read(true).write(true).open(&path);
                 let file = opened.map_err(|cause| SystemCallError::with("open", path, cause))?;

@@ -32,7 +32,7 @@ impl SharedMemoryFile {
         })
     }
 
-    /// Where this process can open it anew.
+    /// Where this process can open it again.
     pub fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
     }

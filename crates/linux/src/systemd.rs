@@ -44,7 +44,7 @@ pub fn slice_of(name: &str) -> String {
     format!("numalab-{}.slice", name.replace('-', "\\x2d"))
 }
 
-/// Sets properties of a unit until the machine is started anew.
+/// Sets properties of a unit until the machine reboots.
 ///
 /// # Errors
 /// When systemd refuses.

@@ -61,7 +61,7 @@ fn unescaped(field: &str) -> String {
 }
 
 /// Sets the memory policy of a mounted tmpfs: for files that are made from now on. Nothing else of
-/// the mount changes, because the file system is changed and not mounted anew (fspick(2), Linux
+/// the mount changes, because the file system is changed and not mounted again (fspick(2), Linux
 /// 5.2).
 ///
 /// # Errors

@@ -62,7 +62,7 @@ pub enum Change {
     MemberMoved {
         /// Its id.
         pid: u32,
-        /// When it started: the kernel gives ids anew.
+        /// When it started: the kernel reuses ids.
         start_ticks: u64,
         /// Directories of the cgroups it was in.
         from: Vec<PathBuf>,
@@ -133,7 +133,7 @@ pub struct PolicyArea {
 }
 
 impl Change {
-    /// Whether it is still there after the machine was started anew.
+    /// Whether it is still there after the machine was rebooted.
     pub fn outlives_a_boot(&self) -> bool {
         matches!(self, Change::ClusterMade { .. } | Change::SchemaMade { .. })
     }

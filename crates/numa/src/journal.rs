@@ -63,7 +63,7 @@ impl Journal {
         self.directory.join(list(entry))
     }
 
-    /// Makes that file anew.
+    /// Makes that file again.
     ///
     /// # Errors
     /// [`Error::StateFolder`].

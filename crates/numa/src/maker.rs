@@ -1,5 +1,5 @@
-//! Which process made a change, and on which machine. Its id alone does not say: the kernel gives
-//! ids anew, a process that was killed keeps its own until somebody collects it, a container counts
+//! Which process made a change, and on which machine. Its id alone does not say: the kernel reuses
+//! ids, a process that was killed keeps its own until somebody collects it, a container counts
 //! from 1, and several machines may share the folder that the journal is in.
 
 use linux::{Root, machine_id, proc_stat, proc_status};
@@ -40,7 +40,7 @@ struct Machine {
 pub enum Origin {
     /// On this machine since it was started.
     ThisBoot,
-    /// On this machine before it was started anew, which took back whatever was changed: all
+    /// On this machine before it was rebooted, which took back whatever was changed: all
     /// changes are to the running kernel.
     EarlierBoot,
     /// On another machine, or on one that is not known: in words that follow "made".

@@ -321,7 +321,7 @@ fn kill(pid: u32, process: &ProcessHandle) -> Result<(), String> {
 
 /// The process of this id, if it is a `postgres` that works in this data directory: every process
 /// of a server does (postmaster.c, `ChangeToDataDir`). It is opened first and looked at then, since
-/// ids are given anew.
+/// ids are reused.
 fn process_of(pid: u32, data: &Path) -> Option<ProcessHandle> {
     let handle = ProcessHandle::open(pid).ok()??;
     let stat = linux::proc_stat::read(&Root::live(), pid).ok()?;

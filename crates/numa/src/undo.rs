@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_before_the_machine_was_started_anew_is_struck_off_untouched() {
+    fn what_was_changed_before_the_machine_was_rebooted_is_struck_off_untouched() {
         let files = Files::changed_twice();
         files.made(|entry| entry["boot"] = "before".into());
         let (said, now) = files.undo(|_| true, false);

@@ -1,5 +1,5 @@
 //! Scopes: where systemd owns the tree of cgroups, a command that needs one of its own is started
-//! anew in it.
+//! again in it.
 
 use std::ffi::OsString;
 
@@ -20,7 +20,7 @@ pub fn own_groups_of_run(root: &Root, seated: bool) -> Result<(), Failure> {
     }
 }
 
-/// Has systemd start this very command anew in a scope of its own, with the word `--seated`: what
+/// Has systemd run this very command again in a scope of its own, with the word `--seated`: what
 /// it owns is filled by it. Returns only when that fails.
 pub fn become_one(command: &str, options: &[String]) -> Failure {
     let failed = |error: std::io::Error| {

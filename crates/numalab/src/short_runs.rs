@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// Seconds that all experiments together may take; what comes before takes up to 20 more.
 pub const SHORT_S: f64 = 90.0;
 /// Seconds that a trial of the embedded instance takes, and one of PostgreSQL, whose cluster is
-/// made anew: what two CPUs of a virtual machine needed, and a half.
+/// made again: what two CPUs of a virtual machine needed, and a half.
 const TRIAL_S: (f64, f64) = (2.5, 6.0);
 
 /// The shipped experiments, as far as this machine can run them in the time, and the others.

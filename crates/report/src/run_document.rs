@@ -144,7 +144,7 @@ fn control_documents(run: &Run, controls: &[Control]) -> Vec<ControlDocument> {
     controls.iter().map(document).collect()
 }
 
-/// The document of a run, judged anew.
+/// The document of a run, judged again.
 pub fn run_document(run: &Run) -> RunDocument<'_> {
     let judgement = judge(run);
     let cases = run.cases.iter().zip(&judgement.cases);

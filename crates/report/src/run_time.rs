@@ -3,7 +3,7 @@
 use model::{Measured, Run, Work};
 
 /// Seconds that a trial takes beside its warm-up and its window: processes are started and memory
-/// is filled; of a server, its cluster is made anew.
+/// is filled; of a server, its cluster is made again.
 const SET_UP_S: (f64, f64) = (2.0, 5.0);
 /// Warm-up where none was timed, in seconds.
 const WARM_UP_S: f64 = 1.0;

@@ -28,7 +28,7 @@ END
   rm $data/read-$1
 }
 
-# look NAME: starts the server anew, so that its memory is fresh, and looks at the tables.
+# look NAME: restarts the server, so that its memory is fresh, and looks at the tables.
 look() {
   stop_cluster $data; start_cluster $data
   read_from 1; read_from 3

@@ -10,7 +10,7 @@ use super::{Look, Order};
 /// How far an interleaved node may be from its share, relative to the share.
 const SHARE_TOLERANCE: f64 = 0.05;
 /// What it may be off in any case: transparent huge pages are interleaved whole, and a program has
-/// a handful of areas that each begin anew.
+/// a handful of areas that each begin again.
 const SLACK_BYTES: f64 = (4 << 20) as f64;
 /// Share of preferred memory that must be where it is preferred. The kernel may fall back.
 const PREFERRED_SHARE: f64 = 0.95;

@@ -102,7 +102,7 @@ fn with_restart(patient: &Patient, nodes: &NodeSet) -> Vec<String> {
     if has(true) {
         lines.push("# for good: files made in /dev/shm from now on are interleaved,".to_owned());
         lines.push(format!("mount -o remount,mpol=interleave:{nodes} /dev/shm"));
-        lines.push("# then restart the instance, which makes its files anew".to_owned());
+        lines.push("# then restart the instance, which makes its files again".to_owned());
     }
     if has(false) {
         lines.push(
@@ -184,7 +184,7 @@ mod tests {
              cpuset); name them to use them",
             "# for good: files made in /dev/shm from now on are interleaved,",
             "mount -o remount,mpol=interleave:0,8 /dev/shm",
-            "# then restart the instance, which makes its files anew",
+            "# then restart the instance, which makes its files again",
         ];
         assert_eq!(lines, expected);
         let unmeasured = Patient {

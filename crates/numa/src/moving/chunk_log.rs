@@ -96,7 +96,7 @@ pub struct ChunkLog {
 }
 
 impl ChunkLog {
-    /// Makes the file of an entry anew.
+    /// Makes the file of an entry again.
     ///
     /// # Errors
     /// [`Error::StateFolder`].

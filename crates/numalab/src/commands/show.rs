@@ -1,4 +1,4 @@
-//! `numalab show`: a stored run, judged and rendered anew.
+//! `numalab show`: a stored run, judged and rendered again.
 
 use std::slice;
 

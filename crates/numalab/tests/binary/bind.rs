@@ -118,7 +118,7 @@ fn a_program_that_sets_its_own_policy_is_found_out() {
     let verify = [
         "bind", "-m", "0", "--verify", "--after", "0.2", "--json", "--report", &file,
     ];
-    // numalab itself sets the policy anew: any program that calls set_mempolicy will do.
+    // numalab itself sets the policy again: any program that calls set_mempolicy will do.
     let binary = env!("CARGO_BIN_EXE_numalab");
     let words: Vec<_> = verify
         .iter()

@@ -73,7 +73,7 @@ fn processes_that_end_meanwhile_leave_a_partial_answer() {
     ]);
     for _ in 0..LOOKS {
         let found = laboratory.document(&["inspect", &shell.pid(), "--json"]);
-        // Not the first: ids begin anew when the largest has been given away.
+        // Not the first: ids begin again when the largest has been given away.
         let mut processes = found["processes"].as_array().unwrap().iter();
         assert!(processes.any(|it| it["pid"] == shell.0.id()), "{found:#}");
     }

@@ -69,10 +69,10 @@ fn earlier(machine: &str) -> String {
     format!("\"pid\":1,\"boot\":\"{boot}\",\"start_ticks\":7,\"machine\":{machine}")
 }
 
-/// After the machine was started anew, ids and start times mean other processes.
+/// After the machine was rebooted, ids and start times mean other processes.
 #[test]
-fn what_was_made_before_the_machine_was_started_anew_is_struck_off() {
-    let test = "what_was_made_before_the_machine_was_started_anew_is_struck_off";
+fn what_was_made_before_the_machine_was_rebooted_is_struck_off() {
+    let test = "what_was_made_before_the_machine_was_rebooted_is_struck_off";
     let Some(machine) = this_machine() else {
         return not_run(test, Need::Kernel, "this machine has no /etc/machine-id");
     };

@@ -87,7 +87,7 @@ fn a_session_that_dies_in_the_calibration_ends_the_run() {
     laboratory.nothing_is_left();
 }
 
-/// As when a package is upgraded, or built anew, while a long run is under way.
+/// As when a package is upgraded, or rebuilt, while a long run is under way.
 #[test]
 fn a_binary_that_is_replaced_does_not_disturb_a_run() {
     let mut laboratory = Laboratory::new();

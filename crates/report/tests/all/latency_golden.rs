@@ -1,7 +1,7 @@
 //! The texts and documents of latencies and bandwidths made by hand, compared with files that a
 //! person has read.
 //!
-//! `NUMALAB_BLESS=1 cargo test -p numalab-report --test all latency_golden` writes the files anew.
+//! `NUMALAB_BLESS=1 cargo test -p numalab-report --test all latency_golden` rewrites the files.
 
 use std::fs;
 use std::path::Path;

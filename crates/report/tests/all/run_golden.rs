@@ -1,6 +1,6 @@
 //! The texts and documents of runs made by hand, compared with files that a person has read.
 //!
-//! `NUMALAB_BLESS=1 cargo test -p numalab-report --test all run_golden` writes the files anew.
+//! `NUMALAB_BLESS=1 cargo test -p numalab-report --test all run_golden` rewrites the files.
 
 use std::fs;
 use std::path::Path;

@@ -13,7 +13,7 @@ fn file_of(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/released/version-{version}.db"))
 }
 
-/// Before a release, the file of its version is built anew with `NUMALAB_BUILD_STORE_FILE=1`.
+/// Before a release, the file of its version is rebuilt with `NUMALAB_BUILD_STORE_FILE=1`.
 fn build_if_asked() {
     if std::env::var_os("NUMALAB_BUILD_STORE_FILE").is_some() {
         let path = file_of(PRESENT);
