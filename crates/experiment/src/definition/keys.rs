@@ -144,7 +144,7 @@ pub const KEYS: &[Key] = &[
         "cache",
         Some("beyond-caches"),
         "size of the buffer cache; `beyond-caches` is 64 MiB, or four times the last-level \
-         caches of first-node if that is more",
+         caches of first-node if that is more; 256 MiB where their size is not known",
     ),
     key(
         Table::Sga,

@@ -189,7 +189,7 @@ impl Runner<'_, '_> {
             warm_up_s_max: self.warm_up_s.1,
         };
         if self.alternates && order.len() > 1 {
-            if self.pace.is_long_over() {
+            if self.pace.trials_done > 0 && self.pace.is_long_over() {
                 return Ok(Some(RunStatus::Bounded));
             }
             return self.alternating(&order, spec);

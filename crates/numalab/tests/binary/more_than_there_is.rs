@@ -171,10 +171,7 @@ fn memory_that_runs_out_in_a_control_group_ends_the_run_with_the_reason() {
         return;
     };
     let mut laboratory = Laboratory::new();
-    group.launches(&mut laboratory);
-    // A limit that numalab does not see.
-    let hide = "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"";
-    laboratory.launch_behind(&["unshare", "--mount", "sh", "-c", hide, "sh"]);
+    group.is_hidden_from(&mut laboratory);
     let experiment = ExperimentFile::new("one", "[sga]\ncache = \"256MiB\"\n[load]\nsessions = 2")
         .case("one", "mechanism = \"affinity\"");
     let path = laboratory.file("much.toml", experiment.text());

@@ -1,13 +1,8 @@
 //! Loads in memory of their own: each is verified, its memory is proven, what goes wrong is told.
 
-use std::fs;
-use std::path::Path;
-use std::time::Duration;
-
-use testing::{Need, not_run};
-
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{Laboratory, kill};
+use crate::little_memory::LittleMemory;
 use crate::processes::Role;
 
 /// Works with the metric of each.
@@ -172,52 +167,17 @@ fn more_than_there_is_room_for_is_refused_with_the_way_out() {
 #[test]
 fn a_session_that_runs_out_of_memory_is_told_of() {
     const NAME: &str = "a_session_that_runs_out_of_memory_is_told_of";
-    if !linux::process::is_root() {
-        return not_run(NAME, Need::Root, "it needs root, to make a memory cgroup");
-    }
-    let roots = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
-    let has_limit = |root: &&str| {
-        ["memory.limit_in_bytes", "cgroup.subtree_control"]
-            .iter()
-            .any(|file| Path::new(root).join(file).exists())
+    let Some(group) = LittleMemory::new(NAME, 96) else {
+        return;
     };
-    let Some(root) = roots.into_iter().find(has_limit) else {
-        return not_run(NAME, Need::Kernel, "there is no memory cgroup hierarchy");
-    };
-    let group = Path::new(root).join(format!("numalab-test-memory-{}", std::process::id()));
-    if fs::create_dir(&group).is_err() {
-        return not_run(NAME, Need::Kernel, "no memory cgroup can be made");
-    }
-    let limited = ["memory.limit_in_bytes", "memory.max"]
-        .iter()
-        .any(|file| fs::write(group.join(file), "100000000").is_ok());
-    // Without a limit on swap, pages would go there.
-    let _ = fs::write(group.join("memory.swap.max"), "0");
-    if !limited {
-        let _ = fs::remove_dir(&group);
-        return not_run(
-            NAME,
-            Need::Kernel,
-            "the memory controller is not enabled here",
-        );
-    }
     let mut laboratory = Laboratory::new();
+    group.is_hidden_from(&mut laboratory);
     let hungry = "own-memory = \"256MiB\"";
     let experiment = ExperimentFile::new("one", &defaults("memory-hammer")).case("one", hungry);
     let path = laboratory.file("hungry.toml", experiment.text());
-    let join = format!(
-        "echo $$ > {}/cgroup.procs; exec \"$0\" \"$@\"",
-        group.display()
-    );
-    laboratory.launch_behind(&["/bin/sh", "-c", &join]);
     let finished = laboratory.run(&["run", &path, "--trials", "5", "--seconds", "0.2"]);
     finished
         .with_code(8)
         .says(&["every trial failed", "memory"]);
     laboratory.nothing_is_left();
-    let gone = (0..100).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        fs::remove_dir(&group).is_ok()
-    });
-    assert!(gone, "{} is still in use", group.display());
 }
