@@ -34,7 +34,9 @@ impl<'m> Turn<'m> {
             caged: cpu_count > 0,
             since_ns: monotonic_ns(),
         };
-        if turn.caged {
+        if turn.caged && cage.dealt.load(Ordering::Acquire) != 0 {
+            turn.wait(waits);
+        } else if turn.caged {
             acquire(cage);
             let running = cage.running.load(Ordering::Relaxed);
             if running < cpu_count {
@@ -95,11 +97,18 @@ impl<'m> Turn<'m> {
         self.ring(tail).store(self.session, Ordering::Relaxed);
         cage.tail.store(tail.wrapping_add(1), Ordering::Relaxed);
         cage.latch.release();
-        waits.time(WaitEvent::CpuQuantum, || {
-            while turn.load(Ordering::Acquire) == 0 && !self.is_over() {
-                linux::futex::wait(turn, 0, Some(self.patience()));
-            }
-        });
+        self.wait(waits);
+    }
+
+    fn wait(&mut self, waits: &mut WaitClock) {
+        let turn = self.turn_word();
+        if turn.load(Ordering::Acquire) == 0 {
+            waits.time(WaitEvent::CpuQuantum, || {
+                while turn.load(Ordering::Acquire) == 0 && !self.is_over() {
+                    linux::futex::wait(turn, 0, Some(self.patience()));
+                }
+            });
+        }
         self.since_ns = monotonic_ns();
     }
 
@@ -140,6 +149,34 @@ impl<'m> Turn<'m> {
     }
 }
 
+/// Deals the turns of a window whose sessions all sleep: as many as may run have the first ones,
+/// in each window those after the ones that had them in the window before, and the others queue.
+/// Who still waited at the end of the last window has left the queue without a turn.
+pub(crate) fn deal(sga: &Sga<'_>, window: u32) {
+    let cage = &sga.control.cage.0;
+    let sessions = sga.layout.sessions;
+    let cpu_count = cage.cpu_count.load(Ordering::Relaxed).min(sessions);
+    if cpu_count == 0 {
+        return;
+    }
+    let first = (u64::from(window) * u64::from(cpu_count) % u64::from(sessions)) as u32;
+    let order = (0..sessions).map(|place| (first + place) % sessions);
+    for (place, session) in (0..).zip(order) {
+        let has_turn = place < cpu_count;
+        let turn = &sga.slots[session as usize].turn.0;
+        turn.store(u32::from(has_turn), Ordering::Relaxed);
+        if !has_turn {
+            let queued = place - cpu_count;
+            sga.queue[queued as usize].store(session, Ordering::Relaxed);
+        }
+    }
+    cage.head.store(0, Ordering::Relaxed);
+    cage.tail.store(sessions - cpu_count, Ordering::Relaxed);
+    cage.running.store(cpu_count, Ordering::Relaxed);
+    cage.running_max.fetch_max(cpu_count, Ordering::Relaxed);
+    cage.dealt.store(1, Ordering::Release);
+}
+
 fn acquire(cage: &CageState) {
     // Held for a few instructions, and part of what caging costs: its sleeps are not named.
     cage.latch.acquire(|sleep| sleep());
@@ -149,4 +186,60 @@ fn wake(sga: &Sga<'_>, session: u32) {
     let turn = &sga.slots[session as usize].turn.0;
     turn.store(1, Ordering::Release);
     linux::futex::wake(turn, 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::shared_memory::{ObjectKind, SharedMemory};
+
+    use super::*;
+    use crate::sga_layout::{Content, SgaLayout, SgaSize};
+
+    #[test]
+    fn every_session_has_a_first_turn_in_its_window() {
+        const SESSIONS: u32 = 5;
+        let size = SgaSize {
+            sessions: SESSIONS,
+            cache_bytes: 1 << 20,
+            page_bytes: 4096,
+            pools: 1,
+            data_bytes: None,
+            content: Content::Tables,
+            updates: false,
+        };
+        let layout = SgaLayout::new(&size).unwrap();
+        let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
+        let mapping = memory.map().unwrap();
+        let sga = Sga::create(&mapping, layout);
+        let cage = &sga.control.cage.0;
+        let word = |session: u32| sga.slots[session as usize].turn.0.load(Ordering::Relaxed);
+        deal(&sga, 1);
+        assert_eq!(cage.dealt.load(Ordering::Relaxed), 0, "there is no cage");
+        cage.cpu_count.store(2, Ordering::Relaxed);
+        for (window, first, then) in [
+            (0, [0, 1], [2, 3, 4]),
+            (1, [2, 3], [4, 0, 1]),
+            (2, [4, 0], [1, 2, 3]),
+            (u32::MAX, [0, 1], [2, 3, 4]),
+        ] {
+            // As the last window left them.
+            cage.running.store(7, Ordering::Relaxed);
+            (0..SESSIONS).for_each(|it| sga.slots[it as usize].turn.0.store(1, Ordering::Relaxed));
+            deal(&sga, window);
+            let has_turn = (0..SESSIONS).filter(|session| word(*session) == 1);
+            let mut expected = first.to_vec();
+            expected.sort_unstable();
+            assert_eq!(has_turn.collect::<Vec<u32>>(), expected, "window {window}");
+            assert_eq!(cage.running.load(Ordering::Relaxed), 2);
+            let turn = Turn {
+                sga,
+                session: 0,
+                caged: true,
+                since_ns: 0,
+            };
+            let queue: Vec<u32> = std::iter::from_fn(|| turn.pop()).collect();
+            assert_eq!(queue, then, "window {window}");
+        }
+        assert_eq!(cage.running_max.load(Ordering::Relaxed), 2);
+    }
 }

@@ -80,6 +80,8 @@ pub struct CageState {
     /// Sessions ever queued, and ever taken from the queue.
     pub tail: AtomicU32,
     pub head: AtomicU32,
+    /// 1 once turns are dealt before each window: nobody queues to enter then.
+    pub dealt: AtomicU32,
 }
 
 /// A parallel scan under way.

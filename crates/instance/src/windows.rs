@@ -16,7 +16,7 @@ use crate::order::{InstanceCommand, InstanceReport, PhaseWord, Task, WindowRepor
 use crate::results::{self, Total};
 use crate::sessions::Sessions;
 use crate::trial::{Before, PUBLISH_WITHIN};
-use crate::{Error, own_memory, trial};
+use crate::{Error, cage, own_memory, trial};
 
 /// From setting a window without a lead-in to its start: time for every session to see it.
 const LEAD_MIN_NS: u64 = 1_000_000;
@@ -135,12 +135,7 @@ impl<'i, 'm> Up<'i, 'm> {
 
     /// Lets parked sessions run, to a window.
     fn open(&mut self, start_ns: u64, end_ns: u64) {
-        let control = self.instance.sga.control;
-        // Whoever waited for a turn at the end of the last window has left the queue without one.
-        let cage = &control.cage.0;
-        cage.running.store(0, Ordering::Relaxed);
-        cage.head
-            .store(cage.tail.load(Ordering::Relaxed), Ordering::Relaxed);
+        cage::deal(&self.instance.sga, self.opened);
         self.set_window(start_ns, end_ns);
         self.wake();
     }

@@ -1,5 +1,5 @@
-//! The IPC namespace of a process (`ipc_namespaces(7)`): System V segments are numbered separately in
-//! each, so that a `shmid` names a segment only together with it.
+//! The IPC namespace of a process (`ipc_namespaces(7)`): each numbers its System V segments
+//! by itself, so that a `shmid` names a segment only together with it.
 
 use std::fs;
 use std::path::Path;

@@ -2,7 +2,7 @@
 # was. Needs bash.
 
 prepare_machine() { # so that nothing but numalab changes it
-    # Over 9p, as the directory of commands is, each of the many starts would read the program again.
+    # Over 9p, as the directory of commands is, each of the many starts would reread the program.
     mkdir -p /tmp/bin && cp "$(command -v numalab)" /tmp/bin/ && PATH=/tmp/bin:$PATH
     # The kernel would make larger pages of small ones behind everybody's back.
     echo never >/sys/kernel/mm/transparent_hugepage/enabled

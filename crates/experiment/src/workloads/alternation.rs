@@ -112,6 +112,13 @@ fn start<'c>(
     Ok(member)
 }
 
+/// Windows until every session has had the first turn in one.
+fn turns(work: &LogicalReads) -> u32 {
+    let load = &work.load;
+    load.cpu_count
+        .map_or(0, |most| load.sessions.div_ceil(most.max(1)))
+}
+
 fn trace(seconds: f64) -> InstanceCommand {
     InstanceCommand::Trace {
         seconds,
@@ -181,9 +188,11 @@ impl Round<'_, '_> {
     ) -> Result<Vec<Vec<WindowReport>>, WorkloadError> {
         let mut random = Generator::new(self.spec.order_seed, 0);
         let mut order: Vec<usize> = (0..members.len()).collect();
+        let blocks_min = members.iter().map(|member| turns(member.work));
+        let blocks_min = blocks_min.max().unwrap_or(0).max(BLOCKS_MIN);
         let mut blocks = Vec::new();
         for block in 0..length.windows {
-            if block >= BLOCKS_MIN && (self.spec.is_over)() {
+            if block >= blocks_min && (self.spec.is_over)() {
                 break;
             }
             random.shuffle(&mut order);

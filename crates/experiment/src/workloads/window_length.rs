@@ -27,7 +27,7 @@ pub(super) struct WindowLength {
 impl WindowLength {
     /// For cases that do `works`, and are to be measured for `all_s` each.
     ///
-    /// A cage does not make them longer: in each window another session has the turn.
+    /// A cage does not make them longer: in each window the next sessions have the first turns.
     pub fn of(works: &[&LogicalReads], lead_in_s: f64, all_s: f64) -> Self {
         let least = WINDOW_S_MIN.max(lead_in_s * TIMES_LEAD_IN);
         if !works.iter().any(|work| work.load.cpu_quota.is_some()) {

@@ -45,7 +45,7 @@ impl LittleMemory {
         laboratory.launch_behind(&["sh", "-c", &enter, "sh"]);
     }
 
-    /// Has a laboratory start numalab in it where no control groups are to be seen, and so no limit.
+    /// Has a laboratory start numalab in it where no control groups are shown, and so no limit.
     pub fn is_hidden_from(&self, laboratory: &mut Laboratory) {
         self.launches(laboratory);
         let hide = "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"";
