@@ -28,12 +28,12 @@ const SHIPPED: &str = "binding-vs-caging";
 /// Turns of the two ways, and seconds that each run of them may take: five trials of each case
 /// need most of it where they are made one after another.
 const TURNS: u32 = 5;
-const TURN_S: &str = "45";
+const TURN_S: &str = "40";
 /// Seconds of a run of the shipped experiment.
-const SHIPPED_S: &str = "90";
+const SHIPPED_S: &str = "75";
 /// Seconds of a run of one case twice, and of the four with handicaps.
-const SAME_S: &str = "15";
-const HANDICAPS_S: &str = "30";
+const SAME_S: &str = "10";
+const HANDICAPS_S: &str = "20";
 /// Runs of one case twice, unless --repeat says another number; of handicaps half as many.
 const RUNS: u32 = 40;
 

@@ -112,11 +112,12 @@ fn start<'c>(
     Ok(member)
 }
 
-/// Windows until every session has had the first turn in one.
+/// Windows until every session has had the first turn in two of them: in one it may find its CPU
+/// taken by others.
 fn turns(work: &LogicalReads) -> u32 {
     let load = &work.load;
     load.cpu_count
-        .map_or(0, |most| load.sessions.div_ceil(most.max(1)))
+        .map_or(0, |most| 2 * load.sessions.div_ceil(most.max(1)))
 }
 
 fn trace(seconds: f64) -> InstanceCommand {
