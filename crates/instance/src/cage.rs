@@ -35,6 +35,9 @@ impl<'m> Turn<'m> {
             since_ns: monotonic_ns(),
         };
         if turn.caged && cage.dealt.load(Ordering::Acquire) != 0 {
+            if turn.turn_word().load(Ordering::Acquire) != 0 {
+                turn.count(cage);
+            }
             turn.wait(waits);
         } else if turn.caged {
             acquire(cage);
@@ -48,6 +51,17 @@ impl<'m> Turn<'m> {
             }
         }
         turn
+    }
+
+    /// Counts itself among those that run, with a turn that was dealt to it.
+    fn count(&self, cage: &CageState) {
+        if !self.is_over() {
+            acquire(cage);
+            let running = cage.running.load(Ordering::Relaxed).saturating_add(1);
+            cage.running.store(running, Ordering::Relaxed);
+            cage.running_max.fetch_max(running, Ordering::Relaxed);
+            cage.latch.release();
+        }
     }
 
     /// Gives the turn to the longest waiting session if this one's quantum is over. Answers
@@ -80,8 +94,11 @@ impl<'m> Turn<'m> {
         acquire(cage);
         match self.pop() {
             Some(next) => wake(&self.sga, next),
+            // Who left the queue at the end of a window was not counted.
             None => {
-                cage.running.fetch_sub(1, Ordering::Relaxed);
+                let running = cage.running.load(Ordering::Relaxed);
+                cage.running
+                    .store(running.saturating_sub(1), Ordering::Relaxed);
             }
         }
         cage.latch.release();
@@ -172,8 +189,8 @@ pub(crate) fn deal(sga: &Sga<'_>, window: u32) {
     }
     cage.head.store(0, Ordering::Relaxed);
     cage.tail.store(sessions - cpu_count, Ordering::Relaxed);
-    cage.running.store(cpu_count, Ordering::Relaxed);
-    cage.running_max.fetch_max(cpu_count, Ordering::Relaxed);
+    // Each counts itself when it runs.
+    cage.running.store(0, Ordering::Relaxed);
     cage.dealt.store(1, Ordering::Release);
 }
 
@@ -230,7 +247,7 @@ mod tests {
             let mut expected = first.to_vec();
             expected.sort_unstable();
             assert_eq!(has_turn.collect::<Vec<u32>>(), expected, "window {window}");
-            assert_eq!(cage.running.load(Ordering::Relaxed), 2);
+            assert_eq!(cage.running.load(Ordering::Relaxed), 0);
             let turn = Turn {
                 sga,
                 session: 0,
@@ -240,6 +257,20 @@ mod tests {
             let queue: Vec<u32> = std::iter::from_fn(|| turn.pop()).collect();
             assert_eq!(queue, then, "window {window}");
         }
+        // What ran at once is what sessions counted, and no more than that was asked for.
+        assert_eq!(cage.running_max.load(Ordering::Relaxed), 0);
+        deal(&sga, 0);
+        sga.control
+            .window
+            .0
+            .end_ns
+            .store(u64::MAX, Ordering::Relaxed);
+        let mut waits = WaitClock::new().unwrap();
+        let one = Turn::enter(sga, 0, &mut waits);
+        assert_eq!(cage.running_max.load(Ordering::Relaxed), 1);
+        let other = Turn::enter(sga, 1, &mut waits);
         assert_eq!(cage.running_max.load(Ordering::Relaxed), 2);
+        one.leave();
+        other.leave();
     }
 }
