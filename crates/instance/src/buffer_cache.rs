@@ -130,7 +130,7 @@ impl<'m> Reader<'m> {
                 self.read(id, &[buffer], WaitEvent::SequentialRead)?;
                 Ok(self.pinned(buffer))
             }
-            // Somebody else was quicker.
+            // Another session was quicker.
             None => self.pin(id),
         }
     }

@@ -159,7 +159,7 @@ pub enum InstanceReport {
     },
     /// The instance may not do it, and no other trial may.
     NotPermitted {
-        /// What was refused, and the way out.
+        /// What was refused, and a hint.
         reason: String,
     },
 }

@@ -142,7 +142,7 @@ impl Sessions {
     }
 }
 
-/// Why a session could not be started, with the way out where there is one.
+/// Why a session could not be started, with a hint where there is one.
 fn not_started(program: &SessionProgram, cause: &io::Error, sessions: usize) -> String {
     let way_out = match cause.kind() {
         // EAGAIN, by fork(2): a limit of the user, of the cgroup or of the kernel.

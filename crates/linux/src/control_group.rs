@@ -124,7 +124,7 @@ pub fn read(file: &Path) -> Result<String, ControlGroupError> {
         .map_err(|cause| ControlGroupError::new("read", file, cause))
 }
 
-/// Whether systemd has delegated `directory`, or a cgroup above it up to `mount`, to somebody else,
+/// Whether systemd has delegated `directory`, or a cgroup above it up to `mount`, to others,
 /// who may make groups there (systemd.resource-control(5), `Delegate=`).
 pub fn is_delegated(directory: &Path, mount: &Path) -> bool {
     let marked = |directory: &Path| {

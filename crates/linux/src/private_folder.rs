@@ -1,5 +1,5 @@
 //! Folders whose files only this user can have written, because what they say is obeyed: files are
-//! opened without following links, and refused when somebody else owns them or may write them, or
+//! opened without following links, and refused when another user owns them or may write them, or
 //! could put another folder in their place.
 
 use std::fs::{self, DirBuilder, File, Metadata};
@@ -29,7 +29,7 @@ pub enum PrivateFolderError {
         /// What it said.
         cause: io::Error,
     },
-    /// Somebody else owns it.
+    /// Another user owns it.
     #[error(
         "{} belongs to user {owner} (mode {mode:04o}), and this is user {user}: who owns it \
          decides what is obeyed",
@@ -80,7 +80,7 @@ impl PrivateFolder {
     /// Opens a folder; `None` when there is none, where this user alone could make it.
     ///
     /// # Errors
-    /// When it is a link, or somebody else could have written to it.
+    /// When it is a link, or others could have written to it.
     pub fn open(path: &Path) -> Result<Option<Self>, PrivateFolderError> {
         let path = std::path::absolute(path).map_err(refused(path))?;
         let (parent, name) = parted(&path)?;
@@ -123,7 +123,7 @@ impl PrivateFolder {
     /// Opens a file of it for reading; `None` when there is none.
     ///
     /// # Errors
-    /// When it is no regular file, or somebody else could have written it.
+    /// When it is no regular file, or others could have written it.
     pub fn read(&self, name: &str) -> Result<Option<File>, PrivateFolderError> {
         match self.open_file(name, OFlags::RDONLY) {
             Err(PrivateFolderError::Refused { cause, .. })
@@ -159,7 +159,7 @@ impl PrivateFolder {
     /// elsewhere, to files that it alone can have written.
     ///
     /// # Errors
-    /// With the first that somebody else could have written.
+    /// With the first that others could have written.
     pub fn check_files(&self) -> Result<(), PrivateFolderError> {
         let entries = fs::read_dir(&self.path).map_err(refused(&self.path))?;
         for entry in entries.flatten() {

@@ -147,9 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_becomes_somebody_else_and_the_process_does_not() {
+    fn a_thread_becomes_another_user_and_the_process_does_not() {
         if !is_root() {
-            let test = "a_thread_becomes_somebody_else_and_the_process_does_not";
+            let test = "a_thread_becomes_another_user_and_the_process_does_not";
             return not_run(test, Need::Root, "only root may become another user");
         }
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A program of somebody else's that prints a number.
+//! An external program that prints a number.
 
 use serde::{Deserialize, Serialize};
 

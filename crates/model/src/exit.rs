@@ -31,38 +31,30 @@ impl ExitCode {
     /// Every code, its number and its meaning.
     pub const TABLE: [(ExitCode, u8, &'static str); 11] = [
         (ExitCode::Success, 0, "success"),
-        (ExitCode::Bug, 1, "a defect of numalab"),
-        (
-            ExitCode::Usage,
-            2,
-            "the command line or an experiment file is wrong",
-        ),
+        (ExitCode::Bug, 1, "bug in numalab"),
+        (ExitCode::Usage, 2, "wrong command line or experiment file"),
         (
             ExitCode::MachineCannot,
             3,
-            "this machine cannot: one node, a missing kernel feature",
+            "not possible on this machine: one node, a missing kernel feature",
         ),
         (ExitCode::NotPermitted, 4, "not permitted"),
-        (ExitCode::NotFit, 5, "the machine is not fit to measure"),
-        (
-            ExitCode::PlacementNotHonoured,
-            6,
-            "a placement was not honoured",
-        ),
+        (ExitCode::NotFit, 5, "machine not fit to measure"),
+        (ExitCode::PlacementNotHonoured, 6, "placement not honoured"),
         (
             ExitCode::ComparisonBelow,
             7,
-            "a comparison is worse than --fail-below, or a finding as bad as --fail-on",
+            "comparison worse than --fail-below, or finding as bad as --fail-on",
         ),
         (
             ExitCode::WorkloadFailed,
             8,
-            "the workload failed, or the target has ended",
+            "workload failed, or target has ended",
         ),
         (
             ExitCode::Store,
             9,
-            "the store is unreadable or newer than this program",
+            "store unreadable, or newer than this program",
         ),
         (ExitCode::Interrupted, 130, "interrupted"),
     ];

@@ -1,5 +1,5 @@
 //! A finding: something a user should know, with a name that scripts can rely on; and a diagnosis:
-//! a finding with its evidence, its cost and the way out.
+//! a finding with its evidence, its cost and the fix.
 
 use serde::{Deserialize, Serialize};
 

@@ -74,7 +74,7 @@ pub enum Work {
     OwnMemory(OwnMemoryWork),
     /// Sessions of a PostgreSQL server read rows through its shared buffers.
     Postgres(PostgresReads),
-    /// A program of somebody else's.
+    /// An external program.
     Command(CommandWork),
     /// One CPU follows a chain of pointers through memory.
     MemoryLatency(MemoryLatency),

@@ -17,7 +17,7 @@ pub struct CpuQuota {
     directory: PathBuf,
     version: u8,
     journal: Journal,
-    /// Its entry in the journal; `None` when the cgroup is a processor group that somebody else
+    /// Its entry in the journal; `None` when the cgroup is a processor group that another process
     /// removes.
     entry: Option<u64>,
 }

@@ -8,7 +8,7 @@ use crate::{Error, group};
 
 /// The cgroup of a command in a scope of its own, beside which its groups are made: only the root
 /// may have both processes and children with controllers (cgroups(7), "no internal processes").
-const SEAT: &str = "numalab-command";
+const COMMAND_LEAF: &str = "numalab-command";
 
 /// Where processor groups are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,7 +153,7 @@ fn hierarchy_with(root: &Root, controller: &str, line: &str) -> Result<Option<Hi
             }
             let mount = root.path(mount);
             let own = mount.join(own_group(root, "")?);
-            let scope = own.parent().filter(|_| own.ends_with(SEAT));
+            let scope = own.parent().filter(|_| own.ends_with(COMMAND_LEAF));
             Ok(Some(Hierarchy {
                 version: 2,
                 parent: scope.unwrap_or(&mount).to_owned(),
@@ -172,9 +172,12 @@ fn hierarchy_with(root: &Root, controller: &str, line: &str) -> Result<Option<Hi
 /// When the cgroup may not be written.
 pub fn sit_down(root: &Root) -> Result<(), Error> {
     let hierarchy = find_controller(root, "cpuset")?;
-    let seat = hierarchy.mount.join(own_group(root, "")?).join(SEAT);
-    control_group::create(&seat)?;
-    group::join(&seat)
+    let leaf = hierarchy
+        .mount
+        .join(own_group(root, "")?)
+        .join(COMMAND_LEAF);
+    control_group::create(&leaf)?;
+    group::join(&leaf)
 }
 
 /// The cgroup of this process in the v1 hierarchy of `controller`, or that of version 2, which has

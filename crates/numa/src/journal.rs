@@ -11,7 +11,7 @@ use linux::private_folder::PrivateFolder;
 use serde::{Deserialize, Serialize};
 
 pub use crate::change::{Change, PolicyArea, PolicyWords};
-use crate::{Error, Maker, Origin};
+use crate::{Error, Origin, ProcessIdentity};
 
 /// A change that is still in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct Entry {
     pub entry: u64,
     /// The process that made the change.
     #[serde(flatten)]
-    pub maker: Maker,
+    pub made_by: ProcessIdentity,
     /// The change.
     pub change: Change,
 }
@@ -112,12 +112,12 @@ impl Journal {
                     "there is no number after that of change {last_entry}"
                 ))
             })?;
-            let maker = Maker::this_process(&Root::live());
+            let made_by = ProcessIdentity::this_process(&Root::live());
             append(
                 file,
                 &Line::Made(Box::new(Entry {
                     entry,
-                    maker,
+                    made_by,
                     change,
                 })),
             )?;
@@ -131,7 +131,7 @@ impl Journal {
     /// As [`Journal::in_force`].
     pub fn of_this_boot(&self, root: &Root) -> Result<Vec<Entry>, Error> {
         let mut entries = self.in_force()?;
-        entries.retain(|entry| entry.maker.origin(root) == Origin::ThisBoot);
+        entries.retain(|entry| entry.made_by.origin(root) == Origin::ThisBoot);
         Ok(entries)
     }
 

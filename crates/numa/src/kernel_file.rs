@@ -56,7 +56,7 @@ pub fn write(journal: &Journal, path: &Path, value: &str) -> Result<Option<u64>,
 /// Writes what the file said before, unless it is gone or says so already.
 ///
 /// # Errors
-/// [`Error::Undo`] when somebody else has written to the file since and `force` is not set.
+/// [`Error::Undo`] when another process has written to the file since and `force` is not set.
 pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
     let Change::FileWritten {
         path,
@@ -77,7 +77,7 @@ pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
     if !force && now != *written && reached.as_ref() != Some(&now) {
         return Err(Error::Undo {
             change: change.to_string(),
-            reason: format!("somebody else has written {now:?} there since"),
+            reason: format!("another process has written {now:?} there since"),
         });
     }
     Ok(control_group::write(path, before)?)
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_wrote_stays_unless_forced() {
+    fn what_another_process_wrote_stays_unless_forced() {
         let directory = tempfile::tempdir().unwrap();
         let (file, journal) = (
             directory.path().join("cpuset.cpus"),
@@ -131,7 +131,7 @@ mod tests {
         for (force, left) in [(false, 1), (true, 0)] {
             let undone = undo_within(&journal, force).unwrap();
             let failure = undone[0].failure.as_ref().map(ToString::to_string);
-            let says = failure.is_some_and(|it| it.contains("somebody else has written \"2-2\""));
+            let says = failure.is_some_and(|it| it.contains("another process has written \"2-2\""));
             assert_eq!(says, !force);
             assert_eq!(journal.in_force().unwrap().len(), left);
         }

@@ -1,5 +1,5 @@
 //! What a line of the journal can ask for at all. The journal is obeyed, by root as well; should a
-//! line ever come from somebody else, it can still ask for nothing but what numalab itself could
+//! line ever come from another writer, it can still ask for nothing but what numalab itself could
 //! have changed.
 
 use std::path::Path;
@@ -72,7 +72,7 @@ pub(crate) fn check(entry: &Entry) -> Result<Presence, Error> {
             other
         }
         Change::ClusterMade { directory } => {
-            let is_ours = scratch_cluster::is_name_of(directory, entry.maker.pid);
+            let is_ours = scratch_cluster::is_name_of(directory, entry.made_by.pid);
             (!is_ours).then(|| shown(directory))
         }
         // These name no file that is written: a mount is looked up among those of tmpfs and gets a

@@ -54,7 +54,7 @@ pub fn at(root: &Root, mount_point: &str) -> Result<Option<Tmpfs>, linux::Error>
 /// Gives the mount its former policy, unless it is gone or has it already.
 ///
 /// # Errors
-/// [`Error::Undo`] when somebody else has set another one since and `force` is not set.
+/// [`Error::Undo`] when another process has set another one since and `force` is not set.
 pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
     let Change::MountPolicySet {
         mount_point,
@@ -73,7 +73,7 @@ pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
         now if force || now == Some(written) => set_again(mount_point, former),
         now => Err(Error::Undo {
             change: change.to_string(),
-            reason: format!("somebody else has set {} since", now.unwrap_or("none")),
+            reason: format!("another process has set {} since", now.unwrap_or("none")),
         }),
     }
 }

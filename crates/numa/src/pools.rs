@@ -60,8 +60,8 @@ pub fn set(
 /// and the one that was asked for is ours: the kernel may have been stopped on its way.
 ///
 /// # Errors
-/// [`Error::Undo`] when somebody else has resized the pool since and `force` is not set, or too few
-/// pages can be made.
+/// [`Error::Undo`] when another process has resized the pool since and `force` is not set, or
+/// too few pages can be made.
 pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
     let Change::PoolResized {
         path,
@@ -83,7 +83,7 @@ pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
         return Ok(());
     }
     if !force && !(*before.min(asked)..=*before.max(asked)).contains(&now) {
-        return Err(refused(format!("somebody else has set {now} since")));
+        return Err(refused(format!("another process has set {now} since")));
     }
     control_group::write(path, &before.to_string())?;
     match persistent(path)? {
@@ -204,12 +204,12 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_is_ours_and_the_rest_somebody_elses() {
+    fn what_lies_between_is_ours_and_the_rest_anothers() {
         check("900", "0", false, Ok("100"));
         check("543", "0", false, Ok("100"));
         check("100", "0", false, Ok("100"));
         check("105", "5", false, Ok("105"));
-        check("901", "0", false, Err("somebody else has set 901 since"));
+        check("901", "0", false, Err("another process has set 901 since"));
         check("901", "0", true, Ok("100"));
         check("abc", "0", false, Err("expected a number"));
         let gone = Change::PoolResized {

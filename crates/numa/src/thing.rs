@@ -18,7 +18,7 @@ pub(crate) enum Thing {
     /// A file of the kernel, or the place where a file system is mounted.
     File(PathBuf),
     /// In which cgroup a process is: its id and start.
-    Seat(u32, u64),
+    Member(u32, u64),
     /// Where pages come from.
     Policy(Owner),
     /// Where pages are.
@@ -37,7 +37,7 @@ pub(crate) fn of(journal: &Journal, entry: &Entry) -> Result<BTreeSet<Thing>, Er
         Change::MountPolicySet { mount_point, .. } => [Thing::File(mount_point.into())].into(),
         Change::MemberMoved {
             pid, start_ticks, ..
-        } => [Thing::Seat(*pid, *start_ticks)].into(),
+        } => [Thing::Member(*pid, *start_ticks)].into(),
         Change::SegmentPolicySet { object, name, .. } => {
             let (id, name) = (*object, name.clone());
             [Thing::Policy(Owner::Object { id, name })].into()
@@ -67,7 +67,7 @@ impl Thing {
     pub fn lock(&self) -> Option<Lock> {
         match self {
             Thing::File(path) => Some(Lock::File(path.clone())),
-            Thing::Seat(..) => None,
+            Thing::Member(..) => None,
             Thing::Policy(owner) | Thing::Pages(owner) => Some(Lock::Memory(owner.clone())),
         }
     }

@@ -24,7 +24,7 @@ pub struct Undone {
 }
 
 /// Takes back the changes in force that `wanted` chooses, newest first: what a later change stands
-/// on is taken back after it. With `force`, also what somebody else has changed since.
+/// on is taken back after it. With `force`, also what another process has changed since.
 ///
 /// Nobody else changes the same things meanwhile: their locks are taken first, and only then is it
 /// read for good what is in force. A change stays as long as a later one of the same thing does:
@@ -55,16 +55,16 @@ pub(crate) fn undo_within(
     let mut staying: BTreeMap<Thing, u64> = BTreeMap::new();
     let mut done = Vec::new();
     for entry in journal.in_force()?.into_iter().rev() {
-        let things = match entry.maker.origin(&root) {
+        let things = match entry.made_by.origin(&root) {
             // Of one whose list of pages is damaged nothing is known; taking it back says so.
             Origin::ThisBoot => thing::of(journal, &entry).unwrap_or_default(),
             _ => BTreeSet::new(),
         };
         let number = entry.entry;
         let is_chosen = chosen.contains(&number);
-        let outcome = match entry.maker.origin(&root) {
+        let outcome = match entry.made_by.origin(&root) {
             _ if !is_chosen => Ok(None),
-            // What is there now under the same name is somebody else's; a folder on a disk is not.
+            // What is there now under the same name is another's; a folder on a disk is not.
             Origin::EarlierBoot if !entry.change.outlives_a_boot() => Ok(None),
             Origin::Elsewhere(made) => Err(Error::Undo {
                 change: entry.change.to_string(),
@@ -109,7 +109,7 @@ struct Locked {
 impl Locked {
     /// Takes what can be had; in one order, so that of two who want the same one has it all.
     fn take(root: &Root, journal: &Journal, entries: &[Entry]) -> Self {
-        let lives = |entry: &&Entry| entry.maker.origin(root) == Origin::ThisBoot;
+        let lives = |entry: &&Entry| entry.made_by.origin(root) == Origin::ThisBoot;
         let things = entries.iter().filter(lives);
         let things = things.flat_map(|entry| thing::of(journal, entry).unwrap_or_default());
         let locks: BTreeSet<Lock> = things.filter_map(|thing| thing.lock()).collect();
@@ -247,10 +247,10 @@ mod tests {
         let (said, now) = files.undo(|entry| entry.entry == 1, false);
         assert!(said[0].ends_with(refused), "{said:?}");
         assert_eq!(now, "1-2");
-        // Somebody else writes what was before the first: that one alone looks as if taken back.
+        // Another process writes what was before the first: that one alone looks as if taken back.
         fs::write(files.path(), "0-3").unwrap();
         let (said, _) = files.undo(|_| true, false);
-        assert!(said[0].contains("somebody else has written"), "{said:?}");
+        assert!(said[0].contains("another process has written"), "{said:?}");
         assert!(said[1].ends_with(refused), "{said:?}");
         let (said, now) = files.undo(|_| true, true);
         assert_eq!((said, now.as_str()), (vec![String::new(); 2], "0-3"));

@@ -1,4 +1,5 @@
-//! The command line: every command, its question, its options and an example.
+//! The command line: what every command does, the question that it answers, its options and an
+//! example.
 
 use std::path::PathBuf;
 
@@ -9,8 +10,10 @@ use model::NodeSet;
 use crate::placement_arguments::{BindArguments, GroupArguments};
 use crate::run_arguments::RunArguments;
 
-/// A NUMA laboratory for databases: measures the machine, places a load, proves the placement, and
-/// says which placement wins, by how much, and how sure that is.
+/// Find out whether NUMA placement slows a database down.
+///
+/// numalab measures the machine, shows which node holds each page of a running database, and
+/// compares placements under the same load: which one wins, by how much, and how sure that is.
 #[derive(Debug, Parser)]
 #[command(name = "numalab", version, after_help = crate::exit_codes::help())]
 #[command(disable_help_subcommand = true, propagate_version = true)]
@@ -23,65 +26,104 @@ pub struct Arguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// What is this machine? Nodes, CPUs, caches, memory, huge pages, distances, kernel settings.
+    /// Show the nodes, CPUs, caches, memory and distances of this machine.
+    ///
+    /// What is this machine, and which kernel settings affect where memory goes?
     #[command(after_help = "Example: numalab topology --cpus")]
     Topology(TopologyArguments),
-    /// How far is the memory of each node from the CPUs of each, and what does the firmware hide?
+    /// Measure memory latency between every pair of nodes.
+    ///
+    /// How far is the memory of each node from the CPUs of each, and what do the firmware's
+    /// distances hide?
     #[command(after_help = "Example: numalab latency --curve")]
     Latency(LatencyArguments),
+    /// Measure memory bandwidth between every pair of nodes.
+    ///
     /// How much does the memory of each node deliver to the CPUs of each?
     #[command(after_help = "Example: numalab bandwidth --kernel triad --loaded")]
     Bandwidth(BandwidthArguments),
-    /// Where does the memory of a process or a database lie, by node, each page counted once?
+    /// Show where the memory of a process or a database lies, by node.
+    ///
+    /// Which node holds how much of it, each shared page counted once? Nothing is touched: neither
+    /// the processes nor their pages.
     #[command(after_help = "Example: numalab inspect postgres:/var/lib/postgresql/18/main")]
     Inspect(InspectArguments),
-    /// What is wrong with this machine, or with the memory of a database, and what mends it?
+    /// Diagnose placement problems and print the fixes.
+    ///
+    /// What is wrong with this machine, or with where a database has its memory? Nothing is
+    /// changed: each fix is a command to run.
     #[command(after_help = "Example: numalab doctor oracle:ORCL --fail-on warning")]
     Doctor(DoctorArguments),
-    /// What does somebody else need to judge this machine, or the memory of a database on it?
+    /// Save the state of this machine and of a database in one archive.
     ///
-    /// They name the archive instead of this machine: `numalab doctor oracle:ORCL --root
-    /// machine.tar.zst`.
+    /// Others can then examine it elsewhere: `numalab doctor oracle:ORCL --root machine.tar.zst`.
     #[command(after_help = "Example: numalab capture machine.tar.zst oracle:ORCL")]
     Capture(CaptureArguments),
-    /// Where shall a program run and have its memory, and did that come true?
+    /// Run a program under a placement and verify it.
+    ///
+    /// Takes the options of numactl. Did the program get the CPUs and the memory that you asked
+    /// for? `--verify` reads it back from the kernel.
     #[command(after_help = "Example: numalab bind --cpunodebind 0 --membind 0 -- postgres")]
     Bind(Box<BindArguments>),
-    /// Which processor groups are there, who is in them, and where is their memory?
+    /// Create, change, list and delete processor groups.
+    ///
+    /// A processor group is a cgroup with CPUs and memory nodes. Who is in it, and where is their
+    /// memory?
     #[command(after_help = "Example: numalab group list")]
     Group(Box<GroupArguments>),
-    /// Which experiments are there, and which of them can this machine run?
+    /// List the shipped experiments and whether this machine can run them.
+    ///
+    /// Which experiments are there, and what is missing for those that cannot run here?
     #[command(after_help = "Example: numalab list")]
     List(ListArguments),
-    /// Which placement wins, by how much, how sure, and on what evidence?
+    /// Compare placements by running the same load under each.
     ///
-    /// Without an experiment, numalab measures memory latency, and then what this machine can
-    /// answer in two minutes: on several memory nodes what memory costs, on one node which CPU
-    /// limit is cheapest. A screen shows the answer; `--full` adds what it rests on.
+    /// Which placement wins, by how much, and how sure is that? Without an experiment, numalab
+    /// measures memory latency and then answers within two minutes what it can: on several memory
+    /// nodes what remote memory costs, on one node which CPU limit is cheapest.
     #[command(after_help = "Example: numalab run binding-vs-caging --trials 10 --seconds 5")]
     Run(RunArguments),
-    /// Which runs are stored?
+    /// List the stored runs, newest first.
+    ///
+    /// Which runs are there to show, compare and explain?
     #[command(after_help = "Example: numalab history --limit 5")]
     History(HistoryArguments),
-    /// What did a stored run find?
+    /// Show the result of a stored run.
+    ///
+    /// What did it find, and, with `--full`, on what evidence?
     #[command(after_help = "Example: numalab show last")]
     Show(ShowArguments),
-    /// How many huge pages has each node, how many does an SGA need, and can the pools be set?
+    /// Show, compute and set the huge-page pools of each node.
+    ///
+    /// How many huge pages does each node have, and how many does an SGA need? `numalab undo` takes
+    /// back what was set.
     #[command(after_help = "Example: numalab pages --for 100G --placement interleave=0-3")]
     Pages(crate::commands::pages::PagesArguments),
-    /// Can the memory of a running database be moved where it belongs, without a restart?
+    /// Move the memory of a running process or database to other nodes.
+    ///
+    /// Can it be put where it belongs without a restart? `--dry-run` says what would be moved;
+    /// `numalab undo` moves it back.
     #[command(after_help = "Example: numalab move postgres:/data --to interleave --dry-run")]
     Move(crate::commands::relocate::MoveArguments),
-    /// Is the second better than the first, by how much, and how sure is that? Runs, or cases.
+    /// Compare two stored runs, or two cases of them.
+    ///
+    /// Is the second better than the first, by how much, and how sure is that?
     #[command(after_help = "Example: numalab compare 20261120 last --fail-below 0.95")]
     Compare(crate::commands::compare::CompareArguments),
-    /// Why did the winner win: more CPUs delivered, or cheaper logical reads?
+    /// Explain the difference between the cases of a run.
+    ///
+    /// Why did the winner win: did it get more CPU time, or were its logical reads cheaper?
     #[command(after_help = "Example: numalab explain last --baseline binding")]
     Explain(crate::commands::explain::ExplainArguments),
-    /// What do reports of Oracle say? AWR or Statspack, as text, becomes a run.
+    /// Import AWR or Statspack reports of Oracle as a run.
+    ///
+    /// What do reports from before and after a change say? They can then be compared and explained
+    /// as runs of numalab are.
     #[command(after_help = "Example: numalab import awr local.txt remote.txt")]
     Import(crate::commands::import::ImportArguments),
-    /// Is anything that numalab changed still in force? Take it back.
+    /// Undo what numalab changed on this machine.
+    ///
+    /// Is anything that numalab changed still in force?
     #[command(after_help = "Example: numalab undo --list")]
     Undo(crate::commands::undo::UndoArguments),
     /// The instance process of a trial.
@@ -94,7 +136,7 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<std::ffi::OsString>,
     },
-    /// The process of a trial that becomes a program of somebody else's.
+    /// The process of a trial that becomes another program.
     #[command(hide = true, name = crate::commands::internal::COMMAND)]
     InternalProgram,
     /// The process of a trial that ends such a program with all that it started.
@@ -108,17 +150,17 @@ pub enum Command {
 /// Options of `numalab topology`.
 #[derive(Debug, Args)]
 pub struct TopologyArguments {
-    /// Read a captured machine instead of this one: a folder with a copy of its /sys and /proc,
-    /// which may be incomplete, or the archive that `numalab capture` wrote.
+    /// Read a captured machine: a directory with a copy of its /sys and /proc, which may be
+    /// incomplete, or an archive of `numalab capture`.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
-    /// Print the document numalab.topology/1.
+    /// Print JSON (numalab.topology/1).
     #[arg(long)]
     pub json: bool,
-    /// Print a table of CPUs with their node, package, core and siblings.
+    /// List every CPU with its node, package, core and siblings.
     #[arg(long, conflicts_with = "json")]
     pub cpus: bool,
-    /// Also write a picture of nodes and distances.
+    /// Also draw nodes and distances as SVG.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
 }
@@ -126,18 +168,18 @@ pub struct TopologyArguments {
 /// Options of `numalab latency`.
 #[derive(Debug, Args)]
 pub struct LatencyArguments {
-    /// Also latency by working set, 1 KiB to beyond the last cache: of the first node with its own
-    /// memory, of one pair (the node of the CPU, the node of the memory), or of all.
+    /// Also measure latency by working-set size, from 1 KiB to beyond the last-level cache: of the
+    /// first node to its own memory, of one pair (node of the CPU:node of the memory), or of all.
     #[arg(long, value_name = "local|all|FROM:TO", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "local", value_parser = crate::curve_pairs::parse)]
     pub curve: Option<CurvePairs>,
-    /// Also transfers of a cache line between CPUs, its home on each node in turn.
+    /// Also measure cache-line transfers between CPUs, with the line's home on each node in turn.
     #[arg(long)]
     pub cores: bool,
-    /// How often and where.
+    /// How long and on which nodes.
     #[command(flatten)]
     pub memory: MemoryArguments,
-    /// Print the document numalab.latency/1.
+    /// Print JSON (numalab.latency/1).
     #[arg(long)]
     pub json: bool,
     /// Also write the matrix as comma-separated values.
@@ -146,20 +188,20 @@ pub struct LatencyArguments {
     /// Also write the curves as comma-separated values.
     #[arg(long, value_name = "FILE", requires = "curve")]
     pub curve_csv: Option<PathBuf>,
-    /// Also write the transfers as comma-separated values.
+    /// Also write the cache-line transfers as comma-separated values.
     #[arg(long, value_name = "FILE", requires = "cores")]
     pub cores_csv: Option<PathBuf>,
-    /// Also write topology and matrix as hwloc XML, which `lstopo --input` reads.
+    /// Also write topology and matrix as hwloc XML, for `lstopo --input`.
     #[arg(long, value_name = "FILE")]
     pub hwloc: Option<PathBuf>,
-    /// Measure nothing: judge a matrix that was measured elsewhere (our document, the text of
-    /// Intel MLC, or a table).
+    /// Judge a matrix measured elsewhere instead of measuring: a numalab.latency/1 document, output
+    /// of Intel MLC, or a table.
     #[arg(long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["curve", "cores", "hwloc", "rounds", "within", "seed"])]
     #[arg(conflicts_with_all = ["nodes", "anyway", "last_level_cache"])]
     pub from: Option<PathBuf>,
-    /// The firmware's distances for it (our topology document, the text of numactl --hardware, or
-    /// a table).
+    /// The firmware's distances for --from: a numalab.topology/1 document, output of `numactl
+    /// --hardware`, or a table.
     #[arg(long, value_name = "FILE", requires = "from")]
     pub distances: Option<PathBuf>,
 }
@@ -167,19 +209,19 @@ pub struct LatencyArguments {
 /// Options of `numalab bandwidth`.
 #[derive(Debug, Args)]
 pub struct BandwidthArguments {
-    /// What the threads do: read, write, nt-write, copy, nt-copy, triad or nt-triad.
+    /// What the threads do; nt- kernels use non-temporal stores.
     #[arg(long, value_name = "KERNEL", default_value = "read")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(
         model::StreamKernel::TABLE.map(|row| row.name)
     ))]
     pub kernel: String,
-    /// Also latency while the other CPUs of a node load its memory more and more.
+    /// Also measure latency while the other CPUs of the node put increasing load on its memory.
     #[arg(long)]
     pub loaded: bool,
-    /// How often and where.
+    /// How long and on which nodes.
     #[command(flatten)]
     pub memory: MemoryArguments,
-    /// Print the document numalab.bandwidth/1.
+    /// Print JSON (numalab.bandwidth/1).
     #[arg(long)]
     pub json: bool,
     /// Also write the matrix as comma-separated values, in bytes per second.
@@ -190,26 +232,26 @@ pub struct BandwidthArguments {
 /// Options that measuring memory takes.
 #[derive(Debug, Default, Args)]
 pub struct MemoryArguments {
-    /// Only these nodes, such as 0,2-3.
+    /// Measure only these nodes, such as 0,2-3.
     #[arg(long, value_name = "NODES")]
     pub nodes: Option<NodeSet>,
-    /// Rounds, each with fresh memory: exactly this many. Without it, until the intervals are
-    /// narrow.
+    /// Make exactly this many rounds, each with fresh memory [default: until the intervals are
+    /// narrow].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     #[arg(allow_negative_numbers = true)]
     pub rounds: Option<u32>,
-    /// Begin no further measurement after this many seconds.
+    /// Start no measurement after this many seconds.
     #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub within: Option<f64>,
-    /// Plan for last-level caches of this size instead of what the kernel shows: a virtual machine
-    /// is often shown the whole cache of its host.
+    /// Assume last-level caches of this size. Virtual machines often see the whole cache of their
+    /// host.
     #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
     pub last_level_cache: Option<model::ByteSize>,
-    /// Seed of all orders and of the resampling; else taken from the clock.
+    /// Seed of random orders and of resampling [default: from the clock].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Measure although the machine is busy; the result says so.
+    /// Measure even if the machine is busy; the result says so.
     #[arg(long)]
     pub anyway: bool,
 }
@@ -217,39 +259,39 @@ pub struct MemoryArguments {
 /// Options of `numalab inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArguments {
-    /// A PID, a process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
-    /// Read a captured machine instead of this one: a folder with its /sys and /proc, or the
-    /// archive that `numalab capture` wrote.
+    /// Read a captured machine: a directory with a copy of its /sys and /proc, or an archive of
+    /// `numalab capture`.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
-    /// Read numa_maps even where exact figures can be had: also shows what each process touched.
+    /// Read numa_maps even if exact figures are available; it also shows what each process touched.
     #[arg(long)]
     pub numa_maps: bool,
-    /// Judge large segments by 10,000 random pages of each: quick, with an interval for the share
-    /// of every node.
+    /// Estimate large segments from 10,000 random pages each, with an interval for the share of
+    /// every node.
     #[arg(long, conflicts_with = "numa_maps")]
     pub sample: bool,
-    /// Look at nothing but shared memory: quicker where there are many processes.
+    /// Inspect only shared memory; faster with many processes.
     #[arg(long, conflicts_with = "numa_maps")]
     pub only_shared: bool,
-    /// Look at what the kernel has cached of the files that the processes have open, too, and of a
-    /// PostgreSQL cluster of all its files; nothing is read in.
+    /// Also show the page cache of the files that the processes have open, or of all files of a
+    /// PostgreSQL cluster. No file is read in.
     #[arg(long, conflicts_with_all = ["numa_maps", "only_shared"])]
     pub data_files: bool,
-    /// Of postgres:DATADIR: also which node holds which table and index, as pg_buffercache and the
-    /// pages of the shared buffers tell.
+    /// With postgres:DATADIR: also show which node holds which table and index, from
+    /// pg_buffercache and the pages of the shared buffers.
     #[arg(long, conflicts_with = "root")]
     pub relations: bool,
-    /// The role to ask the server as; else that of the data directory's owner (as root), or of this
-    /// user.
+    /// Role to connect as [default: the owner of the data directory if run by root, else this
+    /// user].
     #[arg(long, value_name = "ROLE", requires = "relations")]
     pub pg_role: Option<String>,
-    /// Also compare with the server's own view (18 and later, with libnuma), page by page. The view
-    /// touches every page of the shared buffers, so those not in memory yet are allocated.
+    /// Also compare with the server's own view, page by page (PostgreSQL 18 with libnuma). The view
+    /// touches every page of the shared buffers, which allocates those not in memory yet.
     #[arg(long, requires = "relations")]
     pub server_view: bool,
-    /// Print the document numalab.residency/1.
+    /// Print JSON (numalab.residency/1).
     #[arg(long)]
     pub json: bool,
 }
@@ -257,24 +299,24 @@ pub struct InspectArguments {
 /// Options of `numalab doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArguments {
-    /// A PID, a process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME; without
-    /// one, only the machine is looked at.
+    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME [default: only
+    /// the machine].
     pub target: Option<String>,
-    /// Read a captured machine instead of this one: a folder with its /sys and /proc, or the
-    /// archive that `numalab capture` wrote.
+    /// Read a captured machine: a directory with a copy of its /sys and /proc, or an archive of
+    /// `numalab capture`.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
-    /// Look at what the kernel has cached of the data files of the target, too.
+    /// Also examine the page cache of the target's data files.
     #[arg(long, requires = "target")]
     pub data_files: bool,
-    /// End with exit code 7 when something at least this bad is found.
+    /// Exit with code 7 if a finding is at least this severe.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<FailOn>,
-    /// The role to ask a server of postgres:DATADIR for its settings as; else that of the
-    /// directory's owner (as root), or of this user.
+    /// Role to ask a PostgreSQL server for its settings as [default: the owner of the data
+    /// directory if run by root, else this user].
     #[arg(long, value_name = "ROLE", conflicts_with = "root")]
     pub pg_role: Option<String>,
-    /// Print the document numalab.doctor/1.
+    /// Print JSON (numalab.doctor/1).
     #[arg(long)]
     pub json: bool,
 }
@@ -282,33 +324,32 @@ pub struct DoctorArguments {
 /// Options of `numalab capture`.
 #[derive(Debug, Args)]
 pub struct CaptureArguments {
-    /// The archive to write; `-` is stdout.
+    /// Archive to write; `-` for stdout.
     #[arg(value_name = "FILE.tar.zst")]
     pub file: PathBuf,
-    /// A PID, a process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME; without
-    /// one, only the machine is captured.
+    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME [default: only
+    /// the machine].
     pub target: Option<String>,
 }
 
 /// How bad a finding must be for `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// Anything.
+    /// Any finding.
     Info,
-    /// What costs performance, or worse.
+    /// It costs performance, or worse.
     Warning,
-    /// What is wrong.
+    /// Something is wrong.
     Error,
 }
 
 /// Options of `numalab list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
-    /// Plan for last-level caches of this size instead of what the kernel shows, as `numalab run`
-    /// does with the same option.
+    /// Assume last-level caches of this size, as with `numalab run`.
     #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
     pub last_level_cache: Option<model::ByteSize>,
-    /// Print the document numalab.experiments/1.
+    /// Print JSON (numalab.experiments/1).
     #[arg(long)]
     pub json: bool,
 }
@@ -316,10 +357,10 @@ pub struct ListArguments {
 /// Options of `numalab history`.
 #[derive(Debug, Args)]
 pub struct HistoryArguments {
-    /// At most this many runs, newest first.
+    /// Show at most this many runs.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub limit: u32,
-    /// Print the document numalab.history/1.
+    /// Print JSON (numalab.history/1).
     #[arg(long)]
     pub json: bool,
 }
@@ -327,16 +368,16 @@ pub struct HistoryArguments {
 /// Options of `numalab show`.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// Id of a run, the beginning of one, or `last`: the newest that has a trial.
+    /// Run id or the beginning of one; `last` is the newest run with a trial.
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
     /// Throughput per licence.
     #[command(flatten)]
     pub licences: crate::licences::LicenceArguments,
-    /// Also print the load profile, the top events, the evidence and every trial of each case.
+    /// Also print load profile, top events, evidence and every trial of each case.
     #[arg(long, conflicts_with = "json")]
     pub full: bool,
-    /// Print the document numalab.run/1.
+    /// Print JSON (numalab.run/1).
     #[arg(long)]
     pub json: bool,
 }

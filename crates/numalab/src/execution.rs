@@ -63,7 +63,7 @@ impl Execution {
         result
     }
 
-    /// Executes a request on a server that somebody else runs, and removes what was made there.
+    /// Executes a request on a server that runs already, and removes what was made there.
     pub fn execute_connected(
         &mut self,
         request: RunRequest,
@@ -145,7 +145,11 @@ pub fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
 /// was enabled for them.
 pub fn take_back(state: &StateFolder) -> Result<(), Failure> {
     let (root, journal) = (Root::live(), state.journal());
-    for undone in numa::undo(&journal, |entry| entry.maker.is_this_process(&root), false)? {
+    for undone in numa::undo(
+        &journal,
+        |entry| entry.made_by.is_this_process(&root),
+        false,
+    )? {
         if let Some(error) = undone.failure {
             output::talk(&format!(
                 "left in place: {error}; `numalab undo` tries again"
@@ -157,7 +161,7 @@ pub fn take_back(state: &StateFolder) -> Result<(), Failure> {
 
 fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {
     for entry in state.journal().in_force()? {
-        if !entry.maker.still_runs(&Root::live()) {
+        if !entry.made_by.still_runs(&Root::live()) {
             let change = entry.change;
             output::talk(&format!(
                 "still in force from an earlier command: {change}; `numalab undo` takes it back"

@@ -1,4 +1,4 @@
-//! Expected failures: what went wrong, the way out, and the exit code.
+//! Expected failures: what went wrong, a hint, and the exit code.
 
 use model::exit::ExitCode;
 
@@ -9,7 +9,7 @@ use crate::state_folder;
 pub struct Failure {
     /// What went wrong: names the thing, the value and the cause.
     pub message: String,
-    /// The way out, if there is one.
+    /// A hint, if there is one.
     pub advice: Option<String>,
     /// What the shell sees.
     pub exit_code: ExitCode,
@@ -25,7 +25,7 @@ impl Failure {
         }
     }
 
-    /// The same failure with the way out.
+    /// The same failure with a hint.
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self

@@ -1,5 +1,6 @@
-//! The table of commands, as clap has it: every command is listed with a question and an example
-//! that it understands itself, and what is hidden is hidden on purpose.
+//! The table of commands, as clap has it: every command says in an imperative line what it does,
+//! then what question it answers, and has an example that it understands itself; what is hidden is
+//! hidden on purpose; `docs/reference/` has the help of every command.
 
 use clap::{Command, CommandFactory, Parser};
 
@@ -15,7 +16,12 @@ const HIDDEN_COMMANDS: [&str; 5] = [
     internal::SESSION,
 ];
 /// Options that numalab gives itself, after their commands.
-const HIDDEN_OPTIONS: [&str; 2] = ["bind seated", "run seated"];
+const HIDDEN_OPTIONS: [&str; 2] = ["bind in_scope", "run in_scope"];
+
+/// The first line of a help text has at most so many characters.
+const ABOUT_MAX: usize = 70;
+/// The width of the texts in `docs/reference/`.
+const WIDTH: usize = 80;
 
 /// A command with the words that lead to it.
 type Found = (Vec<String>, Command);
@@ -23,7 +29,9 @@ type Found = (Vec<String>, Command);
 /// Every command of the table and every command of a command.
 fn commands() -> Vec<Found> {
     let mut found = Vec::new();
-    below(&[], &Arguments::command(), &mut found);
+    let mut table = Arguments::command().term_width(WIDTH);
+    table.build();
+    below(&[], &table, &mut found);
     found
 }
 
@@ -86,6 +94,47 @@ fn options_are_explained_or_hidden_on_purpose() {
         }
     }
     assert_eq!(hidden, HIDDEN_OPTIONS);
+}
+
+#[test]
+fn the_first_line_says_what_a_command_does_and_fits_a_line() {
+    for (words, command) in commands().into_iter().filter(is_shown) {
+        let about = command.get_about().map(ToString::to_string);
+        let about = about.unwrap_or_default();
+        let said = format!("{words:?}: {about}");
+        assert!(
+            about.starts_with(|it: char| it.is_ascii_uppercase()),
+            "{said}"
+        );
+        assert!(about.len() <= ABOUT_MAX && !about.contains('?'), "{said}");
+        if words.len() == 1 {
+            let long = command.get_long_about().map(ToString::to_string);
+            let long = long.unwrap_or_else(|| panic!("{said}: no word more"));
+            assert!(long.contains("\n\n"), "{said}: {long}");
+        }
+    }
+}
+
+#[test]
+fn the_reference_has_the_help_of_every_command() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference");
+    let folder = std::path::Path::new(folder);
+    let mut names = std::collections::BTreeSet::new();
+    let mut all = vec![(Vec::new(), Arguments::command().term_width(WIDTH))];
+    all.extend(commands().into_iter().filter(is_shown));
+    for (words, mut command) in all {
+        let name = [&["numalab".to_owned()], words.as_slice()]
+            .concat()
+            .join("-");
+        let name = format!("{name}.txt");
+        testing::golden::check_file(&folder.join(&name), &command.render_long_help().to_string());
+        names.insert(name);
+    }
+    let entries = std::fs::read_dir(folder).unwrap();
+    let there: std::collections::BTreeSet<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(there, names);
 }
 
 #[test]

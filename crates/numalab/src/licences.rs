@@ -13,20 +13,20 @@ const CORE_FACTOR: f64 = 0.5;
 /// Options that say what a licence costs.
 #[derive(Debug, Args)]
 pub struct LicenceArguments {
-    /// Throughput per licence: cores to be licensed, for all or for the first and the second;
-    /// without it, those of the machine.
+    /// Show throughput per licence for this many licensed cores, for both or for the first and the
+    /// second [default: the cores of the machine].
     #[arg(long, value_name = "N[,N]", value_delimiter = ',')]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub licence_cores: Vec<u32>,
-    /// Throughput per licence: licences that a core needs, 0.5 unless told otherwise.
+    /// Show throughput per licence with this many licences per core [default: 0.5].
     #[arg(long, value_name = "F", value_parser = crate::licences::positive)]
     #[arg(allow_negative_numbers = true)]
     pub core_factor: Option<f64>,
-    /// The same the other way round: cores that a licence is good for.
+    /// Show throughput per licence with this many cores per licence.
     #[arg(long, value_name = "N", value_parser = crate::licences::positive)]
     #[arg(allow_negative_numbers = true, conflicts_with = "core_factor")]
     pub cores_per_licence: Option<f64>,
-    /// Throughput per licence: price of a licence.
+    /// Show the price per unit of throughput, at this price of a licence.
     #[arg(long, value_name = "P", value_parser = crate::licences::positive)]
     #[arg(allow_negative_numbers = true)]
     pub price: Option<f64>,

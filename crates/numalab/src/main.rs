@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             output::talk(&format!("numalab: {}", failure.message));
             if let Some(advice) = &failure.advice {
-                output::talk(&format!("  way out: {advice}"));
+                output::talk(&format!("  hint: {advice}"));
             }
             ExitCode::from(failure.exit_code.number())
         }

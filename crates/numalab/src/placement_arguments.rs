@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use model::{ByteSize, CpuId, NodeId};
-use numa::bind::{Choice, CpuWish, MemoryWish, Wish};
+use numa::bind::{Choice, CpuRequest, MemoryRequest, Request};
 use numa::groups::GroupName;
 use report::Configuration;
 
@@ -19,20 +19,20 @@ const CPU_LIMIT_MAX: f64 = 8192.0;
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("cpus"))]
 pub struct CpuArguments {
-    /// Only the CPUs of these nodes. Lists: 0,2-3, all, !1, +0 (within the cpuset), same,
-    /// netdev:DEV, block:DEV, file:PATH, pci:ADDRESS.
+    /// Run on the CPUs of these nodes: 0,2-3, all, !1, +0 (relative to the cpuset), same,
+    /// netdev:DEV, block:DEV, file:PATH or pci:ADDRESS.
     #[arg(short = 'N', long, value_name = "NODES", group = "cpus")]
     pub cpunodebind: Option<Choice<NodeId>>,
-    /// Only these CPUs.
+    /// Run on these CPUs.
     #[arg(short = 'C', long, value_name = "CPUS", group = "cpus")]
     pub physcpubind: Option<Choice<CpuId>>,
 }
 
 impl CpuArguments {
-    /// What they wish.
-    pub fn wish(&self) -> Option<CpuWish> {
-        let of_nodes = self.cpunodebind.clone().map(CpuWish::OfNodes);
-        of_nodes.or_else(|| self.physcpubind.clone().map(CpuWish::These))
+    /// What they request.
+    pub fn request(&self) -> Option<CpuRequest> {
+        let of_nodes = self.cpunodebind.clone().map(CpuRequest::OfNodes);
+        of_nodes.or_else(|| self.physcpubind.clone().map(CpuRequest::These))
     }
 }
 
@@ -40,51 +40,53 @@ impl CpuArguments {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("policy"))]
 pub struct PolicyArguments {
-    /// Memory of these nodes only.
+    /// Allocate memory only on these nodes.
     #[arg(short = 'm', long, value_name = "NODES", group = "policy")]
     pub membind: Option<Choice<NodeId>>,
-    /// Memory page by page over these nodes.
+    /// Interleave memory over these nodes, page by page.
     #[arg(short = 'i', long, value_name = "NODES", group = "policy")]
     pub interleave: Option<Choice<NodeId>>,
-    /// The same by the kernel's weights (Linux 6.9).
+    /// Interleave memory by the kernel's weights (Linux 6.9).
     #[arg(short = 'w', long, value_name = "NODES", group = "policy")]
     pub weighted_interleave: Option<Choice<NodeId>>,
-    /// Memory of this node first.
+    /// Prefer memory of this node.
     #[arg(short = 'p', long, value_name = "NODE", group = "policy")]
     pub preferred: Option<Choice<NodeId>>,
-    /// Memory of these nodes first (Linux 5.15).
+    /// Prefer memory of these nodes (Linux 5.15).
     #[arg(short = 'P', long, value_name = "NODES", group = "policy")]
     pub preferred_many: Option<Choice<NodeId>>,
-    /// Memory of the node whose CPU touches it first.
+    /// Allocate memory on the node whose CPU touches it first.
     #[arg(short = 'l', long, group = "policy")]
     pub localalloc: bool,
-    /// With --membind: the kernel may move pages among these nodes (Linux 5.12).
+    /// With --membind: let the kernel move pages among these nodes (Linux 5.12).
     #[arg(short = 'b', long, requires = "membind")]
     #[arg(conflicts_with_all = [
         "interleave", "weighted_interleave", "preferred", "preferred_many", "localalloc",
     ])]
     pub balancing: bool,
-    /// Lists are of the whole machine, not of the cpuset of this process.
+    /// Take lists as of the whole machine instead of the cpuset of this process.
     #[arg(short = 'a', long)]
     pub all: bool,
 }
 
 impl PolicyArguments {
-    /// What they wish.
-    fn wish(&self) -> Option<MemoryWish> {
+    /// What they request.
+    fn request(&self) -> Option<MemoryRequest> {
         let balancing = self.balancing;
-        let bind = |nodes| MemoryWish::Bind { nodes, balancing };
-        let wishes = [
+        let bind = |nodes| MemoryRequest::Bind { nodes, balancing };
+        let requests = [
             self.membind.clone().map(bind),
-            self.interleave.clone().map(MemoryWish::Interleave),
+            self.interleave.clone().map(MemoryRequest::Interleave),
             self.weighted_interleave
                 .clone()
-                .map(MemoryWish::WeightedInterleave),
-            self.preferred.clone().map(MemoryWish::Preferred),
-            self.preferred_many.clone().map(MemoryWish::PreferredMany),
-            self.localalloc.then_some(MemoryWish::Local),
+                .map(MemoryRequest::WeightedInterleave),
+            self.preferred.clone().map(MemoryRequest::Preferred),
+            self.preferred_many
+                .clone()
+                .map(MemoryRequest::PreferredMany),
+            self.localalloc.then_some(MemoryRequest::Local),
         ];
-        wishes.into_iter().flatten().next()
+        requests.into_iter().flatten().next()
     }
 }
 
@@ -95,38 +97,38 @@ pub struct BindArguments {
     cpus: CpuArguments,
     #[command(flatten)]
     policy: PolicyArguments,
-    /// Start it in a processor group (`numalab group`), or in a cgroup by its path.
+    /// Start it in this processor group (see `numalab group`), or in the cgroup of this path.
     #[arg(long, value_name = "NAME", value_parser = name_or_path)]
     pub group: Option<String>,
-    /// At most so much CPU time, in CPUs: 1.5.
+    /// Limit its CPU time to this many CPUs, such as 1.5.
     #[arg(long, value_name = "N", value_parser = cpu_limit, conflicts_with = "group")]
     pub cpu_limit: Option<f64>,
-    /// Said by numalab to itself where systemd has put it into its group already.
+    /// Internal: systemd has put this process into its group.
     #[arg(long, hide = true)]
-    pub seated: bool,
-    /// What the program will take in huge pages: the lint compares it with what is free.
+    pub in_scope: bool,
+    /// Huge-page memory that the program will need; numalab warns if a node has less free.
     #[arg(long, value_name = "BYTES")]
     pub huge_bytes: Option<ByteSize>,
-    /// Say nothing before the start.
+    /// Do not warn of placements that are likely wrong.
     #[arg(long)]
     pub no_lint: bool,
-    /// Look where the memory went, and end with exit code 6 when not where it was asked for.
+    /// Verify where the memory went; exit with code 6 if not where you asked for it.
     #[arg(long)]
     pub verify: bool,
-    /// Look after this time (1 second when not given).
+    /// Verify after this many seconds [default: 1].
     #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
     #[arg(requires = "verify", conflicts_with = "until_bytes")]
     pub after: Option<f64>,
-    /// Look when the program has so much memory: 2GiB.
+    /// Verify when the program has this much memory, such as 2GiB.
     #[arg(long, value_name = "BYTES", requires = "verify")]
     pub until_bytes: Option<ByteSize>,
     /// Write the report of --verify to a file instead of stderr.
     #[arg(long, value_name = "FILE", requires = "verify")]
     pub report: Option<PathBuf>,
-    /// Make the report of --verify the document numalab.bind/1.
+    /// Write the report of --verify as JSON (numalab.bind/1).
     #[arg(long, requires = "verify")]
     pub json: bool,
-    /// The program and its arguments.
+    /// Program and its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     #[arg(value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -143,10 +145,10 @@ pub enum Trigger {
 
 impl BindArguments {
     /// What is asked for.
-    pub fn wish(&self) -> Wish {
-        Wish {
-            cpus: self.cpus.wish(),
-            memory: self.policy.wish(),
+    pub fn request(&self) -> Request {
+        Request {
+            cpus: self.cpus.request(),
+            memory: self.policy.request(),
             whole_machine: self.policy.all,
         }
     }
@@ -181,19 +183,19 @@ pub struct GroupArguments {
 /// The subcommands of `numalab group`.
 #[derive(Debug, Subcommand)]
 pub enum GroupCommand {
-    /// Make a group.
+    /// Create a group.
     #[command(after_help = "Example: numalab group create oracle --physcpubind 1-9 --membind 0")]
     Create(GroupCreateArguments),
-    /// Change CPUs, memory nodes or limit while programs run in it.
+    /// Change the CPUs, memory nodes or limit of a group in use.
     #[command(after_help = "Example: numalab group set oracle --physcpubind 1-19")]
     Set(GroupSetArguments),
     /// Move running processes into a group.
     #[command(after_help = "Example: numalab group add oracle oracle:ORCL")]
     Add(GroupAddArguments),
-    /// Show groups, their members, and where their memory lies.
+    /// List groups, their members, and where their memory lies.
     #[command(after_help = "Example: numalab group list oracle --emit systemd")]
     List(GroupListArguments),
-    /// Remove a group.
+    /// Delete a group.
     #[command(after_help = "Example: numalab group delete oracle")]
     Delete(GroupDeleteArguments),
 }
@@ -203,13 +205,13 @@ pub enum GroupCommand {
 pub struct GroupPlacement {
     #[command(flatten)]
     pub cpus: CpuArguments,
-    /// Memory of these nodes only.
+    /// Allocate memory only on these nodes.
     #[arg(short = 'm', long, value_name = "NODES")]
     pub membind: Option<Choice<NodeId>>,
-    /// At most so much CPU time for all of it together, in CPUs: 1.5.
+    /// Limit the CPU time of the whole group to this many CPUs, such as 1.5.
     #[arg(long, value_name = "N", value_parser = cpu_limit)]
     pub cpu_limit: Option<f64>,
-    /// Lists are of the whole machine, not of the cpuset of this process.
+    /// Take lists as of the whole machine instead of the cpuset of this process.
     #[arg(short = 'a', long)]
     pub all: bool,
 }
@@ -217,14 +219,14 @@ pub struct GroupPlacement {
 /// Options of `numalab group create`.
 #[derive(Debug, Args)]
 pub struct GroupCreateArguments {
-    /// Its name.
+    /// Name of the group.
     pub name: GroupName,
     #[command(flatten)]
     pub placement: GroupPlacement,
-    /// Make nothing; print the configuration that makes the same group permanent.
+    /// Create nothing; print the configuration that makes this group permanent.
     #[arg(long, value_name = "KIND", value_enum)]
     pub emit: Option<Emit>,
-    /// Print the document numalab.groups/1.
+    /// Print JSON (numalab.groups/1).
     #[arg(long, conflicts_with = "emit")]
     pub json: bool,
 }
@@ -232,15 +234,15 @@ pub struct GroupCreateArguments {
 /// Options of `numalab group set`.
 #[derive(Debug, Args)]
 pub struct GroupSetArguments {
-    /// A group, or the path of a cgroup that numalab has not made: /db.
+    /// Name of a group, or the path of a cgroup that numalab did not create, such as /db.
     #[arg(value_parser = name_or_path)]
     pub name: String,
     #[command(flatten)]
     pub placement: GroupPlacement,
-    /// On cgroup v1: move memory to the new nodes, as v2 always does.
+    /// On cgroup v1: migrate memory to the new nodes, as v2 always does.
     #[arg(long)]
     pub migrate: bool,
-    /// Print the document numalab.groups/1.
+    /// Print JSON (numalab.groups/1).
     #[arg(long)]
     pub json: bool,
 }
@@ -248,7 +250,7 @@ pub struct GroupSetArguments {
 /// Options of `numalab group add`.
 #[derive(Debug, Args)]
 pub struct GroupAddArguments {
-    /// A group, or the path of a cgroup that numalab has not made: /db.
+    /// Name of a group, or the path of a cgroup that numalab did not create, such as /db.
     #[arg(value_parser = name_or_path)]
     pub name: String,
     /// PIDs, process names, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
@@ -259,13 +261,13 @@ pub struct GroupAddArguments {
 /// Options of `numalab group list`.
 #[derive(Debug, Args)]
 pub struct GroupListArguments {
-    /// Only this group, or the cgroup of this path.
+    /// List only this group, or the cgroup of this path.
     #[arg(value_parser = name_or_path)]
     pub name: Option<String>,
-    /// Print the configuration that makes the same group permanent.
+    /// Print the configuration that makes the group permanent.
     #[arg(long, value_name = "KIND", value_enum)]
     pub emit: Option<Emit>,
-    /// Print the document numalab.groups/1.
+    /// Print JSON (numalab.groups/1).
     #[arg(long, conflicts_with = "emit")]
     pub json: bool,
 }
@@ -273,10 +275,10 @@ pub struct GroupListArguments {
 /// Options of `numalab group delete`.
 #[derive(Debug, Args)]
 pub struct GroupDeleteArguments {
-    /// Its name.
+    /// Name of the group.
     #[arg(value_parser = name_or_path)]
     pub name: String,
-    /// Move its members out first.
+    /// First move its members back to where they came from, else to the parent cgroup.
     #[arg(long)]
     pub evict: bool,
 }
@@ -284,13 +286,13 @@ pub struct GroupDeleteArguments {
 /// For whom a configuration is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
-    /// libcgroup: /etc/cgconfig.conf.
+    /// /etc/cgconfig.conf of libcgroup.
     Cgconfig,
-    /// A slice of systemd, and a service in it.
+    /// A systemd slice, and a service in it.
     Systemd,
-    /// The kubelet's configuration and a Pod.
+    /// kubelet configuration and a Pod.
     Kubernetes,
-    /// The statements that start an Oracle instance in the group.
+    /// Statements that start an Oracle instance in the group.
     Oracle,
 }
 

@@ -7,76 +7,75 @@ use clap::Args;
 /// Options of `numalab run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// A shipped experiment, or a TOML file of your own (anything with a slash or ending in .toml).
+    /// Shipped experiment (see `numalab list`), or a TOML file of your own: anything with a slash
+    /// or ending in .toml.
     #[arg(value_name = "EXPERIMENT|FILE.toml")]
     pub experiment: Option<String>,
-    /// Valid trials of each case: exactly this many. Without it, from 5 until the intervals are
-    /// narrow, at most 20.
+    /// Make exactly this many valid trials of each case [default: 5 to 20, until the intervals are
+    /// narrow].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     #[arg(allow_negative_numbers = true)]
     pub trials: Option<u32>,
-    /// Length of each measured window; with --hold, how long the instance is kept up.
+    /// Measure each trial for this many seconds; with --hold, keep the instance up that long.
     #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub seconds: Option<f64>,
-    /// Begin no further round that would end after this many seconds.
+    /// Answer within this many seconds. With too little time, cases are left out and named.
     #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub within: Option<f64>,
     /// Measure nothing: keep the instance of this case up until Ctrl-C, or for --seconds, and
-    /// print its process ids, for `numalab inspect` and others.
+    /// print its process ids for other tools, such as `numalab inspect`.
     #[arg(long, value_name = "CASE", requires = "experiment")]
     #[arg(conflicts_with_all = ["trials", "within"])]
     pub hold: Option<String>,
-    /// With --hold: the sessions wait instead of running.
+    /// With --hold: let the sessions wait instead of running.
     #[arg(long, requires = "hold")]
     pub idle: bool,
-    /// Plan for last-level caches of this size instead of what the kernel shows: a virtual machine
-    /// is often shown the whole cache of its host. Without it, what a virtual machine has of them
-    /// is measured.
+    /// Assume last-level caches of this size. Virtual machines often see the whole cache of their
+    /// host [default: measured in a virtual machine, else as the kernel says].
     #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
     #[arg(conflicts_with = "connect")]
     pub last_level_cache: Option<model::ByteSize>,
-    /// Seed of the order of trials, of the rows and of the resampling; else taken from the clock.
+    /// Seed of random orders, of the data and of resampling [default: from the clock].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Folder of PostgreSQL's programs, for experiments with PostgreSQL; else one is looked for.
+    /// PostgreSQL bin directory [default: the first in PATH, then where packages
+    /// install it].
     #[arg(long, value_name = "DIR")]
     pub pg_bin: Option<PathBuf>,
-    /// Fetch a PostgreSQL from Maven Central for this run, which is removed with its cluster: the
-    /// newest 18, or 18.6.
+    /// Download a PostgreSQL from Maven Central for this run only: the newest 18, or 18.6.
     #[arg(long, value_name = "VERSION", conflicts_with_all = ["pg_bin", "connect"])]
     pub pg_fetch: Option<postgres::Release>,
-    /// Measure although the machine is busy, or another numalab is measuring. What others used
-    /// while a trial was made is in its evidence.
+    /// Measure even if the machine is busy or another numalab is measuring. Each trial records the
+    /// CPU time that other processes used.
     #[arg(long, conflicts_with = "hold")]
     pub anyway: bool,
-    /// Make each trial by itself, as where cases cannot be up at once, instead of letting short
-    /// windows of all cases alternate.
+    /// Run one trial after another instead of alternating short windows of all cases.
     #[arg(long, conflicts_with_all = ["hold", "connect"])]
     pub one_after_another: bool,
-    /// Said by numalab to itself where systemd has put it into a scope of its own already.
+    /// Internal: systemd has put this process into a scope of its own.
     #[arg(long, hide = true)]
-    pub seated: bool,
-    /// Measure a PostgreSQL server that runs already, as it is: postgresql://ROLE@HOST/DATABASE.
-    /// Needs --table or --create.
+    pub in_scope: bool,
+    /// Measure a running PostgreSQL server as it is: postgresql://ROLE@HOST/DATABASE. Needs --table
+    /// or --create.
     #[arg(long, value_name = "URL", conflicts_with_all = ["experiment", "hold", "pg_bin"])]
     pub connect: Option<String>,
-    /// With --connect: read this table, and write nothing.
+    /// With --connect: read this table; nothing is written.
     #[arg(long, value_name = "SCHEMA.TABLE", requires = "connect")]
     #[arg(conflicts_with = "create")]
     pub table: Option<String>,
-    /// With --connect: make this schema, read tables in it, and drop it afterwards.
+    /// With --connect: create this schema, read tables in it, and drop it afterwards.
     #[arg(long, value_name = "SCHEMA", requires = "connect")]
     pub create: Option<String>,
-    /// With --connect: sessions that read.
+    /// With --connect: number of sessions.
     #[arg(long, value_name = "N", requires = "connect", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub sessions: u32,
-    /// Also print the load profile, the top events, the evidence and every trial of each case.
+    /// Also print load profile, top events, evidence and every trial of each case.
     #[arg(long, conflicts_with = "json")]
     pub full: bool,
-    /// Print the document numalab.run/1 (numalab.runs/1 when several experiments are run).
+    /// Print JSON (numalab.run/1; numalab.runs/1 for several experiments).
     #[arg(long)]
     pub json: bool,
 }

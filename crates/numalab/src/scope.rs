@@ -11,16 +11,16 @@ use crate::failure::Failure;
 /// Where systemd owns the tree, has the command `run` make its groups in a scope that systemd
 /// delegates to it, and forgets when the command has ended. Elsewhere, and where no groups can be
 /// made, does nothing.
-pub fn own_groups_of_run(root: &Root, seated: bool) -> Result<(), Failure> {
+pub fn own_groups_of_run(root: &Root, in_scope: bool) -> Result<(), Failure> {
     let belongs = numa::hierarchy::find(root).is_ok_and(|it| it.belongs_to_systemd(root));
-    match (belongs, seated) {
+    match (belongs, in_scope) {
         (false, _) => Ok(()),
         (true, false) => Err(become_one("run", &["--property=Delegate=yes".to_owned()])),
         (true, true) => Ok(numa::hierarchy::sit_down(root)?),
     }
 }
 
-/// Has systemd run this very command again in a scope of its own, with the word `--seated`: what
+/// Has systemd run this very command again in a scope of its own, with the word `--in_scope`: what
 /// it owns is filled by it. Returns only when that fails.
 pub fn become_one(command: &str, options: &[String]) -> Failure {
     let failed = |error: std::io::Error| {
@@ -34,7 +34,7 @@ pub fn become_one(command: &str, options: &[String]) -> Failure {
     let fixed = ["systemd-run", "--scope", "--quiet", "--collect"];
     let mut words: Vec<OsString> = fixed.map(OsString::from).to_vec();
     words.extend(options.iter().map(OsString::from));
-    words.extend(["--".into(), own.into(), command.into(), "--seated".into()]);
+    words.extend(["--".into(), own.into(), command.into(), "--in_scope".into()]);
     // The first two words were numalab and the command.
     words.extend(std::env::args_os().skip(2));
     failed(linux::exec::exec(&words))

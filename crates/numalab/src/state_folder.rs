@@ -14,7 +14,7 @@ pub struct StateFolder(PathBuf);
 impl StateFolder {
     /// `$XDG_STATE_HOME/numalab`, else `$HOME/.local/state/numalab` (XDG Base Directory
     /// Specification 0.8; a relative path in the variable is to be ignored). What is in it is
-    /// obeyed, so one that somebody else may have written is refused, as root finds under
+    /// obeyed, so one that others may have written is refused, as root finds under
     /// `sudo -E`.
     pub fn from_environment() -> Result<Self, Failure> {
         let folder = Self::named_by_environment()?;
@@ -59,11 +59,11 @@ fn refused(error: PrivateFolderError) -> Failure {
     numa::Error::from(error).into()
 }
 
-/// The way out where the journal has a line that numalab does not write.
-pub const NOT_OURS: &str = "look at journal.jsonl in the state folder, and move it away: somebody \
-                            else has written to it";
+/// The hint where the journal has a line that numalab does not write.
+pub const NOT_OURS: &str = "look at journal.jsonl in the state folder, and move it away: another \
+                            program has written to it";
 
-/// The way out where the folder or a file in it is refused.
+/// The hint where the folder or a file in it is refused.
 pub fn advice(error: &PrivateFolderError) -> String {
     match error {
         PrivateFolderError::OfAnother { user: 0, owner, .. } => format!(

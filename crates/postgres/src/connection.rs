@@ -64,7 +64,7 @@ impl Loaded {
         })
     }
 
-    /// Tables of a server that somebody else runs.
+    /// Tables of a server that runs already.
     ///
     /// # Errors
     /// When a statement fails.

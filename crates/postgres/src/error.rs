@@ -195,7 +195,7 @@ impl Error {
         cause.code() == Some(&SqlState::INVALID_CATALOG_NAME)
     }
 
-    /// The way out, where there is one.
+    /// A hint, where there is one.
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Error::NotFound { .. } => Some(

@@ -226,8 +226,8 @@ fn serve(
     let tell = |event| {
         let _ = events.send((session, event));
     };
-    let heard = Arc::new(Heard::default());
-    let (hearer, sender) = (Arc::clone(&heard), events.clone());
+    let notices = Arc::new(NoticeSink::default());
+    let (hearer, sender) = (Arc::clone(&notices), events.clone());
     config.notice_callback(move |notice| hearer.take(notice.message(), session, &sender));
     let mut client = config
         .connect(NoTls)
@@ -238,7 +238,7 @@ fn serve(
         .query_one(&format!("SELECT {OWN_TIMES}"), &[])
         .is_ok();
     let times = if can_read { OWN_TIMES } else { "''" };
-    *heard.pid.lock().expect("no holder panics") = is_local.then_some(pid);
+    *notices.pid.lock().expect("no holder panics") = is_local.then_some(pid);
     let stop = client.cancel_token();
     tell(Event::Connected { pid, stop });
     let mut next = commands.recv().ok();
@@ -254,7 +254,7 @@ fn serve(
                     until,
                     sample_s: 1.0,
                 };
-                let done = heard.call(&mut client, &block(&table, work_unit, &call, times))?;
+                let done = notices.call(&mut client, &block(&table, work_unit, &call, times))?;
                 let statements_per_s = done.statements as f64 / begun.elapsed().as_secs_f64();
                 tell(Event::Slice { statements_per_s });
                 // Again, unless there is something else to do.
@@ -270,7 +270,7 @@ fn serve(
                 tell(Event::Settled { own_hits });
             }
             Command::Measure { work_unit, call } => {
-                let done = heard.call(&mut client, &block(&table, work_unit, &call, times))?;
+                let done = notices.call(&mut client, &block(&table, work_unit, &call, times))?;
                 let own_hits = hand_in(&mut client, &version)?;
                 tell(Event::Measured { done, own_hits });
             }
@@ -297,12 +297,12 @@ pub(crate) fn seconds(time: SystemTime) -> f64 {
 
 /// What the notices of a session said.
 #[derive(Default)]
-struct Heard {
+struct NoticeSink {
     pid: Mutex<Option<u32>>,
     done: Mutex<Option<Done>>,
 }
 
-impl Heard {
+impl NoticeSink {
     /// Takes a notice in, in the thread that reads from the server.
     fn take(&self, text: &str, session: u32, events: &Sender<(u32, Event)>) {
         let tell = |event| {

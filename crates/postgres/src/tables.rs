@@ -33,7 +33,7 @@ pub(crate) struct Table {
 pub(crate) enum Values {
     /// That of row `k` is `7 k` plus this; statements add them up.
     Ours(i64),
-    /// Nothing: the table is somebody else's, and statements answer the last key.
+    /// Nothing: the table is another's, and statements answer the last key.
     LastKey,
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn rounds_s(run: &Run, rounds: usize) -> Option<u64> {
     let asked_s = run.window_s?;
     let trials = run.cases.iter().flat_map(|case| &case.trials);
     let measured: Vec<&Measured> = trials.filter_map(|it| it.measured.as_ref()).collect();
-    // A program of somebody else's takes its own time.
+    // An external program takes its own time.
     let window_s: Vec<f64> = measured.iter().map(|it| it.window_s).collect();
     let window_s = stats::median(&window_s).unwrap_or(asked_s);
     let warm_up_s: Vec<f64> = measured.iter().filter_map(|it| it.warm_up_s).collect();

@@ -27,14 +27,21 @@ pub fn read(name: &str) -> String {
 /// # Panics
 /// When they differ, showing the first line that does, or there is no such file.
 pub fn check(name: &str, output: &str) {
-    let path = path(name);
+    check_file(&path(name), output);
+}
+
+/// Compares an output with a file elsewhere, as [`check`] does.
+///
+/// # Panics
+/// As [`check`].
+pub fn check_file(path: &Path, output: &str) {
     if std::env::var_os("NUMALAB_UPDATE_GOLDEN").is_some() {
         let written = path.parent().map_or(Ok(()), fs::create_dir_all);
-        let written = written.and_then(|()| fs::write(&path, output));
+        let written = written.and_then(|()| fs::write(path, output));
         written.unwrap_or_else(|cause| panic!("{}: {cause}", path.display()));
         return;
     }
-    let golden = fs::read_to_string(&path).unwrap_or_else(|cause| {
+    let golden = fs::read_to_string(path).unwrap_or_else(|cause| {
         panic!(
             "{}: {cause}; NUMALAB_UPDATE_GOLDEN=1 writes it",
             path.display()

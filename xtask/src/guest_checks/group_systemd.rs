@@ -42,7 +42,7 @@ systemd-run --quiet --slice=numalab-check.slice --unit=member sleep 3600
 numalab group set check -m 2 >/dev/null
 echo "set: $? $(cat $slice/cpuset.mems.effective)"
 numalab group add check $$ 2>/dev/null; echo "add: $?"
-numalab group set /system.slice -m 2 2>/dev/null; echo "of somebody else: $?"
+numalab group set /system.slice -m 2 2>/dev/null; echo "of others: $?"
 numalab group delete check 2>/dev/null; echo "delete with a member: $?"
 systemctl stop member
 cat >/dev/shm/bound.toml <<'TOML'
@@ -86,7 +86,7 @@ bind: 7
 limit: 7
 set: 0 2
 add: 2
-of somebody else: 2
+of others: 2
 delete with a member: 2
 run: 5
 /sys/fs/cgroup/system.slice/SCOPE/NAME

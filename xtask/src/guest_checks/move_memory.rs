@@ -95,7 +95,7 @@ nothing is in force
 ";
 
 /// A slow move of 64 MiB (a minute, if it were let) is stopped by Ctrl-C, goes on, is in the way of
-/// another, loses its target; pages that somebody else has moved since are left.
+/// another, loses its target; pages that another process has moved since are left.
 const STOPPED: &str = r#"
 on_one() { nodes | tr ' ' '\n' | sed -n 's/^N1=//p' | grep . || echo 0; }
 start 64 memfd 2
@@ -118,7 +118,7 @@ echo "undo: $(quiet undo) $(nodes); twice: $(quiet undo)"
 echo "to one: $(quiet move $pid --to 1 --shared) $(nodes)"
 migratepages $pid 1 3; migratepages $children 1 3
 others=$(quiet undo)
-echo "moved by others: $others, said: $(grep -c 'somebody else has moved' /tmp/said) $(nodes)"
+echo "moved by others: $others, said: $(grep -c 'another process has moved' /tmp/said) $(nodes)"
 echo "force: $(quiet undo --force) $(nodes)"
 
 numalab move $pid --to 1 --shared --mib-per-s 1 >/tmp/first 2>&1 & first=$!

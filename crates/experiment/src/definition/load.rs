@@ -14,7 +14,7 @@ pub enum WorkChoice {
     ParallelScan,
     /// They work in memory of their own.
     Own(SessionLoad),
-    /// There are none: a program of somebody else's runs.
+    /// There are none: an external program runs.
     Command,
 }
 

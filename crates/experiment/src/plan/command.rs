@@ -1,4 +1,4 @@
-//! A program of somebody else's as a case.
+//! An external program as a case.
 
 use model::{Allocation, CasePlan, CommandWork, Mechanism, Metric, Work};
 
@@ -7,7 +7,7 @@ use super::host::Host;
 use super::placement;
 use crate::definition::{CaseDefinition, Definition, Engine};
 
-/// A program of somebody else's, placed.
+/// An external program, placed.
 pub(crate) fn plan_command(
     engine: Engine,
     case: &CaseDefinition,

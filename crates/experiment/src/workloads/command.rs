@@ -1,4 +1,4 @@
-//! A program of somebody else's as a workload: started placed, read back before and while it runs,
+//! An external program as a workload: started placed, read back before and while it runs,
 //! its number read from what it prints, and ended with all that it started.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -32,7 +32,7 @@ const STDERR_BYTES_MAX: u64 = 1 << 20;
 /// How long the guardian may take to end what it guards; it gives up by itself before.
 const GUARDIAN_WITHIN: Duration = Duration::from_secs(12);
 
-/// Programs of somebody else's.
+/// External programs.
 pub struct CommandWorkload {
     guardian: CommandLauncher,
     /// Where processor groups are made; `None` when none can be.

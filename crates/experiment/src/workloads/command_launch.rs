@@ -1,4 +1,4 @@
-//! The processes of a program of somebody else's: the guardian, which ends it, and the one that is
+//! The processes of an external program: the guardian, which ends it, and the one that is
 //! placed, reads back what it has been given, and becomes the shell.
 
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! A PostgreSQL server that somebody else runs, as a workload: one case, as it is.
+//! A PostgreSQL server that runs already, as a workload: one case, as it is.
 
 use ::postgres::{Connected, Watch};
 use model::{

@@ -10,7 +10,7 @@ pub struct Engines<'w> {
     pub instance: &'w mut dyn Workload,
     /// Sessions of PostgreSQL servers.
     pub postgres: &'w mut dyn Workload,
-    /// Programs of somebody else's.
+    /// External programs.
     pub command: &'w mut dyn Workload,
     /// The measuring kernels.
     pub kernels: &'w mut dyn Workload,

@@ -219,7 +219,7 @@ pub(super) fn fatal(what: &str, error: ::postgres::Error) -> WorkloadError {
     }
 }
 
-/// An error with the way out, where there is one.
+/// An error with a hint, where there is one.
 fn with_advice(error: &::postgres::Error) -> String {
     match error.advice() {
         Some(advice) => format!("{error}; {advice}"),

@@ -16,5 +16,5 @@ pub use judge::contradictions;
 pub use lint::{LINTS, Subject, lints};
 pub use look::{Look, look};
 pub use machine::Machine;
-pub use order::{CpuWish, MemoryWish, Order, Wish};
+pub use order::{CpuRequest, MemoryRequest, Order, Request};
 pub use put::{InForce, Saved, apply};

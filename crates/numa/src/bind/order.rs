@@ -9,18 +9,18 @@ use super::{BindError, Machine};
 
 /// What is asked for, in the words of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct Request {
     /// The CPUs.
-    pub cpus: Option<CpuWish>,
+    pub cpus: Option<CpuRequest>,
     /// The memory.
-    pub memory: Option<MemoryWish>,
+    pub memory: Option<MemoryRequest>,
     /// Whether lists are of the whole machine, not of the cpuset of this process.
     pub whole_machine: bool,
 }
 
 /// Which CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CpuWish {
+pub enum CpuRequest {
     /// All CPUs of these nodes.
     OfNodes(Choice<NodeId>),
     /// These CPUs.
@@ -29,7 +29,7 @@ pub enum CpuWish {
 
 /// Which memory policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MemoryWish {
+pub enum MemoryRequest {
     /// These nodes only.
     Bind {
         /// The nodes.
@@ -49,27 +49,27 @@ pub enum MemoryWish {
     Local,
 }
 
-impl MemoryWish {
+impl MemoryRequest {
     fn nodes(&self) -> Option<&Choice<NodeId>> {
         match self {
-            MemoryWish::Bind { nodes, .. }
-            | MemoryWish::Interleave(nodes)
-            | MemoryWish::WeightedInterleave(nodes)
-            | MemoryWish::Preferred(nodes)
-            | MemoryWish::PreferredMany(nodes) => Some(nodes),
-            MemoryWish::Local => None,
+            MemoryRequest::Bind { nodes, .. }
+            | MemoryRequest::Interleave(nodes)
+            | MemoryRequest::WeightedInterleave(nodes)
+            | MemoryRequest::Preferred(nodes)
+            | MemoryRequest::PreferredMany(nodes) => Some(nodes),
+            MemoryRequest::Local => None,
         }
     }
 
     /// The option of the command line.
     pub fn option(&self) -> &'static str {
         match self {
-            MemoryWish::Bind { .. } => "--membind",
-            MemoryWish::Interleave(_) => "--interleave",
-            MemoryWish::WeightedInterleave(_) => "--weighted-interleave",
-            MemoryWish::Preferred(_) => "--preferred",
-            MemoryWish::PreferredMany(_) => "--preferred-many",
-            MemoryWish::Local => "--localalloc",
+            MemoryRequest::Bind { .. } => "--membind",
+            MemoryRequest::Interleave(_) => "--interleave",
+            MemoryRequest::WeightedInterleave(_) => "--weighted-interleave",
+            MemoryRequest::Preferred(_) => "--preferred",
+            MemoryRequest::PreferredMany(_) => "--preferred-many",
+            MemoryRequest::Local => "--localalloc",
         }
     }
 }
@@ -90,22 +90,22 @@ impl Order {
     ///
     /// # Errors
     /// When they mean nothing, or the cpuset forbids all of the memory.
-    pub fn new(root: &Root, wish: &Wish, machine: &Machine) -> Result<Self, BindError> {
+    pub fn new(root: &Root, request: &Request, machine: &Machine) -> Result<Self, BindError> {
         let lists = Lists {
             root,
-            wish,
+            request,
             machine,
         };
-        let cpus = wish
+        let cpus = request
             .cpus
             .as_ref()
-            .map(|wish| lists.cpus(wish))
+            .map(|request| lists.cpus(request))
             .transpose()?;
-        let policy = wish.memory.as_ref().map(|wish| lists.policy(wish));
+        let policy = request.memory.as_ref().map(|request| lists.policy(request));
         let order = Order {
             cpus,
             policy: policy.transpose()?,
-            policy_option: wish.memory.as_ref().map(MemoryWish::option),
+            policy_option: request.memory.as_ref().map(MemoryRequest::option),
         };
         let (option, allowed) = (order.policy_option, &machine.nodes_allowed);
         match (order.memory_nodes(), option) {
@@ -130,18 +130,18 @@ impl Order {
 /// What is needed to read one list.
 struct Lists<'a> {
     root: &'a Root,
-    wish: &'a Wish,
+    request: &'a Request,
     machine: &'a Machine,
 }
 
 impl Lists<'_> {
-    fn cpus(&self, wish: &CpuWish) -> Result<CpuSet, BindError> {
-        match wish {
-            CpuWish::OfNodes(choice) => {
+    fn cpus(&self, request: &CpuRequest) -> Result<CpuSet, BindError> {
+        match request {
+            CpuRequest::OfNodes(choice) => {
                 let nodes = self.cpu_nodes(choice)?;
                 Ok(self.machine.cpus_of(&nodes))
             }
-            CpuWish::These(choice) => {
+            CpuRequest::These(choice) => {
                 let existing = self.machine.cpus();
                 let allowed = self.within(&self.machine.cpus_allowed, &existing);
                 let universe = Universe {
@@ -156,7 +156,7 @@ impl Lists<'_> {
     }
 
     fn cpu_nodes(&self, choice: &Choice<NodeId>) -> Result<NodeSet, BindError> {
-        let other = self.wish.memory.as_ref().and_then(MemoryWish::nodes);
+        let other = self.request.memory.as_ref().and_then(MemoryRequest::nodes);
         let named = match (choice.is_same(), other) {
             (true, Some(other)) if !other.is_same() => {
                 Some(self.memory_nodes("--cpunodebind", other)?)
@@ -182,21 +182,21 @@ impl Lists<'_> {
         }
     }
 
-    fn policy(&self, wish: &MemoryWish) -> Result<Policy, BindError> {
-        let Some(choice) = wish.nodes() else {
+    fn policy(&self, request: &MemoryRequest) -> Result<Policy, BindError> {
+        let Some(choice) = request.nodes() else {
             return Ok(Policy::Local);
         };
-        let nodes = self.memory_nodes(wish.option(), choice)?;
-        Ok(match wish {
-            MemoryWish::Bind {
+        let nodes = self.memory_nodes(request.option(), choice)?;
+        Ok(match request {
+            MemoryRequest::Bind {
                 balancing: true, ..
             } => Policy::BindBalancing(nodes),
-            MemoryWish::Bind { .. } => Policy::Bind(nodes),
-            MemoryWish::Interleave(_) => Policy::Interleave(nodes),
-            MemoryWish::WeightedInterleave(_) => Policy::WeightedInterleave(nodes),
-            MemoryWish::PreferredMany(_) => Policy::PreferredMany(nodes),
-            MemoryWish::Local => Policy::Local,
-            MemoryWish::Preferred(_) => match nodes.as_slice() {
+            MemoryRequest::Bind { .. } => Policy::Bind(nodes),
+            MemoryRequest::Interleave(_) => Policy::Interleave(nodes),
+            MemoryRequest::WeightedInterleave(_) => Policy::WeightedInterleave(nodes),
+            MemoryRequest::PreferredMany(_) => Policy::PreferredMany(nodes),
+            MemoryRequest::Local => Policy::Local,
+            MemoryRequest::Preferred(_) => match nodes.as_slice() {
                 [only] => Policy::Preferred(*only),
                 _ => return Err(BindError::SeveralPreferred { nodes }),
             },
@@ -208,8 +208,8 @@ impl Lists<'_> {
         option: &'static str,
         choice: &Choice<NodeId>,
     ) -> Result<NodeSet, BindError> {
-        let named = match (choice.is_same(), &self.wish.cpus) {
-            (true, Some(CpuWish::OfNodes(other))) if !other.is_same() => {
+        let named = match (choice.is_same(), &self.request.cpus) {
+            (true, Some(CpuRequest::OfNodes(other))) if !other.is_same() => {
                 Some(self.cpu_nodes(other)?)
             }
             _ => self.node_of_device(option, choice)?,
@@ -236,7 +236,7 @@ impl Lists<'_> {
 
     /// What of `all` the process may use, or all of it.
     fn within<I: Id>(&self, allowed: &IdSet<I>, all: &IdSet<I>) -> IdSet<I> {
-        match self.wish.whole_machine {
+        match self.request.whole_machine {
             true => all.clone(),
             false => allowed.intersection(all),
         }
@@ -291,7 +291,7 @@ mod tests {
     use linux::Root;
     use model::NodeId;
 
-    use super::{CpuWish, MemoryWish, Order, Wish};
+    use super::{CpuRequest, MemoryRequest, Order, Request};
     use crate::bind::{Choice, Machine};
 
     /// Nodes 0 and 1 with two CPUs each, 2 with memory only, 3 with CPUs only; the cpuset allows
@@ -312,8 +312,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn check(wish: Wish, expected: Result<(&str, &str), &str>) {
-        let found = Order::new(&Root::live(), &wish, &machine());
+    fn check(request: Request, expected: Result<(&str, &str), &str>) {
+        let found = Order::new(&Root::live(), &request, &machine());
         let found = found.map(|order| {
             let cpus = order.cpus.map(|cpus| cpus.to_string());
             let policy = order.policy.map(|policy| policy.words());
@@ -321,31 +321,31 @@ mod tests {
         });
         match (&found, expected) {
             (Ok((cpus, policy)), Ok(expected)) => {
-                assert_eq!((cpus.as_str(), policy.as_str()), expected, "{wish:?}");
+                assert_eq!((cpus.as_str(), policy.as_str()), expected, "{request:?}");
             }
             (Err(error), Err(text)) => assert!(error.to_string().contains(text), "{error}"),
-            _ => panic!("{wish:?}: found {found:?}, expected {expected:?}"),
+            _ => panic!("{request:?}: found {found:?}, expected {expected:?}"),
         }
     }
 
-    fn cpus_of_nodes(text: &str) -> Wish {
-        Wish {
-            cpus: Some(CpuWish::OfNodes(nodes(text))),
-            ..Wish::default()
+    fn cpus_of_nodes(text: &str) -> Request {
+        Request {
+            cpus: Some(CpuRequest::OfNodes(nodes(text))),
+            ..Request::default()
         }
     }
 
-    fn cpus(text: &str) -> Wish {
-        Wish {
-            cpus: Some(CpuWish::These(text.parse().unwrap())),
-            ..Wish::default()
+    fn cpus(text: &str) -> Request {
+        Request {
+            cpus: Some(CpuRequest::These(text.parse().unwrap())),
+            ..Request::default()
         }
     }
 
-    fn memory(memory: MemoryWish) -> Wish {
-        Wish {
+    fn memory(memory: MemoryRequest) -> Request {
+        Request {
             memory: Some(memory),
-            ..Wish::default()
+            ..Request::default()
         }
     }
 
@@ -369,7 +369,7 @@ mod tests {
             cpus("5"),
             Err("there is no CPU that is online 5; there are 0-3,6"),
         );
-        let all = Wish {
+        let all = Request {
             whole_machine: true,
             ..cpus("all")
         };
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn policies_are_in_the_words_of_the_kernel() {
         let bind = |text, balancing| {
-            memory(MemoryWish::Bind {
+            memory(MemoryRequest::Bind {
                 nodes: nodes(text),
                 balancing,
             })
@@ -387,24 +387,24 @@ mod tests {
         check(bind("1", false), Ok(("", "bind:1")));
         check(bind("all", true), Ok(("", "bind=balancing:1-2")));
         check(
-            memory(MemoryWish::Interleave(nodes("+0-1"))),
+            memory(MemoryRequest::Interleave(nodes("+0-1"))),
             Ok(("", "interleave:1-2")),
         );
         check(
-            memory(MemoryWish::WeightedInterleave(nodes("!1"))),
+            memory(MemoryRequest::WeightedInterleave(nodes("!1"))),
             Ok(("", "weighted interleave:2")),
         );
         check(
-            memory(MemoryWish::Preferred(nodes("2"))),
+            memory(MemoryRequest::Preferred(nodes("2"))),
             Ok(("", "prefer:2")),
         );
         check(
-            memory(MemoryWish::PreferredMany(nodes("1,2"))),
+            memory(MemoryRequest::PreferredMany(nodes("1,2"))),
             Ok(("", "prefer (many):1-2")),
         );
-        check(memory(MemoryWish::Local), Ok(("", "local")));
+        check(memory(MemoryRequest::Local), Ok(("", "local")));
         check(
-            memory(MemoryWish::Preferred(nodes("1-2"))),
+            memory(MemoryRequest::Preferred(nodes("1-2"))),
             Err("--preferred takes one node, 1-2 are 2"),
         );
         check(
@@ -421,23 +421,23 @@ mod tests {
 
     #[test]
     fn same_is_the_other_list() {
-        let wish = |cpus, memory| Wish {
-            cpus: Some(CpuWish::OfNodes(nodes(cpus))),
-            memory: Some(MemoryWish::Bind {
+        let request = |cpus, memory| Request {
+            cpus: Some(CpuRequest::OfNodes(nodes(cpus))),
+            memory: Some(MemoryRequest::Bind {
                 nodes: nodes(memory),
                 balancing: false,
             }),
             whole_machine: false,
         };
-        check(wish("1", "same"), Ok(("2-3", "bind:1")));
-        check(wish("same", "1"), Ok(("2-3", "bind:1")));
-        check(wish("same", "same"), Err("same refers to nothing"));
-        check(wish("same", "2"), Err("no CPUs"));
+        check(request("1", "same"), Ok(("2-3", "bind:1")));
+        check(request("same", "1"), Ok(("2-3", "bind:1")));
+        check(request("same", "same"), Err("same refers to nothing"));
+        check(request("same", "2"), Err("no CPUs"));
     }
 
     #[test]
     fn a_device_without_a_node_is_refused() {
-        let wish = memory(MemoryWish::Preferred(nodes("netdev:lo")));
-        check(wish, Err("netdev:lo: the firmware does not say"));
+        let request = memory(MemoryRequest::Preferred(nodes("netdev:lo")));
+        check(request, Err("netdev:lo: the firmware does not say"));
     }
 }

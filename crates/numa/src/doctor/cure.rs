@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use model::{ByteSize, NodeSet, SegmentKind, SegmentResidency};
 
-use super::patient::Patient;
+use super::input::DoctorInput;
 
 /// The commands, those that need no restart first.
-pub(super) fn cure(patient: &Patient) -> Vec<String> {
-    let nodes = nodes(patient);
-    let mut lines = online(patient, &nodes);
-    lines.extend(with_restart(patient, &nodes));
+pub(super) fn cure(input: &DoctorInput) -> Vec<String> {
+    let nodes = nodes(input);
+    let mut lines = online(input, &nodes);
+    lines.extend(with_restart(input, &nodes));
     lines
 }
 
 /// The nodes over which memory of the target is spread: those for databases that all its processes
 /// may use, or the former where these are fewer than two.
-fn nodes(patient: &Patient) -> NodeSet {
-    let all = patient.database_nodes();
-    let processes = patient.residency.iter().flat_map(|it| &it.processes);
+fn nodes(input: &DoctorInput) -> NodeSet {
+    let all = input.database_nodes();
+    let processes = input.residency.iter().flat_map(|it| &it.processes);
     let allowed = processes.map(|process| &process.memory_nodes_allowed);
     let known = allowed.filter(|allowed| !allowed.is_empty());
     let common = known.fold(all.clone(), |common, allowed| common.intersection(allowed));
@@ -27,10 +27,10 @@ fn nodes(patient: &Patient) -> NodeSet {
 }
 
 /// Moves what there is, without a restart.
-fn online(patient: &Patient, nodes: &NodeSet) -> Vec<String> {
-    let target = patient.residency.as_ref().map_or("", |it| &it.target);
-    let bytes: u64 = patient.shared().map(|it| away(it, nodes)).sum();
-    let time = match patient.move_bytes_per_s {
+fn online(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
+    let target = input.residency.as_ref().map_or("", |it| &it.target);
+    let bytes: u64 = input.shared().map(|it| away(it, nodes)).sum();
+    let time = match input.move_bytes_per_s {
         Some(rate) if rate > 0.0 => format!(
             "{} or more for {}, at {}/s as tried here on memory that one process has mapped",
             rounded(Duration::from_secs_f64(bytes as f64 / rate)),
@@ -50,7 +50,7 @@ fn online(patient: &Patient, nodes: &NodeSet) -> Vec<String> {
         "# new sessions follow the server's own memory policy until it is restarted with another"
             .to_owned(),
     ];
-    let has_huge_pages = patient.shared().any(|it| {
+    let has_huge_pages = input.shared().any(|it| {
         let page_bytes = it.page_bytes.unwrap_or(0);
         page_bytes > linux::process::page_bytes()
     });
@@ -61,7 +61,7 @@ fn online(patient: &Patient, nodes: &NodeSet) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let left_out = patient.topology.memory_nodes().difference(nodes);
+    let left_out = input.topology.memory_nodes().difference(nodes);
     if !left_out.is_empty() {
         lines.push(format!(
             "# left out: nodes {left_out} (no CPUs, as CXL memory and GPUs, or forbidden by a \
@@ -92,9 +92,9 @@ fn rounded(time: Duration) -> String {
 }
 
 /// How memory comes to lie that is made in this way when the server is started again.
-fn with_restart(patient: &Patient, nodes: &NodeSet) -> Vec<String> {
+fn with_restart(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
     let has = |is_file: bool| {
-        patient
+        input
             .shared()
             .any(|segment| (segment.kind == SegmentKind::DevShm) == is_file)
     };
@@ -134,7 +134,7 @@ mod tests {
 
     /// A Cyclops of so much on node 0 of a machine with nodes 0 and 8 with CPUs, and 250 to 252
     /// without, as POWER servers with GPUs have them.
-    fn patient(kind: SegmentKind, page_bytes: u64, bytes: u64) -> Patient {
+    fn input(kind: SegmentKind, page_bytes: u64, bytes: u64) -> DoctorInput {
         let node = |id: u32, cpus: &str| Node {
             id: NodeId(id),
             cpus: cpus.parse().unwrap(),
@@ -158,20 +158,20 @@ mod tests {
             }],
             ..Residency::default()
         };
-        Patient {
+        DoctorInput {
             topology: Topology {
                 nodes,
                 ..Topology::default()
             },
             residency: Some(residency),
             move_bytes_per_s: Some(400.0 * f64::from(1 << 20)),
-            ..Patient::default()
+            ..DoctorInput::default()
         }
     }
 
     #[test]
     fn the_cure_that_needs_no_restart_comes_first_with_its_time_and_the_way_back() {
-        let lines = cure(&patient(SegmentKind::DevShm, 4096, 96 << 30));
+        let lines = cure(&input(SegmentKind::DevShm, 4096, 96 << 30));
         let expected = [
             "# now, while it runs (shared memory only; 3 min or more for 48 GiB, at 400 MiB/s as \
              tried here on memory that one process has mapped):",
@@ -187,9 +187,9 @@ mod tests {
             "# then restart the instance, which makes its files again",
         ];
         assert_eq!(lines, expected);
-        let unmeasured = Patient {
+        let unmeasured = DoctorInput {
             move_bytes_per_s: None,
-            ..patient(SegmentKind::DevShm, 4096, 96 << 30)
+            ..input(SegmentKind::DevShm, 4096, 96 << 30)
         };
         let first = &cure(&unmeasured)[0];
         assert!(first.contains("for 48 GiB, see docs/move.md"), "{first}");
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn where_a_restart_is_needed_it_is_said() {
-        let text = |page_bytes| cure(&patient(SegmentKind::Sysv, page_bytes, 1 << 30)).join("\n");
+        let text = |page_bytes| cure(&input(SegmentKind::Sysv, page_bytes, 1 << 30)).join("\n");
         let small = text(linux::process::page_bytes());
         assert!(!small.contains("a restart is needed for them"), "{small}");
         assert!(
@@ -214,14 +214,14 @@ mod tests {
     #[test]
     fn nodes_that_the_target_may_not_use_are_left_out() {
         let allow = |lists: &[&str]| {
-            let mut patient = patient(SegmentKind::Sysv, 4096, 1 << 30);
+            let mut input = input(SegmentKind::Sysv, 4096, 1 << 30);
             let process = |list: &&str| ProcessResidency {
                 memory_nodes_allowed: list.parse().unwrap(),
                 ..ProcessResidency::default()
             };
-            let residency = patient.residency.as_mut().unwrap();
+            let residency = input.residency.as_mut().unwrap();
             residency.processes = lists.iter().map(process).collect();
-            nodes(&patient).to_string()
+            nodes(&input).to_string()
         };
         assert_eq!(allow(&["0-252", ""]), "0,8");
         assert_eq!(allow(&["0,8,250", "0-251"]), "0,8");

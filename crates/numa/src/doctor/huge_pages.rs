@@ -2,7 +2,7 @@
 
 use model::{ByteSize, Fact, NodeHugePages, NodeId, NodeSet};
 
-use super::patient::{Found, Patient, WORTH_BYTES, fact};
+use super::input::{DoctorInput, Found, WORTH_BYTES, fact};
 
 /// Pools may differ by this share of the largest before it is called uneven.
 const UNEVEN_PERCENT: u64 = 10;
@@ -15,11 +15,11 @@ fn pool_file(node: NodeId, page_bytes: u64, file: &str) -> String {
 
 /// The pools of one page size on these nodes.
 fn pools<'a>(
-    patient: &'a Patient,
+    input: &'a DoctorInput,
     nodes: &NodeSet,
     page_bytes: u64,
 ) -> Vec<(NodeId, &'a NodeHugePages)> {
-    let nodes = patient
+    let nodes = input
         .topology
         .nodes
         .iter()
@@ -31,8 +31,8 @@ fn pools<'a>(
 }
 
 /// A pool of which every page is free and none is reserved.
-pub(super) fn unused(patient: &Patient) -> Option<Found> {
-    let pool = patient.topology.huge_pages.iter().find(|pool| {
+pub(super) fn unused(input: &DoctorInput) -> Option<Found> {
+    let pool = input.topology.huge_pages.iter().find(|pool| {
         let is_promised = pool.reserved.unwrap_or(0) > 0;
         pool.total > 0 && pool.free == Some(pool.total) && !is_promised
     })?;
@@ -59,21 +59,17 @@ pub(super) fn unused(patient: &Patient) -> Option<Found> {
 }
 
 /// A pool that is not even over the nodes for databases: others need none.
-pub(super) fn uneven(patient: &Patient) -> Option<Found> {
-    let sizes = patient
-        .topology
-        .huge_pages
-        .iter()
-        .map(|pool| pool.page_bytes);
+pub(super) fn uneven(input: &DoctorInput) -> Option<Found> {
+    let sizes = input.topology.huge_pages.iter().map(|pool| pool.page_bytes);
     let uneven = |pools: &Vec<(NodeId, &NodeHugePages)>| {
         let least = pools.iter().map(|(_, pool)| pool.total).min().unwrap_or(0);
         let most = pools.iter().map(|(_, pool)| pool.total).max().unwrap_or(0);
         // One page may be left over, or be missing on the node of the kernel itself.
         pools.len() > 1 && most - least > (most / 100 * UNEVEN_PERCENT).max(1)
     };
-    let nodes = patient.database_nodes();
+    let nodes = input.database_nodes();
     let pools = sizes
-        .map(|bytes| pools(patient, &nodes, bytes))
+        .map(|bytes| pools(input, &nodes, bytes))
         .find(uneven)?;
     let page_bytes = pools.first()?.1.page_bytes;
     let total = pools
@@ -108,23 +104,23 @@ pub(super) fn uneven(patient: &Patient) -> Option<Found> {
 }
 
 /// The target is bound to some nodes, has small pages, and the free huge pages are elsewhere.
-pub(super) fn short_on_bound_node(patient: &Patient) -> Option<Found> {
-    let residency = patient.residency.as_ref()?;
+pub(super) fn short_on_bound_node(input: &DoctorInput) -> Option<Found> {
+    let residency = input.residency.as_ref()?;
     let allowed = residency
         .processes
         .iter()
         .map(|process| &process.memory_nodes_allowed);
     let bound: NodeSet = allowed.flat_map(|nodes| nodes.iter()).collect();
-    let memory_nodes = patient.topology.memory_nodes();
+    let memory_nodes = input.topology.memory_nodes();
     if bound.is_empty() || memory_nodes.is_subset(&bound) {
         return None;
     }
-    for pool in &patient.topology.huge_pages {
-        let small = patient
+    for pool in &input.topology.huge_pages {
+        let small = input
             .shared()
             .filter(|of| of.page_bytes.is_some_and(|it| it < pool.page_bytes));
         let bytes: u64 = small.map(|segment| segment.bytes()).sum();
-        let pools = pools(patient, &memory_nodes, pool.page_bytes);
+        let pools = pools(input, &memory_nodes, pool.page_bytes);
         let free = |here: bool| -> u64 {
             let chosen = pools
                 .iter()
@@ -174,7 +170,7 @@ mod tests {
     const HUGE: u64 = 2 << 20;
 
     /// Two nodes with (total, free) huge pages, and a target with small pages bound to `bound`.
-    fn patient(pools: [(u64, u64); 2], bound: &str) -> Patient {
+    fn input(pools: [(u64, u64); 2], bound: &str) -> DoctorInput {
         let node = |id: u32| Node {
             id: NodeId(id),
             memory_bytes: Some(8 << 30),
@@ -210,36 +206,36 @@ mod tests {
             }],
             ..Residency::default()
         };
-        Patient {
+        DoctorInput {
             topology,
             residency: Some(residency),
-            ..Patient::default()
+            ..DoctorInput::default()
         }
     }
 
     #[test]
     fn a_pool_that_nobody_uses_is_found() {
-        assert!(unused(&patient([(10, 10), (10, 10)], "0-1")).is_some());
-        assert!(unused(&patient([(10, 9), (10, 10)], "0-1")).is_none());
-        assert!(unused(&patient([(0, 0), (0, 0)], "0-1")).is_none());
+        assert!(unused(&input([(10, 10), (10, 10)], "0-1")).is_some());
+        assert!(unused(&input([(10, 9), (10, 10)], "0-1")).is_none());
+        assert!(unused(&input([(0, 0), (0, 0)], "0-1")).is_none());
     }
 
     #[test]
     fn an_uneven_pool_is_found_and_made_even() {
-        let found = uneven(&patient([(100, 0), (20, 0)], "0-1")).unwrap();
+        let found = uneven(&input([(100, 0), (20, 0)], "0-1")).unwrap();
         assert!(found.fix[1].starts_with("echo 60 >/sys/devices/system/node/node1/hugepages/"));
-        assert!(uneven(&patient([(100, 0), (95, 0)], "0-1")).is_none());
-        assert!(uneven(&patient([(2, 0), (1, 0)], "0-1")).is_none());
+        assert!(uneven(&input([(100, 0), (95, 0)], "0-1")).is_none());
+        assert!(uneven(&input([(2, 0), (1, 0)], "0-1")).is_none());
     }
 
     #[test]
     fn free_pages_elsewhere_do_not_help_a_bound_target() {
-        let found = short_on_bound_node(&patient([(4, 4), (400, 400)], "0")).unwrap();
+        let found = short_on_bound_node(&input([(4, 4), (400, 400)], "0")).unwrap();
         assert!(
             found.fix[0].starts_with("echo 32 >/sys/devices/system/node/node0/"),
             "{found:?}"
         );
-        assert!(short_on_bound_node(&patient([(40, 40), (400, 400)], "0")).is_none());
-        assert!(short_on_bound_node(&patient([(4, 4), (400, 400)], "0-1")).is_none());
+        assert!(short_on_bound_node(&input([(40, 40), (400, 400)], "0")).is_none());
+        assert!(short_on_bound_node(&input([(4, 4), (400, 400)], "0-1")).is_none());
     }
 }

@@ -2,11 +2,11 @@
 
 use model::{Residency, ResidencyMethod};
 
-use super::patient::{Found, Patient, commands, fact};
+use super::input::{DoctorInput, Found, commands, fact};
 
 /// Something could not be seen.
-pub(super) fn check(patient: &Patient) -> Option<Found> {
-    let residency = patient.residency.as_ref();
+pub(super) fn check(input: &DoctorInput) -> Option<Found> {
+    let residency = input.residency.as_ref();
     let residency = residency.filter(|residency| !residency.complete)?;
     let first = residency.gaps.first();
     let message = first.map_or("some bytes have no known node", String::as_str);
@@ -16,7 +16,7 @@ pub(super) fn check(patient: &Patient) -> Option<Found> {
         evidence: gaps
             .map(|gap| fact(super::instance::source(residency), gap))
             .collect(),
-        fix: fix(residency, patient.is_root),
+        fix: fix(residency, input.is_root),
     })
 }
 
@@ -50,23 +50,23 @@ fn fix(residency: &Residency, is_root: bool) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn patient(method: ResidencyMethod, gap: &str, is_root: bool) -> Patient {
+    fn input(method: ResidencyMethod, gap: &str, is_root: bool) -> DoctorInput {
         let residency = Residency {
             method,
             gaps: vec![gap.to_owned()],
             ..Residency::default()
         };
-        Patient {
+        DoctorInput {
             residency: Some(residency),
             is_root,
-            ..Patient::default()
+            ..DoctorInput::default()
         }
     }
 
     #[test]
     fn only_who_lacks_privileges_is_told_to_get_them() {
         let check = |method, gap: &str, is_root, expected: &str| {
-            let found = check(&patient(method, gap, is_root)).unwrap();
+            let found = check(&input(method, gap, is_root)).unwrap();
             assert_eq!((found.message.as_str(), found.evidence.len()), (gap, 1));
             let fix = found.fix.join("\n");
             assert!(fix.contains(expected), "{fix}");
@@ -89,11 +89,8 @@ mod tests {
 
     #[test]
     fn what_is_complete_has_no_such_finding() {
-        let mut patient = patient(ResidencyMethod::Pagemap, "", true);
-        patient
-            .residency
-            .iter_mut()
-            .for_each(|it| it.complete = true);
-        assert!(check(&patient).is_none());
+        let mut input = input(ResidencyMethod::Pagemap, "", true);
+        input.residency.iter_mut().for_each(|it| it.complete = true);
+        assert!(check(&input).is_none());
     }
 }

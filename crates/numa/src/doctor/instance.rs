@@ -3,7 +3,7 @@
 use model::{ByteSize, Layout, NodeId, NodeSet, Residency, ResidencyMethod, SegmentKind};
 
 use super::cure::cure;
-use super::patient::{Found, Patient, WORTH_BYTES, fact};
+use super::input::{DoctorInput, Found, WORTH_BYTES, fact};
 use crate::residency::{self, Skew, judge_skew};
 
 /// The largest files that a finding names.
@@ -20,24 +20,24 @@ pub(super) fn source(residency: &Residency) -> &'static str {
 }
 
 /// As good as all shared memory on one node.
-pub(super) fn cyclops(patient: &Patient) -> Option<Found> {
-    match judge_skew(patient.residency.as_ref()?) {
-        Skew::Cyclops { node, share } => Some(lopsided(patient, node, share)),
+pub(super) fn cyclops(input: &DoctorInput) -> Option<Found> {
+    match judge_skew(input.residency.as_ref()?) {
+        Skew::Cyclops { node, share } => Some(lopsided(input, node, share)),
         _ => None,
     }
 }
 
 /// Far more than an even share on one node.
-pub(super) fn skew(patient: &Patient) -> Option<Found> {
-    match judge_skew(patient.residency.as_ref()?) {
-        Skew::Skewed { node, share } => Some(lopsided(patient, node, share)),
+pub(super) fn skew(input: &DoctorInput) -> Option<Found> {
+    match judge_skew(input.residency.as_ref()?) {
+        Skew::Skewed { node, share } => Some(lopsided(input, node, share)),
         _ => None,
     }
 }
 
-fn lopsided(patient: &Patient, node: NodeId, share: f64) -> Found {
-    let residency = patient.residency.as_ref();
-    let evidence = patient.shared().map(|segment| {
+fn lopsided(input: &DoctorInput, node: NodeId, share: f64) -> Found {
+    let residency = input.residency.as_ref();
+    let evidence = input.shared().map(|segment| {
         let bytes = segment
             .bytes_by_node
             .iter()
@@ -50,18 +50,18 @@ fn lopsided(patient: &Patient, node: NodeId, share: f64) -> Found {
         message: format!(
             "{} of the shared memory lies on node {node}; processes may run on nodes {}",
             residency.map_or(String::new(), |it| residency::share_words(it, share)),
-            patient.nodes_used()
+            input.nodes_used()
         ),
         evidence: evidence.collect(),
-        fix: cure(patient),
+        fix: cure(input),
     }
 }
 
 /// No policy although several nodes use the memory.
-pub(super) fn without_policy(patient: &Patient) -> Option<Found> {
-    let residency = patient.residency.as_ref()?;
-    let bytes: u64 = patient.shared().map(|segment| segment.bytes()).sum();
-    let used = patient.nodes_used();
+pub(super) fn without_policy(input: &DoctorInput) -> Option<Found> {
+    let residency = input.residency.as_ref()?;
+    let bytes: u64 = input.shared().map(|segment| segment.bytes()).sum();
+    let used = input.nodes_used();
     let is_open = residency.layout == Layout::Default && bytes >= WORTH_BYTES;
     (is_open && used.len() > 1 && residency.memory_nodes.len() > 1).then(|| Found {
         message: format!(
@@ -69,14 +69,14 @@ pub(super) fn without_policy(patient: &Patient) -> Option<Found> {
             ByteSize(bytes)
         ),
         evidence: vec![fact("/proc/PID/numa_maps", "policy default")],
-        fix: cure(patient),
+        fix: cure(input),
     })
 }
 
 /// CPUs here, memory only there.
-pub(super) fn masks_disagree(patient: &Patient) -> Option<Found> {
-    let residency = patient.residency.as_ref()?;
-    let memory_nodes = patient.topology.memory_nodes();
+pub(super) fn masks_disagree(input: &DoctorInput) -> Option<Found> {
+    let residency = input.residency.as_ref()?;
+    let memory_nodes = input.topology.memory_nodes();
     let mut processes = residency.processes.iter();
     let process = processes.find(|process| {
         let (cpus, memory) = (&process.nodes_of_cpus, &process.memory_nodes_allowed);
@@ -100,7 +100,7 @@ pub(super) fn masks_disagree(patient: &Patient) -> Option<Found> {
             ),
         ],
         fix: {
-            let mut fix = patient.allow_memory(process.pid, cpus);
+            let mut fix = input.allow_memory(process.pid, cpus);
             fix.push(format!(
                 "# cgroup v2 moves its memory there; under v1: migratepages {} {memory} {cpus}",
                 process.pid
@@ -111,9 +111,9 @@ pub(super) fn masks_disagree(patient: &Patient) -> Option<Found> {
 }
 
 /// A policy of nodes that the cpuset forbids.
-pub(super) fn cpuset_narrower(patient: &Patient) -> Option<Found> {
-    let residency = patient.residency.as_ref()?;
-    for segment in patient.shared() {
+pub(super) fn cpuset_narrower(input: &DoctorInput) -> Option<Found> {
+    let residency = input.residency.as_ref()?;
+    for segment in input.shared() {
         let own = segment.policy.iter().map(String::as_str);
         for policy in own.chain(segment.areas.iter().map(|area| area.policy.as_str())) {
             let Some(nodes) = nodes_of(policy) else {
@@ -140,7 +140,7 @@ pub(super) fn cpuset_narrower(patient: &Patient) -> Option<Found> {
                         format!("Mems_allowed_list {allowed}"),
                     ),
                 ],
-                fix: patient.allow_memory(process.pid, &nodes),
+                fix: input.allow_memory(process.pid, &nodes),
             });
         }
     }
@@ -155,10 +155,10 @@ fn nodes_of(policy: &str) -> Option<NodeSet> {
 }
 
 /// Program text where nobody runs.
-pub(super) fn far_text(patient: &Patient) -> Option<Found> {
-    let far = residency::far_text(patient.residency.as_ref()?)?;
+pub(super) fn far_text(input: &DoctorInput) -> Option<Found> {
+    let far = residency::far_text(input.residency.as_ref()?)?;
     Some(far_cache(
-        patient,
+        input,
         SegmentKind::ProgramText,
         "program text",
         far,
@@ -166,19 +166,19 @@ pub(super) fn far_text(patient: &Patient) -> Option<Found> {
 }
 
 /// Data files where nobody runs; known when they were asked for.
-pub(super) fn far_files(patient: &Patient) -> Option<Found> {
-    let far = residency::far_files(patient.residency.as_ref()?)?;
+pub(super) fn far_files(input: &DoctorInput) -> Option<Found> {
+    let far = residency::far_files(input.residency.as_ref()?)?;
     Some(far_cache(
-        patient,
+        input,
         SegmentKind::File,
         "cached data files",
         far,
     ))
 }
 
-fn far_cache(patient: &Patient, kind: SegmentKind, what: &str, (far, all): (u64, u64)) -> Found {
-    let used = patient.nodes_used();
-    let segments = patient
+fn far_cache(input: &DoctorInput, kind: SegmentKind, what: &str, (far, all): (u64, u64)) -> Found {
+    let used = input.nodes_used();
+    let segments = input
         .residency
         .iter()
         .flat_map(|residency| &residency.segments);
@@ -189,7 +189,7 @@ fn far_cache(patient: &Patient, kind: SegmentKind, what: &str, (far, all): (u64,
         .map(|of| of.name.as_str())
         .take(FILES_SHOWN)
         .collect();
-    let source = patient.residency.as_ref().map_or("", source);
+    let source = input.residency.as_ref().map_or("", source);
     let mut fix = vec![
         "# stop it, have the kernel drop the files from its cache, and read them near:".into(),
     ];
@@ -213,9 +213,9 @@ fn far_cache(patient: &Patient, kind: SegmentKind, what: &str, (far, all): (u64,
 }
 
 /// Memory on a node without CPUs.
-pub(super) fn memory_only_used(patient: &Patient) -> Option<Found> {
-    let residency = patient.residency.as_ref()?;
-    let with_cpus = patient.topology.cpu_nodes();
+pub(super) fn memory_only_used(input: &DoctorInput) -> Option<Found> {
+    let residency = input.residency.as_ref()?;
+    let with_cpus = input.topology.cpu_nodes();
     let mut far = residency.bytes_by_node.iter();
     let (node, bytes) =
         far.find(|(node, bytes)| !with_cpus.contains(**node) && **bytes >= WORTH_BYTES)?;
@@ -230,7 +230,7 @@ pub(super) fn memory_only_used(patient: &Patient) -> Option<Found> {
         ],
         fix: vec![
             "# keep it off that node:".to_owned(),
-            format!("numactl --membind={} COMMAND", patient.database_nodes()),
+            format!("numactl --membind={} COMMAND", input.database_nodes()),
         ],
     })
 }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     /// Two nodes with CPUs and memory, one with memory alone; one process, one segment.
-    fn patient(bytes: &[(u32, u64)], policy: &str, allowed: &str, cpus: &str) -> Patient {
+    fn input(bytes: &[(u32, u64)], policy: &str, allowed: &str, cpus: &str) -> DoctorInput {
         let node = |id: u32, cpus: &str| Node {
             id: NodeId(id),
             cpus: cpus.parse().unwrap(),
@@ -283,16 +283,16 @@ mod tests {
             }],
             ..Residency::default()
         };
-        Patient {
+        DoctorInput {
             topology,
             residency: Some(residency),
-            ..Patient::default()
+            ..DoctorInput::default()
         }
     }
 
     #[test]
     fn a_cyclops_in_dev_shm_is_mended_by_its_mount() {
-        let found = cyclops(&patient(&[(0, 100)], "default", "0-2", "0-1")).unwrap();
+        let found = cyclops(&input(&[(0, 100)], "default", "0-2", "0-1")).unwrap();
         assert!(
             found
                 .message
@@ -304,41 +304,41 @@ mod tests {
         );
         let remount = "mount -o remount,mpol=interleave:0-1 /dev/shm";
         assert!(found.fix.iter().any(|line| line == remount), "{found:?}");
-        let even = patient(&[(0, 50), (1, 50), (2, 50)], "default", "0-2", "0-1");
+        let even = input(&[(0, 50), (1, 50), (2, 50)], "default", "0-2", "0-1");
         assert!(cyclops(&even).is_none() && skew(&even).is_none());
-        assert!(skew(&patient(&[(0, 70), (1, 30)], "default", "0-2", "0-1")).is_some());
+        assert!(skew(&input(&[(0, 70), (1, 30)], "default", "0-2", "0-1")).is_some());
     }
 
     #[test]
     fn shared_memory_without_policy_is_found_where_several_nodes_use_it() {
-        assert!(without_policy(&patient(&[(0, 50), (1, 50)], "default", "0-2", "0-1")).is_some());
-        assert!(without_policy(&patient(&[(0, 50)], "default", "0-2", "0")).is_none());
-        assert!(without_policy(&patient(&[(0, 50)], "interleave:0-1", "0-2", "0-1")).is_none());
+        assert!(without_policy(&input(&[(0, 50), (1, 50)], "default", "0-2", "0-1")).is_some());
+        assert!(without_policy(&input(&[(0, 50)], "default", "0-2", "0")).is_none());
+        assert!(without_policy(&input(&[(0, 50)], "interleave:0-1", "0-2", "0-1")).is_none());
     }
 
     #[test]
     fn masks_that_disagree_are_found() {
-        assert!(masks_disagree(&patient(&[(1, 50)], "default", "1", "0")).is_some());
-        assert!(masks_disagree(&patient(&[(1, 50)], "default", "0-1", "0")).is_none());
+        assert!(masks_disagree(&input(&[(1, 50)], "default", "1", "0")).is_some());
+        assert!(masks_disagree(&input(&[(1, 50)], "default", "0-1", "0")).is_none());
     }
 
     #[test]
     fn a_policy_beyond_the_cpuset_is_found() {
-        assert!(cpuset_narrower(&patient(&[(0, 50)], "interleave:0-1", "0", "0-1")).is_some());
-        assert!(cpuset_narrower(&patient(&[(0, 50)], "interleave:0-1", "0-2", "0-1")).is_none());
-        assert!(cpuset_narrower(&patient(&[(0, 50)], "default", "0", "0-1")).is_none());
+        assert!(cpuset_narrower(&input(&[(0, 50)], "interleave:0-1", "0", "0-1")).is_some());
+        assert!(cpuset_narrower(&input(&[(0, 50)], "interleave:0-1", "0-2", "0-1")).is_none());
+        assert!(cpuset_narrower(&input(&[(0, 50)], "default", "0", "0-1")).is_none());
     }
 
     #[test]
     fn memory_on_a_node_without_cpus_is_found() {
-        assert!(memory_only_used(&patient(&[(2, 50)], "default", "0-2", "0-1")).is_some());
-        assert!(memory_only_used(&patient(&[(1, 50)], "default", "0-2", "0-1")).is_none());
+        assert!(memory_only_used(&input(&[(2, 50)], "default", "0-2", "0-1")).is_some());
+        assert!(memory_only_used(&input(&[(1, 50)], "default", "0-2", "0-1")).is_none());
     }
 
     #[test]
     fn programs_and_files_far_away_are_found() {
         let of_kind = |kind| {
-            let mut it = patient(&[(1, 50)], "default", "0-2", "0");
+            let mut it = input(&[(1, 50)], "default", "0-2", "0");
             let residency = it.residency.iter_mut();
             let segments = residency.flat_map(|residency| &mut residency.segments);
             segments.for_each(|segment| segment.kind = kind);

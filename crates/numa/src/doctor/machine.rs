@@ -3,7 +3,7 @@
 use linux::node_numastat::Numastat;
 use model::{ByteSize, DeviceKind, NodeSet};
 
-use super::patient::{Found, Patient, commands, fact};
+use super::input::{DoctorInput, Found, commands, fact};
 
 /// A node with less free memory than this share of it is nearly full.
 const FULL_PERCENT: u64 = 2;
@@ -20,8 +20,8 @@ const UNREACHABLE: u32 = 255;
 const DISTANCES: &str = "/sys/devices/system/node/node*/distance";
 
 /// `numa=off`.
-pub(super) fn numa_off(patient: &Patient) -> Option<Found> {
-    let settings = &patient.topology.settings;
+pub(super) fn numa_off(input: &DoctorInput) -> Option<Found> {
+    let settings = &input.topology.settings;
     (settings.numa_off == Some(true)).then(|| Found {
         message: "the kernel was started with numa=off and knows one node".to_owned(),
         evidence: vec![fact("/proc/cmdline", "numa=off")],
@@ -35,8 +35,8 @@ pub(super) fn numa_off(patient: &Patient) -> Option<Found> {
 }
 
 /// Several packages in one node.
-pub(super) fn firmware_interleaving(patient: &Patient) -> Option<Found> {
-    let topology = &patient.topology;
+pub(super) fn firmware_interleaving(input: &DoctorInput) -> Option<Found> {
+    let topology = &input.topology;
     let packages = topology.packages.filter(|packages| *packages > 1)?;
     let is_hidden = topology.nodes.len() == 1 && topology.settings.numa_off != Some(true);
     is_hidden.then(|| Found {
@@ -56,8 +56,8 @@ pub(super) fn firmware_interleaving(patient: &Patient) -> Option<Found> {
 }
 
 /// One node nearly out of memory, another with plenty.
-pub(super) fn node_nearly_full(patient: &Patient) -> Option<Found> {
-    let nodes = patient.topology.nodes.iter();
+pub(super) fn node_nearly_full(input: &DoctorInput) -> Option<Found> {
+    let nodes = input.topology.nodes.iter();
     let known: Vec<(model::NodeId, u64, u64)> = nodes
         .filter_map(|node| Some((node.id, node.free_bytes?, node.memory_bytes?)))
         .filter(|(_, _, all)| *all > 0)
@@ -94,18 +94,18 @@ pub(super) fn node_nearly_full(patient: &Patient) -> Option<Found> {
 }
 
 /// Memory that was asked of one node and came from another.
-pub(super) fn allocations_elsewhere(patient: &Patient) -> Option<Found> {
+pub(super) fn allocations_elsewhere(input: &DoctorInput) -> Option<Found> {
     let spilled = |counters: &Numastat| {
         let asked = counters.hit.saturating_add(counters.foreign);
         counters.foreign >= SPILLED_PAGES && counters.foreign > asked / 100 * SPILLED_PERCENT
     };
-    let worst = patient
+    let worst = input
         .allocations
         .iter()
         .max_by_key(|(_, counters)| counters.foreign);
     let (node, counters) = worst.filter(|(_, counters)| spilled(counters))?;
     let file = |node| format!("/sys/devices/system/node/node{node}/numastat");
-    let takers = patient.allocations.iter().filter(|(_, of)| of.miss > 0);
+    let takers = input.allocations.iter().filter(|(_, of)| of.miss > 0);
     let mut evidence = vec![fact(
         file(*node),
         format!("numa_foreign {}", counters.foreign),
@@ -130,9 +130,9 @@ pub(super) fn allocations_elsewhere(patient: &Patient) -> Option<Found> {
 /// Pairs of different nodes, by index, with the distances there and back. From a node without CPUs
 /// nobody goes anywhere: what its row says (255, as a rule) means nothing, so there is no way back
 /// from it.
-fn pairs(patient: &Patient) -> Vec<(usize, usize, u32, Option<u32>)> {
-    let rows = patient.topology.distances.as_deref().unwrap_or_default();
-    let nodes = &patient.topology.nodes;
+fn pairs(input: &DoctorInput) -> Vec<(usize, usize, u32, Option<u32>)> {
+    let rows = input.topology.distances.as_deref().unwrap_or_default();
+    let nodes = &input.topology.nodes;
     let has_cpus = |row: usize| nodes.get(row).is_some_and(|node| !node.cpus.is_empty());
     let cell = |row: usize, column: usize| {
         let cell = *rows.get(row)?.get(column)?;
@@ -156,14 +156,14 @@ fn measure_fix() -> Vec<String> {
 }
 
 /// Distances that cannot be.
-pub(super) fn distances_impossible(patient: &Patient) -> Option<Found> {
-    let nodes = &patient.topology.nodes;
-    let rows = patient.topology.distances.as_ref()?;
+pub(super) fn distances_impossible(input: &DoctorInput) -> Option<Found> {
+    let nodes = &input.topology.nodes;
+    let rows = input.topology.distances.as_ref()?;
     let own = rows.iter().enumerate().find_map(|(index, row)| {
         let own = (*row.get(index)?)?;
         (own != LOCAL).then(|| format!("node {} is {own} from itself", nodes[index].id))
     });
-    let between = pairs(patient)
+    let between = pairs(input)
         .into_iter()
         .find_map(|(one, other, there, back)| {
             let impossible = |distance| distance <= LOCAL || distance >= UNREACHABLE;
@@ -182,14 +182,11 @@ pub(super) fn distances_impossible(patient: &Patient) -> Option<Found> {
 }
 
 /// There is not as far as back.
-pub(super) fn distances_asymmetric(patient: &Patient) -> Option<Found> {
-    let pairs = pairs(patient).into_iter();
+pub(super) fn distances_asymmetric(input: &DoctorInput) -> Option<Found> {
+    let pairs = pairs(input).into_iter();
     let mut pairs = pairs.filter_map(|(one, other, there, back)| Some((one, other, there, back?)));
     let (one, other, there, back) = pairs.find(|(_, _, there, back)| there != back)?;
-    let (one, other) = (
-        patient.topology.nodes[one].id,
-        patient.topology.nodes[other].id,
-    );
+    let (one, other) = (input.topology.nodes[one].id, input.topology.nodes[other].id);
     let what = format!("node {one} to node {other} is {there}, and back {back}");
     Some(Found {
         message: format!("the firmware says {what}"),
@@ -199,9 +196,9 @@ pub(super) fn distances_asymmetric(patient: &Patient) -> Option<Found> {
 }
 
 /// One distance for all.
-pub(super) fn distances_flat(patient: &Patient) -> Option<Found> {
-    let pairs = pairs(patient);
-    let nodes = patient.topology.nodes.len();
+pub(super) fn distances_flat(input: &DoctorInput) -> Option<Found> {
+    let pairs = pairs(input);
+    let nodes = input.topology.nodes.len();
     let are_known = pairs.len() == nodes * nodes.saturating_sub(1) / 2;
     // Two nodes have nothing to compare.
     let (_, _, distance, _) = *pairs.first().filter(|_| are_known && pairs.len() > 1)?;
@@ -211,7 +208,7 @@ pub(super) fn distances_flat(patient: &Patient) -> Option<Found> {
     is_flat.then(|| Found {
         message: format!(
             "the firmware says {distance} between any two of {} nodes",
-            patient.topology.nodes.len()
+            input.topology.nodes.len()
         ),
         evidence: vec![fact(DISTANCES, distance)],
         fix: measure_fix(),
@@ -219,8 +216,8 @@ pub(super) fn distances_flat(patient: &Patient) -> Option<Found> {
 }
 
 /// All storage, all networks or all accelerators on one of several nodes.
-pub(super) fn devices_on_one_node(patient: &Patient) -> Option<Found> {
-    let topology = &patient.topology;
+pub(super) fn devices_on_one_node(input: &DoctorInput) -> Option<Found> {
+    let topology = &input.topology;
     if topology.cpu_nodes().len() < 2 {
         return None;
     }
@@ -274,7 +271,7 @@ mod tests {
         row.iter().map(known).collect()
     }
 
-    fn patient(distances: &[&[u32]]) -> Patient {
+    fn input(distances: &[&[u32]]) -> DoctorInput {
         let node = |id: usize| Node {
             id: NodeId(id as u32),
             cpus: id.to_string().parse().unwrap(),
@@ -287,16 +284,16 @@ mod tests {
             distances: Some(distances.iter().map(known).collect()),
             ..Topology::default()
         };
-        Patient {
+        DoctorInput {
             topology,
-            ..Patient::default()
+            ..DoctorInput::default()
         }
     }
 
     #[test]
     fn memory_that_came_from_elsewhere_is_found() {
         let check = |hit, foreign, expected: bool| {
-            let mut it = patient(&[&[10, 21], &[21, 10]]);
+            let mut it = input(&[&[10, 21], &[21, 10]]);
             let counters = Numastat {
                 hit,
                 miss: 0,
@@ -320,21 +317,21 @@ mod tests {
 
     #[test]
     fn numa_that_is_off_is_told_from_numa_that_is_hidden() {
-        let mut it = patient(&[&[10]]);
+        let mut it = input(&[&[10]]);
         it.topology.packages = Some(1);
         assert!(numa_off(&it).is_none() && firmware_interleaving(&it).is_none());
         it.topology.packages = Some(2);
         assert!(firmware_interleaving(&it).is_some());
         it.topology.settings.numa_off = Some(true);
         assert!(numa_off(&it).is_some() && firmware_interleaving(&it).is_none());
-        let mut two = patient(&[&[10, 21], &[21, 10]]);
+        let mut two = input(&[&[10, 21], &[21, 10]]);
         two.topology.packages = Some(2);
         assert!(firmware_interleaving(&two).is_none());
     }
 
     #[test]
     fn a_full_node_beside_an_empty_one_is_found() {
-        let mut it = patient(&[&[10, 21], &[21, 10]]);
+        let mut it = input(&[&[10, 21], &[21, 10]]);
         assert!(node_nearly_full(&it).is_none());
         it.topology.nodes[0].free_bytes = Some(1 << 30);
         assert!(
@@ -350,7 +347,7 @@ mod tests {
     #[test]
     fn distances_are_judged() {
         let check = |rows: &[&[u32]], expected: [bool; 3]| {
-            let it = patient(rows);
+            let it = input(rows);
             let found = [
                 distances_impossible(&it).is_some(),
                 distances_asymmetric(&it).is_some(),
@@ -379,7 +376,7 @@ mod tests {
     #[test]
     fn what_the_row_of_a_node_without_cpus_says_is_not_judged() {
         let check = |rows: &[&[u32]], expected: [bool; 3]| {
-            let mut it = patient(rows);
+            let mut it = input(rows);
             it.topology.nodes[1].cpus = CpuSet::new();
             let found = [
                 distances_impossible(&it).is_some(),
@@ -395,7 +392,7 @@ mod tests {
 
     #[test]
     fn devices_of_a_kind_on_one_node_are_found() {
-        let mut it = patient(&[&[10, 21], &[21, 10]]);
+        let mut it = input(&[&[10, 21], &[21, 10]]);
         let device = |node| Device {
             address: "0000:3b:00.0".to_owned(),
             kind: DeviceKind::Network,

@@ -1,17 +1,17 @@
 //! What is wrong with a machine, and with the memory of a database on it: one table of findings,
-//! each with evidence, cost and the way out.
+//! each with evidence, cost and the fix.
 
 mod cure;
 mod huge_pages;
 mod incomplete_data;
+mod input;
 mod instance;
 mod machine;
-mod patient;
 mod postgres;
 mod settings;
 mod shell_word;
 mod table;
 
-pub use patient::Patient;
+pub use input::DoctorInput;
 pub use postgres::PostgresSettings;
 pub use table::{FINDINGS, Rule, diagnose};

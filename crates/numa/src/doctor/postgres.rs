@@ -2,7 +2,7 @@
 
 use model::{NodeId, NodeSet, ProcessResidency, Residency};
 
-use super::patient::{Found, Patient, WORTH_BYTES, fact};
+use super::input::{DoctorInput, Found, WORTH_BYTES, fact};
 
 /// The helpers that sessions wait for: who reads for them (18 and later), and who writes the log.
 const HELPERS: [&str; 2] = ["io worker", "walwriter"];
@@ -28,8 +28,8 @@ fn postmaster(residency: &Residency) -> Option<&ProcessResidency> {
 }
 
 /// Whether the main segment is in small pages; `None` when there is none worth a word.
-fn is_in_small_pages(patient: &Patient, settings: &PostgresSettings) -> Option<bool> {
-    let segments = &patient.residency.as_ref()?.segments;
+fn is_in_small_pages(input: &DoctorInput, settings: &PostgresSettings) -> Option<bool> {
+    let segments = &input.residency.as_ref()?.segments;
     // By what is mapped: of a server that was started just now next to nothing exists yet.
     let shared = segments.iter().filter(|it| it.kind.is_shared_memory());
     let segment = shared.max_by_key(|segment| segment.mapped_bytes)?;
@@ -40,9 +40,9 @@ fn is_in_small_pages(patient: &Patient, settings: &PostgresSettings) -> Option<b
 }
 
 /// `huge_pages = try`, and there were not enough.
-pub(super) fn huge_pages_fell_back(patient: &Patient) -> Option<Found> {
-    let settings = patient.postgres.as_ref()?;
-    let fell_back = settings.huge_pages == "try" && is_in_small_pages(patient, settings)?;
+pub(super) fn huge_pages_fell_back(input: &DoctorInput) -> Option<Found> {
+    let settings = input.postgres.as_ref()?;
+    let fell_back = settings.huge_pages == "try" && is_in_small_pages(input, settings)?;
     fell_back.then(|| Found {
         message: format!(
             "huge_pages is try, and the shared memory is in small pages: the server {}",
@@ -72,17 +72,17 @@ fn huge_pages_fix(settings: &PostgresSettings) -> Vec<String> {
 }
 
 /// The pools of the nodes that the server may use have fewer huge pages than it needs.
-pub(super) fn huge_pages_short(patient: &Patient) -> Option<Found> {
-    let settings = patient.postgres.as_ref()?;
+pub(super) fn huge_pages_short(input: &DoctorInput) -> Option<Found> {
+    let settings = input.postgres.as_ref()?;
     let needed = settings.huge_pages_needed.filter(|needed| *needed > 0)?;
     let wants_them = settings.huge_pages != "off";
-    if !wants_them || is_in_small_pages(patient, settings) == Some(false) {
+    if !wants_them || is_in_small_pages(input, settings) == Some(false) {
         return None;
     }
-    let allowed = &postmaster(patient.residency.as_ref()?)?.memory_nodes_allowed;
+    let allowed = &postmaster(input.residency.as_ref()?)?.memory_nodes_allowed;
     let bytes = settings.huge_page_bytes?;
     let free = |node: &NodeId| -> u64 {
-        let nodes = patient.topology.nodes.iter().filter(|it| it.id == *node);
+        let nodes = input.topology.nodes.iter().filter(|it| it.id == *node);
         let pools = nodes.flat_map(|node| &node.huge_pages);
         let of_size = pools.filter(|pool| pool.page_bytes == bytes);
         of_size.map(|pool| pool.free.unwrap_or(0)).sum()
@@ -115,12 +115,12 @@ pub(super) fn huge_pages_short(patient: &Patient) -> Option<Found> {
 }
 
 /// Interleaving for the buffers that also hits what each session has for itself.
-pub(super) fn private_memory_interleaved(patient: &Patient) -> Option<Found> {
-    let postmaster = postmaster(patient.residency.as_ref()?)?;
-    let policy = patient.policies.get(&postmaster.pid)?;
+pub(super) fn private_memory_interleaved(input: &DoctorInput) -> Option<Found> {
+    let postmaster = postmaster(input.residency.as_ref()?)?;
+    let policy = input.policies.get(&postmaster.pid)?;
     let is_interleaved = policy.contains("interleave");
     let pid = postmaster.pid;
-    (is_interleaved && patient.topology.memory_nodes().len() > 1).then(|| Found {
+    (is_interleaved && input.topology.memory_nodes().len() > 1).then(|| Found {
         message: format!(
             "the server was started with the memory policy {policy}, which its sessions have \
              inherited: their sorts and hash tables are interleaved, too"
@@ -130,18 +130,18 @@ pub(super) fn private_memory_interleaved(patient: &Patient) -> Option<Found> {
             "# start it without that policy, and spread the shared memory alone:".to_owned(),
             format!(
                 "numalab move {pid} --to interleave={} --shared",
-                patient.database_nodes()
+                input.database_nodes()
             ),
         ],
     })
 }
 
 /// Helpers that run far from where as good as all shared memory lies.
-pub(super) fn helpers_far(patient: &Patient) -> Option<Found> {
-    let residency = patient.residency.as_ref()?;
+pub(super) fn helpers_far(input: &DoctorInput) -> Option<Found> {
+    let residency = input.residency.as_ref()?;
     postmaster(residency)?;
     let mut by_node = model::BytesByNode::new();
-    for (node, bytes) in patient.shared().flat_map(|segment| &segment.bytes_by_node) {
+    for (node, bytes) in input.shared().flat_map(|segment| &segment.bytes_by_node) {
         *by_node.entry(*node).or_default() += bytes;
     }
     let all: u64 = by_node.values().sum();
@@ -185,7 +185,7 @@ pub(super) fn helpers_far(patient: &Patient) -> Option<Found> {
         fix: far
             .iter()
             .map(|(process, _)| {
-                let cpus = patient.topology.nodes.iter().find(|node| node.id == *home);
+                let cpus = input.topology.nodes.iter().find(|node| node.id == *home);
                 let cpus = cpus.map(|node| node.cpus.to_string()).unwrap_or_default();
                 format!("taskset -cp {cpus} {}", process.pid)
             })
@@ -212,7 +212,7 @@ mod tests {
 
     /// Two nodes with 100 free huge pages each; 64 MiB of shared memory of this page size on node
     /// 0; a server whose processes may have memory on `allowed`.
-    fn patient(huge_pages: &str, page_bytes: u64, allowed: &str) -> Patient {
+    fn input(huge_pages: &str, page_bytes: u64, allowed: &str) -> DoctorInput {
         let node = |id: u32| Node {
             id: NodeId(id),
             cpus: CpuSet::from_iter([model::CpuId(id)]),
@@ -243,7 +243,7 @@ mod tests {
             processes: vec![process(1, "postmaster"), process(2, "io worker")],
             ..Residency::default()
         };
-        Patient {
+        DoctorInput {
             topology: Topology {
                 nodes: vec![node(0), node(1)],
                 ..Topology::default()
@@ -254,38 +254,38 @@ mod tests {
                 huge_pages_needed: Some(150),
                 huge_page_bytes: Some(HUGE),
             }),
-            ..Patient::default()
+            ..DoctorInput::default()
         }
     }
 
     #[test]
     fn a_try_that_fell_back_is_found() {
-        let found = huge_pages_fell_back(&patient("try", 4096, "0-1")).unwrap();
+        let found = huge_pages_fell_back(&input("try", 4096, "0-1")).unwrap();
         assert!(found.fix[0].starts_with("echo 150 >"), "{found:?}");
-        assert!(huge_pages_fell_back(&patient("try", HUGE, "0-1")).is_none());
-        assert!(huge_pages_fell_back(&patient("off", 4096, "0-1")).is_none());
-        let unasked = Patient {
+        assert!(huge_pages_fell_back(&input("try", HUGE, "0-1")).is_none());
+        assert!(huge_pages_fell_back(&input("off", 4096, "0-1")).is_none());
+        let unasked = DoctorInput {
             postgres: None,
-            ..patient("try", 4096, "0-1")
+            ..input("try", 4096, "0-1")
         };
         assert!(huge_pages_fell_back(&unasked).is_none());
     }
 
     #[test]
     fn the_pools_of_the_allowed_nodes_count() {
-        let found = huge_pages_short(&patient("try", 4096, "0")).unwrap();
+        let found = huge_pages_short(&input("try", 4096, "0")).unwrap();
         assert!(found.message.contains("needs 150") && found.message.contains("have 100 free"));
         assert!(found.fix[0].starts_with("echo 150 >/sys/devices/system/node/node0/"));
-        assert!(huge_pages_short(&patient("try", 4096, "0-1")).is_none());
-        assert!(huge_pages_short(&patient("try", HUGE, "0")).is_none());
-        assert!(huge_pages_short(&patient("off", 4096, "0")).is_none());
+        assert!(huge_pages_short(&input("try", 4096, "0-1")).is_none());
+        assert!(huge_pages_short(&input("try", HUGE, "0")).is_none());
+        assert!(huge_pages_short(&input("off", 4096, "0")).is_none());
     }
 
     #[test]
     fn a_policy_of_the_whole_server_is_found() {
-        let with = |policy: &str| Patient {
+        let with = |policy: &str| DoctorInput {
             policies: [(1, policy.to_owned())].into(),
-            ..patient("off", 4096, "0-1")
+            ..input("off", 4096, "0-1")
         };
         let found = private_memory_interleaved(&with("interleave:0-1")).unwrap();
         assert!(found.fix[1].contains("numalab move 1 --to interleave=0-1 --shared"));
@@ -297,9 +297,9 @@ mod tests {
     #[test]
     fn helpers_on_the_other_node_are_found() {
         let with = |change: fn(&mut Residency)| {
-            let mut patient = patient("off", 4096, "0-1");
-            change(patient.residency.as_mut().unwrap());
-            helpers_far(&patient)
+            let mut input = input("off", 4096, "0-1");
+            change(input.residency.as_mut().unwrap());
+            helpers_far(&input)
         };
         assert!(with(|_| {}).is_none());
         let found = with(|it| it.processes[1].last_node = Some(NodeId(1))).unwrap();

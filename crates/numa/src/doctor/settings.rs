@@ -2,7 +2,7 @@
 
 use model::ByteSize;
 
-use super::patient::{Found, Patient, commands, fact};
+use super::input::{DoctorInput, Found, commands, fact};
 
 /// Databases whose manuals ask for transparent huge pages to be off, by the beginning of the name
 /// of a process: Oracle (Database Installation Guide for Linux, "Disabling Transparent HugePages"),
@@ -18,23 +18,23 @@ const ADVISE_AGAINST_TRANSPARENT: [&str; 6] = [
 ];
 
 /// `kernel.numa_balancing` on although processes or memory were placed.
-pub(super) fn numa_balancing(patient: &Patient) -> Option<Found> {
-    let value = patient
+pub(super) fn numa_balancing(input: &DoctorInput) -> Option<Found> {
+    let value = input
         .topology
         .settings
         .numa_balancing
         .filter(|value| *value != 0)?;
-    let residency = patient.residency.as_ref()?;
+    let residency = input.residency.as_ref()?;
     let pinned = residency
         .processes
         .iter()
         .filter(|process| process.pinned_to_node.is_some());
     let pinned = pinned.count();
-    let placed = patient
+    let placed = input
         .shared()
         .filter(|of| of.policy.as_deref().is_some_and(|it| it != "default"));
     let placed = placed.count();
-    (pinned + placed > 0 && patient.topology.nodes.len() > 1).then(|| Found {
+    (pinned + placed > 0 && input.topology.nodes.len() > 1).then(|| Found {
         message: format!(
             "numa_balancing is {value}, while {pinned} processes are pinned to a node and {placed} \
              segments have a policy of their own"
@@ -54,13 +54,13 @@ pub(super) fn numa_balancing(patient: &Patient) -> Option<Found> {
 }
 
 /// `vm.zone_reclaim_mode` other than 0 on a machine of several nodes.
-pub(super) fn zone_reclaim(patient: &Patient) -> Option<Found> {
-    let value = patient
+pub(super) fn zone_reclaim(input: &DoctorInput) -> Option<Found> {
+    let value = input
         .topology
         .settings
         .zone_reclaim_mode
         .filter(|value| *value != 0)?;
-    (patient.topology.memory_nodes().len() > 1).then(|| Found {
+    (input.topology.memory_nodes().len() > 1).then(|| Found {
         message: format!("zone_reclaim_mode is {value}"),
         evidence: vec![fact("/proc/sys/vm/zone_reclaim_mode", value)],
         fix: commands(&[
@@ -71,13 +71,9 @@ pub(super) fn zone_reclaim(patient: &Patient) -> Option<Found> {
 }
 
 /// `always` where the database asks for `madvise` or `never`.
-pub(super) fn transparent_huge_pages(patient: &Patient) -> Option<Found> {
-    let value = patient
-        .topology
-        .settings
-        .transparent_huge_pages
-        .as_deref()?;
-    let mut processes = patient
+pub(super) fn transparent_huge_pages(input: &DoctorInput) -> Option<Found> {
+    let value = input.topology.settings.transparent_huge_pages.as_deref()?;
+    let mut processes = input
         .residency
         .iter()
         .flat_map(|residency| &residency.processes);
@@ -120,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    fn patient(pinned: bool, name: &str) -> Patient {
+    fn input(pinned: bool, name: &str) -> DoctorInput {
         let nodes = vec![model::Node::default(), model::Node::default()];
         let mut topology = Topology {
             nodes,
@@ -136,26 +132,26 @@ mod tests {
             processes: vec![process],
             ..Residency::default()
         };
-        Patient {
+        DoctorInput {
             topology,
             residency: Some(residency),
-            ..Patient::default()
+            ..DoctorInput::default()
         }
     }
 
     #[test]
     fn balancing_matters_to_a_database_that_was_placed() {
-        let mut it = patient(true, "postgres");
+        let mut it = input(true, "postgres");
         assert!(numa_balancing(&it).is_none());
         it.topology.settings.numa_balancing = Some(1);
         assert!(numa_balancing(&it).is_some());
-        it.residency = patient(false, "postgres").residency;
+        it.residency = input(false, "postgres").residency;
         assert!(numa_balancing(&it).is_none());
     }
 
     #[test]
     fn zone_reclaim_matters_with_several_nodes() {
-        let mut it = patient(false, "x");
+        let mut it = input(false, "x");
         it.topology.settings.zone_reclaim_mode = Some(0);
         assert!(zone_reclaim(&it).is_none());
         it.topology.settings.zone_reclaim_mode = Some(1);
@@ -167,7 +163,7 @@ mod tests {
     #[test]
     fn transparent_huge_pages_matter_to_some_databases() {
         let check = |value: &str, name, expected| {
-            let mut it = patient(false, name);
+            let mut it = input(false, name);
             it.topology.settings.transparent_huge_pages = Some(value.to_owned());
             assert_eq!(
                 transparent_huge_pages(&it).is_some(),

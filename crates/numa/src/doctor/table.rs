@@ -2,7 +2,7 @@
 
 use model::{Cost, Diagnosis, Severity};
 
-use super::patient::{Found, Patient};
+use super::input::{DoctorInput, Found};
 use super::{huge_pages, incomplete_data, instance, machine, postgres, settings};
 
 /// One finding that can be made.
@@ -18,7 +18,7 @@ pub struct Rule {
     /// Who measured that, or says so.
     pub cost_source: &'static str,
     /// Looks for it.
-    pub(super) check: fn(&Patient) -> Option<Found>,
+    pub(super) check: fn(&DoctorInput) -> Option<Found>,
 }
 
 /// Every finding, in the order in which they are shown among equals.
@@ -242,9 +242,9 @@ pub const FINDINGS: &[Rule] = &[
 ];
 
 /// Applies every rule; what matters most comes first.
-pub fn diagnose(patient: &Patient) -> Vec<Diagnosis> {
+pub fn diagnose(input: &DoctorInput) -> Vec<Diagnosis> {
     let found = FINDINGS.iter().filter_map(|rule| {
-        let found = (rule.check)(patient)?;
+        let found = (rule.check)(input)?;
         Some(Diagnosis {
             id: rule.id.to_owned(),
             severity: rule.severity,

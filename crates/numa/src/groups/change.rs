@@ -8,7 +8,7 @@ use model::{CpuSet, NodeSet};
 use super::create::{self, Order};
 use super::list::{self, Group};
 use super::members::directory_of;
-use super::{GroupName, seat};
+use super::{GroupName, membership};
 use crate::group::enable_controller;
 use crate::hierarchy;
 use crate::instances::Member;
@@ -95,7 +95,7 @@ fn limit_directory(root: &Root, journal: &Journal, group: &Group) -> Result<Path
         let of_cpu = hierarchy::find_controller(root, "cpu")?;
         return Ok(of_cpu.directory(&hierarchy.path(&cpuset)));
     }
-    let Some(directory) = seat::limit_directory(root, &hierarchy, &group.name)? else {
+    let Some(directory) = membership::limit_directory(root, &hierarchy, &group.name)? else {
         enable_controller(&hierarchy.parent, "cpu", journal)?;
         return Ok(cpuset);
     };
@@ -175,7 +175,7 @@ fn move_in(root: &Root, journal: &Journal, group: &Group, pid: u32) -> Result<()
     Ok(())
 }
 
-/// The group of this name, or a cgroup of somebody else's by its path.
+/// The group of this name, or a cgroup that numalab did not create by its path.
 ///
 /// # Errors
 /// When there is none, or it belongs to systemd.
@@ -184,7 +184,7 @@ pub fn find(root: &Root, journal: &Journal, target: &str) -> Result<Group, Error
         return list::find(root, journal, target)?.ok_or_else(|| Error::Group {
             name: target.to_owned(),
             reason: "there is none of this name that numalab has made; `numalab group list` shows \
-                     them, and a cgroup of somebody else's is named by its path: /db"
+                     them, and a cgroup that numalab did not create is named by its path: /db"
                 .to_owned(),
         });
     }

@@ -6,7 +6,7 @@ use linux::{Root, control_group, systemd};
 use model::{CpuSet, NodeSet};
 
 use super::list::{self, Group};
-use super::{GroupName, members, seat};
+use super::{GroupName, members, membership};
 use crate::group::{effective_text, enable_controller};
 use crate::hierarchy::{self, Hierarchy};
 use crate::journal::{Change, Journal};
@@ -70,7 +70,11 @@ pub fn create(root: &Root, journal: &Journal, order: &Order) -> Result<Group, Er
 fn directories(root: &Root, order: &Order, hierarchy: &Hierarchy) -> Result<Vec<PathBuf>, Error> {
     let mut directories = vec![hierarchy.parent.join(order.name.as_str())];
     if order.cpu_limit.is_some() {
-        directories.extend(seat::limit_directory(root, hierarchy, order.name.as_str())?);
+        directories.extend(membership::limit_directory(
+            root,
+            hierarchy,
+            order.name.as_str(),
+        )?);
     }
     Ok(directories)
 }

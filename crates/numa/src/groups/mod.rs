@@ -6,8 +6,8 @@ mod create;
 mod delete;
 mod list;
 mod members;
+mod membership;
 mod name;
-mod seat;
 mod undone;
 
 pub use change::{Set, add, find, set};
@@ -15,6 +15,6 @@ pub use create::{Order, create};
 pub use delete::delete;
 pub use list::{Group, list};
 pub use members::members;
+pub use membership::{Joined, Limit, join};
 pub use name::GroupName;
-pub use seat::{Joined, Limit, join};
 pub(crate) use undone::undo;

@@ -69,7 +69,7 @@ pub fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
 /// words.
 ///
 /// # Errors
-/// [`Error::Undo`] when it cannot be reached, or somebody else has set another policy since and
+/// [`Error::Undo`] when it cannot be reached, or another process has set another policy since and
 /// `force` is not set.
 pub fn undo(root: &Root, change: &Change, force: bool) -> Result<Option<String>, Error> {
     let Change::SegmentPolicySet {
@@ -101,7 +101,7 @@ pub fn undo(root: &Root, change: &Change, force: bool) -> Result<Option<String>,
     {
         return Err(Error::Undo {
             change: change.to_string(),
-            reason: format!("somebody else has set {} since", raw(&other.policy)),
+            reason: format!("another process has set {} since", raw(&other.policy)),
         });
     }
     for area in before {

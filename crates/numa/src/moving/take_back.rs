@@ -27,8 +27,8 @@ pub fn owners(journal: &Journal, entry: u64) -> Result<BTreeSet<Owner>, Error> {
 /// to break off: a page that is back already stays.
 ///
 /// # Errors
-/// [`Error::Undo`] when pages were refused, or were moved by somebody else since and `force` is not
-/// set.
+/// [`Error::Undo`] when pages were refused, or were moved by another process since and
+/// `force` is not set.
 pub fn undo(root: &Root, journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error> {
     let mut back = Back::default();
     let mut owners = BTreeMap::new();
@@ -55,7 +55,7 @@ impl Back {
         let mut reasons = Vec::new();
         if self.bytes_moved_by_others > 0 {
             let bytes = ByteSize(self.bytes_moved_by_others);
-            reasons.push(format!("somebody else has moved {bytes} of it since"));
+            reasons.push(format!("another process has moved {bytes} of it since"));
         }
         // What is not in memory any more needs no place.
         for (number, bytes) in self.sent.refused.iter().filter(|(number, _)| **number != 2) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use linux::Root;
-use numa::doctor::{FINDINGS, Patient, diagnose};
+use numa::doctor::{DoctorInput, FINDINGS, diagnose};
 use numa::residency::{Options, inspect};
 
 #[test]
@@ -32,7 +32,7 @@ fn ids(name: &str, changes: &[(&str, &str)]) -> Vec<String> {
     let unpacked = tree.expand().unwrap();
     let root = Root::at(unpacked.path()).unwrap();
     let topology = numa::topology::read(&root).unwrap();
-    let found = diagnose(&Patient::read(&root, topology, None).unwrap());
+    let found = diagnose(&DoctorInput::read(&root, topology, None).unwrap());
     found.into_iter().map(|diagnosis| diagnosis.id).collect()
 }
 
@@ -125,8 +125,8 @@ fn ids_with<P: AsRef<str>, C: AsRef<str>>(
     let topology = numa::topology::read(&root).unwrap();
     let target = "redis-server".parse().unwrap();
     let residency = inspect(&root, &target, &topology, &Options::default()).unwrap();
-    let patient = Patient::read(&root, topology, Some(residency)).unwrap();
-    let found = diagnose(&patient).into_iter();
+    let input = DoctorInput::read(&root, topology, Some(residency)).unwrap();
+    let found = diagnose(&input).into_iter();
     found.map(|diagnosis| diagnosis.id).collect()
 }
 

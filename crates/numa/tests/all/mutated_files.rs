@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use linux::Root;
-use numa::doctor::{Patient, diagnose};
+use numa::doctor::{DoctorInput, diagnose};
 use numa::residency::{Options, inspect};
 use proptest::prelude::*;
 
@@ -134,8 +134,8 @@ fn look(directory: &Path) {
             continue;
         };
         assert!(!residency.complete, "a capture is never complete");
-        let patient = Patient::read(&root, topology.clone(), Some(residency));
-        patient.iter().for_each(|patient| drop(diagnose(patient)));
+        let input = DoctorInput::read(&root, topology.clone(), Some(residency));
+        input.iter().for_each(|input| drop(diagnose(input)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Captures: a machine's files in one archive that can be sent to somebody else, and `--root`,
+//! Captures: a machine's files in one archive that can be sent to others, and `--root`,
 //! which takes such an archive or a folder in place of this machine.
 
 mod pack;

@@ -9,7 +9,7 @@ use model::exit::ExitCode;
 use model::{BindAsked, Finding, NodeHugePages, NodeId};
 use numa::bind::{BindError, InForce, Machine, Order, Saved, Subject};
 
-use super::bind_seat::Seat;
+use super::bind_scope::Scope;
 use super::bind_watch::{self, Watch};
 use crate::failure::Failure;
 use crate::output;
@@ -25,11 +25,11 @@ pub fn run(arguments: &BindArguments) -> Result<(), Failure> {
     let root = Root::live();
     let mut machine = Machine::read(&root)?;
     let before = Saved::now()?;
-    let seat = Seat::take(&root, arguments)?;
-    let started = start(arguments, &root, &mut machine, &before, &seat);
+    let scope = Scope::take(&root, arguments)?;
+    let started = start(arguments, &root, &mut machine, &before, &scope);
     // Only what was not started comes back here.
     started.inspect_err(|_| {
-        let _ = seat.end();
+        let _ = scope.end();
     })
 }
 
@@ -38,21 +38,21 @@ fn start(
     root: &Root,
     machine: &mut Machine,
     before: &Saved,
-    seat: &Seat,
+    scope: &Scope,
 ) -> Result<(), Failure> {
-    if let Some(group) = &seat.group {
+    if let Some(group) = &scope.group {
         machine.cpus_allowed = group.cpus.clone();
         machine.nodes_allowed = group.memory_nodes.clone();
     }
-    let order = Order::new(root, &arguments.wish(), machine)?;
+    let order = Order::new(root, &arguments.request(), machine)?;
     let in_force = numa::bind::apply(root, &order)?;
     let lints = lint(arguments, root, machine, &order, &in_force)?;
-    if !arguments.verify && !seat.is_temporary() {
+    if !arguments.verify && !scope.is_temporary() {
         let error = linux::exec::exec(&arguments.command);
         return Err(end_unstarted(&arguments.command, &error));
     }
-    let group_nodes = seat.group.as_ref().map(|group| group.memory_nodes.clone());
-    let group_cpus = seat.group.as_ref().map(|group| group.cpus.clone());
+    let group_nodes = scope.group.as_ref().map(|group| group.memory_nodes.clone());
+    let group_cpus = scope.group.as_ref().map(|group| group.cpus.clone());
     let asked = BindAsked {
         cpus: order.cpus.clone().or(group_cpus),
         policy: order.policy.as_ref().and(in_force.policy.clone()),
@@ -68,7 +68,7 @@ fn start(
         in_force,
         lints,
         before,
-        seat,
+        scope,
     })
 }
 

@@ -15,7 +15,7 @@ use numa::bind::{InForce, Look, Machine, Order, Saved, contradictions};
 use numa::instances::{self, Target};
 
 use super::bind::end_unstarted;
-use super::bind_seat::Seat;
+use super::bind_scope::Scope;
 use crate::failure::Failure;
 use crate::output;
 use crate::placement_arguments::{BindArguments, Trigger};
@@ -46,7 +46,7 @@ pub struct Watch<'a> {
     /// How numalab itself is placed again.
     pub before: &'a Saved,
     /// Where the program is put.
-    pub seat: &'a Seat,
+    pub scope: &'a Scope,
 }
 
 /// Starts the program and stays until it has ended. Ends this process as the program ended, or with
@@ -58,10 +58,10 @@ pub fn run(watch: &Watch<'_>) -> Result<(), Failure> {
     let command = &watch.arguments.command;
     let child = Child::start(command, &queue).map_err(|error| {
         // What was made for the program is of no use any more; what stays is in the journal.
-        let _ = watch.seat.end();
+        let _ = watch.scope.end();
         end_unstarted(command, &error)
     })?;
-    watch.seat.leave();
+    watch.scope.leave();
     watch.before.restore();
     let mut witness = GroupWitness::start().map_err(|error| {
         let message = format!("cannot start a process to watch signals: {error}");
@@ -73,7 +73,7 @@ pub fn run(watch: &Watch<'_>) -> Result<(), Failure> {
     drop(witness);
     drop(queue);
     looker.finish(end)?;
-    watch.seat.end()?;
+    watch.scope.end()?;
     let honoured = looker.report.honoured;
     match end {
         ChildEvent::Killed(signal) => {
@@ -306,7 +306,7 @@ impl<'a> Looker<'a> {
         let weights = linux::interleave_weights::read(&Root::live())
             .ok()
             .flatten();
-        let group = self.watch.seat.group.as_ref();
+        let group = self.watch.scope.group.as_ref();
         let group = group.map(|group| (&group.cpus, &group.memory_nodes));
         let is_inherited = order.policy.is_none() && self.policy_at_start() != "default";
         contradictions(

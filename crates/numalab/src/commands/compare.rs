@@ -14,22 +14,22 @@ use crate::{licences, output, text_options};
 /// Options of `numalab compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// What is compared with: a run, or one of its cases.
-    #[arg(value_name = "RUN[:CASE]")]
+    /// RUN or RUN:CASE to compare with.
+    #[arg(value_name = "FIRST")]
     pub first: String,
-    /// What is compared: single cases whatever their names, all cases by their names.
-    #[arg(value_name = "RUN[:CASE]")]
+    /// RUN or RUN:CASE to compare. Cases of two runs are matched by name.
+    #[arg(value_name = "SECOND")]
     pub second: String,
-    /// End with exit code 7 when the second is not this many times as good as the first.
+    /// Exit with code 7 if the second is not this many times as good as the first.
     ///
-    /// Where there is an interval, all of it must be below; else the figures alone decide.
+    /// The whole interval of the ratio must be below; without an interval the ratio decides.
     #[arg(long, value_name = "RATIO", value_parser = crate::licences::positive)]
     #[arg(allow_negative_numbers = true)]
     pub fail_below: Option<f64>,
     /// Throughput per licence.
     #[command(flatten)]
     pub licences: LicenceArguments,
-    /// Print the document numalab.compare/1.
+    /// Print JSON (numalab.compare/1).
     #[arg(long)]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! `numalab run --connect`: a PostgreSQL server that somebody else runs, measured as it is.
+//! `numalab run --connect`: a PostgreSQL server that runs already, measured as it is.
 
 use experiment::TRIALS_MIN;
 use experiment::workloads::{ConnectedWorkload, connected_plan};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use model::Severity;
 use model::exit::ExitCode;
-use numa::doctor::{self, FINDINGS, Patient, PostgresSettings};
+use numa::doctor::{self, DoctorInput, FINDINGS, PostgresSettings};
 use numa::instances::Target;
 use numa::residency::{self, Options};
 
@@ -25,11 +25,11 @@ pub fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     };
     let look = |target| residency::inspect(root, target, &topology, &options);
     let residency = target.as_ref().map(look).transpose()?;
-    let mut patient = Patient::read(root, topology.clone(), residency)?;
+    let mut input = DoctorInput::read(root, topology.clone(), residency)?;
     if arguments.root.is_none() {
-        patient.postgres = target.and_then(|target| settings(&target, arguments));
+        input.postgres = target.and_then(|target| settings(&target, arguments));
     }
-    let findings = doctor::diagnose(&patient);
+    let findings = doctor::diagnose(&input);
     if arguments.json {
         let target = arguments.target.as_deref();
         output::json(&report::doctor_document(target, FINDINGS.len(), &findings))?;

@@ -16,17 +16,17 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Options of `numalab explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArguments {
-    /// Id of a run, the beginning of one, or `last`: the newest that has a trial.
+    /// Run id or the beginning of one; `last` is the newest run with a trial.
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
-    /// The case that others are compared with; the run's own unless named.
+    /// Case to compare the others with [default: the run's own baseline].
     #[arg(long, value_name = "CASE")]
     pub baseline: Option<String>,
-    /// Latencies of that machine (`numalab latency --json`, or the text of Intel MLC): how much of
+    /// Latencies of that machine, from `numalab latency --json` or Intel MLC, to tell how much of
     /// the cost of a read is memory latency.
     #[arg(long, value_name = "FILE")]
     pub latency: Option<String>,
-    /// Print the document numalab.explain/1.
+    /// Print JSON (numalab.explain/1).
     #[arg(long)]
     pub json: bool,
 }

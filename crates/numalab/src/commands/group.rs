@@ -3,7 +3,7 @@
 use linux::Root;
 use model::exit::ExitCode;
 use model::{GroupMember, GroupState, NodeSet, Topology};
-use numa::bind::{Machine, MemoryWish, Order, Wish};
+use numa::bind::{Machine, MemoryRequest, Order, Request};
 use numa::groups::{self, Group, GroupName, Set};
 use numa::instances::{self, Target};
 use numa::journal::Journal;
@@ -42,8 +42,8 @@ fn create(root: &Root, journal: &Journal, arguments: &GroupCreateArguments) -> R
         cpu_limit: arguments.placement.cpu_limit,
     };
     if let Some(configuration) = arguments.emit {
-        let wished = wished(&order, &machine);
-        let text = report::group_configuration(configuration.into(), &wished, &machine.cpus());
+        let requested = requested(&order, &machine);
+        let text = report::group_configuration(configuration.into(), &requested, &machine.cpus());
         return output::data(&text);
     }
     let made = groups::create(root, journal, &order)?;
@@ -51,7 +51,7 @@ fn create(root: &Root, journal: &Journal, arguments: &GroupCreateArguments) -> R
 }
 
 /// The group that an order would make, for a configuration.
-fn wished(order: &groups::Order, machine: &Machine) -> GroupState {
+fn requested(order: &groups::Order, machine: &Machine) -> GroupState {
     let nodes = || machine.memory_nodes.clone();
     GroupState {
         name: order.name.to_string(),
@@ -97,16 +97,16 @@ fn resolved(
     machine: &Machine,
     placement: &GroupPlacement,
 ) -> Result<(Option<model::CpuSet>, Option<NodeSet>), Failure> {
-    let bind = |nodes| MemoryWish::Bind {
+    let bind = |nodes| MemoryRequest::Bind {
         nodes,
         balancing: false,
     };
-    let wish = Wish {
-        cpus: placement.cpus.wish(),
+    let request = Request {
+        cpus: placement.cpus.request(),
         memory: placement.membind.clone().map(bind),
         whole_machine: placement.all,
     };
-    let order = Order::new(root, &wish, machine)?;
+    let order = Order::new(root, &request, machine)?;
     Ok((order.cpus.clone(), order.memory_nodes()))
 }
 

@@ -21,7 +21,7 @@ const FILE_BYTES_MAX: u64 = 32 << 20;
 /// Options of `numalab import`.
 #[derive(Debug, Args)]
 pub struct ImportArguments {
-    /// Whose reports.
+    /// Format of the reports.
     #[command(subcommand)]
     pub format: ImportFormat,
 }
@@ -29,10 +29,11 @@ pub struct ImportArguments {
 /// The formats that can be imported.
 #[derive(Debug, Subcommand)]
 pub enum ImportFormat {
-    /// AWR or Statspack, as text: each file is a case, each report in it a trial.
+    /// Import AWR or Statspack reports in text form.
     ///
-    /// Its id is printed, for show, compare and explain. Excerpts will do; the load profile must
-    /// be there. What a report does not say stays unknown.
+    /// Each file becomes a case, each report in it a trial. Prints the id of the run, for show,
+    /// compare and explain. Excerpts are accepted if they have the load profile; what a report does
+    /// not say stays unknown.
     #[command(
         after_help = "Example: numalab import awr --case local=l1.txt --case local=l2.txt \
                       --case remote=r.txt"
@@ -43,20 +44,20 @@ pub enum ImportFormat {
 /// Options of `numalab import awr`.
 #[derive(Debug, Args)]
 pub struct ImportAwrArguments {
-    /// Reports, each file a case by its name without extension.
+    /// Report files; each becomes a case, named after the file without its extension.
     #[arg(value_name = "FILE", required_unless_present = "cases")]
     pub files: Vec<String>,
-    /// A file as trials of a case; the same name again adds to it.
+    /// Add the reports in this file to this case; may be repeated.
     #[arg(long = "case", value_name = "NAME=FILE")]
     pub cases: Vec<String>,
-    /// The case that others are compared with; the first one unless named.
+    /// Case to compare the others with [default: the first].
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
-    /// Length of the interval of reports that do not say it.
+    /// Elapsed seconds of reports that do not state them.
     #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub elapsed: Option<f64>,
-    /// Print the document numalab.import/1.
+    /// Print JSON (numalab.import/1).
     #[arg(long)]
     pub json: bool,
 }

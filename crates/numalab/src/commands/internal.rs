@@ -1,5 +1,5 @@
 //! Hidden commands: the processes of the embedded instance, that which becomes a PostgreSQL server,
-//! and those which guard and become a program of somebody else's.
+//! and those which guard and become an external program.
 
 use std::ffi::{CStr, OsString};
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// The argument that makes this binary an instance process.
 pub const INSTANCE: &str = "internal-instance";
-/// The argument that makes this binary the process that becomes a program of somebody else's.
+/// The argument that makes this binary the process that becomes an external program.
 pub const COMMAND: &str = "internal-command";
 /// The argument that makes this binary the process that outlives neither such a program nor its
 /// coordinator, and leaves nothing of it.
@@ -69,7 +69,7 @@ pub fn postgres(words: &[OsString]) -> Result<(), Failure> {
     Err(error.into())
 }
 
-/// What starts programs of somebody else's and ends them: this very program.
+/// What starts external programs and ends them: this very program.
 pub fn command_guardian() -> CommandLauncher {
     this_program(GUARDIAN)
 }
@@ -81,7 +81,7 @@ fn this_program(argument: &str) -> CommandLauncher {
     }
 }
 
-/// The process that guards a program of somebody else's: an order on stdin, which then stays open.
+/// The process that guards an external program: an order on stdin, which then stays open.
 /// Ends as the program ended.
 pub fn guardian() -> Result<(), Failure> {
     linux::process::set_name(NAME);
@@ -98,7 +98,7 @@ pub fn guardian() -> Result<(), Failure> {
     std::process::exit(status.code().unwrap_or(i32::from(ExitCode::Bug.number())))
 }
 
-/// The process that becomes a program of somebody else's: an order on stdin.
+/// The process that becomes an external program: an order on stdin.
 pub fn command() -> Result<(), Failure> {
     let order: CommandOrder = read_order()?;
     let reason = experiment::workloads::place_and_execute(&order);

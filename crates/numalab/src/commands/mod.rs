@@ -2,7 +2,7 @@
 
 pub mod bandwidth;
 pub mod bind;
-mod bind_seat;
+mod bind_scope;
 mod bind_watch;
 pub mod capture;
 pub mod compare;

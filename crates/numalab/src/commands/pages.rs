@@ -16,8 +16,8 @@ use crate::{output, text_options};
 /// Options of `numalab pages`.
 #[derive(Debug, Args)]
 pub struct PagesArguments {
-    /// Set pools: a node, a range or `all`, and a number of pages for each. Taken back by
-    /// `numalab undo`.
+    /// Set the pools of these nodes (a node, a range or `all`) to this many pages each. `numalab
+    /// undo` takes it back.
     #[arg(
         long,
         value_name = "NODE=COUNT,…",
@@ -25,22 +25,22 @@ pub struct PagesArguments {
         value_delimiter = ','
     )]
     pub set: Vec<String>,
-    /// Size of a page, where the kernel has several: 2M, 1G; without it, the default size.
+    /// Huge-page size, such as 2M or 1G [default: the kernel's default size].
     #[arg(long, value_name = "SIZE")]
     pub size: Option<ByteSize>,
-    /// How many pages of each node an SGA of this size needs.
+    /// Compute how many pages of each node an SGA of this size needs.
     #[arg(long = "for", value_name = "SGA_BYTES")]
     pub sga: Option<ByteSize>,
-    /// How that SGA is to lie: interleave, interleave=0-3, a node, spread or spread=0:2,1:1.
+    /// Placement of that SGA: interleave, interleave=0-3, a node, spread or spread=0:2,1:1.
     #[arg(long, value_name = "PLACEMENT", default_value = "interleave")]
     pub placement: Destination,
-    /// Show the memory policy of the tmpfs mounted here instead.
+    /// Show the memory policy of the tmpfs mounted here.
     #[arg(long, value_name = "MOUNT", conflicts_with_all = ["set", "sga", "size"])]
     pub tmpfs: Option<String>,
-    /// Set it, for files that are made from now on: interleave:0-3, bind:0, prefer:1, local.
+    /// With --tmpfs: set its policy for new files: interleave:0-3, bind:0, prefer:1 or local.
     #[arg(long, value_name = "POLICY", requires = "tmpfs")]
     pub mpol: Option<String>,
-    /// Print the document numalab.pages/1 (numalab.tmpfs/1 with --tmpfs).
+    /// Print JSON (numalab.pages/1; numalab.tmpfs/1 with --tmpfs).
     #[arg(long)]
     pub json: bool,
 }

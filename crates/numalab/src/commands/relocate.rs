@@ -15,29 +15,29 @@ use crate::{interrupt, output, progress, text_options};
 /// Options of `numalab move`.
 #[derive(Debug, Args)]
 pub struct MoveArguments {
-    /// A PID, a process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
-    /// Where to: interleave, interleave=0-3, a node, spread (by the nodes' memory), spread=0:2,1:1,
-    /// or near-cpus (the nodes on whose CPUs the processes may run).
+    /// Destination: interleave, interleave=0-3, a node, spread (in proportion to the memory of the
+    /// nodes), spread=0:2,1:1, or near-cpus (the nodes on whose CPUs the processes may run).
     #[arg(long, value_name = "DESTINATION")]
     pub to: Destination,
-    /// Only shared memory.
+    /// Move only shared memory.
     #[arg(long, conflicts_with = "private")]
     pub shared: bool,
-    /// Only private memory.
+    /// Move only private memory.
     #[arg(long)]
     pub private: bool,
-    /// Only this segment of shared memory, as `numalab inspect` names it; may be given again.
+    /// Move only this shared segment, as `numalab inspect` names it; may be repeated.
     #[arg(long, value_name = "NAME", conflicts_with = "private")]
     pub segment: Vec<String>,
-    /// Move at most so much in a second.
+    /// Move at most this many MiB per second.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(allow_negative_numbers = true)]
     pub mib_per_s: Option<u32>,
-    /// Only say what would be moved.
+    /// Say what would be moved and move nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the document numalab.move/1.
+    /// Print JSON (numalab.move/1).
     #[arg(long)]
     pub json: bool,
 }

@@ -42,7 +42,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let message = format!("--trials {trials}: an interval needs at least {TRIALS_MIN} trials");
         return Err(Failure::new(ExitCode::Usage, message));
     }
-    scope::own_groups_of_run(&Root::live(), arguments.seated)?;
+    scope::own_groups_of_run(&Root::live(), arguments.in_scope)?;
     if let Some(case) = &arguments.hold {
         return hold::run(arguments, case);
     }

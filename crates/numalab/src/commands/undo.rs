@@ -13,14 +13,14 @@ use crate::state_folder::{NOT_OURS, StateFolder};
 /// Options of `numalab undo`.
 #[derive(Debug, Args)]
 pub struct UndoArguments {
-    /// Numbers of changes, as --list shows them; without one, all.
+    /// Numbers of changes, as --list shows them [default: all].
     #[arg(value_name = "CHANGE", conflicts_with = "list")]
     pub entries: Vec<u64>,
-    /// Only list what is in force.
+    /// List what is in force and undo nothing.
     #[arg(long)]
     pub list: bool,
-    /// Take back also what somebody else has changed since, and strike off changes named here that
-    /// were made on another machine.
+    /// Also undo what another process has changed since, and drop the named changes from the
+    /// journal if another machine made them.
     #[arg(long, conflicts_with = "list")]
     pub force: bool,
 }
@@ -35,7 +35,7 @@ pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
     let mut said = Said::default();
     strike_off(&root, &journal, arguments, &mut said)?;
     let of_no_one_running =
-        |entry: &Entry| is_wanted(arguments, entry) && !entry.maker.still_runs(&root);
+        |entry: &Entry| is_wanted(arguments, entry) && !entry.made_by.still_runs(&root);
     for entry in journal
         .in_force()?
         .iter()
@@ -70,7 +70,7 @@ pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
     said.conclude()
 }
 
-/// The way out where something was made elsewhere.
+/// The hint where something was made elsewhere.
 const ELSEWHERE: &str = "run `numalab undo` on that machine; if it is gone, or was this one, \
                          `numalab undo --force NUMBER` strikes the change off here";
 
@@ -89,7 +89,7 @@ fn strike_off(
 ) -> Result<(), Failure> {
     for entry in journal.in_force()? {
         let is_named = arguments.force && arguments.entries.contains(&entry.entry);
-        if let (true, Origin::Elsewhere(made)) = (is_named, entry.maker.origin(root)) {
+        if let (true, Origin::Elsewhere(made)) = (is_named, entry.made_by.origin(root)) {
             journal.mark_undone(entry.entry)?;
             said.done(format!("struck off: {}, made {made}", entry.change));
         }
@@ -118,8 +118,8 @@ impl Said {
     /// Says why a change that is in force was left alone. One of another machine is no failure
     /// unless it was named.
     fn left(&mut self, root: &Root, arguments: &UndoArguments, entry: Entry) {
-        let (number, change, pid) = (entry.entry, &entry.change, entry.maker.pid);
-        match entry.maker.origin(root) {
+        let (number, change, pid) = (entry.entry, &entry.change, entry.made_by.pid);
+        match entry.made_by.origin(root) {
             Origin::Elsewhere(made) if arguments.entries.contains(&number) => {
                 self.is_elsewhere = true;
                 self.failures
@@ -129,7 +129,7 @@ impl Said {
                 self.is_left = true;
                 self.done(format!("left alone: {number}: {change}, made {made}"));
             }
-            _ if entry.maker.still_runs(root) => self.failures.push(format!(
+            _ if entry.made_by.still_runs(root) => self.failures.push(format!(
                 "{change} is in use by process {pid}, which still runs"
             )),
             _ => {}
@@ -143,7 +143,7 @@ impl Said {
         }
         if self.failures.is_empty() {
             if self.is_left {
-                output::talk(&format!("  way out: {ELSEWHERE}"));
+                output::talk(&format!("  hint: {ELSEWHERE}"));
             }
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl Said {
             true => ELSEWHERE,
             false => {
                 "end what uses it, then `numalab undo` again; `numalab undo --force` takes back \
-                 even what somebody else has changed since"
+                 even what another process has changed since"
             }
         };
         Err(Failure::new(ExitCode::NotPermitted, self.failures.join("; ")).advise(advice))
@@ -162,13 +162,13 @@ impl Said {
 fn list(journal: &Journal) -> Result<(), Failure> {
     let (root, mut text) = (Root::live(), String::new());
     for entry in journal.in_force()? {
-        let (number, change, pid) = (entry.entry, &entry.change, entry.maker.pid);
-        let maker = match entry.maker.origin(&root) {
+        let (number, change, pid) = (entry.entry, &entry.change, entry.made_by.pid);
+        let made_by = match entry.made_by.origin(&root) {
             Origin::Elsewhere(made) => format!("made {made} by process {pid}"),
-            _ if entry.maker.still_runs(&root) => format!("by process {pid}, which runs"),
+            _ if entry.made_by.still_runs(&root) => format!("by process {pid}, which runs"),
             _ => format!("by process {pid}, which is gone"),
         };
-        text.push_str(&format!("{number}: {change}, {maker}\n"));
+        text.push_str(&format!("{number}: {change}, {made_by}\n"));
     }
     if text.is_empty() {
         text.push_str("nothing is in force\n");

@@ -181,7 +181,7 @@ fn a_handicap_of_known_size_is_found() {
     let path = laboratory.file("scan.toml", scan.text());
     laboratory
         .run(&["run", &path])
-        .says(&["have a handicap", "way out: "]);
+        .says(&["have a handicap", "hint: "]);
     let wrong = ExperimentFile::new("one", SMALL).case("one", "handicap = \"3\"");
     let path = laboratory.file("wrong.toml", wrong.text());
     laboratory

@@ -106,7 +106,7 @@ fn a_capture_goes_to_stdout_or_says_why_it_cannot_be_written() {
         .with_code(2);
     refused.says(&[
         "cannot write ./missing/machine.tar.zst: No such file",
-        "way out: ",
+        "hint: ",
     ]);
     laboratory
         .run(&["capture", &path, "no-such-process"])
@@ -125,7 +125,7 @@ fn a_capture_of_processes_that_may_not_be_read_is_refused() {
     let refused = laboratory
         .run(&["capture", &archive, &sleeper.pid()])
         .with_code(4);
-    refused.says(&["none of the 1 processes of ", "way out: "]);
+    refused.says(&["none of the 1 processes of ", "hint: "]);
     assert!(!std::path::Path::new(&archive).exists());
 }
 
@@ -158,7 +158,7 @@ fn an_archive_that_is_damaged_or_hostile_is_refused_by_name() {
     let check = |content: &[u8], expected: &str| {
         let path = laboratory.file("hostile.tar.zst", content);
         let refused = laboratory.run(&["topology", "--root", &path]).with_code(2);
-        refused.says(&["cannot use --root: ", &path, expected, "way out: "]);
+        refused.says(&["cannot use --root: ", &path, expected, "hint: "]);
     };
     check(b"", "");
     check(b"no archive at all", "");

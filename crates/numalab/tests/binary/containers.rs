@@ -1,5 +1,5 @@
 //! Where a container's seccomp profile refuses what places memory and says where it is: what needs
-//! none of that works, the rest is refused with the way out.
+//! none of that works, the rest is refused with a hint.
 
 use crate::environments::Environment;
 use crate::experiment_file::{ExperimentFile, SMALL};

@@ -1,5 +1,5 @@
 //! The state folder and the journal are commands to whoever runs numalab, root above all: what
-//! somebody else may have written there is refused by name, and what a line says is done only as
+//! others may have written there is refused by name, and what a line says is done only as
 //! far as numalab itself could have written it.
 
 use std::fs::{self, Permissions};
@@ -67,7 +67,7 @@ impl Attacked {
             let refused = self.laboratory.run(words).with_code(9);
             refused.says(&["cannot use the state folder: "]);
             refused.says(expected);
-            refused.says(&["way out: "]);
+            refused.says(&["hint: "]);
             assert_eq!(refused.stdout, "", "{words:?}");
         }
         self.is_unharmed();
@@ -129,7 +129,7 @@ fn links_in_the_place_of_folder_and_files_are_not_followed() {
     let refused = attacked.laboratory.run(&["undo"]).with_code(9);
     refused.says(&[
         "journal.jsonl is no regular file, or a link to one",
-        "way out: ",
+        "hint: ",
     ]);
     attacked.is_unharmed();
 }
@@ -224,7 +224,7 @@ impl Bait {
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(4), "{change}: {said}");
             assert!(said.contains("numalab changes nothing like"), "{said}");
-            assert!(said.contains("way out: look at journal.jsonl"), "{said}");
+            assert!(said.contains("hint: look at journal.jsonl"), "{said}");
             self.is_untouched(&change);
         }
         let listed = self.attacked.laboratory.run(&["undo", "--list"]);
@@ -281,9 +281,9 @@ fn a_line_can_ask_for_nothing_that_numalab_does_not_change() {
     bait.check(&named("none", "/sys/fs/cgroup/none", unit));
     let pid = std::process::id();
     let stat = linux::proc_stat::read(&linux::Root::live(), pid).unwrap();
-    let seat = format!(r#""pid":{pid},"start_ticks":{}"#, stat.start_ticks);
+    let member = format!(r#""pid":{pid},"start_ticks":{}"#, stat.start_ticks);
     let places = r#""from":["BAIT/other"],"to":["BAIT/numalab-group"]"#;
-    bait.check(&format!(r#"{{"kind":"member-moved",{seat},{places}}}"#));
+    bait.check(&format!(r#"{{"kind":"member-moved",{member},{places}}}"#));
     // A folder that another process has made, or nobody.
     let cluster = |path: &str| format!(r#"{{"kind":"cluster-made","directory":"{path}"}}"#);
     bait.check(&cluster("BAIT/numalab-postgres-1-0"));

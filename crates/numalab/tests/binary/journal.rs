@@ -94,10 +94,10 @@ fn what_another_machine_changed_is_named_and_left_alone() {
             let left = "left alone: 1: processor group";
             assert!(undone.stdout.starts_with(left), "{}", undone.stdout);
             assert!(undone.stdout.contains(made), "{}", undone.stdout);
-            undone.says(&["way out: run `numalab undo` on that machine"]);
+            undone.says(&["hint: run `numalab undo` on that machine"]);
         }
         let named = laboratory.run(&["undo", "1"]).with_code(4);
-        named.says(&["1: processor group", made, "way out: ", "--force"]);
+        named.says(&["1: processor group", made, "hint: ", "--force"]);
         assert_eq!(laboratory.run(&["undo", "--list"]).stdout, listed);
         let struck = laboratory.run(&["undo", "--force", "1"]).with_code(0);
         let off = "struck off: processor group";
@@ -121,7 +121,7 @@ fn a_running_process_holds_what_it_made() {
     let listed = laboratory.run(&["undo", "--list"]).with_code(0).stdout;
     assert!(listed.contains("by process 1, which runs"), "{listed}");
     let refused = laboratory.run(&["undo"]).with_code(4);
-    refused.says(&["is in use by process 1, which still runs", "way out: "]);
+    refused.says(&["is in use by process 1, which still runs", "hint: "]);
 }
 
 #[test]

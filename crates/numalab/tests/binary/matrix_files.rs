@@ -105,13 +105,7 @@ fn distances_of_another_machine_are_refused() {
         let distances = laboratory.file("distances.txt", distances);
         let arguments = ["latency", "--from", &matrix, "--distances", &distances];
         let refused = laboratory.run(&arguments).with_code(2);
-        refused.says(
-            &[
-                expected,
-                &["not of one machine", "way out: take both files"],
-            ]
-            .concat(),
-        );
+        refused.says(&[expected, &["not of one machine", "hint: take both files"]].concat());
         assert_eq!(refused.stdout, "");
     };
     let square = |count: usize, own: u32, other: u32| {

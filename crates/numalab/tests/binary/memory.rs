@@ -1,5 +1,5 @@
 //! `numalab latency` and `numalab bandwidth`: what is measured is stored and shown, matrices that
-//! were measured elsewhere are judged, and whatever is wrong is named with the way out.
+//! were measured elsewhere are judged, and whatever is wrong is named with a hint.
 
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ fn a_matrix_file_that_is_wrong_is_named_with_its_line() {
     let check = |text: &str, expected: &[&str]| {
         let path = laboratory.file("matrix.txt", text);
         let refused = laboratory.run(&["latency", "--from", &path]).with_code(2);
-        refused.says(&[&[path.as_str()], expected, &["way out: a matrix is"]].concat());
+        refused.says(&[&[path.as_str()], expected, &["hint: a matrix is"]].concat());
         assert_eq!(refused.stdout, "");
     };
     check("10 20\n30\n", &["line 2", "2 cells", "1 cell"]);
@@ -87,7 +87,7 @@ fn files_that_cannot_be_read_or_written_are_named_before_anything_is_measured() 
         let refused = laboratory.run(&[command, "--csv", "/nonexistent/out.csv"]);
         refused
             .with_code(2)
-            .says(&["cannot write /nonexistent/out.csv", "way out"]);
+            .says(&["cannot write /nonexistent/out.csv", "hint"]);
     }
     assert!(!laboratory.store().exists());
 }

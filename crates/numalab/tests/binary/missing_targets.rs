@@ -85,8 +85,8 @@ fn a_stranger_with_the_pid_of_a_server_that_is_gone_is_not_taken_for_it() {
 }
 
 #[test]
-fn a_data_directory_of_somebody_else_needs_permission() {
-    const NAME: &str = "a_data_directory_of_somebody_else_needs_permission";
+fn a_data_directory_of_another_user_needs_permission() {
+    const NAME: &str = "a_data_directory_of_another_user_needs_permission";
     if !is_root(NAME) {
         return;
     }

@@ -44,7 +44,7 @@ fn too_few_huge_pages_are_refused_with_the_command_that_makes_them() {
             "case one",
             " 2 MiB pages on node",
             &format!("({free} free)"),
-            "way out: as root: ",
+            "hint: as root: ",
             "2048",
         ]);
     }
@@ -63,7 +63,7 @@ fn a_page_size_the_kernel_does_not_have_is_refused() {
 fn more_sga_than_memory_is_refused() {
     let laboratory = Laboratory::new();
     let keys = "sessions = 1\ncache = \"15TiB\"";
-    refused(&laboratory, keys, 3).says(&["the SGA needs 15.", " free)", "way out: ", "`cache`"]);
+    refused(&laboratory, keys, 3).says(&["the SGA needs 15.", " free)", "hint: ", "`cache`"]);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn cpus_and_nodes_that_do_not_exist_are_refused_with_those_that_do() {
     let said = refused(&laboratory, keys, 3);
     said.says(&[
         "CPUs 8000-8001 are offline or not allowed",
-        "way out: this process may use ",
+        "hint: this process may use ",
     ]);
     if said.stderr.contains(online.trim()) {
         said.says(&[online.trim()]);
@@ -90,7 +90,7 @@ fn more_sessions_than_an_instance_can_have_are_refused() {
     let laboratory = Laboratory::new();
     refused(&laboratory, "sessions = 8193", 2).says(&["line 11", "`sessions`", "from 1 to 8192"]);
     let keys = "sessions = 8192\ncache = \"1MiB\"";
-    refused(&laboratory, keys, 2).says(&["8192 sessions need a cache of 512 MiB", "way out: "]);
+    refused(&laboratory, keys, 2).says(&["8192 sessions need a cache of 512 MiB", "hint: "]);
 }
 
 /// A limit of a user's processes (`ulimit -u`) is only met when they are started.
@@ -128,7 +128,7 @@ fn one_node_cannot_be_local_and_remote() {
     let refused = laboratory.run(&["run", "local-vs-remote"]).with_code(3);
     refused.says(&[
         "needs 2 memory nodes (this machine has 1)",
-        "way out: ",
+        "hint: ",
         "cargo xtask guest --shape eight-node -- numalab run local-vs-remote",
         "these run here: ",
     ]);

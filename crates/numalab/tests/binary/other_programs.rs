@@ -1,4 +1,4 @@
-//! Programs of somebody else's: their number, their placement proven, and how they can fail.
+//! External programs: their number, their placement proven, and how they can fail.
 
 use linux::Root;
 use rustix::process::{Signal, kill_process};

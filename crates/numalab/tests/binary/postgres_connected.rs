@@ -1,4 +1,4 @@
-//! `numalab run --connect`: a server that somebody else runs is measured, and is afterwards what it
+//! `numalab run --connect`: a server that runs already is measured, and is afterwards what it
 //! was before.
 
 use std::fs;

@@ -31,7 +31,7 @@ fn check(laboratory: &Laboratory, expected: &[&str]) {
     let before = fs::read(&store).unwrap_or_default();
     for command in COMMANDS {
         let refused = laboratory.run(command).with_code(9);
-        refused.says(&[&["numalab: "], expected, &["way out: "]].concat());
+        refused.says(&[&["numalab: "], expected, &["hint: "]].concat());
         assert_eq!(refused.stdout, "", "{command:?}");
     }
     assert_eq!(

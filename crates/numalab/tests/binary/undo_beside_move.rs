@@ -91,7 +91,7 @@ fn what_another_is_changing_is_neither_moved_nor_undone() {
         let _lock = FileLock::try_take(&another).unwrap().unwrap();
         let before = segment.policy();
         let refused = laboratory.run(words).with_code(4);
-        refused.says(&[&is_at_work, "is at work on", &name, "way out: "]);
+        refused.says(&[&is_at_work, "is at work on", &name, "hint: "]);
         assert_eq!(segment.policy(), before);
     };
 

@@ -113,6 +113,6 @@ fn a_state_folder_that_may_not_be_written_is_named() {
     let laboratory = Laboratory::of(NOBODY);
     std::os::unix::fs::chown(laboratory.state(), Some(0), Some(0)).unwrap();
     let refused = laboratory.run(&["run", "binding-vs-caging"]).with_code(9);
-    refused.says(&["state/numalab", "Permission denied", "way out: "]);
+    refused.says(&["state/numalab", "Permission denied", "hint: "]);
     laboratory.nothing_is_left();
 }

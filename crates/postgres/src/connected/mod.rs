@@ -1,4 +1,4 @@
-//! A server that somebody else runs: measured as it is, by reading a table of theirs, or tables of
+//! A server that runs already: measured as it is, by reading a table of theirs, or tables of
 //! ours in a schema that the user names.
 
 mod schema;

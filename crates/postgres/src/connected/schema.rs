@@ -1,4 +1,4 @@
-//! A schema of ours in somebody else's database: made through the journal, and dropped with all
+//! A schema of ours in another's database: made through the journal, and dropped with all
 //! that is in it. Only one that carries our mark is dropped.
 
 use client::Client;

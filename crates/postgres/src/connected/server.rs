@@ -1,4 +1,4 @@
-//! The connection to a server that somebody else runs, and what is measured there.
+//! The connection to a server that runs already, and what is measured there.
 
 use client::{Client, NoTls};
 use linux::Root;

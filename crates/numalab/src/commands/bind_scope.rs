@@ -9,31 +9,31 @@ use crate::placement_arguments::BindArguments;
 use crate::scope;
 use crate::state_folder::StateFolder;
 
-/// What there is of a seat.
+/// What there is of a taken.
 #[derive(Debug, Default)]
-pub struct Seat {
+pub struct Scope {
     /// The group, as it was.
     pub group: Option<Group>,
     limit: Option<Limit>,
     joined: Vec<Joined>,
 }
 
-impl Seat {
+impl Scope {
     /// Finds the group, or makes the limit; puts this process there.
     pub fn take(root: &Root, arguments: &BindArguments) -> Result<Self, Failure> {
-        let mut seat = Seat::default();
+        let mut taken = Scope::default();
         if let Some(name) = &arguments.group {
             let group = groups::find(root, &journal()?, name)?;
-            match (&group.unit, arguments.seated) {
+            match (&group.unit, arguments.in_scope) {
                 (_, true) => {}
                 (Some(unit), false) => {
                     return Err(scope::become_one("bind", &[format!("--slice={unit}")]));
                 }
-                (None, false) => seat.joined.push(groups::join(root, &group.directories)?),
+                (None, false) => taken.joined.push(groups::join(root, &group.directories)?),
             }
-            seat.group = Some(group);
+            taken.group = Some(group);
         }
-        match arguments.cpu_limit.filter(|_| !arguments.seated) {
+        match arguments.cpu_limit.filter(|_| !arguments.in_scope) {
             None => {}
             Some(limit) if systemd::is_booted(root) => {
                 let quota = format!("--property=CPUQuota={}%", limit * 100.0);
@@ -42,17 +42,17 @@ impl Seat {
             Some(limit) => {
                 let limit = Limit::create(root, &journal()?, limit)?;
                 let joined = groups::join(root, std::slice::from_ref(&limit.directory));
-                seat.limit = Some(limit);
+                taken.limit = Some(limit);
                 match joined {
-                    Ok(joined) => seat.joined.push(joined),
+                    Ok(joined) => taken.joined.push(joined),
                     Err(error) => {
-                        seat.end()?;
+                        taken.end()?;
                         return Err(error.into());
                     }
                 }
             }
         }
-        Ok(seat)
+        Ok(taken)
     }
 
     /// Whether something is to be taken away after the program has ended.
@@ -72,11 +72,11 @@ impl Seat {
         };
         self.leave();
         limit.remove()?;
-        // The controller that was enabled for it, unless somebody else uses it meanwhile.
+        // The controller that was enabled for it, unless another process uses it meanwhile.
         let root = Root::live();
         numa::undo(
             &journal()?,
-            |entry| entry.maker.is_this_process(&root),
+            |entry| entry.made_by.is_this_process(&root),
             false,
         )?;
         Ok(())

@@ -17,7 +17,7 @@ pub(super) const WORTH_BYTES: u64 = 16 << 20;
 
 /// What is looked at.
 #[derive(Clone, Debug, Default)]
-pub struct Patient {
+pub struct DoctorInput {
     /// The machine.
     pub topology: Topology,
     /// The memory of the target.
@@ -36,7 +36,7 @@ pub struct Patient {
     pub move_bytes_per_s: Option<f64>,
 }
 
-impl Patient {
+impl DoctorInput {
     /// Looks up what rules need beside the machine and the memory of the target.
     ///
     /// # Errors
@@ -46,35 +46,35 @@ impl Patient {
         topology: Topology,
         residency: Option<Residency>,
     ) -> Result<Self, linux::Error> {
-        let mut patient = Patient {
+        let mut input = DoctorInput {
             is_root: linux::process::is_root(),
-            ..Patient::default()
+            ..DoctorInput::default()
         };
         for node in &topology.nodes {
             if let Some(found) = node_numastat::read(root, node.id)? {
-                patient.allocations.insert(node.id, found);
+                input.allocations.insert(node.id, found);
             }
         }
         for process in residency.iter().flat_map(|residency| &residency.processes) {
             // A process that ended meanwhile needs no advice.
             if let Ok(Some(directory)) = proc_stat::cpuset_directory(root, process.pid) {
                 let directory = format!("/{directory}");
-                patient.cpusets.insert(process.pid, directory);
+                input.cpusets.insert(process.pid, directory);
             }
             if process.class == "postmaster"
                 && let Ok(policy) = policy_of_process(root, process.pid)
             {
-                patient.policies.insert(process.pid, policy);
+                input.policies.insert(process.pid, policy);
             }
         }
         let skew = residency.as_ref().map_or(Skew::Even, judge_skew);
         if skew != Skew::Even && root.is_live() {
-            patient.move_bytes_per_s = moving::own_bytes_per_s(root, &topology);
+            input.move_bytes_per_s = moving::own_bytes_per_s(root, &topology);
         }
-        Ok(Patient {
+        Ok(DoctorInput {
             topology,
             residency,
-            ..patient
+            ..input
         })
     }
 
@@ -171,11 +171,11 @@ mod tests {
         let nodes: NodeSet = "0-1".parse().unwrap();
         let commands = |directory: &str| {
             let cpusets = [(7, directory.to_owned())].into();
-            let patient = Patient {
+            let input = DoctorInput {
                 cpusets,
-                ..Patient::default()
+                ..DoctorInput::default()
             };
-            patient.allow_memory(7, &nodes).join("\n")
+            input.allow_memory(7, &nodes).join("\n")
         };
         assert_eq!(
             commands("/sys/fs/cgroup/cpuset/db"),
@@ -194,7 +194,7 @@ mod tests {
             commands("/sys/fs/cgroup/user.slice/$(reboot)"),
             "echo 0-1 >'/sys/fs/cgroup/user.slice/$(reboot)/cpuset.mems'"
         );
-        let unknown = Patient::default().allow_memory(7, &nodes).join("\n");
+        let unknown = DoctorInput::default().allow_memory(7, &nodes).join("\n");
         assert!(unknown.contains("grep -lx 7"), "{unknown}");
     }
 }

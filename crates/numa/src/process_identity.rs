@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The process that made a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Maker {
+pub struct ProcessIdentity {
     /// Its id.
     pub pid: u32,
     /// `/proc/sys/kernel/random/boot_id` at the time; `None` when it could not be read.
@@ -47,11 +47,11 @@ pub enum Origin {
     Elsewhere(String),
 }
 
-impl Maker {
+impl ProcessIdentity {
     /// This process.
     pub fn this_process(root: &Root) -> Self {
         let pid = std::process::id();
-        Maker {
+        ProcessIdentity {
             pid,
             boot: boot(root),
             start_ticks: proc_stat::read(root, pid).ok().map(|stat| stat.start_ticks),
@@ -62,10 +62,10 @@ impl Maker {
 
     /// Whether it is this process.
     pub fn is_this_process(&self, root: &Root) -> bool {
-        let this = Maker {
+        let this = ProcessIdentity {
             // A machine may be renamed meanwhile.
             machine: self.machine.clone(),
-            ..Maker::this_process(root)
+            ..ProcessIdentity::this_process(root)
         };
         *self == this
     }
@@ -183,8 +183,8 @@ mod tests {
         (directory, root)
     }
 
-    fn maker(boot: &str, id: Option<&str>, host: Option<&str>) -> Maker {
-        Maker {
+    fn process_identity(boot: &str, id: Option<&str>, host: Option<&str>) -> ProcessIdentity {
+        ProcessIdentity {
             pid: PID,
             boot: Some(boot.to_owned()),
             start_ticks: Some(500),
@@ -205,9 +205,9 @@ mod tests {
         let path = format!("proc/{PID}/stat");
         let files = [(BOOT, boot), ("etc/machine-id", ID), (&path, &stat)];
         let (_directory, root) = machine(&files);
-        let maker = maker("b-1", Some(ID), None);
+        let process_identity = process_identity("b-1", Some(ID), None);
         assert_eq!(
-            maker.still_runs(&root),
+            process_identity.still_runs(&root),
             expected,
             "{state} {started} {boot}"
         );
@@ -229,41 +229,43 @@ mod tests {
     fn another_machine_is_told_from_an_earlier_boot_of_this_one() {
         let db1 = [(BOOT, "b-2"), ("etc/machine-id", ID), (HOST, "db1")];
         let without_id = [(BOOT, "b-2"), (HOST, "db1")];
-        let check = |here: &[(&str, &str)], maker: Maker, expected: Result<Origin, &str>| {
+        let check = |here: &[(&str, &str)],
+                     process_identity: ProcessIdentity,
+                     expected: Result<Origin, &str>| {
             let (_directory, root) = machine(here);
-            match (maker.origin(&root), expected) {
+            match (process_identity.origin(&root), expected) {
                 (Origin::Elsewhere(words), Err(part)) => {
                     assert!(words.contains(part), "{words}");
                     // What is elsewhere cannot be seen to have ended.
-                    assert!(maker.still_runs(&root));
+                    assert!(process_identity.still_runs(&root));
                 }
-                (found, expected) => assert_eq!(Ok(found), expected, "{maker:?}"),
+                (found, expected) => assert_eq!(Ok(found), expected, "{process_identity:?}"),
             }
         };
-        let db1_of = |boot| maker(boot, Some(ID), Some("db1"));
+        let db1_of = |boot| process_identity(boot, Some(ID), Some("db1"));
         check(&db1, db1_of("b-2"), Ok(Origin::ThisBoot));
         check(&db1, db1_of("b-1"), Ok(Origin::EarlierBoot));
-        let other = maker("b-1", Some(OTHER_ID), Some("db2"));
+        let other = process_identity("b-1", Some(OTHER_ID), Some("db2"));
         check(&db1, other, Err("on db2"));
-        let other_of_same_name = maker("b-1", Some(OTHER_ID), Some("db1"));
+        let other_of_same_name = process_identity("b-1", Some(OTHER_ID), Some("db1"));
         check(&db1, other_of_same_name, Err("on db1"));
         // A clone, or a container of the same image.
-        let clone = maker("b-1", Some(ID), Some("db2"));
+        let clone = process_identity("b-1", Some(ID), Some("db2"));
         check(&db1, clone, Err("which has the machine id of this machine"));
         // A container of this machine: another id and name, the same kernel.
-        let container = maker("b-2", Some(OTHER_ID), Some("f00"));
+        let container = process_identity("b-2", Some(OTHER_ID), Some("f00"));
         check(&db1, container, Ok(Origin::ThisBoot));
 
-        let unknown = maker("b-1", None, Some("db1"));
+        let unknown = process_identity("b-1", None, Some("db1"));
         check(&db1, unknown, Err("it had no machine id"));
         check(
             &without_id,
             db1_of("b-1"),
             Err("this one has no machine id"),
         );
-        let named = maker("b-1", None, Some("db2"));
+        let named = process_identity("b-1", None, Some("db2"));
         check(&without_id, named, Err("on db2"));
-        let of_first_versions = Maker {
+        let of_first_versions = ProcessIdentity {
             machine: None,
             ..db1_of("b-1")
         };
@@ -286,12 +288,16 @@ mod tests {
             let link = own.join("pid");
             let _ = std::fs::remove_file(&link);
             std::os::unix::fs::symlink(format!("pid:[{own_namespace}]"), &link).unwrap();
-            let maker = Maker {
+            let process_identity = ProcessIdentity {
                 pid,
                 pid_namespace: Some(4_026_532_200),
-                ..maker("b-1", None, None)
+                ..process_identity("b-1", None, None)
             };
-            assert_eq!(maker.still_runs(&root), expected, "{own_namespace} {pid}");
+            assert_eq!(
+                process_identity.still_runs(&root),
+                expected,
+                "{own_namespace} {pid}"
+            );
         };
         let outermost = proc_status::INITIAL_PID_NAMESPACE;
         check(outermost, 7, true);
@@ -303,19 +309,22 @@ mod tests {
 
     #[test]
     fn this_process_runs() {
-        let maker = Maker::this_process(&Root::live());
-        assert!(maker.boot.is_some() && maker.start_ticks.is_some());
-        assert_eq!(maker.origin(&Root::live()), Origin::ThisBoot);
-        assert!(maker.still_runs(&Root::live()));
-        let line = serde_json::to_string(&maker).unwrap();
-        assert_eq!(serde_json::from_str::<Maker>(&line).unwrap(), maker);
+        let process_identity = ProcessIdentity::this_process(&Root::live());
+        assert!(process_identity.boot.is_some() && process_identity.start_ticks.is_some());
+        assert_eq!(process_identity.origin(&Root::live()), Origin::ThisBoot);
+        assert!(process_identity.still_runs(&Root::live()));
+        let line = serde_json::to_string(&process_identity).unwrap();
+        assert_eq!(
+            serde_json::from_str::<ProcessIdentity>(&line).unwrap(),
+            process_identity
+        );
     }
 
     #[test]
     fn of_a_maker_without_times_the_id_decides() {
-        let first: Maker = serde_json::from_str("{\"pid\":1}").unwrap();
+        let first: ProcessIdentity = serde_json::from_str("{\"pid\":1}").unwrap();
         assert!(first.still_runs(&Root::live()));
-        let none = Maker { pid: PID, ..first };
+        let none = ProcessIdentity { pid: PID, ..first };
         assert!(!none.still_runs(&Root::live()));
     }
 }

@@ -1,4 +1,4 @@
-//! A process's seat in groups: joining one and going back, and limits of CPU time.
+//! A process's membership of groups: joining one and going back, and limits of CPU time.
 
 use std::path::{Path, PathBuf};
 
