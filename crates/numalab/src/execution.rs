@@ -10,7 +10,7 @@ use jiff::Zoned;
 use linux::Root;
 use model::exit::ExitCode;
 use model::{Outcome, Run, RunStatus};
-use postgres::Places;
+use postgresql::Places;
 use store::{RunRecorder, Store};
 
 use crate::commands::internal;

@@ -73,8 +73,8 @@ impl From<instance::Error> for Failure {
     }
 }
 
-impl From<postgres::Error> for Failure {
-    fn from(error: postgres::Error) -> Self {
+impl From<postgresql::Error> for Failure {
+    fn from(error: postgresql::Error) -> Self {
         let failure = Failure::new(error.exit_code(), error.to_string());
         match error.advice() {
             Some(advice) => failure.advise(advice),

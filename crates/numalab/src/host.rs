@@ -25,7 +25,7 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
         false => of_call(linux::mempolicy::try_question()),
     };
     host.huge_segment_bytes_max = linux::shared_memory::huge_segment_bytes_max(&root);
-    let installed = postgres::find(&postgres_places());
+    let installed = postgresql::find(&postgres_places());
     host.no_postgres = installed.err().map(|error| error.to_string());
     host.base_page_bytes = linux::process::page_bytes();
     host.has_weighted_interleave = linux::interleave_weights::read(&root)?.is_some();
@@ -45,10 +45,10 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
 }
 
 /// Where PostgreSQL is looked for when no option says so.
-pub fn postgres_places() -> postgres::Places {
-    postgres::Places {
+pub fn postgres_places() -> postgresql::Places {
+    postgresql::Places {
         path: std::env::var_os("PATH"),
-        ..postgres::Places::default()
+        ..postgresql::Places::default()
     }
 }
 

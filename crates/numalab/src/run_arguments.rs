@@ -46,7 +46,7 @@ pub struct RunArguments {
     pub pg_bin: Option<PathBuf>,
     /// Download a PostgreSQL from Maven Central for this run only: the newest 18, or 18.6.
     #[arg(long, value_name = "VERSION", conflicts_with_all = ["pg_bin", "connect"])]
-    pub pg_fetch: Option<postgres::Release>,
+    pub pg_fetch: Option<postgresql::Release>,
     /// Measure even if the machine is busy or another numalab is measuring. Each trial records the
     /// CPU time that other processes used.
     #[arg(long, conflicts_with = "hold")]

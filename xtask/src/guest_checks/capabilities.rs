@@ -173,11 +173,11 @@ const ROWS: &[Row] = &[
 const REPORTS: [(&str, &str); 2] = [
     (
         "one",
-        include_str!("../../../crates/testing/reports/article-001-test1.txt"),
+        include_str!("../../../crates/base/testing/reports/article-001-test1.txt"),
     ),
     (
         "other",
-        include_str!("../../../crates/testing/reports/article-001-test2.txt"),
+        include_str!("../../../crates/base/testing/reports/article-001-test2.txt"),
     ),
 ];
 

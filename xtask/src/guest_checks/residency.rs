@@ -361,7 +361,7 @@ mod tests {
 
     /// A process of article 003's instance, which is NUMA-aware.
     const ARTICLE_003: &str =
-        include_str!("../../../crates/numa/tests/article_003/pmon-numa-on.txt");
+        include_str!("../../../crates/machine/numa/tests/article_003/pmon-numa-on.txt");
 
     /// What is asked of ours is what the article shows: an interleaved area, a pool on each node.
     #[test]

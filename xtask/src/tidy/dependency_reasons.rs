@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn only_outside_crates_need_a_reason() {
-        let text = "[dependencies]\nlibc = \"0.2\"\nnumalab-model = { path = \"..\" }\n";
+        let text = "[dependencies]\nlibc = \"0.2\"\nmodel.workspace = true\n";
         let file = SourceFile {
             path: "Cargo.toml".into(),
             text: text.into(),

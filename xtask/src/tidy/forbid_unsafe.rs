@@ -42,8 +42,9 @@ mod tests {
     use super::*;
 
     fn count(path: &str, text: &str) -> usize {
-        let table = "| layer | crate | may import | unsafe |\n| --- | --- | --- | --- |\n\
-            | 1 | linux | | yes |\n| 0 | model | | no |\n";
+        let table = "| layer | folder | crate | may import | unsafe |\n\
+            | --- | --- | --- | --- | --- |\n\
+            | 1 | crates/base | linux | | yes |\n| 0 | crates/base | model | | no |\n";
         let file = SourceFile {
             path: path.into(),
             text: text.into(),
@@ -55,14 +56,14 @@ mod tests {
     fn roots_of_safe_crates_forbid_unsafe_code() {
         assert_eq!(
             count(
-                "crates/model/src/lib.rs",
+                "crates/base/model/src/lib.rs",
                 "//! X.\n#![forbid(unsafe_code)]\n"
             ),
             0
         );
-        assert_eq!(count("crates/model/src/lib.rs", "//! X.\n"), 1);
-        assert_eq!(count("crates/model/src/bin/tool.rs", "//! X.\n"), 1);
-        assert_eq!(count("crates/model/src/id.rs", "//! X.\n"), 0);
-        assert_eq!(count("crates/linux/src/lib.rs", "//! X.\n"), 0);
+        assert_eq!(count("crates/base/model/src/lib.rs", "//! X.\n"), 1);
+        assert_eq!(count("crates/base/model/src/bin/tool.rs", "//! X.\n"), 1);
+        assert_eq!(count("crates/base/model/src/id.rs", "//! X.\n"), 0);
+        assert_eq!(count("crates/base/linux/src/lib.rs", "//! X.\n"), 0);
     }
 }

@@ -9,7 +9,9 @@ pub struct Layer {
     pub line: usize,
     /// The number of the layer; none for developers' crates (`dev`).
     pub level: Option<u32>,
-    /// The directory name of the crate.
+    /// The folder that the crate is in.
+    pub folder: String,
+    /// The name of the crate and of its directory.
     pub name: String,
     /// The crates that it may import.
     pub may_import: BTreeSet<String>,
@@ -20,9 +22,9 @@ pub struct Layer {
 /// The rows of the table, and what could not be understood, each with its line.
 ///
 /// ```text
-/// | layer | crate | may import | unsafe |
-/// | --- | --- | --- | --- |
-/// | 4 | store | model | no |
+/// | layer | folder | crate | may import | unsafe |
+/// | --- | --- | --- | --- | --- |
+/// | 4 | crates/lab | store | model | no |
 /// ```
 pub fn parse(text: &str) -> (Vec<Layer>, Vec<(usize, String)>) {
     let (mut layers, mut problems) = (Vec::new(), Vec::new());
@@ -37,7 +39,7 @@ pub fn parse(text: &str) -> (Vec<Layer>, Vec<(usize, String)>) {
             .split('|')
             .map(str::trim)
             .collect();
-        if cells == ["layer", "crate", "may import", "unsafe"] {
+        if cells == ["layer", "folder", "crate", "may import", "unsafe"] {
             is_inside = true;
         } else if is_inside && !cells[0].starts_with("---") {
             match parse_row(index + 1, &cells) {
@@ -49,15 +51,15 @@ pub fn parse(text: &str) -> (Vec<Layer>, Vec<(usize, String)>) {
     if layers.is_empty() {
         problems.push((
             1,
-            "there is no table `| layer | crate | may import | unsafe |`".into(),
+            "there is no table `| layer | folder | crate | may import | unsafe |`".into(),
         ));
     }
     (layers, problems)
 }
 
 fn parse_row(line: usize, cells: &[&str]) -> Result<Layer, String> {
-    let [level, name, may_import, may_be_unsafe] = cells else {
-        return Err(format!("a row has {} cells instead of 4", cells.len()));
+    let [level, folder, name, may_import, may_be_unsafe] = cells else {
+        return Err(format!("a row has {} cells instead of 5", cells.len()));
     };
     let level = match *level {
         "dev" => None,
@@ -75,6 +77,7 @@ fn parse_row(line: usize, cells: &[&str]) -> Result<Layer, String> {
     Ok(Layer {
         line,
         level,
+        folder: folder.to_string(),
         name: name.to_string(),
         may_import,
         may_be_unsafe,
@@ -85,14 +88,18 @@ fn parse_row(line: usize, cells: &[&str]) -> Result<Layer, String> {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "| layer | crate | may import | unsafe |\n| --- | --- | --- | --- |\n";
+    const HEAD: &str =
+        "| layer | folder | crate | may import | unsafe |\n| --- | --- | --- | --- | --- |\n";
 
     #[test]
     fn rows_are_read_with_their_lines() {
-        let text = format!("# A\n\n{HEAD}| 1 | linux | model | yes |\n| dev | xtask | | no |\n");
+        let text = format!(
+            "# A\n\n{HEAD}| 1 | crates/base | linux | model | yes |\n| dev | . | xtask | | no |\n"
+        );
         let (layers, problems) = parse(&text);
         assert_eq!(problems, []);
         assert_eq!(layers[0].name, "linux");
+        assert_eq!(layers[0].folder, "crates/base");
         assert_eq!((layers[0].line, layers[0].level), (5, Some(1)));
         assert!(layers[0].may_be_unsafe && layers[0].may_import.contains("model"));
         assert_eq!((layers[1].level, layers[1].may_import.len()), (None, 0));
@@ -100,7 +107,11 @@ mod tests {
 
     #[test]
     fn rows_that_make_no_sense_are_problems() {
-        let rows = ["| x | a | | no |", "| 1 | a | no |", "| 1 | a | | maybe |"];
+        let rows = [
+            "| x | c | a | | no |",
+            "| 1 | c | a | no |",
+            "| 1 | c | a | | maybe |",
+        ];
         for row in rows {
             let (_, problems) = parse(&format!("{HEAD}{row}\n"));
             assert_eq!(problems[0].0, 3, "{row}");
@@ -110,7 +121,9 @@ mod tests {
 
     #[test]
     fn other_tables_are_not_read() {
-        let text = format!("{HEAD}| 0 | model | | no |\n\n| a | b | c | d |\n| 1 | 2 | 3 | 4 |\n");
+        let text = format!(
+            "{HEAD}| 0 | c | model | | no |\n\n| a | b | c | d | e |\n| 1 | 2 | 3 | 4 | 5 |\n"
+        );
         let (layers, problems) = parse(&text);
         assert_eq!((layers.len(), problems.len()), (1, 0));
     }

@@ -1,7 +1,7 @@
 //! The rule of the layers: every crate has a row in ARCHITECTURE.md and imports only what that
 //! row allows.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::finding::Finding;
 use super::layer_table::Layer;
@@ -24,8 +24,12 @@ pub fn check(table: &Path, layers: &[Layer], manifests: &[&SourceFile]) -> Vec<F
             continue;
         };
         findings.extend(check_package_name(manifest, name));
+        findings.extend(check_one_name(manifest));
         match layers.iter().find(|layer| layer.name == name) {
-            Some(layer) => findings.extend(check_imports(manifest, layer)),
+            Some(layer) => {
+                findings.extend(check_folder(manifest, layer));
+                findings.extend(check_imports(manifest, layer));
+            }
             None => findings.push(Finding::new(
                 &manifest.path,
                 1,
@@ -73,10 +77,6 @@ fn check_table(table: &Path, layers: &[Layer], crates: &[&str]) -> Vec<Finding> 
 }
 
 fn check_package_name(manifest: &SourceFile, name: &str) -> Vec<Finding> {
-    let expected = match name {
-        "numalab" | "xtask" => name.to_string(),
-        _ => format!("numalab-{name}"),
-    };
     let line = manifest
         .text
         .lines()
@@ -84,14 +84,39 @@ fn check_package_name(manifest: &SourceFile, name: &str) -> Vec<Finding> {
     let is_right = manifest
         .text
         .lines()
-        .any(|line| line == format!("name = \"{expected}\""));
-    let message = format!("the package of crate {name} must be named {expected}");
+        .any(|line| line == format!("name = \"{name}\""));
+    let message = format!("the package in folder {name} must have its name");
     let finding = || Finding::new(&manifest.path, line.unwrap_or(0) + 1, RULE, message);
     if is_right {
         Vec::new()
     } else {
         vec![finding()]
     }
+}
+
+/// A name of its own for a dependency hides it from readers and tools.
+fn check_one_name(manifest: &SourceFile) -> Vec<Finding> {
+    let renamed = dependencies(&manifest.text)
+        .into_iter()
+        .filter(|found| found.is_renamed);
+    let message = |package| format!("{package} has another name here; use it under its own");
+    renamed
+        .map(|found| Finding::new(&manifest.path, found.line, RULE, message(found.package)))
+        .collect()
+}
+
+/// The folders show the layers.
+fn check_folder(manifest: &SourceFile, layer: &Layer) -> Vec<Finding> {
+    let (folder, name) = (&layer.folder, &layer.name);
+    let expected = match folder.as_str() {
+        "." => PathBuf::from(name),
+        folder => Path::new(folder).join(name),
+    };
+    if manifest.path.parent() == Some(&expected) {
+        return Vec::new();
+    }
+    let message = format!("{name} belongs to {folder} by its row in ARCHITECTURE.md");
+    vec![Finding::new(&manifest.path, 1, RULE, message)]
 }
 
 fn check_imports(manifest: &SourceFile, layer: &Layer) -> Vec<Finding> {
@@ -104,10 +129,7 @@ fn check_imports(manifest: &SourceFile, layer: &Layer) -> Vec<Finding> {
     };
     imports
         .filter_map(|found| {
-            let import = found
-                .package
-                .strip_prefix("numalab-")
-                .unwrap_or(&found.package);
+            let import = found.package.as_str();
             (!is_allowed(import, found.is_for_tests)).then(|| {
                 let message = format!(
                     "{name} may not import {import}; move the code, or change the row of {name} \
@@ -124,13 +146,14 @@ mod tests {
     use super::super::layer_table;
     use super::*;
 
-    const TABLE: &str = "| layer | crate | may import | unsafe |\n| --- | --- | --- | --- |\n\
-        | 1 | linux | model | yes |\n| 0 | model | | no |\n| dev | testing | model | no |\n";
+    const TABLE: &str = "| layer | folder | crate | may import | unsafe |\n\
+        | --- | --- | --- | --- | --- |\n| 1 | crates/base | linux | model | yes |\n\
+        | 0 | crates/base | model | | no |\n| dev | crates/base | testing | model | no |\n";
 
     fn manifest(name: &str, rest: &str) -> SourceFile {
         SourceFile {
-            path: format!("crates/{name}/Cargo.toml").into(),
-            text: format!("[package]\nname = \"numalab-{name}\"\n{rest}"),
+            path: format!("crates/base/{name}/Cargo.toml").into(),
+            text: format!("[package]\nname = \"{name}\"\n{rest}"),
         }
     }
 
@@ -148,45 +171,55 @@ mod tests {
 
     #[test]
     fn imports_from_below_and_testing_in_tests_are_fine() {
-        let linux = "[dependencies]\nnumalab-model = { path = \"../model\" }\n\
-            [dev-dependencies]\nnumalab-testing = { path = \"../testing\" }\n";
+        let linux = "[dependencies]\nmodel.workspace = true\n\
+            [dev-dependencies]\ntesting.workspace = true\n";
         assert_eq!(check_with(TABLE, linux, ""), Vec::<String>::new());
     }
 
     #[test]
     fn imports_from_above_are_named_with_their_line() {
-        let findings = check_with(
-            TABLE,
-            "",
-            "[dependencies]\nnumalab-linux = { path = \"..\" }\n",
+        let findings = check_with(TABLE, "", "[dependencies]\nlinux.workspace = true\n");
+        assert!(
+            findings[0].starts_with("crates/base/model/Cargo.toml:4: layers: model may not import")
         );
-        assert!(findings[0].starts_with("crates/model/Cargo.toml:4: layers: model may not import"));
     }
 
     #[test]
     fn testing_is_only_for_tests() {
-        let findings = check_with(
-            TABLE,
-            "[dependencies]\nnumalab-testing = { path = \"..\" }\n",
-            "",
-        );
+        let findings = check_with(TABLE, "[dependencies]\ntesting.workspace = true\n", "");
         assert_eq!(findings.len(), 1);
     }
 
     #[test]
     fn the_table_lists_exactly_the_crates() {
-        let more = format!("{TABLE}| 2 | numa | linux | no |\n");
+        let more = format!("{TABLE}| 2 | crates/machine | numa | linux | no |\n");
         assert!(check_with(&more, "", "")[0].contains("no crate numa"));
-        let fewer = TABLE.replace("| dev | testing | model | no |\n", "");
+        let fewer = TABLE.replace("| dev | crates/base | testing | model | no |\n", "");
         assert!(check_with(&fewer, "", "")[0].contains("crate testing has no row"));
     }
 
     #[test]
+    fn a_crate_has_one_name_and_its_folder() {
+        let renamed = "[dependencies]\nclient = { version = \"1\", package = \"postgres\" }\n";
+        let found = check_with(TABLE, renamed, "");
+        assert!(
+            found[0].contains("postgres has another name here"),
+            "{found:?}"
+        );
+        let moved = TABLE.replace("| crates/base | linux", "| crates/machine | linux");
+        let found = check_with(&moved, "", "");
+        assert!(
+            found[0].contains("linux belongs to crates/machine"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
     fn the_table_itself_keeps_the_layers() {
-        let upward = TABLE.replace("| 0 | model | | no |", "| 0 | model | linux | no |");
+        let upward = TABLE.replace("| model | | no |", "| model | linux | no |");
         assert!(check_with(&upward, "", "")[0].contains("linux is not in a layer below model"));
         let with_xtask = |may_import: &str| {
-            let table = format!("{TABLE}| dev | xtask | {may_import} | no |\n");
+            let table = format!("{TABLE}| dev | . | xtask | {may_import} | no |\n");
             let found = check_with(&table, "", "");
             found
                 .iter()

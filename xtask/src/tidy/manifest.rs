@@ -5,8 +5,10 @@
 pub struct Dependency {
     /// The line of its key, counted from 1.
     pub line: usize,
-    /// The name of the package, which differs from the key when it is renamed.
+    /// The name of the package.
     pub package: String,
+    /// Whether the key is another name.
+    pub is_renamed: bool,
     /// Whether only tests use it.
     pub is_for_tests: bool,
     /// Whether it is a crate of this workspace.
@@ -40,13 +42,13 @@ pub fn dependencies(text: &str) -> Vec<Dependency> {
             && let Some((key, value)) = code.split_once('=')
         {
             let has_reason = previous_is_comment || comment.is_some();
-            let key = key.trim().trim_end_matches(".workspace");
             found.push(dependency(index, key, value, *is_for_tests, has_reason));
         } else if let (0, Section::One { .. }, Some(last)) = (depth, &section, found.last_mut()) {
             last.has_reason |= comment.is_some();
             last.is_internal |= quoted_after(code, "path").is_some();
+            last.is_internal |= code.replace(' ', "") == "workspace=true";
             if let Some(package) = quoted_after(code, "package") {
-                last.is_internal |= is_of_workspace(&package);
+                last.is_renamed |= last.package != package;
                 last.package = package;
             }
         } else if depth > 0
@@ -96,20 +98,20 @@ fn dependency(
     is_for_tests: bool,
     has_reason: bool,
 ) -> Dependency {
-    let key = key.trim_matches('"').to_string();
-    let package = quoted_after(value, "package").unwrap_or(key);
-    let is_internal = is_of_workspace(&package) || quoted_after(value, "path").is_some();
+    let key = key.trim().trim_matches('"');
+    // Only crates of ours are listed in the manifest of the workspace.
+    let of_workspace = key.strip_suffix(".workspace");
+    let key = of_workspace.unwrap_or(key).to_string();
+    let package = quoted_after(value, "package").unwrap_or_else(|| key.clone());
+    let is_internal = of_workspace.is_some() || quoted_after(value, "path").is_some();
     Dependency {
         line: index + 1,
+        is_renamed: package != key,
         package,
         is_for_tests,
         is_internal,
         has_reason,
     }
-}
-
-fn is_of_workspace(package: &str) -> bool {
-    package == "numalab" || package.starts_with("numalab-")
 }
 
 /// `x` in `… package = "x" …`.
@@ -207,25 +209,28 @@ mod tests {
     }
 
     #[test]
-    fn crates_of_the_workspace_are_known_by_name_also_when_renamed() {
-        let renamed = "model = { path = \"../model\", package = \"numalab-model\" }";
+    fn crates_of_the_workspace_are_known_and_so_are_other_names() {
+        let renamed = "words = { path = \"../model\", package = \"model\" }";
+        let text = format!("[dependencies]\n{renamed}\nstats.workspace = true\n");
         check(
-            &format!("[dependencies]\n{renamed}\nnumalab-stats.workspace = true\n"),
+            &text,
             &[
-                (2, "numalab-model", false, true, false),
-                (3, "numalab-stats", false, true, false),
+                (2, "model", false, true, false),
+                (3, "stats", false, true, false),
             ],
         );
+        let renamed: Vec<bool> = dependencies(&text).iter().map(|it| it.is_renamed).collect();
+        assert_eq!(renamed, [true, false]);
     }
 
     #[test]
     fn a_table_of_its_own_is_read_to_its_end() {
-        let text = "[dependencies.model]\npackage=\"numalab-model\"\npath=\"../model\"\n\
+        let text = "[dependencies.words]\npackage=\"model\"\npath=\"../model\"\n\
             [dependencies.b] # Why.\nversion = \"1\"\n";
         check(
             text,
             &[
-                (1, "numalab-model", false, true, false),
+                (1, "model", false, true, false),
                 (4, "b", false, false, true),
             ],
         );

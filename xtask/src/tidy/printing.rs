@@ -51,14 +51,14 @@ mod tests {
     #[test]
     fn the_print_lints_stay_on_below_the_binary() {
         let allow = "#![allow(clippy::print_stdout)]\n";
-        assert_eq!(count("crates/model/src/lib.rs", allow), 1);
+        assert_eq!(count("crates/base/model/src/lib.rs", allow), 1);
         assert_eq!(
-            count("crates/model/Cargo.toml", "print_stderr = \"allow\"\n"),
+            count("crates/base/model/Cargo.toml", "print_stderr = \"allow\"\n"),
             1
         );
         assert_eq!(count("crates/numalab/src/main.rs", allow), 0);
         assert_eq!(count("xtask/src/main.rs", allow), 0);
-        assert_eq!(count("crates/model/tests/a.rs", allow), 0);
+        assert_eq!(count("crates/base/model/tests/a.rs", allow), 0);
         assert_eq!(count("Cargo.toml", "print_stdout = \"warn\"\n"), 0);
     }
 }

@@ -103,12 +103,15 @@ impl Project {
     }
 }
 
-/// `crates/linux/src/lib.rs` belongs to `linux`, `xtask/src/main.rs` to `xtask`.
+/// `crates/base/linux/src/lib.rs` belongs to `linux`, `crates/numalab/src/main.rs` to `numalab`,
+/// `xtask/src/main.rs` to `xtask`.
 fn crate_of(path: &Path) -> Option<&str> {
     let mut parts = path.iter().map(|part| part.to_str());
-    match parts.next()?? {
-        "crates" => parts.next()?.filter(|_| parts.next().is_some()),
-        "xtask" => Some("xtask"),
+    let is_crate = |name: &&str| ["numalab", "xtask"].contains(name);
+    match (parts.next()??, parts.next()??) {
+        ("xtask", _) => Some("xtask"),
+        ("crates", name) if is_crate(&name) => Some(name).filter(|_| parts.next().is_some()),
+        ("crates", _) => parts.next()?.filter(|_| parts.next().is_some()),
         _ => None,
     }
 }
@@ -120,10 +123,12 @@ mod tests {
     #[test]
     fn a_path_belongs_to_its_crate() {
         let cases = [
-            ("crates/linux/src/lib.rs", Some("linux")),
-            ("crates/linux/Cargo.toml", Some("linux")),
+            ("crates/base/linux/src/lib.rs", Some("linux")),
+            ("crates/base/linux/Cargo.toml", Some("linux")),
+            ("crates/numalab/src/main.rs", Some("numalab")),
             ("xtask/src/main.rs", Some("xtask")),
             ("crates/README.md", None),
+            ("crates/base/README.md", None),
             ("docs/guests.md", None),
         ];
         for (path, expected) in cases {

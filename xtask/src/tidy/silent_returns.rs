@@ -94,7 +94,7 @@ mod tests {
 
     fn lines(text: &str) -> Vec<usize> {
         let file = SourceFile {
-            path: "crates/linux/src/a.rs".into(),
+            path: "crates/base/linux/src/a.rs".into(),
             text: text.to_owned(),
         };
         let findings = check(&file, &syn::parse_file(text).unwrap());

@@ -3,7 +3,7 @@
 use experiment::TRIALS_MIN;
 use experiment::workloads::{ConnectedWorkload, connected_plan};
 use model::exit::ExitCode;
-use postgres::{ConnectOrder, Connected, Source};
+use postgresql::{ConnectOrder, Connected, Source};
 use report::Called;
 
 use crate::commands::run::request;

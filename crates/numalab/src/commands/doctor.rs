@@ -55,8 +55,8 @@ fn settings(target: &Target, arguments: &DoctorArguments) -> Option<PostgresSett
     let Target::Postgres(data) = target else {
         return None;
     };
-    let said = postgres::server_settings(Path::new(data), arguments.pg_role.as_deref());
-    let unsaid = |error: &postgres::Error| {
+    let said = postgresql::server_settings(Path::new(data), arguments.pg_role.as_deref());
+    let unsaid = |error: &postgresql::Error| {
         output::talk(&format!(
             "the server's settings are not known, so what they tell is not looked for: {error}"
         ));

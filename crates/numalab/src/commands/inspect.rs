@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use model::exit::ExitCode;
 use numa::instances::{InstanceError, Target};
 use numa::residency::{self, InspectError, Options};
-use postgres::RelationsOrder;
+use postgresql::RelationsOrder;
 
 use crate::arguments::InspectArguments;
 use crate::capture::MachineRoot;
@@ -36,7 +36,7 @@ pub fn run(arguments: &InspectArguments) -> Result<(), Failure> {
             role: arguments.pg_role.clone(),
             with_server_view: arguments.server_view,
         };
-        residency.relations = Some(postgres::relations(root, &order, &residency)?);
+        residency.relations = Some(postgresql::relations(root, &order, &residency)?);
     }
     if arguments.json {
         return output::json(&report::residency_document(&residency));

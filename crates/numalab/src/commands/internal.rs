@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use experiment::workloads::{CommandLauncher, CommandOrder};
 use instance::{InstanceCommand, InstanceOrder, InstanceReport, SessionOrder, SessionProgram};
 use model::exit::ExitCode;
-use postgres::{LaunchOrder, Launcher};
+use postgresql::{LaunchOrder, Launcher};
 
 use crate::failure::Failure;
 
@@ -62,9 +62,9 @@ pub fn postgres_launcher() -> Launcher {
 pub fn postgres(words: &[OsString]) -> Result<(), Failure> {
     let error = if words.is_empty() {
         let order: LaunchOrder = read_order()?;
-        postgres::place_and_execute(&order, &postgres_launcher())
+        postgresql::place_and_execute(&order, &postgres_launcher())
     } else {
-        postgres::execute_server(words)
+        postgresql::execute_server(words)
     };
     Err(error.into())
 }

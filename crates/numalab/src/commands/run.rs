@@ -133,8 +133,8 @@ fn needs(arguments: &RunArguments, plans: &[Plan]) -> Needs {
 }
 
 /// Which PostgreSQL the options ask for.
-fn postgres_places(arguments: &RunArguments) -> postgres::Places {
-    postgres::Places {
+fn postgres_places(arguments: &RunArguments) -> postgresql::Places {
+    postgresql::Places {
         named: arguments.pg_bin.clone(),
         release: arguments.pg_fetch.clone(),
         ..host::postgres_places()
@@ -149,7 +149,7 @@ fn plans(
 ) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
     let mut host = host::of_this_process(&machine.topology)?;
     if arguments.pg_bin.is_some() {
-        postgres::find(&postgres_places(arguments))?;
+        postgresql::find(&postgres_places(arguments))?;
     }
     if arguments.pg_bin.is_some() || arguments.pg_fetch.is_some() {
         host.no_postgres = None;

@@ -43,7 +43,7 @@ pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
     {
         if let Change::SchemaMade { server, schema } = &entry.change {
             // What the server refuses is said below, with the statement that does it by hand.
-            match postgres::drop_schema(server, schema) {
+            match postgresql::drop_schema(server, schema) {
                 Ok(()) => {
                     journal.mark_undone(entry.entry)?;
                     said.done(format!("undone: {}", entry.change));

@@ -11,11 +11,11 @@ use crate::user::{NOBODY, User, open_to_all};
 
 /// The installed PostgreSQL; says that `test` is not run where there is none.
 pub fn installed(test: &str) -> Option<PathBuf> {
-    let places = postgres::Places {
+    let places = postgresql::Places {
         path: std::env::var_os("PATH"),
-        ..postgres::Places::default()
+        ..postgresql::Places::default()
     };
-    match postgres::find(&places) {
+    match postgresql::find(&places) {
         // The other programs are where the server really is, whatever leads there.
         Ok(found) => {
             let server = fs::canonicalize(found.program("postgres")).unwrap();

@@ -1,0 +1,167 @@
+//! Where the blocks of a server's shared buffers lie: their place in its shared memory, and the
+//! node of every page.
+
+use linux::Root;
+use linux::proc_maps::{self, Mapping};
+use model::SgaEvidence;
+use numa::residency::{RangePages, nodes_of_range};
+use postgres::Client;
+
+use crate::Error;
+use crate::results::ByNode;
+
+/// `PG_IO_ALIGN_SIZE` (src/include/pg_config_manual.h): since 16 the blocks begin at such a
+/// multiple within their allocation, which is longer by as much.
+const IO_ALIGN_BYTES: u64 = 4096;
+
+/// The blocks of the shared buffers of one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BufferBlocks {
+    /// The postmaster.
+    pub postmaster: u32,
+    /// Its mapping of the shared memory.
+    pub mapping: Mapping,
+    /// Offset in the shared memory object of the first block.
+    pub offset: u64,
+    /// Size of a block.
+    pub block_bytes: u64,
+    /// Blocks.
+    pub blocks: u64,
+}
+
+/// Where the server says that its shared buffers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allocation {
+    /// Offset in the shared memory of what was allocated for them.
+    offset: u64,
+    /// Length of that.
+    bytes: u64,
+    /// Size of a block.
+    pub block_bytes: u64,
+    /// Blocks.
+    pub blocks: u64,
+}
+
+impl Allocation {
+    /// Asks the server.
+    ///
+    /// # Errors
+    /// When it does not say: `pg_read_all_stats` is needed (a superuser before 14).
+    pub fn ask(client: &mut Client) -> Result<Self, Error> {
+        let sql = "SELECT off, size, current_setting('block_size')::bigint, \
+                          (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') \
+                   FROM pg_shmem_allocations WHERE name = 'Buffer Blocks'";
+        let what = "asking where the shared buffers are";
+        let row = client.query_one(sql, &[]).map_err(Error::client(what))?;
+        let number = |index: usize| row.get::<_, i64>(index).unsigned_abs();
+        Ok(Allocation {
+            offset: number(0),
+            bytes: number(1),
+            block_bytes: number(2),
+            blocks: number(3),
+        })
+    }
+}
+
+impl BufferBlocks {
+    /// Finds them in the memory of the postmaster.
+    ///
+    /// # Errors
+    /// When its maps cannot be read or have no such mapping.
+    pub fn find(root: &Root, allocation: &Allocation, postmaster: u32) -> Result<Self, Error> {
+        let Allocation {
+            offset,
+            bytes,
+            block_bytes,
+            blocks,
+        } = *allocation;
+        let mapping = main_mapping(root, postmaster, offset.saturating_add(bytes))?;
+        let extra = bytes.saturating_sub(block_bytes.saturating_mul(blocks));
+        let address = mapping.start.saturating_add(offset);
+        let padding = match extra >= IO_ALIGN_BYTES {
+            true => address.next_multiple_of(IO_ALIGN_BYTES) - address,
+            false => 0,
+        };
+        Ok(BufferBlocks {
+            postmaster,
+            offset: mapping.offset + offset + padding,
+            mapping,
+            block_bytes,
+            blocks,
+        })
+    }
+
+    /// The node of each page of them, as the server's processes show it.
+    ///
+    /// # Errors
+    /// When none of the processes may be read.
+    pub fn pages(&self, root: &Root, pids: &[u32]) -> Result<RangePages, Error> {
+        let range = (self.offset, self.blocks * self.block_bytes);
+        Ok(nodes_of_range(
+            root,
+            self.postmaster,
+            &self.mapping,
+            pids,
+            range,
+        )?)
+    }
+
+    /// Bytes by node, of pages that exist.
+    pub fn bytes_by_node(&self, pages: &RangePages) -> ByNode {
+        let all = pages.bytes_by_node(self.offset, self.blocks * self.block_bytes);
+        let known = all
+            .into_iter()
+            .filter_map(|(node, bytes)| Some((node?, bytes)));
+        known.collect()
+    }
+
+    /// What the kernel says of them, given where they were before; page size and policy are those
+    /// that process `pid` has, which must have touched them.
+    ///
+    /// # Errors
+    /// When its numa_maps cannot be read or has no line for them.
+    pub fn evidence(
+        &self,
+        root: &Root,
+        pid: u32,
+        before: &ByNode,
+        after: &ByNode,
+    ) -> Result<SgaEvidence, Error> {
+        let file = root.read(&format!("proc/{pid}/numa_maps"))?;
+        let prefix = format!("{:x} ", self.mapping.start);
+        let line = file.lines().find(|(_, line)| line.starts_with(&prefix));
+        let (_, line) = line.ok_or_else(|| Error::Answer {
+            what: "numa_maps of a session",
+            expected: format!("a line for the shared memory, {prefix}"),
+            found: "none".to_owned(),
+        })?;
+        let line = numa::numa_maps::parse_line(line)?;
+        Ok(SgaEvidence {
+            name: self.mapping.name.clone(),
+            page_bytes: line.kernel_page_bytes.unwrap_or(0),
+            policy: line.policy,
+            bytes_by_node_before: before.clone(),
+            bytes_by_node_after: after.clone(),
+            bytes_without_node: 0,
+            pools: Vec::new(),
+            weights: Default::default(),
+        })
+    }
+}
+
+/// The mapping of the server's shared memory: the largest of shared memory that can hold what the
+/// server says it allocated (`mmap` or `sysv`, whatever `shared_memory_type` says).
+fn main_mapping(root: &Root, postmaster: u32, bytes_min: u64) -> Result<Mapping, Error> {
+    let mappings = proc_maps::read(root, postmaster)?.list;
+    let is_main = |mapping: &Mapping| {
+        let kind = numa::residency::kind_of(&mapping.name, mapping.is_executable, false);
+        mapping.is_shared && kind.is_shared_memory() && mapping.bytes() >= bytes_min
+    };
+    let candidates = mappings.into_iter().filter(is_main);
+    let largest = candidates.max_by_key(Mapping::bytes);
+    largest.ok_or_else(|| Error::Answer {
+        what: "the maps of the postmaster",
+        expected: format!("shared memory of {bytes_min} bytes or more"),
+        found: "none".to_owned(),
+    })
+}

@@ -1,0 +1,205 @@
+//! The connection to a server that runs already, and what is measured there.
+
+use linux::Root;
+use model::CalibrationPoint;
+use numa::journal::Journal;
+use postgres::{Client, NoTls};
+
+use super::schema::OwnSchema;
+use super::their_table;
+use crate::calibration::sweep;
+use crate::connection::{CONNECT_WITHIN, Loaded};
+use crate::counters::version_of;
+use crate::prewarm::read_through_index;
+use crate::session::SETTINGS;
+use crate::tables::Table;
+use crate::trial::measure;
+use crate::{CalibrationOrder, Error, TablesPlan, TrialOrder, TrialResult, Version, Watch};
+
+/// What is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A table of theirs, by all sessions; nothing is written.
+    Table(String),
+    /// A table of ours for each session, in a schema that is made for them, and removed.
+    Schema(String),
+}
+
+/// A server and what is read there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectOrder {
+    /// `postgresql://ROLE@HOST:PORT/DATABASE`, or `host=… user=…`.
+    pub url: String,
+    /// What is read.
+    pub source: Source,
+    /// Sessions that read.
+    pub sessions: u32,
+}
+
+/// A server that we are connected to, with tables to read.
+pub struct Connected {
+    config: postgres::Config,
+    version: Version,
+    tables: Vec<Table>,
+    /// Where they lie, if they are ours.
+    schema: Option<OwnSchema>,
+    /// `shared_buffers`.
+    pub shared_buffers_bytes: u64,
+    /// The postmaster, where the server is on this machine.
+    postmaster: Option<u32>,
+}
+
+impl Connected {
+    /// Connects and looks the table up, or makes the schema and fills its tables.
+    ///
+    /// # Errors
+    /// When the URL is none, the server does not let us in or is too old, the table cannot be
+    /// measured, or the schema cannot be made; nothing is left behind then.
+    pub fn open(order: &ConnectOrder, journal: &Journal) -> Result<Self, Error> {
+        let config = config(&order.url, matches!(order.source, Source::Table(_)))?;
+        let mut client = connect(&config)?;
+        let version = version_of(&mut client)?;
+        let postmaster = postmaster(&mut client)?;
+        let shared_buffers_bytes = shared_buffers(&mut client)?;
+        let (tables, schema) = match &order.source {
+            Source::Table(name) => {
+                let table = their_table::look_up(&mut client, name, shared_buffers_bytes)?;
+                (vec![table; order.sessions as usize], None)
+            }
+            Source::Schema(name) => {
+                let load = TablesPlan {
+                    sessions: order.sessions,
+                    // A quarter: what others need of the buffers is not taken from them.
+                    cache_bytes: shared_buffers_bytes / 4,
+                };
+                let (schema, tables) =
+                    OwnSchema::make(&mut client, &config, &order.url, name, load, journal)?;
+                (tables, Some(schema))
+            }
+        };
+        Ok(Connected {
+            config,
+            version,
+            tables,
+            schema,
+            shared_buffers_bytes,
+            postmaster,
+        })
+    }
+
+    /// Whether the server is on this machine, so that its processes and memory can be looked at.
+    pub fn is_on_this_machine(&self) -> bool {
+        self.postmaster.is_some()
+    }
+
+    /// The version of the server.
+    pub fn version(&self) -> &Version {
+        &self.version
+    }
+
+    /// Finds the rates of work units, with one session.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being done; [`Error::Cancelled`].
+    pub fn calibrate(
+        &self,
+        order: &CalibrationOrder,
+        on_point: &mut dyn FnMut(CalibrationPoint),
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Error> {
+        let mut loaded = self.load()?;
+        loaded.tables.truncate(1);
+        sweep(&mut loaded, order, on_point, watch)
+    }
+
+    /// Runs a trial.
+    ///
+    /// # Errors
+    /// As [`crate::run_trial`].
+    pub fn trial(&self, order: &TrialOrder, watch: &mut Watch<'_>) -> Result<TrialResult, Error> {
+        measure(&Root::live(), &mut self.load()?, order, watch)
+    }
+
+    /// A connection with all tables read into the shared buffers.
+    fn load(&self) -> Result<Loaded, Error> {
+        let mut client = connect(&self.config)?;
+        client
+            .batch_execute(SETTINGS)
+            .map_err(Error::client("preparing the session"))?;
+        for table in &self.tables {
+            read_through_index(&mut client, table)?;
+        }
+        Loaded::theirs(
+            client,
+            self.version.clone(),
+            self.tables.clone(),
+            self.config.clone(),
+            self.postmaster,
+        )
+    }
+
+    /// Removes what was made.
+    ///
+    /// # Errors
+    /// When the server does not do it; it is in the journal then.
+    pub fn close(mut self) -> Result<(), Error> {
+        self.schema.take().map_or(Ok(()), OwnSchema::remove)
+    }
+}
+
+/// How to connect. A session that may not write is one by the server's own rule.
+pub(super) fn config(url: &str, is_read_only: bool) -> Result<postgres::Config, Error> {
+    let mut config: postgres::Config = url.parse().map_err(|cause| Error::Url { cause })?;
+    config.application_name("numalab");
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_WITHIN);
+    }
+    if is_read_only {
+        let given = config.get_options().unwrap_or_default();
+        let options = format!("{given} -c default_transaction_read_only=on");
+        config.options(options.trim());
+    }
+    Ok(config)
+}
+
+pub(super) fn connect(config: &postgres::Config) -> Result<Client, Error> {
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        postgres::config::Host::Tcp(name) => name.clone(),
+        postgres::config::Host::Unix(path) => path.display().to_string(),
+    });
+    let hosts: Vec<String> = hosts.collect();
+    let ports: Vec<String> = config.get_ports().iter().map(u16::to_string).collect();
+    let what = format!(
+        "connecting to {}, port {}",
+        hosts.join(", "),
+        match ports.is_empty() {
+            true => "5432".to_owned(),
+            false => ports.join(", "),
+        }
+    );
+    config.connect(NoTls).map_err(Error::client(what))
+}
+
+/// The postmaster, if the backend behind a connection is a process of this machine: it came through
+/// a socket or the loopback address, and the process of its number says that it is a server.
+fn postmaster(client: &mut Client) -> Result<Option<u32>, Error> {
+    let sql = "SELECT pg_backend_pid(), coalesce(host(inet_server_addr()), '')";
+    let row = client.query_one(sql, &[]);
+    let row = row.map_err(Error::client("asking for the backend"))?;
+    let (pid, address): (i32, String) = (row.get(0), row.get(1));
+    if !["", "127.0.0.1", "::1"].contains(&address.as_str()) {
+        return Ok(None);
+    }
+    let stat = linux::proc_stat::read(&Root::live(), pid.unsigned_abs()).ok();
+    Ok(stat
+        .filter(|stat| stat.name == "postgres")
+        .map(|stat| stat.parent))
+}
+
+fn shared_buffers(client: &mut Client) -> Result<u64, Error> {
+    let sql = "SELECT setting::bigint * current_setting('block_size')::bigint \
+               FROM pg_settings WHERE name = 'shared_buffers'";
+    let row = client.query_one(sql, &[]);
+    let row = row.map_err(Error::client("asking for the size of the shared buffers"))?;
+    Ok(row.get::<_, i64>(0).unsigned_abs())
+}

@@ -1,0 +1,172 @@
+//! A server with loaded tables, ready for sessions.
+
+use std::time::Duration;
+
+use linux::Root;
+use numa::instances::{self, Target};
+use postgres::Client;
+
+use crate::buffers::{Allocation, BufferBlocks};
+use crate::counters::{ServerCounters, version_of};
+use crate::prewarm::prewarm;
+use crate::server::Server;
+use crate::session::SessionOrder;
+use crate::tables::{self, SCHEMA, Table};
+use crate::{Error, ServerPlan, Version};
+
+/// A connection to a server whose tables are loaded and cached.
+pub(crate) struct Loaded {
+    /// The connection that loaded them, bound to the CPUs of the prewarming.
+    pub client: Client,
+    /// Its backend.
+    pub pid: u32,
+    pub version: Version,
+    pub tables: Vec<Table>,
+    /// How sessions connect.
+    config: postgres::Config,
+    /// The postmaster, where it is a process of this machine.
+    postmaster: Option<u32>,
+    /// Whether the server is a throw-away one.
+    pub is_ours: bool,
+}
+
+impl Loaded {
+    /// Loads the tables of a throw-away server.
+    ///
+    /// # Errors
+    /// When a statement or the binding fails.
+    pub fn ours(server: &Server, plan: &ServerPlan, seed: u64) -> Result<Self, Error> {
+        let mut client = server.connect()?;
+        let version = version_of(&mut client)?;
+        let pid = backend(&mut client)?;
+        if let Some(cpus) = &plan.placed.prewarm_cpus {
+            linux::affinity::bind_process(pid, cpus)?;
+        }
+        let schema = format!("CREATE SCHEMA {SCHEMA}; SET maintenance_work_mem = '256MB'");
+        // A cluster is used for several servers: what the last one left goes.
+        let schema = format!("DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; {schema}");
+        client
+            .batch_execute(&schema)
+            .map_err(Error::client("making the schema"))?;
+        let tables = tables::make(&mut client, SCHEMA, plan.tables, seed)?;
+        client
+            .batch_execute("CHECKPOINT")
+            .map_err(Error::client("writing a checkpoint"))?;
+        prewarm(&mut client, &tables)?;
+        Ok(Loaded {
+            client,
+            pid,
+            version,
+            tables,
+            config: server.config(),
+            postmaster: Some(server.pid()),
+            is_ours: true,
+        })
+    }
+
+    /// Tables of a server that runs already.
+    ///
+    /// # Errors
+    /// When a statement fails.
+    pub fn theirs(
+        mut client: Client,
+        version: Version,
+        tables: Vec<Table>,
+        config: postgres::Config,
+        postmaster: Option<u32>,
+    ) -> Result<Self, Error> {
+        Ok(Loaded {
+            pid: backend(&mut client)?,
+            client,
+            version,
+            tables,
+            config,
+            postmaster,
+            is_ours: false,
+        })
+    }
+
+    /// Whether the processes of the server are of this machine.
+    pub fn is_on_this_machine(&self) -> bool {
+        self.postmaster.is_some()
+    }
+
+    /// The counters of the server, as of now.
+    ///
+    /// # Errors
+    /// When a statement fails.
+    pub fn counters(&mut self) -> Result<ServerCounters, Error> {
+        ServerCounters::read(&mut self.client, &self.version, &self.tables)
+    }
+
+    /// The orders of its sessions; the keys they draw come from `seed`.
+    pub fn session_orders(&self, seed: u64) -> Vec<SessionOrder> {
+        (0..)
+            .zip(&self.tables)
+            .map(|(session, table)| SessionOrder {
+                session,
+                config: self.config.clone(),
+                version: self.version.clone(),
+                table: table.clone(),
+                seed: unit(seed.wrapping_add(u64::from(session))),
+                is_local: self.postmaster.is_some(),
+            })
+            .collect()
+    }
+
+    /// The blocks of the shared buffers, and the processes that may have them mapped.
+    ///
+    /// # Errors
+    /// When the server is not on this machine, or does not say where they are.
+    pub fn buffers(&mut self, root: &Root) -> Result<(BufferBlocks, Vec<u32>), Error> {
+        let postmaster = self.postmaster.ok_or_else(|| Error::Answer {
+            what: "the shared buffers",
+            expected: "a server on this machine".to_owned(),
+            found: "one elsewhere".to_owned(),
+        })?;
+        let blocks = BufferBlocks::find(root, &Allocation::ask(&mut self.client)?, postmaster)?;
+        Ok((blocks, self.processes(root, postmaster)))
+    }
+
+    /// The processes of the server, the one that has touched most first.
+    pub fn processes(&self, root: &Root, postmaster: u32) -> Vec<u32> {
+        let members = instances::find(root, &Target::Process(postmaster));
+        let others = members
+            .unwrap_or_default()
+            .into_iter()
+            .map(|it| it.stat.pid);
+        std::iter::once(self.pid)
+            .chain(others.filter(|pid| *pid != self.pid))
+            .collect()
+    }
+}
+
+fn backend(client: &mut Client) -> Result<u32, Error> {
+    let row = client.query_one("SELECT pg_backend_pid()", &[]);
+    let pid: i32 = row.map_err(Error::client("asking for the backend"))?.get(0);
+    Ok(pid.unsigned_abs())
+}
+
+/// A seed as setseed() wants it: from -1 to 1.
+fn unit(seed: u64) -> f64 {
+    let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
+    mixed as f64 / (1_u64 << 53) as f64 * 2.0 - 1.0
+}
+
+/// How long a server may take to let us in: generous, since emulated machines are slow.
+pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(120);
+/// How long a call of a session may take beyond its own time before it counts as stuck.
+pub(crate) const CALL_SLACK: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::unit;
+
+    #[test]
+    fn seeds_are_spread_over_their_range() {
+        for seed in [0, 1, 2, u64::MAX] {
+            assert!((-1.0..=1.0).contains(&unit(seed)), "{seed}");
+        }
+        assert!((unit(1) - unit(2)).abs() > 0.01);
+    }
+}

@@ -1,0 +1,257 @@
+//! What can go wrong with a PostgreSQL server, and which exit code says so.
+
+use std::io;
+use std::path::PathBuf;
+
+use model::exit::ExitCode;
+use postgres::error::SqlState;
+
+/// What can go wrong with a PostgreSQL server.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No PostgreSQL is installed where we look.
+    #[error("no PostgreSQL was found in {}", looked.join(", "))]
+    NotFound {
+        /// Where was looked.
+        looked: Vec<String>,
+    },
+    /// The folder named holds no server.
+    #[error("{} is no folder of PostgreSQL programs: it has no {missing}", bin.display())]
+    NotInstalled {
+        /// The folder.
+        bin: PathBuf,
+        /// The program that is missing.
+        missing: &'static str,
+    },
+    /// A release could not be fetched.
+    #[error("PostgreSQL {version} cannot be fetched from Maven Central: {cause}")]
+    NotFetched {
+        /// What was asked for.
+        version: String,
+        /// What went wrong.
+        cause: String,
+    },
+    /// The server is older than what its views allow.
+    #[error("PostgreSQL {found} is too old: expected {oldest} or later")]
+    TooOld {
+        /// Its version.
+        found: String,
+        /// The oldest that will do.
+        oldest: u32,
+    },
+    /// We are root, and there is no user to run a server as.
+    #[error("PostgreSQL does not run as root, and there is neither a user postgres nor nobody")]
+    NoUser,
+    /// No database that lets us in has the extension that tells what buffers hold.
+    #[error("no database of this server that lets us in has the extension pg_buffercache")]
+    NoBufferCacheExtension {
+        /// Whether its files are installed.
+        is_available: bool,
+    },
+    /// The words that name a server are none. They may hold a password, so they are not shown.
+    #[error("the URL of the server cannot be read: {}", words_of(cause))]
+    Url {
+        /// What is wrong with it.
+        cause: postgres::Error,
+    },
+    /// Tables were to be made in a server that only follows another.
+    #[error("the server is a standby, in which no tables can be made")]
+    Standby,
+    /// The load cannot read the table that was named.
+    #[error("the table to read: expected {expected}, found {found}")]
+    UnfitTable {
+        /// What it should have.
+        expected: String,
+        /// What it has.
+        found: String,
+    },
+    /// A program of PostgreSQL failed.
+    #[error("{program} {status}: {said}")]
+    Program {
+        /// The program.
+        program: &'static str,
+        /// How it ended.
+        status: String,
+        /// What it said, one line.
+        said: String,
+    },
+    /// The server ended, or does not answer.
+    #[error("the PostgreSQL server {what}: {said}")]
+    Server {
+        /// What it did.
+        what: &'static str,
+        /// The end of its log, one line.
+        said: String,
+    },
+    /// A statement or a connection failed.
+    #[error("{what}: {}", words_of(cause))]
+    Client {
+        /// What was tried.
+        what: String,
+        /// What the server or the library said.
+        cause: postgres::Error,
+    },
+    /// The server answered something else than it should.
+    #[error("{what}: expected {expected}, found {found}")]
+    Answer {
+        /// What was asked.
+        what: &'static str,
+        /// What would have been right.
+        expected: String,
+        /// What came.
+        found: String,
+    },
+    /// A session failed.
+    #[error("session {session}: {cause}")]
+    Session {
+        /// Its number.
+        session: u32,
+        /// What failed.
+        cause: Box<Error>,
+    },
+    /// Something took longer than it may.
+    #[error("{what} took longer than {seconds} s")]
+    Late {
+        /// What.
+        what: &'static str,
+        /// The limit.
+        seconds: u64,
+    },
+    /// It was told to stop.
+    #[error("cancelled")]
+    Cancelled,
+    /// A file or process of ours failed.
+    #[error("{what}: {cause}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// What the operating system said.
+        cause: io::Error,
+    },
+    /// Placing or reading back failed.
+    #[error(transparent)]
+    Numa(#[from] numa::Error),
+    /// A file of the kernel could not be read.
+    #[error(transparent)]
+    Read(#[from] linux::Error),
+    /// A system call was refused.
+    #[error(transparent)]
+    SystemCall(#[from] linux::SystemCallError),
+}
+
+/// What a server said, or else what the library did; with its hint.
+fn words_of(error: &postgres::Error) -> String {
+    let Some(said) = error.as_db_error() else {
+        let mut words = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause {
+            words = format!("{words}: {error}");
+            cause = error.source();
+        }
+        return words;
+    };
+    let hint = said.hint().map_or(String::new(), |it| format!(" ({it})"));
+    format!("{}{hint}", said.message())
+}
+
+impl Error {
+    /// The error of an operation of the operating system.
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |cause| Error::Io { what, cause }
+    }
+
+    /// The error of a statement or a connection.
+    pub(crate) fn client(what: impl Into<String>) -> impl FnOnce(postgres::Error) -> Self {
+        let what = what.into();
+        move |cause| Error::Client { what, cause }
+    }
+
+    /// The exit code that says what kind of failure it is.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Error::NotFound { .. }
+            | Error::NotFetched { .. }
+            | Error::NoUser
+            | Error::TooOld { .. }
+            | Error::NoBufferCacheExtension { .. } => ExitCode::MachineCannot,
+            Error::NotInstalled { .. }
+            | Error::Url { .. }
+            | Error::Standby
+            | Error::UnfitTable { .. } => ExitCode::Usage,
+            Error::Cancelled => ExitCode::Interrupted,
+            Error::Numa(error) if error.is_permission() => ExitCode::NotPermitted,
+            Error::SystemCall(error) if error.is_permission() => ExitCode::NotPermitted,
+            Error::Client { cause, .. } if is_permission(cause) => ExitCode::NotPermitted,
+            _ => ExitCode::WorkloadFailed,
+        }
+    }
+
+    /// Whether a connection was refused because there is no such database.
+    pub(crate) fn is_no_database(&self) -> bool {
+        let Error::Client { cause, .. } = self else {
+            return false;
+        };
+        cause.code() == Some(&SqlState::INVALID_CATALOG_NAME)
+    }
+
+    /// A hint, where there is one.
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Error::NotFound { .. } => Some(
+                "install one (Debian: apt-get install postgresql), name the folder of its programs \
+                 with --pg-bin, or have one fetched for this run: --pg-fetch 18",
+            ),
+            Error::NotFetched { .. } => Some(
+                "install PostgreSQL, or fetch and unpack it elsewhere (docs/postgres.md says what) \
+                 and name the folder of its programs with --pg-bin",
+            ),
+            Error::TooOld { .. } => Some("name the programs of a newer one with --pg-bin"),
+            Error::NotInstalled { .. } => {
+                Some("--pg-bin takes the folder that holds initdb and postgres")
+            }
+            Error::NoBufferCacheExtension { is_available: true } => Some(
+                "as a superuser, in any database: CREATE EXTENSION pg_buffercache; (numalab \
+                 creates nothing in a server that it inspects)",
+            ),
+            Error::NoBufferCacheExtension {
+                is_available: false,
+            } => Some(
+                "its files are not installed (Debian has them in postgresql-NN, Red Hat in \
+                 postgresqlNN-contrib); then, as a superuser: CREATE EXTENSION pg_buffercache;",
+            ),
+            Error::Url { .. } => Some("such as postgresql://ROLE@HOST:PORT/DATABASE"),
+            Error::Standby => Some("a table that is there can be read: --table SCHEMA.TABLE"),
+            Error::Client { cause, .. } => advice_on(cause),
+            Error::NoUser => Some("make a user postgres, or run numalab as any other user"),
+            _ => None,
+        }
+    }
+}
+
+/// What the server refuses, and what would make it let us.
+const REFUSALS: [(SqlState, &str); 3] = [
+    (
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        "as a superuser: GRANT pg_monitor TO the role (PostgreSQL 13 needs a superuser); in a \
+         database of yours: GRANT CREATE ON DATABASE to it for tables of numalab's, GRANT SELECT \
+         ON the table for one of yours",
+    ),
+    (
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+        "pg_hba.conf decides who is let in; name a role that it does let in with --pg-role, or in \
+         the URL",
+    ),
+    (SqlState::INVALID_PASSWORD, "put the password into the URL"),
+];
+
+fn advice_on(error: &postgres::Error) -> Option<&'static str> {
+    let code = error.code()?;
+    let refusal = REFUSALS.iter().find(|(refused, _)| refused == code);
+    refusal.map(|(_, advice)| *advice)
+}
+
+/// Insufficient privilege, or a refused log-in.
+fn is_permission(error: &postgres::Error) -> bool {
+    advice_on(error).is_some()
+}

@@ -1,0 +1,90 @@
+//! The way into a server of this machine.
+
+use std::path::Path;
+
+use postgres::{Client, NoTls};
+
+use super::lock_file::LockFile;
+use super::owner::{self, Asker};
+use crate::Error;
+use crate::connection::CONNECT_WITHIN;
+
+/// Databases that are there in every cluster, unless somebody removed them.
+const USUAL: [&str; 2] = ["postgres", "template1"];
+
+/// A server that runs.
+pub(crate) struct LocalServer {
+    lock_file: LockFile,
+    asker: Asker,
+}
+
+impl LocalServer {
+    /// That of a data directory, to be asked as `role`; `None`: as the user who asks.
+    ///
+    /// # Errors
+    /// When it does not run, or nobody is found to ask it.
+    pub fn of(data: &Path, role: Option<&str>) -> Result<Self, Error> {
+        Ok(LocalServer {
+            lock_file: LockFile::read(data)?,
+            asker: owner::asker(data, role)?,
+        })
+    }
+
+    /// The postmaster.
+    pub fn pid(&self) -> u32 {
+        self.lock_file.postmaster
+    }
+
+    /// Does `work` as the user whom the server lets in.
+    ///
+    /// # Errors
+    /// Those of `work`, and when root may not become that user.
+    pub fn ask<T: Send>(
+        &self,
+        work: impl FnOnce(&Door<'_>) -> Result<T, Error> + Send,
+    ) -> Result<T, Error> {
+        let lock_file = &self.lock_file;
+        self.asker.ask(|role| work(&Door { lock_file, role }))?
+    }
+}
+
+/// The way into a server.
+pub(crate) struct Door<'s> {
+    lock_file: &'s LockFile,
+    role: &'s str,
+}
+
+impl Door<'_> {
+    /// A connection to a database.
+    ///
+    /// # Errors
+    /// When the server does not let us in.
+    pub fn connect(&self, database: &str) -> Result<Client, Error> {
+        let LockFile { socket, port, .. } = self.lock_file;
+        let role = self.role;
+        postgres::Config::new()
+            .host_path(socket)
+            .port(*port)
+            .user(role)
+            .dbname(database)
+            .application_name("numalab")
+            .connect_timeout(CONNECT_WITHIN)
+            .connect(NoTls)
+            .map_err(Error::client(format!(
+                "connecting to database {database:?} through {}, port {port}, as {role:?}",
+                socket.display()
+            )))
+    }
+
+    /// A connection to whatever database is usual.
+    ///
+    /// # Errors
+    /// As [`Door::connect`].
+    pub fn connect_somewhere(&self) -> Result<Client, Error> {
+        self.connect(USUAL[0])
+            .or_else(|refused| match refused.is_no_database() {
+                true => self.connect(USUAL[1]),
+                false => Err(refused),
+            })
+    }
+}

@@ -1,0 +1,88 @@
+//! What is asked of a server, through its socket.
+
+use postgres::Client;
+
+use super::contents::Contents;
+use super::names::{self, Names};
+use super::server_view::Said;
+use crate::buffers::Allocation;
+use crate::counters::version_of;
+use crate::local::Door;
+use crate::{Error, Version};
+
+/// What the server said.
+pub(super) struct Answers {
+    pub version: Version,
+    pub allocation: Allocation,
+    pub contents: Contents,
+    pub names: Names,
+    pub server_view: Said,
+}
+
+/// A database that lets people in.
+pub(super) struct Database {
+    pub oid: u32,
+    pub name: String,
+}
+
+/// Asks.
+///
+/// # Errors
+/// When it cannot be reached, lacks the extension, or the role may not look.
+pub(super) fn ask(door: &Door<'_>, with_server_view: bool) -> Result<Answers, Error> {
+    let mut first = door.connect_somewhere()?;
+    let version = version_of(&mut first)?;
+    let allocation = Allocation::ask(&mut first)?;
+    let databases = databases(&mut first)?;
+    let (mut client, schema) = with_extension(first, &databases, door)?;
+    let contents = Contents::read(&mut client, &schema)?;
+    let server_view = Said::of(&mut client, &schema, with_server_view)?;
+    let names = names::look_up(&contents, &databases, door)?;
+    Ok(Answers {
+        version,
+        allocation,
+        contents,
+        names,
+        server_view,
+    })
+}
+
+fn databases(client: &mut Client) -> Result<Vec<Database>, Error> {
+    let sql = "SELECT oid, datname::text FROM pg_database WHERE datallowconn ORDER BY oid";
+    let rows = client.query(sql, &[]);
+    let rows = rows.map_err(Error::client("listing databases"))?;
+    let database = |row: &postgres::Row| Database {
+        oid: row.get(0),
+        name: row.get(1),
+    };
+    Ok(rows.iter().map(database).collect())
+}
+
+/// A connection to a database that has the extension, and the schema that it is in, quoted.
+fn with_extension(
+    first: Client,
+    databases: &[Database],
+    door: &Door<'_>,
+) -> Result<(Client, String), Error> {
+    let mut first = Some(first);
+    let mut is_available = false;
+    for name in std::iter::once(None).chain(databases.iter().map(|it| Some(&it.name))) {
+        // One that does not let us in may have it, and is of no use.
+        let client = name.map_or_else(|| first.take(), |name| door.connect(name).ok());
+        let Some(mut client) = client else {
+            continue;
+        };
+        let sql = "SELECT (SELECT quote_ident(nspname) FROM pg_extension \
+                             JOIN pg_namespace ON pg_namespace.oid = extnamespace \
+                            WHERE extname = 'pg_buffercache'), \
+                          EXISTS (SELECT FROM pg_available_extensions \
+                                   WHERE name = 'pg_buffercache')";
+        let row = client.query_one(sql, &[]);
+        let row = row.map_err(Error::client("looking for the extension pg_buffercache"))?;
+        is_available |= row.get::<_, bool>(1);
+        if let Some(schema) = row.get(0) {
+            return Ok((client, schema));
+        }
+    }
+    Err(Error::NoBufferCacheExtension { is_available })
+}

@@ -1,0 +1,60 @@
+//! Which block each shared buffer holds.
+
+use std::collections::HashMap;
+
+use postgres::Client;
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::types::ToSql;
+
+use crate::Error;
+
+/// The file of a relation: what tells relations apart in a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct RelationFile {
+    /// Its database; 0 for relations that all share.
+    pub database: u32,
+    pub tablespace: u32,
+    pub filenode: u32,
+}
+
+/// What the shared buffers hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Contents {
+    /// The relations that have blocks in them.
+    pub files: Vec<RelationFile>,
+    /// The used buffers, from 0 on, and which of the files each has a block of.
+    pub buffers: Vec<(u32, u32)>,
+}
+
+impl Contents {
+    /// Reads the view of the extension, which is in the schema `schema`, row by row.
+    ///
+    /// # Errors
+    /// When the role may not.
+    pub fn read(client: &mut Client, schema: &str) -> Result<Self, Error> {
+        let what = || Error::client("reading pg_buffercache");
+        let sql = format!(
+            "SELECT bufferid, reldatabase, reltablespace, relfilenode FROM {schema}.pg_buffercache \
+             WHERE relfilenode IS NOT NULL"
+        );
+        let none = std::iter::empty::<&(dyn ToSql + Sync)>();
+        let mut rows = client.query_raw(&sql, none).map_err(what())?;
+        let mut contents = Contents::default();
+        let mut numbers = HashMap::new();
+        while let Some(row) = rows.next().map_err(what())? {
+            let file = RelationFile {
+                database: row.get(1),
+                tablespace: row.get(2),
+                filenode: row.get(3),
+            };
+            let number = *numbers.entry(file).or_insert_with(|| {
+                contents.files.push(file);
+                contents.files.len() - 1
+            });
+            // Buffers are numbered from 1 on.
+            let buffer = row.get::<_, i32>(0).unsigned_abs().saturating_sub(1);
+            contents.buffers.push((buffer, number as u32));
+        }
+        Ok(contents)
+    }
+}

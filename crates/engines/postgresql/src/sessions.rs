@@ -1,0 +1,145 @@
+//! All sessions of a trial: their threads, commands to them and events from them.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use postgres::{CancelToken, NoTls};
+
+use crate::Error;
+use crate::connection::CONNECT_WITHIN;
+use crate::session::{self, Command, Event, SessionOrder};
+
+/// How often somebody who waits looks whether to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Sessions that are connected; told to stop and waited for when dropped.
+pub(crate) struct Sessions {
+    commands: Vec<Sender<Command>>,
+    events: Receiver<(u32, Event)>,
+    threads: Vec<JoinHandle<()>>,
+    stops: Vec<CancelToken>,
+    /// The backends, in order of session.
+    pub pids: Vec<u32>,
+}
+
+impl Sessions {
+    /// Starts them and waits until all are connected.
+    ///
+    /// # Errors
+    /// When one cannot connect, or it is cancelled.
+    pub fn start(orders: Vec<SessionOrder>, cancelled: &dyn Fn() -> bool) -> Result<Self, Error> {
+        let (sender, events) = channel();
+        let (mut commands, mut threads) = (Vec::new(), Vec::new());
+        let count = orders.len();
+        for order in orders {
+            let (command, received) = channel();
+            let sender = sender.clone();
+            commands.push(command);
+            threads.push(std::thread::spawn(move || {
+                session::run(order, received, sender)
+            }));
+        }
+        let (stops, pids) = (Vec::new(), vec![0; count]);
+        let mut sessions = Sessions {
+            commands,
+            events,
+            threads,
+            stops,
+            pids,
+        };
+        sessions.all(
+            "connecting",
+            CONNECT_WITHIN,
+            cancelled,
+            |it, session, event| {
+                let Event::Connected { pid, stop } = event else {
+                    return false;
+                };
+                it.pids[session as usize] = pid;
+                it.stops.push(stop);
+                true
+            },
+        )?;
+        Ok(sessions)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.pids.len()
+    }
+
+    /// Tells all of them.
+    pub fn tell(&self, command: Command) {
+        for sender in &self.commands {
+            // One that has ended has said why, or will.
+            let _ = sender.send(command);
+        }
+    }
+
+    /// The next event before `until`; `None` when there was none.
+    ///
+    /// # Errors
+    /// When a session failed, or it is cancelled.
+    pub fn next(
+        &self,
+        until: Instant,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<(u32, Event)>, Error> {
+        loop {
+            if cancelled() {
+                return Err(Error::Cancelled);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            match self.events.recv_timeout(left.min(LOOK_EVERY)) {
+                Ok((session, Event::Failed(cause))) => {
+                    let cause = Box::new(cause);
+                    return Err(Error::Session { session, cause });
+                }
+                Ok(event) => return Ok(Some(event)),
+                Err(RecvTimeoutError::Timeout) if left > LOOK_EVERY => {}
+                // A session that ends says so first, so there is nothing more to come.
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(None),
+            }
+        }
+    }
+
+    /// Waits until `take` was true once for each session.
+    ///
+    /// # Errors
+    /// As [`Sessions::next`], and when it takes longer than `within`.
+    pub fn all(
+        &mut self,
+        what: &'static str,
+        within: Duration,
+        cancelled: &dyn Fn() -> bool,
+        mut take: impl FnMut(&mut Self, u32, Event) -> bool,
+    ) -> Result<(), Error> {
+        let until = Instant::now() + within;
+        let mut missing = self.len();
+        while missing > 0 {
+            let Some((session, event)) = self.next(until, cancelled)? else {
+                let seconds = within.as_secs();
+                return Err(Error::Late { what, seconds });
+            };
+            missing -= usize::from(take(self, session, event));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        self.commands.clear();
+        for (thread, stop) in self.threads.iter().zip(&self.stops) {
+            if !thread.is_finished() {
+                // A server that is gone has ended them already.
+                let _ = stop.cancel_query(NoTls);
+            }
+        }
+        for thread in self.threads.drain(..) {
+            // A session that panicked has nothing more to say.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The tables of the load: one row per block in random physical order, an index, known values.
+
+use postgres::Client;
+
+use crate::{Error, TablesPlan};
+
+/// Bytes of the filler of a row; the row is about 1 KiB with it.
+const FILLER_BYTES: u32 = 1000;
+/// What the key of a row is multiplied by to give its value.
+const FACTOR: i64 = 7;
+/// The schema of a throw-away cluster.
+pub(crate) const SCHEMA: &str = "numalab";
+
+/// A table that sessions read, with what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// Its name, quoted as SQL needs it.
+    pub name: String,
+    /// The column that the index is on, quoted.
+    pub key: String,
+    /// What a statement computes of the rows it reads.
+    pub sum: String,
+    /// Keys run from here without gaps,
+    pub key_min: i64,
+    /// to here.
+    pub key_max: i64,
+    /// What is known of the values of its rows.
+    pub values: Values,
+}
+
+/// What is known of the values of a table, so that statements can be verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// That of row `k` is `7 k` plus this; statements add them up.
+    Ours(i64),
+    /// Nothing: the table is another's, and statements answer the last key.
+    LastKey,
+}
+
+impl Table {
+    /// Table `number` of our own design.
+    pub fn ours(schema: &str, number: u32, rows: u32) -> Self {
+        Table {
+            name: format!("{}.table_{number}", quoted(schema)),
+            key: "k".to_owned(),
+            sum: "sum(v)".to_owned(),
+            key_min: 1,
+            key_max: i64::from(rows),
+            values: Values::Ours(1000 + i64::from(number)),
+        }
+    }
+
+    /// Rows, and keys.
+    pub fn rows(&self) -> u64 {
+        self.key_max.abs_diff(self.key_min) + 1
+    }
+
+    /// The statement of the load, with these bounds of the key.
+    pub fn statement(&self, first: &str, last: &str) -> String {
+        let Table { name, key, sum, .. } = self;
+        format!("SELECT {sum}, count(*) FROM {name} WHERE {key} BETWEEN {first} AND {last}")
+    }
+
+    /// The SQL expression of what the statement of the `work_unit` rows from `first` on answers.
+    pub fn expected_sum(&self, first: &str, work_unit: u32) -> String {
+        let unit = i64::from(work_unit);
+        let Values::Ours(tag) = self.values else {
+            return format!("{first} + {unit} - 1");
+        };
+        // Either the number of rows or the sum of the first and the last key is even.
+        format!("{FACTOR} * {unit}::bigint * (2 * {first} + {unit} - 1) / 2 + {tag} * {unit}")
+    }
+}
+
+/// A name of SQL, quoted.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Makes and fills the tables of a load in `schema`, which must exist and be empty of them. Rows
+/// lie in an order that `seed` decides.
+///
+/// # Errors
+/// When a statement fails (a full disk above all), or a block got other than one row.
+pub(crate) fn make(
+    client: &mut Client,
+    schema: &str,
+    load: TablesPlan,
+    seed: u64,
+) -> Result<Vec<Table>, Error> {
+    let rows = load.rows_per_table();
+    let tables: Vec<Table> = (0..load.sessions)
+        .map(|number| Table::ours(schema, number, rows))
+        .collect();
+    for (number, table) in (0..).zip(&tables) {
+        let what = || format!("loading {}", table.name);
+        let sql = table_sql(table, rows, seed.wrapping_add(number));
+        client.batch_execute(&sql).map_err(Error::client(what()))?;
+        // VACUUM runs in no transaction block, so not together with others.
+        let vacuum = format!("VACUUM (FREEZE, ANALYZE) {}", table.name);
+        client
+            .batch_execute(&vacuum)
+            .map_err(Error::client(what()))?;
+        let sql = "SELECT pg_relation_size($1::text::regclass, 'main') \
+                   / current_setting('block_size')::bigint";
+        let blocks: i64 = client
+            .query_one(sql, &[&table.name])
+            .map_err(Error::client(what()))?
+            .get(0);
+        if blocks != i64::from(rows) {
+            return Err(Error::Answer {
+                what: "one row per block",
+                expected: format!("{rows} blocks"),
+                found: format!("{blocks} blocks in {}", table.name),
+            });
+        }
+    }
+    Ok(tables)
+}
+
+fn table_sql(table: &Table, rows: u32, seed: u64) -> String {
+    let name = &table.name;
+    let tag = match table.values {
+        Values::Ours(tag) => tag,
+        Values::LastKey => 0,
+    };
+    // hashint4extended takes its seed as a signed number.
+    let seed = seed.cast_signed();
+    format!(
+        "CREATE UNLOGGED TABLE {name} (k int, v int, filler text) WITH (fillfactor = 10);
+         ALTER TABLE {name} ALTER filler SET STORAGE PLAIN;
+         INSERT INTO {name} SELECT k, {FACTOR} * k + {tag}, repeat('x', {FILLER_BYTES})
+           FROM (SELECT k FROM generate_series(1, {rows}) k
+                 ORDER BY hashint4extended(k, ({seed})::bigint), k) AS shuffled;
+         CREATE UNIQUE INDEX ON {name} (k);"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Table, quoted};
+
+    #[test]
+    fn names_are_quoted() {
+        assert_eq!(quoted("a\"b; DROP"), "\"a\"\"b; DROP\"");
+        assert_eq!(Table::ours("x", 3, 10).name, "\"x\".table_3");
+    }
+
+    #[test]
+    fn the_expected_sum_is_that_of_the_rows() {
+        let table = Table::ours("x", 2, 100);
+        let sum: i64 = (5..=7).map(|k| 7 * k + 1002).sum();
+        assert_eq!(
+            table.expected_sum("a", 3),
+            "7 * 3::bigint * (2 * a + 3 - 1) / 2 + 1002 * 3"
+        );
+        assert_eq!(7 * 3 * (2 * 5 + 3 - 1) / 2 + 1002 * 3, sum);
+        assert_eq!(table.rows(), 100);
+    }
+}

@@ -1,0 +1,99 @@
+//! The words of experiment files as Markdown, from the tables that reading uses.
+
+use std::fmt::Write;
+
+use super::command::{DIRECTIONS, NUMBER_PLACES};
+use super::experiment::{ENGINES, MECHANISMS};
+use super::keys::{KEYS, Table};
+use super::load::{STEALINGS, WORKS};
+use super::place::{CPU_PAIRS, PLACES};
+use super::quantity::QUANTITIES;
+use super::sga::{ALLOCATIONS, BACKINGS};
+use super::vocabulary::Word;
+
+/// The reference part of docs/experiments.md. A test compares it with the file.
+pub fn reference() -> String {
+    let mut text = String::from("### Keys\n\n| table | key | default | meaning |\n");
+    text.push_str("| --- | --- | --- | --- |\n");
+    for table in Table::ALL {
+        for key in KEYS.iter().filter(|key| key.table == table) {
+            let default = match key.default {
+                Some(default) => format!("`{default}`"),
+                None => "required".to_owned(),
+            };
+            let table = match table {
+                Table::Top => "top".to_owned(),
+                _ => format!("`{}`", table.name()),
+            };
+            row(
+                &mut text,
+                &[&table, &format!("`{}`", key.name), &default, key.about],
+            );
+        }
+    }
+    words(&mut text, "Engines", ENGINES);
+    words(&mut text, "Places", PLACES);
+    words(&mut text, "Pairs of CPUs", CPU_PAIRS);
+    words(&mut text, "Quantities", QUANTITIES);
+    words(&mut text, "Works", WORKS);
+    text.push_str("\n### Numbers\n\n| word | meaning |\n| --- | --- |\n");
+    for (word, meaning) in NUMBER_PLACES {
+        row(&mut text, &[&format!("`{word}`"), meaning]);
+    }
+    words(&mut text, "Better", DIRECTIONS);
+    words(&mut text, "Stealing", STEALINGS);
+    words(&mut text, "Mechanisms", MECHANISMS);
+    words(&mut text, "Backings", BACKINGS);
+    words(&mut text, "Allocations", ALLOCATIONS);
+    text
+}
+
+fn words<T>(text: &mut String, heading: &str, words: &[Word<T>]) {
+    let _ = write!(
+        text,
+        "\n### {heading}\n\n| word | meaning |\n| --- | --- |\n"
+    );
+    for word in words {
+        row(text, &[&format!("`{}`", word.name), word.about]);
+    }
+}
+
+fn row(text: &mut String, cells: &[&str]) {
+    let _ = writeln!(text, "| {} |", cells.join(" | "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Definition, SHIPPED};
+
+    const PAGE: &str = include_str!("../../../../../docs/experiments.md");
+
+    #[test]
+    fn the_page_holds_the_tables_that_reading_uses() {
+        assert!(
+            PAGE.contains(&reference()),
+            "docs/experiments.md lacks:\n{}",
+            reference()
+        );
+    }
+
+    #[test]
+    fn the_page_names_every_shipped_experiment() {
+        for shipped in SHIPPED {
+            assert!(
+                PAGE.contains(&format!("`{}`", shipped.name)),
+                "{}",
+                shipped.name
+            );
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_page_can_be_read() {
+        let example = PAGE.split("```toml\n").nth(1).unwrap();
+        let example = example.split("```").next().unwrap();
+        let definition = Definition::parse("example", example).unwrap();
+        assert_eq!(definition.cases.len(), 2);
+    }
+}
