@@ -24,7 +24,7 @@ const TRACE_EVERY_S: f64 = 0.002;
 /// Each case runs for so long before the first block: until the kernel has given its sessions a CPU
 /// that suits them. Their page tables are complete by then, and their caches are the business of
 /// the lead-in of each window.
-const WARM_UP_S: f64 = 0.1;
+const WARM_UP_S: f64 = 0.05;
 /// Blocks that a round has however little time is left.
 const BLOCKS_MIN: u32 = 2;
 
