@@ -11,12 +11,13 @@ pub struct RunArguments {
     /// or ending in .toml.
     #[arg(value_name = "EXPERIMENT|FILE.toml")]
     pub experiment: Option<String>,
-    /// Make exactly this many valid trials of each case [default: 5 to 20, until the intervals are
-    /// narrow].
+    /// Make exactly this many valid trials of each case [default: 5 to 20, or 40 where windows
+    /// alternate, until the intervals are narrow].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     #[arg(allow_negative_numbers = true)]
     pub trials: Option<u32>,
-    /// Measure each trial for this many seconds; with --hold, keep the instance up that long.
+    /// Measure each trial for this many seconds [default: 2, or 0.8 where windows alternate]; with
+    /// --hold, keep the instance up that long.
     #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub seconds: Option<f64>,

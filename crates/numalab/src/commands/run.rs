@@ -20,10 +20,16 @@ use crate::{caging_window, host, machine, memory_runs, output, run_id, scope, us
 
 /// Length of a window unless asked for otherwise.
 const WINDOW_S: f64 = 2.0;
-/// Length of a window when everything is run shortly.
+/// Length of a window in quick mode.
 const WINDOW_SHORT_S: f64 = 1.0;
+/// Length of all windows of a trial that alternate with those of others. Rounds are short, and many:
+/// how much a round differs from the next counts for more than what is measured in it
+/// (docs/measurement.md).
+const WINDOWS_ALTERNATING_S: f64 = 0.8;
 /// Valid trials per case at most, unless asked for otherwise.
 const TRIALS_MAX: u32 = 20;
+/// The same where windows alternate.
+const TRIALS_MAX_ALTERNATING: u32 = 40;
 /// Half-width of every case's interval, relative to its median, at which a run may end.
 const HALF_WIDTH_TARGET: f64 = 0.02;
 /// Longest warm-up, as a multiple of the window, and at least in seconds.
@@ -187,7 +193,7 @@ fn text_of(path: &str) -> io::Result<String> {
     String::from_utf8(bytes).map_err(not_text)
 }
 
-/// Length of each window.
+/// Length of each window of trials that are made one after another.
 fn window_s(arguments: &RunArguments) -> f64 {
     let usual = match arguments.experiment {
         Some(_) => WINDOW_S,
@@ -204,7 +210,6 @@ pub fn request(
     plan: Plan,
     share_s: Option<f64>,
 ) -> Result<RunRequest, Failure> {
-    let window_s = window_s(arguments);
     let now = jiff::Zoned::now();
     let host = host::of_this_process(&machine.topology)?;
     let obstacle = match arguments.one_after_another {
@@ -215,6 +220,13 @@ pub fn request(
         output::talk(&format!("trials are made one after another: {reason}"));
     }
     let alternates = obstacle.is_none();
+    let (window_s, trials_max) = match alternates {
+        true => (
+            arguments.seconds.unwrap_or(WINDOWS_ALTERNATING_S),
+            TRIALS_MAX_ALTERNATING,
+        ),
+        false => (window_s(arguments), TRIALS_MAX),
+    };
     Ok(RunRequest {
         id: execution.claim_id(&now)?,
         started_at: run_id::rfc_3339(&now),
@@ -227,7 +239,7 @@ pub fn request(
         warm_up_s_min: WARM_UP_MIN_S,
         warm_up_s_max: (window_s * WARM_UP_MAX.0).max(WARM_UP_MAX.1),
         trials_min: arguments.trials.unwrap_or(TRIALS_MIN),
-        trials_max: arguments.trials.unwrap_or(TRIALS_MAX),
+        trials_max: arguments.trials.unwrap_or(trials_max),
         time_bound_s: arguments.within.or(share_s),
         half_width_target: HALF_WIDTH_TARGET,
         alternates,

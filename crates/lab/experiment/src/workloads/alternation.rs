@@ -192,7 +192,7 @@ impl Round<'_, '_> {
         let blocks_min = members.iter().map(|member| turns(member.work));
         let blocks_min = blocks_min.max().unwrap_or(0).max(BLOCKS_MIN);
         let mut blocks = Vec::new();
-        for block in 0..length.windows {
+        for block in 0..length.windows.max(blocks_min) {
             if block >= blocks_min && (self.spec.is_over)() {
                 break;
             }

@@ -6,8 +6,8 @@ use model::{
 };
 use postgresql::{Connected, Watch};
 
-use crate::{Cancel, Plan, TrialSpec, Workload, WorkloadError};
 use super::postgres::{calibration_of, failed, note_version, order_of, trial_of};
+use crate::{Cancel, Plan, TrialSpec, Workload, WorkloadError};
 
 /// The name of its only case.
 const CASE: &str = "as-it-is";
