@@ -12,17 +12,25 @@ use super::kernel_account::{self, DOCUMENT};
 use super::latency::{kernel_agrees, matrix_is_whole};
 use super::numa_maps::ids;
 use super::run_document::cases;
+use super::table::ELSEWHERE;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
-/// The check.
+/// The check of machines that each have something of their own for it.
 pub const CHECK: Check = Check {
     name: "bandwidth",
-    applies_to: |_| true,
+    applies_to: |shape| !ELSEWHERE.contains(&shape.name),
     cgroup: CgroupVersion::V2,
     seconds: 600,
     commands,
     judge,
+};
+
+/// The check of the others, which takes minutes.
+pub const CHECK_LONG: Check = Check {
+    name: "bandwidth-elsewhere",
+    applies_to: |shape| ELSEWHERE.contains(&shape.name),
+    ..CHECK
 };
 
 /// How many nodes are measured: threads of many CPUs wait for one another, and a guest runs them in

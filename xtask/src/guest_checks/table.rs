@@ -8,6 +8,10 @@ use super::{
     undo_beside_move,
 };
 
+/// Machines whose memory is measured only when long checks are asked for: for latency and bandwidth
+/// they have nothing that others have not, but one node, more nodes or more memory.
+pub const ELSEWHERE: [&str; 3] = ["one-node", "thirty-two-node", "large-memory"];
+
 /// The checks of the whole test.
 pub const CHECKS: &[Check] = &[
     streams::CHECK,
@@ -35,6 +39,8 @@ pub const CHECKS: &[Check] = &[
 /// Checks that are run only when they are asked for (`cargo xtask test --only long`): together with
 /// them, the whole test would take more than its 35 minutes.
 pub const LONG_CHECKS: &[Check] = &[
+    latency::CHECK_LONG,
+    bandwidth::CHECK_LONG,
     placing::CHECK_V1,
     move_memory::CHECK,
     move_postgres::CHECK,

@@ -18,7 +18,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 /// When it may not be read, or is a symbolic link (`ELOOP`) or no regular file.
 pub fn read_start(path: &Path, bytes_max: u64) -> io::Result<Option<String>> {
     let file = match hold(path, OFlags::NOFOLLOW).and_then(|held| open(&held, 0)) {
-        Ok(file) => file.ok_or_else(|| io::Error::other("it is no regular file"))?,
+        Ok(file) => file.ok_or_else(|| io::Error::other("not a regular file"))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };

@@ -60,7 +60,7 @@ pub enum PrivateFolderError {
         mode: u32,
     },
     /// Something else is in its place.
-    #[error("{} is no {expected}, or a link to one, which is not followed", path.display())]
+    #[error("{} is not a {expected}, or is a link to one, which is not followed", path.display())]
     AnotherKind {
         /// The folder or file.
         path: PathBuf,
@@ -123,7 +123,7 @@ impl PrivateFolder {
     /// Opens a file of it for reading; `None` when there is none.
     ///
     /// # Errors
-    /// When it is no regular file, or others could have written it.
+    /// When it is not a regular file, or others could have written it.
     pub fn read(&self, name: &str) -> Result<Option<File>, PrivateFolderError> {
         match self.open_file(name, OFlags::RDONLY) {
             Err(PrivateFolderError::Refused { cause, .. })
@@ -366,7 +366,7 @@ mod tests {
         for name in ["link", "dangling", "folder", "pipe"] {
             for said in [message(folder.append(name)), message(folder.read(name))] {
                 assert!(
-                    said.contains(&format!("{name} is no regular file")),
+                    said.contains(&format!("{name} is not a regular file")),
                     "{said}"
                 );
             }
@@ -376,7 +376,7 @@ mod tests {
         symlink(&path, &link).unwrap();
         let said = message(PrivateFolder::open(&link));
         assert!(
-            said.contains("link is no folder, or a link to one"),
+            said.contains("link is not a folder, or is a link to one"),
             "{said}"
         );
         // A link above it leads to what is checked.

@@ -126,7 +126,7 @@ impl TextFile {
     /// `None` for anything below 0.
     ///
     /// # Errors
-    /// When it is no number, or one beyond `u32`.
+    /// When it is not a number, or one beyond `u32`.
     pub fn number_or_unknown(&self) -> Result<Option<u32>, Error> {
         let number: i64 = self.number()?;
         if number < 0 {

@@ -30,21 +30,20 @@ impl Handicap {
         }
     }
 
-    /// Spends what is owed after reads that took `ns` and came to `result`. Answers whether there
-    /// is a handicap.
+    /// Spends what is owed after reads that took `ns`, ended at `now_ns` and came to `result`.
+    /// Answers what the clock says then: what the looks at it take counts as spent, too.
     #[inline]
-    pub fn after(&mut self, ns: u64, result: u64) -> bool {
-        let has_one = self.share > 0.0;
-        if has_one {
+    pub fn after(&mut self, now_ns: u64, ns: u64, result: u64) -> u64 {
+        if self.share > 0.0 {
             self.owed_ns += ns as f64 * self.share;
-            self.spend(result);
+            return self.spend(now_ns, result);
         }
-        has_one
+        now_ns
     }
 
-    fn spend(&mut self, result: u64) {
+    fn spend(&mut self, begun_ns: u64, result: u64) -> u64 {
         self.state ^= result;
-        let begun_ns = monotonic_ns();
+        let mut now_ns = begun_ns;
         let mut spent_ns = 0.0;
         while spent_ns < self.owed_ns {
             for _ in 0..STEPS {
@@ -53,9 +52,11 @@ impl Handicap {
                 self.state = self.state.wrapping_mul(6_364_136_223_846_793_005) | 1;
             }
             self.state = black_box(self.state);
-            spent_ns = (monotonic_ns() - begun_ns) as f64;
+            now_ns = monotonic_ns();
+            spent_ns = (now_ns - begun_ns) as f64;
         }
         self.owed_ns -= spent_ns;
+        now_ns
     }
 }
 
@@ -67,10 +68,11 @@ mod tests {
     fn what_is_spent_is_the_share_of_what_reads_took() {
         let mut handicap = Handicap::of_percent(10.0);
         let begun_ns = monotonic_ns();
+        let mut now_ns = begun_ns;
         for _ in 0..1000 {
-            handicap.after(100_000, 7);
+            now_ns = handicap.after(now_ns, 100_000, 7);
         }
-        let spent_ns = (monotonic_ns() - begun_ns) as f64;
+        let spent_ns = (now_ns - begun_ns) as f64;
         // A tenth of 100 ms; what was spent too much last is owed to nobody.
         assert!(spent_ns >= 0.999e7, "{spent_ns}");
         assert!(
@@ -78,7 +80,7 @@ mod tests {
             "{spent_ns} {handicap:?}"
         );
         let mut none = Handicap::of_percent(0.0);
-        assert!(!none.after(u64::MAX, 7));
+        assert_eq!(none.after(9, u64::MAX, 7), 9);
         assert_eq!(none.state, 1);
     }
 }

@@ -258,10 +258,8 @@ impl<'m> Session<'m> {
                 self.own_work
             }
         };
-        self.now_ns = monotonic_ns();
-        if self.handicap.after(self.now_ns - start_ns, work) {
-            self.now_ns = monotonic_ns();
-        }
+        let read_ns = monotonic_ns();
+        self.now_ns = self.handicap.after(read_ns, read_ns - start_ns, work);
         self.statements += 1;
         let live = &self.sga.slots[self.number as usize].live.0;
         live.work.store(work, Ordering::Relaxed);

@@ -16,7 +16,7 @@ pub enum Error {
         looked: Vec<String>,
     },
     /// The folder named holds no server.
-    #[error("{} is no folder of PostgreSQL programs: it has no {missing}", bin.display())]
+    #[error("{} is not a PostgreSQL bin directory: it has no {missing}", bin.display())]
     NotInstalled {
         /// The folder.
         bin: PathBuf,

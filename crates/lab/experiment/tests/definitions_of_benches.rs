@@ -8,7 +8,7 @@ use experiment::Definition;
 
 #[test]
 fn the_experiments_of_benchmarks_can_be_read() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../xtask/src/bench");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../xtask/src/bench");
     let mut read = 0;
     for entry in fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();

@@ -58,7 +58,7 @@ fn settings(target: &Target, arguments: &DoctorArguments) -> Option<PostgresSett
     let said = postgresql::server_settings(Path::new(data), arguments.pg_role.as_deref());
     let unsaid = |error: &postgresql::Error| {
         output::talk(&format!(
-            "the server's settings are not known, so what they tell is not looked for: {error}"
+            "the server's settings are not known, so checks that need them are skipped: {error}"
         ));
     };
     said.inspect_err(unsaid).ok()

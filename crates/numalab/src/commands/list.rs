@@ -1,67 +1,103 @@
 //! `numalab list`: the experiments, and what of each this machine can run.
 
-use std::fmt::Write;
-
 use experiment::{Cannot, Definition, Plan, SHIPPED, SkippedCase};
+use report::TextOptions;
 use serde_json::{Value, json};
 
 use crate::arguments::ListArguments;
 use crate::failure::Failure;
-use crate::{host, machine, output};
+use crate::{host, machine, output, text_options};
 
-/// Lists the shipped experiments, each as `numalab run` would plan it.
+/// An experiment, as `numalab run` would plan it.
+struct Listed {
+    definition: Definition,
+    plan: Result<Plan, Cannot>,
+}
+
+/// Lists the shipped experiments.
 pub fn run(arguments: &ListArguments) -> Result<(), Failure> {
     let machine = machine::record(arguments.last_level_cache)?;
     let host = host::of_this_process(&machine.topology)?;
-    let mut text = String::new();
-    let mut documents = Vec::new();
+    let mut all = Vec::new();
     for shipped in SHIPPED {
         let definition = shipped.definition()?;
         let plan = experiment::plan(&definition, &host);
-        text.push_str(&paragraph(&definition, &plan));
-        text.push('\n');
-        documents.push(document(&definition, &plan));
+        all.push(Listed { definition, plan });
     }
-    text.push_str("numalab run NAME, or numalab run FILE.toml with an experiment of your own.\n");
     if arguments.json {
+        let documents: Vec<Value> = all.iter().map(document).collect();
         return output::json(
             &json!({ "format": "numalab.experiments/1", "experiments": documents }),
         );
     }
-    output::data(&text)
+    output::data(&text(&all, &text_options::for_stdout()))
 }
 
-/// What is said of an experiment.
-fn paragraph(definition: &Definition, plan: &Result<Plan, Cannot>) -> String {
-    let skipped = skipped(plan);
-    let all = definition.cases.len();
-    let mark = match plan {
-        Err(_) => "cannot run here".to_owned(),
-        Ok(_) if skipped.is_empty() => "runs here".to_owned(),
-        Ok(_) => format!("runs here, without {} of its {all} cases", skipped.len()),
-    };
-    let mut text = format!("{} ({mark})\n  {}\n", definition.name, definition.question);
-    if let Err(cannot) = plan {
-        why(&mut text, "why not", cannot);
+/// Those that run here, those that cannot, and each hint once.
+fn text(all: &[Listed], options: &TextOptions) -> String {
+    let mut text = String::new();
+    for (heading, runs) in [("Runs here", true), ("Cannot run here", false)] {
+        let of_section = all.iter().filter(|it| it.plan.is_ok() == runs);
+        let entries: String = of_section.map(|it| entry(it, options)).collect();
+        if !entries.is_empty() {
+            text.push_str(&format!("{heading}\n{entries}\n"));
+        }
+    }
+    let hints = hints(all);
+    if !hints.is_empty() {
+        text.push_str("Hints\n");
+        for (advice, names) in hints {
+            let of = match &names[..] {
+                [one, other, _, ..] => format!("{one}, {other} and {} more", names.len() - 2),
+                few => few.join(", "),
+            };
+            text.push_str(&options.wrapped("  ", &format!("{of}:")));
+            text.push_str(&options.wrapped("    ", &advice));
+        }
+        text.push('\n');
+    }
+    text.push_str("Run one with `numalab run NAME`, or your own with `numalab run FILE.toml`.\n");
+    text
+}
+
+/// The name of an experiment, its question, and what is missing for it.
+fn entry(listed: &Listed, options: &TextOptions) -> String {
+    let mut text = format!("  {}\n", listed.definition.name);
+    text.push_str(&options.wrapped("    ", &listed.definition.question));
+    if let Err(cannot) = &listed.plan {
+        text.push_str(&options.wrapped("    skipped: ", &cannot.reason));
     }
     // Cases that are skipped for one reason follow one another in the files, or nearly so.
-    let mut rest = skipped;
+    let mut rest = skipped(&listed.plan);
     while let Some(SkippedCase { cannot, .. }) = rest.first().copied() {
         let (same, others): (Vec<&SkippedCase>, _) =
             rest.into_iter().partition(|it| it.cannot == *cannot);
         let names: Vec<&str> = same.iter().map(|it| it.case.as_str()).collect();
-        why(&mut text, &format!("without {}", names.join(", ")), cannot);
+        let line = format!("{}: {}", names.join(", "), cannot.reason);
+        text.push_str(&options.wrapped("    without ", &line));
         rest = others;
     }
     text
 }
 
-fn why(text: &mut String, what: &str, cannot: &Cannot) {
-    let line = "writing to a string cannot fail";
-    writeln!(text, "  {what}: {}", cannot.reason).expect(line);
-    if !cannot.advice.is_empty() {
-        writeln!(text, "    hint: {}", cannot.advice).expect(line);
+/// Each hint with the experiments that it is for, in their order. In a hint that has the name of
+/// its experiment, NAME stands for it.
+fn hints(all: &[Listed]) -> Vec<(String, Vec<String>)> {
+    let mut hints: Vec<(String, Vec<String>)> = Vec::new();
+    for Listed { definition, plan } in all {
+        let of_cases = skipped(plan).into_iter().map(|it| &it.cannot);
+        for cannot in plan.as_ref().err().into_iter().chain(of_cases) {
+            let advice = cannot.advice.replace(&definition.name, "NAME");
+            let name = &definition.name;
+            match hints.iter_mut().find(|(known, _)| *known == advice) {
+                _ if advice.is_empty() => {}
+                Some((_, names)) if names.contains(name) => {}
+                Some((_, names)) => names.push(name.clone()),
+                None => hints.push((advice, vec![name.clone()])),
+            }
+        }
     }
+    hints
 }
 
 fn skipped(plan: &Result<Plan, Cannot>) -> Vec<&SkippedCase> {
@@ -69,7 +105,7 @@ fn skipped(plan: &Result<Plan, Cannot>) -> Vec<&SkippedCase> {
     plans.flat_map(|plan| &plan.skipped).collect()
 }
 
-fn document(definition: &Definition, plan: &Result<Plan, Cannot>) -> Value {
+fn document(Listed { definition, plan }: &Listed) -> Value {
     let advice = |cannot: &Cannot| {
         let advice = Some(cannot.advice.clone());
         advice.filter(|advice| !advice.is_empty())

@@ -22,8 +22,8 @@ use crate::{caging_window, host, machine, memory_runs, output, run_id, scope, us
 const WINDOW_S: f64 = 2.0;
 /// Length of a window in quick mode.
 const WINDOW_SHORT_S: f64 = 1.0;
-/// Length of all windows of a trial that alternate with those of others. Rounds are short, and many:
-/// how much a round differs from the next counts for more than what is measured in it
+/// Length of all windows of a trial that alternate with those of others. Rounds are short, and
+/// many: how much a round differs from the next counts for more than what is measured in it
 /// (docs/measurement.md).
 const WINDOWS_ALTERNATING_S: f64 = 0.8;
 /// Valid trials per case at most, unless asked for otherwise.
@@ -189,7 +189,7 @@ pub fn definition(name: &str) -> Result<Definition, Failure> {
 
 fn text_of(path: &str) -> io::Result<String> {
     let bytes = user_file::read(path, FILE_BYTES_MAX)?;
-    let not_text = |_| io::Error::other("it is no text in UTF-8");
+    let not_text = |_| io::Error::other("not valid UTF-8");
     String::from_utf8(bytes).map_err(not_text)
 }
 

@@ -165,7 +165,7 @@ fn a_process_that_is_killed_during_the_look_has_no_figure() {
             let is_parent = process["pid"] == family.child.id();
             assert!(is_parent || own >= EACH_MIB << 20, "{method} {process:#}");
         }
-        let sentence = format!("process {victim} ended while it was looked at");
+        let sentence = format!("process {victim} ended during the inspection");
         let gaps = found["gaps"].as_array().unwrap();
         if gaps.iter().any(|gap| *gap == *sentence) {
             named += 1;

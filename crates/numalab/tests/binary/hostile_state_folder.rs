@@ -118,7 +118,7 @@ fn links_in_the_place_of_folder_and_files_are_not_followed() {
     let elsewhere = attacked.laboratory.state().join("elsewhere");
     fs::rename(attacked.folder(), &elsewhere).unwrap();
     symlink(&elsewhere, attacked.folder()).unwrap();
-    attacked.is_refused(&["numalab is no folder, or a link to one"]);
+    attacked.is_refused(&["numalab is not a folder, or is a link to one"]);
     fs::remove_file(attacked.folder()).unwrap();
     fs::rename(&elsewhere, attacked.folder()).unwrap();
 
@@ -128,7 +128,7 @@ fn links_in_the_place_of_folder_and_files_are_not_followed() {
     symlink(&moved, &journal).unwrap();
     let refused = attacked.laboratory.run(&["undo"]).with_code(9);
     refused.says(&[
-        "journal.jsonl is no regular file, or a link to one",
+        "journal.jsonl is not a regular file, or is a link to one",
         "hint: ",
     ]);
     attacked.is_unharmed();

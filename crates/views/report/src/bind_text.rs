@@ -8,7 +8,7 @@ use model::{BindReport, ByteSize};
 pub fn bind_text(report: &BindReport) -> String {
     let mut text = String::new();
     let verdict = match (report.looked_after_s, report.honoured) {
-        (None, _) => "placement not proved: the program ended before it was looked at".to_owned(),
+        (None, _) => "placement not verified: the program ended first".to_owned(),
         (Some(_), true) => "placement honoured".to_owned(),
         (Some(_), false) => "placement NOT honoured".to_owned(),
     };
@@ -116,7 +116,7 @@ mod tests {
             ..report()
         };
         let text = bind_text(&report);
-        assert!(text.contains("not proved: the program ended"), "{text}");
+        assert!(text.contains("not verified: the program ended"), "{text}");
         assert!(!text.contains("seen"), "{text}");
     }
 }

@@ -11,14 +11,14 @@ const FACTS_MAX: usize = 8;
 /// The text of a diagnosis.
 pub fn doctor_text(looked_for: usize, findings: &[Diagnosis], options: &TextOptions) -> String {
     if findings.is_empty() {
-        return format!("nothing found; {looked_for} findings were looked for\n");
+        return format!("no problems found in {looked_for} checks\n");
     }
     let shown: Vec<String> = findings
         .iter()
         .map(|finding| one(finding, options))
         .collect();
     let count = findings.len();
-    let end = format!("{count} of {looked_for} findings that were looked for\n");
+    let end = format!("{count} of {looked_for} checks found something\n");
     format!("{}\n{end}", shown.join("\n"))
 }
 
@@ -89,11 +89,11 @@ mod tests {
             "  evidence  and 2 more\n",
             "  cost      stalls (kernel)\n",
             "  fix       sysctl -w vm.zone_reclaim_mode=0\n",
-            "1 of 21 findings",
+            "1 of 21 checks found something",
         ] {
             assert!(text.contains(words), "{words}\n{text}");
         }
         let nothing = doctor_text(21, &[], &TextOptions::default());
-        assert_eq!(nothing, "nothing found; 21 findings were looked for\n");
+        assert_eq!(nothing, "no problems found in 21 checks\n");
     }
 }

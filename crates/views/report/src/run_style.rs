@@ -82,6 +82,11 @@ impl TextOptions {
         format!("{}\n", self.paint(text, Style::Strong))
     }
 
+    /// A text broken into lines, the first after `start`, the others below it.
+    pub fn wrapped(&self, start: &str, text: &str) -> String {
+        self.paragraph(start, text, Style::Usual)
+    }
+
     /// The text made plain and broken into lines, the first after `start`, the others below it.
     pub(crate) fn paragraph(&self, start: &str, text: &str, style: Style) -> String {
         let indent = start.width();

@@ -222,7 +222,7 @@ fn bytes_per_thread(
     match needed <= free {
         true => Ok(bytes),
         false => Err(format!(
-            "nodes {nodes} have no room: {} are needed, and {} can be had",
+            "nodes {nodes} have no room: {} needed, {} available",
             model::ByteSize(needed),
             model::ByteSize(free)
         )),

@@ -202,7 +202,7 @@ fn curve_bytes(host: &Host<'_>, places: &MemoryPlaces, node: NodeId) -> Result<u
     match with_reserve(bytes) <= free {
         true => Ok(bytes),
         false => Err(format!(
-            "node {node} has no room for twice the last cache: {} are needed, and {} can be had",
+            "node {node} has no room for twice the last cache: {} needed, {} available",
             ByteSize(with_reserve(bytes)),
             ByteSize(free)
         )),

@@ -102,7 +102,7 @@ impl MemoryPlaces {
             if let Some(free) = short {
                 let (needed, free) = (ByteSize(needed), ByteSize(free));
                 let reason = format!(
-                    "node {node} has no room: {needed} are needed, and {free} can be had; free \
+                    "node {node} has no room: {needed} needed, {free} available; free \
                      memory there"
                 );
                 self.without_room.insert(node, reason);

@@ -32,7 +32,7 @@ fn of_case(case: &CasePlan, host: &Host<'_>) -> Option<String> {
             return Some(format!("{name} is measured by whole scans"));
         }
         _ => {
-            return Some(format!("{name} is no work of the embedded instance"));
+            return Some(format!("{name} does not run on the embedded instance"));
         }
     };
     if work.load.update_pct > 0 {

@@ -15,7 +15,7 @@ pub(crate) fn plan_command(
 ) -> Result<CasePlan, Cannot> {
     let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));
     if engine != Engine::Instance {
-        return refuse("a command is no work for PostgreSQL", "leave engine out");
+        return refuse("a command cannot run on PostgreSQL", "leave engine out");
     }
     if case.command.command.trim().is_empty() {
         return refuse(

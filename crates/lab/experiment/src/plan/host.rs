@@ -85,7 +85,7 @@ impl<'m> Host<'m> {
             cpus_allowed: None,
             memory_nodes_allowed: None,
             groups: Support::Missing {
-                reason: "nobody looked for a cgroup hierarchy".to_owned(),
+                reason: "no cgroup hierarchy was looked for".to_owned(),
             },
             quotas: Support::Available,
             quota_cpus_max: None,

@@ -2,8 +2,7 @@
 
 use super::cannot::Cannot;
 use super::host::Host;
-use super::planner::plan;
-use crate::definition::{CaseDefinition, Definition, Engine, SHIPPED, WorkChoice};
+use crate::definition::{CaseDefinition, Definition, Engine, WorkChoice};
 
 /// Refuses a machine on which the experiment would have nothing to ask.
 pub(super) fn check(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
@@ -24,10 +23,7 @@ pub(super) fn check(definition: &Definition, host: &Host<'_>) -> Result<(), Cann
     if let Some(there) = shortage {
         let needed = needs.memory_nodes;
         let reason = format!("needs {needed} memory nodes ({there})");
-        return Err(Cannot::machine(
-            reason,
-            advice_without_nodes(definition, host),
-        ));
+        return Err(Cannot::machine(reason, advice_without_nodes(definition)));
     }
     if let Some(there) = shortage_of_cpus(needs.cpus, host) {
         let reason = format!("needs {} CPUs ({there})", needs.cpus);
@@ -68,8 +64,8 @@ fn evidence(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
     Ok(())
 }
 
-/// A guest that has the nodes, and the experiments that work here.
-fn advice_without_nodes(definition: &Definition, host: &Host<'_>) -> String {
+/// A guest that has the nodes, if there is one.
+fn advice_without_nodes(definition: &Definition) -> String {
     let name = &definition.name;
     let shape = match definition.needs.memory_nodes {
         ..=8 => Some("eight-node"),
@@ -82,31 +78,13 @@ fn advice_without_nodes(definition: &Definition, host: &Host<'_>) -> String {
              {shape} -- numalab run {name}"
         )
     });
-    let works_here: Vec<&str> = SHIPPED
-        .iter()
-        .filter(|shipped| {
-            let other = shipped
-                .definition()
-                .ok()
-                .filter(|other| other.name != *name);
-            other.is_some_and(|other| {
-                other.needs.memory_nodes < definition.needs.memory_nodes
-                    && plan(&other, host).is_ok()
-            })
-        })
-        .map(|shipped| shipped.name)
-        .collect();
-    let works_here = match works_here.is_empty() {
-        true => None,
-        false => Some(format!("these run here: {}", works_here.join(", "))),
-    };
-    let advice: Vec<String> = guest.into_iter().chain(works_here).collect();
-    advice.join("; ")
+    guest.unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::host::Support;
+    use super::super::planner::plan;
     use super::super::test_hosts::{article_000, one_node};
     use super::*;
     use crate::find;
@@ -122,8 +100,7 @@ mod tests {
         assert_eq!(
             cannot.advice,
             "try it in an emulated guest, which measures nothing: cargo xtask guest --shape \
-             eight-node -- numalab run local-vs-remote; these run here: binding-vs-caging, \
-             memory-hammer, postgres-binding-vs-quota, spin, work-unit"
+             eight-node -- numalab run local-vs-remote"
         );
         plan(&find("binding-vs-caging").unwrap(), &host).unwrap();
     }

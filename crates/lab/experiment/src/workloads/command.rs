@@ -185,7 +185,7 @@ impl Workload for CommandWorkload {
     ) -> Result<Trial, WorkloadError> {
         let Work::Command(work) = &case.work else {
             return Err(WorkloadError::Fatal {
-                message: format!("case {:?} is no program", case.name),
+                message: format!("case {:?} is not a program", case.name),
                 exit_code: ExitCode::Bug,
             });
         };

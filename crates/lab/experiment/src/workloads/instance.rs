@@ -322,7 +322,7 @@ fn task_of(case: &CasePlan, spec: &TrialSpec) -> Task {
 /// What the instance is asked for.
 pub(super) fn work_of(case: &CasePlan) -> Result<&LogicalReads, WorkloadError> {
     case.instance().ok_or_else(|| WorkloadError::Fatal {
-        message: format!("case {:?} is no work for an instance", case.name),
+        message: format!("case {:?} cannot run on the instance", case.name),
         exit_code: ExitCode::Bug,
     })
 }

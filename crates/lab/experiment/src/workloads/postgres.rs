@@ -155,7 +155,7 @@ fn work_of(case: &CasePlan) -> Result<&PostgresReads, WorkloadError> {
     match &case.work {
         Work::Postgres(work) => Ok(work),
         _ => Err(WorkloadError::Fatal {
-            message: format!("case {:?} is no work for PostgreSQL", case.name),
+            message: format!("case {:?} cannot run on PostgreSQL", case.name),
             exit_code: ExitCode::Bug,
         }),
     }

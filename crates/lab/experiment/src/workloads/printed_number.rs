@@ -57,18 +57,22 @@ fn matched(text: &str, expression: &str) -> Result<f64, String> {
         captures.ok_or_else(|| format!("{expression:?} matches nothing in {}", shown(text)))?;
     let part = captures.get(1).or(captures.get(0));
     let part = part.map_or("", |part| part.as_str());
-    parsed(part)
-        .ok_or_else(|| format!("{expression:?} matched {}, which is no number", shown(part)))
+    parsed(part).ok_or_else(|| {
+        format!(
+            "{expression:?} matched {}, which is not a number",
+            shown(part)
+        )
+    })
 }
 
 fn field(text: &str, pointer: &str) -> Result<f64, String> {
     let document: serde_json::Value = serde_json::from_str(text)
-        .map_err(|error| format!("it is no JSON document: {error}: {}", shown(text)))?;
+        .map_err(|error| format!("not a JSON document: {error}: {}", shown(text)))?;
     let value = document.pointer(pointer);
     let value = value.ok_or_else(|| format!("the document has no field {pointer:?}"))?;
     value.as_f64().ok_or_else(|| {
         format!(
-            "field {pointer:?} is no number: {}",
+            "field {pointer:?} is not a number: {}",
             shown(&value.to_string())
         )
     })
@@ -134,12 +138,16 @@ mod tests {
         check(
             PGBENCH,
             regex("(latency)"),
-            Err("matched \"latency\", which is no number"),
+            Err("matched \"latency\", which is not a number"),
         );
         let json = |text: &str| NumberPlace::Json(text.to_owned());
         check("{}", json("/a"), Err("has no field \"/a\""));
-        check("{\"a\": true}", json("/a"), Err("is no number: \"true\""));
-        check("{", json("/a"), Err("no JSON document"));
+        check(
+            "{\"a\": true}",
+            json("/a"),
+            Err("is not a number: \"true\""),
+        );
+        check("{", json("/a"), Err("not a JSON document"));
         check("0", NumberPlace::Last, Err("only those above 0"));
         check("\u{1b}[31m", NumberPlace::Line(2), Err("\\u{1b}[31m"));
     }

@@ -83,7 +83,7 @@ mod tests {
             "CAP_SYS_ADMIN",
         );
         check(Pagemap, refused, true, "CAP_SYS_PTRACE");
-        let ended = "process 7 ended while it was looked at";
+        let ended = "process 7 ended during the inspection";
         check(Pagemap, ended, true, "no privilege shows more");
     }
 

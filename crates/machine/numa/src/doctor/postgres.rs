@@ -136,7 +136,7 @@ pub(super) fn private_memory_interleaved(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// Helpers that run far from where as good as all shared memory lies.
+/// Helpers that run far from where nearly all shared memory lies.
 pub(super) fn helpers_far(input: &DoctorInput) -> Option<Found> {
     let residency = input.residency.as_ref()?;
     postmaster(residency)?;

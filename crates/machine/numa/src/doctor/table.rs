@@ -26,7 +26,7 @@ pub const FINDINGS: &[Rule] = &[
     Rule {
         id: "cyclops",
         severity: Severity::Error,
-        about: "as good as all shared memory lies on one node, while processes run on others",
+        about: "nearly all shared memory lies on one node, while processes run on others",
         cost: "an SGA on a far node gave 2.17 instead of 4.62 million logical reads per second",
         cost_source: "Drouvot, 7 January 2015; `numalab run local-vs-remote` measures it here",
         check: instance::cyclops,

@@ -9,7 +9,7 @@ use super::Target;
 pub enum InstanceError {
     /// The words name nothing.
     #[error(
-        "{found:?} is no target: expected a PID, a process name, postgres:DATADIR, oracle:SID, \
+        "{found:?} is not a target; expected a PID, a process name, postgres:DATADIR, oracle:SID, \
          cgroup:/PATH or unit:NAME"
     )]
     Target {

@@ -86,7 +86,7 @@ mod tests {
     fn what_names_nothing_is_refused() {
         for text in ["", "oracle:", "cgroup:db", "99999999999", "a\nb"] {
             let error = text.parse::<Target>().unwrap_err().to_string();
-            assert!(error.contains("is no target"), "{error}");
+            assert!(error.contains("is not a target"), "{error}");
         }
     }
 

@@ -66,7 +66,7 @@ impl Gaps {
     /// Adds that a process ended during the look.
     pub fn ended(&mut self, pid: u32) {
         self.ended.insert(pid);
-        self.add(format!("process {pid} ended while it was looked at"));
+        self.add(format!("process {pid} ended during the inspection"));
     }
 
     /// Adds that a process runs on without the thread that shows its memory.

@@ -54,7 +54,7 @@ pub enum InspectError {
         processes: usize,
     },
     /// All processes ended during the look.
-    #[error("{target} ended while it was looked at ({processes} processes)")]
+    #[error("{target} ended during the inspection ({processes} processes)")]
     Ended {
         /// What was asked about.
         target: String,

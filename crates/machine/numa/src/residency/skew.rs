@@ -126,7 +126,7 @@ pub fn share_words(residency: &Residency, share: f64) -> String {
 pub(super) fn finding(residency: &Residency) -> Option<Finding> {
     let (id, node, share, words) = match judge(residency) {
         Skew::Even => return None,
-        Skew::Cyclops { node, share } => ("cyclops", node, share, "as good as all"),
+        Skew::Cyclops { node, share } => ("cyclops", node, share, "nearly all"),
         Skew::Skewed { node, share } => ("skew", node, share, "far more than an even share"),
     };
     let message = format!(
