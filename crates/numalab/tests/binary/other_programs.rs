@@ -85,7 +85,7 @@ fn a_program_that_fails_or_prints_no_number_is_told_of() {
     fails(
         &laboratory,
         "command = \"echo 1 2\"\nnumber = \"json:/a\"",
-        &["no JSON document"],
+        &["not a JSON document"],
     );
     laboratory.nothing_is_left();
 }
