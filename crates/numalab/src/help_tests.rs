@@ -138,6 +138,16 @@ fn the_reference_has_the_help_of_every_command() {
 }
 
 #[test]
+fn numalab_understands_what_it_says_to_itself() {
+    for words in [&["numalab", "run"][..], &["numalab", "bind", "-N", "0"]] {
+        let words = [words, &[crate::scope::IN_SCOPE, "true"]].concat();
+        if let Err(error) = Arguments::try_parse_from(&words) {
+            panic!("{words:?}: {error}");
+        }
+    }
+}
+
+#[test]
 fn every_example_is_understood_by_its_command() {
     for (words, command) in commands().into_iter().filter(is_shown) {
         if command.has_subcommands() && command.is_subcommand_required_set() {

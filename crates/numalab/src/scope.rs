@@ -20,7 +20,10 @@ pub fn own_groups_of_run(root: &Root, in_scope: bool) -> Result<(), Failure> {
     }
 }
 
-/// Has systemd run this very command again in a scope of its own, with the word `--in_scope`: what
+/// The word with which numalab says so to itself.
+pub const IN_SCOPE: &str = "--in-scope";
+
+/// Has systemd run this very command again in a scope of its own, with the word `--in-scope`: what
 /// it owns is filled by it. Returns only when that fails.
 pub fn become_one(command: &str, options: &[String]) -> Failure {
     let failed = |error: std::io::Error| {
@@ -34,7 +37,7 @@ pub fn become_one(command: &str, options: &[String]) -> Failure {
     let fixed = ["systemd-run", "--scope", "--quiet", "--collect"];
     let mut words: Vec<OsString> = fixed.map(OsString::from).to_vec();
     words.extend(options.iter().map(OsString::from));
-    words.extend(["--".into(), own.into(), command.into(), "--in_scope".into()]);
+    words.extend(["--".into(), own.into(), command.into(), IN_SCOPE.into()]);
     // The first two words were numalab and the command.
     words.extend(std::env::args_os().skip(2));
     failed(linux::exec::exec(&words))
