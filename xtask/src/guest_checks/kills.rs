@@ -110,7 +110,12 @@ pub(super) struct Kill {
 /// Reads the lines of the script: `3 1804 interleave 5 as-before`; indented lines say what differs.
 pub(super) fn parse(text: &str) -> Result<Vec<Kill>> {
     let lines = text.lines();
-    let lines = lines.filter(|line| !line.starts_with(' ') && !line.starts_with("window "));
+    let is_kill = |line: &&str| {
+        ![" ", "window ", "met: "]
+            .iter()
+            .any(|it| line.starts_with(it))
+    };
+    let lines = lines.filter(is_kill);
     let kill = |line: &str| {
         let words: Vec<_> = line.split(' ').collect();
         let [_, _, _, undone, verdict] = words[..] else {
@@ -142,7 +147,7 @@ mod tests {
 
     #[test]
     fn kills_are_counted_and_their_differences_passed_over() {
-        let text = "window 900\n1 80 create 0 as-before\n2 800 run 9 different\n    > /numalab\n";
+        let text = "window 900\nmet: 4 4\n1 80 create 0 as-before\n2 800 run 9 different\n    > /numalab\n";
         let kill = |undone, is_as_before| Kill {
             undone,
             is_as_before,

@@ -70,6 +70,13 @@ numalab undo >/tmp/said 2>&1 || { cat /tmp/said; exit 1; }
 state >/tmp/after
 cmp -s /tmp/before /tmp/after || { echo "without others:"; diff /tmp/before /tmp/after; exit 1; }
 echo "window $window"
+numalab move "$pid" --to 1 --shared --mib-per-s 1 >/tmp/slow 2>&1 & slow=$!
+until_at_work $slow
+echo "met: $(quiet move "$pid" --to 2 --shared) $(quiet undo)"
+wait $slow
+numalab undo >/tmp/said 2>&1 || { cat /tmp/said; exit 1; }
+state >/tmp/after
+cmp -s /tmp/before /tmp/after || { echo "after they met:"; diff /tmp/before /tmp/after; exit 1; }
 for number in $(seq "$count"); do
     : >/tmp/codes; : >/tmp/refused; : >/tmp/unexpected
     once
