@@ -12,7 +12,7 @@ const COLUMNS: usize = 80;
 /// Shows a run on stderr.
 pub struct Progress {
     bar: ProgressBar,
-    /// The run as far as it is made, where somebody looks at it.
+    /// The run so far, where progress is shown.
     run: Option<Run>,
     line: Line,
 }

@@ -43,7 +43,7 @@ fn fitting(plans: Vec<Plan>, not_run: &mut Vec<NotRun>) -> Vec<Plan> {
             ));
         }
     }
-    // Those that can be had for a word come first.
+    // Those that can run when named come first.
     not_run.splice(0..0, later);
     fitting
 }

@@ -114,7 +114,7 @@ fn commands(rows: impl Iterator<Item = &'static Row>) -> Vec<GuestCommand> {
     commands
 }
 
-/// dd takes a block of memory, fills it, and stays until somebody reads what it has written; that
+/// dd takes a block of memory, fills it, and stays until its output is read; that
 /// is done once numalab has reported, and the kernel was asked about the same process.
 fn script(row: &Row) -> String {
     let Row {

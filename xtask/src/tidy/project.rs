@@ -86,7 +86,7 @@ impl Project {
             .filter(|name| *name != "target" && *name != ".git")
         {
             let path = directory.join(name);
-            // A file that vanishes while we look was somebody's scratch file.
+            // A file that vanishes meanwhile was a scratch file.
             let Ok(metadata) = fs::symlink_metadata(root.join(&path)) else {
                 continue;
             };

@@ -96,7 +96,7 @@ impl Child {
     }
 }
 
-/// Stops this process until somebody continues it.
+/// Stops this process until a SIGCONT continues it.
 pub fn stop_this_process() {
     // SAFETY: has no effect on memory.
     unsafe { libc::raise(libc::SIGSTOP) };

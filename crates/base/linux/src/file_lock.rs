@@ -14,7 +14,7 @@ use crate::Root;
 pub struct FileLock(File);
 
 impl FileLock {
-    /// Takes the lock of a file if nobody has it; `None` when somebody does.
+    /// Takes the lock of a file if it is free; `None` when another process holds it.
     ///
     /// # Errors
     /// When the file system has no such locks.

@@ -9,7 +9,7 @@ use crate::signal_queue::Signal;
 
 /// What a witness writes for one signal: its number, and the id of its sender.
 const RECORD_BYTES: usize = 8;
-/// How long it is waited for an answer; a witness that somebody has stopped has none.
+/// How long to wait for an answer; a stopped witness gives none.
 const PATIENCE_MS: i32 = 1000;
 
 /// A witness; it ends with the value, and with this process.
@@ -107,7 +107,7 @@ impl Drop for GroupWitness {
 /// The witness: tells of every signal that a process has sent it, until it is killed.
 fn witness(writer: i32, parent: u32) -> ! {
     // SAFETY: system calls on plain numbers and on memory of this function, which the kernel fills
-    // before it is read. The other descriptors are closed because somebody may wait for their end.
+    // before it is read. The other descriptors are closed because a reader may wait for their end.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         let told = libc::dup2(writer, 0);

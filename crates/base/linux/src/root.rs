@@ -34,7 +34,7 @@ const NOTHING_TO_SAY: [i32; 3] = [19, 6, 95];
 /// Links of /proc/PID to whatever the process has there (proc(5)).
 const LINKS_ELSEWHERE: [&str; 5] = ["cwd", "exe", "fd", "map_files", "root"];
 
-/// How often it is tried to find a file while somebody renames directories.
+/// How often a lookup is retried while directories are renamed.
 const HOLD_TRIES: u32 = 16;
 
 /// A root directory. Paths given to it are relative to it and may begin with `/`.

@@ -37,7 +37,7 @@ impl Severity {
     }
 }
 
-/// What `numalab doctor` found, with everything needed to judge and to mend it.
+/// What `numalab doctor` found, with everything needed to judge and to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// Its name, the same for every finding of this sort.
@@ -50,7 +50,7 @@ pub struct Diagnosis {
     pub evidence: Vec<Fact>,
     /// What it costs, and who measured that.
     pub cost: Cost,
-    /// Commands that mend it on this system, in order; lines that begin with `#` explain.
+    /// Commands that fix it on this system, in order; lines that begin with `#` explain.
     pub fix: Vec<String>,
 }
 

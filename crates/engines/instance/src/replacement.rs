@@ -135,7 +135,7 @@ fn choose_pool(sga: &Sga<'_>, home: u32, attempt: u64) -> u32 {
 enum Look {
     /// The buffer is the caller's.
     Taken,
-    /// Somebody uses it, or did lately.
+    /// A session uses it, or did lately.
     InUse,
     /// Only the data file's lagging behind keeps it from being taken.
     Dirty,
@@ -190,7 +190,7 @@ fn claim_free(header: &BufferHeader) -> bool {
     if header.block_id.load(Ordering::Relaxed) == NO_BLOCK {
         return true;
     }
-    // Somebody filled it in between, and it is pinned like any other.
+    // Another session filled it in between, and it is pinned like any other.
     header.pins.fetch_sub(1, Ordering::Release);
     false
 }

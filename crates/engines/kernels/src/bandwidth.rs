@@ -112,7 +112,7 @@ pub fn measure_bandwidth(
     timer: &Timer,
     root: &Root,
 ) -> Result<BandwidthMeasurement, Error> {
-    assert!(!plan.threads.is_empty(), "somebody has to move the bytes");
+    assert!(!plan.threads.is_empty(), "a thread has to move the bytes");
     assert!(
         plan.bytes_per_thread >= BYTES_PER_THREAD_MIN,
         "the arrays of a thread have room for a chunk each"

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::connection::CONNECT_WITHIN;
 use crate::session::{self, Command, Event, SessionOrder};
 
-/// How often somebody who waits looks whether to stop.
+/// How often a waiting thread checks whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Sessions that are connected; told to stop and waited for when dropped.

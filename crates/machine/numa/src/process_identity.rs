@@ -1,5 +1,5 @@
 //! Which process made a change, and on which machine. Its id alone does not say: the kernel reuses
-//! ids, a process that was killed keeps its own until somebody collects it, a container counts
+//! ids, a process that was killed keeps its own until its parent reaps it, a container counts
 //! from 1, and several machines may share the folder that the journal is in.
 
 use linux::{Root, machine_id, proc_stat, proc_status};

@@ -224,7 +224,7 @@ fn require_ours(directory: &Path) -> Result<(), String> {
         let status = path.symlink_metadata().map_err(|cause| cause.to_string())?;
         let is_kind = match is_folder {
             true => status.is_dir(),
-            // What has a second name was somebody's before.
+            // A file with a second name existed before.
             false => status.is_file() && status.nlink() == 1,
         };
         if !is_kind {

@@ -107,7 +107,7 @@ struct Locked {
 }
 
 impl Locked {
-    /// Takes what can be had; in one order, so that of two who want the same one has it all.
+    /// Takes every lock that is free; in one order, so that of two who want the same one has it all.
     fn take(root: &Root, journal: &Journal, entries: &[Entry]) -> Self {
         let lives = |entry: &&Entry| entry.made_by.origin(root) == Origin::ThisBoot;
         let things = entries.iter().filter(lives);

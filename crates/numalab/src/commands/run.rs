@@ -202,7 +202,7 @@ fn window_s(arguments: &RunArguments) -> f64 {
     arguments.seconds.unwrap_or(usual)
 }
 
-/// What a run of a plan is asked for; `share_s` bounds it when everything is run shortly.
+/// What a run of a plan is asked for; `share_s` bounds it in quick mode.
 pub fn request(
     execution: &mut Execution,
     arguments: &RunArguments,

@@ -1,5 +1,5 @@
 //! A captured machine is judged elsewhere as it would be here, has no secrets, and an archive from
-//! somebody else can do no harm.
+//! another host can do no harm.
 
 use std::fs::File;
 use std::io::Read;

@@ -143,8 +143,8 @@ fn undo_takes_a_group_back_with_its_members_and_changes() {
 }
 
 #[test]
-fn a_group_with_somebody_in_it_is_not_undone_and_they_are_named() {
-    const TEST: &str = "a_group_with_somebody_in_it_is_not_undone_and_they_are_named";
+fn a_group_with_members_is_not_undone_and_they_are_named() {
+    const TEST: &str = "a_group_with_members_is_not_undone_and_they_are_named";
     if !has_groups(TEST) || !is_root(TEST) {
         return;
     }

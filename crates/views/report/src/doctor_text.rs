@@ -1,4 +1,4 @@
-//! Findings as text: what, on which evidence, what it costs, and the commands that mend it.
+//! Findings as text: what, on which evidence, what it costs, and the commands that fix it.
 
 use model::{Diagnosis, Severity};
 

@@ -9,7 +9,7 @@ use super::owner::{self, Asker};
 use crate::Error;
 use crate::connection::CONNECT_WITHIN;
 
-/// Databases that are there in every cluster, unless somebody removed them.
+/// Databases that are there in every cluster, unless an administrator removed them.
 const USUAL: [&str; 2] = ["postgres", "template1"];
 
 /// A server that runs.

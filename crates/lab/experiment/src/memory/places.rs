@@ -37,7 +37,7 @@ pub struct MemoryPlaces {
 }
 
 impl MemoryPlaces {
-    /// The places of a machine, or of `nodes` of it. Pages are small until somebody tries others
+    /// The places of a machine, or of `nodes` of it. Pages are small until others are tried
     /// ([`crate::memory::largest_pages`]).
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use model::{Backing, ByteSize, CasePlan, NodeSet, OwnMemoryWork, Work};
 use super::host::Host;
 use super::memory::sga_demand;
 
-/// Of memory that can be had, the share that cases may take together: what is measured is not to
+/// Of the available memory, the share that cases may take together: what is measured is not to
 /// push the files of others out of memory.
 const SHARE_PERCENT: u64 = 70;
 

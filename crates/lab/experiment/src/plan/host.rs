@@ -130,7 +130,7 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// Bytes of a node that can be had; `None` when it is not known.
+    /// Bytes available on a node; `None` when it is not known.
     pub(crate) fn obtainable_bytes(&self, node: NodeId) -> Option<u64> {
         let free = self.topology.node(node)?.free_bytes?;
         let of_node = |bytes: &BTreeMap<_, u64>| bytes.get(&node).copied().unwrap_or(0);

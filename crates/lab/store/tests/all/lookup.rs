@@ -51,7 +51,7 @@ fn last_is_the_newest_run_with_a_trial() {
     let error = store.load("last").unwrap_err();
     assert!(matches!(error, Error::NoTrials { .. }), "{error}");
     assert_eq!(error.exit_code(), ExitCode::Usage);
-    // Trials that do not count are what somebody wants to see.
+    // Trials that do not count are what a user wants to see.
     let mut invalid = small_run("invalid");
     invalid.cases[0].trials.truncate(1);
     invalid.cases[0].trials[0].outcome = model::Outcome::Invalid("moved".to_owned());

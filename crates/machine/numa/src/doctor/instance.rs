@@ -19,7 +19,7 @@ pub(super) fn source(residency: &Residency) -> &'static str {
     }
 }
 
-/// As good as all shared memory on one node.
+/// Nearly all shared memory on one node.
 pub(super) fn cyclops(input: &DoctorInput) -> Option<Found> {
     match judge_skew(input.residency.as_ref()?) {
         Skew::Cyclops { node, share } => Some(lopsided(input, node, share)),

@@ -92,7 +92,7 @@ fn strike_off(
     Ok(())
 }
 
-/// Controllers that were enabled for groups of which the last is gone. One that somebody has come
+/// Controllers that were enabled for groups of which the last is gone. One that another cgroup has come
 /// to use stays, and in the journal.
 fn give_back_controllers(root: &Root, journal: &Journal) -> Result<(), Error> {
     let in_force = journal.of_this_boot(root)?;

@@ -84,7 +84,7 @@ pub fn survey(
     };
     if choice.shared {
         let closed = shared(root, &processes, choice, &pattern, &mut survey)?;
-        // Asked for shared memory alone, and none of it can be had.
+        // Asked for shared memory alone, and none of it is accessible.
         if closed > 0 && survey.parts.is_empty() && !choice.private {
             return Err(MoveError::NotPermitted {
                 target: target.to_string(),

@@ -24,7 +24,7 @@ pub enum Skew {
         /// Its share, 0 to 1.
         share: f64,
     },
-    /// As good as all of it on one node.
+    /// Nearly all of it on one node.
     Cyclops {
         /// The node.
         node: NodeId,
