@@ -107,7 +107,7 @@ struct Locked {
 }
 
 impl Locked {
-    /// Takes every lock that is free; in one order, so that of two who want the same one has it all.
+    /// Takes every lock that is free, in one order: of two that want the same, one gets them all.
     fn take(root: &Root, journal: &Journal, entries: &[Entry]) -> Self {
         let lives = |entry: &&Entry| entry.made_by.origin(root) == Origin::ThisBoot;
         let things = entries.iter().filter(lives);
