@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn kills_are_counted_and_their_differences_passed_over() {
-        let text = "window 900\nmet: 4 4\n1 80 create 0 as-before\n2 800 run 9 different\n    > /a\n";
+        let text =
+            "window 900\nmet: 4 4\n1 80 create 0 as-before\n2 800 run 9 different\n    > /a\n";
         let kill = |undone, is_as_before| Kill {
             undone,
             is_as_before,
