@@ -1,8 +1,11 @@
 //! Expected failures: what went wrong, a hint, and the exit code.
 
+use linux::private_folder::PrivateFolderError;
 use model::exit::ExitCode;
 
-use crate::state_folder;
+/// The hint where the journal has a line that numalab does not write.
+pub const NOT_OURS: &str = "look at journal.jsonl in the state folder, and move it away: another \
+                            program has written to it";
 
 /// An expected failure of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,9 +63,35 @@ impl From<numa::Error> for Failure {
                  --cpuset-mems); `numalab bind` needs no group",
             ),
             numa::Error::AtWork { .. } => failure.advise("wait for it, or end it"),
-            numa::Error::NotOurs { .. } => failure.advise(state_folder::NOT_OURS),
-            numa::Error::StateFolder(error) => failure.advise(state_folder::advice(&error)),
+            numa::Error::NotOurs { .. } => failure.advise(NOT_OURS),
+            numa::Error::StateFolder(error) => failure.advise(advice_on_state_folder(&error)),
             _ => failure,
+        }
+    }
+}
+
+/// The hint where the state folder or a file in it is refused.
+fn advice_on_state_folder(error: &PrivateFolderError) -> String {
+    match error {
+        PrivateFolderError::OfAnother { user: 0, owner, .. } => format!(
+            "as root, use root's own: `sudo -H numalab …` or XDG_STATE_HOME=/root/.local/state; \
+             what user {owner} has changed, user {owner} takes back with `numalab undo`"
+        ),
+        PrivateFolderError::OfAnother { .. } => {
+            "name a folder of your own: XDG_STATE_HOME=DIRECTORY".to_owned()
+        }
+        PrivateFolderError::Writable { path, .. } => format!(
+            "look at what is in it, then: chmod go-w '{}'; or name another folder: \
+             XDG_STATE_HOME=DIRECTORY",
+            path.display()
+        ),
+        PrivateFolderError::AnotherKind { path, .. } => format!(
+            "look at what it is, and move it away: '{}'; or name another folder: \
+             XDG_STATE_HOME=DIRECTORY",
+            path.display()
+        ),
+        PrivateFolderError::Refused { .. } => {
+            "name a folder that you may write: XDG_STATE_HOME=DIRECTORY".to_owned()
         }
     }
 }

@@ -24,6 +24,7 @@ mod placement_arguments;
 mod progress;
 mod run_arguments;
 mod run_id;
+mod run_request;
 mod run_screen;
 mod scope;
 mod short_runs;

@@ -3,10 +3,9 @@
 use linux::Root;
 use model::{BytesByNode, MoveReport, MoveStatus, MovedPart, Refused, Topology};
 use numa::instances::Target;
-use numa::moving::{self, Moved, PartKind, Plan, PlannedPart};
+use numa::moving::{self, Destination, Moved, PartKind, Plan, PlannedPart};
 use numa::residency::{self, Options};
 
-use crate::commands::relocate::MoveArguments;
 use crate::failure::Failure;
 
 /// A report that still grows.
@@ -15,11 +14,11 @@ pub struct Building {
     pub report: MoveReport,
 }
 
-/// What the plan says.
-pub fn of_plan(arguments: &MoveArguments, plan: &Plan) -> Result<Building, Failure> {
+/// What the plan of a move of `target`, as it was named, says.
+pub fn of_plan(target: &str, to: &Destination, plan: &Plan) -> Result<Building, Failure> {
     let mut report = MoveReport {
-        target: arguments.target.clone(),
-        to: arguments.to.to_string(),
+        target: target.to_owned(),
+        to: to.to_string(),
         status: MoveStatus::Planned,
         bytes_to_move: plan.bytes_to_move(),
         notes: plan.notes.clone(),

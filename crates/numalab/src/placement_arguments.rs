@@ -10,8 +10,6 @@ use numa::bind::{Choice, CpuRequest, MemoryRequest, Request};
 use numa::groups::GroupName;
 use report::Configuration;
 
-use crate::commands::group::name_or_path;
-
 /// The most CPUs that a quota can be of: Linux can be built for 8192.
 const CPU_LIMIT_MAX: f64 = 8192.0;
 
@@ -169,6 +167,14 @@ fn cpu_limit(text: &str) -> Result<f64, String> {
         _ => Err(format!(
             "expected a number of CPUs from 0.01 to {CPU_LIMIT_MAX}"
         )),
+    }
+}
+
+/// Parses a name, or the path of a cgroup.
+fn name_or_path(text: &str) -> Result<String, String> {
+    match text.starts_with('/') {
+        true => Ok(text.to_owned()),
+        false => text.parse::<GroupName>().map(|name| name.to_string()),
     }
 }
 

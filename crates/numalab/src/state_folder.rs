@@ -58,33 +58,3 @@ impl StateFolder {
 fn refused(error: PrivateFolderError) -> Failure {
     numa::Error::from(error).into()
 }
-
-/// The hint where the journal has a line that numalab does not write.
-pub const NOT_OURS: &str = "look at journal.jsonl in the state folder, and move it away: another \
-                            program has written to it";
-
-/// The hint where the folder or a file in it is refused.
-pub fn advice(error: &PrivateFolderError) -> String {
-    match error {
-        PrivateFolderError::OfAnother { user: 0, owner, .. } => format!(
-            "as root, use root's own: `sudo -H numalab …` or XDG_STATE_HOME=/root/.local/state; \
-             what user {owner} has changed, user {owner} takes back with `numalab undo`"
-        ),
-        PrivateFolderError::OfAnother { .. } => {
-            "name a folder of your own: XDG_STATE_HOME=DIRECTORY".to_owned()
-        }
-        PrivateFolderError::Writable { path, .. } => format!(
-            "look at what is in it, then: chmod go-w '{}'; or name another folder: \
-             XDG_STATE_HOME=DIRECTORY",
-            path.display()
-        ),
-        PrivateFolderError::AnotherKind { path, .. } => format!(
-            "look at what it is, and move it away: '{}'; or name another folder: \
-             XDG_STATE_HOME=DIRECTORY",
-            path.display()
-        ),
-        PrivateFolderError::Refused { .. } => {
-            "name a folder that you may write: XDG_STATE_HOME=DIRECTORY".to_owned()
-        }
-    }
-}

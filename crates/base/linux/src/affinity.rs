@@ -1,6 +1,6 @@
 //! CPUs a process may use: sched_setaffinity(2), sched_getaffinity(2), getcpu(2).
 //!
-//! Masks are as long as they need be: a fixed `cpu_set_t` ends at CPU 1023.
+//! Masks grow with the highest CPU: a fixed `cpu_set_t` ends at CPU 1023.
 
 use model::{CpuId, CpuSet};
 
@@ -21,8 +21,8 @@ pub fn bind_this_thread(cpus: &CpuSet) -> Result<(), SystemCallError> {
 /// Binds the first thread of process `pid` (0: the calling thread) to `cpus`.
 ///
 /// # Errors
-/// `EINVAL` when none of the CPUs is online and allowed by the cpuset of the process, `EPERM` when
-/// it is another user's.
+/// `EINVAL` when none of the CPUs is online and allowed by the cpuset of the process; `EPERM` when
+/// the process belongs to another user.
 pub fn bind_process(pid: u32, cpus: &CpuSet) -> Result<(), SystemCallError> {
     let mask = bit_mask::from_set(cpus, 1);
     // SAFETY: the pointer and the length in bytes describe `mask`, which outlives the call.
@@ -46,7 +46,7 @@ pub fn bind_process(pid: u32, cpus: &CpuSet) -> Result<(), SystemCallError> {
 /// The CPUs the calling thread may use.
 ///
 /// # Errors
-/// Only when the kernel knows more CPUs than 8192.
+/// Only when the kernel supports more than 8192 CPUs.
 pub fn of_this_thread() -> Result<CpuSet, SystemCallError> {
     let mut mask = vec![0u64; MASK_WORDS];
     // SAFETY: the kernel writes at most the stated number of bytes into `mask`.
@@ -64,7 +64,7 @@ pub fn of_this_thread() -> Result<CpuSet, SystemCallError> {
     Ok(bit_mask::to_set(&mask))
 }
 
-/// The CPU the calling thread runs on now. Read from the vDSO: no system call on x86-64.
+/// The CPU the calling thread runs on now. Uses the vDSO: no system call on x86-64.
 pub fn current_cpu() -> CpuId {
     CpuId(rustix::thread::sched_getcpu() as u32)
 }

@@ -1,17 +1,17 @@
-//! Private anonymous memory with pages of a chosen kind, on chosen nodes. Nobody else has it
-//! mapped: it is what a measurement in this process touches.
+//! Private anonymous memory with pages of a chosen kind, on chosen nodes. No other process maps it;
+//! measurements in this process run on it.
 
-use std::ffi::{c_int, c_ulong, c_void};
+use std::ffi::{c_int, c_void};
 
 use model::{NodeId, NodeSet, PageKind};
 
-use crate::{SystemCallError, bit_mask};
+use crate::{SystemCallError, policy_calls};
 
 /// Bits that carry the logarithm of a huge page's size in `MAP_` flags
 /// (include/uapi/asm-generic/hugetlb_encode.h).
 const HUGE_SHIFT: u32 = 26;
 
-/// Pages of one kind and size, as they are asked for.
+/// Pages of one kind and size, as requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pages {
     /// Where they come from.
@@ -32,15 +32,15 @@ impl Pages {
 
 /// The base page size of this kernel: 4096 on x86-64, up to 65536 on arm64.
 pub fn base_page_bytes() -> u64 {
-    // SAFETY: sysconf takes a number and touches no memory of ours.
+    // SAFETY: sysconf takes a number and accesses no memory of ours.
     let answer = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(answer).expect("POSIX requires a page size of at least 1")
 }
 
 /// A private mapping of zeroes, until dropped.
 ///
-/// It has inaccessible pages on both sides, so that the kernel never joins it with a neighbour:
-/// its lines in numa_maps and smaps speak of it alone.
+/// It has inaccessible pages on both sides, so that the kernel never merges it with a neighbour and
+/// its lines in numa_maps and smaps describe it alone.
 #[derive(Debug)]
 pub struct AnonymousMemory {
     reservation: *mut c_void,
@@ -59,8 +59,8 @@ impl AnonymousMemory {
     /// Maps `bytes`, rounded up to whole pages and aligned to a page. No page exists yet.
     ///
     /// # Errors
-    /// `ENOMEM` when address space, or for huge pages the pool, is too small; `EINVAL` when the
-    /// kernel has no huge pages of that size, or no transparent ones at all.
+    /// `ENOMEM` when the address space or, for huge pages, the pool is too small; `EINVAL` when the
+    /// kernel has no huge pages of that size, or no transparent huge pages at all.
     pub fn map(bytes: usize, pages: Pages) -> Result<Self, SystemCallError> {
         assert!(bytes > 0, "an empty mapping has no address");
         assert!(
@@ -108,7 +108,7 @@ impl AnonymousMemory {
             flags |= (self.pages.page_bytes.trailing_zeros() as i32) << HUGE_SHIFT;
         }
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the range lies within the reservation, which nobody uses.
+        // SAFETY: the range lies within the reservation, which nothing else uses.
         let address = unsafe { libc::mmap(self.address, self.bytes, protection, flags, -1, 0) };
         if address == libc::MAP_FAILED {
             return Err(std::io::Error::last_os_error());
@@ -116,7 +116,7 @@ impl AnonymousMemory {
         Ok(())
     }
 
-    /// What was asked for.
+    /// The pages as requested.
     pub fn pages(&self) -> Pages {
         self.pages
     }
@@ -135,7 +135,7 @@ impl AnonymousMemory {
         self.bytes
     }
 
-    /// The content as words. A page that does not exist yet is made when it is written.
+    /// The content as words. The first write to a page allocates it.
     pub fn words_mut(&mut self) -> &mut [u64] {
         // SAFETY: the range is mapped, readable, writable and zeroed; the borrow of `self` is
         // exclusive, and every pattern of bits is a `u64`.
@@ -144,7 +144,7 @@ impl AnonymousMemory {
         }
     }
 
-    /// From now on, pages are made on these nodes only (`MPOL_BIND`).
+    /// Allocates further pages on these nodes only (`MPOL_BIND`).
     ///
     /// # Errors
     /// `EINVAL` when no node of the set exists or is allowed by the cpuset; `EPERM` under a seccomp
@@ -153,7 +153,7 @@ impl AnonymousMemory {
         self.set_policy(libc::MPOL_BIND, "MPOL_BIND", nodes)
     }
 
-    /// From now on, pages are made on these nodes in turn (`MPOL_INTERLEAVE`).
+    /// Interleaves further pages over these nodes (`MPOL_INTERLEAVE`).
     ///
     /// # Errors
     /// As for [`AnonymousMemory::bind_to`].
@@ -161,7 +161,7 @@ impl AnonymousMemory {
         self.set_policy(libc::MPOL_INTERLEAVE, "MPOL_INTERLEAVE", nodes)
     }
 
-    /// From now on, pages are made on this node as long as it has any (`MPOL_PREFERRED`).
+    /// Allocates further pages on this node while it has free memory (`MPOL_PREFERRED`).
     ///
     /// # Errors
     /// As for [`AnonymousMemory::bind_to`].
@@ -175,31 +175,15 @@ impl AnonymousMemory {
         name: &'static str,
         nodes: &NodeSet,
     ) -> Result<(), SystemCallError> {
-        let mask = bit_mask::from_set(nodes, 1);
-        // The kernel takes `maxnode` for the number of bits plus one: mm/mempolicy.c, `get_nodes`.
-        let maxnode = (mask.len() * 64 + 1) as c_ulong;
-        // SAFETY: the range is this mapping and `mask` outlives the call; a policy changes where
-        // future pages come from, never their content.
-        let answer = unsafe {
-            libc::syscall(
-                libc::SYS_mbind,
-                self.address,
-                self.bytes,
-                mode as c_ulong,
-                mask.as_ptr(),
-                maxnode,
-                0 as c_ulong,
-            )
-        };
-        if answer < 0 {
+        let address = self.address.addr() as u64;
+        policy_calls::mbind(address, self.bytes, mode, Some(nodes)).map_err(|cause| {
             let arguments = format!("{} bytes, {name}, nodes {nodes}", self.bytes);
-            return Err(SystemCallError::last("mbind", arguments));
-        }
-        Ok(())
+            SystemCallError::with("mbind", arguments, cause)
+        })
     }
 
-    /// Makes every page, on the nodes of the policy or, without one, near the calling thread
-    /// (`MADV_POPULATE_WRITE`; on a kernel before 5.14, by writing to each).
+    /// Allocates every page, on the nodes of the policy or, without one, near the calling thread
+    /// (`MADV_POPULATE_WRITE`; on a kernel before 5.14, by writing to each page).
     ///
     /// # Errors
     /// `ENOMEM`, or `EFAULT` for huge pages, when the nodes allowed have too few free pages.
@@ -217,25 +201,25 @@ impl AnonymousMemory {
         }
     }
 
-    /// Asks the kernel to put transparent huge pages in the place of small ones now
-    /// (`MADV_COLLAPSE`, Linux 6.1).
+    /// Asks the kernel to replace small pages by transparent huge pages now (`MADV_COLLAPSE`, Linux
+    /// 6.1).
     ///
     /// # Errors
-    /// `EINVAL` on an older kernel; `ENOMEM` or `EAGAIN` when there is no room for them.
+    /// `EINVAL` on an older kernel; `ENOMEM` or `EAGAIN` when no huge page is available.
     pub fn collapse(&self) -> Result<(), SystemCallError> {
         /// include/uapi/asm-generic/mman-common.h; the libc crate has it for some targets only.
         const MADV_COLLAPSE: c_int = 25;
         self.advise(MADV_COLLAPSE, "MADV_COLLAPSE")
     }
 
-    /// A kernel without transparent huge pages refuses the advice, which then is not needed.
+    /// A kernel without transparent huge pages rejects the advice, and then does not need it.
     fn forbid_transparent(&self) {
         let _unneeded = self.advise(libc::MADV_NOHUGEPAGE, "MADV_NOHUGEPAGE");
     }
 
     fn advise(&self, advice: c_int, name: &str) -> Result<(), SystemCallError> {
-        // SAFETY: the range is this mapping; the advices of this file make pages or change their
-        // size, never their content.
+        // SAFETY: the range is this mapping; the advice values used in this file allocate pages or
+        // change their size, never their content.
         if unsafe { libc::madvise(self.address, self.bytes, advice) } < 0 {
             let arguments = format!("{} bytes, {name}", self.bytes);
             return Err(SystemCallError::last("madvise", arguments));
@@ -244,7 +228,7 @@ impl AnonymousMemory {
     }
 }
 
-/// Address space without access, where the kernel likes.
+/// Reserves address space without access, at an address the kernel chooses.
 fn map_somewhere(bytes: usize) -> Result<*mut c_void, std::io::Error> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping at an address the kernel chooses aliases nothing.
@@ -257,7 +241,7 @@ fn map_somewhere(bytes: usize) -> Result<*mut c_void, std::io::Error> {
 
 impl Drop for AnonymousMemory {
     fn drop(&mut self) {
-        // A failure would mean that the range is not mapped: nothing to undo.
+        // A failure would mean that the range is not mapped: there is nothing to undo.
         // SAFETY: the range was mapped by us, and a borrow of it cannot outlive `self`.
         unsafe { libc::munmap(self.reservation, self.reserved_bytes) };
     }
@@ -306,7 +290,7 @@ mod tests {
         let mut memory = AnonymousMemory::map(page_bytes as usize, pages).unwrap();
         assert!((memory.address() as u64).is_multiple_of(page_bytes));
         memory.populate().unwrap();
-        // Whether populating gives one is a setting; asked for one by name, the kernel gives it.
+        // Whether populating yields a huge page depends on a setting; `MADV_COLLAPSE` does not.
         if let Err(error) = memory.collapse() {
             let kernel = crate::process::host_and_kernel().1;
             let version = kernel.split('.').map_while(|part| part.parse::<u32>().ok());
@@ -320,7 +304,7 @@ mod tests {
         assert_eq!(entry.transparent_huge_bytes, page_bytes);
     }
 
-    /// Free pages of 2 MiB that nobody has reserved, and those that may be made on demand.
+    /// Free 2 MiB pages that are not reserved, plus those that can be allocated on demand.
     fn huge_pages_available() -> i64 {
         let number = |file: &str| -> i64 {
             let pool = "/sys/kernel/mm/hugepages/hugepages-2048kB";

@@ -1,8 +1,8 @@
-//! Names of Arm processors, which identify themselves by numbers only: who made the core, and which
-//! it is (Arm Architecture Reference Manual, `MIDR_EL1`; kernel,
+//! Names of Arm processors, which report only numbers: the implementer of the core and its part
+//! number (Arm Architecture Reference Manual, `MIDR_EL1`; kernel,
 //! `arch/arm64/include/asm/cputype.h`).
 
-/// Who makes cores.
+/// Implementers of cores.
 const IMPLEMENTERS: &[(u32, &str)] = &[
     (0x41, "Arm"),
     (0x42, "Broadcom"),
@@ -20,7 +20,7 @@ const IMPLEMENTERS: &[(u32, &str)] = &[
     (0xc0, "Ampere"),
 ];
 
-/// Cores of servers, and of the boards on which people try things.
+/// Cores of servers and of common development boards.
 const PARTS: &[(u32, u32, &str)] = &[
     (0x41, 0xd03, "Cortex-A53"),
     (0x41, 0xd07, "Cortex-A57"),
@@ -45,8 +45,8 @@ const PARTS: &[(u32, u32, &str)] = &[
     (0xc0, 0xac4, "Ampere-1A"),
 ];
 
-/// `Arm Neoverse-N1`; `HiSilicon processor` for a core that is not in the table; `None` for an
-/// implementer that is not.
+/// `Arm Neoverse-N1`; `HiSilicon processor` for a part that is not in the table; `None` for an
+/// unknown implementer.
 pub(crate) fn name(implementer: u32, part: u32) -> Option<String> {
     let (_, maker) = IMPLEMENTERS.iter().find(|(code, _)| *code == implementer)?;
     let mut parts = PARTS.iter();

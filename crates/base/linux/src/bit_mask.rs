@@ -1,5 +1,5 @@
-//! Sets of ids as the kernel's bit masks: of `unsigned long` in system calls, as hexadecimal text
-//! in files; of any length.
+//! Sets of ids as the kernel's bit masks of any length: arrays of `unsigned long` in system calls,
+//! hexadecimal text in files.
 
 use model::{ID_MAX, Id, IdSet};
 
@@ -29,9 +29,9 @@ pub(crate) fn to_set<T: Id>(mask: &[u64]) -> IdSet<T> {
         .collect()
 }
 
-/// The set of a mask in text, `00000000,000000ff`: groups of 32 bits between commas, the most
+/// The set of a mask in text, `00000000,000000ff`: groups of 32 bits separated by commas, the most
 /// significant first (kernel, `lib/vsprintf.c`, `bitmap_string`). `None` for anything else, and for
-/// bits beyond all ids.
+/// bits beyond the largest id.
 pub(crate) fn parse<T: Id>(text: &str) -> Option<IdSet<T>> {
     let mut ids = Vec::new();
     for (index, group) in text.trim().rsplit(',').enumerate() {

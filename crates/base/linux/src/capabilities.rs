@@ -1,21 +1,21 @@
-//! What this process is permitted beyond its user (`capabilities(7)`).
+//! Capabilities of this process (`capabilities(7)`).
 
 use crate::{Error, Root};
 
-/// `CAP_SYS_NICE` (include/uapi/linux/capability.h): pages of other users' processes, and pages
-/// that several processes have mapped, may be moved.
+/// `CAP_SYS_NICE` (include/uapi/linux/capability.h): allows moving pages of other users' processes
+/// and pages that several processes map.
 const SYS_NICE: u32 = 23;
 
-/// `CAP_SYS_PTRACE`: what other users' processes have mapped may be seen (ptrace(2), "Ptrace access
-/// mode checking").
+/// `CAP_SYS_PTRACE`: allows inspecting the mappings of other users' processes (ptrace(2), "Ptrace
+/// access mode checking").
 const SYS_PTRACE: u32 = 19;
 
-/// Whether this thread may see what other users' processes have mapped. In doubt it may not.
+/// Whether this thread may inspect the mappings of other users' processes; false when unknown.
 pub fn may_see_others(root: &Root) -> bool {
     effective(root, "proc/thread-self/status").is_ok_and(|set| set >> SYS_PTRACE & 1 == 1)
 }
 
-/// Whether this process may move pages that several processes have mapped. In doubt it may not.
+/// Whether this process may move pages that several processes map; false when unknown.
 pub fn may_move_pages_of_others(root: &Root) -> bool {
     effective(root, "proc/self/status").is_ok_and(|set| set >> SYS_NICE & 1 == 1)
 }

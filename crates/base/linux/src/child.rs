@@ -1,23 +1,25 @@
-//! A child process that is waited for without being reaped by accident: its end, its stops, signals
-//! to it, and ending as it ended.
+//! A child process that is never reaped by accident: waiting for its stops and its end, sending it
+//! signals, and ending as it ended.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child as StdChild, Command};
 
+use rustix::process::{Pid, WaitOptions, waitpid};
+
 use crate::signal_queue::SignalQueue;
 
-/// What became of a child.
+/// A change of state of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChildEvent {
-    /// It ended by itself with this status.
+    /// It exited with this status.
     Exited(u8),
     /// A signal of this number ended it.
     Killed(i32),
     /// A signal of this number stopped it.
     Stopped(i32),
-    /// It goes on after a stop.
+    /// It continues after a stop.
     Continued,
 }
 
@@ -25,17 +27,17 @@ pub enum ChildEvent {
 #[derive(Debug)]
 pub struct Child {
     pid: u32,
-    /// Kept for its descriptors alone; it never waits.
+    /// Kept only for its descriptors; never waited on.
     _handle: StdChild,
 }
 
 impl Child {
-    /// Starts a program, looked up in `PATH`; when this returns, it is that program that runs. It
-    /// is in the process group of this process, has its terminal, and the signals that this process
-    /// keeps in `queue` have their usual effect on it.
+    /// Starts a program, looked up in `PATH`; returns once exec has succeeded. The child stays in
+    /// the process group of this process and shares its terminal. The signals that this process
+    /// holds in `queue` have their usual effect on the child.
     ///
     /// # Errors
-    /// `ENOENT` when there is none, `EACCES` or `ENOEXEC` when it cannot be executed.
+    /// `ENOENT` when no such program exists, `EACCES` or `ENOEXEC` when it cannot be executed.
     pub fn start(words: &[OsString], queue: &SignalQueue) -> io::Result<Self> {
         let (program, arguments) = words
             .split_first()
@@ -50,7 +52,7 @@ impl Child {
             };
             Ok(())
         };
-        // SAFETY: what runs between fork and exec is one system call on memory of its own.
+        // SAFETY: between fork and exec there is one system call, on memory the closure owns.
         unsafe { command.pre_exec(unblock) };
         let handle = command.spawn()?;
         Ok(Child {
@@ -64,34 +66,30 @@ impl Child {
         self.pid
     }
 
-    /// The next thing that became of it, if anything did since; never waits.
+    /// Returns the next change of state, if there was one since the last call; never waits.
     ///
     /// # Errors
-    /// `ECHILD` after its end was told.
+    /// `ECHILD` once the end of the child has been reported.
     pub fn event(&self) -> io::Result<Option<ChildEvent>> {
-        let mut status = 0;
-        let flags = libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED;
-        // SAFETY: the kernel writes one int.
-        let answer = unsafe { libc::waitpid(self.pid as i32, &raw mut status, flags) };
-        match answer {
-            0 => Ok(None),
-            1.. if libc::WIFEXITED(status) => {
-                Ok(Some(ChildEvent::Exited(libc::WEXITSTATUS(status) as u8)))
-            }
-            1.. if libc::WIFSIGNALED(status) => {
-                Ok(Some(ChildEvent::Killed(libc::WTERMSIG(status))))
-            }
-            1.. if libc::WIFSTOPPED(status) => {
-                Ok(Some(ChildEvent::Stopped(libc::WSTOPSIG(status))))
-            }
-            1.. => Ok(Some(ChildEvent::Continued)),
-            _ => Err(io::Error::last_os_error()),
-        }
+        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+        let Some((_, status)) = waitpid(Pid::from_raw(self.pid as i32), options)? else {
+            return Ok(None);
+        };
+        let event = if let Some(code) = status.exit_status() {
+            ChildEvent::Exited(code as u8)
+        } else if let Some(number) = status.terminating_signal() {
+            ChildEvent::Killed(number)
+        } else if let Some(number) = status.stopping_signal() {
+            ChildEvent::Stopped(number)
+        } else {
+            ChildEvent::Continued
+        };
+        Ok(Some(event))
     }
 
-    /// Sends it a signal. One that has ended, and was not told of yet, takes it without effect.
+    /// Sends it a signal. A child that has ended but is not yet reaped ignores it.
     pub fn signal(&self, number: i32) {
-        // SAFETY: a signal to a child that was not reaped, so the id is still its own.
+        // SAFETY: the child has not been reaped, so the id still belongs to it.
         unsafe { libc::kill(self.pid as i32, number) };
     }
 }
@@ -102,8 +100,8 @@ pub fn stop_this_process() {
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// Ends this process by a signal, so that whoever waits for it sees the same as we saw; without a
-/// core, which would be of the wrong program. Returns when the signal does not end a process.
+/// Ends this process by a signal, so that its parent sees the same end as this process saw. Writes
+/// no core, which would be one of the wrong program. Returns if the signal does not end a process.
 pub fn end_by_signal(number: i32) {
     // SAFETY: plain numbers, and a set that is initialised before it is used.
     unsafe {

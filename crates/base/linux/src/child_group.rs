@@ -1,5 +1,5 @@
-//! A child that leads a process group of its own, all of which ends with it. As long as the leader
-//! is not reaped, nobody else can have its id or its group's: so the group is killed first.
+//! A child that leads its own process group and takes the whole group with it. While the leader is
+//! not reaped, neither its id nor the group's can be reused, so the group is killed first.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -16,8 +16,8 @@ pub struct ChildGroup {
 }
 
 impl ChildGroup {
-    /// Starts a command as the leader of a new process group: a signal from the terminal does not
-    /// reach it, and one kill reaches all that it starts and that stays in the group.
+    /// Starts a command as the leader of a new process group. Signals from the terminal do not
+    /// reach it, and one kill reaches all its descendants that stay in the group.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -31,7 +31,7 @@ impl ChildGroup {
         self.child.id()
     }
 
-    /// Its standard input, output and error, each if it was asked to be a pipe and not yet taken.
+    /// Its standard input, output and error, each if it was requested as a pipe and not yet taken.
     pub fn take_pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
         let Child {
             stdin,
@@ -42,18 +42,18 @@ impl ChildGroup {
         (stdin.take(), stdout.take(), stderr.take())
     }
 
-    /// How the leader ended; `None` while it runs. What it left in its group is killed.
+    /// How the leader ended; `None` while it runs. Kills what is left of its group.
     ///
     /// # Errors
-    /// When the kernel refuses to tell.
+    /// When waitid(2) fails.
     pub fn try_end(&mut self) -> io::Result<Option<ExitStatus>> {
         self.end_if(WaitIdOptions::NOHANG)
     }
 
-    /// Waits until the leader has ended, as [`ChildGroup::try_end`].
+    /// Waits until the leader has ended, then as [`ChildGroup::try_end`].
     ///
     /// # Errors
-    /// When the kernel refuses to tell.
+    /// When waitid(2) fails.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
         let ended = self.end_if(WaitIdOptions::empty())?;
         ended.ok_or_else(|| io::Error::other("waited for, and did not end"))
@@ -72,17 +72,17 @@ impl ChildGroup {
         Ok(self.ended)
     }
 
-    /// Sends the leader `SIGQUIT`, unless it was seen to end.
+    /// Sends the leader `SIGQUIT`, unless it is known to have ended.
     pub fn quit(&self) {
         if self.ended.is_none() {
-            // It was not reaped, so the id is its own; it may not take the signal any more.
+            // It has not been reaped, so the id is its own; if it has ended, the signal is lost.
             let _ = rustix::process::kill_process(self.id(), Signal::QUIT);
         }
     }
 
-    /// Only while the leader is not reaped.
+    /// Must be called only while the leader is not reaped.
     fn kill_group(&self) {
-        // The only failure left is a group in which nobody takes signals any more.
+        // The only failure left is a group whose members have all ended.
         let _ = rustix::process::kill_process_group(self.id(), Signal::KILL);
     }
 
@@ -95,7 +95,7 @@ impl Drop for ChildGroup {
     fn drop(&mut self) {
         if self.ended.is_none() {
             self.kill_group();
-            // It was just killed; reaping it cannot fail in a way that matters.
+            // It was just killed; any failure to reap it does not matter.
             let _ = self.child.wait();
         }
     }
@@ -110,7 +110,7 @@ mod tests {
     use super::ChildGroup;
     use crate::process_handle::ProcessHandle;
 
-    /// A group whose leader runs `script`, which prints the id of a process that it starts.
+    /// Starts a group whose leader runs `script`, which prints the id of a process it starts.
     fn group(script: &str) -> (ChildGroup, ProcessHandle) {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdout(Stdio::piped());
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(group.end().unwrap().code(), Some(3));
         assert!(member.ends_within(Duration::from_secs(10)).unwrap());
         assert_eq!(group.try_end().unwrap().unwrap().code(), Some(3));
-        // The id is free by now.
+        // The id may be reused from here on.
         group.quit();
     }
 

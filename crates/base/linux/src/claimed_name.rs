@@ -1,6 +1,6 @@
-//! A name that one process of a machine can hold: a listening socket of the abstract namespace
-//! (unix(7)). It takes no file and no permission, goes with the process however that ends, and the
-//! kernel says who holds it. Another network namespace, as of a container, has names of its own.
+//! A name that one process of a machine can hold: a listening socket in the abstract namespace
+//! (unix(7)). It needs no file and no permission, vanishes with the process however that ends, and
+//! the kernel tells who holds it. Other network namespaces, as of containers, have their own names.
 
 use std::io;
 use std::mem::size_of;
@@ -9,34 +9,34 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-/// A name that this process holds until it drops this, or ends.
+/// A name that this process holds until the value is dropped or the process ends.
 #[derive(Debug)]
 pub struct ClaimedName {
     _listening: OwnedFd,
 }
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Debug)]
 pub enum Claim {
     /// The name was free.
     Ours(ClaimedName),
     /// Another process holds it.
     Held {
-        /// Its id; `None` where it lives in a process namespace that this one does not see.
+        /// Its id; `None` where it runs in a PID namespace that this process cannot see.
         pid: Option<u32>,
     },
 }
 
-/// Connections that may wait: the kernel's own limit of long ago. Nobody accepts them, and a name
-/// whose queue is full is held all the same.
+/// Length of the queue of pending connections: the kernel's traditional limit. No connection is
+/// ever accepted, and a name whose queue is full is still held.
 const WAITING_MAX: i32 = 128;
-/// A holder that ends between two calls leaves the name free.
+/// A holder may end between two calls and leave the name free, so claiming is retried.
 const TRIES: u32 = 10;
 
 /// Claims a name.
 ///
 /// # Errors
-/// When there can be no such socket, as under a seccomp filter.
+/// When such a socket cannot be created, as under a seccomp filter.
 pub fn claim(name: &str) -> io::Result<Claim> {
     let address = SocketAddrUnix::new_abstract_name(name.as_bytes())?;
     for _ in 0..TRIES {
@@ -118,7 +118,7 @@ mod tests {
         let name = name("full");
         let held = claim(&name).unwrap();
         let mut last = None;
-        // A connection that was dropped stays in the queue until it is accepted.
+        // A dropped connection stays in the queue until it is accepted.
         for _ in 0..200 {
             last = Some(claim(&name).unwrap());
         }

@@ -1,5 +1,5 @@
-//! Files and directories of the cgroup hierarchies (cgroups(7), cpuset(7)): the only place that
-//! writes to them.
+//! Files and directories of the cgroup hierarchies (cgroups(7), cpuset(7)). Only this module writes
+//! to them.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use rustix::fs::{Access, AtFlags, CWD};
 
 use crate::process_handle::ProcessHandle;
 
-/// A cgroup file or directory could not be used.
+/// An operation on a cgroup file or directory failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {cause}{}", path.display(), way_out(cause))]
 pub struct ControlGroupError {
@@ -22,8 +22,8 @@ pub struct ControlGroupError {
     pub cause: io::Error,
 }
 
-/// What it takes where the file belongs to another user, as all of them do but in a cgroup that was
-/// delegated.
+/// What the operation needs where the file belongs to another user, as all do outside a delegated
+/// cgroup.
 fn way_out(cause: &io::Error) -> &'static str {
     match cause.raw_os_error() {
         Some(libc::EACCES) => "; that takes root (CAP_DAC_OVERRIDE)",
@@ -49,7 +49,7 @@ impl ControlGroupError {
     }
 }
 
-/// Makes a cgroup.
+/// Creates a cgroup.
 ///
 /// # Errors
 /// `EACCES` or `EROFS` without permission, `EEXIST` when it exists.
@@ -58,7 +58,7 @@ pub fn create(directory: &Path) -> Result<(), ControlGroupError> {
         .map_err(|cause| ControlGroupError::new("create cgroup", directory, cause))
 }
 
-/// Removes an empty cgroup; one that is gone is no error.
+/// Removes an empty cgroup; succeeds if it does not exist.
 ///
 /// # Errors
 /// `EBUSY` while it has processes or children.
@@ -71,11 +71,11 @@ pub fn remove(directory: &Path) -> Result<(), ControlGroupError> {
     }
 }
 
-/// Kills every process that is in a cgroup. Those that it starts meanwhile are for the next call,
-/// where the kernel has no `cgroup.kill` (v1, and before Linux 5.14).
+/// Kills every process in a cgroup. Where the kernel has no `cgroup.kill` (v1, and before Linux
+/// 5.14), processes that start during the call survive it and need another one.
 ///
 /// # Errors
-/// When the processes cannot be listed or may not be killed. A cgroup that is gone is no error.
+/// When the processes cannot be listed or may not be killed. Succeeds if the cgroup does not exist.
 pub fn kill_members(directory: &Path) -> Result<(), ControlGroupError> {
     let all_at_once = directory.join("cgroup.kill");
     if fs::write(&all_at_once, "1").is_ok() {
@@ -91,7 +91,7 @@ pub fn kill_members(directory: &Path) -> Result<(), ControlGroupError> {
         let Some(process) = ProcessHandle::open(pid).map_err(kill)? else {
             continue;
         };
-        // Listed again after it was opened: it is the member, not one that has its id since.
+        // List again now that the process is open, to exclude one that has reused the member's id.
         let is_member = listed().is_ok_and(|text| text.lines().any(|it| it.parse() == Ok(pid)));
         if is_member {
             process.kill().map_err(kill)?;
@@ -105,7 +105,7 @@ pub fn kill_members(directory: &Path) -> Result<(), ControlGroupError> {
 /// # Errors
 /// The kernel's answer with file and value: `EINVAL`, `ENOSPC` for an empty cpuset, `EBUSY`, …
 pub fn write(file: &Path, value: &str) -> Result<(), ControlGroupError> {
-    // Nothing at all would not be written: an empty line is how a value is taken away.
+    // Writing zero bytes has no effect; an empty line clears a value.
     let bytes = if value.is_empty() { "\n" } else { value }.as_bytes();
     fs::OpenOptions::new()
         .write(true)
@@ -124,8 +124,8 @@ pub fn read(file: &Path) -> Result<String, ControlGroupError> {
         .map_err(|cause| ControlGroupError::new("read", file, cause))
 }
 
-/// Whether systemd has delegated `directory`, or a cgroup above it up to `mount`, to others,
-/// who may make groups there (systemd.resource-control(5), `Delegate=`).
+/// Whether systemd has delegated `directory`, or a cgroup above it up to `mount`, to a user or
+/// service that may create groups there (systemd.resource-control(5), `Delegate=`).
 pub fn is_delegated(directory: &Path, mount: &Path) -> bool {
     let marked = |directory: &Path| {
         ["user.delegate", "trusted.delegate"].iter().any(|name| {
@@ -140,10 +140,9 @@ pub fn is_delegated(directory: &Path, mount: &Path) -> bool {
     above.into_iter().any(marked)
 }
 
-/// Why this process could not make a cgroup in `directory`, in words; `None` when it could.
+/// Why this process cannot create a cgroup in `directory`, as text; `None` when it can.
 pub fn obstacle(directory: &Path) -> Option<&'static str> {
-    // Asked as the effective user, with its capabilities: access(2) asks without those of a user
-    // who is not root.
+    // Ask as the effective user, with its capabilities: access(2) ignores those of a non-root user.
     let (writing, as_effective) = (Access::WRITE_OK, AtFlags::EACCESS);
     match rustix::fs::accessat(CWD, directory, writing, as_effective) {
         Ok(()) => None,

@@ -1,23 +1,23 @@
-//! CPUID: whether a hypervisor or an emulator runs this machine. Only x86 has it.
+//! CPUID: whether a hypervisor or an emulator runs this machine. Exists only on x86.
 
-/// What CPUID says about who runs this machine.
+/// What CPUID reports about the hypervisor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Virtualisation {
-    /// Signature of leaf 0x40000000 (`KVMKVMKVM`, `TCGTCGTCGTCG`); `None` on bare metal, or where
+    /// Signature in leaf 0x40000000 (`KVMKVMKVM`, `TCGTCGTCGTCG`); `None` on bare metal, and where
     /// there is no CPUID.
     pub hypervisor: Option<String>,
-    /// Whether the processor itself is software: `None` where there is no CPUID.
+    /// Whether the processor itself is emulated; `None` where there is no CPUID.
     pub emulated: Option<bool>,
 }
 
 /// The signature of QEMU's software emulation (QEMU, `target/i386/cpu.c`).
 const EMULATOR_SIGNATURE: &[u8; 12] = b"TCGTCGTCGTCG";
 
-/// Asks CPUID.
+/// Reads CPUID.
 #[cfg(target_arch = "x86_64")]
 pub fn virtualisation() -> Virtualisation {
     let cpuid = raw_cpuid::CpuId::new();
-    // Leaf 1, ECX bit 31: reserved for hypervisors to say that they are there.
+    // Leaf 1, ECX bit 31: reserved for hypervisors to announce themselves.
     let under_hypervisor = cpuid
         .get_feature_info()
         .is_some_and(|info| info.has_hypervisor());
@@ -31,7 +31,7 @@ pub fn virtualisation() -> Virtualisation {
     of_signature([leaf.ebx, leaf.ecx, leaf.edx])
 }
 
-/// There is no CPUID to ask.
+/// There is no CPUID on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn virtualisation() -> Virtualisation {
     Virtualisation::default()

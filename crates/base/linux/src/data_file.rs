@@ -1,5 +1,5 @@
-//! A data file without a name: new, read and written at positions, into and out of shared
-//! memory. It is gone with the last process that has it open.
+//! A nameless data file, newly created, read and written at given positions into and out of shared
+//! memory. It vanishes with the last process that has it open.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -18,7 +18,7 @@ pub struct DataFile {
     direct: bool,
 }
 
-/// How another process of ours finds the file.
+/// How another numalab process finds the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataFileTicket {
     /// Number of an inherited file descriptor.
@@ -28,14 +28,14 @@ pub struct DataFileTicket {
 }
 
 impl DataFile {
-    /// Makes a file of `bytes` on the file system of `directory` and takes the room for it.
+    /// Creates a file of `bytes` on the file system of `directory` and allocates its blocks.
     ///
-    /// It is opened with `O_DIRECT` where the file system knows that, so that the kernel's file
-    /// cache, which would lie on some node and answer in place of the device, has no part in it.
+    /// Opens it with `O_DIRECT` where the file system supports that. Otherwise the page cache,
+    /// which lies on some node, would answer in place of the device.
     ///
     /// # Errors
     /// `ENOENT` when there is no such directory, `ENOSPC` when the file system is full,
-    /// `EOPNOTSUPP` when it has no files without names.
+    /// `EOPNOTSUPP` when it does not support nameless files.
     pub fn create(directory: &Path, bytes: u64) -> Result<Self, SystemCallError> {
         let open = |flags: OFlags| {
             // No close-on-exec: sessions inherit the descriptor.
@@ -50,7 +50,7 @@ impl DataFile {
         let failed = |call, cause: Errno| SystemCallError::with(call, arguments(), cause.into());
         let fd = opened.map_err(|cause| failed("open", cause))?;
         match rustix::fs::fallocate(&fd, FallocateFlags::empty(), 0, bytes) {
-            // Without it, a full file system is found out when it is written.
+            // Without fallocate, writes find out whether the file system is full.
             Ok(()) | Err(Errno::OPNOTSUPP) => {}
             Err(cause) => return Err(failed("fallocate", cause)),
         }
@@ -58,7 +58,7 @@ impl DataFile {
         Ok(DataFile { fd, direct })
     }
 
-    /// The file that another process made.
+    /// Opens the file that another process created.
     ///
     /// # Errors
     /// `EBADF` when no descriptor of the ticket's number was inherited.
@@ -69,7 +69,7 @@ impl DataFile {
             let arguments = format!("{}, F_DUPFD_CLOEXEC", ticket.descriptor);
             return Err(SystemCallError::last("fcntl", arguments));
         }
-        // SAFETY: the descriptor was just made and is owned by nobody else.
+        // SAFETY: the descriptor was just created and has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(copy) };
         Ok(DataFile {
             fd,
@@ -77,7 +77,7 @@ impl DataFile {
         })
     }
 
-    /// How a child finds this file.
+    /// The ticket by which a child finds this file.
     pub fn ticket(&self) -> DataFileTicket {
         DataFileTicket {
             descriptor: self.fd.as_raw_fd(),
@@ -85,16 +85,16 @@ impl DataFile {
         }
     }
 
-    /// Whether the kernel's file cache has no part in its reads and writes.
+    /// Whether reads and writes bypass the page cache.
     pub fn is_direct(&self) -> bool {
         self.direct
     }
 
-    /// Reads what lies at `position` into the parts of `memory` that begin at `offsets`, each of
-    /// `part_bytes`, one after the other. Other processes may look at those parts meanwhile.
+    /// Reads from `position` into the parts of `memory` that begin at `offsets`, each of
+    /// `part_bytes`, one after the other. Other processes may read those parts at the same time.
     ///
     /// # Errors
-    /// The kernel's; an error of kind `UnexpectedEof` when the file ends before.
+    /// The kernel's; an error of kind `UnexpectedEof` when the file ends early.
     pub fn read(
         &self,
         position: u64,
@@ -114,7 +114,7 @@ impl DataFile {
     /// one after the other.
     ///
     /// # Errors
-    /// The kernel's, `ENOSPC` above all.
+    /// The kernel's, most often `ENOSPC`.
     pub fn write(
         &self,
         position: u64,
@@ -129,7 +129,7 @@ impl DataFile {
         })
     }
 
-    /// Has the device keep everything that was written (fdatasync(2)).
+    /// Flushes everything written to the device (fdatasync(2)).
     ///
     /// # Errors
     /// The kernel's.
@@ -138,7 +138,7 @@ impl DataFile {
             .map_err(|cause| SystemCallError::with("fdatasync", "the data file", cause.into()))
     }
 
-    /// Repeats a call that may do less than all, until all is done.
+    /// Repeats a call that may transfer less than requested until everything is transferred.
     fn all_of(
         &self,
         call: &'static str,
@@ -172,10 +172,10 @@ impl DataFile {
     }
 }
 
-/// The most parts of one call: enough for the read-ahead of a scan.
+/// The most parts per call: enough for the read-ahead of a scan.
 pub const PARTS_MAX: usize = 32;
 
-/// Parts of a mapping, on the stack: nothing is allocated inside a window.
+/// Parts of a mapping, on the stack: nothing is allocated inside a measured window.
 struct Vectors {
     parts: [libc::iovec; PARTS_MAX],
     first: usize,
@@ -217,7 +217,7 @@ impl Vectors {
         )
     }
 
-    /// Leaves out the first `bytes`, which are done.
+    /// Skips the first `bytes`, which have been transferred.
     fn advance(&mut self, mut bytes: usize) {
         for part in &mut self.parts[self.first..self.count] {
             let taken = bytes.min(part.iov_len);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn fill(memory: &Mapping, block: usize, byte: u8) {
-        // SAFETY: the block lies in the mapping, which nobody else uses.
+        // SAFETY: the block lies in the mapping, which nothing else uses.
         unsafe {
             let start = memory.address().cast::<u8>().add(block * BLOCK);
             start.write_bytes(byte, BLOCK);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     fn first_byte(memory: &Mapping, block: usize) -> u8 {
-        // SAFETY: the block lies in the mapping, which nobody else uses.
+        // SAFETY: the block lies in the mapping, which nothing else uses.
         unsafe { memory.address().cast::<u8>().add(block * BLOCK).read() }
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::proc_maps::ObjectId;
 use crate::{Error, Root};
 
-/// File systems whose files are written by the kernel when they are read, and are cached nowhere
+/// File systems whose files the kernel generates when they are read and never caches
 /// (include/uapi/linux/magic.h): proc, sysfs, cgroup2, cgroup, debugfs, tracefs.
 const OF_THE_KERNEL: [u64; 6] = [
     0x9fa0,
@@ -20,21 +20,21 @@ const OF_THE_KERNEL: [u64; 6] = [
     0x7472_6163,
 ];
 
-/// The most files below one directory: a cluster has three for every table at most times.
+/// The most files below one directory: a cluster usually has three for each table.
 const FILES_MAX: usize = 1 << 20;
 
 /// A file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFile {
-    /// The name that the user knows.
+    /// The name the user knows.
     pub name: String,
     /// Where it can be opened.
     pub path: PathBuf,
-    /// Which object it is.
+    /// The object it is.
     pub object: ObjectId,
 }
 
-/// The regular files with content that process `pid` has open.
+/// The non-empty regular files that process `pid` has open.
 ///
 /// # Errors
 /// When the process is gone or may not be read.
@@ -43,18 +43,18 @@ pub fn open_in(root: &Root, pid: u32) -> Result<Vec<DataFile>, Error> {
     let descriptors = root.entries(&directory)?.unwrap_or_default();
     let file = |descriptor: &String| {
         let path = root.path(&format!("{directory}/{descriptor}"));
-        // What was closed meanwhile is no file any more.
+        // Skip descriptors that were closed in the meantime.
         let name = fs::read_link(&path).ok()?;
         of_path(path, &name)
     };
     Ok(descriptors.iter().filter_map(file).collect())
 }
 
-/// The regular files with content below a directory; links to directories are followed, each
-/// directory is looked at once.
+/// The non-empty regular files below a directory. Follows links to directories and visits each
+/// directory once.
 ///
 /// # Errors
-/// When the directory cannot be listed. One below it that cannot be is passed over: a server
+/// When the directory cannot be listed. Subdirectories that cannot be listed are skipped: a server
 /// removes what it no longer needs.
 pub fn below(root: &Root, directory: &Path) -> Result<Vec<DataFile>, Error> {
     let path = root.path(&directory.display().to_string());

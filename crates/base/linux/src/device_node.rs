@@ -1,5 +1,5 @@
-//! The node to which a device is attached: `numa_node` of its directory in /sys (kernel,
-//! `Documentation/ABI/testing/sysfs-bus-pci`), found as numactl finds it.
+//! The node to which a device is attached: `numa_node` in its /sys directory (kernel,
+//! `Documentation/ABI/testing/sysfs-bus-pci`), located as numactl does it.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
@@ -8,7 +8,7 @@ use model::NodeId;
 
 use crate::{Error, Root};
 
-/// The node of the network device of this name; `None` when the firmware does not say.
+/// The node of the network device of this name; `None` when the firmware does not report it.
 ///
 /// # Errors
 /// When there is no such device.
@@ -18,7 +18,7 @@ pub fn of_network_device(root: &Root, name: &str) -> Result<Option<NodeId>, Erro
     of_directory(root, &format!("{directory}/device"))
 }
 
-/// The node of the PCI device at this address: `0000:3b:00.0`; the segment may be left out.
+/// The node of the PCI device at this address, `0000:3b:00.0`; the segment may be omitted.
 ///
 /// # Errors
 /// When there is no such device.
@@ -32,10 +32,10 @@ pub fn of_pci_device(root: &Root, address: &str) -> Result<Option<NodeId>, Error
     of_directory(root, &directory)
 }
 
-/// The node of a block device by its file, or of the one that a file or directory lies on.
+/// The node of a block device, by its device file, or of the one that holds a file or directory.
 ///
 /// # Errors
-/// When there is no such file, or it lies on no block device.
+/// When there is no such file, or no block device holds it.
 pub fn of_file(root: &Root, path: &Path) -> Result<Option<NodeId>, Error> {
     let metadata = std::fs::metadata(path).map_err(|cause| Error::Read {
         path: path.to_owned(),
@@ -48,7 +48,7 @@ pub fn of_file(root: &Root, path: &Path) -> Result<Option<NodeId>, Error> {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let directory = format!("sys/dev/block/{major}:{minor}");
     root.require(&directory)?;
-    // Of a partition, the disk is the directory above.
+    // For a partition, the disk is the directory above.
     for disk in [directory.clone(), format!("{directory}/..")] {
         if let Some(node) = of_directory(root, &format!("{disk}/device"))? {
             return Ok(Some(node));
@@ -57,12 +57,12 @@ pub fn of_file(root: &Root, path: &Path) -> Result<Option<NodeId>, Error> {
     Ok(None)
 }
 
-/// Devices without a node of their own (a virtio disk below its PCI device) have that of what they
-/// are attached to.
+/// Returns the node of a device or, if it has none (a virtio disk below its PCI device), of the
+/// device it is attached to.
 fn of_directory(root: &Root, directory: &str) -> Result<Option<NodeId>, Error> {
     for levels in ["", "/..", "/../.."] {
         if let Some(file) = root.read_optional(&format!("{directory}{levels}/numa_node"))? {
-            // -1 where the firmware does not say.
+            // -1 where the firmware does not report a node.
             return Ok(file.word().parse().ok().map(NodeId));
         }
     }

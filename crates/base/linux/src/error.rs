@@ -1,4 +1,4 @@
-//! Everything that can go wrong when a file of the kernel is read.
+//! Errors of reading the kernel's files.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,18 +9,18 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system did not let us read.
+    /// The operating system refused the read.
     #[error("{}: {cause}", path.display())]
     Read {
         /// The file or directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's answer.
         cause: io::Error,
     },
-    /// A device, pipe or directory stands where a file of the kernel is expected.
+    /// A device, pipe or directory is where a kernel file is expected.
     #[error("{}: expected a regular file", path.display())]
     NotAFile {
-        /// What stands there.
+        /// Where it is.
         path: PathBuf,
     },
     /// A symbolic link leads out of the injected root directory.
@@ -30,7 +30,7 @@ pub enum Error {
         root.display()
     )]
     OutsideRoot {
-        /// The link, as it was to be read.
+        /// The link, as requested.
         path: PathBuf,
         /// The injected root directory.
         root: PathBuf,
@@ -43,7 +43,7 @@ pub enum Error {
         /// The limit.
         bytes_max: u64,
     },
-    /// A directory has more entries than any the kernel makes.
+    /// A directory has more entries than any the kernel creates.
     #[error("{}: expected at most {entries_max} entries, found more", path.display())]
     DirectoryTooLarge {
         /// The directory.
@@ -58,21 +58,21 @@ pub enum Error {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What would have been right.
+        /// What was expected.
         expected: String,
-        /// What was there; shortened, and quoted where it is text of the file.
+        /// What was found; shortened, and quoted where it is text from the file.
         found: String,
     },
-    /// There is no CPU that runs: what is below the root is no machine.
+    /// No CPU runs: the root does not contain a machine.
     #[error("{}: expected at least one CPU that is online, found none", path.display())]
     NoCpu {
-        /// Where CPUs are.
+        /// Where CPUs are listed.
         path: PathBuf,
     },
     /// There is no memory at all.
     #[error("{}: expected memory, found 0 bytes", path.display())]
     NoMemory {
-        /// The file that says so.
+        /// The file that shows it.
         path: PathBuf,
     },
     /// The name of a directory entry is not one the kernel gives.
@@ -80,7 +80,7 @@ pub enum Error {
     MalformedName {
         /// The entry.
         path: PathBuf,
-        /// What would have been right.
+        /// What was expected.
         expected: String,
     },
 }

@@ -1,14 +1,14 @@
-//! Becoming another program: execvp(3) as a shell would do it.
+//! Replacing this process by another program: execvp(3) as a shell does it.
 
 use std::ffi::{CString, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-/// Becomes `program` (looked up in `PATH`) with these arguments, the program's own name first.
-/// Returns only when that failed.
+/// Replaces this process by the program `words[0]` (looked up in `PATH`), with `words` as its
+/// arguments. Returns only on failure.
 ///
-/// The runtime of Rust has set `SIGPIPE` to be ignored, which a program would inherit: it gets the
-/// default action again. Everything else is left as it was inherited.
+/// The Rust runtime ignores `SIGPIPE`, which a program would inherit. The call restores the default
+/// action and leaves everything else as inherited.
 pub fn exec(words: &[OsString]) -> io::Error {
     let owned: Result<Vec<CString>, _> = words
         .iter()
@@ -26,7 +26,7 @@ pub fn exec(words: &[OsString]) -> io::Error {
     // null pointer; the call changes none of them.
     unsafe { libc::execvp(pointers[0], pointers.as_ptr()) };
     let error = io::Error::last_os_error();
-    // SAFETY: as above; what follows in this process shall see closed pipes as errors again.
+    // SAFETY: as above; the rest of this process must see closed pipes as errors again.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     error
 }

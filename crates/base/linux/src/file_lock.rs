@@ -1,6 +1,6 @@
 //! flock(2) on files, and on what the kernel shows as files: a shared memory object, a process, a
-//! setting. Such a lock is tied to the thing itself, whoever opens it by whatever name; the kernel
-//! gives it back when its holder ends, however that ends.
+//! setting. The lock belongs to the object itself, by whatever name it is opened; the kernel
+//! releases it when its holder ends, however that happens.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::Root;
 
-/// A lock that is held until this is dropped.
+/// A lock that is held until the value is dropped.
 #[derive(Debug)]
 pub struct FileLock(File);
 
@@ -17,7 +17,7 @@ impl FileLock {
     /// Takes the lock of a file if it is free; `None` when another process holds it.
     ///
     /// # Errors
-    /// When the file system has no such locks.
+    /// When the file system does not support such locks.
     pub fn try_take(file: &File) -> io::Result<Option<Self>> {
         let file = file.try_clone()?;
         match file.try_lock() {
@@ -30,14 +30,14 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // The file was cloned, so closing it is not enough. What fails here the end of the process
-        // does.
+        // The file was cloned, so closing it is not enough. If unlocking fails, the end of the
+        // process releases the lock.
         let _ = self.0.unlock();
     }
 }
 
-/// Opens a file or directory to lock it; `None` when it is gone. No link is followed and no pipe
-/// waited for.
+/// Opens a file or directory to lock it; `None` when it does not exist. Follows no links and never
+/// waits for a pipe.
 ///
 /// # Errors
 /// When it may not be read.
@@ -50,11 +50,11 @@ pub fn open(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Opens what stands for the memory of a process, which only those can who may look into it; `None`
-/// when it has ended.
+/// Opens the file that stands for the memory of a process, which takes permission to inspect the
+/// process; `None` when it has ended.
 ///
 /// # Errors
-/// When it may not be looked into.
+/// When the process may not be inspected.
 pub fn open_process(root: &Root, pid: u32) -> io::Result<Option<File>> {
     open(&root.path(&format!("proc/{pid}/maps")))
 }
@@ -63,8 +63,8 @@ fn is_gone(cause: &io::Error) -> bool {
     cause.kind() == io::ErrorKind::NotFound || cause.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// The process that holds the lock of a file; `None` when nobody does, or it is not to be seen from
-/// here, as that of another container.
+/// The process that holds the lock of a file; `None` when there is none, or it is not visible from
+/// here, as a process of another container.
 pub fn holder(root: &Root, file: &File) -> Option<u32> {
     let status = file.metadata().ok()?;
     let (major, minor) = (

@@ -1,41 +1,47 @@
-//! A process beside this one in its process group that tells which signals were sent to the whole
-//! group: kill(2) gives a signal the same words whether it is meant for one process or for all.
+//! A process in the process group of this one that reports which signals were sent to the whole
+//! group: a signal sent by kill(2) looks the same whether it was sent to one process or to all.
 
 use std::io::{self, PipeReader, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, WaitOptions, kill_process, waitpid};
+
 use crate::signal_queue::Signal;
 
-/// What a witness writes for one signal: its number, and the id of its sender.
+/// Size of the witness's record of one signal: its number and the id of its sender.
 const RECORD_BYTES: usize = 8;
-/// How long to wait for an answer; a stopped witness gives none.
-const PATIENCE_MS: i32 = 1000;
+/// How long to wait for an answer; a stopped witness does not answer.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
-/// A witness; it ends with the value, and with this process.
+/// A witness; it ends when the value is dropped, and with this process.
 #[derive(Debug)]
 pub struct GroupWitness {
     pid: libc::pid_t,
     records: PipeReader,
-    /// Signals that it saw and that were not asked for yet, each once.
+    /// Signals that it saw and that were not yet queried, each once.
     seen: Vec<Signal>,
 }
 
 impl GroupWitness {
-    /// Starts a witness. What this process receives from now on with the whole group, the witness
-    /// has received before, because the kernel goes through a group from its youngest process on
+    /// Starts a witness. When a signal to the whole group reaches this process, the witness has
+    /// already received it, because the kernel walks a group from its youngest process on
     /// (kernel/pid.c, attach_pid).
     ///
     /// For a process that has blocked all its signals, in a [`crate::signal_queue::SignalQueue`].
     ///
     /// # Errors
-    /// When this process has several threads, and when descriptors or processes have run out.
+    /// When this process has several threads, or descriptors or processes have run out.
     pub fn start() -> io::Result<Self> {
         crate::process::require_one_thread()?;
         let (records, writer) = io::pipe()?;
         let parent = std::process::id();
-        // SAFETY: this process has one thread, as was just checked, and the child makes only system
-        // calls, on memory of its own, until it ends without running anything that the parent
+        // SAFETY: this process has one thread, as was just checked. The child makes only system
+        // calls, on its own memory, and ends without running any handlers that the parent
         // registered.
         let pid = unsafe { libc::fork() };
         match pid {
@@ -49,18 +55,18 @@ impl GroupWitness {
         }
     }
 
-    /// Whether a signal that came to this process came to its whole group. In doubt it did not.
+    /// Whether a signal to this process was sent to its whole group; false when unknown.
     pub fn saw(&mut self, signal: Signal) -> bool {
         self.listen();
         let place = self.seen.iter().position(|seen| *seen == signal);
         place.map(|place| self.seen.swap_remove(place)).is_some()
     }
 
-    /// Reads what the witness has received. It receives the lowest number first (signal(7)), so
-    /// when it tells of the question, it has told of all that came before.
+    /// Reads what the witness has received. It receives the lowest signal number first (signal(7)),
+    /// so once it reports the question, it has reported every earlier signal.
     fn listen(&mut self) {
         let question = libc::SIGRTMAX();
-        // SAFETY: a signal to a child that was not reaped, so the id is still its own.
+        // SAFETY: the child has not been reaped, so the id still belongs to it.
         if unsafe { libc::kill(self.pid, question) } != 0 {
             return;
         }
@@ -75,15 +81,10 @@ impl GroupWitness {
     }
 
     fn next_record(&mut self) -> Option<Signal> {
-        let mut waited = libc::pollfd {
-            fd: self.records.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: one structure, which outlives the call.
-        let ready = unsafe { libc::poll(&raw mut waited, 1, PATIENCE_MS) };
+        let mut waited = [PollFd::new(&self.records, PollFlags::IN)];
+        let ready = rustix::event::poll(&mut waited, Some(&PATIENCE));
         let mut record = [0; RECORD_BYTES];
-        if ready != 1 || self.records.read_exact(&mut record).is_err() {
+        if ready != Ok(1) || self.records.read_exact(&mut record).is_err() {
             return None;
         }
         let [a, b, c, d, e, f, g, h] = record;
@@ -96,25 +97,26 @@ impl GroupWitness {
 
 impl Drop for GroupWitness {
     fn drop(&mut self) {
-        // SAFETY: a child of this process that was not reaped; nothing is written.
-        unsafe {
-            libc::kill(self.pid, libc::SIGKILL);
-            libc::waitpid(self.pid, std::ptr::null_mut(), 0);
+        // The child has not been reaped, so the id still belongs to it.
+        if let Some(pid) = Pid::from_raw(self.pid) {
+            let _ = kill_process(pid, rustix::process::Signal::KILL);
+            let _ = waitpid(Some(pid), WaitOptions::empty());
         }
     }
 }
 
-/// The witness: tells of every signal that a process has sent it, until it is killed.
+/// The witness: reports every signal that a process sends it, until it is killed.
 fn witness(writer: i32, parent: u32) -> ! {
     // SAFETY: system calls on plain numbers and on memory of this function, which the kernel fills
-    // before it is read. The other descriptors are closed because a reader may wait for their end.
+    // before it is read. The other descriptors are closed because a reader may wait for their end
+    // of file.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         let told = libc::dup2(writer, 0);
         libc::syscall(libc::SYS_close_range, 1_u32, u32::MAX, 0_u32);
         let mut all = MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigfillset(all.as_mut_ptr());
-        // The parent may have ended before it was asked to be told of that.
+        // The parent may have ended before the death signal was requested.
         while told == 0 && libc::getppid() as u32 == parent {
             let mut found = MaybeUninit::<libc::siginfo_t>::uninit();
             let number = libc::sigwaitinfo(all.as_ptr(), found.as_mut_ptr());

@@ -1,5 +1,5 @@
-//! A process that keeps what a program starts below itself, and ends all of it: when the program
-//! has ended, and when nobody wants it any more, be that because whoever did was killed.
+//! A process that keeps all descendants of a program below itself and ends them when the program
+//! has ended, or when its client no longer wants it, even because the client was killed.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -12,32 +12,32 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 use crate::process_handle::ProcessHandle;
 use crate::{Root, proc_stat};
 
-/// How often processes are reaped that lost their parent and ended.
+/// How often orphaned processes that have ended are reaped.
 const REAP_EVERY: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
 };
-/// How long processes that were killed may take to be gone.
+/// How long killed processes may take to disappear.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
-/// Between two looks for those that are left.
+/// Interval between two checks for remaining processes.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// Runs a program with `input` on its standard input until it ends, or nobody has the other end of
-/// the pipe `wanted` open for writing any more. Then kills every process below this one: with its
-/// children those that they started, in whatever process group or session, because a process whose
-/// parent has ended becomes a child of this one (prctl(2), `PR_SET_CHILD_SUBREAPER`). Answers how
-/// the program ended.
+/// Runs a program with `input` on its standard input until it ends, or until no process has the
+/// other end of the pipe `wanted` open for writing. Then kills every process below this one: its
+/// children and all their descendants, in whatever process group or session, because a process
+/// whose parent has ended becomes a child of this one (prctl(2), `PR_SET_CHILD_SUBREAPER`). Returns
+/// how the program ended.
 ///
-/// Only for a process that starts no other children meanwhile.
+/// Only for a process that starts no other children during the call.
 ///
 /// # Errors
-/// When this process has children already, the program cannot be started, or what is below this
-/// process does not end.
+/// When this process already has children, the program cannot be started, or a process below this
+/// one does not end.
 pub fn run(command: &mut Command, input: &[u8], wanted: impl AsFd) -> io::Result<ExitStatus> {
     require_no_children()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let mut child = command.stdin(Stdio::piped()).spawn()?;
-    // One that ended without reading says why by its end.
+    // A program that ended without reading reports why by its exit status.
     let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));
     let program = Pid::from_child(&child);
     let handle = ProcessHandle::open(child.id())?;
@@ -69,16 +69,16 @@ fn require_no_children() -> io::Result<()> {
     }
 }
 
-/// Waits for the end of the program, of the wish for it, or of patience; whether it is wanted.
+/// Waits up to `REAP_EVERY` for the end of the program or of `wanted`; true while that is open.
 fn is_wanted(wanted: &impl AsFd, program: Option<&ProcessHandle>) -> io::Result<bool> {
     let mut waited = vec![PollFd::new(wanted, PollFlags::empty())];
     waited.extend(program.map(|program| PollFd::new(program, PollFlags::IN)));
     rustix::io::retry_on_intr(|| poll(&mut waited, Some(&REAP_EVERY)))?;
-    // The kernel reports POLLHUP unasked: nobody has the other end open any more.
+    // The kernel reports POLLHUP unrequested: no process has the other end open.
     Ok(waited[0].revents().is_empty())
 }
 
-/// Reaps the children that have ended, and notes the end of the program; whether any child is left.
+/// Reaps the children that have ended and records the program's status; true if any is left.
 fn reap(program: Pid, status: &mut Option<ExitStatus>) -> io::Result<bool> {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
@@ -94,8 +94,8 @@ fn reap(program: Pid, status: &mut Option<ExitStatus>) -> io::Result<bool> {
     }
 }
 
-/// Kills the children of this process. None of them is reaped by anybody else, so that the ids are
-/// theirs. What they have started becomes a child of this process when they end.
+/// Kills the children of this process. Nothing else reaps them, so the ids are theirs. Their own
+/// children become children of this process when they end.
 fn kill_children() {
     let root = Root::live();
     let own = std::process::id();
@@ -103,7 +103,7 @@ fn kill_children() {
     let stats = pids.filter_map(|pid| proc_stat::read(&root, pid).ok());
     for child in stats.filter(|stat| stat.parent == own) {
         if let Some(pid) = Pid::from_raw(child.pid as i32) {
-            // One of another user, by setuid, is not ours to kill.
+            // A child that is another user's, through setuid, cannot be killed.
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
     }

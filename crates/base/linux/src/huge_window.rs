@@ -1,8 +1,7 @@
-//! Huge pages of a pool that exist although no process has them mapped, made visible to this
-//! process without making any: `UFFDIO_CONTINUE` of userfaultfd(2) maps a page that is in the
-//! object already, and answers `EFAULT` for a hole (Linux 5.13; mm/hugetlb.c,
-//! `hugetlb_mfill_atomic_pte`). Nothing is taken from a pool, nothing is reserved, and no page is
-//! read or written.
+//! Huge pages of a pool that exist although no process maps them, made visible to this process
+//! without allocating any: `UFFDIO_CONTINUE` of userfaultfd(2) maps a page that the object already
+//! has, and returns `EFAULT` for a hole (Linux 5.13; mm/hugetlb.c, `hugetlb_mfill_atomic_pte`).
+//! Nothing is allocated or reserved from a pool, and no page is read or written.
 
 use std::fs::File;
 use std::io;
@@ -24,7 +23,7 @@ const MINOR_OF_HUGE_PAGES: u64 = 1 << 9;
 const MODE_MINOR: u64 = 1 << 2;
 const WAKE_NOBODY: u64 = 1;
 
-/// `UFFD_USER_MODE_ONLY`: with it no privilege is asked for (Linux 5.11).
+/// `UFFD_USER_MODE_ONLY`: with it no privilege is required (Linux 5.11).
 const USER_MODE_ONLY: libc::c_int = 1;
 
 /// `struct uffdio_api`.
@@ -35,19 +34,19 @@ struct Version {
     ioctls: u64,
 }
 
-/// `struct uffdio_register` and `struct uffdio_continue`, which are alike.
+/// `struct uffdio_register` and `struct uffdio_continue`, which have the same layout.
 #[repr(C)]
 struct Range {
     start: u64,
     bytes: u64,
     mode: u64,
-    /// What was mapped, or a negative error; of a registration the calls that it allows.
+    /// What was mapped, or a negative error; for a registration, the allowed ioctls.
     answer: i64,
 }
 
 const _: () = assert!(size_of::<Version>() == 24 && size_of::<Range>() == 32);
 
-/// A mapping of ours of huge pages of an object, until dropped. None of it is ever accessed.
+/// This process's mapping of huge pages of an object, until dropped. None of it is ever accessed.
 pub(crate) struct HugeWindow {
     address: *mut libc::c_void,
     bytes: usize,
@@ -56,12 +55,12 @@ pub(crate) struct HugeWindow {
 }
 
 impl HugeWindow {
-    /// Maps `pages` pages of `page_bytes` from `offset` on, none of which is present yet. The file
-    /// must be open for writing, which the kernel asks of who registers a shared mapping; the
-    /// mapping itself may only be read, since one for writing can make the file longer.
+    /// Maps `pages` pages of `page_bytes` from `offset` on; none of them is present yet. The file
+    /// must be open for writing, as the kernel requires to register a shared mapping. The mapping
+    /// itself is read-only, since a writable one can extend the file.
     ///
     /// # Errors
-    /// When the kernel is older, or a seccomp filter or a seal of the object forbids a call.
+    /// When the kernel is older, or a seccomp filter or a seal on the object forbids a call.
     pub fn map(
         file: &File,
         offset: u64,
@@ -75,7 +74,7 @@ impl HugeWindow {
             let cause = io::Error::from_raw_os_error(libc::EOVERFLOW);
             return Err(SystemCallError::with("mmap", arguments(), cause));
         };
-        // SAFETY: the kernel chooses an address that nobody uses; the descriptor is open.
+        // SAFETY: the kernel chooses an unused address; the descriptor is open.
         let address = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -105,24 +104,24 @@ impl HugeWindow {
         }
     }
 
-    /// Makes those pages present in this process that exist, and no others.
+    /// Makes the existing pages present in this process, and no others.
     ///
     /// # Errors
-    /// When the kernel refuses for another reason than that a page does not exist or is lost.
+    /// When the kernel refuses, except because a page does not exist or is lost.
     pub fn show_existing(&self) -> Result<(), SystemCallError> {
         let mut at = 0;
         while at < self.bytes as u64 {
             let mut range = self.range(at);
             range.mode = WAKE_NOBODY;
             // SAFETY: the kernel reads and writes one struct of this size; the range is in our
-            // mapping, of which nothing in this process is a reference.
+            // mapping, into which this process has no references.
             let answer = unsafe { libc::ioctl(self.faults.as_raw_fd(), CONTINUE, &raw mut range) };
             let error = io::Error::last_os_error();
             at += match (answer, error.raw_os_error()) {
                 (0, _) => range.bytes,
-                // What exists without a gap was mapped; the page after it was not.
+                // The pages up to the first gap were mapped.
                 (_, Some(libc::EAGAIN)) if range.answer > 0 => range.answer.unsigned_abs(),
-                // A hole; a page with an error of the hardware; one that is there already.
+                // A hole; a page with a hardware error; a page that is already mapped.
                 (_, Some(libc::EFAULT | libc::EIO | libc::EHWPOISON | libc::EEXIST)) => {
                     self.page_bytes
                 }
@@ -135,7 +134,7 @@ impl HugeWindow {
         Ok(())
     }
 
-    /// The entry of the first base page of each, as this process has it mapped.
+    /// The entry of the first base page of each huge page, as this process maps it.
     ///
     /// # Errors
     /// When the pagemap cannot be read.
@@ -154,7 +153,7 @@ impl HugeWindow {
         Ok(())
     }
 
-    /// What lies from `at` on.
+    /// The range from `at` on.
     fn range(&self, at: u64) -> Range {
         Range {
             start: self.address.addr() as u64 + at,
@@ -172,14 +171,14 @@ impl Drop for HugeWindow {
     }
 }
 
-/// A descriptor for faults of huge pages whose page exists.
+/// A descriptor for minor faults on huge pages.
 fn userfaultfd() -> Result<OwnedFd, SystemCallError> {
     // SAFETY: the call takes no pointer.
     let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | USER_MODE_ONLY) };
     let Ok(fd) = i32::try_from(fd).and_then(|fd| u32::try_from(fd).map(|_| fd)) else {
         return Err(SystemCallError::last("userfaultfd", String::new()));
     };
-    // SAFETY: the descriptor was just made and is owned by nobody else.
+    // SAFETY: the descriptor was just created and has no other owner.
     let faults = unsafe { OwnedFd::from_raw_fd(fd) };
     let mut version = Version {
         api: VERSION,

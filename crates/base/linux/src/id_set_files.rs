@@ -1,12 +1,12 @@
-//! Sets of ids that the kernel keeps in two files of one directory: as a list, and as a mask. Masks
+//! Sets of ids that the kernel shows in two files of one directory, as a list and as a mask. Masks
 //! are older, and older kernels have only them.
 
 use model::{Id, IdSet};
 
 use crate::{Error, Root};
 
-/// The set of the first file that is there, lists before masks; `None` when none is. Several names
-/// are one set whose file was renamed, the present name first.
+/// Reads the set from the first file that exists, lists before masks; `None` when none does.
+/// Several names stand for one file that was renamed, the current name first.
 ///
 /// # Errors
 /// When that file is malformed.
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(found(), list("0-1"));
         put("core_cpus_list", "0\n");
         assert_eq!(found(), list("0"));
-        // An empty copy says nothing, an empty list says that there is none.
+        // An empty file means unknown; an empty list means none.
         put("core_cpus_list", "");
         assert_eq!(found(), list("0-1"));
         put("core_cpus_list", "\n");

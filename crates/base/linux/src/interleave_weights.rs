@@ -9,10 +9,10 @@ use crate::{Error, Root};
 
 const DIRECTORY: &str = "sys/kernel/mm/mempolicy/weighted_interleave";
 
-/// Pages that a node gets in a turn, by node; `None` when the kernel has no such policy.
+/// Each node's weight, in pages per round; `None` when the kernel has no such policy.
 ///
 /// # Errors
-/// When a file cannot be read or holds no number.
+/// When a file cannot be read or is not a number.
 pub fn read(root: &Root) -> Result<Option<BTreeMap<NodeId, u64>>, Error> {
     let Some(names) = root.entries(DIRECTORY)? else {
         return Ok(None);

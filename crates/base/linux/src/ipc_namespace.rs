@@ -1,5 +1,5 @@
-//! The IPC namespace of a process (`ipc_namespaces(7)`): each numbers its System V segments
-//! by itself, so that a `shmid` names a segment only together with it.
+//! The IPC namespace of a process (`ipc_namespaces(7)`). Each namespace numbers its own System V
+//! segments, so a `shmid` identifies a segment only together with its namespace.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub fn of_process(root: &Root, pid: u32) -> Option<u64> {
     at(root, &pid.to_string())
 }
 
-/// That of this process, or of the process that captured the tree.
+/// The namespace of this process, or of the process that captured the tree.
 pub fn own(root: &Root) -> Option<u64> {
     at(root, "self")
 }
@@ -28,7 +28,7 @@ fn at(root: &Root, process: &str) -> Option<u64> {
     }
 }
 
-/// The text of the link, which names no file.
+/// The text of the link, which is not the name of a file.
 fn linked(path: &Path) -> Option<String> {
     Some(fs::read_link(path).ok()?.to_str()?.to_owned())
 }

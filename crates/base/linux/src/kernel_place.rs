@@ -1,5 +1,5 @@
-//! On which file system of the kernel a path lies, without following a link: what is written there
-//! is a setting, and nobody but the kernel makes or links files there.
+//! The kernel file system on which a path lies, found without following links: whatever is written
+//! there is a setting, and only the kernel creates or links files there.
 
 use std::fs::File;
 use std::io;

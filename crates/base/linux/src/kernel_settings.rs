@@ -1,5 +1,5 @@
-//! Settings of the kernel that matter to memory placement, from /proc/sys, /sys/kernel/mm,
-//! /proc/cmdline and /proc/mounts. The governors of the CPUs are read where the CPUs are.
+//! Kernel settings that affect memory placement, from /proc/sys, /sys/kernel/mm, /proc/cmdline and
+//! /proc/mounts. `sysfs_cpus` reads the governors of the CPUs.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use model::{CgroupVersion, KernelSettings};
 
 use crate::{Error, Root, TextFile};
 
-/// Reads the settings; each that this kernel does not have is `None`.
+/// Reads the settings; those that this kernel lacks are `None`.
 ///
 /// # Errors
 /// When a file is malformed.
@@ -65,7 +65,7 @@ fn switch(root: &Root, path: &str) -> Result<Option<bool>, Error> {
     }
 }
 
-/// The last value of `numa=` among the kernel's parameters; those after `--` are the init's
+/// The last value of `numa=` among the kernel's parameters; those after `--` belong to init
 /// (kernel, `Documentation/admin-guide/kernel-parameters.rst`).
 fn numa_option(command_line: &str) -> Option<String> {
     let parameters = command_line
@@ -75,7 +75,7 @@ fn numa_option(command_line: &str) -> Option<String> {
     values.last().map(str::to_owned)
 }
 
-/// Which control groups /proc/mounts shows (`proc_pid_mounts(5)`):
+/// The cgroup versions that /proc/mounts shows (`proc_pid_mounts(5)`):
 /// `cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0`.
 fn cgroup_version(mounts: &TextFile) -> Result<CgroupVersion, Error> {
     let (mut v1, mut v2) = (false, false);

@@ -1,9 +1,9 @@
-//! `/proc/loadavg`: how many tasks want to run (`proc_loadavg(5)`).
+//! `/proc/loadavg`: the number of runnable tasks (`proc_loadavg(5)`).
 
 use crate::{Error, Root};
 
-/// Tasks of the whole machine that run or could run at this moment, the calling one among them;
-/// `None` when there is no such file.
+/// Tasks of the whole machine that are running or runnable now, including the caller; `None` when
+/// there is no such file.
 ///
 /// # Errors
 /// When the file is malformed.

@@ -1,28 +1,28 @@
-//! Counters of the whole machine that can spoil a measurement.
+//! Counters of the whole machine that reveal disturbed measurements.
 
 use crate::{Error, Root, TextFile};
 
 /// Counters since boot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MachineCounters {
-    /// Seconds the hypervisor gave to others while a CPU was ready, over all CPUs (`steal`, the
-    /// eighth number of the line `cpu` of /proc/stat; proc_stat(5)).
+    /// Seconds the hypervisor gave to other guests while a CPU was ready, over all CPUs (`steal`,
+    /// the eighth number of the line `cpu` of /proc/stat; proc_stat(5)).
     pub steal_s: Option<f64>,
-    /// Seconds that the CPUs worked, over all CPUs: user, nice, system, irq and softirq time.
+    /// Seconds of CPU time used, over all CPUs: user, nice, system, irq and softirq time.
     pub busy_s: Option<f64>,
     /// Pages moved by NUMA balancing (`numa_pages_migrated` of /proc/vmstat); `None` in a kernel
     /// without balancing.
     pub numa_pages_migrated: Option<u64>,
 }
 
-/// Ticks per second of /proc/stat: `USER_HZ`, 100 on every architecture Linux runs databases on
-/// (include/asm-generic/param.h).
+/// Ticks per second in /proc/stat: `USER_HZ`, 100 on every architecture on which Linux runs
+/// databases (include/asm-generic/param.h).
 const USER_HZ: f64 = 100.0;
 
 /// Reads the counters.
 ///
 /// # Errors
-/// When a file is there but malformed.
+/// When a file exists but is malformed.
 pub fn read(root: &Root) -> Result<MachineCounters, Error> {
     let stat = root.read_start("proc/stat", 4096)?;
     let vmstat = root.read_optional("proc/vmstat")?;
@@ -42,12 +42,12 @@ pub fn read(root: &Root) -> Result<MachineCounters, Error> {
     })
 }
 
-/// Columns of the line `cpu` that are work: user, nice, system, irq, softirq.
+/// Columns of the line `cpu` that count as work: user, nice, system, irq, softirq.
 const BUSY: [usize; 5] = [0, 1, 2, 5, 6];
-/// Column of the line `cpu` that is time given to other guests.
+/// Column of the line `cpu` with the time given to other guests.
 const STEAL: usize = 7;
 
-/// The columns of the line `cpu` in seconds; empty when there is none.
+/// The columns of the line `cpu` in seconds; empty when there is no such line.
 ///
 /// One real line: `cpu  2255 34 2290 22625563 6290 127 456 12 0 0`.
 fn cpu_seconds(file: &TextFile) -> Result<Vec<f64>, Error> {

@@ -1,10 +1,10 @@
-//! The id that an installation of a system has (machine-id(5)).
+//! The id of an operating system installation (machine-id(5)).
 
 use crate::Root;
 
-/// Where it is: systemd's, and D-Bus's where there is no systemd.
+/// Where it is stored: systemd's file, and D-Bus's where there is no systemd.
 const FILES: [&str; 2] = ["etc/machine-id", "var/lib/dbus/machine-id"];
-/// No file of this kind is longer.
+/// No file of this kind is longer than this.
 const BYTES_MAX: u64 = 64;
 
 /// The id, 32 hexadecimal digits; `None` where there is none, or none yet (`uninitialized`).

@@ -1,6 +1,5 @@
-//! `/proc/PID/map_files/START-END`: the object behind a mapping, however it is called and even
-//! when it is deleted (`proc_pid_map_files(5)`). Needs `CAP_SYS_ADMIN` or
-//! `CAP_CHECKPOINT_RESTORE`.
+//! `/proc/PID/map_files/START-END`: the object behind a mapping, whatever its name and even when it
+//! is deleted (`proc_pid_map_files(5)`). Needs `CAP_SYS_ADMIN` or `CAP_CHECKPOINT_RESTORE`.
 
 use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -11,9 +10,11 @@ use rustix::fs::{OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::huge_window::HugeWindow;
+use crate::mapping::Mapping;
 use crate::pagemap::{Pagemap, PagemapEntry};
-use crate::proc_maps::Mapping;
 use crate::{Error, Root, SystemCallError, mempolicy, object_policy, plain_file};
+
+pub use crate::object_window::Window;
 
 /// The unit of `st_blocks` (`stat(3type)`).
 const STAT_BLOCK_BYTES: u64 = 512;
@@ -21,16 +22,13 @@ const STAT_BLOCK_BYTES: u64 = 512;
 /// `HUGETLBFS_MAGIC` (include/uapi/linux/magic.h).
 const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
 
-/// `MADV_POPULATE_READ` (include/uapi/asm-generic/mman-common.h): Linux 5.14.
-const POPULATE_READ: i32 = 22;
-
-/// An object of which some process has a mapping.
+/// An object that some process maps.
 #[derive(Debug)]
 pub struct MappedObject {
     file: File,
     /// Length of the object.
     pub bytes: u64,
-    /// Bytes that exist: pages that were touched by anyone, in memory or swapped out.
+    /// Allocated bytes: pages that any process has touched, in memory or swapped out.
     pub allocated_bytes: u64,
     /// Size of its pages when they come from a huge-page pool.
     pub huge_page_bytes: Option<u64>,
@@ -40,8 +38,8 @@ impl MappedObject {
     /// Opens the object behind a mapping of process `pid`, for reading.
     ///
     /// # Errors
-    /// When it is not permitted, the process or mapping is gone, or the object is a device, which
-    /// might do something when it is opened.
+    /// When permission is lacking, the process or mapping is gone, or the object is a device:
+    /// opening one may have side effects.
     pub fn open(root: &Root, pid: u32, mapping: &Mapping) -> Result<Self, Error> {
         let (start, end) = (mapping.start, mapping.end);
         let path = root.path(&format!("proc/{pid}/map_files/{start:x}-{end:x}"));
@@ -52,7 +50,7 @@ impl MappedObject {
         }
     }
 
-    /// Opens the object by its name in a file system; `None` when what has the name is another.
+    /// Opens the object by its file name; `None` when another object has that name now.
     pub fn open_named(name: &str, major: u32, minor: u32, inode: u64) -> Option<Self> {
         let held = plain_file::hold(Path::new(name), OFlags::empty()).ok()?;
         let status = rustix::fs::fstat(&held).ok()?;
@@ -65,8 +63,8 @@ impl MappedObject {
         opened?.ok().flatten()
     }
 
-    /// Opens a regular file to look at its cached pages; `None` for one of huge pages, and when it
-    /// is gone or something else. Its time of access does not change.
+    /// Opens a regular file to inspect its cached pages; `None` if its pages are huge, or if it is
+    /// gone or not a regular file. Its access time does not change.
     ///
     /// # Errors
     /// When it may not be read.
@@ -82,20 +80,20 @@ impl MappedObject {
         }
     }
 
-    /// Bytes of it that exist by now.
+    /// Bytes that are allocated now.
     ///
     /// # Errors
-    /// When the kernel does not say.
+    /// When fstat(2) fails.
     pub fn allocated_bytes_now(&self) -> std::io::Result<u64> {
         Ok(allocated_bytes(&self.file.metadata()?))
     }
 
-    /// The object as a file, to be locked.
+    /// The object as a file, for locking.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// `None` for what is no regular file.
+    /// `None` for anything but a regular file.
     fn of_held(held: &OwnedFd, flags: i32) -> std::io::Result<Option<Self>> {
         let file = plain_file::open(held, flags)?;
         file.map(Self::of_file).transpose()
@@ -113,8 +111,8 @@ impl MappedObject {
         })
     }
 
-    /// The next range from `from` on that is not a hole, as offsets. Pages of shared memory that
-    /// were set aside by fallocate(2) and never written count as holes (mm/filemap.c,
+    /// The next range at or after `from` that is not a hole, as offsets. Pages of shared memory
+    /// that fallocate(2) reserved and no process ever wrote count as holes (mm/filemap.c,
     /// `mapping_seek_hole_data`).
     ///
     /// # Errors
@@ -136,7 +134,7 @@ impl MappedObject {
         Ok(Some((start, end)))
     }
 
-    /// Bytes of small pages of shared memory that were set aside by fallocate(2) and never written.
+    /// Bytes of small pages of shared memory that fallocate(2) reserved and no process ever wrote.
     ///
     /// # Errors
     /// When the kernel refuses a call.
@@ -155,12 +153,12 @@ impl MappedObject {
         Ok(allocated_bytes.saturating_sub(data_bytes))
     }
 
-    /// The policy that the object itself has for its page at `offset`, in the words of numa_maps;
-    /// `None` when it has none. Asked through a mapping without access: no page is looked at. Not
-    /// for huge pages of a pool, whose policies belong to the mappings of each process.
+    /// The policy of the object itself for its page at `offset`, as numa_maps prints it; `None`
+    /// when it has none. Queried through an inaccessible mapping, so no page is touched. Not for
+    /// huge pages of a pool, whose policies belong to the mappings of each process.
     ///
     /// # Errors
-    /// When the kernel refuses a call, as seccomp filters of containers have it.
+    /// When the kernel refuses a call, as under the seccomp filters of containers.
     pub fn policy_at(&self, offset: u64) -> Result<Option<String>, SystemCallError> {
         let window = Window::map(&self.file, offset, 1, libc::PROT_NONE)?;
         let policy = object_policy::at(&window, 0)?;
@@ -168,8 +166,7 @@ impl MappedObject {
         Ok((policy.mode != libc::MPOL_DEFAULT).then_some(words))
     }
 
-    /// Maps `pages` pages from offset `offset` on into this process, for reading. No page is
-    /// touched.
+    /// Maps `pages` pages from `offset` on into this process, for reading. Touches no page.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -177,10 +174,10 @@ impl MappedObject {
         Window::map(&self.file, offset, pages, libc::PROT_READ)
     }
 
-    /// The pagemap entries of `pages` pages of shared memory from offset `offset` on, as seen by
-    /// this process for a moment. Only pages that are in memory already are looked at (mincore(2)
-    /// is asked first), so none is made and none is swapped in. Not for huge pages of a pool:
-    /// mincore knows nothing of them.
+    /// The pagemap entries of `pages` pages of shared memory from `offset` on. Maps them into this
+    /// process for a moment, and faults in only those that mincore(2) reports in memory: none is
+    /// allocated and none is swapped in. Not for huge pages of a pool, which mincore does not
+    /// support.
     ///
     /// # Errors
     /// When the kernel refuses one of the calls.
@@ -197,8 +194,8 @@ impl MappedObject {
         pagemap.read(first, pages, entries).map_err(not_read)
     }
 
-    /// The same for `pages` huge pages from number `first` on, one entry for each of them. Only
-    /// pages that exist are mapped: none is made, and none is taken or reserved from a pool.
+    /// The same for `pages` huge pages from page number `first` on, one entry each. Maps only pages
+    /// that exist: none is allocated, and none is taken or reserved from a pool.
     ///
     /// # Errors
     /// When the kernel refuses one of the calls: before Linux 5.13, under seccomp filters of
@@ -230,121 +227,6 @@ fn allocated_bytes(status: &Metadata) -> u64 {
     status.blocks().saturating_mul(STAT_BLOCK_BYTES)
 }
 
-/// A mapping of ours of some pages of an object, for reading, until dropped.
-#[derive(Debug)]
-pub struct Window {
-    address: *mut libc::c_void,
-    pages: usize,
-    page_bytes: usize,
-}
-
-impl Window {
-    /// Address of page `page` of it.
-    pub fn address_of(&self, page: usize) -> u64 {
-        (self.address.addr() + page * self.page_bytes) as u64
-    }
-
-    /// Pages in it.
-    pub fn pages(&self) -> usize {
-        self.pages
-    }
-
-    fn map(
-        file: &File,
-        offset: u64,
-        pages: usize,
-        protection: libc::c_int,
-    ) -> Result<Self, SystemCallError> {
-        let page_bytes = crate::process::page_bytes() as usize;
-        let bytes = pages * page_bytes;
-        let arguments = || format!("{bytes} bytes at offset {offset}");
-        let Ok(at) = libc::off_t::try_from(offset) else {
-            let cause = std::io::Error::from_raw_os_error(libc::EOVERFLOW);
-            return Err(SystemCallError::with("mmap", arguments(), cause));
-        };
-        // SAFETY: the kernel chooses an address that nobody uses; the descriptor is open.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                protection,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                at,
-            )
-        };
-        if address == libc::MAP_FAILED {
-            return Err(SystemCallError::last("mmap", arguments()));
-        }
-        Ok(Self {
-            address,
-            pages,
-            page_bytes,
-        })
-    }
-
-    /// Makes those pages present in this process that are in memory (mincore(2) is asked), and no
-    /// others: none is made, none is swapped in or read ahead. Not for huge pages of a pool.
-    ///
-    /// # Errors
-    /// When the kernel refuses one of the calls.
-    pub fn look_at_resident(&self) -> Result<(), SystemCallError> {
-        // A cached page that marks where to read ahead from has that done when it is mapped, unless
-        // reading is at random (mm/filemap.c, `do_async_mmap_readahead`).
-        self.advise(libc::MADV_RANDOM)?;
-        let outcome = self.look_at_those_in_memory();
-        // What is unmapped from here was not used as far as the kernel is concerned
-        // (mm/memory.c, `zap_pte_range`): it leaves memory no later for it.
-        self.advise(libc::MADV_SEQUENTIAL)?;
-        outcome
-    }
-
-    fn advise(&self, advice: libc::c_int) -> Result<(), SystemCallError> {
-        let bytes = self.pages * self.page_bytes;
-        // SAFETY: the range is our own mapping, and the advice changes no content.
-        if unsafe { libc::madvise(self.address, bytes, advice) } != 0 {
-            let arguments = format!("{bytes} bytes, advice {advice}");
-            return Err(SystemCallError::last("madvise", arguments));
-        }
-        Ok(())
-    }
-
-    fn look_at_those_in_memory(&self) -> Result<(), SystemCallError> {
-        let mut resident = vec![0_u8; self.pages];
-        let bytes = self.pages * self.page_bytes;
-        // SAFETY: the range is our own mapping, and the vector has a byte for each of its pages.
-        if unsafe { libc::mincore(self.address, bytes, resident.as_mut_ptr()) } != 0 {
-            return Err(SystemCallError::last("mincore", format!("{bytes} bytes")));
-        }
-        let mut page = 0;
-        for run in resident.chunk_by(|one, next| one & 1 == next & 1) {
-            if run[0] & 1 == 1 {
-                self.look_at(page, run.len())?;
-            }
-            page += run.len();
-        }
-        Ok(())
-    }
-
-    fn look_at(&self, page: usize, pages: usize) -> Result<(), SystemCallError> {
-        let start = self.address.wrapping_byte_add(page * self.page_bytes);
-        let bytes = pages * self.page_bytes;
-        // SAFETY: the range lies in our own mapping, which is only read.
-        if unsafe { libc::madvise(start, bytes, POPULATE_READ) } != 0 {
-            let arguments = format!("{bytes} bytes, MADV_POPULATE_READ");
-            return Err(SystemCallError::last("madvise", arguments));
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Window {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nothing refers to it any more.
-        unsafe { libc::munmap(self.address, self.pages * self.page_bytes) };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use testing::{Need, not_run};
@@ -370,7 +252,7 @@ mod tests {
         };
         assert!(opened(&path, 0));
         assert!(!opened(&path, 1));
-        // Nobody writes to the pipe: to open it would take for ever.
+        // No process writes to the pipe: opening it would wait forever.
         assert!(!opened(&pipe, 0));
         assert!(!opened(Path::new("/dev/null"), 0));
         assert!(MappedObject::open_to_look(&pipe).unwrap().is_none());
@@ -384,8 +266,8 @@ mod tests {
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         std::io::Write::write_all(&mut file, &vec![7; pages * 4096]).unwrap();
         file.sync_all().unwrap();
-        // All of it, because a file system with large folios keeps one of which a part is wanted;
-        // then one page, without those behind it.
+        // First evict the whole file, because a file system with large folios keeps one that is
+        // partly requested; then read one page, without read-ahead.
         for advice in [rustix::fs::Advice::DontNeed, rustix::fs::Advice::Random] {
             rustix::fs::fadvise(&file, 0, None, advice).unwrap();
         }
@@ -410,7 +292,7 @@ mod tests {
             .entries(0, pages, &mut pagemap, &mut entries)
             .unwrap();
         let present = entries.iter().filter(|entry| entry.is_present()).count();
-        // The kernel may give up pages at any time, and never caches more than there were.
+        // The kernel may evict pages at any time, and never caches more than there were.
         assert!(resident() <= before, "{} {before}", resident());
         assert!(present <= before, "{present} {before}");
         if before < pages {

@@ -20,8 +20,8 @@ pub fn block_bytes(root: &Root) -> Result<Option<u64>, Error> {
         .ok_or_else(|| file.malformed(1, "a power of two in hexadecimal", file.word()))
 }
 
-/// The numbers of the blocks of a node; block `M` begins at physical address `M` times the size of
-/// a block. A block on the border of two nodes is listed by both.
+/// The block numbers of a node; block `M` begins at physical address `M` times the block size. A
+/// block on the border of two nodes is listed by both.
 ///
 /// # Errors
 /// When the directory cannot be listed.

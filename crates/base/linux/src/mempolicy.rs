@@ -1,15 +1,14 @@
-//! Memory policies: set_mempolicy(2), get_mempolicy(2), mbind(2), and move_pages(2) as a query.
+//! Memory policies of threads and mappings, and the node of each page of a mapping.
 //!
-//! No crate wraps these; `libc` has the numbers of the calls and the older modes. The newer modes
-//! are those of include/uapi/linux/mempolicy.h.
+//! `libc` defines the older modes; the newer ones are from include/uapi/linux/mempolicy.h.
 
-use std::ffi::{c_int, c_ulong, c_void};
+use std::ffi::c_int;
 use std::ops::Range;
 
 use model::{NodeId, NodeSet};
 
 use crate::shared_memory::{Mapping, ObjectKind, SharedMemory};
-use crate::{SystemCallError, bit_mask};
+use crate::{SystemCallError, move_pages, policy_calls};
 
 /// A memory policy, with the kernel's names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +51,7 @@ impl Policy {
         }
     }
 
-    /// What numa_maps calls it.
+    /// The policy in the notation of numa_maps.
     pub fn words(&self) -> String {
         policy_words(self.mode(), &self.nodes().unwrap_or_default())
     }
@@ -69,22 +68,6 @@ impl Policy {
             Policy::BindBalancing(_) => libc::MPOL_BIND | MPOL_F_NUMA_BALANCING,
         }
     }
-
-    fn mask(&self) -> Vec<u64> {
-        self.nodes()
-            .map(|nodes| bit_mask::from_set(&nodes, 1))
-            .unwrap_or_default()
-    }
-}
-
-/// Bits to announce for a mask of `words` words. The kernel takes `maxnode` for the number of bits
-/// plus one (mm/mempolicy.c, `get_nodes` begins with `--maxnode`), against its manual page.
-fn maxnode(words: usize) -> c_ulong {
-    if words == 0 {
-        0
-    } else {
-        (words * 64 + 1) as c_ulong
-    }
 }
 
 /// Sets the policy of the calling thread; children inherit it through fork and exec.
@@ -93,26 +76,8 @@ fn maxnode(words: usize) -> c_ulong {
 /// `EINVAL` when no node of the policy exists or is allowed by the cpuset; `EPERM` under a
 /// seccomp filter, as in many containers.
 pub fn set_task_policy(policy: &Policy) -> Result<(), SystemCallError> {
-    let mask = policy.mask();
-    // Without bits there must be no mask: a length of 0 is taken for the largest of all.
-    let address = if mask.is_empty() {
-        std::ptr::null()
-    } else {
-        mask.as_ptr()
-    };
-    // SAFETY: the pointer and the number of bits describe `mask`, which outlives the call, or it is
-    // null.
-    let answer = unsafe {
-        let maxnode = maxnode(mask.len());
-        libc::syscall(libc::SYS_set_mempolicy, policy.mode(), address, maxnode)
-    };
-    if answer < 0 {
-        return Err(SystemCallError::last(
-            "set_mempolicy",
-            format!("{policy:?}"),
-        ));
-    }
-    Ok(())
+    policy_calls::set_mempolicy(policy.mode(), policy.nodes().as_ref())
+        .map_err(|cause| SystemCallError::with("set_mempolicy", format!("{policy:?}"), cause))
 }
 
 /// The policy of the calling thread as a mode number and its nodes.
@@ -120,29 +85,14 @@ pub fn set_task_policy(policy: &Policy) -> Result<(), SystemCallError> {
 /// # Errors
 /// `EPERM` under a seccomp filter; `EINVAL` on a kernel with more than 4096 nodes.
 pub fn task_policy() -> Result<(i32, NodeSet), SystemCallError> {
-    let mut mode: c_int = 0;
-    let mut mask = [0u64; 64];
-    // SAFETY: the kernel writes one int and at most the stated number of bits.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_get_mempolicy,
-            &raw mut mode,
-            mask.as_mut_ptr(),
-            (mask.len() * 64) as c_ulong,
-            std::ptr::null::<c_void>(),
-            0 as c_ulong,
-        )
-    };
-    if answer < 0 {
-        return Err(SystemCallError::last("get_mempolicy", "this thread"));
-    }
-    Ok((mode, bit_mask::to_set(&mask)))
+    policy_calls::get_mempolicy(None)
+        .map_err(|cause| SystemCallError::with("get_mempolicy", "this thread", cause))
 }
 
 /// Flags in a mode number: static, relative, balancing.
 const MODE_FLAGS: c_int = (1 << 15) | (1 << 14) | MPOL_F_NUMA_BALANCING;
 
-/// What numa_maps calls a policy of these nodes: `bind:0-3`, `bind=balancing:0`, `local`
+/// A policy of these nodes in the notation of numa_maps: `bind:0-3`, `bind=balancing:0`, `local`
 /// (mm/mempolicy.c, `mpol_to_str`).
 pub fn policy_words(mode: i32, nodes: &NodeSet) -> String {
     let mut words = mode_name(mode).to_owned();
@@ -162,7 +112,7 @@ pub fn policy_words(mode: i32, nodes: &NodeSet) -> String {
     words
 }
 
-/// The words numa_maps uses for a mode number (mm/mempolicy.c, `policy_modes`), flags left out.
+/// The name numa_maps uses for a mode number (mm/mempolicy.c, `policy_modes`), without flags.
 pub fn mode_name(mode: i32) -> &'static str {
     match mode & !MODE_FLAGS {
         0 => "default",
@@ -178,8 +128,8 @@ pub fn mode_name(mode: i32) -> &'static str {
 
 /// Sets the policy of a mapping before its pages exist; moves nothing.
 ///
-/// For shared memory of small pages the policy belongs to the object and holds for every process;
-/// for huge pages it belongs to the caller's mapping alone, so the caller must be the one who
+/// For shared memory of small pages the policy belongs to the object and applies to every process.
+/// For huge pages it belongs to the caller's mapping alone, so the caller must be the process that
 /// faults the pages in (mbind(2), `SHM_HUGETLB`).
 ///
 /// # Errors
@@ -201,35 +151,17 @@ pub fn bind_range(
         range.start <= range.end && range.end <= mapping.len(),
         "the range lies in the mapping"
     );
-    let mask = policy.mask();
-    // SAFETY: the range is part of a live mapping of this process and `mask` outlives the call; a
-    // policy changes where future pages come from, never their content.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_mbind,
-            mapping.address().wrapping_byte_add(range.start),
-            range.len(),
-            policy.mode() as c_ulong,
-            if mask.is_empty() {
-                std::ptr::null()
-            } else {
-                mask.as_ptr()
-            },
-            maxnode(mask.len()),
-            0 as c_ulong,
-        )
-    };
-    if answer < 0 {
-        return Err(SystemCallError::last(
-            "mbind",
-            format!("{} bytes, {policy:?}", range.len()),
-        ));
-    }
-    Ok(())
+    let address = (mapping.address().addr() + range.start) as u64;
+    policy_calls::mbind(address, range.len(), policy.mode(), policy.nodes().as_ref()).map_err(
+        |cause| {
+            let arguments = format!("{} bytes, {policy:?}", range.len());
+            SystemCallError::with("mbind", arguments, cause)
+        },
+    )
 }
 
-/// Whether this process may set memory policies: tries the one that changes nothing, for a thread
-/// that ends at once and for a page of its own.
+/// Checks whether this process may set memory policies: sets the default policy on a short-lived
+/// thread and on a page of its own.
 ///
 /// # Errors
 /// `EPERM` under a seccomp filter; `ENOSYS` where the kernel has no policies.
@@ -245,7 +177,7 @@ pub fn try_policies() -> Result<(), SystemCallError> {
         .expect("a thread that makes three system calls does not panic")
 }
 
-/// Whether this process may ask where pages are with move_pages(2): asks about one that is absent.
+/// Checks whether this process may query page nodes with move_pages(2): queries an absent page.
 ///
 /// # Errors
 /// `EPERM` under a seccomp filter; `ENOSYS` where the kernel has no such call.
@@ -253,15 +185,14 @@ pub fn try_question() -> Result<(), SystemCallError> {
     nodes_of_process_pages(0, 0, crate::process::page_bytes(), 1).map(|_| ())
 }
 
-/// Pages asked about in one move_pages(2): bounds the arrays, and keeps the time under the mmap
-/// lock short.
+/// Pages queried by one move_pages(2): bounds the arrays and the time under the mmap lock.
 const QUERY_PAGES: usize = 4096;
 
-/// The node of every page of a mapping, page by page: `Ok(node)`, or the kernel's error number as
-/// move_pages(2) reports it (`ENOENT`: not present in this process). Touches no page.
+/// The node of every page of a mapping: `Ok(node)`, or the kernel's error number as move_pages(2)
+/// reports it (`ENOENT`: not present in this process). Touches no page.
 ///
 /// # Errors
-/// When the call as a whole is refused, `EPERM` under a seccomp filter above all.
+/// When the call as a whole is refused, most often with `EPERM` under a seccomp filter.
 pub fn nodes_of_pages(
     mapping: &Mapping,
     page_bytes: usize,
@@ -271,8 +202,8 @@ pub fn nodes_of_pages(
     nodes_of_process_pages(0, mapping.address().addr() as u64, page_bytes as u64, pages)
 }
 
-/// The same for `pages` pages of process `pid` (0: this one) from address `start` on. Only what
-/// that process has mapped is present.
+/// The same for `pages` pages of process `pid` (0: this one) from address `start` on. Only pages
+/// that this process has mapped are present.
 ///
 /// # Errors
 /// When the call as a whole is refused: `EPERM` for a process that may not be traced, or under a
@@ -284,41 +215,11 @@ pub fn nodes_of_process_pages(
     pages: usize,
 ) -> Result<Vec<Result<NodeId, i32>>, SystemCallError> {
     let mut answers = Vec::with_capacity(pages);
-    let mut addresses: Vec<*const c_void> = Vec::with_capacity(QUERY_PAGES);
-    let mut statuses = vec![0 as c_int; QUERY_PAGES];
     for first in (0..pages).step_by(QUERY_PAGES) {
         let count = QUERY_PAGES.min(pages - first);
-        addresses.clear();
-        // An address of another process is a number here, and never followed.
-        let address = |page: usize| start.wrapping_add(page as u64 * page_bytes) as usize;
-        addresses
-            .extend((first..first + count).map(|page| std::ptr::without_provenance(address(page))));
-        // SAFETY: both arrays hold `count` entries; without a node array the call only reports.
-        let answer = unsafe {
-            libc::syscall(
-                libc::SYS_move_pages,
-                pid,
-                count as c_ulong,
-                addresses.as_ptr(),
-                std::ptr::null::<c_int>(),
-                statuses.as_mut_ptr(),
-                0 as c_int,
-            )
-        };
-        if answer < 0 {
-            return Err(SystemCallError::last(
-                "move_pages",
-                format!("query of {count} pages of process {pid}"),
-            ));
-        }
-        answers.extend(
-            statuses[..count]
-                .iter()
-                .map(|&status| match u32::try_from(status) {
-                    Ok(node) => Ok(NodeId(node)),
-                    Err(_) => Err(-status),
-                }),
-        );
+        let address = |page: usize| start.wrapping_add(page as u64 * page_bytes);
+        let addresses: Vec<u64> = (first..first + count).map(address).collect();
+        answers.extend(move_pages::nodes_of(pid, &addresses)?);
     }
     Ok(answers)
 }
@@ -361,7 +262,7 @@ mod tests {
     #[test]
     fn every_policy_is_read_back_in_the_words_of_numa_maps() {
         let node = node_zero;
-        // With whether a kernel that numalab runs on may be older than the policy.
+        // The flag tells whether a supported kernel may be older than the policy.
         let policies = [
             (Policy::Bind(node()), "bind:0", false),
             (Policy::BindBalancing(node()), "bind=balancing:0", false),

@@ -1,4 +1,4 @@
-//! move_pages(2): on which node pages of a process are, and having the kernel move them.
+//! move_pages(2): querying the nodes of a process's pages, and moving the pages.
 
 use std::ffi::{c_int, c_ulong, c_void};
 
@@ -6,43 +6,43 @@ use model::NodeId;
 
 use crate::SystemCallError;
 
-/// `MPOL_MF_MOVE`: pages that this process alone has mapped (include/uapi/linux/mempolicy.h).
+/// `MPOL_MF_MOVE`: pages that only this process maps (include/uapi/linux/mempolicy.h).
 const MOVE: c_int = 1 << 1;
-/// `MPOL_MF_MOVE_ALL`: pages that others have mapped, too; needs `CAP_SYS_NICE`.
+/// `MPOL_MF_MOVE_ALL`: also pages that other processes map; needs `CAP_SYS_NICE`.
 const MOVE_ALL: c_int = 1 << 2;
 
-/// What the kernel says of one page: its node, or an error number.
+/// The kernel's status of one page: its node, or an error number.
 pub type PageStatus = Result<NodeId, i32>;
 
-/// A status that no page has: the kernel did not come to this page.
+/// A status that no page has: the kernel did not reach this page.
 const NOT_SAID: c_int = c_int::MIN;
 
 /// The node of the page at each of `addresses` of process `pid` (0: this one), or the error number
 /// (`ENOENT`: not present in this process). Touches no page.
 ///
 /// # Errors
-/// `ESRCH` when the process is gone, `EPERM` when it may not be asked about.
+/// `ESRCH` when the process is gone, `EPERM` when it may not be queried.
 pub fn nodes_of(pid: u32, addresses: &[u64]) -> Result<Vec<PageStatus>, SystemCallError> {
     let mut statuses = vec![NOT_SAID; addresses.len()];
     call(pid, addresses, None, 0, &mut statuses)?;
     Ok(statuses.into_iter().map(read).collect())
 }
 
-/// What came of one call that moves pages.
+/// The result of one call that moves pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
-    /// Pages that the kernel gave up on or did not come to; 0: every page has a status.
+    /// Pages that the kernel gave up on or did not reach; 0: every page has a status.
     pub left: u64,
-    /// What it says of each page; `None` where it says nothing.
+    /// The status of each page; `None` where the kernel did not set it.
     pub statuses: Vec<Option<PageStatus>>,
 }
 
 /// Has the kernel move the pages at `addresses` of process `pid` (0: this one) to `node`; with
-/// `of_others`, also pages that other processes have mapped. Where [`Moved::left`] is not 0, ask
-/// [`nodes_of`] what came of the pages without a status (move_pages(2), "positive value").
+/// `of_others`, also pages that other processes map. If [`Moved::left`] is not 0, query the pages
+/// without a status with [`nodes_of`] (move_pages(2), "positive value").
 ///
 /// # Errors
-/// `ESRCH` when the process is gone, `EPERM` when it may not be touched or `of_others` lacks
+/// `ESRCH` when the process is gone, `EPERM` when it may not be modified or `of_others` lacks
 /// `CAP_SYS_NICE`, `EACCES` when the process' cpuset forbids the node, `ENODEV` when it is offline.
 pub fn move_to(
     pid: u32,
@@ -82,8 +82,8 @@ fn call(
         .iter()
         .map(|address| std::ptr::without_provenance(*address as usize))
         .collect();
-    // SAFETY: the arrays hold `addresses.len()` entries each; the kernel reads the addresses as
-    // numbers of process `pid`, and moving a page changes nothing that a program can see.
+    // SAFETY: the arrays hold `addresses.len()` entries each; the kernel treats the addresses as
+    // numbers of process `pid`, and moving a page changes nothing that a program can observe.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_move_pages,

@@ -1,4 +1,4 @@
-//! `/sys/devices/system/node/nodeN/numastat`: how allocations went since boot (kernel,
+//! `/sys/devices/system/node/nodeN/numastat`: allocation counters since boot (kernel,
 //! `Documentation/admin-guide/numastat.rst`).
 
 use model::NodeId;
@@ -8,11 +8,11 @@ use crate::{Error, Root, TextFile};
 /// Pages since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numastat {
-    /// `numa_hit`: meant for this node, and from it.
+    /// `numa_hit`: intended for this node and allocated here.
     pub hit: u64,
-    /// `numa_miss`: meant for another node, but from this one.
+    /// `numa_miss`: intended for another node but allocated here.
     pub miss: u64,
-    /// `numa_foreign`: meant for this node, but from another one.
+    /// `numa_foreign`: intended for this node but allocated elsewhere.
     pub foreign: u64,
 }
 
@@ -25,7 +25,7 @@ pub fn read(root: &Root, node: NodeId) -> Result<Option<Numastat>, Error> {
     file.map(|file| parse(&file)).transpose()
 }
 
-/// `numa_hit 6281`, and so on; lines that are not needed are passed over.
+/// `numa_hit 6281`, and so on; ignores lines that are not needed.
 fn parse(file: &TextFile) -> Result<Numastat, Error> {
     let counter = |name: &str| {
         let line = file.lines().find_map(|(number, line)| {

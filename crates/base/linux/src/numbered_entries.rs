@@ -1,10 +1,10 @@
-//! Directories whose entries are a name and a number: `node0`, `cpu17`.
+//! Directories whose entries are named by a word and a number: `node0`, `cpu17`.
 
 use model::{ID_MAX, Id, IdSet};
 
 use crate::{Error, Root};
 
-/// The ids of the entries called `name` and a number; empty without the directory.
+/// The ids of the entries named `name` and a number; empty without the directory.
 pub(crate) fn numbered_entries<I: Id>(
     root: &Root,
     directory: &str,
@@ -14,7 +14,7 @@ pub(crate) fn numbered_entries<I: Id>(
     Ok(numbers.into_iter().map(I::from_number).collect())
 }
 
-/// The numbers of the entries called `name` and a number, ascending; empty without the directory.
+/// The numbers of the entries named `name` and a number, ascending; empty without the directory.
 pub(crate) fn numbers(root: &Root, directory: &str, name: &str) -> Result<Vec<u32>, Error> {
     let entries = root.entries(directory)?.unwrap_or_default();
     let mut numbers = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn numbers(root: &Root, directory: &str, name: &str) -> Result<Vec<u3
     Ok(numbers)
 }
 
-/// Digits as the kernel writes them: not none, and no leading zero.
+/// Whether these are digits as the kernel writes them: at least one, and no leading zero.
 fn is_number(digits: &str) -> bool {
     let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     all_digits && (digits == "0" || !digits.starts_with('0'))

@@ -1,29 +1,24 @@
-//! The memory policy of a shared object of small pages, which belongs to the object and holds for
-//! every process: read and set through a mapping of our own, without touching a page
-//! (mm/shmem.c, `shmem_set_policy`). Objects of huge pages have none: there, mbind(2) speaks of the
-//! caller's mapping alone.
-
-use std::ffi::{c_int, c_ulong};
+//! The memory policy of a shared object of small pages, which belongs to the object and applies to
+//! every process. It is read and set through a mapping in this process, without touching a page
+//! (mm/shmem.c, `shmem_set_policy`). Objects of huge pages have none: there, mbind(2) affects only
+//! the caller's mapping.
 
 use model::NodeSet;
 
-use crate::map_files::Window;
-use crate::{SystemCallError, bit_mask};
+use crate::object_window::Window;
+use crate::{SystemCallError, policy_calls};
 
-/// `MPOL_F_ADDR`: the policy at an address (include/uapi/linux/mempolicy.h).
-const AT_ADDRESS: c_ulong = 1 << 1;
-
-/// A policy as the kernel counts them: any mode, with its flags, and the nodes.
+/// A policy in the kernel's numbers: any mode, with its flags, and the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawPolicy {
-    /// `MPOL_…` with `MPOL_F_…` (0: none of its own).
+    /// `MPOL_…` with `MPOL_F_…` (0: no policy).
     pub mode: i32,
     /// The nodes.
     pub nodes: NodeSet,
 }
 
 impl RawPolicy {
-    /// Pages come from the node of the CPU that asks for them, as where there is no policy.
+    /// Allocates pages on the node of the requesting CPU, as without a policy.
     pub fn local() -> Self {
         let nodes = NodeSet::default();
         RawPolicy {
@@ -32,7 +27,7 @@ impl RawPolicy {
         }
     }
 
-    /// Pages come from these nodes in turn, or from the only one first.
+    /// Interleaves pages over these nodes; prefers the node if there is only one.
     pub fn over(nodes: &NodeSet) -> Self {
         let mode = match nodes.len() {
             1 => libc::MPOL_PREFERRED,
@@ -58,36 +53,24 @@ impl std::fmt::Display for RawPolicy {
 /// # Errors
 /// `EPERM` under a seccomp filter.
 pub fn at(window: &Window, page: usize) -> Result<RawPolicy, SystemCallError> {
-    let (mut mode, mut mask): (c_int, _) = (0, [0_u64; 64]);
-    // SAFETY: the address lies in a mapping of ours; the kernel writes one int and at most the
-    // stated number of bits.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_get_mempolicy,
-            &raw mut mode,
-            mask.as_mut_ptr(),
-            (mask.len() * 64) as c_ulong,
-            window.address_of(page),
-            AT_ADDRESS,
-        )
-    };
-    if answer < 0 {
-        let arguments = format!("page {page} of an object");
-        return Err(SystemCallError::last("get_mempolicy", arguments));
+    match policy_calls::get_mempolicy(Some(window.address_of(page))) {
+        Ok((mode, nodes)) => Ok(RawPolicy { mode, nodes }),
+        Err(cause) => {
+            let arguments = format!("page {page} of an object");
+            Err(SystemCallError::with("get_mempolicy", arguments, cause))
+        }
     }
-    let nodes = bit_mask::to_set(&mask);
-    Ok(RawPolicy { mode, nodes })
 }
 
-/// Sets the policy of `pages` pages of the object from page `page` of the window on. It moves
-/// nothing: it says where pages come from that do not exist yet.
+/// Sets the policy of `pages` pages of the object from page `page` of the window on. Moves nothing:
+/// it only affects pages that do not exist yet.
 ///
-/// A policy is taken away in two steps, [`RawPolicy::local`] first: kernels before 6.7 compare what
-/// is to be set with what this mapping was given, not with what the object has, and do nothing when
-/// both are nothing (mm/mempolicy.c, `mbind_range`).
+/// A policy is cleared in two steps, [`RawPolicy::local`] first: kernels before 6.7 compare the new
+/// policy with that of this mapping, not with the object's, and do nothing when both are empty
+/// (mm/mempolicy.c, `mbind_range`).
 ///
 /// # Errors
-/// `EINVAL` when a node is not there or not allowed to this process.
+/// `EINVAL` when a node does not exist or this process may not use it.
 pub fn set(
     window: &Window,
     page: usize,
@@ -106,31 +89,13 @@ fn bind(
     pages: usize,
     policy: &RawPolicy,
 ) -> Result<(), SystemCallError> {
-    let mask: Vec<u64> = bit_mask::from_set(&policy.nodes, 0);
-    // The kernel takes the number for that of bits plus one (mm/mempolicy.c, `get_nodes`).
-    let (pointer, bits) = match mask.is_empty() {
-        true => (std::ptr::null(), 0),
-        false => (mask.as_ptr(), mask.len() * 64 + 1),
-    };
-    let bytes = pages as u64 * crate::process::page_bytes();
-    // SAFETY: the range lies in a mapping of ours (asserted), and a policy changes no content.
-    let answer = unsafe {
-        assert!(page + pages <= window.pages(), "a range of the window");
-        libc::syscall(
-            libc::SYS_mbind,
-            window.address_of(page),
-            bytes,
-            policy.mode as c_ulong,
-            pointer,
-            bits as c_ulong,
-            0 as c_ulong,
-        )
-    };
-    if answer < 0 {
+    assert!(page + pages <= window.pages(), "a range of the window");
+    let bytes = pages * crate::process::page_bytes() as usize;
+    let nodes = Some(&policy.nodes).filter(|nodes| !nodes.is_empty());
+    policy_calls::mbind(window.address_of(page), bytes, policy.mode, nodes).map_err(|cause| {
         let arguments = format!("{bytes} bytes of an object, {policy}");
-        return Err(SystemCallError::last("mbind", arguments));
-    }
-    Ok(())
+        SystemCallError::with("mbind", arguments, cause)
+    })
 }
 
 #[cfg(test)]

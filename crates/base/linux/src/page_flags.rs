@@ -1,5 +1,5 @@
-//! `/proc/kpageflags`: whether a page frame is the zero page, which untouched memory shares and
-//! nobody owns, and which frames make one larger page (kernel,
+//! `/proc/kpageflags`: whether a page frame is the zero page, which untouched memory shares and no
+//! process owns, and which frames make up one larger page (kernel,
 //! `Documentation/admin-guide/mm/pagemap.rst`).
 
 use std::fs::File;
@@ -13,7 +13,7 @@ const COMPOUND_HEAD: u64 = 15;
 /// `KPF_COMPOUND_TAIL`: another frame of it.
 const COMPOUND_TAIL: u64 = 16;
 
-/// What the kernel says of one frame.
+/// The kernel's flags of one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameFlags(u64);
 
@@ -44,11 +44,11 @@ impl PageFlags {
         PageFlags(File::open("/proc/kpageflags").ok())
     }
 
-    /// The flags of `count` frames from `first` on; none set where the kernel does not tell.
+    /// The flags of `count` frames from `first` on; none set where the kernel does not show them.
     pub fn of(&self, first: u64, count: usize) -> Vec<FrameFlags> {
         let mut bytes = vec![0; count * 8];
         if let Some(file) = &self.0 {
-            // What could not be read stays 0: no flag is known.
+            // Frames that could not be read stay 0: no flag is known.
             let _ = file.read_exact_at(&mut bytes, first.saturating_mul(8));
         }
         let words = bytes.chunks_exact(8);
@@ -56,7 +56,7 @@ impl PageFlags {
         words.map(|bytes| FrameFlags(word(bytes))).collect()
     }
 
-    /// Whether the frame is a zero page; false when the kernel does not tell.
+    /// Whether the frame is a zero page; false when the kernel does not show it.
     pub fn is_zero_page(&self, frame: u64) -> bool {
         self.of(frame, 1).iter().any(|flags| flags.is_zero_page())
     }

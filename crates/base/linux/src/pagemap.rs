@@ -1,5 +1,5 @@
-//! `/proc/PID/pagemap`: which page frame is behind each page of a process. Reading it touches no
-//! page and makes no page table (kernel, `Documentation/admin-guide/mm/pagemap.rst`).
+//! `/proc/PID/pagemap`: the page frame behind each page of a process. Reading it touches no page
+//! and allocates no page table (kernel, `Documentation/admin-guide/mm/pagemap.rst`).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,8 +10,8 @@ use crate::{Error, Root};
 /// Bytes of one entry.
 const ENTRY_BYTES: u64 = 8;
 
-/// One entry, bit by bit: 0-54 the frame number (0 without `CAP_SYS_ADMIN`), 56 mapped here
-/// only, 61 page of a file or of shared memory, 62 swapped out, 63 present.
+/// One entry, bit by bit: 0-54 the frame number (0 without `CAP_SYS_ADMIN`), 56 mapped exclusively,
+/// 61 page of a file or of shared memory, 62 swapped out, 63 present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PagemapEntry(pub u64);
 
@@ -26,17 +26,17 @@ impl PagemapEntry {
         self.0 >> 62 & 1 == 1
     }
 
-    /// Whether the page belongs to a file or to shared memory, and not to the process.
+    /// Whether the page belongs to a file or to shared memory, rather than to the process.
     pub fn is_of_object(self) -> bool {
         self.0 >> 61 & 1 == 1
     }
 
-    /// Whether no one else has the page mapped (kernel 4.2 and later).
+    /// Whether no other process maps the page (kernel 4.2 and later).
     pub fn is_exclusive(self) -> bool {
         self.0 >> 56 & 1 == 1
     }
 
-    /// The frame number; `None` when the page is not present or the number is kept from us.
+    /// The frame number; `None` when the page is not present or the kernel hides the number.
     pub fn frame(self) -> Option<u64> {
         let frame = self.0 & ((1 << 55) - 1);
         (self.is_present() && frame != 0).then_some(frame)
@@ -53,11 +53,11 @@ pub struct Pagemap {
     ahead_first: u64,
 }
 
-/// Entries that [`Pagemap::read_near`] asks for at once.
+/// Entries that [`Pagemap::read_near`] reads at once.
 const AHEAD_ENTRIES: usize = 1024;
 
 impl Pagemap {
-    /// Opens that of process `pid`.
+    /// Opens the pagemap of process `pid`.
     ///
     /// # Errors
     /// When the process is gone or may not be read.
@@ -65,7 +65,7 @@ impl Pagemap {
         Self::open_path(root.path(&format!("proc/{pid}/pagemap")))
     }
 
-    /// Opens that of this process.
+    /// Opens the pagemap of this process.
     ///
     /// # Errors
     /// When the kernel has none (`CONFIG_PROC_PAGE_MONITOR`).
@@ -87,7 +87,7 @@ impl Pagemap {
     }
 
     /// Reads the entries of `count` pages from page number `first` (address divided by the page
-    /// size) on. Fewer come back when the process has exited meanwhile.
+    /// size) on. Returns fewer when the process has exited in the meantime.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -123,8 +123,8 @@ impl Pagemap {
 
 /// Reading many small ranges.
 impl Pagemap {
-    /// As [`Pagemap::read`], for ranges that are short and lie beside each other in ascending
-    /// order, as the mappings of a program do: one call brings those that follow as well.
+    /// As [`Pagemap::read`], for short ranges close together in ascending order, such as the
+    /// mappings of a program: one call also reads the following entries.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -158,8 +158,8 @@ impl Pagemap {
     }
 }
 
-/// Whether the kernel shows frame numbers to this process: it is asked for that of a page that
-/// certainly is present, one of the own stack.
+/// Whether the kernel shows frame numbers to this process: tests a page of its own stack, which is
+/// certainly present.
 pub fn frames_are_shown() -> bool {
     let witness = 0_u8;
     let address = std::ptr::from_ref(std::hint::black_box(&witness)).addr() as u64;
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn bits_are_told_apart() {
-        // As read on a 6.18 kernel: a page of shared memory, mapped here only.
+        // As read on a 6.18 kernel: a page of shared memory, mapped only here.
         let entry = PagemapEntry(0xa100_0000_002b_52d5);
         assert!(entry.is_present() && entry.is_of_object() && entry.is_exclusive());
         assert!(!entry.is_swapped());
@@ -230,7 +230,7 @@ mod tests {
             .unwrap();
         assert!(entries[0].is_present() && !entries[0].is_of_object());
         assert!(!entries[1].is_present());
-        // Frame numbers take CAP_SYS_ADMIN of the first user namespace.
+        // Frame numbers require CAP_SYS_ADMIN in the initial user namespace.
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let held = status.lines().find_map(|it| it.strip_prefix("CapEff:\t"));
         let held = u64::from_str_radix(held.unwrap(), 16).unwrap();

@@ -1,7 +1,7 @@
-//! Regular files by names that another user may give to something else meanwhile: a link, a pipe,
-//! a device. What has the name is taken hold of without being opened (`O_PATH`), looked at, and
-//! opened through that hold only if it is a regular file: to open a pipe may wait for ever or wake
-//! its writer, and to open a device may start something.
+//! Regular files by names that another user may redirect in the meantime to a link, a pipe or a
+//! device. A name is first held without opening it (`O_PATH`), then checked, and opened through the
+//! held descriptor only if it is a regular file: opening a pipe may wait forever or wake its
+//! writer, and opening a device may have side effects.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,10 +12,10 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags};
 
 /// Reads at most the first `bytes_max` bytes of a regular file; `None` when there is no such file.
-/// Bytes that are not UTF-8 become replacement characters.
+/// Replaces invalid UTF-8 by replacement characters.
 ///
 /// # Errors
-/// When it may not be read, or is a symbolic link (`ELOOP`) or no regular file.
+/// When it may not be read, or is a symbolic link (`ELOOP`) or not a regular file.
 pub fn read_start(path: &Path, bytes_max: u64) -> io::Result<Option<String>> {
     let file = match hold(path, OFlags::NOFOLLOW).and_then(|held| open(&held, 0)) {
         Ok(file) => file.ok_or_else(|| io::Error::other("not a regular file"))?,
@@ -27,13 +27,13 @@ pub fn read_start(path: &Path, bytes_max: u64) -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Takes hold of what has a name, without opening it.
+/// Holds the file of this name, without opening it.
 pub(crate) fn hold(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::PATH | OFlags::CLOEXEC;
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// Opens what is held for reading, with these flags of open(2) besides; `None` when it is no
+/// Opens a held file for reading, with these additional flags of open(2); `None` when it is not a
 /// regular file.
 ///
 /// # Errors
@@ -50,7 +50,7 @@ pub(crate) fn open(held: impl AsFd, flags: i32) -> io::Result<Option<File>> {
     options.open(path_of(held)).map(Some)
 }
 
-/// A path that leads to what is held (proc_pid_fd(5)).
+/// A path to the held file (proc_pid_fd(5)).
 pub(crate) fn path_of(held: impl AsFd) -> String {
     format!("/proc/self/fd/{}", held.as_fd().as_raw_fd())
 }

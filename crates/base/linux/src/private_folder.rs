@@ -1,5 +1,5 @@
-//! Folders whose files only this user can have written, because what they say is obeyed: files are
-//! opened without following links, and refused when another user owns them or may write them, or
+//! Folders whose files only this user can have written, because their contents are obeyed. Files
+//! are opened without following links, and refused when another user owns them, may write them, or
 //! could put another folder in their place.
 
 use std::fs::{self, DirBuilder, File, Metadata};
@@ -13,12 +13,12 @@ use rustix::io::Errno;
 
 use crate::Root;
 
-/// Bits of a mode: written by the group, by everybody; only an entry's owner may remove it.
+/// Bits of a mode: the group may write; everyone may write; only an entry's owner may remove it.
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// Why a folder or file of it cannot be used.
+/// Why a folder or a file in it cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateFolderError {
     /// The operating system refused.
@@ -26,7 +26,7 @@ pub enum PrivateFolderError {
     Refused {
         /// The folder or file.
         path: PathBuf,
-        /// What it said.
+        /// The operating system's answer.
         cause: io::Error,
     },
     /// Another user owns it.
@@ -45,7 +45,7 @@ pub enum PrivateFolderError {
         /// This user.
         user: u32,
     },
-    /// Others may write it.
+    /// Other users may write it.
     #[error(
         "{} may be written by others (owner {owner}, mode {mode:04o}), who so decide what is \
          obeyed",
@@ -59,7 +59,7 @@ pub enum PrivateFolderError {
         /// Its permissions.
         mode: u32,
     },
-    /// Something else is in its place.
+    /// Something of another kind is in its place.
     #[error("{} is not a {expected}, or is a link to one, which is not followed", path.display())]
     AnotherKind {
         /// The folder or file.
@@ -69,7 +69,7 @@ pub enum PrivateFolderError {
     },
 }
 
-/// A folder that is open.
+/// An open folder.
 #[derive(Debug)]
 pub struct PrivateFolder {
     folder: OwnedFd,
@@ -77,17 +77,17 @@ pub struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Opens a folder; `None` when there is none, where this user alone could make it.
+    /// Opens a folder; `None` when it does not exist and only this user could create it.
     ///
     /// # Errors
-    /// When it is a link, or others could have written to it.
+    /// When it is a link, or other users could have written to it.
     pub fn open(path: &Path) -> Result<Option<Self>, PrivateFolderError> {
         let path = std::path::absolute(path).map_err(refused(path))?;
         let (parent, name) = parted(&path)?;
         if !check_above(parent)? {
             return Ok(None);
         }
-        // Links above the folder are resolved: it is their goal that was checked.
+        // Resolve links above the folder: their targets were checked.
         let parent = parent.canonicalize().map_err(refused(parent))?;
         let path = parent.join(name);
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
@@ -106,10 +106,10 @@ impl PrivateFolder {
         Ok(Some(PrivateFolder { folder, path }))
     }
 
-    /// The same; makes it, and those above it that are missing, for this user alone.
+    /// Opens a folder; creates it and any missing parents for this user alone.
     ///
     /// # Errors
-    /// As [`Self::open`], or when it cannot be made.
+    /// As [`Self::open`], or when it cannot be created.
     pub fn open_or_make(path: &Path) -> Result<Self, PrivateFolderError> {
         if let Some(folder) = Self::open(path)? {
             return Ok(folder);
@@ -120,10 +120,10 @@ impl PrivateFolder {
         Self::open(path)?.ok_or_else(gone)
     }
 
-    /// Opens a file of it for reading; `None` when there is none.
+    /// Opens a file in it for reading; `None` when there is none.
     ///
     /// # Errors
-    /// When it is not a regular file, or others could have written it.
+    /// When it is not a regular file, or other users could have written it.
     pub fn read(&self, name: &str) -> Result<Option<File>, PrivateFolderError> {
         match self.open_file(name, OFlags::RDONLY) {
             Err(PrivateFolderError::Refused { cause, .. })
@@ -135,8 +135,7 @@ impl PrivateFolder {
         }
     }
 
-    /// Opens a file of it for reading and for writing at its end; makes it where it is missing, for
-    /// this user alone.
+    /// Opens a file in it for reading and appending; creates it if missing, for this user alone.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -144,7 +143,7 @@ impl PrivateFolder {
         self.open_file(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
     }
 
-    /// Removes a file of it; one that is gone is no error.
+    /// Removes a file from it; succeeds if the file does not exist.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -155,16 +154,16 @@ impl PrivateFolder {
         }
     }
 
-    /// Checks everything in it, for those who open it by name: links of this user may lead
-    /// elsewhere, to files that it alone can have written.
+    /// Checks every entry, for programs that open it by name: this user's links may lead elsewhere,
+    /// to files that only this user can have written.
     ///
     /// # Errors
-    /// With the first that others could have written.
+    /// For the first entry that other users could have written.
     pub fn check_files(&self) -> Result<(), PrivateFolderError> {
         let entries = fs::read_dir(&self.path).map_err(refused(&self.path))?;
         for entry in entries.flatten() {
             let path = entry.path();
-            // What is gone by now needs no check.
+            // Entries that are gone by now need no check.
             if let Ok(status) = fs::metadata(&path) {
                 check(&path, &status)?;
             }
@@ -178,7 +177,7 @@ impl PrivateFolder {
             path: path.clone(),
             expected: "regular file",
         };
-        // A pipe is not waited for.
+        // Do not wait for the other end of a pipe.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR);
         let file = match opened {
@@ -205,7 +204,7 @@ fn parted(path: &Path) -> Result<(&Path, &std::ffi::OsStr), PrivateFolderError> 
     parted.ok_or_else(|| refused(path)(io::ErrorKind::InvalidInput.into()))
 }
 
-/// Only this user owns it, and nobody else may write it.
+/// Checks that this user owns it and no other user may write it.
 fn check(path: &Path, status: &Metadata) -> Result<(), PrivateFolderError> {
     let (user, owner) = (rustix::process::geteuid().as_raw(), status.uid());
     let (path, mode) = (path.to_owned(), status.mode() & 0o7777);
@@ -223,12 +222,12 @@ fn check(path: &Path, status: &Metadata) -> Result<(), PrivateFolderError> {
     Ok(())
 }
 
-/// Nobody but root and this user can put another folder in the place of one below these: the
-/// folders from the root of the file system down to `path`, or to the last of them that exists.
-/// Answers whether all of them exist.
+/// Checks that only root and this user can replace entries of these folders: those from the root of
+/// the file system down to `path`, or to the last of them that exists. Returns whether all of them
+/// exist.
 ///
-/// Where others may write, only they may remove what they own if the folder is sticky. A user who
-/// is not root may share a group with itself alone, as many distributions have it.
+/// In a sticky folder, only its owner may remove an entry. For users other than root, write access
+/// of the group is accepted: many distributions give each user a private group.
 fn check_above(path: &Path) -> Result<bool, PrivateFolderError> {
     let existing = path.ancestors().find(|above| above.exists());
     let existing = existing.unwrap_or(Path::new("/"));
@@ -257,15 +256,15 @@ fn check_above(path: &Path) -> Result<bool, PrivateFolderError> {
     Ok(existing == path)
 }
 
-/// Whether this owner only stands for one that has no name in our user namespace, as root outside
-/// has none in a container (user_namespaces(7)).
+/// Whether this owner stands for all users that are not mapped into our user namespace, such as the
+/// outer root in a container (user_namespaces(7)).
 fn is_unknown_owner(owner: u32) -> bool {
     let words = |path: &str| -> Option<Vec<u32>> {
         let file = Root::live().read_start(path, 4096).ok()??;
         let words = file.text().split_ascii_whitespace();
         words.map(|word| word.parse().ok()).collect()
     };
-    // One line, `0 0 4294967295`, says that all users have their names here.
+    // One line, `0 0 4294967295`, means that every user is mapped to itself.
     let is_below = words("proc/self/uid_map").is_some_and(|map| map != [0, 0, u32::MAX]);
     is_below && words("proc/sys/kernel/overflowuid") == Some(vec![owner])
 }
@@ -340,7 +339,7 @@ mod tests {
             assert_eq!(message(PrivateFolder::open_or_make(&path)), said);
         }
         set_mode(&path, 0o755);
-        // Who may write above it may put another in its place, unless only owners may remove.
+        // Whoever may write the folder above can replace this one, unless that folder is sticky.
         set_mode(above.path(), 0o707);
         let said = message(PrivateFolder::open(&path));
         assert!(said.contains("may be written by others"), "{said}");
@@ -379,7 +378,7 @@ mod tests {
             said.contains("link is not a folder, or is a link to one"),
             "{said}"
         );
-        // A link above it leads to what is checked.
+        // A link above it is resolved, and its target is checked.
         let through = above.path().join("through");
         symlink(above.path(), &through).unwrap();
         PrivateFolder::open(&through.join("numalab"))
@@ -417,12 +416,12 @@ mod tests {
             assert!(said.contains(&of_other(what)), "{said}");
             chown(given, Some(0), None).unwrap();
         }
-        // The one who owns the folder above cannot make root make one there.
+        // The owner of the folder above cannot make root create a folder in it.
         chown(path.parent().unwrap(), Some(OTHER), None).unwrap();
         let new = path.with_file_name("new");
         assert!(message(PrivateFolder::open_or_make(&new)).contains(&of_other("home")));
         assert!(!new.exists());
-        // Root's is not another's above what a user owns.
+        // A folder owned by root, above one the user owns, is accepted.
         chown(path.parent().unwrap(), Some(0), None).unwrap();
         set_mode(above.path(), 0o755);
         set_mode(path.parent().unwrap(), 0o755);

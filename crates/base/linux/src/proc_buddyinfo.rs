@@ -1,4 +1,4 @@
-//! `/proc/buddyinfo`: free memory by node and by the size of its contiguous blocks
+//! `/proc/buddyinfo`: free memory by node and by size of contiguous blocks
 //! (`proc_buddyinfo(5)`).
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use model::NodeId;
 
 use crate::{Error, Root};
 
-/// Free blocks of one node: `counts[order]` blocks of `2^order` pages, all zones together.
+/// Free blocks of one node: `counts[order]` blocks of `2^order` pages, summed over all zones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FreeBlocks {
     /// Blocks by order.
@@ -25,7 +25,7 @@ impl FreeBlocks {
     }
 }
 
-/// The free blocks of every node; empty when the kernel does not say.
+/// The free blocks of every node; empty when the kernel does not show them.
 ///
 /// # Errors
 /// When a line is malformed.

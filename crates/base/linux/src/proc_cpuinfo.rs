@@ -1,5 +1,5 @@
-//! `/proc/cpuinfo` (`proc_cpuinfo(5)`): the name of the processor, nothing else. Everything else in
-//! it is in /sys in a form that does not differ between architectures.
+//! `/proc/cpuinfo` (`proc_cpuinfo(5)`): only the name of the processor. Everything else in it is
+//! also in /sys, in a form that does not depend on the architecture.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::{Error, Root};
 /// Enough for the first CPU: an entry has about 1.5 KiB.
 const START_BYTES: u64 = 16 << 10;
 
-/// Where architectures write the name as such, the best place first: x86, Itanium, LoongArch and
+/// The keys under which architectures write the name, the best first: x86, Itanium, LoongArch and
 /// Arm; MIPS and Alpha; POWER and SPARC; RISC-V.
 const NAME_KEYS: [&str; 4] = ["model name", "cpu model", "cpu", "uarch"];
 
-/// The name of the first processor that has one, without runs of spaces; `None` where the file
-/// neither names one nor says enough to do so.
+/// The name of the first processor that has one, with runs of spaces collapsed; `None` where the
+/// file neither gives a name nor enough facts to derive one.
 ///
 /// # Errors
 /// When the file is not text.
@@ -33,12 +33,12 @@ fn name(text: &str) -> Option<String> {
         .or_else(|| mainframe(&facts))
         .or_else(|| itanium(&facts))
         .or_else(|| fact("isa").map(|isa| format!("RISC-V {}", base_isa(&isa))))
-        // Arm before Linux 3.8: one line for all, beside numbered lines "processor".
+        // Arm before Linux 3.8: one line for all CPUs, beside numbered lines "processor".
         .or_else(|| fact("processor"))
         .filter(|name| is_showable(name))
 }
 
-/// The first value of each key, without numbers of processors. Keys differ in case: `Model Name`.
+/// The first value of each key, ignoring processor numbers. Keys vary in case: `Model Name`.
 fn facts(text: &str) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     for (key, value) in text.lines().filter_map(|line| line.split_once(':')) {
@@ -53,7 +53,7 @@ fn facts(text: &str) -> BTreeMap<String, String> {
     facts
 }
 
-/// Arm without a name: `CPU implementer : 0x41`, `CPU part : 0xd0c` (kernel,
+/// Arm, which gives no name: `CPU implementer : 0x41`, `CPU part : 0xd0c` (kernel,
 /// `arch/arm64/kernel/cpuinfo.c`).
 fn arm(facts: &BTreeMap<String, String>) -> Option<String> {
     let (implementer, part) = (facts.get("cpu implementer")?, facts.get("cpu part")?);
@@ -67,7 +67,7 @@ fn arm(facts: &BTreeMap<String, String>) -> Option<String> {
     })
 }
 
-/// s390: `vendor_id : IBM/S390` and, in the lines of processors, `machine = 3931` (kernel,
+/// s390: `vendor_id : IBM/S390` and, in the lines of each processor, `machine = 3931` (kernel,
 /// `arch/s390/kernel/processor.c`).
 fn mainframe(facts: &BTreeMap<String, String>) -> Option<String> {
     let vendor = facts
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(name(text).unwrap_or_default(), expected, "{text}");
     }
 
-    // Every text below is written by hand as the kernel prints it.
+    // Every text below is written by hand in the kernel's format.
 
     #[test]
     fn a_name_is_found_under_the_key_of_its_architecture() {

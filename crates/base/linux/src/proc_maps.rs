@@ -1,82 +1,19 @@
-//! `/proc/PID/maps`: the mappings of a process, and which object is behind each
+//! `/proc/PID/maps`: the mappings of a process and the object behind each
 //! (`proc_pid_maps(5)`).
 
 use std::fs::File;
 
+use crate::mapping::{hexadecimal, is_of_sysv};
 use crate::{Error, Root, TextFile, ipc_namespace, procmap_query};
 
-/// The object behind a mapping: two mappings of one object, in whatever process, have equal ids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectId {
-    /// Major number of the device.
-    pub major: u32,
-    /// Minor number of the device.
-    pub minor: u32,
-    /// Inode; for a System V segment its `shmid`, of which the first is 0. Else 0 for memory
-    /// without an object.
-    pub inode: u64,
-    /// Whether it is a System V segment: the kernel gives these their `shmid` for an inode, and
-    /// shared anonymous memory on the same device may have the same one (ipc/shm.c, `newseg`).
-    pub is_sysv: bool,
-    /// Of a System V segment the IPC namespace that numbered it, as far as it is known: all
-    /// namespaces number from 0 on the same device.
-    pub ipc_namespace: Option<u64>,
-}
+pub use crate::mapping::{Mapping, ObjectId};
 
-impl ObjectId {
-    /// Whether both may be one object: a namespace that one of them does not know decides nothing.
-    pub fn may_be(&self, other: &ObjectId) -> bool {
-        let ipc_namespace = match (self.ipc_namespace, other.ipc_namespace) {
-            (Some(one), Some(another)) if one != another => return false,
-            (known, _) => known,
-        };
-        let other = ObjectId {
-            ipc_namespace,
-            ..*other
-        };
-        *self == other
-    }
-}
-
-/// One mapping.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mapping {
-    /// First address.
-    pub start: u64,
-    /// First address after it.
-    pub end: u64,
-    /// Whether anything may be done with it; a mere reservation of addresses has no pages.
-    pub is_accessible: bool,
-    /// `x`.
-    pub is_executable: bool,
-    /// `s`: what is written is seen by others.
-    pub is_shared: bool,
-    /// Offset of `start` in the object.
-    pub offset: u64,
-    /// The object.
-    pub object: ObjectId,
-    /// Path, `[heap]`, or nothing.
-    pub name: String,
-}
-
-impl Mapping {
-    /// Length.
-    pub fn bytes(&self) -> u64 {
-        self.end - self.start
-    }
-
-    /// Whether there is an object behind it, and not only memory of the process.
-    pub fn has_object(&self) -> bool {
-        self.object.inode != 0 || self.object.is_sysv
-    }
-}
-
-/// What could be read of a maps file.
+/// The readable part of a maps file.
 #[derive(Debug, Default)]
 pub struct Mappings {
     /// The mappings up to the first line that is malformed.
     pub list: Vec<Mapping>,
-    /// What is wrong with that line, if there is one: the file was cut, or is no maps file.
+    /// What is wrong with that line, if there is one: the file was cut, or is not a maps file.
     pub complaint: Option<Error>,
 }
 
@@ -90,8 +27,8 @@ pub fn read(root: &Root, pid: u32) -> Result<Mappings, Error> {
     Ok(mappings)
 }
 
-/// Says of System V segments in which namespace they are numbered: that of the process, which is
-/// another only where it has left that in which it attached them.
+/// Assigns the System V segments to the IPC namespace of the process. That is wrong only if the
+/// process has left the namespace in which it attached them.
 fn number_by_namespace(root: &Root, pid: u32, mappings: &mut [Mapping]) {
     let mut segments = mappings
         .iter_mut()
@@ -103,8 +40,8 @@ fn number_by_namespace(root: &Root, pid: u32, mappings: &mut [Mapping]) {
     }
 }
 
-/// Reads only the mappings of shared objects of process `pid`: quicker than all of them where the
-/// kernel can be asked for them (Linux 6.11).
+/// Reads only the mappings of shared objects of process `pid`. This is faster than reading all
+/// mappings where the kernel can be queried for them (Linux 6.11).
 ///
 /// # Errors
 /// As for [`read`].
@@ -141,8 +78,8 @@ pub fn parse(file: &TextFile) -> Mappings {
     mappings
 }
 
-/// `7f13b8600000-7f13b8800000 rw-s 00000000 00:01 3    /SYSV00000000 (deleted)`. Spaces of a path
-/// are not escaped, so the path is all that follows the inode.
+/// `7f13b8600000-7f13b8800000 rw-s 00000000 00:01 3    /SYSV00000000 (deleted)`. Spaces in a path
+/// are not escaped, so the path is everything after the inode.
 fn parse_line(line: &str) -> Option<Mapping> {
     let mut rest = line;
     let mut field = || {
@@ -173,18 +110,6 @@ fn parse_line(line: &str) -> Option<Mapping> {
         name: name.to_owned(),
     };
     (mapping.start < mapping.end).then_some(mapping)
-}
-
-/// `/SYSV00000000 (deleted)`: no file has such a name, since that one was never in a directory.
-pub(crate) fn is_of_sysv(name: &str) -> bool {
-    let key = name.strip_prefix("/SYSV");
-    let key = key.and_then(|rest| rest.strip_suffix(" (deleted)"));
-    key.is_some_and(|key| key.len() == 8 && hexadecimal(key).is_some())
-}
-
-fn hexadecimal(digits: &str) -> Option<u64> {
-    let is_plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    u64::from_str_radix(digits, 16).ok().filter(|_| is_plain)
 }
 
 #[cfg(test)]

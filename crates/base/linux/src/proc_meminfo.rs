@@ -10,7 +10,7 @@ pub struct Meminfo {
     pub total_bytes: Option<u64>,
     /// `MemFree`.
     pub free_bytes: Option<u64>,
-    /// `Active(file)` and `Inactive(file)`: file cache that is given up when memory is asked for.
+    /// `Active(file)` and `Inactive(file)`: page cache that is reclaimable under memory pressure.
     pub file_cache_bytes: Option<u64>,
     /// `HugePages_Total`: pages of the default size in the pool.
     pub huge_pages_total: Option<u64>,
@@ -25,7 +25,7 @@ pub struct Meminfo {
 }
 
 impl Meminfo {
-    /// Reads the lines that are known; others are passed over.
+    /// Reads the known lines and ignores the others.
     ///
     /// # Errors
     /// When a known line is malformed.
@@ -68,7 +68,7 @@ fn in_bytes(file: &TextFile, line: usize, name: &str, value: &str) -> Result<u64
         .ok_or_else(|| file.malformed(line, format!("{name} in kB"), value.trim()))
 }
 
-/// A number of pages. Files made by hand have a size here, which says no number.
+/// A number of pages. Hand-made files give a size here, which is not a page count.
 fn in_pages(file: &TextFile, line: usize, name: &str, value: &str) -> Result<Option<u64>, Error> {
     let value = value.trim();
     if value.ends_with("kB") {

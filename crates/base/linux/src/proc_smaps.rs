@@ -1,40 +1,40 @@
-//! One mapping of this process in `/proc/self/smaps` (`proc_pid_smaps(5)`): only what says how
-//! large its pages really are. And the sums of a whole process in `smaps_rollup`.
+//! One mapping of this process in `/proc/self/smaps` (`proc_pid_smaps(5)`): only the fields that
+//! show how large its pages really are. Also the sums over a whole process in `smaps_rollup`.
 
 use crate::{Error, Root, TextFile};
 
-/// What smaps says of one mapping.
+/// The smaps entry of one mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SmapsEntry {
     /// `KernelPageSize`: for transparent huge pages, the base size.
     pub kernel_page_bytes: u64,
-    /// `Rss`; huge pages of a pool are not counted in it.
+    /// `Rss`; does not include huge pages of a pool.
     pub resident_bytes: u64,
-    /// `AnonHugePages`: bytes in transparent huge pages that one entry of the page middle
-    /// directory maps.
+    /// `AnonHugePages`: bytes in transparent huge pages that one entry of the page middle directory
+    /// maps.
     pub transparent_huge_bytes: u64,
 }
 
 /// The entry of the mapping that begins at `address`.
 ///
 /// # Errors
-/// When there is none, or its lines are malformed.
+/// When there is no such mapping, or its lines are malformed.
 pub fn entry_at(root: &Root, address: usize) -> Result<SmapsEntry, Error> {
     parse(&root.read("proc/self/smaps")?, address)
 }
 
-/// What smaps_rollup says of a process that numa_maps does not.
+/// Figures of a process that smaps_rollup has and numa_maps does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SmapsRollup {
-    /// `SwapPss`: private memory that is swapped out; what several processes have since a fork is
-    /// divided among them. Shared memory that is swapped out is not in it.
+    /// `SwapPss`: private memory that is swapped out; memory shared through fork(2) is divided
+    /// among its processes. Does not include shared memory that is swapped out.
     pub swapped_bytes: u64,
-    /// `AnonHugePages`, `ShmemPmdMapped` and `FilePmdMapped`: what is mapped as transparent huge
+    /// `AnonHugePages`, `ShmemPmdMapped` and `FilePmdMapped`: memory mapped as transparent huge
     /// pages.
     pub transparent_huge_bytes: u64,
 }
 
-/// The sums of process `pid`; `None` in a kernel before 4.14. The kernel walks all its pages.
+/// The sums of process `pid`; `None` on a kernel before 4.14. The kernel walks all its pages.
 ///
 /// # Errors
 /// When the process is gone or a line is malformed.
@@ -43,7 +43,7 @@ pub fn rollup(root: &Root, pid: u32) -> Result<Option<SmapsRollup>, Error> {
     file.map(|file| parse_rollup(&file)).transpose()
 }
 
-/// One real line: `AnonHugePages:      2048 kB`. Which lines there are depends on the kernel.
+/// One real line: `AnonHugePages:      2048 kB`. The set of lines depends on the kernel.
 fn parse_rollup(file: &TextFile) -> Result<SmapsRollup, Error> {
     let mut sums = SmapsRollup::default();
     for (number, line) in file.lines() {

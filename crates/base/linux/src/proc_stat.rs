@@ -1,5 +1,5 @@
-//! `/proc/PID/stat` and its neighbours: who a process is (`proc_pid_stat(5)`). Of a command line
-//! only the first word is ever read out: the others may be secrets.
+//! `/proc/PID/stat` and its neighbours: the identity of a process (`proc_pid_stat(5)`). Only the
+//! first word of a command line is ever reported: the others may be secrets.
 
 use model::CpuId;
 
@@ -8,31 +8,31 @@ use crate::{Error, Root, TextFile};
 /// `PF_KTHREAD` (include/linux/sched.h): the process is a thread of the kernel.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// `PF_EXITING` (include/linux/sched.h): its first thread is ending, and may have given up its
+/// `PF_EXITING` (include/linux/sched.h): the first thread is ending, and may have released its
 /// memory.
 const EXITING: u64 = 0x0000_0004;
 
-/// Who a process is.
+/// The identity of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessStat {
     /// The process.
     pub pid: u32,
-    /// `comm`: at most 15 bytes, line ends as in /proc/PID/status.
+    /// `comm`: at most 15 bytes, line breaks escaped as in /proc/PID/status.
     pub name: String,
     /// Its parent.
     pub parent: u32,
-    /// Whether it has ended and only waits for its parent to reap it: it has no memory any more.
+    /// Whether it is a zombie: it waits for its parent to reap it and has no memory any more.
     pub has_ended: bool,
-    /// Whether its first thread has ended while others run. Such a process has its memory, but
-    /// nothing below /proc/PID shows it.
+    /// Whether its first thread has ended while others run. Such a process still has its memory,
+    /// but no file in /proc/PID shows it.
     pub lacks_first_thread: bool,
-    /// Whether its first thread has ended or is about to: what its files show may be cut short.
+    /// Whether its first thread has ended or is about to: its files may be truncated.
     pub is_ending: bool,
-    /// Whether it is a thread of the kernel, which has no memory of its own.
+    /// Whether it is a kernel thread, which has no memory of its own.
     pub is_kernel_thread: bool,
-    /// How many threads it has; 0 where that is not told.
+    /// Number of threads; 0 where the kernel does not show it.
     pub threads: u32,
-    /// When it started, in clock ticks after boot: tells a process from a later one of that id.
+    /// Start time in clock ticks after boot: distinguishes it from later processes with its id.
     pub start_ticks: u64,
     /// The CPU its first thread last ran on.
     pub last_cpu: Option<CpuId>,
@@ -52,8 +52,8 @@ pub fn pids(root: &Root) -> Result<Vec<u32>, Error> {
     Ok(pids)
 }
 
-/// The ids of the threads of process `pid`, ascending; none where they are not shown, as in a
-/// capture. What /proc says of a thread is below its own id, as for a process.
+/// The ids of the threads of process `pid`, ascending; empty where they are not shown, as in a
+/// capture. /proc has a thread's files below the thread's own id, as for a process.
 pub fn threads(root: &Root, pid: u32) -> Vec<u32> {
     let entries = root.entries(&format!("proc/{pid}/task"));
     let entries = entries.ok().flatten().unwrap_or_default();
@@ -65,7 +65,7 @@ pub fn threads(root: &Root, pid: u32) -> Vec<u32> {
     ids
 }
 
-/// Reads who process `pid` is.
+/// Reads the identity of process `pid`.
 ///
 /// # Errors
 /// When it is gone, or the file is malformed.
@@ -73,8 +73,8 @@ pub fn read(root: &Root, pid: u32) -> Result<ProcessStat, Error> {
     parse(pid, &root.read_lossy(&format!("proc/{pid}/stat"))?)
 }
 
-/// Whether `process` runs as it did, so that what was read of it since is whole. Another one may
-/// have its id by now.
+/// Whether `process` still runs unchanged, so that everything read about it since is complete.
+/// Another process may have its id by now.
 pub fn still_runs(root: &Root, process: &ProcessStat) -> bool {
     read(root, process.pid).is_ok_and(|now| {
         let is_whole = now.lacks_first_thread || !now.is_ending;
@@ -133,8 +133,8 @@ pub fn title(root: &Root, pid: u32) -> Result<String, Error> {
     Ok(on_one_line(first.trim_end()))
 }
 
-/// A name with its line ends written `\n`, as the kernel writes them in /proc/PID/status: a process
-/// may call itself anything, and must not write lines of its own into what we say.
+/// A name with its line breaks written as `\n`, as the kernel does in /proc/PID/status: a process
+/// may choose any name, and must not insert lines of its own into our output.
 fn on_one_line(name: &str) -> String {
     name.replace('\n', "\\n")
 }
@@ -147,7 +147,7 @@ pub fn command_words(root: &Root, pid: u32) -> Result<Vec<String>, Error> {
     root.read_words(&format!("proc/{pid}/cmdline"))
 }
 
-/// The control groups of a process: for each hierarchy its path, `/` for the root.
+/// The cgroups of a process: its path in each hierarchy, `/` for the root.
 ///
 /// # Errors
 /// When the process is gone.
@@ -158,8 +158,8 @@ pub fn control_groups(root: &Root, pid: u32) -> Result<Vec<String>, Error> {
     Ok(file.lines().filter_map(path).collect())
 }
 
-/// The directory of the control group whose cpuset binds a process, relative to the root: under
-/// cgroup v1 in its own hierarchy, under v2 the nearest group upwards that has the controller.
+/// The directory of the cgroup whose cpuset binds a process, relative to the root: under cgroup v1
+/// in its own hierarchy, under v2 the nearest ancestor that has the controller.
 ///
 /// # Errors
 /// When the process is gone.
@@ -197,7 +197,7 @@ pub fn cpuset_directory(root: &Root, pid: u32) -> Result<Option<String>, Error> 
     }
 }
 
-/// Resident pages of a process (`statm`, second field): a cheap, rough figure.
+/// Resident pages of a process (`statm`, second field): a cheap, approximate figure.
 ///
 /// # Errors
 /// When the process is gone or the file is malformed.

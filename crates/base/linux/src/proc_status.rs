@@ -1,10 +1,10 @@
-//! What /proc/PID/status says about placement.
+//! The parts of /proc/PID/status that concern placement.
 
 use model::{CpuSet, IdSet, NodeSet};
 
 use crate::{Error, Root, TextFile};
 
-/// Where a process is allowed to run and to have memory.
+/// The CPUs and memory nodes that a process may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed {
     /// `Cpus_allowed_list`.
@@ -13,16 +13,16 @@ pub struct Allowed {
     pub memory_nodes: NodeSet,
 }
 
-/// What is said of one process; each is `None` where the file does not say it.
+/// The status of one process; each field is `None` where the file lacks it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Where it is allowed to run and to have memory.
+    /// The CPUs and memory nodes that it may use.
     pub allowed: Option<Allowed>,
     /// Bytes of its page tables (`VmPTE`); a kernel thread has none.
     pub page_table_bytes: Option<u64>,
 }
 
-/// Reads both of process `pid`.
+/// Reads the status of process `pid`.
 ///
 /// # Errors
 /// When the process is gone or the size is malformed.
@@ -38,7 +38,7 @@ pub fn read(root: &Root, pid: u32) -> Result<Status, Error> {
     })
 }
 
-/// Reads where process `pid` is allowed to run.
+/// Reads the CPUs and memory nodes that process `pid` may use.
 ///
 /// # Errors
 /// When the process is gone, or the file lacks one of the two lines.
@@ -47,16 +47,16 @@ pub fn allowed(root: &Root, pid: u32) -> Result<Allowed, Error> {
     parse(&file)
 }
 
-/// Memory of a process in its page tables, by the kernel's own cheap count.
+/// Memory mapped by a process, from the kernel's own cheap counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Resident {
     /// `RssAnon`: private to it.
     pub private_bytes: u64,
-    /// `RssShmem` and `HugetlbPages`: it may share them with others.
+    /// `RssShmem` and `HugetlbPages`: possibly shared with other processes.
     pub shared_bytes: u64,
 }
 
-/// Reads how much memory process `pid` has mapped; nothing for a line that is not there.
+/// Reads how much memory process `pid` has mapped; missing lines count as zero.
 ///
 /// # Errors
 /// When the process is gone or a size is malformed.
@@ -84,7 +84,7 @@ fn size(file: &TextFile, number: usize, value: &str) -> Result<u64, Error> {
     bytes.ok_or_else(|| file.malformed(number, "a size in kB", value))
 }
 
-/// The inode of the PID namespace that sees all processes (include/linux/proc_ns.h,
+/// The inode of the initial PID namespace, which sees all processes (include/linux/proc_ns.h,
 /// `PROC_PID_INIT_INO`).
 pub const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 
@@ -96,7 +96,7 @@ pub fn pid_namespace(root: &Root) -> Option<u64> {
     number.parse().ok()
 }
 
-/// The id of a process in its own PID namespace; `None` when it is gone, or the kernel is silent.
+/// The id of a process in its own PID namespace; `None` when it is gone or the line is missing.
 pub fn innermost_pid(root: &Root, pid: u32) -> Option<u32> {
     let file = root.read_lossy(&format!("proc/{pid}/status")).ok()?;
     // NSpid:\t4711\t7

@@ -1,6 +1,6 @@
-//! `/proc/zoneinfo`: where the zones of each node begin and end in physical memory, which is needed
-//! where a memory block lies across the border of two nodes, and what the kernel keeps free of
-//! them.
+//! `/proc/zoneinfo`: where the zones of each node begin and end in physical memory, which matters
+//! for memory blocks that cross the border of two nodes, and how much of them the kernel keeps
+//! free.
 
 use model::NodeId;
 
@@ -13,14 +13,15 @@ pub struct Zone {
     pub node: NodeId,
     /// First frame number.
     pub start: u64,
-    /// Frames, holes included; these may belong to other nodes.
+    /// Frames, holes included; holes may belong to other nodes.
     pub frames: u64,
-    /// The watermark `low`, in pages: with fewer free, the kernel takes memory back and gives
-    /// ordinary programs none of this zone but in need (mm/page_alloc.c, `get_page_from_freelist`).
+    /// The watermark `low`, in pages: with fewer free, the kernel reclaims memory and gives
+    /// ordinary programs pages of this zone only in need (mm/page_alloc.c,
+    /// `get_page_from_freelist`).
     pub low: u64,
 }
 
-/// The zones that have frames; none when the kernel does not tell.
+/// The zones that have frames; empty when the kernel does not show them.
 ///
 /// # Errors
 /// When the file is malformed.

@@ -1,4 +1,4 @@
-//! Processes of ours: dying with the parent, being another user, and what the machine calls itself.
+//! Processes of numalab: dying with the parent, running as another user, and the machine's name.
 
 use std::ffi::CStr;
 use std::io;
@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::process::{Gid, Pid, Signal, Uid};
 
 /// Has the kernel kill this process when the thread that started it ends (prctl(2),
-/// `PR_SET_PDEATHSIG`), and ends it now if `parent_pid` is gone already.
+/// `PR_SET_PDEATHSIG`); ends it now if `parent_pid` is already gone.
 ///
 /// # Errors
 /// `ESRCH` when the parent is gone.
@@ -15,8 +15,8 @@ pub fn die_with_parent(parent_pid: u32) -> io::Result<()> {
     end_with_parent(parent_pid, Signal::KILL)
 }
 
-/// The same with `SIGQUIT`, at which a PostgreSQL server ends at once and takes its processes and
-/// shared memory with it. It stays in force over execve(2), but not over a change of user.
+/// The same with `SIGQUIT`, on which a PostgreSQL server shuts down at once, together with its
+/// processes and shared memory. The setting survives execve(2), but not a change of user.
 ///
 /// # Errors
 /// `ESRCH` when the parent is gone.
@@ -47,25 +47,25 @@ pub fn exists(pid: u32) -> bool {
 /// The working directory of process `pid`.
 ///
 /// # Errors
-/// When the process is gone or may not be looked at.
+/// When the process is gone or may not be inspected.
 pub fn working_directory(pid: u32) -> io::Result<std::path::PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd"))
 }
 
-/// Whether process `pid` works in a directory, by whatever name it knows that, also in a container;
-/// `None` when the process is gone or may not be looked at.
+/// Whether process `pid` works in a directory, by whatever path it knows that, even in a container;
+/// `None` when the process is gone or may not be inspected.
 pub fn works_in(pid: u32, directory: &std::path::Path) -> Option<bool> {
     let of_it = std::fs::metadata(format!("/proc/{pid}/cwd")).ok()?;
     let wanted = std::fs::metadata(directory).ok()?;
     Some((of_it.dev(), of_it.ino()) == (wanted.dev(), wanted.ino()))
 }
 
-/// Does `work` on a thread of its own that is the user `uid` with the group `gid` and no other, for
-/// good. The rest of this process stays who it is: the kernel keeps users by thread
-/// (credentials(7)), and what a thread connects to sees the thread's.
+/// Runs `work` on a new thread that permanently becomes user `uid` with only the group `gid`. The
+/// rest of this process keeps its user: the kernel stores credentials per thread (credentials(7)),
+/// and peers of the thread's connections see the thread's.
 ///
 /// # Errors
-/// `EPERM` when we are not root.
+/// `EPERM` when this process is not root.
 pub fn as_user<T: Send>(uid: u32, gid: u32, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
     let (user, group) = (Uid::from_raw(uid), Gid::from_raw(gid));
@@ -82,10 +82,10 @@ pub fn as_user<T: Send>(uid: u32, gid: u32, work: impl FnOnce() -> T + Send) -> 
     })
 }
 
-/// Refuses a process that has other threads than this one.
+/// Fails if this process has several threads.
 ///
 /// # Errors
-/// With their number; when /proc cannot be read.
+/// With the number of threads; also when /proc cannot be read.
 pub fn require_one_thread() -> io::Result<()> {
     match std::fs::read_dir("/proc/self/task")?.count() {
         1 => Ok(()),
@@ -96,9 +96,9 @@ pub fn require_one_thread() -> io::Result<()> {
     }
 }
 
-/// Sets what top(1) and pgrep(1) call this process: at most 15 bytes of it (`PR_SET_NAME`).
+/// Sets the name of this process in top(1) and pgrep(1), truncated to 15 bytes (`PR_SET_NAME`).
 pub fn set_name(name: &CStr) {
-    // The call fails for nothing but an address that is not mapped.
+    // The call fails only for an unmapped address.
     let _ = rustix::thread::set_name(name);
 }
 
@@ -121,12 +121,12 @@ pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Size of an ordinary page.
+/// Size of a base page.
 pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// Columns of the terminal behind a stream; `None` when it is no terminal or does not say.
+/// Columns of the terminal behind a stream; `None` when it is not a terminal or has no known size.
 pub fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
@@ -159,7 +159,7 @@ mod tests {
         assert!(readable());
         assert!(!as_user(65534, 65534, readable).unwrap());
         assert!(readable());
-        // Who is not root may become nobody, root least of all.
+        // A thread that is not root cannot become root again.
         let back = as_user(65534, 65534, || as_user(0, 0, || ()).is_err());
         assert!(back.unwrap());
     }

@@ -1,5 +1,5 @@
-//! A process by descriptor (pidfd_open(2)). An id may belong to another process by the time it is
-//! used; what goes through a descriptor reaches the process it was opened for, or nobody.
+//! A process by descriptor (pidfd_open(2)). By the time an id is used, it may belong to another
+//! process; a descriptor reaches only the process for which it was opened.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,13 +9,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// A process that runs or has run.
+/// A process that is running or has run.
 #[derive(Debug)]
 pub struct ProcessHandle(OwnedFd);
 
 impl ProcessHandle {
-    /// The process that has this id now; `None` when none has. Look at it after this, not before:
-    /// then what was looked at is what is signalled.
+    /// The process that has this id now; `None` when there is none. Inspect the process after this
+    /// call, not before: then the process inspected is the process signalled.
     ///
     /// # Errors
     /// When descriptors have run out.
@@ -25,24 +25,24 @@ impl ProcessHandle {
         };
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(descriptor) => Ok(Some(ProcessHandle(descriptor))),
-            // The latter for a thread that leads no process.
+            // The latter for a thread that is not a thread group leader.
             Err(Errno::SRCH | Errno::INVAL) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Sends `SIGQUIT`. A process that has ended is no error.
+    /// Sends `SIGQUIT`; succeeds if the process has ended.
     ///
     /// # Errors
-    /// `EPERM` when it is another user's.
+    /// `EPERM` when the process belongs to another user.
     pub fn quit(&self) -> io::Result<()> {
         self.send(Signal::QUIT)
     }
 
-    /// Sends `SIGKILL`. A process that has ended is no error.
+    /// Sends `SIGKILL`; succeeds if the process has ended.
     ///
     /// # Errors
-    /// `EPERM` when it is another user's.
+    /// `EPERM` when the process belongs to another user.
     pub fn kill(&self) -> io::Result<()> {
         self.send(Signal::KILL)
     }
@@ -54,7 +54,7 @@ impl ProcessHandle {
         }
     }
 
-    /// Waits until it has ended; whether it has, within `timeout`.
+    /// Waits for it to end; returns whether it did so within `timeout`.
     ///
     /// # Errors
     /// When the kernel refuses to wait.
@@ -97,8 +97,8 @@ mod tests {
         }
     }
 
-    /// The kernel gives the next id above that in `ns_last_pid` which is free: with root's help the
-    /// id of a process that has ended is given to another.
+    /// The kernel assigns the next free id above `ns_last_pid`: root can give the id of a process
+    /// that has ended to another one.
     #[test]
     fn another_process_with_the_same_id_is_left_alone() {
         for _ in 0..50 {

@@ -1,24 +1,24 @@
-//! `PROCMAP_QUERY` (Linux 6.11, include/uapi/linux/fs.h): single mappings of a process by what is
-//! asked for, through /proc/PID/maps, without the text of all the others.
+//! `PROCMAP_QUERY` (Linux 6.11, include/uapi/linux/fs.h): queries single mappings of a process
+//! through /proc/PID/maps, without the text of all the others.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-use crate::proc_maps::{Mapping, ObjectId, is_of_sysv};
+use crate::mapping::{Mapping, ObjectId, is_of_sysv};
 
 /// `_IOWR('f', 17, struct procmap_query)`.
 const REQUEST: libc::c_ulong = 0xc068_6611;
 
-/// What a mapping must be (`PROCMAP_QUERY_VMA_SHARED`, `…_FILE_BACKED_VMA`), and that the next one
-/// will do where none is at the address (`…_COVERING_OR_NEXT_VMA`).
+/// Required properties of a mapping (`PROCMAP_QUERY_VMA_SHARED`, `…_FILE_BACKED_VMA`), and a
+/// request for the next one if none is at the address (`…_COVERING_OR_NEXT_VMA`).
 const SHARED_NEXT: u64 = 0x08 | 0x20 | 0x10;
 
-/// What a mapping is: `PROCMAP_QUERY_VMA_READABLE`, `…_WRITABLE`, `…_EXECUTABLE`.
+/// Flags of a mapping: `PROCMAP_QUERY_VMA_READABLE`, `…_WRITABLE`, `…_EXECUTABLE`.
 const READABLE: u64 = 0x01;
 const WRITABLE: u64 = 0x02;
 const EXECUTABLE: u64 = 0x04;
 
-/// `PATH_MAX`, and what the kernel writes after the path of a file that is gone.
+/// `PATH_MAX`, and the suffix that the kernel writes after the path of a deleted file.
 const NAME_BYTES: usize = 4096 + " (deleted)".len();
 
 /// `struct procmap_query`.
@@ -44,7 +44,7 @@ struct Query {
 
 const _: () = assert!(size_of::<Query>() == 104);
 
-/// The mappings of shared objects, ascending; `None` when the kernel does not know the call.
+/// The mappings of shared objects, ascending; `None` when the kernel does not support the call.
 ///
 /// # Errors
 /// When the process is gone or may not be read.
@@ -68,7 +68,7 @@ pub(crate) fn shared(maps: &File) -> std::io::Result<Option<Vec<Mapping>>> {
             let error = std::io::Error::last_os_error();
             return match error.raw_os_error() {
                 Some(libc::ENOENT) => Ok(Some(mappings)),
-                // Older kernels, and filters of containers.
+                // Older kernels, and seccomp filters of containers.
                 Some(libc::ENOTTY | libc::EINVAL | libc::EPERM | libc::ENOSYS) => Ok(None),
                 _ => Err(error),
             };
@@ -79,7 +79,7 @@ pub(crate) fn shared(maps: &File) -> std::io::Result<Option<Vec<Mapping>>> {
 }
 
 fn mapping(query: &Query, name: &[u8]) -> Mapping {
-    // The length has the terminating zero in it.
+    // The length includes the terminating NUL.
     let bytes = name.get(..(query.vma_name_size as usize).saturating_sub(1));
     // As seq_file writes it in /proc/PID/maps.
     let name = String::from_utf8_lossy(bytes.unwrap_or_default()).replace('\n', "\\012");
@@ -122,7 +122,7 @@ mod tests {
         let start = mapping.address().addr() as u64;
         let all = proc_maps::read(&Root::live(), std::process::id()).unwrap();
         let expected = all.list.into_iter().find(|line| line.start == start);
-        // Other threads map and unmap meanwhile, so that only our own is compared.
+        // Other threads map and unmap at the same time, so only our own mapping is compared.
         let ours = found.into_iter().find(|line| line.start == start);
         assert!(ours.is_some() && ours == expected, "{ours:?} {expected:?}");
     }

@@ -1,9 +1,9 @@
 //! The directory below which `/proc` and `/sys` are read: `/` on a live machine, any directory for
 //! a captured one. Nothing is ever written or executed through it.
 //!
-//! Every text ends at its first NUL. No file of the kernel holds one, but for lists of strings such
-//! as /proc/PID/cmdline ([`Root::read_words`]). A copy may: some tools end what they copy with a
-//! NUL, or copy a whole page of which only the start was written.
+//! Every text ends at its first NUL. No file of the kernel contains one, except for lists of
+//! strings such as /proc/PID/cmdline ([`Root::read_words`]). A copy may: some tools append a NUL to
+//! what they copy, or copy a whole page of which only the start was written.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -16,37 +16,37 @@ use rustix::io::Errno;
 
 use crate::{Error, TextFile, plain_file};
 
-/// The most bytes of one file that are read. The longest file of the topology is a table of 1024
-/// distances; a /proc/mounts of a container host comes to hundreds of KiB.
+/// Limit on the size of one file. The longest file of the topology is a table of 1024 distances;
+/// /proc/mounts of a container host reaches hundreds of KiB.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Most files of the kernel are shorter; it writes /proc/PID/maps by pages of this size.
 const USUAL_FILE_BYTES: u64 = 4096;
 
-/// The most entries of one directory. A node directory links each of its memory blocks, of 128 MiB
-/// at least: this is enough for 128 TiB in one node.
+/// Limit on the entries of one directory. A node directory links each of its memory blocks of at
+/// least 128 MiB: this is enough for 128 TiB in one node.
 const ENTRIES_MAX: usize = 1 << 20;
 
-/// `ENODEV`, `ENXIO`, `EOPNOTSUPP`: a file that exists but whose device has nothing to say, such as
+/// `ENODEV`, `ENXIO`, `EOPNOTSUPP`: the file exists but its device reports nothing, such as
 /// the governor of a CPU that is going offline (`errno(3)`).
 const NOTHING_TO_SAY: [i32; 3] = [19, 6, 95];
 
-/// Links of /proc/PID to whatever the process has there (proc(5)).
+/// Links of /proc/PID that lead anywhere the process chooses (proc(5)).
 const LINKS_ELSEWHERE: [&str; 5] = ["cwd", "exe", "fd", "map_files", "root"];
 
-/// How often a lookup is retried while directories are renamed.
+/// Retries of a lookup while directories are being renamed.
 const HOLD_TRIES: u32 = 16;
 
 /// A root directory. Paths given to it are relative to it and may begin with `/`.
 #[derive(Clone, Debug)]
 pub struct Root {
     directory: PathBuf,
-    /// The directory, open; `None` for `/`, which nothing can lead out of.
+    /// The open directory; `None` for `/`, which nothing can lead out of.
     confinement: Option<Arc<OwnedFd>>,
 }
 
 impl Root {
-    /// The machine this runs on.
+    /// The machine this process runs on.
     pub fn live() -> Self {
         Self {
             directory: PathBuf::from("/"),
@@ -70,38 +70,38 @@ impl Root {
         })
     }
 
-    /// Whether this is the machine this runs on, not a captured one.
+    /// Whether this is the machine this process runs on, not a captured one.
     pub fn is_live(&self) -> bool {
         self.confinement.is_none()
     }
 
-    /// Where `path` is found, for messages.
+    /// The full path of `path`, for messages.
     pub fn path(&self, path: &str) -> PathBuf {
         self.directory.join(path.trim_start_matches('/'))
     }
 
-    /// Reads a file that must be there.
+    /// Reads a file that must exist.
     ///
     /// # Errors
-    /// When it is not, is no regular file, is too large, or is not UTF-8.
+    /// When it does not exist, is not a regular file, is too large, or is not UTF-8.
     pub fn read(&self, path: &str) -> Result<TextFile, Error> {
         let bytes = self.read_whole(path)?;
         TextFile::from_bytes(self.path(path), bytes)
     }
 
-    /// Reads a file of /proc/PID, whose names of files and processes need not be UTF-8: other bytes
-    /// become replacement characters.
+    /// Reads a file of /proc/PID, in which names of files and processes need not be UTF-8: invalid
+    /// bytes become replacement characters.
     ///
     /// # Errors
-    /// When it is not there, is no regular file, or is too large.
+    /// When it does not exist, is not a regular file, or is too large.
     pub fn read_lossy(&self, path: &str) -> Result<TextFile, Error> {
         let bytes = self.read_whole(path)?;
         let text = String::from_utf8_lossy(&bytes);
         Ok(TextFile::new(self.path(path), text))
     }
 
-    /// Reads strings of which each ends in a NUL, as in /proc/PID/cmdline (proc(5)). Other bytes
-    /// than UTF-8 become replacement characters.
+    /// Reads NUL-terminated strings, as in /proc/PID/cmdline (proc(5)). Invalid UTF-8 becomes
+    /// replacement characters.
     ///
     /// # Errors
     /// As [`Root::read_lossy`].
@@ -111,19 +111,19 @@ impl Root {
         Ok(text.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// Reads a file that a kernel may not have, or may not show to this user: `None` then. `None`
-    /// also for a file without a byte: where the kernel has nothing to list it writes a newline,
-    /// and an empty copy is left where a file could not be read.
+    /// Reads a file that a kernel may lack or hide from this user; `None` in these cases. Also
+    /// `None` for an empty file: for an empty list the kernel writes a newline, while an empty copy
+    /// means that the file could not be read.
     ///
     /// # Errors
-    /// As [`Root::read`], but for absence and lack of permission.
+    /// As [`Root::read`], except for absence and lack of permission.
     pub fn read_optional(&self, path: &str) -> Result<Option<TextFile>, Error> {
         let file = absent_is_none(self.read(path))?;
         Ok(file.filter(|file| !file.text().is_empty()))
     }
 
-    /// Reads at most the first `bytes_max` bytes of a file that may be absent. What is cut off with
-    /// them is the last, incomplete line.
+    /// Reads at most the first `bytes_max` bytes of a file that may be absent. If the file is
+    /// longer, drops the last, incomplete line.
     ///
     /// # Errors
     /// As [`Root::read_optional`], but never for its size.
@@ -142,10 +142,10 @@ impl Root {
         TextFile::from_bytes(self.path(path), bytes).map(Some)
     }
 
-    /// Looks whether something is there.
+    /// Checks that a path exists.
     ///
     /// # Errors
-    /// When it is not, or may not be seen.
+    /// When it does not, or may not be seen.
     pub fn require(&self, path: &str) -> Result<(), Error> {
         self.hold(path).map(drop)
     }
@@ -203,7 +203,7 @@ impl Root {
         Ok(bytes)
     }
 
-    /// The content, or one byte more than `bytes_max` of it.
+    /// The content, truncated to `bytes_max` bytes plus one.
     fn read_bytes(&self, path: &str, bytes_max: u64) -> Result<Vec<u8>, Error> {
         let read_error = |cause| self.read_error(path, cause);
         let opened = match self.is_of_the_kernel(path) {
@@ -216,7 +216,7 @@ impl Root {
             });
         };
         let limit = bytes_max.saturating_add(1);
-        // Files of the kernel state no length, and growing from nothing takes many calls for each.
+        // Kernel files report no length, and growing an empty vector takes many calls per file.
         let mut bytes = Vec::with_capacity(limit.min(USUAL_FILE_BYTES) as usize);
         file.take(limit)
             .read_to_end(&mut bytes)
@@ -224,16 +224,16 @@ impl Root {
         Ok(bytes)
     }
 
-    /// Whether nobody can put a pipe or a device in the place of this file, so that it may be
-    /// opened at once: there are thousands of them in one look.
+    /// Whether only the kernel can create this file. Nobody can replace it by a pipe or a device,
+    /// so it may be opened directly; one inspection opens thousands of such files.
     fn is_of_the_kernel(&self, path: &str) -> bool {
         let mut parts = path.trim_start_matches('/').split('/');
         let is_there = matches!(parts.next(), Some("proc" | "sys"));
         self.is_live() && is_there && !parts.any(|part| LINKS_ELSEWHERE.contains(&part))
     }
 
-    /// Takes hold of what has this path: whatever is put there afterwards, this is what is looked
-    /// at and read.
+    /// Holds the file at this path, so that a later replacement does not affect checking and
+    /// reading.
     fn hold(&self, path: &str) -> Result<OwnedFd, Error> {
         let Some(root) = &self.confinement else {
             let held = plain_file::hold(&self.path(path), OFlags::empty());
@@ -246,7 +246,7 @@ impl Root {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let hold = || openat2(root, relative, flags, Mode::empty(), within);
-        // The kernel gives up (EAGAIN) when something on the way was renamed meanwhile.
+        // The kernel gives up (EAGAIN) when a component of the path was renamed during the lookup.
         let held = (0..HOLD_TRIES).map(|_| hold());
         let held = held.skip_while(|held| matches!(held, Err(Errno::AGAIN)));
         match held.into_iter().next().unwrap_or(Err(Errno::AGAIN)) {
@@ -307,7 +307,7 @@ mod tests {
         (directory, root)
     }
 
-    /// The message without the directory that differs from run to run.
+    /// The message without the directory, which differs from run to run.
     fn message(directory: &tempfile::TempDir, error: &Error) -> String {
         error
             .to_string()
@@ -392,7 +392,7 @@ mod tests {
         let pipe = folder.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RUSR).unwrap();
         let root = Root::live();
-        // To open it would wait for its writer.
+        // Opening it would wait for its writer.
         for path in [
             pipe.display().to_string(),
             format!("proc/self/root{}", pipe.display()),

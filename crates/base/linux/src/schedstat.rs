@@ -13,7 +13,7 @@ use crate::{Error, Root};
 /// Path of the file.
 const PATH: &str = "/proc/self/schedstat";
 
-/// How long a process ran and wanted to run.
+/// How long a process ran and waited to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleTimes {
     /// Time on a CPU.
@@ -32,7 +32,7 @@ pub fn of_process(root: &Root, pid: u32) -> Result<ScheduleTimes, Error> {
         .ok_or_else(|| file.malformed(1, "three numbers", file.text().trim_end()))
 }
 
-/// An open schedstat, read again and again without an allocation.
+/// An open schedstat, for repeated reads without allocation.
 #[derive(Debug)]
 pub struct RunQueueWait {
     file: File,
@@ -42,7 +42,7 @@ impl RunQueueWait {
     /// Opens the file of this process.
     ///
     /// # Errors
-    /// When the kernel was built without `CONFIG_SCHED_INFO`, the file is missing.
+    /// When the kernel was built without `CONFIG_SCHED_INFO`: the file is missing then.
     pub fn open() -> io::Result<Self> {
         Ok(RunQueueWait {
             file: File::open(PATH)?,

@@ -1,31 +1,31 @@
-//! Shared memory objects: System V segments and memfds with pages of any size, files of /dev/shm.
+//! Shared memory objects: System V segments and memfds with pages of any size, files in /dev/shm.
 //!
-//! None of them has a name that could be left behind: see [`SharedMemory`].
+//! None of them can leave a name behind: see [`SharedMemory`].
 
 use std::ffi::c_void;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{MemfdFlags, Mode, OFlags};
 
 use crate::{Root, SystemCallError};
 
-/// What kind of object.
+/// The kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
     /// shmget(2).
     Sysv,
     /// memfd_create(2).
     Memfd,
-    /// A file of /dev/shm that never has a name (`O_TMPFILE`, open(2)).
+    /// A file in /dev/shm that never has a name (`O_TMPFILE`, open(2)).
     Shm,
 }
 
-/// A shared memory object that vanishes with the last process that has it mapped.
+/// A shared memory object that vanishes with the last process that maps it.
 ///
-/// A System V segment is marked for destruction by the first [`SharedMemory::map`]; Linux lets
-/// others attach to it by id until then and after (shmctl(2), `IPC_RMID`).
+/// The first [`SharedMemory::map`] marks a System V segment for destruction; Linux lets other
+/// processes attach to it by id even after that (shmctl(2), `IPC_RMID`).
 #[derive(Debug)]
 pub struct SharedMemory {
     handle: Handle,
@@ -38,7 +38,7 @@ enum Handle {
     Descriptor(OwnedFd),
 }
 
-/// How another process of ours finds the object.
+/// How another numalab process finds the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ticket {
     /// Id of a System V segment.
@@ -58,18 +58,19 @@ fn huge_flags(page_bytes: u64, huge_flag: i32) -> i32 {
     huge_flag | ((page_bytes.trailing_zeros() as i32) << HUGE_SHIFT)
 }
 
-/// Where files of POSIX shared memory lie (shm_overview(7)).
+/// The directory of POSIX shared memory (shm_overview(7)).
 pub const SHM_DIRECTORY: &str = "/dev/shm";
 
-/// Bytes that are free in [`SHM_DIRECTORY`]; `None` when it cannot be asked.
+/// Free bytes in [`SHM_DIRECTORY`]; `None` when the file system cannot be queried.
 pub fn shm_free_bytes() -> Option<u64> {
     let status = rustix::fs::statvfs(SHM_DIRECTORY).ok()?;
     Some(status.f_bavail.saturating_mul(status.f_frsize))
 }
 
-/// The most bytes of a System V segment of huge pages that this process may make; `None` without a
-/// limit. That takes `CAP_IPC_LOCK` or the group `vm.hugetlb_shm_group`; else RLIMIT_MEMLOCK is the
-/// limit (fs/hugetlbfs/inode.c, `hugetlb_file_setup`). Tries it, without taking a page.
+/// The largest System V segment of huge pages that this process may create, in bytes; `None`
+/// without a limit. Unlimited segments require `CAP_IPC_LOCK` or the group `vm.hugetlb_shm_group`;
+/// otherwise RLIMIT_MEMLOCK is the limit (fs/hugetlbfs/inode.c, `hugetlb_file_setup`). Finds out by
+/// trying, without allocating a page.
 pub fn huge_segment_bytes_max(root: &Root) -> Option<u64> {
     const LIMITLESS: u64 = 1 << 40;
     let segment_max = root.read_optional("proc/sys/kernel/shmmax").ok().flatten();
@@ -89,8 +90,8 @@ pub fn huge_segment_bytes_max(root: &Root) -> Option<u64> {
 }
 
 impl SharedMemory {
-    /// Makes an object of `bytes`, which must be a multiple of `page_bytes`. The pages of a file of
-    /// /dev/shm are small whatever `page_bytes` says.
+    /// Creates an object of `bytes`, which must be a multiple of `page_bytes`. The pages of a file
+    /// in /dev/shm are small, whatever `page_bytes` is.
     ///
     /// # Errors
     /// `ENOMEM` when the huge-page pool is too small for a reservation; `ENODEV` or `EINVAL` when
@@ -125,13 +126,10 @@ impl SharedMemory {
             ObjectKind::Memfd => {
                 // No close-on-exec: sessions inherit the descriptor.
                 let flags = huge_flags(page_bytes, libc::MFD_HUGETLB as i32) as u32;
-                // SAFETY: the name is a constant with a terminating zero.
-                let fd = unsafe { libc::memfd_create(c"numalab-sga".as_ptr(), flags) };
-                if fd < 0 {
-                    return Err(SystemCallError::last("memfd_create", arguments()));
-                }
-                // SAFETY: the descriptor was just made and is owned by nobody else.
-                let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+                let flags = MemfdFlags::from_bits_retain(flags);
+                let fd = rustix::fs::memfd_create("numalab-sga", flags).map_err(|cause| {
+                    SystemCallError::with("memfd_create", arguments(), cause.into())
+                })?;
                 sized(fd, bytes)?
             }
             ObjectKind::Shm => {
@@ -151,7 +149,7 @@ impl SharedMemory {
         Ok(SharedMemory { handle, bytes })
     }
 
-    /// The object of `bytes` that another process made.
+    /// Opens the object of `bytes` that another process created.
     ///
     /// # Errors
     /// When an inherited descriptor with the ticket's number is not open.
@@ -162,7 +160,7 @@ impl SharedMemory {
                 created_here: false,
             },
             Ticket::Descriptor(fd) => {
-                // Opened again: nothing is assumed about who owns the inherited descriptor.
+                // Open it again, to assume nothing about the owner of the inherited descriptor.
                 let path = format!("/proc/self/fd/{fd}");
                 let opened = File::options().read(true).write(true).open(&path);
                 let file = opened.map_err(|cause| SystemCallError::with("open", path, cause))?;
@@ -180,7 +178,7 @@ impl SharedMemory {
         }
     }
 
-    /// How a child finds this object.
+    /// The ticket by which a child finds this object.
     pub fn ticket(&self) -> Ticket {
         match &self.handle {
             Handle::Sysv { id, .. } => Ticket::Sysv(*id),
@@ -191,8 +189,8 @@ impl SharedMemory {
     /// Maps the whole object for reading and writing.
     ///
     /// # Errors
-    /// `ENOMEM` when address space or the huge-page pool is short; `EINVAL` or `EIDRM` when the
-    /// object is gone; an error of kind `InvalidData` when it is smaller than announced.
+    /// `ENOMEM` when address space or huge pages are exhausted; `EINVAL` or `EIDRM` when the object
+    /// is gone; an error of kind `InvalidData` when it is smaller than stated.
     pub fn map(&self) -> Result<Mapping, SystemCallError> {
         match &self.handle {
             Handle::Sysv { id, created_here } => self.attach_sysv(*id, *created_here),
@@ -212,7 +210,7 @@ impl SharedMemory {
             bytes: self.bytes,
             attached: true,
         };
-        // SAFETY: `shmid_ds` is plain data, for which zeroes are a value.
+        // SAFETY: `shmid_ds` is plain data, for which zeroes are a valid value.
         let mut status: libc::shmid_ds = unsafe { std::mem::zeroed() };
         // SAFETY: the kernel writes one `shmid_ds`.
         if unsafe { libc::shmctl(id, libc::IPC_STAT, &raw mut status) } < 0 {
@@ -263,7 +261,7 @@ impl SharedMemory {
             created_here: true,
         } = self.handle
         {
-            // A failure means that the segment is gone or marked already, which is the aim.
+            // A failure means that the segment is gone or already marked, which is the goal.
             // SAFETY: no pointer is used by this command.
             unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
         }
@@ -311,8 +309,8 @@ impl Mapping {
         self.bytes
     }
 
-    /// Makes every page present and writable (`MADV_POPULATE_WRITE`, Linux 5.14): what a touch
-    /// would answer with SIGBUS or an out-of-memory kill is an error here.
+    /// Makes every page present and writable (`MADV_POPULATE_WRITE`, Linux 5.14). Where touching a
+    /// page would cause SIGBUS or an out-of-memory kill, this returns an error.
     ///
     /// # Errors
     /// `ENOMEM`, or `EFAULT` for huge pages, when the nodes allowed have too few free pages;
@@ -343,7 +341,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // A failure would mean that the range is not mapped: nothing to undo.
+        // A failure would mean that the range is not mapped: there is nothing to undo.
         // SAFETY: the range was mapped by us, and a borrow of it cannot outlive `self`.
         unsafe {
             if self.attached {
@@ -360,7 +358,7 @@ mod tests {
     use super::{ObjectKind, SharedMemory, Ticket, huge_segment_bytes_max};
     use crate::Root;
 
-    /// What others get is looked at by the tests of the binary.
+    /// The tests of the binary cover other users.
     #[test]
     fn root_may_make_huge_segments_of_any_size() {
         let limit = huge_segment_bytes_max(&Root::live());
@@ -374,7 +372,7 @@ mod tests {
         for kind in [ObjectKind::Sysv, ObjectKind::Memfd, ObjectKind::Shm] {
             let memory = SharedMemory::create(kind, 8192, 4096).unwrap();
             let (one, two) = (memory.map().unwrap(), memory.map().unwrap());
-            // SAFETY: both mappings are alive, 8192 bytes long, and nobody else writes.
+            // SAFETY: both mappings are alive, 8192 bytes long, and nothing else writes to them.
             unsafe {
                 one.address().cast::<u64>().write(42);
                 assert_eq!(two.address().cast::<u64>().read(), 42, "{kind:?}");
@@ -391,7 +389,7 @@ mod tests {
                 .unwrap()
                 .map()
                 .unwrap();
-            // SAFETY: both mappings are alive, 8192 bytes long, and nobody else writes.
+            // SAFETY: both mappings are alive, 8192 bytes long, and nothing else writes to them.
             unsafe {
                 one.address().cast::<u64>().write(42);
                 assert_eq!(two.address().cast::<u64>().read(), 42, "{kind:?}");

@@ -1,6 +1,6 @@
-//! A shared memory object as a file: read and written by calls, not through a mapping.
+//! A shared memory object as a file: accessed through system calls, not through a mapping.
 //!
-//! What a touch of a full tmpfs would answer with SIGBUS is an error here.
+//! Where touching a page of a full tmpfs would cause SIGBUS, these calls return an error.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::SystemCallError;
 use crate::shared_memory::SharedMemory;
 
-/// The object as a file of its own offset.
+/// The object as a file, accessed at explicit positions.
 #[derive(Debug)]
 pub struct SharedMemoryFile {
     file: File,
@@ -20,7 +20,7 @@ impl SharedMemoryFile {
     /// The file behind `memory`.
     ///
     /// # Errors
-    /// When no descriptor is left; `EINVAL` for a System V segment, which is no file.
+    /// When no descriptor is left; `EINVAL` for a System V segment, which is not a file.
     pub fn of(memory: &SharedMemory) -> Result<Self, SystemCallError> {
         let copied = match memory.descriptor() {
             Some(descriptor) => descriptor.try_clone(),
@@ -32,7 +32,7 @@ impl SharedMemoryFile {
         })
     }
 
-    /// Where this process can open it again.
+    /// The path under which this process can open it again.
     pub fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
     }
@@ -40,17 +40,17 @@ impl SharedMemoryFile {
     /// Writes all of `bytes` at `position` (pwrite(2)).
     ///
     /// # Errors
-    /// `ENOSPC` when the file system is full; `ENOMEM` when the nodes allowed have no free page.
+    /// `ENOSPC` when the file system is full; `ENOMEM` when the allowed nodes have no free page.
     pub fn write(&self, bytes: &[u8], position: u64) -> Result<(), SystemCallError> {
         let written = self.file.write_all_at(bytes, position);
         let arguments = || format!("{} bytes at {position}", bytes.len());
         written.map_err(|cause| SystemCallError::with("pwrite", arguments(), cause))
     }
 
-    /// Reads as many bytes at `position` (pread(2)).
+    /// Fills `bytes` from `position` (pread(2)).
     ///
     /// # Errors
-    /// `UnexpectedEof` when the file ends before.
+    /// `UnexpectedEof` when the file ends early.
     pub fn read(&self, bytes: &mut [u8], position: u64) -> Result<(), SystemCallError> {
         let count = bytes.len();
         let read = self.file.read_exact_at(bytes, position);
@@ -58,7 +58,7 @@ impl SharedMemoryFile {
         read.map_err(|cause| SystemCallError::with("pread", arguments(), cause))
     }
 
-    /// Gives every page back and makes the file as long as before (ftruncate(2), twice).
+    /// Frees every page and keeps the length of the file (ftruncate(2), twice).
     ///
     /// # Errors
     /// When the kernel refuses, which it does for nothing that was written here.

@@ -1,26 +1,28 @@
-//! Signals to this process as things to be read (signalfd(2)), with who sent them.
+//! Signals to this process as readable records (signalfd(2)), with their senders.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
+
 use crate::SystemCallError;
 
-/// Signals that a process cannot keep for itself.
+/// Signals that a process can neither block nor queue.
 const NEVER_QUEUED: [i32; 2] = [libc::SIGKILL, libc::SIGSTOP];
 
-/// One signal that came.
+/// A received signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signal {
     /// Its number.
     pub number: i32,
-    /// The process that sent it; `None` when the kernel did, as for Ctrl-C, which it sends to the
-    /// whole process group of the terminal.
+    /// The process that sent it; `None` for the kernel, as for Ctrl-C, which goes to the whole
+    /// foreground process group of the terminal.
     pub sender: Option<u32>,
 }
 
-/// The signals of this process from its making on; until it is dropped none has its usual effect.
+/// The queue of this process's signals. Until it is dropped, no signal has its usual effect.
 #[derive(Debug)]
 pub struct SignalQueue {
     descriptor: OwnedFd,
@@ -31,15 +33,15 @@ impl SignalQueue {
     /// Queues every signal that can be queued.
     ///
     /// # Errors
-    /// When this process has several threads, to any of which the kernel may give a signal; when
-    /// file descriptors have run out.
+    /// When this process has several threads, since the kernel may deliver a signal to any of them;
+    /// when file descriptors have run out.
     pub fn new() -> Result<Self, SystemCallError> {
         let alone = crate::process::require_one_thread();
         alone.map_err(|cause| SystemCallError::with("signalfd", "all signals", cause))?;
         Self::of_this_thread()
     }
 
-    /// The same for the signals that this thread gets.
+    /// The same for signals to the calling thread.
     pub(crate) fn of_this_thread() -> Result<Self, SystemCallError> {
         let mut all = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
@@ -52,7 +54,7 @@ impl SignalQueue {
             }
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
         }
-        // SAFETY: both were initialised just now; the descriptor is new and owned by nobody else.
+        // SAFETY: both were just initialised; the descriptor is new and has no other owner.
         unsafe {
             let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
             let descriptor = libc::signalfd(-1, all.as_ptr(), flags);
@@ -68,32 +70,22 @@ impl SignalQueue {
         }
     }
 
-    /// The signals that were blocked before; for a child that shall be as if there were no queue.
+    /// The signals that were blocked before, for a child that must behave as without a queue.
     pub(crate) fn mask_before(&self) -> libc::sigset_t {
         self.mask_before
     }
 
-    /// The next signal; `None` when none came within `timeout`, `Duration::MAX` being for ever.
+    /// The next signal; `None` if none arrives within `timeout` (`Duration::MAX`: no timeout).
     ///
     /// # Errors
     /// When the kernel refuses to wait.
     pub fn next(&self, timeout: Duration) -> io::Result<Option<Signal>> {
-        let milliseconds = match timeout {
-            Duration::MAX => -1,
-            // Rounded up: a wait that ends too early is one wait too many.
-            _ => i32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX),
-        };
-        let mut waited = libc::pollfd {
-            fd: self.descriptor.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: one structure, which outlives the call.
-        let ready = unsafe { libc::poll(&raw mut waited, 1, milliseconds) };
-        match ready {
+        // A timeout too long for the kernel is as good as none.
+        let timeout = Timespec::try_from(timeout).ok();
+        let mut waited = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        match rustix::event::poll(&mut waited, timeout.as_ref())? {
             0 => Ok(None),
-            1.. => self.read().map(Some),
-            _ => Err(io::Error::last_os_error()),
+            _ => self.read().map(Some),
         }
     }
 
@@ -153,7 +145,7 @@ mod tests {
         std::thread::spawn(|| {
             let queue = SignalQueue::of_this_thread().unwrap();
             assert_eq!(queue.next(Duration::from_millis(1)).unwrap(), None);
-            // SAFETY: a signal to this thread, which keeps it in its queue.
+            // SAFETY: a signal to this thread, which holds it in its queue.
             unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGTERM) };
             let found = queue.next(Duration::MAX).unwrap();
             let expected = Signal {

@@ -14,7 +14,7 @@ pub struct CpuCache {
     pub level: Option<u32>,
     /// `type`.
     pub kind: Option<CacheKind>,
-    /// `id`: tells caches of one level and type apart. Read only where nothing says who shares it.
+    /// `id`: distinguishes caches of one level and type. Read only where `shared_by` is unknown.
     pub id: Option<u32>,
     /// `size`.
     pub size_bytes: Option<u64>,
@@ -24,7 +24,7 @@ pub struct CpuCache {
     pub shared_by: Option<CpuSet>,
 }
 
-/// The caches of a CPU in the kernel's order; empty when the kernel does not know them.
+/// The caches of a CPU in the kernel's order; empty when the kernel does not list them.
 ///
 /// # Errors
 /// When a file is malformed.
@@ -44,7 +44,7 @@ fn read_index(root: &Root, cpu: CpuId, directory: &str) -> Result<CpuCache, Erro
     let line_size = optional("coherency_line_size")?;
     let shared_by: Option<CpuSet> =
         id_set_files::read(root, directory, &["shared_cpu_list"], &["shared_cpu_map"])?;
-    // A set without the CPU itself says nothing of it.
+    // A set without the CPU itself is not usable.
     let shared_by = shared_by.filter(|cpus| cpus.contains(cpu));
     let id = match shared_by {
         Some(_) => None,

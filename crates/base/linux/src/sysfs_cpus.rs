@@ -1,4 +1,4 @@
-//! `/sys/devices/system/cpu`: which CPUs there are and where in packages and cores they sit
+//! `/sys/devices/system/cpu`: the CPUs of the machine and their places in packages and cores
 //! (kernel, `Documentation/admin-guide/cputopology.rst` and
 //! `Documentation/ABI/testing/sysfs-devices-system-cpu`).
 
@@ -14,22 +14,22 @@ pub(crate) const DIRECTORY: &str = "sys/devices/system/cpu";
 pub struct CpuLists {
     /// CPUs that run.
     pub online: CpuSet,
-    /// CPUs that exist and do not run.
+    /// CPUs that exist but do not run.
     pub offline: CpuSet,
     /// CPUs that the kernel has room for.
     pub possible: Option<CpuSet>,
-    /// CPUs that the scheduler leaves alone (`isolcpus=`).
+    /// CPUs that the scheduler avoids (`isolcpus=`).
     pub isolated: Option<CpuSet>,
-    /// Where `online` is from.
+    /// The source of `online`.
     pub source: CpuSource,
-    /// CPUs that `source` names and whose own file says that they do not run.
+    /// CPUs that `source` lists as running although their own file `online` is 0.
     pub switched_off: CpuSet,
 }
 
-/// What says which CPUs run.
+/// The source of the list of running CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CpuSource {
-    /// The list `online`, which old kernels do not keep.
+    /// The list `online`, which old kernels lack.
     #[default]
     List,
     /// The directories of CPUs.
@@ -38,8 +38,8 @@ pub enum CpuSource {
     Nodes,
 }
 
-/// Reads the lists. A CPU runs if it is in the list `online`, or where there is no list, if it has
-/// a directory or is in the list of a node; unless its own file `online` says 0.
+/// Reads the lists. A CPU runs if it is in the list `online` or, where there is no list, if it has
+/// a directory or is in the list of a node; unless its own file `online` is 0.
 ///
 /// # Errors
 /// When a file is malformed, or no CPU runs.
@@ -66,7 +66,7 @@ pub fn lists(root: &Root) -> Result<CpuLists, Error> {
         let path = root.path(DIRECTORY);
         return Err(Error::NoCpu { path });
     }
-    // What exists: "possible" also counts slots that are empty, and "offline" is made from it.
+    // CPUs that exist: "possible" also counts empty slots, and "offline" is derived from it.
     let present = list("present")?.unwrap_or_default();
     let present = present.union(&directories).union(&named);
     Ok(CpuLists {
@@ -79,16 +79,15 @@ pub fn lists(root: &Root) -> Result<CpuLists, Error> {
     })
 }
 
-/// Container managers can put a list of their own in the place of the kernel's, numbered from 0
-/// (LXCFS with `--enable-cfs`). One without the CPUs that this thread may use is no list of online
-/// CPUs.
+/// Container managers may replace the kernel's list by their own, numbered from 0 (LXCFS with
+/// `--enable-cfs`). A list that lacks CPUs that this thread may use is not a list of online CPUs.
 fn is_believable(root: &Root, listed: &CpuSet) -> bool {
     let own = root.is_live().then(affinity::of_this_thread);
     own.and_then(Result::ok)
         .is_none_or(|own| own.is_subset(listed))
 }
 
-/// Whether a CPU's own file says that it does not run. A CPU that cannot be switched off has none.
+/// Whether a CPU's own file `online` is 0. A CPU that cannot be taken offline has none.
 fn is_switched_off(root: &Root, cpu: CpuId) -> Result<bool, Error> {
     let file = root.read_optional(&format!("{DIRECTORY}/cpu{cpu}/online"))?;
     let is_online: Option<u32> = file.map(|file| file.number()).transpose()?;
@@ -103,7 +102,7 @@ pub fn linked_nodes(root: &Root, cpu: CpuId) -> Result<NodeSet, Error> {
     numbered_entries(root, &format!("{DIRECTORY}/cpu{cpu}"), "node")
 }
 
-/// Where one CPU sits; all unknown for a CPU that is offline.
+/// The place of one CPU; all unknown for a CPU that is offline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuPosition {
     /// `physical_package_id`.
@@ -123,7 +122,7 @@ pub struct CpuPosition {
     pub core_cpus: Option<CpuSet>,
 }
 
-/// Reads where a CPU sits.
+/// Reads the place of a CPU.
 ///
 /// # Errors
 /// When a file is malformed.
@@ -136,7 +135,7 @@ pub fn position(root: &Root, cpu: CpuId) -> Result<CpuPosition, Error> {
             .transpose()?
             .flatten())
     };
-    // A set without the CPU itself says nothing of it.
+    // A set without the CPU itself is not usable.
     let set = |lists: &[&str], masks: &[&str]| -> Result<Option<CpuSet>, Error> {
         let set = id_set_files::read(root, &directory, lists, masks)?;
         Ok(set.filter(|cpus: &CpuSet| cpus.contains(cpu)))

@@ -27,7 +27,7 @@ pub struct HugePagePool {
 /// The pools of the whole machine, by ascending page size; `None` when the kernel has none.
 ///
 /// # Errors
-/// When a file of them is malformed.
+/// When one of their files is malformed.
 pub fn machine(root: &Root) -> Result<Option<Vec<HugePagePool>>, Error> {
     read(root, "sys/kernel/mm/hugepages")
 }
@@ -48,7 +48,7 @@ pub(crate) fn read(root: &Root, directory: &str) -> Result<Option<Vec<HugePagePo
     Ok(Some(pools))
 }
 
-/// The file that says how many pages of a size a node's pool has, and takes how many it is to have.
+/// The file that reads as, and sets, the number of pages of one size in a node's pool.
 pub fn count_file(node: NodeId, page_bytes: u64) -> PathBuf {
     pool_directory(node, page_bytes).join("nr_hugepages")
 }
@@ -68,8 +68,8 @@ pub fn is_count_file(path: &Path) -> bool {
         .is_some_and(|(node, bytes)| path == count_file(NodeId(node), bytes))
 }
 
-/// The file that says how many pages of the pool go as soon as they are free: the pool was made
-/// smaller while they were in use.
+/// The file with the number of surplus pages, which are freed as soon as they are no longer in use:
+/// the pool was made smaller while they were in use.
 pub fn surplus_file(node: NodeId, page_bytes: u64) -> PathBuf {
     pool_directory(node, page_bytes).join("surplus_hugepages")
 }

@@ -1,5 +1,5 @@
 //! `/sys/devices/system/node/nodeN/memory_side_cache/indexM`: memory that caches slower memory
-//! behind it, as the firmware describes it (HMAT; kernel,
+//! behind it, as described by the firmware (HMAT; kernel,
 //! `Documentation/admin-guide/mm/numaperf.rst`).
 
 use std::str::FromStr;
@@ -10,8 +10,8 @@ use crate::numbered_entries::numbers;
 use crate::sysfs_nodes::DIRECTORY;
 use crate::{Error, Root};
 
-/// The caches before the memory of a node, the nearest to the memory first; empty for the many
-/// nodes that have none.
+/// The caches in front of a node's memory, the nearest to the memory first; empty for most nodes,
+/// which have none.
 ///
 /// # Errors
 /// When a file is malformed.
@@ -23,7 +23,7 @@ pub fn read(root: &Root, node: NodeId) -> Result<Vec<MemorySideCache>, Error> {
         Ok(MemorySideCache {
             node,
             level,
-            // The kernel writes 0 where the table says nothing.
+            // The kernel writes 0 where the table has no value.
             size_bytes: number(root, &directory, "size")?.filter(|bytes| *bytes > 0),
             line_bytes: number(root, &directory, "line_size")?.filter(|bytes| *bytes > 0),
             indexing: number(root, &directory, "indexing")?.map(indexing),

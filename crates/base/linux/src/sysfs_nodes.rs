@@ -1,4 +1,4 @@
-//! `/sys/devices/system/node`: which nodes there are, their CPUs, memory and distances (kernel,
+//! `/sys/devices/system/node`: the nodes, their CPUs, memory and distances (kernel,
 //! `Documentation/ABI/stable/sysfs-devices-node`).
 
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use crate::{Error, Root, TextFile, id_set_files};
 
 pub(crate) const DIRECTORY: &str = "sys/devices/system/node";
 
-/// The nodes that are online and have a directory; empty when the kernel has no directory of nodes,
-/// or none in it.
+/// The nodes that are online and have a directory; empty when the kernel has no directory of nodes
+/// or an empty one.
 ///
 /// # Errors
 /// When the directory cannot be listed, an entry has an impossible number, or the list of nodes
@@ -26,7 +26,7 @@ pub fn online(root: &Root) -> Result<NodeSet, Error> {
         .unwrap_or(directories))
 }
 
-/// The nodes that have a directory: with few exceptions those that are online.
+/// The nodes that have a directory: with few exceptions the nodes that are online.
 ///
 /// # Errors
 /// When the directory cannot be listed or an entry has an impossible number.
@@ -34,7 +34,7 @@ pub fn with_directory(root: &Root) -> Result<NodeSet, Error> {
     numbered_entries(root, DIRECTORY, "node")
 }
 
-/// The nodes in the list of those that are online; `None` when the kernel has no such list.
+/// The nodes in the kernel's list of online nodes; `None` when the kernel has no such list.
 ///
 /// # Errors
 /// When the file is malformed.
@@ -61,8 +61,8 @@ pub fn with_memory(root: &Root) -> Result<Option<NodeSet>, Error> {
     file.map(|file| file.id_list()).transpose()
 }
 
-/// The CPUs of a node: those that are online, and on some kernels all others of it, too. `None`
-/// when the kernel says it neither as a list nor as a mask.
+/// The online CPUs of a node; some kernels list its offline CPUs, too. `None` when the kernel shows
+/// neither a list nor a mask.
 ///
 /// # Errors
 /// When the file is malformed.
@@ -100,20 +100,20 @@ pub fn meminfo(root: &Root, node: NodeId) -> Result<Option<Meminfo>, Error> {
 /// The huge-page pools of a node; `None` when the kernel does not list them by node.
 ///
 /// # Errors
-/// When a file of them is malformed.
+/// When one of their files is malformed.
 pub fn huge_pages(root: &Root, node: NodeId) -> Result<Option<Vec<HugePagePool>>, Error> {
     sysfs_huge_pages::read(root, &format!("{DIRECTORY}/node{node}/hugepages"))
 }
 
-/// The file to which 1 is written for the kernel to compact the memory of a node: it puts used
+/// The file to which 1 is written to make the kernel compact the memory of a node: it moves used
 /// pages together, so that large blocks become free.
 pub fn compact_file(node: NodeId) -> PathBuf {
     format!("/{DIRECTORY}/node{node}/compact").into()
 }
 
-/// The firmware's distances from a node, as the kernel writes them: to each node that is online, in
-/// ascending order of id (`node_read_distance` in the kernel's `drivers/base/node.c`). Which nodes
-/// that were when the file was read is not in it.
+/// The firmware's distances from a node, as the kernel writes them: to each online node, in
+/// ascending order of id (`node_read_distance` in the kernel's `drivers/base/node.c`). The file
+/// does not record which nodes were online when it was read.
 ///
 /// # Errors
 /// When the file is malformed.
@@ -122,16 +122,16 @@ pub fn distances(root: &Root, node: NodeId) -> Result<Option<Vec<u32>>, Error> {
     file.map(|file| parse_distances(&file)).transpose()
 }
 
-/// What the firmware rates a node's memory at, seen from the best nodes with CPUs: access class 1;
-/// on older kernels class 0, where initiators other than CPUs count, too (kernel,
+/// The firmware's rating of a node's memory, as seen from the best nodes with CPUs: access class 1;
+/// on older kernels class 0, which also counts initiators other than CPUs (kernel,
 /// `Documentation/admin-guide/mm/numaperf.rst`). `None` without such a table.
 ///
 /// # Errors
-/// When a file of it is malformed.
+/// When one of its files is malformed.
 pub fn memory_rating(root: &Root, node: NodeId) -> Result<Option<MemoryRating>, Error> {
     for class in ["access1", "access0"] {
         let directory = format!("{DIRECTORY}/node{node}/{class}/initiators");
-        // The kernel writes 0 where the table says nothing.
+        // The kernel writes 0 where the table has no value.
         let rating = |name: &str, unit: u64| -> Result<Option<u64>, Error> {
             let Some(file) = root.read_optional(&format!("{directory}/{name}"))? else {
                 return Ok(None);

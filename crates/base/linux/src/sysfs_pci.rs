@@ -1,4 +1,4 @@
-//! `/sys/bus/pci/devices`: the devices whose node matters to a database (kernel,
+//! `/sys/bus/pci/devices`: devices whose node matters to a database (kernel,
 //! `Documentation/ABI/testing/sysfs-bus-pci`, `numa_node`).
 
 use model::{Device, DeviceKind, NodeId};
@@ -8,14 +8,14 @@ use crate::{Error, Root, TextFile};
 
 const DIRECTORY: &str = "sys/bus/pci/devices";
 
-/// Where the name is found under which users know a device, below its directory.
+/// Subdirectories of a device that contain the name by which users know it.
 const NAME_DIRECTORIES: [&str; 5] = ["net", "nvme", "block", "infiniband", "drm"];
 
-/// The devices for networks, storage and computing in order of address, and how many others do not
-/// say what they are; `None` when the kernel lists no PCI devices at all.
+/// The network, storage and compute devices in order of address, and the number of devices whose
+/// class is unknown; `None` when the kernel lists no PCI devices at all.
 ///
 /// # Errors
-/// When a file of a device is malformed.
+/// When a device's file is malformed.
 pub fn devices(root: &Root) -> Result<Option<(Vec<Device>, usize)>, Error> {
     let Some(addresses) = root.entries(DIRECTORY)? else {
         return Ok(None);
@@ -46,7 +46,7 @@ pub fn devices(root: &Root) -> Result<Option<(Vec<Device>, usize)>, Error> {
     Ok(Some((devices, without_class)))
 }
 
-/// The class code of `0x020000`: base class, subclass, programming interface, one byte each.
+/// Parses a class code, `0x020000`: base class, subclass, programming interface, one byte each.
 fn parse_class(file: &TextFile) -> Result<u32, Error> {
     let code = file
         .word()
@@ -81,7 +81,7 @@ fn names(root: &Root, directory: &str) -> Result<Vec<String>, Error> {
             }
         }
     }
-    // A graphics card also has its connectors (`card0-DP-1`) and renderers (`renderD128`) in drm.
+    // The drm directory of a card also has connectors (`card0-DP-1`) and renderers (`renderD128`).
     let is_part_of_card = |name: &str| {
         name.starts_with("renderD") || (name.starts_with("card") && name.contains('-'))
     };

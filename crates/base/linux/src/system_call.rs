@@ -1,4 +1,4 @@
-//! The error of a system call, and the one way to make a raw call.
+//! The error of a system call.
 
 use std::io;
 
@@ -44,7 +44,7 @@ impl SystemCallError {
         matches!(self.errno(), Some(libc::EPERM | libc::EACCES))
     }
 
-    /// Whether memory ran out (`ENOMEM`, or `EFAULT` from a populate of huge pages).
+    /// Whether memory ran out (`ENOMEM`, `ENOSPC`, or `EFAULT` from a populate of huge pages).
     pub fn is_out_of_memory(&self) -> bool {
         matches!(
             self.errno(),

@@ -1,12 +1,12 @@
-//! systemd as the manager of the cgroup tree, through its own programs: what it owns is changed by
-//! it alone (systemd, "Control Group APIs and Delegation").
+//! systemd as the manager of the cgroup tree, controlled through its own programs: only systemd
+//! changes what it owns (systemd, "Control Group APIs and Delegation").
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::Root;
 
-/// A program of systemd refused, or could not be run.
+/// A systemd program failed or could not be run.
 #[derive(Debug, thiserror::Error)]
 #[error("{command}: {answer}")]
 pub struct SystemdError {
@@ -17,7 +17,7 @@ pub struct SystemdError {
 }
 
 impl SystemdError {
-    /// Whether it refused for lack of permission (polkit, or no bus for this user).
+    /// Whether systemd refused for lack of permission (polkit, or no bus for this user).
     pub fn is_permission(&self) -> bool {
         [
             "ccess denied",
@@ -35,11 +35,11 @@ pub fn is_booted(root: &Root) -> bool {
     root.require("run/systemd/system").is_ok()
 }
 
-/// The slice that has those of all groups.
+/// The parent slice of all processor groups.
 pub const SLICE_OF_GROUPS: &str = "numalab.slice";
 
-/// The slice for a group of this name: `numalab-db.slice`. A dash would make a slice below another
-/// one, so it is written as systemd-escape(1) writes it.
+/// The slice for the group `name`: `numalab-db.slice`. A dash would create a nested slice, so it is
+/// escaped as systemd-escape(1) does.
 pub fn slice_of(name: &str) -> String {
     format!("numalab-{}.slice", name.replace('-', "\\x2d"))
 }
@@ -64,9 +64,9 @@ pub fn start(unit: &str) -> Result<(), SystemdError> {
     systemctl(&["start", "--", unit]).map(drop)
 }
 
-/// Stops a slice and forgets every property that was set of it. When nothing is left beside
-/// `cgroup`, the directory that it had, the slice above it goes, too: systemd made it for this one
-/// and would keep it. A slice that is gone is no error.
+/// Stops a slice and resets all its properties. If its directory `cgroup` was the last in the
+/// parent slice, stops that, too: systemd created it implicitly and would keep it. Succeeds if the
+/// slice does not exist.
 ///
 /// # Errors
 /// When systemd refuses.
@@ -84,7 +84,7 @@ pub fn remove_slice(unit: &str, cgroup: Option<&Path>) -> Result<(), SystemdErro
     }
 }
 
-/// The cgroup of a unit below the hierarchy: `/numalab.slice/numalab-db.slice`.
+/// The cgroup of a unit, relative to the hierarchy: `/numalab.slice/numalab-db.slice`.
 ///
 /// # Errors
 /// When systemd refuses.

@@ -1,4 +1,4 @@
-//! `/proc/sysvipc/shm`: the System V segments of an IPC namespace, which everyone in it may read
+//! `/proc/sysvipc/shm`: the System V segments of an IPC namespace, readable by every process in it
 //! (`sysvipc(7)`).
 
 use std::collections::BTreeMap;
@@ -9,18 +9,18 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::{Error, Root, SystemCallError, TextFile};
 
-/// What the kernel says of one segment.
+/// The kernel's record of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SysvSegment {
     /// The key by which programs find it.
     pub key: u32,
-    /// Size asked for.
+    /// Requested size.
     pub bytes: u64,
-    /// Who made it.
+    /// The process that created it.
     pub creator_pid: u32,
-    /// How often it is attached, by whatever process.
+    /// Number of attaches, by all processes.
     pub attached: u64,
-    /// Whose it is.
+    /// The user who owns it.
     pub owner_uid: u32,
 }
 
@@ -33,8 +33,8 @@ pub fn read(root: &Root) -> Result<BTreeMap<u64, SysvSegment>, Error> {
     file.map_or(Ok(BTreeMap::new()), |file| parse(&file))
 }
 
-/// The segments of the IPC namespace of process `pid`, whichever that is. The table shows who reads
-/// it the namespace of the reader, so a thread of ours enters the other one to read, and ends.
+/// The segments of the IPC namespace of process `pid`. The file shows the namespace of its reader,
+/// so a short-lived thread enters the other namespace to read it.
 ///
 /// # Errors
 /// When a line is malformed, the process is gone, or the namespace may not be entered
@@ -61,7 +61,7 @@ pub fn read_beside(root: &Root, pid: u32) -> Result<BTreeMap<u64, SysvSegment>, 
     })
 }
 
-/// The key is written as a signed number.
+/// Parses the table. Its keys are signed numbers.
 fn parse(file: &TextFile) -> Result<BTreeMap<u64, SysvSegment>, Error> {
     let mut segments = BTreeMap::new();
     // key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap
@@ -89,13 +89,13 @@ fn segment(fields: &[&str]) -> Option<(u64, SysvSegment)> {
     Some((number(fields, 1)?, segment))
 }
 
-/// Removes segment `id` if user `creator` made it with `key` and no process has it attached;
-/// answers whether it did. One that is gone is no error.
+/// Removes segment `id` if user `creator` created it with `key` and no process has it attached;
+/// returns whether it did. Succeeds if the segment does not exist.
 ///
 /// # Errors
-/// When it is another user's.
+/// When it belongs to another user.
 pub fn remove_if_unused(key: i32, id: i32, creator: u32) -> Result<bool, SystemCallError> {
-    // SAFETY: all zeros is a value of this plain structure.
+    // SAFETY: zeroes are a valid value of this plain structure.
     let mut status: libc::shmid_ds = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a structure of ours that the kernel fills.
     if unsafe { libc::shmctl(id, libc::IPC_STAT, &raw mut status) } != 0 {
@@ -107,7 +107,7 @@ pub fn remove_if_unused(key: i32, id: i32, creator: u32) -> Result<bool, SystemC
     if of.__key != key || of.cuid != creator || status.shm_nattch != 0 {
         return Ok(false);
     }
-    // SAFETY: removing takes no pointer; the segment was just seen to be unused.
+    // SAFETY: removing takes no pointer; the segment was just found to be unused.
     if unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) } != 0 {
         return Err(SystemCallError::last("shmctl", format!("{id}, IPC_RMID")));
     }

@@ -1,5 +1,5 @@
-//! The text of one file of the kernel, and the forms that a whole file of /sys or /proc/sys takes:
-//! a number, a list or mask of ids, a choice in brackets. Errors name the file and the line.
+//! The text of one kernel file, and the forms of whole files in /sys and /proc/sys: a number, a
+//! list or mask of ids, a choice in brackets. Errors name the file and the line.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use model::{Id, IdSet};
 
 use crate::{Error, bit_mask};
 
-/// A file that was read, and where.
+/// A file that was read, with its path.
 #[derive(Clone, Debug)]
 pub struct TextFile {
     path: PathBuf,
@@ -16,7 +16,7 @@ pub struct TextFile {
 }
 
 impl TextFile {
-    /// A file with this content, wherever it came from.
+    /// A file with this content, from any source.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -24,7 +24,7 @@ impl TextFile {
         }
     }
 
-    /// A file with this content, if it is text.
+    /// A file with this content, if it is UTF-8.
     ///
     /// # Errors
     /// When the bytes are not UTF-8.
@@ -64,13 +64,13 @@ impl TextFile {
             .map(|(index, line)| (index + 1, line))
     }
 
-    /// The error that this file has another text on a line than was expected.
+    /// The error for an unexpected text on a line of this file.
     pub fn malformed(&self, line: usize, expected: impl Into<String>, found: &str) -> Error {
         self.unexpected(line, expected, quoted(found))
     }
 
-    /// The error that this file has something else on a line than was expected, where what was
-    /// found is described and not quoted.
+    /// The error for anything unexpected on a line of this file, where the finding is described
+    /// rather than quoted.
     pub fn unexpected(
         &self,
         line: usize,
@@ -86,7 +86,7 @@ impl TextFile {
         }
     }
 
-    /// The error that this file ends before something that was expected.
+    /// The error for a file that ends too early.
     pub fn ended(&self, expected: impl Into<String>) -> Error {
         self.unexpected(
             self.text.lines().count().max(1),
@@ -95,8 +95,8 @@ impl TextFile {
         )
     }
 
-    /// Checks that a line is whole: the last one is only known to be if a line break follows. Of
-    /// `140.2`, a copy that was cut off may have left `14`, which is a number, too.
+    /// Checks that a line is complete: the last one is known to be only if a line break follows. A
+    /// truncated copy may turn `140.2` into `14`, which is also a number.
     ///
     /// # Errors
     /// When the text ends in the middle of this line.
@@ -122,8 +122,8 @@ impl TextFile {
             .map_err(|_| self.malformed(1, "a number", self.text.trim_end_matches('\n')))
     }
 
-    /// The whole file as one number that the kernel writes as -1 where it does not know:
-    /// `None` for anything below 0.
+    /// The whole file as one number; `None` for any negative number, as the kernel writes -1 for
+    /// unknown.
     ///
     /// # Errors
     /// When it is not a number, or one beyond `u32`.
@@ -140,7 +140,7 @@ impl TextFile {
     /// The whole file as a list of ids: `/sys/devices/system/cpu/online`.
     ///
     /// # Errors
-    /// When it is no list in the kernel's form, or names ids beyond all limits.
+    /// When it is not a list in the kernel's form, or contains ids beyond all limits.
     pub fn id_list<I: Id>(&self) -> Result<IdSet<I>, Error> {
         self.text.parse().map_err(|error| match error {
             model::Error::IdList { expected, found } => self.malformed(1, expected, &found),
@@ -151,7 +151,7 @@ impl TextFile {
     /// The whole file as a mask of ids: `/sys/devices/system/node/node0/cpumap`.
     ///
     /// # Errors
-    /// When it is no mask in the kernel's form, or has bits beyond all limits.
+    /// When it is not a mask in the kernel's form, or has bits beyond all limits.
     pub fn id_mask<I: Id>(&self) -> Result<IdSet<I>, Error> {
         bit_mask::parse(&self.text)
             .ok_or_else(|| self.malformed(1, "a mask such as 00000000,000000ff", self.word()))
@@ -160,7 +160,7 @@ impl TextFile {
     /// The whole file as the choice in brackets: `madvise` of `always [madvise] never`.
     ///
     /// # Errors
-    /// When no word stands in brackets.
+    /// When no word is in brackets.
     pub fn choice(&self) -> Result<&str, Error> {
         let bracketed = |word: &'_ str| word.starts_with('[') && word.ends_with(']');
         self.text
@@ -170,10 +170,10 @@ impl TextFile {
             .ok_or_else(|| self.malformed(1, "a choice such as \"always [never]\"", self.word()))
     }
 
-    /// The whole file as a name that can be shown: `performance`.
+    /// The whole file as a printable name: `performance`.
     ///
     /// # Errors
-    /// When it has no characters, more than a name has, or characters that cannot be shown.
+    /// When it is empty, too long for a name, or has unprintable characters.
     pub fn name(&self) -> Result<&str, Error> {
         if is_showable(self.word()) {
             return Ok(self.word());
@@ -181,13 +181,13 @@ impl TextFile {
         Err(self.malformed(1, "a name", self.word()))
     }
 
-    /// The whole file without the white space around it.
+    /// The whole file without surrounding white space.
     pub fn word(&self) -> &str {
         self.text.trim()
     }
 }
 
-/// Whether a text of the kernel is a name that can be put before a user: not empty, short, and
+/// Whether a text of the kernel is a name that can be shown to a user: not empty, short, and
 /// without control characters.
 pub(crate) fn is_showable(text: &str) -> bool {
     const BYTES_MAX: usize = 128;
@@ -195,7 +195,7 @@ pub(crate) fn is_showable(text: &str) -> bool {
     !text.is_empty() && text.len() <= BYTES_MAX && !text.contains(is_control)
 }
 
-/// Text of a file, quoted, on one line and short enough for a message.
+/// Text of a file, quoted, on one line and shortened for a message.
 fn quoted(text: &str) -> String {
     const CHARS_MAX: usize = 40;
     let short: String = text.chars().take(CHARS_MAX).collect();

@@ -1,5 +1,5 @@
 //! Run-queue wait of the calling thread, from `/proc/thread-self/schedstat` (kernel,
-//! `Documentation/scheduler/sched-stats.rst`). That of the whole process is in `schedstat`.
+//! `Documentation/scheduler/sched-stats.rst`). For the whole process, see `schedstat`.
 
 use crate::{Error, Root, TextFile};
 

@@ -10,13 +10,13 @@ use crate::{Error, Root, SystemCallError};
 pub struct Tmpfs {
     /// Where it is mounted.
     pub mount_point: String,
-    /// What follows `mpol=`, such as `interleave:0-3`; `None` when it has no policy.
+    /// The value of `mpol=`, such as `interleave:0-3`; `None` when it has no policy.
     pub policy: Option<String>,
-    /// What follows `size=`.
+    /// The value of `size=`.
     pub size: Option<String>,
 }
 
-/// All of them, in the order in which they were mounted.
+/// All mounted tmpfs, in the order in which they were mounted.
 ///
 /// # Errors
 /// When /proc/mounts cannot be read.
@@ -26,7 +26,7 @@ pub fn mounted(root: &Root) -> Result<Vec<Tmpfs>, Error> {
     let mounts = file.lines().filter_map(|(_, line)| {
         let mut fields = line.split(' ').skip(1);
         let (mount_point, kind, options) = (fields.next()?, fields.next()?, fields.next()?);
-        // A policy is last but for nothing, and its node list has commas: `mpol=bind:0,2`.
+        // Other options may follow the policy, whose node list has commas: `mpol=bind:0,2`.
         let policy = options.split_once("mpol=").map(|(_, after)| {
             let is_node = |part: &&str| part.starts_with(|char: char| char.is_ascii_digit());
             let mut parts = after.split(',');
@@ -47,7 +47,7 @@ pub fn mounted(root: &Root) -> Result<Vec<Tmpfs>, Error> {
     Ok(mounts.collect())
 }
 
-/// `\040` for a space and its like (proc_pid_mounts(5), fstab(5)).
+/// Decodes `\040` for a space and similar escapes (proc_pid_mounts(5), fstab(5)).
 fn unescaped(field: &str) -> String {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field.as_bytes();
@@ -60,12 +60,12 @@ fn unescaped(field: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Sets the memory policy of a mounted tmpfs: for files that are made from now on. Nothing else of
-/// the mount changes, because the file system is changed and not mounted again (fspick(2), Linux
+/// Sets the memory policy of a mounted tmpfs, for files created from now on. Changes no other mount
+/// option, because it reconfigures the file system instead of mounting it again (fspick(2), Linux
 /// 5.2).
 ///
 /// # Errors
-/// `EPERM` without `CAP_SYS_ADMIN`, `EINVAL` when the kernel does not take the policy.
+/// `EPERM` without `CAP_SYS_ADMIN`, `EINVAL` when the kernel does not accept the policy.
 pub fn set_policy(mount_point: &str, policy: &str) -> Result<(), SystemCallError> {
     let arguments = || format!("{mount_point}, mpol={policy}");
     let error =

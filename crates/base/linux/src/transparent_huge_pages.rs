@@ -1,5 +1,5 @@
-//! How large a transparent huge page is (kernel, `Documentation/admin-guide/mm/transhuge.rst`).
-//! Whether they are allowed is a setting: see `kernel_settings`.
+//! The size of transparent huge pages (kernel, `Documentation/admin-guide/mm/transhuge.rst`).
+//! Whether they are enabled is a setting: see `kernel_settings`.
 
 use crate::{Error, Root};
 

@@ -1,13 +1,13 @@
-//! The words of `numalab.bandwidth/1`: how much memory delivers.
+//! The types of `numalab.bandwidth/1`: measured memory bandwidth.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Finding, Machine, NodeId, NodeMatrix, NodeSet, PageKind, TimerFacts};
 
-/// Measured bandwidths with everything that was made of them.
+/// Measured bandwidths and everything derived from them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandwidthResult {
-    /// The stored runs it was made from, in the order of its parts.
+    /// The stored runs it was derived from, in the order of its parts.
     pub runs: Vec<String>,
     /// The machine it was measured on.
     pub machine: Option<Machine>,
@@ -15,13 +15,13 @@ pub struct BandwidthResult {
     pub kernel: StreamKernel,
     /// How it was measured.
     pub method: Option<BandwidthMethod>,
-    /// Bytes per second that the program moved, all CPUs of the row's node together.
+    /// Bytes per second moved by the program, all CPUs of the row's node together.
     pub matrix: NodeMatrix,
-    /// The same with more and more threads.
+    /// The same with increasing numbers of threads.
     pub sweeps: Vec<ThreadSweep>,
     /// All CPUs of the machine at once.
     pub whole_machine: Vec<WholeMachine>,
-    /// Latency while others load the memory.
+    /// Latency while other CPUs load the memory.
     pub ladders: Vec<LoadLadder>,
     /// What a user should know.
     pub findings: Vec<Finding>,
@@ -52,15 +52,15 @@ pub enum StreamKernel {
     Read,
     /// Writes one array.
     Write,
-    /// Writes one array past the caches.
+    /// Writes one array with non-temporal stores.
     NtWrite,
     /// Reads one array and writes it to another.
     Copy,
-    /// The same, writing past the caches.
+    /// The same with non-temporal stores.
     NtCopy,
     /// Reads two arrays and writes the first plus a multiple of the second to a third.
     Triad,
-    /// The same, writing past the caches.
+    /// The same with non-temporal stores.
     NtTriad,
 }
 
@@ -77,7 +77,7 @@ pub struct StreamKernelFacts {
     pub arrays_read: u32,
     /// Arrays it writes.
     pub arrays_written: u32,
-    /// Whether its writes go past the caches (non-temporal stores).
+    /// Whether it bypasses the caches with non-temporal stores.
     pub is_non_temporal: bool,
 }
 
@@ -138,11 +138,10 @@ impl StreamKernel {
         row.map(|row| row.kernel)
     }
 
-    /// Of the bytes a program moves, how many times as many cross the memory bus when every
-    /// ordinary write first reads the line it writes to (write allocate).
+    /// The ratio of bytes on the memory bus to bytes moved by the program, if every ordinary write
+    /// first reads the line it writes to (write allocate).
     ///
-    /// A processor that sees whole lines being overwritten may leave that read out, so this is an
-    /// upper bound.
+    /// This is an upper bound: a processor that detects full-line writes may skip that read.
     pub fn traffic_factor_max(self) -> f64 {
         let facts = self.facts();
         let moved = facts.arrays_read + facts.arrays_written;
@@ -182,7 +181,7 @@ pub struct ThreadSweep {
     pub memory_node: NodeId,
     /// By ascending number of threads.
     pub points: Vec<ThreadPoint>,
-    /// The fewest threads that reach nearly all of the bandwidth.
+    /// The fewest threads that reach nearly the full bandwidth.
     pub knee_threads: Option<u32>,
 }
 
@@ -191,7 +190,7 @@ pub struct ThreadSweep {
 pub struct ThreadPoint {
     /// Threads.
     pub threads: u32,
-    /// Bytes per second that all of them moved.
+    /// Bytes per second moved by all of them.
     pub bytes_per_s: f64,
 }
 
@@ -204,7 +203,7 @@ pub struct WholeMachine {
     pub cpu_nodes: NodeSet,
     /// Threads.
     pub threads: u32,
-    /// Bytes per second that all of them moved.
+    /// Bytes per second moved by all of them.
     pub bytes_per_s: f64,
 }
 
@@ -216,33 +215,33 @@ pub enum WholeMachineMemory {
     Local,
     /// Interleaved over all nodes.
     Interleaved,
-    /// On another node than that of the thread.
+    /// On a node other than that of the thread.
     Remote,
 }
 
-/// Latency of one pair of nodes while other CPUs load the memory more and more.
+/// Latency of one pair of nodes under increasing load from other CPUs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadLadder {
     /// The node whose CPU measured latency.
     pub cpu_node: NodeId,
     /// The node whose memory was read.
     pub memory_node: NodeId,
-    /// The nodes whose CPUs made the load.
+    /// The nodes whose CPUs generated the load.
     pub load_nodes: NodeSet,
-    /// Threads that made the load.
+    /// Threads that generated the load.
     pub load_threads: u32,
-    /// From no load to the most.
+    /// From no load to the highest.
     pub points: Vec<LoadPoint>,
 }
 
 /// One rung of a ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LoadPoint {
-    /// Iterations of an empty loop between two blocks of load; `None`: no load at all.
+    /// Iterations of an empty loop between two blocks of load; `None`: no load.
     pub delay: Option<u32>,
-    /// Bytes per second that the load moved.
+    /// Bytes per second moved by the load.
     pub bytes_per_s: f64,
-    /// Median latency of one access meanwhile.
+    /// Median latency of one access under this load.
     pub ns: f64,
 }
 

@@ -1,6 +1,6 @@
 //! A number of bytes as people write it: `256 MiB`, `1G`, `8 KiB`. All units are powers of 1024.
 //!
-//! Documents hold plain integers in fields named `_bytes`; this type only shows and reads them.
+//! Documents hold plain integers in fields named `_bytes`; this type only formats and parses them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,8 +10,8 @@ use crate::error::shortened;
 
 /// A number of bytes.
 ///
-/// Displayed with the largest IEC unit it reaches and up to two decimals (`129.75 GiB`), or with
-/// a fixed number of decimals when a precision is given (`{:.1}`).
+/// Displayed in the largest IEC unit it reaches with up to two decimals (`129.75 GiB`), or with a
+/// fixed number of decimals when a precision is given (`{:.1}`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteSize(pub u64);
 
@@ -19,7 +19,7 @@ pub struct ByteSize(pub u64);
 const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 impl ByteSize {
-    /// The size of so many KiB, the unit of /proc/meminfo; `None` beyond 64 bits.
+    /// The size of this many KiB, the unit of /proc/meminfo; `None` beyond 64 bits.
     pub const fn from_kib(kib: u64) -> Option<Self> {
         match kib.checked_mul(1024) {
             Some(bytes) => Some(Self(bytes)),

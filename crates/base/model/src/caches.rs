@@ -1,4 +1,4 @@
-//! Caches of a machine: those of its CPUs, and those before the memory of its nodes.
+//! Caches of a machine: those of its CPUs, and those in front of the memory of its nodes.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,23 +11,23 @@ pub struct Cache {
     pub level: u32,
     /// What it holds.
     pub kind: CacheKind,
-    /// Size of each of them.
+    /// Size of each cache.
     pub size_bytes: Option<u64>,
     /// Size of a line (`coherency_line_size`).
     #[serde(default)]
     pub line_bytes: Option<u64>,
-    /// For each of them, in order of first CPU, the CPUs that share it; `None` where nothing says
+    /// For each cache, in order of first CPU, the CPUs that share it; `None` where it is unknown
     /// which CPUs do, and so how many caches there are.
     pub shared_by: Option<Vec<CpuSet>>,
 }
 
 impl Cache {
-    /// Whether data can lie in it.
+    /// Whether it can hold data.
     pub fn holds_data(&self) -> bool {
         matches!(self.kind, CacheKind::Data | CacheKind::Unified)
     }
 
-    /// Whether this CPU is known to use one of them.
+    /// Whether this CPU is known to use one of these caches.
     pub fn is_of(&self, cpu: CpuId) -> bool {
         self.shared_by
             .iter()
@@ -35,15 +35,15 @@ impl Cache {
             .any(|cpus| cpus.contains(cpu))
     }
 
-    /// How many of them some of these CPUs are known to use.
+    /// How many of these caches the given CPUs are known to use.
     pub fn count_of(&self, cpus: &CpuSet) -> usize {
         let shared_by = self.shared_by.iter().flatten();
         shared_by.filter(|shared| !shared.is_disjoint(cpus)).count()
     }
 }
 
-/// Gives the last-level caches the size that a user named, and answers the largest that they had.
-/// Where no cache is known, one is added, of which nobody knows who shares it.
+/// Sets the size of the last-level caches to the one that a user named, and returns the largest
+/// previous size. Where no cache is known, adds one with unknown sharing.
 pub fn name_last_level_cache(caches: &mut Vec<Cache>, bytes: u64) -> NamedCache {
     let last = caches.iter().filter(|cache| cache.holds_data());
     let Some(last) = last.map(|cache| cache.level).max() else {
@@ -74,8 +74,8 @@ pub fn name_last_level_cache(caches: &mut Vec<Cache>, bytes: u64) -> NamedCache 
     }
 }
 
-/// Gives the last-level caches the size that was measured where they are shown larger, and answers
-/// the largest that they had. `None`, and nothing changed, where no size is shown.
+/// Reduces the size of last-level caches that the kernel reports larger than measured, and returns
+/// the largest previous size. `None`, with nothing changed, where no size is reported.
 pub fn shrink_last_level_cache(caches: &mut [Cache], measured_bytes: u64) -> Option<NamedCache> {
     let holds_data = caches.iter().filter(|cache| cache.holds_data());
     let last = holds_data.map(|cache| cache.level).max()?;
@@ -93,20 +93,20 @@ pub fn shrink_last_level_cache(caches: &mut [Cache], measured_bytes: u64) -> Opt
     })
 }
 
-/// The size of last-level caches that plans go by in place of what the kernel shows, which in a
-/// virtual machine is often the whole cache of its host.
+/// The size of last-level caches used for planning in place of the size that the kernel reports,
+/// which in a virtual machine is often that of the host's whole cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedCache {
-    /// The size that plans go by.
+    /// The size used for planning.
     pub bytes: u64,
-    /// The largest that the kernel shows.
+    /// The largest size that the kernel reports.
     pub shown_bytes: Option<u64>,
-    /// Who says so. Documents that do not have it were written when only a user could.
+    /// Its source. Documents without it were written when only a user could name the size.
     #[serde(default)]
     pub source: CacheSizeSource,
 }
 
-/// Where the size of a cache is from.
+/// The source of a cache size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheSizeSource {
@@ -129,8 +129,8 @@ pub enum CacheKind {
     Unified,
 }
 
-/// A cache between the processors and the memory of a node: nearer memory that holds what is used
-/// of it (kernel, `Documentation/admin-guide/mm/numaperf.rst`).
+/// A cache between the processors and the memory of a node: nearer memory that caches it (kernel,
+/// `Documentation/admin-guide/mm/numaperf.rst`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemorySideCache {
     /// The node whose memory is cached.
@@ -147,7 +147,7 @@ pub struct MemorySideCache {
     pub write_policy: Option<CacheWritePolicy>,
 }
 
-/// Where in a cache a line may lie.
+/// Where a line may be placed in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheIndexing {
@@ -155,19 +155,19 @@ pub enum CacheIndexing {
     DirectMapped,
     /// In one of several.
     Indexed,
-    /// The firmware says neither.
+    /// The firmware reports neither.
     Other,
 }
 
-/// When a cache passes on what is written.
+/// When a cache writes data back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheWritePolicy {
-    /// When it gives up the line.
+    /// On eviction of the line.
     WriteBack,
-    /// At once.
+    /// Immediately.
     WriteThrough,
-    /// The firmware says neither.
+    /// The firmware reports neither.
     Other,
 }
 

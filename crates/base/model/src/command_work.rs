@@ -4,40 +4,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Allocation, Metric};
 
-/// A program, and what of its output is the figure of a trial.
+/// A program, and the part of its output that is the figure of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandWork {
-    /// What the shell is given: `sh -c COMMAND`.
+    /// The argument of the shell: `sh -c COMMAND`.
     pub command: String,
-    /// Where in its standard output the number is.
+    /// Where to find the number in its standard output.
     pub number: NumberPlace,
     /// The unit of the number, for people.
     pub unit: String,
-    /// Whether more of it is better.
+    /// Whether more is better.
     pub more_is_better: bool,
     /// The memory policy of its processes.
     pub allocation: Allocation,
-    /// A CPU quota of so many CPUs; `None`: none.
+    /// A CPU quota, in CPUs; `None`: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<u32>,
 }
 
-/// Where the number is in what a program prints.
+/// Where to find the number in a program's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NumberPlace {
-    /// The last number of all.
+    /// The last number of the output.
     Last,
     /// The only number of this line, counted from 1.
     Line(u32),
-    /// What the first group of a regular expression, or all of it where it has none, last matched.
+    /// The last match of a regular expression: its first group, or the whole match without groups.
     Regex(String),
-    /// A field of the document that the output is, as a JSON pointer (RFC 6901).
+    /// A field of the output, a JSON document, as a JSON pointer (RFC 6901).
     Json(String),
 }
 
 impl CommandWork {
-    /// What cases of it are compared by.
+    /// The metric that compares cases of it.
     pub fn metric(&self) -> Metric {
         match self.more_is_better {
             true => Metric::Gain,

@@ -1,6 +1,6 @@
-//! Everything that can be wrong with the text form of a word of this crate.
+//! Errors of parsing the text forms of this crate's types.
 
-/// Why a text is not the word it was taken for.
+/// Why a text could not be parsed.
 ///
 /// The message is a fragment that fits after "cannot read FILE, line N:".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,7 +9,7 @@ pub enum Error {
     /// A list of ids in the kernel's list form is malformed or names ids beyond the limit.
     #[error("expected {expected}, found {found:?}")]
     IdList {
-        /// What would have been right at this place.
+        /// What was expected at this place.
         expected: &'static str,
         /// The offending part of the text, shortened.
         found: String,
@@ -17,14 +17,14 @@ pub enum Error {
     /// A size in bytes is malformed or does not fit.
     #[error("expected {expected}, found {found:?}")]
     ByteSize {
-        /// What would have been right.
+        /// What was expected.
         expected: &'static str,
         /// The offending text, shortened.
         found: String,
     },
 }
 
-/// The start of a hostile text, short enough for one line of a message.
+/// The start of an untrusted text, short enough for one line of a message.
 pub(crate) fn shortened(text: &str) -> String {
     const CHARS_MAX: usize = 40;
     let mut short: String = text.chars().take(CHARS_MAX).collect();

@@ -1,4 +1,4 @@
-//! What the runner tells its observers: the progress bar, the store, the log.
+//! What the runner reports to its observers: the progress bar, the store, the log.
 
 use crate::{Calibration, CalibrationPoint, Run, RunStatus, Trial};
 
@@ -9,7 +9,7 @@ pub enum Event<'a> {
     RunStarted {
         /// The run.
         run: &'a Run,
-        /// At most this many trials that count will be made; those that do not are repeated.
+        /// The most trials that count; trials that do not count are repeated.
         trials_at_most: u32,
     },
     /// One point of the sweep of work units was measured.
@@ -24,14 +24,14 @@ pub enum Event<'a> {
         round: u32,
         /// Trials made before this one.
         trials_done: u32,
-        /// Seconds the run is expected to take from here, at most.
+        /// Upper estimate of the seconds that remain of the run.
         seconds_left: f64,
     },
     /// A trial is under way.
     TrialProgress {
         /// What it is doing.
         phase: Phase,
-        /// The live figure in the run's metric, when there is one.
+        /// The live figure in the run's metric, if any.
         value: Option<f64>,
     },
     /// A trial ended.
@@ -53,21 +53,21 @@ pub enum Event<'a> {
 /// What a trial is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Memory is made, placed and filled.
+    /// Memory is being allocated, placed and filled.
     Loading,
-    /// The work is done, not yet measured.
+    /// The work runs, not yet measured.
     WarmingUp,
-    /// The work is done and measured.
+    /// The work runs and is measured.
     Measuring,
 }
 
-/// Someone who is told about a run.
+/// An observer of a run.
 pub trait Observer {
-    /// Is told one event. An error ends the run: a result that cannot be kept is not made.
+    /// Receives one event. An error ends the run: results that cannot be kept are not produced.
     fn observe(&mut self, event: &Event<'_>) -> Result<(), ObserverError>;
 }
 
-/// An observer could not do its part.
+/// An observer failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObserverError {
     /// What failed and how, as a lower-case fragment.

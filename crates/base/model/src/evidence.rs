@@ -1,6 +1,6 @@
-//! What the kernel says came of a placement, read back during a trial.
+//! The effects of a placement as the kernel reports them, read back during a trial.
 //!
-//! A requested value is never stored here. What could not be read is `None`.
+//! Requested values are never stored here. Values that could not be read are `None`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Evidence {
     /// One entry for each database writer, in the order of their pools; empty without updates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writers: Vec<SessionEvidence>,
-    /// One entry for each thread of a measuring kernel that has memory of its own.
+    /// One entry for each thread of a measuring kernel that has its own memory.
     pub measurements: Vec<MeasurementEvidence>,
     /// The processor group the sessions ran in, if one was made.
     pub group: Option<GroupEvidence>,
@@ -26,29 +26,28 @@ pub struct Evidence {
     pub huge_pages_before: Vec<HugePoolEvidence>,
     /// Huge-page pools while the instance was up.
     pub huge_pages_during: Vec<HugePoolEvidence>,
-    /// Seconds from the start of the trial's processes until they were gone; of trials that were
-    /// made at once, the share of each.
+    /// Seconds from the start of the trial's processes until they were gone; for trials executed
+    /// together, the share of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_s: Option<f64>,
     /// How sessions spent the time between windows, where a trial has many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parked: Option<ParkedEvidence>,
-    /// Pages the kernel's balancing moved on the whole machine during the window
+    /// Pages the kernel's NUMA balancing moved on the whole machine during the window
     /// (`numa_pages_migrated` of /proc/vmstat).
     pub numa_pages_migrated: Option<u64>,
-    /// Seconds the hypervisor gave to others during the window, over all CPUs
-    /// (`steal` of /proc/stat).
+    /// Seconds the hypervisor gave to other guests during the window, over all CPUs (`steal` of
+    /// /proc/stat).
     pub steal_s: Option<f64>,
-    /// Seconds of CPU time that went to anything but the sessions during the window, over all
-    /// CPUs of the machine (busy time of /proc/stat less the sessions' own; to within a few ticks
-    /// of 10 ms).
+    /// Seconds of CPU time not used by the sessions during the window, over all CPUs of the machine
+    /// (busy time of /proc/stat less the sessions' own; to within a few ticks of 10 ms).
     pub other_cpu_s: Option<f64>,
     /// Rows whose checksum was verified during the window.
     pub rows_verified: u64,
-    /// The database server and its version; `None` where it is our instance.
+    /// The database server and its version; `None` for the embedded instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The database's own counts of logical reads against ours; empty where it is our instance.
+    /// The database's own counts of logical reads against ours; empty for the embedded instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterEvidence>,
     /// The CPU quota, if one was set.
@@ -58,7 +57,7 @@ pub struct Evidence {
     pub running_sessions_max: Option<u32>,
 }
 
-/// The time between windows, in which sessions wait for the windows of other cases to pass.
+/// The time between windows, in which sessions wait while other cases run theirs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ParkedEvidence {
     /// Seconds, over all sessions.
@@ -66,30 +65,30 @@ pub struct ParkedEvidence {
     /// How often a session was parked.
     #[serde(default)]
     pub times: u64,
-    /// CPU time that they used in these (`CLOCK_PROCESS_CPUTIME_ID`).
+    /// CPU time that the sessions used while parked (`CLOCK_PROCESS_CPUTIME_ID`).
     pub cpu_s: f64,
 }
 
-/// Where the pages of an SGA, or of the memory of one session, were found (`move_pages(2)` as a
-/// query, and `numa_maps`).
+/// Where the pages of an SGA, or of one session's memory, were found (`move_pages(2)` as a query,
+/// and `numa_maps`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SgaEvidence {
     /// Name of the segment as in /proc/PID/maps.
     pub name: String,
     /// Page size the kernel uses for it (`kernelpagesize_kB` of numa_maps).
     pub page_bytes: u64,
-    /// Policy in the kernel's words, the first field of its numa_maps line.
+    /// Policy in the kernel's notation, the first field of its numa_maps line.
     pub policy: String,
     /// Bytes by node before the window.
     pub bytes_by_node_before: BTreeMap<NodeId, u64>,
     /// Bytes by node after the window.
     pub bytes_by_node_after: BTreeMap<NodeId, u64>,
-    /// Bytes of pages that no node was reported for, before and after added up.
+    /// Bytes of pages for which no node was reported, before and after added up.
     pub bytes_without_node: u64,
-    /// The pools of a NUMA-aware instance, in the order of their nodes; empty without.
+    /// The pools of a NUMA-aware instance, in the order of their nodes; empty for others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolEvidence>,
-    /// The kernel's weights under weighted interleave; empty without.
+    /// The kernel's weights under weighted interleave; empty under other policies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<NodeId, u64>,
 }
@@ -97,13 +96,13 @@ pub struct SgaEvidence {
 /// Where the buffers of one pool were found after the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PoolEvidence {
-    /// Policy in the kernel's words, of the pool's own line of numa_maps.
+    /// Policy in the kernel's notation, of the pool's own line of numa_maps.
     pub policy: String,
     /// Bytes by node.
     pub bytes_by_node: BTreeMap<NodeId, u64>,
 }
 
-/// Where one session was allowed to run and did run.
+/// Where one session was allowed to run and where it ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionEvidence {
     /// Process id.
@@ -112,15 +111,15 @@ pub struct SessionEvidence {
     pub cpus_allowed: CpuSet,
     /// `Mems_allowed_list` of /proc/PID/status.
     pub memory_nodes_allowed: NodeSet,
-    /// CPUs on which statements of the window really ended (getcpu(2)).
+    /// CPUs on which statements of the window ended (getcpu(2)).
     pub cpus_used: CpuSet,
-    /// Policy of its private memory in the kernel's words (get_mempolicy(2)).
+    /// Policy of its private memory in the kernel's notation (get_mempolicy(2)).
     pub policy: String,
-    /// Bytes of blocks that a parallel worker read in the window, by the node that they lay on;
-    /// empty for others.
+    /// Bytes of blocks that a parallel worker read in the window, by the blocks' node; empty for
+    /// others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bytes_read_by_node: BTreeMap<NodeId, u64>,
-    /// Where the memory lay that it has for itself; `None` where it has none.
+    /// Where its own memory lay; `None` where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_memory: Option<SgaEvidence>,
 }
@@ -138,14 +137,14 @@ pub struct GroupEvidence {
     pub memory_nodes: NodeSet,
 }
 
-/// A count of logical reads by the database against ours, over the same calls.
+/// The database's count of logical reads against ours, over the same calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CounterEvidence {
     /// The view or function that counts.
     pub source: String,
     /// What it counted.
     pub counted: u64,
-    /// What statements times logical reads per statement come to.
+    /// The expected count: statements times logical reads per statement.
     pub expected: f64,
 }
 
@@ -154,11 +153,11 @@ pub struct CounterEvidence {
 pub struct QuotaEvidence {
     /// Directory of the cgroup.
     pub path: String,
-    /// The quota as so many CPUs.
+    /// The quota, in CPUs.
     pub cpus: f64,
-    /// Seconds for which it kept CPUs from running the processes, added up over all CPUs
-    /// (kernel/sched/fair.c, `unthrottle_cfs_rq`), since it was made. CPU wait has them too, once
-    /// for each session that was stopped.
+    /// Seconds for which it throttled the processes since it was created, added up over all CPUs
+    /// (kernel/sched/fair.c, `unthrottle_cfs_rq`). CPU wait includes them, once for each stopped
+    /// session.
     pub throttled_s: f64,
 }
 

@@ -1,15 +1,15 @@
-//! The exit codes: the one table behind the binary, its help and its documents.
+//! The exit codes: the one table behind the binary, its help and its documentation.
 
 /// An exit code of the binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
-    /// It worked.
+    /// Success.
     Success,
     /// A defect of numalab.
     Bug,
     /// The command line or an experiment file is wrong.
     Usage,
-    /// This machine cannot do it: one node, a missing kernel feature.
+    /// This machine lacks a requirement: it has one node, or misses a kernel feature.
     MachineCannot,
     /// A permission is missing.
     NotPermitted,

@@ -1,12 +1,12 @@
-//! A finding: something a user should know, with a name that scripts can rely on; and a diagnosis:
-//! a finding with its evidence, its cost and the fix.
+//! A finding: something a user should know, with a name that scripts can rely on. A diagnosis: a
+//! finding with its evidence, its cost and the fix.
 
 use serde::{Deserialize, Serialize};
 
 /// Something a user should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Its name, the same for every finding of this sort.
+    /// Its name, the same for every finding of this kind.
     pub id: String,
     /// How much it matters.
     pub severity: Severity,
@@ -14,7 +14,7 @@ pub struct Finding {
     pub message: String,
 }
 
-/// How much a finding matters; the greater, the more.
+/// How much a finding matters, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -27,7 +27,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word of documents and texts.
+    /// The name in documents and texts.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Info => "info",
@@ -37,29 +37,29 @@ impl Severity {
     }
 }
 
-/// What `numalab doctor` found, with everything needed to judge and to fix it.
+/// A result of `numalab doctor`, with everything needed to judge and to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnosis {
-    /// Its name, the same for every finding of this sort.
+    /// Its name, the same for every finding of this kind.
     pub id: String,
     /// How much it matters.
     pub severity: Severity,
     /// One sentence with its figures.
     pub message: String,
-    /// What it rests on.
+    /// The facts behind it.
     pub evidence: Vec<Fact>,
-    /// What it costs, and who measured that.
+    /// Its cost, and the source of the estimate.
     pub cost: Cost,
     /// Commands that fix it on this system, in order; lines that begin with `#` explain.
     pub fix: Vec<String>,
 }
 
-/// One fact and where it was read.
+/// One fact and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// A file, or files.
+    /// The file or files.
     pub source: String,
-    /// What it says.
+    /// Their content.
     pub value: String,
 }
 

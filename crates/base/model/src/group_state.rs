@@ -1,4 +1,4 @@
-//! The words of `numalab.groups/1`: processor groups, their members and where their memory lies.
+//! The types of `numalab.groups/1`: processor groups, their members and where their memory lies.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,21 +9,21 @@ use crate::{BytesByNode, CpuSet, NodeSet};
 pub struct GroupState {
     /// Its name.
     pub name: String,
-    /// Its directories: the cpuset first, then that of its CPU limit where that is another one.
+    /// Its directories: the cpuset first, then that of its CPU limit if different.
     pub directories: Vec<String>,
-    /// The unit of systemd that it is.
+    /// Its systemd unit.
     pub unit: Option<String>,
     /// 1 or 2.
     pub cgroup_version: u8,
-    /// CPUs it may really use.
+    /// CPUs it may use in effect.
     pub cpus: CpuSet,
-    /// Nodes it may really have memory of.
+    /// Nodes on which it may have memory in effect.
     pub memory_nodes: NodeSet,
-    /// CPU time in CPUs; `None` without a limit.
+    /// CPU limit, in CPUs; `None` without a limit.
     pub cpu_limit: Option<f64>,
     /// Its processes.
     pub members: Vec<GroupMember>,
-    /// Their private and shared memory, each page counted once; `None` when it was not looked at.
+    /// Their private and shared memory, each page counted once; `None` when it was not inspected.
     pub bytes_by_node: Option<BytesByNode>,
     /// Whether the figures are exact.
     pub complete: bool,
@@ -36,6 +36,6 @@ pub struct GroupState {
 pub struct GroupMember {
     /// Its id.
     pub pid: u32,
-    /// `comm`; `None` when it ended meanwhile.
+    /// `comm`; `None` when it ended during the inspection.
     pub name: Option<String>,
 }

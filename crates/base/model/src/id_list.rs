@@ -1,6 +1,6 @@
 //! Ids of NUMA nodes and CPUs, and sets of them in the kernel's list form (`"0-3,8"`).
 //!
-//! Not here: what numactl adds to lists (`all`, `!1`, `+0`), which needs a machine to refer to.
+//! Not here: numactl's extensions of lists (`all`, `!1`, `+0`), which refer to a machine.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,17 +12,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::Error;
 use crate::error::shortened;
 
-/// The largest id a list may name.
+/// The largest id a list may contain.
 ///
 /// Linux can be built for at most 8192 CPUs (`arch/x86/Kconfig`, `NR_CPUS`) and 1024 nodes
-/// (`NODES_SHIFT` 10), so this leaves room for eight generations and bounds what a hostile text
-/// such as `0-4294967295` can make us allocate.
+/// (`NODES_SHIFT` 10), so this leaves room for eight generations and bounds the memory that an
+/// untrusted text such as `0-4294967295` can make us allocate.
 pub const ID_MAX: u32 = 65_535;
 
-/// The most ids one list may mention, repetitions included, so that `0-65535,0-65535,…` ends.
+/// The most ids one list may mention, repetitions included, to bound `0-65535,0-65535,…`.
 const MENTIONS_MAX: usize = 4 * (ID_MAX as usize + 1);
 
-/// A number that Linux gives to one thing of a kind: implemented by [`NodeId`] and [`CpuId`].
+/// A number that Linux assigns to things of one kind: implemented by [`NodeId`] and [`CpuId`].
 pub trait Id: Copy + Ord + fmt::Debug + fmt::Display {
     /// Wraps the kernel's number.
     fn from_number(number: u32) -> Self;
@@ -104,7 +104,7 @@ impl<I: Id> IdSet<I> {
         Self { ids: vec![id] }
     }
 
-    /// How many ids are in the set.
+    /// The number of ids in the set.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
@@ -139,7 +139,7 @@ impl<I: Id> IdSet<I> {
         self.ids.last().copied()
     }
 
-    /// Adds `id`; says whether it was new.
+    /// Adds `id`; returns whether it was new.
     pub fn insert(&mut self, id: I) -> bool {
         match self.ids.binary_search(&id) {
             Ok(_) => false,
@@ -150,7 +150,7 @@ impl<I: Id> IdSet<I> {
         }
     }
 
-    /// Takes `id` out; says whether it was there.
+    /// Removes `id`; returns whether it was present.
     pub fn remove(&mut self, id: I) -> bool {
         match self.ids.binary_search(&id) {
             Ok(index) => {

@@ -1,22 +1,24 @@
-//! The words of `numalab.latency/1`: how far memory is, and what came of judging it.
+//! The types of `numalab.latency/1`: measured memory latency and its analysis.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuId, DistanceTable, Finding, Machine, NodeId, NodeMatrix, NodeSet, PageKind};
+use crate::{
+    CpuId, DistanceTable, Finding, Machine, NodeId, NodeMatrix, NodeSet, PageKind, TimerFacts,
+};
 
-/// Measured latencies with everything that was made of them.
+/// Measured latencies and everything derived from them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LatencyResult {
-    /// The stored runs it was made from, in the order of its parts; none for a matrix that was read
-    /// from a file.
+    /// The stored runs it was derived from, in the order of its parts; none for a matrix read from
+    /// a file.
     pub runs: Vec<String>,
-    /// The machine it was measured on; `None` for a matrix that was read from a file.
+    /// The machine it was measured on; `None` for a matrix read from a file.
     pub machine: Option<Machine>,
-    /// The file the matrix was read from; `None` for one that was measured.
+    /// The file the matrix was read from; `None` for a measured one.
     pub file: Option<String>,
-    /// What should be known about the file's figures.
+    /// A note on the file's figures.
     pub note: Option<String>,
-    /// How it was measured; `None` for a matrix that was read from a file.
+    /// How it was measured; `None` for a matrix read from a file.
     pub method: Option<LatencyMethod>,
     /// Medians in ns with their intervals.
     pub matrix: NodeMatrix,
@@ -24,11 +26,11 @@ pub struct LatencyResult {
     pub distances: Option<DistanceTable>,
     /// The nodes that measure alike, row by row.
     pub hop_classes: Vec<HopClass>,
-    /// Nodes that are next to one another, as far as the figures tell.
+    /// Nodes that are adjacent, as far as the figures show.
     pub links: Vec<NodeLink>,
     /// What a user should know.
     pub findings: Vec<Finding>,
-    /// What page walks cost, where it was measured.
+    /// The cost of page walks, where it was measured.
     pub page_walks: Option<PageWalks>,
     /// Latency by working set.
     pub curves: Vec<LatencyCurve>,
@@ -36,8 +38,8 @@ pub struct LatencyResult {
     pub transfers: Vec<TransferMatrix>,
 }
 
-/// The same cell with the matrix's pages and with small ones that are visited all over: the
-/// difference is page walks.
+/// The same cell with the matrix's pages and with small pages in random order: the difference is
+/// the cost of page walks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PageWalks {
     /// The node whose CPU measured.
@@ -48,7 +50,7 @@ pub struct PageWalks {
     pub page_bytes: u64,
     /// With the matrix's pages.
     pub ns_without: f64,
-    /// With small pages, all over.
+    /// With small pages, in random order.
     pub ns_with: f64,
     /// Lower end of the interval of `ns_with`.
     pub low: Option<f64>,
@@ -65,9 +67,9 @@ pub struct LatencyMethod {
     pub page_bytes: u64,
     /// Memory that one lap of the chase visits, every line of it once.
     pub working_set_bytes: u64,
-    /// Pages that the chase visits at random before it goes on to others; `None`: all.
+    /// Pages that the chase visits at random before it moves on to other pages; `None`: all.
     pub tlb_group_pages: Option<u32>,
-    /// Rounds, each with fresh memory and a fresh order.
+    /// Rounds, each with fresh memory and a new order.
     pub rounds: u32,
     /// Windows timed in one round.
     pub samples_per_round: u32,
@@ -75,31 +77,6 @@ pub struct LatencyMethod {
     pub seed: u64,
     /// The clock.
     pub timer: TimerFacts,
-}
-
-/// What a clock is and how well it tells time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TimerFacts {
-    /// What is read.
-    pub source: TimerSource,
-    /// Ticks in a second.
-    pub ticks_per_s: f64,
-    /// The smallest step seen.
-    pub precision_ns: f64,
-    /// What one reading costs: the median of many, back to back.
-    pub overhead_ns: f64,
-}
-
-/// What a clock reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimerSource {
-    /// The time stamp counter of x86, where it ticks at a constant rate in all states.
-    Tsc,
-    /// The virtual counter of arm64 (`CNTVCT_EL0`).
-    VirtualCounter,
-    /// `CLOCK_MONOTONIC`.
-    ClockMonotonic,
 }
 
 /// Memory nodes that measure alike from one node.
@@ -121,7 +98,7 @@ pub struct HopClass {
     pub distances: Vec<u32>,
 }
 
-/// Two nodes that are next to one another.
+/// Two adjacent nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeLink {
     /// The node with the smaller id.
@@ -147,7 +124,7 @@ pub struct LatencyCurve {
     pub page_bytes: u64,
     /// By ascending working set.
     pub points: Vec<CurvePoint>,
-    /// What the curve says of caches, the nearest first; the last is memory.
+    /// The cache levels found from the curve, the nearest first; the last is memory.
     pub levels: Vec<CurveLevel>,
 }
 
@@ -167,21 +144,21 @@ pub struct CurvePoint {
 /// One level of the memory hierarchy, found from a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CurveLevel {
-    /// Latency while the working set fits.
+    /// Latency while the working set fits into it.
     pub ns: f64,
     /// The largest working set measured that still fits; `None` for the last level.
     pub fits_bytes: Option<u64>,
 }
 
-/// Transfers of one cache line between CPUs: from the one that wrote it last to the one that
-/// reads it next.
+/// Transfers of one cache line between CPUs: from the CPU that last wrote it to the CPU that reads
+/// it next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TransferMatrix {
     /// The node whose memory holds the line.
     pub home_node: NodeId,
     /// CPUs of rows and columns, in their order.
     pub cpus: Vec<CpuId>,
-    /// One way in ns: half of the median round trip. The diagonal, and what was not measured, is
-    /// `None`.
+    /// One-way time in ns: half of the median round trip. `None` on the diagonal and where nothing
+    /// was measured.
     pub ns: Vec<Vec<Option<f64>>>,
 }

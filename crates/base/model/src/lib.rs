@@ -1,4 +1,4 @@
-//! The words of numalab: pure types that every other crate meets in. No effects.
+//! The types shared by all crates of numalab, without side effects.
 #![forbid(unsafe_code)]
 
 mod bandwidth;
@@ -15,15 +15,14 @@ mod group_state;
 mod id_list;
 mod latency;
 mod load_report;
+mod machine;
 mod measurement;
 mod metric;
 mod moving;
 mod node_matrix;
-mod own_memory;
 mod page_kind;
 mod placement;
 mod pools;
-mod relations;
 mod residency;
 mod run;
 mod time_model;
@@ -52,28 +51,28 @@ pub use group_state::{GroupMember, GroupState};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use latency::{
     CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult, NodeLink,
-    PageWalks, TimerFacts, TimerSource, TransferMatrix,
+    PageWalks, TransferMatrix,
 };
 pub use load_report::{
     LoadProfile, LoadReport, Printed, ReportEvent, ReportHost, ReportInterval, ReportKind,
 };
+pub use machine::{Machine, TimerFacts, TimerSource};
 pub use measurement::{MeasurementEvidence, MemoryEvidence};
 pub use metric::{Better, Metric, MetricFacts};
 pub use moving::{MoveReport, MoveStatus, MovedPart, Refused};
 pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
-pub use own_memory::{OwnMemory, OwnMemoryWork, SessionLoad};
 pub use page_kind::PageKind;
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, Placement, SgaPlan};
 pub use pools::{PoolChange, PoolNeed, PoolOfNode};
-pub use relations::{RelationResidency, Relations, ServerView};
 pub use residency::{
-    BytesByNode, ClassResidency, Layout, ProcessResidency, Residency, ResidencyMethod, Sampled,
-    SampledShare, SegmentArea, SegmentKind, SegmentResidency, SysvIdentity,
+    BytesByNode, ClassResidency, Layout, ProcessResidency, RelationResidency, Relations, Residency,
+    ResidencyMethod, Sampled, SampledShare, SegmentArea, SegmentKind, SegmentResidency, ServerView,
+    SysvIdentity,
 };
 pub use run::{
-    Calibration, CalibrationPoint, Case, CurveFigures, KernelFigures, LatencySummary, Machine,
-    Measured, Outcome, Run, RunHeader, RunStatus, Sample, SessionFigures, Skipped, TransferFigures,
-    Trial, UpdateFigures,
+    Calibration, CalibrationPoint, Case, CurveFigures, KernelFigures, LatencySummary, Measured,
+    Outcome, Run, RunHeader, RunStatus, Sample, SessionFigures, Skipped, TransferFigures, Trial,
+    UpdateFigures,
 };
 pub use time_model::{
     TimeModel, WAIT_BUCKET_LATCH, WAIT_BUFFER_BUSY, WAIT_CPU_QUANTUM, WAIT_FOR_WORK,
@@ -85,5 +84,6 @@ pub use topology::{
 };
 pub use work::{
     CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency,
-    ParallelScan, PostgresReads, Stealing, StreamThreadPlan, StreamWork, Work,
+    OwnMemory, OwnMemoryWork, ParallelScan, PostgresReads, SessionLoad, Stealing, StreamThreadPlan,
+    StreamWork, Work,
 };

@@ -1,18 +1,18 @@
-//! What another program's report says of one interval: Oracle's AWR or Statspack, as it was
-//! printed. What the report does not say is `None`.
+//! The contents of another program's report on one interval: Oracle's AWR or Statspack, as printed.
+//! Figures missing from the report are `None`.
 
 use serde::{Deserialize, Serialize};
 
-/// A figure as it was printed, with what its last digit leaves open.
+/// A figure as printed, with its rounding error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Printed {
     /// The figure.
     pub value: f64,
-    /// Half a unit of its last digit: the true figure lies within so much of `value`.
+    /// Half a unit of its last digit: the true figure is within this distance of `value`.
     pub half_unit: f64,
 }
 
-/// What a report calls itself.
+/// The kind of a report, by its title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReportKind {
@@ -20,18 +20,18 @@ pub enum ReportKind {
     Awr,
     /// `STATSPACK report`.
     Statspack,
-    /// Tables of one of them, without the title.
+    /// Tables of either, without the title.
     Excerpt,
 }
 
 /// The report of one instance over one interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadReport {
-    /// What it calls itself.
+    /// Its kind.
     pub kind: ReportKind,
-    /// The file it was read from, as it was named.
+    /// The file it was read from, as named by the user.
     pub file: String,
-    /// First line of it in the file, from 1.
+    /// Its first line in the file, from 1.
     pub line: usize,
     /// Database.
     pub database: Option<String>,
@@ -47,13 +47,13 @@ pub struct LoadReport {
     pub profile: LoadProfile,
     /// DB time of the interval.
     pub db_time_s: Option<Printed>,
-    /// CPU time of the sessions of users in the interval.
+    /// CPU time of user sessions in the interval.
     pub db_cpu_s: Option<Printed>,
-    /// The events that took the most time, without the row of CPU time, as printed.
+    /// The events that took the most time, except CPU time, as printed.
     pub events: Vec<ReportEvent>,
-    /// Parameters that say how CPUs, memory and its placement were set, as name and value.
+    /// Parameters that configure CPUs, memory and its placement, as name and value.
     pub parameters: Vec<(String, String)>,
-    /// Figures of the text that contradict one another, a sentence each.
+    /// Contradictions between figures of the text, one sentence each.
     #[serde(default)]
     pub contradictions: Vec<String>,
 }
@@ -78,9 +78,9 @@ pub struct ReportHost {
 /// The interval of a report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReportInterval {
-    /// Time of the first snapshot, in the words of the report.
+    /// Time of the first snapshot, as printed.
     pub begin: Option<String>,
-    /// Time of the last snapshot, in the words of the report.
+    /// Time of the last snapshot, as printed.
     pub end: Option<String>,
     /// Time between them.
     pub elapsed_s: Option<Printed>,
@@ -91,7 +91,7 @@ pub struct ReportInterval {
 pub struct LoadProfile {
     /// DB time.
     pub db_time_per_s: Option<Printed>,
-    /// CPU time of the sessions of users: CPUs that were delivered to them.
+    /// CPU time of user sessions: the CPUs delivered to them.
     pub db_cpu_per_s: Option<Printed>,
     /// Logical reads, in blocks.
     pub logical_reads_per_s: Printed,
@@ -99,7 +99,7 @@ pub struct LoadProfile {
     pub physical_reads_per_s: Option<Printed>,
 }
 
-/// One row of the events that took the most time.
+/// One row of the table of top events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportEvent {
     /// Name.
@@ -115,15 +115,15 @@ pub struct ReportEvent {
 }
 
 impl LoadReport {
-    /// CPUs delivered to the sessions of users: DB CPU per second of the interval. From the
-    /// seconds of DB CPU and the interval where both are known, which have more digits than the
-    /// load profile; else from the load profile.
+    /// CPUs delivered to user sessions: DB CPU per second of the interval. Computed from the
+    /// seconds of DB CPU and the interval where both are known, because they have more digits than
+    /// the load profile; otherwise taken from the load profile.
     pub fn cpus_delivered(&self) -> Option<Printed> {
         let elapsed = self.interval.elapsed_s;
         let divided = match (self.db_cpu_s, elapsed) {
             (Some(cpu), Some(elapsed)) if elapsed.value > elapsed.half_unit => Some(Printed {
                 value: cpu.value / elapsed.value,
-                // The largest that the two roundings can make of it, to first order.
+                // The largest effect of both rounding errors, to first order.
                 half_unit: cpu.half_unit / elapsed.value
                     + cpu.value * elapsed.half_unit / (elapsed.value * elapsed.value),
             }),

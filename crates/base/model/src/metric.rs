@@ -1,20 +1,20 @@
-//! What a run compares its cases by: one table.
+//! The metrics by which a run compares its cases: one table.
 
 use serde::{Deserialize, Serialize};
 
-/// What a run compares its cases by. [`crate::Measured::value`] is in its unit.
+/// The metric by which a run compares its cases. [`crate::Measured::value`] is in its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Metric {
     /// Blocks found and pinned in a buffer cache, by all sessions.
     #[serde(rename = "logical_reads_per_s")]
     LogicalReadsPerSecond,
-    /// How long one access to memory takes that waits for the one before.
+    /// Time of one dependent memory access.
     #[serde(rename = "ns_per_access")]
     NsPerAccess,
     /// Bytes that programs read and write, by all threads.
     #[serde(rename = "bytes_per_s")]
     BytesPerSecond,
-    /// How long one store to memory takes.
+    /// Time of one store to memory.
     #[serde(rename = "ns_per_store")]
     NsPerStore,
     /// Rows that are sorted and joined, by all sessions.
@@ -23,13 +23,13 @@ pub enum Metric {
     /// Steps of a computation that touches no memory, by all sessions.
     #[serde(rename = "steps_per_s")]
     StepsPerSecond,
-    /// How long the work of a trial takes.
+    /// Time that the work of a trial takes.
     #[serde(rename = "seconds")]
     Seconds,
-    /// A number that the work itself reports, of which more is better.
+    /// A number that the work itself reports; more is better.
     #[serde(rename = "gain")]
     Gain,
-    /// A number that the work itself reports, of which less is better.
+    /// A number that the work itself reports; less is better.
     #[serde(rename = "cost")]
     Cost,
 }
@@ -48,19 +48,19 @@ pub enum Better {
 pub struct MetricFacts {
     /// The metric.
     pub metric: Metric,
-    /// Its name in documents, which says its unit.
+    /// Its name in documents, which includes its unit.
     pub name: &'static str,
-    /// The unit that people are shown.
+    /// The unit shown to people.
     pub shown_unit: &'static str,
-    /// How many of the metric's own units the shown one is.
+    /// The shown unit in the metric's own units.
     pub shown_unit_is: f64,
-    /// What a case does, in a sentence: "does", "takes".
+    /// The verb in sentences about a case: "does", "takes".
     pub verb: &'static str,
     /// The shown unit in a sentence; may be empty.
     pub unit_in_words: &'static str,
     /// Which of two values is the better one.
     pub better: Better,
-    /// What it is, in words.
+    /// Its meaning in words.
     pub meaning: &'static str,
 }
 

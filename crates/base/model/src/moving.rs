@@ -1,46 +1,46 @@
-//! The words of `numalab.move/1`: what a move would do, and what it did.
+//! The types of `numalab.move/1`: the plan of a move, and its result.
 
 use serde::{Deserialize, Serialize};
 
 use crate::BytesByNode;
 
-/// A move: planned, or carried out.
+/// A move: planned or executed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MoveReport {
     /// The target, as the user named it.
     pub target: String,
-    /// Where to, as the user said it.
+    /// The destination, as the user named it.
     pub to: String,
-    /// How far it came.
+    /// How far it got.
     pub status: MoveStatus,
     /// The parts.
     pub parts: Vec<MovedPart>,
-    /// Bytes that were to be moved.
+    /// Bytes to move.
     pub bytes_to_move: u64,
-    /// Bytes that were moved; `None` for a plan.
+    /// Bytes moved; `None` for a plan.
     pub bytes_moved: Option<u64>,
-    /// Pages that were moved, a larger page being one.
+    /// Pages moved; a larger page counts as one.
     pub pages_moved: Option<u64>,
-    /// Calls of move_pages(2) that moved or asked about them, without those of the plan.
+    /// Calls of move_pages(2) that moved or queried pages, excluding those of the plan.
     pub system_calls: Option<u64>,
-    /// Time that the moving took.
+    /// Duration of the move.
     pub seconds: Option<f64>,
     /// Pages that stayed, by reason.
     pub refused: Vec<Refused>,
-    /// What else the user should know, one sentence each.
+    /// Anything else the user should know, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// How far a move came.
+/// How far a move got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MoveStatus {
     /// Only planned.
     #[default]
     Planned,
-    /// To the end.
+    /// To its end.
     Complete,
-    /// Interrupted by the user; the same command goes on with the rest.
+    /// Interrupted by the user; the same command continues with the rest.
     Interrupted,
     /// All processes of the target ended.
     TargetEnded,
@@ -51,11 +51,11 @@ pub enum MoveStatus {
 pub struct MovedPart {
     /// Name of the segment or the class.
     pub name: String,
-    /// What it is, for people: `System V`, `private`.
+    /// Its kind, for people: `System V`, `private`.
     pub kind: String,
     /// Whether it is shared memory.
     pub shared: bool,
-    /// How many processes, where it is private memory.
+    /// The number of processes, for private memory.
     pub processes: Option<u32>,
     /// Size of its pages.
     pub page_bytes: u64,
@@ -65,16 +65,16 @@ pub struct MovedPart {
     pub bytes_by_node_planned: BytesByNode,
     /// Bytes by node afterwards, by the method of `numalab inspect`; `None` for a plan.
     pub bytes_by_node_after: Option<BytesByNode>,
-    /// Bytes that are to be moved.
+    /// Bytes to move.
     pub bytes_to_move: u64,
-    /// The policy it had before, where another one is set for pages that come later.
+    /// The previous policy, where the move sets another one for pages allocated later.
     pub policy_before: Option<String>,
-    /// That policy.
+    /// The policy set.
     pub policy_then: Option<String>,
 }
 
 impl MovedPart {
-    /// The largest difference between a node's share as planned and afterwards, 0 to 1.
+    /// The largest difference between a node's planned and actual share, 0 to 1.
     pub fn share_error(&self) -> Option<f64> {
         let after = self.bytes_by_node_after.as_ref()?;
         let share = |bytes: &BytesByNode, node| {
@@ -96,9 +96,9 @@ impl MovedPart {
 /// Pages that stayed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// How much.
+    /// Their size.
     pub bytes: u64,
 }
 

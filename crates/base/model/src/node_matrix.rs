@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{NodeId, NodeSet, Topology};
 
-/// A figure for every pair of a node with CPUs (row) and a node with memory (column). The unit is
-/// said by who holds it: ns for latency, bytes per second for bandwidth.
+/// A figure for every pair of a node with CPUs (row) and a node with memory (column). Its owner
+/// defines the unit: ns for latency, bytes per second for bandwidth.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeMatrix {
     cpu_nodes: Vec<NodeId>,
@@ -24,13 +24,13 @@ pub struct MatrixCell {
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
-    /// How often such an interval holds what it is for, at least; `None` where nobody says.
+    /// The lower bound of the interval's coverage; `None` where unknown.
     pub confidence: Option<f64>,
-    /// How many values are behind the median.
+    /// Number of values behind the median.
     pub values: u32,
-    /// Whether its values scatter so much that the figure is doubtful.
+    /// Whether its values vary so much that the figure is doubtful.
     pub is_unsteady: bool,
-    /// Why nothing was measured.
+    /// Why it was not measured.
     pub absent_because: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl MatrixCell {
         }
     }
 
-    /// No figure, and why.
+    /// An absent figure, with the reason.
     pub fn absent(reason: impl Into<String>) -> Self {
         MatrixCell {
             absent_because: Some(reason.into()),
@@ -54,7 +54,7 @@ impl MatrixCell {
 }
 
 impl NodeMatrix {
-    /// A matrix in which nothing is measured yet.
+    /// A matrix without measured figures.
     pub fn empty(cpu_nodes: Vec<NodeId>, memory_nodes: Vec<NodeId>) -> Self {
         let cells = vec![vec![MatrixCell::default(); memory_nodes.len()]; cpu_nodes.len()];
         NodeMatrix {
@@ -64,8 +64,8 @@ impl NodeMatrix {
         }
     }
 
-    /// The matrix of these cells; `None` unless there is a row for each of `cpu_nodes` and in each
-    /// a cell for each of `memory_nodes`.
+    /// The matrix of these cells; `None` unless there is a row for each of `cpu_nodes`, and in each
+    /// row a cell for each of `memory_nodes`.
     pub fn new(
         cpu_nodes: Vec<NodeId>,
         memory_nodes: Vec<NodeId>,
@@ -112,7 +112,7 @@ impl NodeMatrix {
         &mut self.cells[row][column]
     }
 
-    /// The cell from one node to another; of the first row and column that bear these ids.
+    /// The cell from one node to another, in the first row and column with these ids.
     pub fn cell(&self, cpu_node: NodeId, memory_node: NodeId) -> Option<&MatrixCell> {
         let row = self.cpu_nodes.iter().position(|node| *node == cpu_node)?;
         let mut columns = self.memory_nodes.iter();
@@ -135,16 +135,16 @@ pub struct DistanceTable {
 }
 
 impl DistanceTable {
-    /// The table of these rows, from every one of `nodes` to every one of them; `None` unless
-    /// there is a row for each and in each a distance for each.
+    /// The table of these rows, from every one of `nodes` to every one of them; `None` unless there
+    /// is a row for each node, and in each row a distance for each node.
     pub fn new(nodes: Vec<NodeId>, rows: Vec<Vec<u32>>) -> Option<Self> {
         let rows = rows.into_iter();
         let rows = rows.map(|row| row.into_iter().map(Some).collect());
         Self::of_parts(nodes.clone(), nodes, rows.collect())
     }
 
-    /// The table of these rows, in which some distances may not be known; `None` unless there is a
-    /// row for each of `from` and in each a place for each of `to`.
+    /// The table of these rows, in which some distances may be unknown; `None` unless there is a
+    /// row for each of `from`, and in each row a place for each of `to`.
     pub fn of_parts(
         from: Vec<NodeId>,
         to: Vec<NodeId>,
@@ -157,15 +157,15 @@ impl DistanceTable {
         Some(DistanceTable { from, to, rows })
     }
 
-    /// The distances of a machine from its nodes with CPUs, as far as its kernel gives them.
+    /// The distances of a machine from its nodes with CPUs, as far as its kernel reports them.
     pub fn of(topology: &Topology) -> Option<Self> {
         let nodes: Vec<NodeId> = topology.nodes.iter().map(|node| node.id).collect();
         let table = Self::of_parts(nodes.clone(), nodes, topology.distances.clone()?)?;
         Some(table.from_nodes(&topology.cpu_nodes()))
     }
 
-    /// The distances from these nodes only. What the table says of the way from a node without
-    /// CPUs means nothing: nobody is there to go it, and firmware fills its row with 255.
+    /// The distances from these nodes only. Distances from a node without CPUs are meaningless: no
+    /// CPU accesses memory from there, and firmware fills its row with 255.
     pub fn from_nodes(mut self, nodes: &NodeSet) -> Self {
         let rows = self.from.iter().copied().zip(self.rows);
         let rows = rows.filter(|(node, _)| nodes.contains(*node));
@@ -173,12 +173,12 @@ impl DistanceTable {
         self
     }
 
-    /// Every node that the table has a row or a column for.
+    /// Every node with a row or a column.
     pub fn nodes(&self) -> NodeSet {
         self.from.iter().chain(&self.to).copied().collect()
     }
 
-    /// Every known distance with the node it is from and the node it is to.
+    /// Every known distance with its two nodes, from and to.
     pub fn cells(&self) -> impl Iterator<Item = (NodeId, NodeId, u32)> {
         let rows = self.from.iter().zip(&self.rows);
         rows.flat_map(|(from, row)| {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where the pages of private memory come from. In order of preference for a measurement: with
-/// larger pages, fewer page walks are measured together with the memory.
+/// Where the pages of private memory come from. In order of preference for a measurement: larger
+/// pages add fewer page walks to the memory accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PageKind {
@@ -32,7 +32,7 @@ impl PageKind {
         self.row().1
     }
 
-    /// What it is, in words.
+    /// The meaning in words.
     pub fn meaning(self) -> &'static str {
         self.row().2
     }

@@ -1,7 +1,7 @@
-//! What is asked for: CPUs, memory policy, processor group, and the shape of the SGA. What is done
-//! there is `work`.
+//! The requested placement: CPUs, memory policy, processor group, and the shape of the SGA. For the
+//! work done there, see `work`.
 //!
-//! Nothing here says what came of it: that is `evidence`.
+//! Results are not here: see `evidence`.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,12 +15,12 @@ pub struct Placement {
     /// Memory nodes the processes may use (`cpuset.mems`, or the nodes of `MPOL_BIND` where no
     /// processor group can be made); `None` leaves them as inherited.
     pub memory_nodes: Option<NodeSet>,
-    /// What carries the placement out.
+    /// The mechanism that enforces the placement.
     pub mechanism: Mechanism,
 }
 
 impl Placement {
-    /// The placement that asks for nothing.
+    /// The placement that requests nothing.
     pub fn inherited() -> Self {
         Placement {
             cpus: None,
@@ -29,37 +29,37 @@ impl Placement {
         }
     }
 
-    /// Whether anything at all is asked for.
+    /// Whether anything at all is requested.
     pub fn asks_for_something(&self) -> bool {
         self.cpus.is_some() || self.memory_nodes.is_some()
     }
 }
 
-/// How a placement is carried out.
+/// How a placement is enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
-    /// A processor group: a cpuset cgroup of its own, v1 or v2 (cpuset(7), cgroups(7)).
+    /// A processor group: its own cpuset cgroup, v1 or v2 (cpuset(7), cgroups(7)).
     Group,
     /// `sched_setaffinity(2)` and `set_mempolicy(2)`: needs no privilege.
     Affinity,
 }
 
-/// The shared memory of one instance, as asked for.
+/// The shared memory of one instance, as requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SgaPlan {
-    /// Bytes of blocks that the buffer cache holds; headers and directory come on top.
+    /// Bytes of blocks that the buffer cache holds; headers and directory are extra.
     pub cache_bytes: u64,
-    /// What kind of shared memory object backs the SGA.
+    /// The kind of shared memory object behind the SGA.
     pub backing: Backing,
-    /// Page size asked for.
+    /// Requested page size.
     pub page_bytes: u64,
-    /// On which nodes the pages are to lie.
+    /// The nodes on which to place the pages.
     pub allocation: Allocation,
 }
 
-/// The kind of shared memory object behind an SGA. Whether its pages are huge is said by
-/// [`SgaPlan::page_bytes`].
+/// The kind of shared memory object behind an SGA. [`SgaPlan::page_bytes`] determines whether its
+/// pages are huge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backing {
@@ -71,7 +71,7 @@ pub enum Backing {
     Shm,
 }
 
-/// On which nodes the pages of an SGA are to lie.
+/// The nodes on which to place the pages of an SGA.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "nodes")]
 pub enum Allocation {
@@ -83,10 +83,10 @@ pub enum Allocation {
     WeightedInterleave(NodeSet),
     /// `MPOL_BIND` to these nodes.
     Bind(NodeSet),
-    /// `MPOL_PREFERRED`: this node, and others only when it is full.
+    /// `MPOL_PREFERRED`: this node, and other nodes only when it is full.
     Prefer(NodeId),
-    /// NUMA-aware: a fixed area interleaved over these nodes, and a pool of buffers for each of
-    /// them that prefers it.
+    /// NUMA-aware: a fixed area interleaved over these nodes, and for each of them a pool of
+    /// buffers that prefers it.
     PerNode(NodeSet),
 }
 
@@ -103,7 +103,7 @@ impl Allocation {
         }
     }
 
-    /// The nodes of the pools of buffers, one pool each; empty when there is one pool for all.
+    /// The nodes of the buffer pools, one pool each; empty when one pool serves all.
     pub fn pool_nodes(&self) -> Vec<NodeId> {
         match self {
             Allocation::PerNode(nodes) => nodes.iter().collect(),
@@ -115,25 +115,25 @@ impl Allocation {
 /// The load of one case.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
-    /// Sessions, each a process.
+    /// Sessions; each is a process.
     pub sessions: u32,
-    /// Instance caging: this many sessions run, the others queue; `None` is off.
+    /// Instance caging: at most this many sessions run at a time, the others queue; `None`: off.
     pub cpu_count: Option<u32>,
-    /// Bytes of tables and indexes, in a data file; `None`: as much as fits the buffer cache, and
-    /// no file.
+    /// Bytes of tables and indexes in a data file; `None`: no file, and as much data as fits into
+    /// the buffer cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_bytes: Option<u64>,
-    /// Of a hundred statements, those that update the rows they come by.
+    /// Percentage of statements that update the rows they read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub update_pct: u32,
-    /// Of the time that its logical reads take, the percentage that a session spends on extra work
-    /// that depends on them: a difference of known size, to see whether it is found.
+    /// Extra work of a session that depends on its logical reads, as a percentage of the time they
+    /// take: a difference of known size, to test whether it is detected.
     #[serde(default, skip_serializing_if = "is_none_of_it")]
     pub handicap_pct: f64,
-    /// Rows per statement; `None`: as many as the calibration finds.
+    /// Rows per statement; `None`: determined by calibration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_unit: Option<u32>,
-    /// A CPU quota of so many CPUs for all processes of the instance; `None`: none.
+    /// A CPU quota for all processes of the instance, in CPUs; `None`: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<u32>,
 }

@@ -1,5 +1,4 @@
-//! The words of `numalab.pages/1`: pools of huge pages, what was changed of them, and what an SGA
-//! needs.
+//! The types of `numalab.pages/1`: pools of huge pages, changes to them, and the needs of an SGA.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,18 +13,18 @@ pub struct PoolOfNode {
     pub page_bytes: u64,
     /// Pages in the pool.
     pub total: u64,
-    /// Of them, pages not in use.
+    /// Pages of the pool that are not in use.
     pub free: Option<u64>,
-    /// Of them, pages that go as soon as they are free.
+    /// Pages of the pool that are freed as soon as they are no longer in use.
     pub surplus: Option<u64>,
     /// Free memory of the node outside of pools.
     pub node_free_bytes: Option<u64>,
-    /// Of that, what lies in blocks that are large enough for a page; `None` where the kernel does
-    /// not tell, as for pages of 1 GiB.
+    /// The part of it in blocks large enough for a page; `None` where the kernel does not show
+    /// that, as for pages of 1 GiB.
     pub free_bytes_in_blocks: Option<u64>,
 }
 
-/// A pool that was to be set.
+/// A requested change of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolChange {
     /// The node.
@@ -34,23 +33,23 @@ pub struct PoolChange {
     pub page_bytes: u64,
     /// Pages before.
     pub before: u64,
-    /// Pages asked for.
+    /// Pages requested.
     pub asked: u64,
-    /// Pages that the kernel came to.
+    /// Pages that the kernel reached.
     pub reached: u64,
-    /// Whether the kernel was asked to compact the node's memory, because it stopped short.
+    /// Whether the kernel was asked to compact the node's memory, because it had stopped short.
     pub compacted: bool,
 }
 
-/// What an SGA needs of one node's pool.
+/// What an SGA needs from one node's pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolNeed {
     /// The node.
     pub node: NodeId,
-    /// Pages that are needed there.
+    /// Pages needed there.
     pub needed: u64,
     /// Pages that are free there now.
     pub free: u64,
-    /// Pages that the pool must have altogether.
+    /// Total pages that the pool must have.
     pub total_then: u64,
 }

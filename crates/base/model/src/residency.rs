@@ -1,10 +1,10 @@
-//! The words of `numalab.residency/1`: where the memory of a set of processes lies.
+//! The types of `numalab.residency/1`: where the memory of a set of processes lies.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, Finding, NodeId, NodeSet, Relations};
+use crate::{CpuSet, Finding, NodeId, NodeSet};
 
 /// Bytes by node.
 pub type BytesByNode = BTreeMap<NodeId, u64>;
@@ -12,13 +12,13 @@ pub type BytesByNode = BTreeMap<NodeId, u64>;
 /// Where the memory of a set of processes lies, each page counted once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Residency {
-    /// What was asked about, as it was asked.
+    /// The target, as requested.
     pub target: String,
     /// How the pages were found.
     pub method: ResidencyMethod,
     /// Whether the figures are exact. If not, they are lower bounds, and `gaps` says why.
     pub complete: bool,
-    /// What could not be seen, one sentence each.
+    /// Reasons why figures are incomplete, one sentence each.
     pub gaps: Vec<String>,
     /// Nodes of the machine that have memory.
     pub memory_nodes: NodeSet,
@@ -28,16 +28,16 @@ pub struct Residency {
     pub segments: Vec<SegmentResidency>,
     /// Private memory by class of process, the largest first.
     pub private: Vec<ClassResidency>,
-    /// All of it: segments and private memory.
+    /// The total: segments and private memory.
     pub bytes_by_node: BytesByNode,
-    /// Bytes that exist but whose node is not known.
+    /// Allocated bytes whose node is unknown.
     pub bytes_without_node: u64,
     /// How the shared memory is laid out over the nodes.
     pub layout: Layout,
     /// What the user should know.
     pub findings: Vec<Finding>,
-    /// The tables and indexes in the shared buffers of a PostgreSQL server; `None` when they were
-    /// not asked for.
+    /// The tables and indexes in the shared buffers of a PostgreSQL server; `None` when not
+    /// requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relations: Option<Relations>,
 }
@@ -48,10 +48,10 @@ pub struct Residency {
 pub enum ResidencyMethod {
     /// Frame numbers of /proc/PID/pagemap, joined with the memory of each node: exact.
     Pagemap,
-    /// The same, but large segments by some of their pages: estimates with intervals.
+    /// The same, but large segments are sampled: estimates with intervals.
     PagemapSampled,
-    /// /proc/PID/numa_maps of each process: a lower bound, because it shows only what the process
-    /// itself has mapped, and two processes may have mapped the same pages or others.
+    /// /proc/PID/numa_maps of each process: a lower bound, because it shows only pages that the
+    /// process itself has mapped, and whether two processes map the same pages is unknown.
     #[default]
     NumaMaps,
 }
@@ -66,7 +66,7 @@ pub enum Layout {
     PoolPerNode,
     /// Most of it is bound to, or prefers, one node.
     OneNode,
-    /// No policy says where it is to lie.
+    /// No policy places it.
     Default,
     /// There is no shared memory, or its policies could not be read.
     #[default]
@@ -80,40 +80,40 @@ pub struct ProcessResidency {
     pub pid: u32,
     /// `comm`.
     pub name: String,
-    /// What it does, for processes that a database names; otherwise its name.
+    /// Its function, for processes that a database names; otherwise its name.
     pub class: String,
-    /// CPUs that one of its threads may use.
+    /// CPUs that any of its threads may use.
     pub cpus: CpuSet,
     /// The nodes of these CPUs.
     pub nodes_of_cpus: NodeSet,
-    /// The node whose CPUs are all it may use, when the machine has others with CPUs.
+    /// The only node whose CPUs it may use, when the machine has other nodes with CPUs.
     pub pinned_to_node: Option<NodeId>,
-    /// The node on which its first thread ran last.
+    /// The node on which its first thread last ran.
     pub last_node: Option<NodeId>,
     /// Nodes it may have memory on.
     pub memory_nodes_allowed: NodeSet,
-    /// Its private memory, apart from pages that another process of the target has as well and
-    /// that were counted there.
+    /// Its private memory, except for pages shared with another process of the target and counted
+    /// there.
     pub private_bytes_by_node: BytesByNode,
-    /// Share of that which is local, 0 to 1, expected over the CPUs that its threads may use.
+    /// Local share of that memory, 0 to 1, expected over the CPUs that its threads may use.
     pub private_local_share: Option<f64>,
-    /// The same for the CPUs on which its threads ran last.
+    /// The same for the CPUs on which its threads last ran.
     #[serde(default)]
     pub private_local_share_last: Option<f64>,
-    /// Share of all shared memory of the target that is local to it, as for its private memory.
+    /// Local share of all shared memory of the target, computed as for its private memory.
     pub shared_local_share: Option<f64>,
-    /// The same for the CPUs on which its threads ran last.
+    /// The same for the CPUs on which its threads last ran.
     #[serde(default)]
     pub shared_local_share_last: Option<f64>,
-    /// Shared memory that this process itself has mapped; `None` when it was not counted for each
+    /// Shared memory that this process itself has mapped; `None` when it was not counted per
     /// process.
     pub touched_bytes_by_node: Option<BytesByNode>,
     /// The same in the per-node pools alone.
     pub touched_pool_bytes_by_node: Option<BytesByNode>,
     /// Memory mapped as transparent huge pages; `None` where numa_maps was not read, because the
-    /// kernel walks all pages to tell.
+    /// kernel would have to walk all pages.
     pub transparent_huge_bytes: Option<u64>,
-    /// Page tables (`VmPTE`); the kernel does not tell on which node they are.
+    /// Page tables (`VmPTE`); the kernel does not report their nodes.
     pub page_table_bytes: Option<u64>,
 }
 
@@ -124,35 +124,35 @@ pub struct SegmentResidency {
     pub name: String,
     /// What kind of object it is.
     pub kind: SegmentKind,
-    /// What the kernel says of a System V segment.
+    /// The kernel's record of a System V segment.
     pub sysv: Option<SysvIdentity>,
     /// Size of its pages; `None` when no process has any.
     pub page_bytes: Option<u64>,
-    /// The policy of its mappings in the kernel's words; `mixed` when it has several.
+    /// The policy of its mappings in the kernel's notation; `mixed` when it has several.
     pub policy: Option<String>,
-    /// The parts with a policy of their own, when there are several.
+    /// The parts with their own policies, when there are several.
     pub areas: Vec<SegmentArea>,
-    /// How many of the processes have it mapped.
+    /// Number of processes that map it.
     pub processes: u32,
-    /// Length of what is mapped.
+    /// Length of its mappings.
     pub mapped_bytes: u64,
-    /// Bytes that exist, by the kernel's own count.
+    /// Allocated bytes, by the kernel's own count.
     pub allocated_bytes: Option<u64>,
-    /// Bytes of these that were set aside by fallocate(2) and never written: they take memory, on
-    /// nodes that the kernel does not tell, and hold nothing.
+    /// The part of these that fallocate(2) reserved and no process ever wrote: it takes memory, on
+    /// nodes that the kernel does not report, and holds nothing.
     #[serde(default)]
     pub never_written_bytes: u64,
     /// Bytes found, by node.
     pub bytes_by_node: BytesByNode,
-    /// Bytes that exist but whose node is not known: swapped out, or mapped by nobody.
+    /// Allocated bytes whose node is unknown: swapped out, or mapped by no process.
     pub bytes_without_node: u64,
-    /// Of huge pages that could not be seen, the most that may lie on each node, by what of the
-    /// pools is in use; `None` when nothing is unseen, or nothing bounds it.
+    /// Upper bound of the unseen huge pages on each node, from the pool pages in use there; `None`
+    /// when nothing is unseen, or nothing bounds it.
     #[serde(default)]
     pub unseen_at_most_by_node: Option<BytesByNode>,
-    /// Whether every byte that exists was found, but for those that were never written.
+    /// Whether every allocated byte was found, except for those never written.
     pub complete: bool,
-    /// How the figures were estimated; `None` when every page was looked at.
+    /// How the figures were estimated; `None` when every page was inspected.
     pub sampled: Option<Sampled>,
 }
 
@@ -163,32 +163,32 @@ impl SegmentResidency {
     }
 }
 
-/// Which System V segment it is, and who else has it.
+/// The identity of a System V segment, and who else uses it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SysvIdentity {
     /// The id that ipcs(1) shows.
     pub shmid: u64,
-    /// The IPC namespace in which it has that id, where that is known: each numbers from 0 on.
+    /// The IPC namespace in which it has that id, if known: each namespace counts from 0.
     #[serde(default)]
     pub ipc_namespace: Option<u64>,
     /// The key by which programs find it: `0x85a066e4`.
     pub key: String,
-    /// Whose it is.
+    /// The user who owns it.
     pub owner_uid: u32,
-    /// Who made it.
+    /// The process that created it.
     pub creator_pid: u32,
-    /// How often it is attached, by processes of the target and others.
+    /// Number of attaches, by processes of the target and others.
     pub attached: u64,
 }
 
-/// An estimate from some of the pages.
+/// An estimate from a sample of the pages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sampled {
-    /// Pages looked at, chosen at random, all choices equally likely.
+    /// Pages sampled, uniformly at random.
     pub pages: u64,
-    /// Those of them that were found in memory.
+    /// Sampled pages that were found in memory.
     pub pages_found: u64,
-    /// What the choice was made from: the same seed looks at the same pages.
+    /// Seed of the sample: the same seed selects the same pages.
     pub seed: u64,
     /// The confidence of the intervals, 0 to 1.
     pub confidence: f64,
@@ -199,7 +199,7 @@ pub struct Sampled {
     pub share_by_node: BTreeMap<NodeId, SampledShare>,
 }
 
-/// A share and its interval: Wilson's, for each node by itself.
+/// A share and its Wilson interval, for each node separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampledShare {
     /// The share in the sample, 0 to 1.
@@ -213,7 +213,7 @@ pub struct SampledShare {
 /// A part of a segment with its own policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SegmentArea {
-    /// The policy in the kernel's words.
+    /// The policy in the kernel's notation.
     pub policy: String,
     /// Length.
     pub mapped_bytes: u64,
@@ -221,7 +221,7 @@ pub struct SegmentArea {
     pub bytes_by_node: BytesByNode,
 }
 
-/// What kind of object a segment is.
+/// The kind of object behind a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SegmentKind {
@@ -243,7 +243,7 @@ pub enum SegmentKind {
 }
 
 impl SegmentKind {
-    /// Every kind and its word.
+    /// Every kind and its name.
     pub const TABLE: [(SegmentKind, &'static str); 7] = [
         (SegmentKind::Sysv, "System V"),
         (SegmentKind::DevShm, "/dev/shm"),
@@ -254,13 +254,13 @@ impl SegmentKind {
         (SegmentKind::File, "file"),
     ];
 
-    /// The word for people.
+    /// The name for people.
     pub fn word(self) -> &'static str {
         let row = Self::TABLE.iter().find(|(kind, _)| *kind == self);
         row.expect("the table has a row for every kind").1
     }
 
-    /// Whether it is memory shared by processes, and not the cache of a file.
+    /// Whether it is memory shared by processes, rather than the cache of a file.
     pub fn is_shared_memory(self) -> bool {
         !matches!(self, SegmentKind::ProgramText | SegmentKind::File)
     }
@@ -271,8 +271,78 @@ impl SegmentKind {
 pub struct ClassResidency {
     /// The class.
     pub class: String,
-    /// How many processes are in it.
+    /// Number of its processes.
     pub processes: u32,
     /// Their private memory.
     pub bytes_by_node: BytesByNode,
+}
+
+/// The blocks in the shared buffers of a server, by relation and node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Relations {
+    /// Version of the server, as it reports it.
+    pub server_version: String,
+    /// Size of a block, and of a buffer.
+    pub block_bytes: u64,
+    /// Size of the pages that contain the buffers; `None` when no process shows it.
+    pub page_bytes: Option<u64>,
+    /// Shared buffers.
+    pub buffers: u64,
+    /// Buffers that hold a block.
+    pub buffers_used: u64,
+    /// Bytes of used buffers by node.
+    pub bytes_by_node: BytesByNode,
+    /// Bytes of used buffers whose node is unknown.
+    pub bytes_without_node: u64,
+    /// Every relation with a block in the buffers, the largest first.
+    pub relations: Vec<RelationResidency>,
+    /// Databases that have blocks there and did not accept our connection to look up names.
+    pub databases_without_names: Vec<String>,
+    /// Comparison with the server's own view.
+    pub server_view: ServerView,
+}
+
+/// One table, index or other relation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RelationResidency {
+    /// Its database; `None` for relations shared by all databases.
+    pub database: Option<String>,
+    /// Schema and name; `None` without a catalog entry (dropped, or being created).
+    pub name: Option<String>,
+    /// `table`, `index`, `toast table` ...; `None` as for the name.
+    pub kind: Option<String>,
+    /// Name of its file.
+    pub filenode: u32,
+    /// Buffers that hold a block of it.
+    pub buffers: u64,
+    /// Size of these buffers.
+    pub bytes: u64,
+    /// Their bytes by node.
+    pub bytes_by_node: BytesByNode,
+    /// Their bytes whose node is unknown.
+    pub bytes_without_node: u64,
+    /// Bytes on the fullest node in excess of an even distribution over the memory nodes.
+    pub bytes_beyond_even: u64,
+}
+
+/// The result of `pg_buffercache_numa`, compared page by page with ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum ServerView {
+    /// The server has no such view: it is older than 18, or its extension is.
+    #[default]
+    Absent,
+    /// The server was built without libnuma, or the kernel has no NUMA.
+    WithoutLibnuma,
+    /// The server has it, but it was not queried.
+    NotAsked,
+    /// It was queried.
+    Compared {
+        /// Pages whose node both know.
+        pages: u64,
+        /// Pages for which both report different nodes.
+        differing: u64,
+        /// Pages whose node only one of them knows.
+        unknown: u64,
+    },
 }

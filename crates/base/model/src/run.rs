@@ -1,12 +1,11 @@
-//! A run as it is stored: what was asked, on which machine, and every trial with its raw samples.
+//! A run as it is stored: the request, the machine, and every trial with its raw samples.
 //!
-//! Summaries (medians, intervals, ranks, verdicts) are not here: they are computed from this.
+//! Summaries (medians, intervals, ranks, verdicts) are not here: they are computed from these.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CasePlan, CpuId, Evidence, LoadReport, Metric, NamedCache, TimeModel, TimerFacts, Topology,
-    Work,
+    CasePlan, CpuId, Evidence, LoadReport, Machine, Metric, TimeModel, TimerFacts, Topology, Work,
 };
 
 /// One execution of an experiment.
@@ -24,19 +23,19 @@ pub struct Run {
     pub started_at: String,
     /// How it ended, so far.
     pub status: RunStatus,
-    /// The machine it ran on; `None` when it was imported, for numalab never saw that machine.
+    /// The machine it ran on; `None` for an imported run, whose machine numalab never saw.
     pub machine: Option<Machine>,
     /// Seed of the order of trials and of the resampling.
     pub seed: u64,
-    /// What the cases are compared by.
+    /// The metric by which the cases are compared.
     pub metric: Metric,
-    /// Name of the case that others are compared with.
+    /// Name of the case with which others are compared.
     pub baseline: String,
-    /// Whether the cases differ in where memory lies, so that an emulated machine has no answer.
+    /// Whether the cases differ in where memory lies, so that an emulated machine cannot answer it.
     pub asks_about_memory: bool,
-    /// Length of each measured window; `None` when it was imported.
+    /// Length of each measured window; `None` for an imported run.
     pub window_s: Option<f64>,
-    /// How the work unit was found; `None` until it was.
+    /// How the work unit was found; `None` until it is.
     pub calibration: Option<Calibration>,
     /// The cases with their trials.
     pub cases: Vec<Case>,
@@ -44,7 +43,7 @@ pub struct Run {
     pub skipped: Vec<Skipped>,
 }
 
-/// A run as a line of a list: what can be said of it without its documents.
+/// A summary of a run for lists, available without reading its documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunHeader {
     /// Id.
@@ -55,18 +54,17 @@ pub struct RunHeader {
     pub started_at: String,
     /// How it ended, so far.
     pub status: RunStatus,
-    /// `uname -n` of the machine; of an imported run the host that its reports name, if they
-    /// name one and the same.
+    /// `uname -n` of the machine; for an imported run the host named by its reports, if they agree.
     pub host: Option<String>,
     /// Whether that machine is emulated in software.
     pub emulated: Option<bool>,
     /// Cases that were run.
     pub cases: u32,
-    /// Cases the machine could not run.
+    /// Cases that the machine could not run.
     pub skipped: u32,
     /// Trials that count.
     pub trials_valid: u32,
-    /// Trials that ran and do not count.
+    /// Trials that ran to their end but do not count.
     pub trials_invalid: u32,
     /// Trials that did not run to their end.
     pub trials_failed: u32,
@@ -80,39 +78,14 @@ pub enum RunStatus {
     Unfinished,
     /// The stop rule was met: every interval is narrow enough.
     Settled,
-    /// A bound on trials or time was met first.
+    /// A limit on trials or time was reached first.
     Bounded,
     /// Interrupted by the user; finished trials are kept.
     Interrupted,
-    /// The workload could not go on.
+    /// The workload could not continue.
     Failed,
     /// Nothing was run: the figures were read from reports of another program.
     Imported,
-}
-
-/// The machine a run was made on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Machine {
-    /// `uname -n`.
-    pub host: String,
-    /// `uname -r`.
-    pub kernel: String,
-    /// `model name` of /proc/cpuinfo.
-    pub cpu_model: Option<String>,
-    /// Hypervisor signature of CPUID leaf 0x40000000, if a hypervisor says it is there.
-    pub hypervisor: Option<String>,
-    /// Whether the machine is emulated in software: its nodes are equally far, and no speed
-    /// measured on it means anything. `None` where CPUID does not exist.
-    pub emulated: Option<bool>,
-    /// Version of numalab.
-    pub numalab: String,
-    /// The size of its last-level caches that the user named, or that was measured, for planning;
-    /// those of `topology` have it. Left out of the document where plans go by what the kernel
-    /// shows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_level_cache: Option<NamedCache>,
-    /// The topology.
-    pub topology: Topology,
 }
 
 /// How the work unit was found.
@@ -120,7 +93,7 @@ pub struct Machine {
 pub struct Calibration {
     /// Rows per statement used for every trial.
     pub work_unit: u32,
-    /// Whether doubling the work unit had stopped to pay.
+    /// Whether doubling the work unit no longer increased the rate.
     pub plateau_reached: bool,
     /// The sweep.
     pub points: Vec<CalibrationPoint>,
@@ -138,27 +111,27 @@ pub struct CalibrationPoint {
 /// One case of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Case {
-    /// What was asked for.
+    /// The requested work and placement.
     pub plan: CasePlan,
-    /// Its trials, in the order they were made.
+    /// Its trials, in order of execution.
     pub trials: Vec<Trial>,
 }
 
 /// One execution of a case: fresh processes, fresh memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Round of the run this trial belongs to, from 0; every round holds each case once.
+    /// Round of the run that this trial belongs to, from 0; every round contains each case once.
     pub round: u32,
     /// Whether it counts, and if not, why.
     pub outcome: Outcome,
-    /// What was measured; `None` when the trial failed before its window ended, and when it was
-    /// imported.
+    /// What was measured; `None` when the trial failed before its window ended, and for an imported
+    /// trial.
     pub measured: Option<Measured>,
     /// The report it was imported from; `None` when numalab measured it.
     pub report: Option<Box<LoadReport>>,
-    /// What the kernel says of the placement.
+    /// The placement as the kernel reports it.
     pub evidence: Evidence,
-    /// What a reader should know although the trial counts.
+    /// Anything a reader should know about a trial that counts.
     pub warnings: Vec<String>,
 }
 
@@ -168,7 +141,7 @@ impl Run {
         self.machine.as_ref().map(|machine| &machine.topology)
     }
 
-    /// The unit that people are shown: that of its metric, or the one that a program's number has.
+    /// The unit shown to people: that of the metric, or the one given for a program's number.
     pub fn shown_unit(&self) -> &str {
         match self.cases.first().map(|case| &case.plan.work) {
             Some(Work::Command(work)) => &work.unit,
@@ -176,7 +149,7 @@ impl Run {
         }
     }
 
-    /// The host it was made on, or that all of its reports name.
+    /// The host it ran on, or the one that all of its reports name.
     pub fn host(&self) -> Option<&str> {
         if let Some(machine) = &self.machine {
             return Some(&machine.host);
@@ -189,7 +162,7 @@ impl Run {
 }
 
 impl Trial {
-    /// A trial that did not run to its end, and why.
+    /// A trial that did not run to its end, with the reason.
     pub fn failed(round: u32, reason: String) -> Self {
         Trial {
             round,
@@ -222,7 +195,7 @@ impl Trial {
 pub enum Outcome {
     /// It counts.
     Valid,
-    /// It ran, but evidence contradicts what was asked: never counted.
+    /// It ran, but evidence contradicts the request: never counted.
     Invalid(String),
     /// It did not run to its end.
     Failed(String),
@@ -233,13 +206,13 @@ pub enum Outcome {
 pub struct Measured {
     /// The figure of the trial, in the unit of the run's metric.
     pub value: f64,
-    /// Length of the window, or of all windows together.
+    /// Length of the window, or of all its windows together.
     pub window_s: f64,
-    /// Length of the warm-up before it, where it was timed.
+    /// Length of the preceding warm-up, if timed.
     pub warm_up_s: Option<f64>,
-    /// What only sessions of a database have.
+    /// Figures of database sessions only.
     pub sessions: Option<SessionFigures>,
-    /// What only a measuring kernel has.
+    /// Figures of a measuring kernel only.
     pub kernel: Option<KernelFigures>,
 }
 
@@ -257,7 +230,7 @@ pub struct SessionFigures {
     /// Blocks read from the data file by all sessions.
     #[serde(default)]
     pub physical_reads: u64,
-    /// What updates of rows came to, where there were any.
+    /// The results of row updates, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updates: Option<UpdateFigures>,
     /// Where the time went.
@@ -268,41 +241,41 @@ pub struct SessionFigures {
     pub statement_latency: LatencySummary,
 }
 
-/// What updates of rows came to in one trial.
+/// The results of row updates in one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct UpdateFigures {
     /// Rows updated in the window by all sessions.
     pub rows_updated: u64,
     /// Blocks that the database writers wrote to the data file in the window.
     pub blocks_written: u64,
-    /// CPU time of the database writers in the window, which is no DB CPU.
+    /// CPU time of the database writers in the window, which is not part of DB CPU.
     pub writers_cpu_s: f64,
     /// Time of the checkpoint after the window.
     pub checkpoint_s: f64,
-    /// Updates that the rows of the data file count after the checkpoint: as many as the sessions
-    /// made since the load, or the trial has failed.
+    /// Updates recorded in the rows of the data file after the checkpoint; the trial fails unless
+    /// they equal the updates made by the sessions since the load.
     pub updates_in_file: u64,
 }
 
-/// What a measuring kernel gave in one trial, raw.
+/// The raw results of a measuring kernel in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelFigures {
     /// The figure of each window, in the unit of the run's metric and in the order they were timed.
     pub windows: Vec<f64>,
-    /// Of each window, the stretch that all threads ran in as a share of that in which any did;
-    /// empty where there is one thread.
+    /// For each window, the time in which all threads ran as a share of the time in which any did;
+    /// empty for a single thread.
     pub overlaps: Vec<f64>,
-    /// Memory that was visited or moved through, by all threads.
+    /// Memory visited or moved, by all threads.
     pub working_set_bytes: u64,
-    /// Pages that a chase visits at random before it goes on to others; `None`: all.
+    /// Pages that a chase visits at random before it moves on to other pages; `None`: all.
     pub tlb_group_pages: Option<u32>,
-    /// Of a curve, the windows of each working set; `windows` has those of the largest.
+    /// For a curve, the windows of each working set; `windows` has those of the largest.
     pub curve: Vec<CurveFigures>,
-    /// Of transfers, the windows of each pair; `windows` has the median of each.
+    /// For transfers, the windows of each pair; `windows` has the median of each pair.
     pub transfers: Vec<TransferFigures>,
-    /// Under load, bytes per second that the load moved meanwhile.
+    /// Under load, bytes per second moved by the load during the windows.
     pub load_bytes_per_s: Option<f64>,
-    /// What the kernel computed, so that it was computed.
+    /// A checksum of the computation, so that the compiler cannot remove it.
     pub checksum: u64,
     /// The clock.
     pub timer: TimerFacts,
@@ -320,29 +293,29 @@ pub struct CurveFigures {
 /// One pair of CPUs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TransferFigures {
-    /// The CPU that wrote the line and kept the time.
+    /// The CPU that wrote the line and took the time.
     pub from: CpuId,
     /// The CPU that answered.
     pub to: CpuId,
-    /// One way in each window, in ns: half of a round trip.
+    /// One-way time in each window, in ns: half of a round trip.
     pub windows: Vec<f64>,
 }
 
-/// One sample inside a window; or one window of a trial that has many, which alternate with those
-/// of other cases.
+/// One sample inside a window; or, in a trial of many windows that alternate with those of other
+/// cases, one window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Seconds from the start of the window to the end of the sample; or from the start of the
     /// first window to the start of this one.
     pub at_s: f64,
-    /// Logical reads, or what else the sessions do, per second: since the sample before, or in this
-    /// window.
+    /// Logical reads, or other work of the sessions, per second: since the previous sample, or in
+    /// this window.
     pub logical_reads_per_s: f64,
-    /// Whether this window is not in the figure of the trial, nor are those of other cases around
-    /// it.
+    /// Whether this window, together with those of other cases around it, is excluded from the
+    /// figures of the trials.
     #[serde(default, skip_serializing_if = "is_false")]
     pub left_out: bool,
-    /// Seconds for which the hypervisor ran others in this window, over all CPUs.
+    /// Seconds that the hypervisor gave to other guests in this window, over all CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_s: Option<f64>,
     /// CPU time that other programs used in this window.

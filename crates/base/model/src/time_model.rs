@@ -2,7 +2,7 @@
 //!
 //! The terms are Oracle's; the sources are the kernel's: CPU time of the session process
 //! (`CLOCK_PROCESS_CPUTIME_ID`), run-queue wait (second field of /proc/PID/schedstat), and waits
-//! that the instance itself times.
+//! timed by the instance itself.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ pub struct TimeModel {
     pub db_time_s: f64,
     /// CPU time.
     pub db_cpu_s: f64,
-    /// Time on a run queue: ready, but not running; also while a CPU quota is used up.
+    /// Time on a run queue: ready, but not running; includes time throttled by a CPU quota.
     pub cpu_wait_s: f64,
-    /// The part of `db_cpu_s` that was spent in the kernel; `None` where nobody asked.
+    /// The part of `db_cpu_s` spent in the kernel; `None` where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_cpu_s: Option<f64>,
     /// Named waits by event.
@@ -50,24 +50,23 @@ impl TimeModel {
 pub struct Wait {
     /// Number of waits.
     pub count: u64,
-    /// Time spent in them, without the time on CPU or on a run queue.
+    /// Time spent in them, excluding time on CPU or on a run queue.
     pub total_s: f64,
 }
 
-/// Wait event of instance caging: no slot among the `cpu_count` running sessions.
+/// Wait event of instance caging: all `cpu_count` slots for running sessions are taken.
 pub const WAIT_CPU_QUANTUM: &str = "resmgr:cpu quantum";
-/// Wait event of the hash directory: a bucket latch was held too long to spin for it.
+/// Wait event of the hash directory: a bucket latch was held too long to keep spinning.
 pub const WAIT_BUCKET_LATCH: &str = "latch: cache buffers chains";
-/// Wait event of one block read from the data file.
+/// Wait event of a single-block read from the data file.
 pub const WAIT_SEQUENTIAL_READ: &str = "db file sequential read";
-/// Wait event of several blocks read from the data file at once, ahead of a scan.
+/// Wait event of a multi-block read from the data file, ahead of a scan.
 pub const WAIT_SCATTERED_READ: &str = "db file scattered read";
 /// Wait event of a block that another session is reading from the data file.
 pub const WAIT_READ_BY_OTHER: &str = "read by other session";
-/// Wait event of a block for which there is no buffer until a database writer has written some.
+/// Wait event of a block that gets no buffer until a database writer has written some.
 pub const WAIT_FREE_BUFFER: &str = "free buffer waits";
-/// Wait event of a buffer whose content another process changes or copies.
+/// Wait event of a buffer that another process is changing or copying.
 pub const WAIT_BUFFER_BUSY: &str = "buffer busy waits";
-/// Wait event of a parallel worker that has nothing to do: the others still scan, or the next scan
-/// has not begun.
+/// Wait event of an idle parallel worker: other workers still scan, or the next scan has not begun.
 pub const WAIT_FOR_WORK: &str = "PX Deq: Execution Msg";

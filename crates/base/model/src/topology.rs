@@ -1,40 +1,40 @@
-//! The words of `numalab.topology/1`: what a machine is, as its kernel and firmware describe it.
+//! The types of `numalab.topology/1`: a machine as its kernel and firmware describe it.
 //!
-//! Everything here is what was read, even where it is impossible; findings are made elsewhere.
-//! What could not be read is `None` and `null`. The field names are the document's.
+//! Everything here is as read, even impossible values; findings are derived elsewhere. Values that
+//! could not be read are `None` and `null`. The field names are the document's.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Cache, CpuId, CpuSet, MemorySideCache, NodeId, NodeSet};
 
-/// What this machine is: nodes, CPUs, cores, caches, memory, distances, devices, settings.
+/// A machine: nodes, CPUs, cores, caches, memory, distances, devices, settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Topology {
     /// The name of the processor (/proc/cpuinfo).
     pub cpu_model: Option<String>,
-    /// Signature of CPUID leaf 0x40000000 when a hypervisor says it is there. `None` for a captured
-    /// machine, too.
+    /// Signature of CPUID leaf 0x40000000 when a hypervisor announces itself. Also `None` for a
+    /// captured machine.
     pub hypervisor: Option<String>,
-    /// Whether the machine is emulated in software: its nodes are then equally far, and no speed
-    /// measured on it means anything. `None` where CPUID does not exist or was not asked.
+    /// Whether the machine is emulated in software: then its nodes are equally far, and no speed
+    /// measured on it is meaningful. `None` where CPUID does not exist or was not read.
     pub emulated: Option<bool>,
     /// The nodes in ascending order of id; never empty.
     pub nodes: Vec<Node>,
     /// Whether the kernel has no node directory (built or started without NUMA), so that the one
-    /// node above is implied and holds everything.
+    /// node above is implied and contains everything.
     pub node_is_implied: bool,
     /// Nodes the kernel could bring online (`/sys/devices/system/node/possible`).
     pub possible_nodes: Option<NodeSet>,
     /// The firmware's distances, 10 for local: row `i`, column `j` is from the `i`-th to the `j`-th
     /// of `nodes`. Impossible values (below 10, 255, asymmetric) are kept as read. `None` in a row
-    /// where the kernel does not say for certain which node a value is for.
+    /// where it is ambiguous which node a value is for.
     pub distances: Option<Vec<Vec<Option<u32>>>>,
-    /// What the firmware rates the memory of nodes at; left out of the document by the many that
-    /// rate nothing.
+    /// The firmware's ratings of the memory of nodes; omitted from the document where there are
+    /// none, as on many machines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory_ratings: Vec<MemoryRating>,
-    /// Caches before the memory of nodes; left out of the document by the many machines without.
+    /// Caches in front of the memory of nodes; omitted from the document where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory_side_caches: Vec<MemorySideCache>,
     /// CPUs that are online.
@@ -43,30 +43,30 @@ pub struct Topology {
     pub offline_cpus: CpuSet,
     /// CPUs the kernel could bring online (`/sys/devices/system/cpu/possible`).
     pub possible_cpus: Option<CpuSet>,
-    /// CPUs taken away from the scheduler (`isolcpus=`; `/sys/devices/system/cpu/isolated`).
+    /// CPUs isolated from the scheduler (`isolcpus=`; `/sys/devices/system/cpu/isolated`).
     pub isolated_cpus: Option<CpuSet>,
-    /// How many packages (sockets) have CPUs online.
+    /// Number of packages (sockets) with online CPUs.
     pub packages: Option<u32>,
-    /// How many cores have CPUs online.
+    /// Number of cores with online CPUs.
     pub cores: Option<u32>,
     /// The most CPUs (hardware threads) online in one core.
     pub threads_per_core: Option<u32>,
-    /// One entry for each core with CPUs online, in order of their first CPU. A CPU whose core is
-    /// unknown has an entry of its own.
+    /// One entry for each core with online CPUs, in order of their first CPU. A CPU whose core is
+    /// unknown has its own entry.
     pub core_list: Vec<Core>,
-    /// Caches, the nearest first; like caches are one entry.
+    /// Caches, the nearest first; identical caches share one entry.
     pub caches: Vec<Cache>,
     /// `MemTotal` of /proc/meminfo.
     pub memory_bytes: Option<u64>,
     /// The huge-page pools of the whole machine, by ascending page size.
     pub huge_pages: Vec<MachineHugePages>,
-    /// PCI devices for networks, storage and computing, in order of address; `None` when the kernel
+    /// PCI devices for network, storage and computing, in order of address; `None` when the kernel
     /// lists no PCI devices at all.
     pub devices: Option<Vec<Device>>,
-    /// Kernel settings that matter to memory placement.
+    /// Kernel settings that affect memory placement.
     pub settings: KernelSettings,
-    /// What the files of the machine leave open or contradict, and what was made of it: one
-    /// sentence for each. Left out of the document where there is nothing.
+    /// Gaps and contradictions in the files of the machine, and how they were resolved: one
+    /// sentence each. Omitted from the document where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
 }
@@ -82,7 +82,7 @@ impl Topology {
         self.nodes.iter().map(|node| node.id).collect()
     }
 
-    /// The nodes that have CPUs online.
+    /// The nodes that have online CPUs.
     pub fn cpu_nodes(&self) -> NodeSet {
         self.nodes
             .iter()
@@ -91,7 +91,7 @@ impl Topology {
             .collect()
     }
 
-    /// The nodes that have memory, or may have: those that are not known to have none.
+    /// The nodes that have memory, or may have: all except those known to have none.
     pub fn memory_nodes(&self) -> NodeSet {
         let with_memory = self
             .nodes
@@ -100,8 +100,8 @@ impl Topology {
         with_memory.map(|node| node.id).collect()
     }
 
-    /// The memory of these nodes together; `None` when that of one is unknown, or the sum is beyond
-    /// 64 bits.
+    /// The total memory of these nodes; `None` when that of one is unknown, or the sum exceeds 64
+    /// bits.
     pub fn memory_bytes_of(&self, nodes: &NodeSet) -> Option<u64> {
         let mut nodes = self.nodes.iter().filter(|node| nodes.contains(node.id));
         nodes.try_fold(0_u64, |sum, node| sum.checked_add(node.memory_bytes?))
@@ -134,9 +134,9 @@ impl Topology {
 pub struct Node {
     /// Its id; ids may be sparse.
     pub id: NodeId,
-    /// Its CPUs that are online; empty for a memory-only node.
+    /// Its online CPUs; empty for a memory-only node.
     pub cpus: CpuSet,
-    /// Whether `cpus` is empty because nothing says which they are: `null` in the document.
+    /// Whether `cpus` is empty because they are unknown: `null` in the document.
     pub has_unknown_cpus: bool,
     /// `MemTotal` of the node; 0 for a node without memory.
     pub memory_bytes: Option<u64>,
@@ -181,7 +181,7 @@ impl From<Node> for NodeDocument {
     }
 }
 
-/// Latency and bandwidth of a node's memory as the firmware rates them (HMAT), from the best of the
+/// Latency and bandwidth of a node's memory as rated by the firmware (HMAT), from the best of the
 /// nodes with CPUs (kernel, `Documentation/admin-guide/mm/numaperf.rst`). Not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryRating {
@@ -218,14 +218,14 @@ pub struct NodeHugePages {
 pub struct MachineHugePages {
     /// Size of one page.
     pub page_bytes: u64,
-    /// Whether this is the size that `MAP_HUGETLB` means when it names none (`Hugepagesize` of
+    /// Whether this is the size that `MAP_HUGETLB` uses when none is given (`Hugepagesize` of
     /// /proc/meminfo).
     pub is_default: Option<bool>,
     /// Pages in the pool (`nr_hugepages`).
     pub total: u64,
     /// Pages of the pool not in use (`free_hugepages`).
     pub free: Option<u64>,
-    /// Free pages that are promised to a mapping already (`resv_hugepages`).
+    /// Free pages already reserved for a mapping (`resv_hugepages`).
     pub reserved: Option<u64>,
     /// Pages beyond the configured size of the pool (`surplus_hugepages`).
     pub surplus: Option<u64>,
@@ -236,7 +236,7 @@ pub struct MachineHugePages {
 /// One core: the CPUs that share its execution units.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Core {
-    /// Its CPUs that are online: hardware threads, siblings of one another.
+    /// Its online CPUs: hardware threads, siblings of one another.
     pub cpus: CpuSet,
     /// The node of its CPUs.
     pub node: Option<NodeId>,
@@ -254,15 +254,15 @@ pub struct Core {
 pub struct Device {
     /// PCI address, such as `0000:3b:00.0`.
     pub address: String,
-    /// What it is for.
+    /// Its purpose.
     pub kind: DeviceKind,
     /// Names under which users know it (`eth0`, `nvme0`, `vda`); empty when there are none.
     pub names: Vec<String>,
-    /// The node it is attached to; `None` when the firmware does not say (`numa_node` -1).
+    /// The node it is attached to; `None` when the firmware does not report it (`numa_node` -1).
     pub node: Option<NodeId>,
 }
 
-/// What a device is for, by its PCI class code (PCI Code and ID Assignment Specification).
+/// The purpose of a device, by its PCI class code (PCI Code and ID Assignment Specification).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
@@ -274,29 +274,29 @@ pub enum DeviceKind {
     Gpu,
 }
 
-/// Kernel settings that matter to memory placement; each `None` where the kernel does not have it.
+/// Kernel settings that affect memory placement; each `None` where the kernel lacks it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KernelSettings {
     /// `kernel.numa_balancing`: 0 off, 1 moves pages to their users, 2 moves between memory tiers
     /// (kernel, `Documentation/admin-guide/sysctl/kernel.rst`).
     pub numa_balancing: Option<u32>,
-    /// `vm.zone_reclaim_mode`: 0 takes memory from other nodes before reclaiming; bits 1, 2, 4
-    /// reclaim first (kernel, `Documentation/admin-guide/sysctl/vm.rst`).
+    /// `vm.zone_reclaim_mode`: 0 allocates from other nodes before reclaiming; bits 1, 2, 4 reclaim
+    /// first (kernel, `Documentation/admin-guide/sysctl/vm.rst`).
     pub zone_reclaim_mode: Option<u32>,
     /// `vm.swappiness`.
     pub swappiness: Option<u32>,
     /// Transparent huge pages for private memory: `always`, `madvise` or `never`.
     pub transparent_huge_pages: Option<String>,
-    /// How hard the kernel tries to make transparent huge pages.
+    /// How hard the kernel tries to allocate transparent huge pages.
     pub transparent_huge_pages_defrag: Option<String>,
     /// Transparent huge pages for shared memory.
     pub transparent_huge_pages_shmem: Option<String>,
     /// Whether NUMA is switched off at boot (`numa=off` on /proc/cmdline).
     pub numa_off: Option<bool>,
-    /// The value of `numa=` on /proc/cmdline, if it is there: `off`, `fake=4`, ….
+    /// The value of `numa=` on /proc/cmdline, if present: `off`, `fake=4`, ….
     pub numa_option: Option<String>,
-    /// Which control groups are mounted.
+    /// The mounted cgroup versions.
     pub cgroup: Option<CgroupVersion>,
     /// CPU frequency governors with their CPUs, by name; `None` without cpufreq.
     pub cpu_governors: Option<Vec<CpuGovernor>>,
@@ -308,7 +308,7 @@ pub struct KernelSettings {
     pub demotion: Option<bool>,
 }
 
-/// Which control groups are mounted.
+/// The mounted cgroup versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CgroupVersion {
@@ -316,7 +316,7 @@ pub enum CgroupVersion {
     V1,
     /// Only the unified hierarchy.
     V2,
-    /// Both: controllers are in version 1 hierarchies, the unified one is mounted beside them.
+    /// Both: controllers are in version 1 hierarchies, with the unified one mounted beside them.
     Hybrid,
     /// None at all.
     None,

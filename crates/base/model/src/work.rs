@@ -1,30 +1,30 @@
-//! What a case does under its placement: one variant for each kind of work an engine can do.
+//! The work of a case under its placement: one variant for each kind of work an engine can do.
 //!
-//! Nothing here says what came of it: that is `evidence`.
+//! Results are not here: see `evidence`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Allocation, CommandWork, CpuId, CpuSet, LoadPlan, OwnMemoryWork, PageKind, Placement, SgaPlan,
+    Allocation, CommandWork, CpuId, CpuSet, LoadPlan, Metric, PageKind, Placement, SgaPlan,
     StreamKernel,
 };
 
-/// One case, as asked for: everything a workload needs to execute a trial of it.
+/// One case as requested: everything a workload needs to execute a trial of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CasePlan {
     /// The case's name within its experiment.
     pub name: String,
-    /// One line for people: what this case is.
+    /// A one-line description for people.
     pub about: String,
     /// Where processes may run and their memory may lie.
     pub placement: Placement,
-    /// What is done there.
+    /// The work to do there.
     pub work: Work,
 }
 
 impl CasePlan {
-    /// Whether two cases ask for the same, whatever they are called. The second is then a negative
-    /// control of the first: it must tie with it.
+    /// Whether two cases request the same, whatever their names. The second is then a negative
+    /// control of the first: the two must tie.
     pub fn is_same_as(&self, other: &CasePlan) -> bool {
         self.placement == other.placement && self.work == other.work
     }
@@ -39,8 +39,8 @@ impl CasePlan {
         }
     }
 
-    /// CPUs that it keeps busy at once, as far as it says: as many as sessions that run at once,
-    /// what a quota allows at most, no more than it may use. 1 where it has no sessions.
+    /// CPUs that it keeps busy at once, as far as known: the number of sessions that run at once,
+    /// limited by the quota and by the CPUs it may use. 1 where it has no sessions.
     pub fn busy_cpus(&self) -> usize {
         let Some(work) = self.instance().or_else(|| self.logical_reads()) else {
             return 1;
@@ -52,7 +52,7 @@ impl CasePlan {
         running.min(of_quota).min(usable)
     }
 
-    /// The buffer cache and the sessions that read through it, if that is the work.
+    /// The buffer cache and the sessions that read through it, if this is the work.
     pub fn logical_reads(&self) -> Option<&LogicalReads> {
         match &self.work {
             Work::LogicalReads(work) => Some(work),
@@ -62,15 +62,15 @@ impl CasePlan {
     }
 }
 
-/// What is done under a placement.
+/// The work done under a placement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
     /// Sessions of the embedded instance read rows through its buffer cache.
     LogicalReads(LogicalReads),
-    /// Workers of the embedded instance add up a column, all of it, again and again.
+    /// Workers of the embedded instance repeatedly sum up a whole column.
     ParallelScan(ParallelScan),
-    /// Sessions of the embedded instance work in memory of their own.
+    /// Sessions of the embedded instance work in their own memory.
     OwnMemory(OwnMemoryWork),
     /// Sessions of a PostgreSQL server read rows through its shared buffers.
     Postgres(PostgresReads),
@@ -78,22 +78,22 @@ pub enum Work {
     Command(CommandWork),
     /// One CPU follows a chain of pointers through memory.
     MemoryLatency(MemoryLatency),
-    /// The same with ever larger working sets.
+    /// The same with increasing working sets.
     DepthCurve(DepthCurve),
-    /// A cache line goes to and fro between CPUs.
+    /// A cache line moves back and forth between CPUs.
     LineTransfers(LineTransfers),
     /// Threads move bytes.
     Stream(StreamWork),
     /// One CPU follows a chain of pointers while others move bytes.
     LoadedLatency(LoadedLatency),
-    /// Nothing that numalab asked for: another program did it and reported it.
+    /// No work of numalab: another program did it and reported it.
     Imported(ImportedWork),
 }
 
-/// Work of which there are only reports. Where it was done is not known.
+/// Work known only from reports. Where it was done is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedWork {
-    /// The files, as they were named.
+    /// The files, as named by the user.
     pub files: Vec<String>,
 }
 
@@ -112,19 +112,19 @@ pub struct ParallelScan {
     /// The shared memory, and the workers as its load.
     #[serde(flatten)]
     pub instance: LogicalReads,
-    /// Whether workers take work that is not theirs.
+    /// Whether workers take the work of other workers.
     pub stealing: Stealing,
 }
 
-/// Whether a worker of a parallel scan reads granules whose home is another worker's node.
+/// Whether a worker of a parallel scan reads granules that belong to another worker's node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stealing {
     /// Never.
     Off,
-    /// Once there are none of its own left.
+    /// Only once none of its own are left.
     AfterLocal,
-    /// Always: granules are taken in the order they lie in.
+    /// Always: granules are taken in storage order.
     Free,
 }
 
@@ -132,32 +132,32 @@ pub enum Stealing {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PostgresReads {
     /// The data that its shared buffers hold, and the load. The allocation is the memory policy of
-    /// all its processes; the backing means nothing here.
+    /// all its processes; the backing is ignored.
     pub reads: LogicalReads,
     /// CPUs of the backend that loads and prewarms; `None`: as placed.
     pub prewarm_cpus: Option<CpuSet>,
-    /// A CPU quota of so many CPUs for all its processes; `None`: none.
+    /// A CPU quota for all its processes, in CPUs; `None`: none.
     pub cpu_quota: Option<u32>,
 }
 
-/// A chase of pointers: the CPU that measures and the node whose memory it reads are those of the
+/// A pointer chase: the CPU that measures and the node whose memory it reads are those of the
 /// placement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryLatency {
-    /// The CPU that makes the memory: one of the memory's own node, if it has any.
+    /// The CPU that allocates the memory: one of the memory's own node, if it has any.
     pub home_cpu: CpuId,
-    /// CPUs that are kept busy meanwhile, so that their packages do not slow their clocks down.
+    /// CPUs kept busy during it, so that their packages do not lower their clock rates.
     pub awake_cpus: CpuSet,
-    /// Kind of pages; `None`: the largest to be had.
+    /// Kind of pages; `None`: the largest available.
     pub page_kind: Option<PageKind>,
     /// Memory that one lap visits.
     pub working_set_bytes: u64,
-    /// Whether pages are visited in groups that the TLB can hold. Without, page walks are measured
-    /// with the memory.
+    /// Whether pages are visited in groups that fit into the TLB. Otherwise page walks are measured
+    /// along with the memory.
     pub by_tlb_groups: bool,
     /// Windows timed.
     pub windows: u32,
-    /// Length of a window, about.
+    /// Approximate length of a window.
     pub window_ns: u64,
 }
 
@@ -165,13 +165,13 @@ pub struct MemoryLatency {
 /// those of the placement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DepthCurve {
-    /// The CPU that makes the memory.
+    /// The CPU that allocates the memory.
     pub home_cpu: CpuId,
-    /// Kind of pages; `None`: the largest to be had.
+    /// Kind of pages; `None`: the largest available.
     pub page_kind: Option<PageKind>,
     /// The largest working set.
     pub bytes_max: u64,
-    /// The last cache as the kernel gives it: points are dense up to beyond it.
+    /// The last cache as the kernel reports it: points are dense until beyond its size.
     pub last_cache_bytes: Option<u64>,
 }
 
@@ -190,13 +190,13 @@ pub struct LineTransfers {
 pub struct LoadedLatency {
     /// The chase.
     pub chase: MemoryLatency,
-    /// The load; no threads: none.
+    /// The load; without threads there is none.
     pub load: StreamWork,
     /// Iterations of an empty loop between two blocks of load; the fewer, the more load.
     pub delay: u32,
 }
 
-/// Threads that move bytes, each in memory of its own.
+/// Threads that move bytes, each in its own memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamWork {
     /// What they do.
@@ -207,7 +207,7 @@ pub struct StreamWork {
     pub threads: Vec<StreamThreadPlan>,
     /// Memory of each, all of its arrays together.
     pub bytes_per_thread: u64,
-    /// Kind of pages; `None`: the largest to be had.
+    /// Kind of pages; `None`: the largest available.
     pub page_kind: Option<PageKind>,
     /// Windows timed.
     pub windows: u32,
@@ -220,6 +220,58 @@ pub struct StreamWork {
 pub struct StreamThreadPlan {
     /// Its CPU.
     pub cpu: CpuId,
-    /// Where its memory is to lie.
+    /// Where to place its memory.
     pub allocation: Allocation,
+}
+
+/// Sessions of the embedded instance, each working in its own memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnMemoryWork {
+    /// The sessions, and the shared memory they use in common.
+    #[serde(flatten)]
+    pub instance: LogicalReads,
+    /// The work, and the memory.
+    pub own: OwnMemory,
+}
+
+/// The private memory of one session, and what it does there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnMemory {
+    /// What it does.
+    pub load: SessionLoad,
+    /// Bytes of each session; ignored by [`SessionLoad::Spin`], which has none.
+    pub bytes: u64,
+    /// Where to place them.
+    pub allocation: Allocation,
+}
+
+/// What a session does in its own memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionLoad {
+    /// Stores at random addresses.
+    MemoryHammer,
+    /// Sorts and joins, and reads rows from the buffer cache in between.
+    Compute,
+    /// Repeatedly writes a file in /dev/shm.
+    ShmFill,
+    /// Computes without memory.
+    Spin,
+}
+
+impl SessionLoad {
+    /// The metric by which cases of this load are compared.
+    pub fn metric(self) -> Metric {
+        match self {
+            SessionLoad::MemoryHammer => Metric::NsPerStore,
+            SessionLoad::Compute => Metric::RowsPerSecond,
+            SessionLoad::ShmFill => Metric::BytesPerSecond,
+            SessionLoad::Spin => Metric::StepsPerSecond,
+        }
+    }
+
+    /// Whether it has its own memory at all.
+    pub fn has_memory(self) -> bool {
+        self != SessionLoad::Spin
+    }
 }

@@ -1,4 +1,4 @@
-//! An interval for the ratio of two medians: the bootstrap, computed and not drawn.
+//! An interval for the ratio of two medians: the bootstrap, computed instead of sampled.
 
 use statrs::function::beta::beta_reg;
 use statrs::function::factorial::ln_binomial;
@@ -8,36 +8,37 @@ use crate::order_statistics::range_confidence;
 use crate::percentile::expanded_tail;
 use crate::quantile::{between, sorted};
 
-/// Of what the interval may miss, the part for which its percentiles are made. At 1, an interval of
-/// one median from 11 values would miss it in 6.5 % and not in 5 %; at 0.6 it misses at most 4 %
-/// with any number of values from 6 to 40.
+/// The fraction of the permitted error probability to use for the percentiles. At 1, an interval of
+/// one median from 11 values would miss it in 6.5 % of cases instead of 5 %; at 0.6 it misses at
+/// most 4 % for any number of values from 6 to 40.
 const SHARE_MISSED: f64 = 0.6;
 
-/// What is less likely than this is left out of a distribution; all of it together is far less
-/// than any share that matters here.
+/// Outcomes less likely than this are omitted from a distribution; their total is far below any
+/// share that matters here.
 const PROBABILITY_MIN: f64 = 1e-15;
 
 /// An interval for the ratio of the medians of two independent samples, numerator over
 /// denominator: the bootstrap percentile interval (Efron & Tibshirani 1993, chapter 13) with the
 /// expanded percentiles of Hesterberg 2015 (see [`expanded_tail`]).
 ///
-/// The bootstrap draws many samples of the same size with replacement and looks at the ratios of
-/// their medians. How likely each median is needs no drawing (Maritz & Jarrett 1978, "A Note on
-/// Estimating the Variance of the Sample Median", JASA 73), so the interval is that of endless
-/// draws.
+/// The bootstrap draws many samples of the same size with replacement and takes the ratios of their
+/// medians. The probability of each median can be computed (Maritz & Jarrett 1978, "A Note on
+/// Estimating the Variance of the Sample Median", JASA 73), so the interval is that of infinitely
+/// many draws.
 ///
-/// The expanded percentiles are those of the smaller sample, which is the cautious choice: its
-/// degrees of freedom are at most those of the comparison. Swapping the samples gives the
-/// reciprocal interval (to the last digit), so a verdict does not depend on the order of naming.
+/// The expanded percentiles are those of the smaller sample, which is the conservative choice: its
+/// degrees of freedom are at most those of the comparison. Swapping the samples gives the exact
+/// reciprocal interval, so a verdict does not depend on which one is the baseline.
 ///
-/// Of what it may miss, percentiles leave out the share `SHARE_MISSED`, so that the interval is as
-/// sure as it says for samples that scatter alike, and also where one of the two does not scatter
-/// and it is an interval of the other's median (tests/all/coverage.rs). Then it is never surer than
-/// the range of that one's values, which its confidence says.
+/// The percentiles use only the fraction `SHARE_MISSED` of the permitted error probability, so that
+/// the interval has its nominal coverage for samples of equal spread, and also where one of the two
+/// has no spread and the interval is one of the other's median (tests/all/coverage.rs). Its
+/// coverage then never exceeds that of the range of those values, and its confidence is set
+/// accordingly.
 ///
-/// `None` when either sample has fewer than [`VALUES_MIN`] values, when a value is not finite,
-/// when a value of the denominator is not positive or one of the numerator negative (rates are
-/// meant), and for a confidence outside 0..1.
+/// `None` when either sample has fewer than [`VALUES_MIN`] values, when a value is not finite, when
+/// a value of the denominator is not positive or one of the numerator negative (values are rates),
+/// and for a confidence outside 0..1.
 pub fn ratio_interval(numerator: &[f64], denominator: &[f64], confidence: f64) -> Option<Interval> {
     let count = numerator.len().min(denominator.len());
     if count < VALUES_MIN {
@@ -50,7 +51,7 @@ pub fn ratio_interval(numerator: &[f64], denominator: &[f64], confidence: f64) -
     }
     let above = resampled_median(&numerator);
     let below = resampled_median(&denominator);
-    // 0 may have a sign.
+    // Drops the sign of a negative zero.
     let least = (above.first()?.value / below.last()?.value).abs();
     let most = (above.last()?.value / below.first()?.value).abs();
     most.is_finite().then(|| Interval {
@@ -64,7 +65,7 @@ pub fn ratio_interval(numerator: &[f64], denominator: &[f64], confidence: f64) -
     })
 }
 
-/// A median that a resample may have, and how likely it is.
+/// A possible median of a resample, and its probability.
 #[derive(Debug, Clone, Copy)]
 struct Atom {
     value: f64,
@@ -82,7 +83,7 @@ fn resampled_median(sorted: &[f64]) -> Vec<Atom> {
     atoms
 }
 
-/// The chance that at least `rank` of `count` draws fall on the first `index` of as many values.
+/// Probability that at least `rank` of `count` draws fall on the first `index` of `count` values.
 fn reaches(count: usize, rank: usize, index: usize) -> f64 {
     match index {
         0 => 0.0,
@@ -106,13 +107,13 @@ fn middle_of_odd(sorted: &[f64]) -> Vec<Atom> {
 }
 
 /// The middle draws are values i < j (from 1) when half of the draws fall on the first i, the i-th
-/// among them, and half on those from j on, the j-th among them. Else both are the same.
+/// among them, and half on those from j on, the j-th among them. Otherwise both are the same value.
 fn middle_of_even(sorted: &[f64]) -> Vec<Atom> {
     let count = sorted.len();
     let half = count / 2;
     let ways = ln_binomial(count as u64, half as u64);
-    // The logarithm of the chance that half of the draws fall on `index` values, a certain one
-    // among them.
+    // The logarithm of the probability that half of the draws fall on `index` values, including a
+    // given one of them.
     let fall = |index: usize| {
         let share = index as f64 / count as f64;
         let without = (index - 1) as f64 / index as f64;
@@ -137,7 +138,7 @@ fn middle_of_even(sorted: &[f64]) -> Vec<Atom> {
     atoms
 }
 
-/// The chance that the ratio of the medians is at most `ratio`.
+/// The probability that the ratio of the medians is at most `ratio`.
 fn share_up_to(above: &[Atom], below: &[Atom], ratio: f64) -> f64 {
     let (mut share, mut counted, mut next) = (0.0, 0.0, 0);
     for denominator in below {
@@ -153,7 +154,7 @@ fn share_up_to(above: &[Atom], below: &[Atom], ratio: f64) -> f64 {
     share
 }
 
-/// The chance that the ratio of the medians is at least `ratio`.
+/// The probability that the ratio of the medians is at least `ratio`.
 fn share_from(above: &[Atom], below: &[Atom], ratio: f64) -> f64 {
     let (mut share, mut counted, mut next) = (0.0, 0.0, above.len());
     for denominator in below.iter().rev() {
@@ -169,8 +170,8 @@ fn share_from(above: &[Atom], below: &[Atom], ratio: f64) -> f64 {
     share
 }
 
-/// The first number from `least` to `most` for which `holds`, which is so of `most` and of all
-/// numbers beyond the first. Numbers from 0 on are ordered as their bits are.
+/// The smallest number from `least` to `most` for which `holds`. It must hold for `most` and for
+/// every number above the smallest. Non-negative numbers are ordered as their bits are.
 fn first_that(least: f64, most: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (least.to_bits(), most.to_bits());
     while low < high {
@@ -184,8 +185,8 @@ fn first_that(least: f64, most: f64, holds: impl Fn(f64) -> bool) -> f64 {
     f64::from_bits(high)
 }
 
-/// The last number from `least` to `most` for which `holds`, which is so of `least` and of all
-/// numbers before the last.
+/// The largest number from `least` to `most` for which `holds`. It must hold for `least` and for
+/// every number below the largest.
 fn last_that(least: f64, most: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (least.to_bits(), most.to_bits());
     while low < high {
@@ -247,7 +248,7 @@ mod tests {
         );
     }
 
-    /// How likely each median of a resample of so many values is, by trying all samples.
+    /// The probability of each median of a resample, by enumerating all resamples.
     fn by_trying_all(sorted: &[f64]) -> Vec<(f64, f64)> {
         let count = sorted.len();
         let all = count.pow(count as u32);
@@ -267,7 +268,7 @@ mod tests {
 
     #[test]
     fn medians_are_as_likely_as_trying_all_samples_shows() {
-        // Powers, so that every pair has a mean of its own.
+        // Powers of two, so that the mean of every pair is unique.
         let values = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
         for count in 3..=7 {
             let found = resampled_median(&values[..count]);
@@ -297,7 +298,7 @@ mod tests {
             let ratios = (0..20_000).map(|_| draw(&above) / draw(&below));
             let ratios: Vec<f64> = ratios.collect();
             let tail = expanded_tail(count as usize, 0.97).unwrap();
-            // Of 20,000 draws, so many are expected beyond an end, give or take.
+            // Of 20,000 draws, about this many are expected beyond an end.
             let most = 20_000.0 * tail + 5.0 * (20_000.0 * tail).sqrt();
             let beyond =
                 |is: &dyn Fn(f64) -> bool| ratios.iter().filter(|ratio| is(**ratio)).count() as f64;
@@ -369,7 +370,7 @@ mod tests {
             a in prop::collection::vec(1.0..1e6f64, 5..12),
             b in prop::collection::vec(1.0..1e6f64, 5..12),
         ) {
-            // A power of two scales without rounding.
+            // Scaling by a power of two does not round.
             let scaled: Vec<f64> = a.iter().map(|value| value * 1024.0).collect();
             let found = ratio_interval(&a, &b, 0.95).unwrap();
             let larger = ratio_interval(&scaled, &b, 0.95).unwrap();

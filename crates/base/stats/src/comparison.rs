@@ -1,30 +1,30 @@
-//! The ratio of two cases of one run: the narrower of two intervals that can be made for it.
+//! The ratio of two cases of one run, with the narrower of two possible intervals.
 
 use crate::bootstrap::ratio_interval;
 use crate::interval::Interval;
 use crate::quantile::median;
 use crate::round_ratio::{Estimate, ratio_by_rounds};
 
-/// Of what an interval of the given confidence may miss, the part that the interval by rounds may:
-/// so little that no promise about many comparisons at once is touched (tests/all/rounds.rs).
+/// The fraction of the permitted error probability to use for the interval by rounds: so small that
+/// the guarantee for many simultaneous comparisons stays intact (tests/all/rounds.rs).
 const SHARE_OF_ROUNDS: f64 = 0.05;
 
 /// The same where that interval is the only one.
 const SHARE_OF_PAIRS: f64 = 0.5;
 
 /// The ratio of two cases, numerator over denominator, with its interval. Value i of each belongs
-/// to round i; `None` where the case has no value there that counts.
+/// to round i; `None` where the case has no valid value in that round.
 ///
-/// Two intervals are made: that of the ratio of the medians, which takes all trials for
-/// independent ([`ratio_interval`]), and that of the ratios within rounds ([`ratio_by_rounds`]).
-/// The narrower is the answer, with its own estimate. The first does not mind single trials that
-/// are disturbed, the second does not mind rounds that are.
+/// Computes two intervals: that of the ratio of the medians, which treats all trials as independent
+/// ([`ratio_interval`]), and that of the ratios within rounds ([`ratio_by_rounds`]). Returns the
+/// narrower one, with its own estimate. The first is robust to single disturbed trials, the second
+/// to disturbed rounds.
 ///
-/// The narrower of two intervals is wrong at most as often as the one or the other is, so the
-/// second is made with a higher confidence, and the two together miss no more than they may
-/// (tests/all/rounds.rs).
+/// The narrower of two intervals is wrong at most as often as at least one of the two is. The
+/// second is therefore computed with a higher confidence, so that both together stay within the
+/// permitted error probability (tests/all/rounds.rs).
 ///
-/// Swapping the cases gives the reciprocal. `None` where neither interval can be made.
+/// Swapping the cases gives the reciprocal. `None` where neither interval can be computed.
 pub fn ratio_of_cases(
     numerator: &[Option<f64>],
     denominator: &[Option<f64>],
@@ -35,7 +35,7 @@ pub fn ratio_of_cases(
     let by_rounds = ratio_by_rounds(numerator, denominator, strict);
     match (independent, by_rounds) {
         (Some(independent), Some(mut by_rounds)) => {
-            // One that was chosen for being narrow is no surer than the other.
+            // Choosing an interval because it is narrow makes it no more certain than the other.
             by_rounds.interval.confidence = independent.interval.confidence;
             let narrower = width(&by_rounds.interval) < width(&independent.interval);
             Some(if narrower { by_rounds } else { independent })
@@ -45,13 +45,13 @@ pub fn ratio_of_cases(
 }
 
 /// The ratio of two cases whose windows alternated in every round: that of the ratios within rounds
-/// alone ([`ratio_by_rounds`]), for what the two share is why they alternated. Which interval is
-/// made was decided before there was a figure, so nothing is lost to a choice.
+/// alone ([`ratio_by_rounds`]), because windows alternate in order to share disturbances. The kind
+/// of interval was decided before there were any figures, so choosing costs no confidence.
 ///
-/// What it may miss is halved, for runs end when their intervals are narrow, and for what is taken
-/// for normal.
+/// The permitted error probability is halved, because runs end when their intervals are narrow, and
+/// because the interval assumes a normal distribution.
 ///
-/// `None` where that is.
+/// `None` where [`ratio_by_rounds`] is.
 pub fn ratio_of_pairs(
     numerator: &[Option<f64>],
     denominator: &[Option<f64>],
@@ -75,7 +75,7 @@ fn independent(
     ratio.is_finite().then_some(Estimate { ratio, interval })
 }
 
-/// The width of the interval of a ratio, the same from both sides.
+/// The width of the interval of a ratio; the same for its reciprocal.
 fn width(interval: &Interval) -> f64 {
     interval.high.ln() - interval.low.ln()
 }
@@ -88,7 +88,7 @@ mod tests {
         values.iter().copied().map(Some).collect()
     }
 
-    /// Both directions have this estimate, or its reciprocal.
+    /// Checks that both directions have this estimate, or its reciprocal.
     #[track_caller]
     fn check(case: &[f64], baseline: &[f64], expected: impl Fn(&[f64], &[f64]) -> Estimate) {
         for (above, below) in [(case, baseline), (baseline, case)] {
@@ -103,10 +103,10 @@ mod tests {
 
     #[test]
     fn rounds_that_were_disturbed_are_compared_round_by_round() {
-        // The case does twice the baseline, within 1 %, whatever is left of the machine.
+        // The case does twice the baseline, within 1 %, however much of the machine is available.
         let baseline = [100.0, 50.0, 80.0, 20.0, 90.0, 35.0];
         let case = [201.0, 100.0, 159.0, 40.0, 181.0, 70.0];
-        // A twentieth of what the interval may miss.
+        // A twentieth of the permitted error probability.
         check(&case, &baseline, |above, below| {
             ratio_by_rounds(&all(above), &all(below), 0.9975).unwrap()
         });
@@ -125,14 +125,14 @@ mod tests {
     #[test]
     fn of_two_intervals_alike_that_of_the_medians_is_taken() {
         let found = ratio_of_cases(&all(&[3.0; 5]), &all(&[1.0; 5]), 0.95).unwrap();
-        // By rounds it would be e to the power of ln 3, which is not quite 3.
+        // By rounds, the ratio would be e to the power of ln 3, which is not quite 3.
         assert_eq!((found.ratio, found.interval.low), (3.0, 3.0));
     }
 
     #[test]
     fn without_enough_values_there_is_no_ratio() {
         assert_eq!(ratio_of_cases(&all(&[1.0; 4]), &all(&[1.0; 4]), 0.95), None);
-        // Values enough, but in no round together.
+        // Enough values, but none in the same round.
         let (mut first, mut second) = (vec![Some(2.0); 5], vec![None; 5]);
         first.extend(vec![None; 5]);
         second.extend(vec![Some(1.0); 5]);

@@ -1,4 +1,4 @@
-//! Random numbers that a stored seed repeats on every machine and in every later version.
+//! Random numbers that a stored seed reproduces on every machine and in every later version.
 //!
 //! ChaCha with 8 rounds (Bernstein 2008, "ChaCha, a variant of Salsa20"); the key is
 //!
@@ -8,7 +8,7 @@
 //! bytes 16..32  zero
 //! ```
 //!
-//! so that one stored seed gives independent streams for independent purposes.
+//! so that one stored seed yields independent streams for separate purposes.
 
 use std::collections::BTreeSet;
 
@@ -33,16 +33,15 @@ impl Generator {
         }
     }
 
-    /// Any 64 bits, all equally likely: a seed for something else.
+    /// A uniform random 64-bit word, for example as a seed.
     pub fn word(&mut self) -> u64 {
         self.words.next_u64()
     }
 
-    /// A whole number from 0 up to but not including `bound`, all equally likely; 0 for bound 0.
+    /// A uniform random integer from 0 up to but not including `bound`; 0 for bound 0.
     ///
     /// The method is Lemire's (2019, "Fast Random Integer Generation in an Interval", ACM TOMACS
-    /// 29): the high half of a product, with the few low halves rejected that would favour some
-    /// numbers.
+    /// 29): the high half of a product, rejecting the few low halves that would bias the result.
     pub fn below(&mut self, bound: u32) -> u32 {
         let mut product = u64::from(self.words.next_u32()) * u64::from(bound);
         if (product as u32) < bound {
@@ -54,13 +53,13 @@ impl Generator {
         (product >> 32) as u32
     }
 
-    /// Different whole numbers below `bound`, ascending, every choice of `count` of them equally
-    /// likely; all of them when there are no more.
+    /// Distinct integers below `bound`, ascending, every choice of `count` of them equally likely;
+    /// all of them when there are no more.
     pub fn choose(&mut self, count: usize, bound: u64) -> Vec<u64> {
         if bound <= count as u64 {
             return (0..bound).collect();
         }
-        // Words above the last whole multiple of the bound would favour the low numbers.
+        // Words above the last whole multiple of the bound would bias towards low numbers.
         let rejected_from = u64::MAX - u64::MAX % bound;
         let mut chosen = BTreeSet::new();
         while chosen.len() < count {
@@ -78,13 +77,13 @@ impl Generator {
         (step as f64 + 0.5) * (-53.0f64).exp2()
     }
 
-    /// A standard normal deviate, by inversion of the distribution function. For simulations:
-    /// its last digit may depend on the platform's logarithm.
+    /// A standard normal deviate, by inversion of the distribution function. For simulations: its
+    /// last digit may depend on the platform's logarithm.
     pub fn normal(&mut self) -> f64 {
         Normal::standard().inverse_cdf(self.unit())
     }
 
-    /// Puts the items in random order, every order equally likely (Fisher–Yates, in the form of
+    /// Shuffles the items, every order equally likely (Fisher–Yates, in the form of
     /// Durstenfeld 1964, Communications of the ACM 7, algorithm 235).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

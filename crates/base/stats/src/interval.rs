@@ -1,14 +1,14 @@
-//! An interval, and how sure it is.
+//! An interval and its confidence.
 
 /// The fewest values an interval is made from.
 ///
 /// No interval from a sample is wider than the sample, and the range of n values misses the median
 /// with probability 2^(1−n): 6 % for five values, 12 % for four, 25 % for three. For a ratio, two
-/// samples of n that do not differ lie apart entirely with probability 2 / C(2n, n): under 1 % for
-/// five values, 10 % for three. Below five, no interval is honest, so there is none.
+/// samples of n values that do not differ are fully separated with probability 2 / C(2n, n): under
+/// 1 % for five values, 10 % for three. Below five, no interval is honest, so there is none.
 pub const VALUES_MIN: usize = 5;
 
-/// Whether this can be the probability of what is neither certain nor impossible.
+/// Whether this is a probability strictly between 0 and 1.
 pub(crate) fn is_probability(value: f64) -> bool {
     value > 0.0 && value < 1.0
 }
@@ -20,7 +20,7 @@ pub struct Interval {
     pub low: f64,
     /// The upper end, not below `low`.
     pub high: f64,
-    /// How often an interval made like this one holds what it is for, at least: 0.95.
+    /// How often intervals computed like this one contain the true value, at least: 0.95.
     pub confidence: f64,
 }
 
@@ -38,7 +38,7 @@ impl Interval {
         share.is_finite().then_some(share)
     }
 
-    /// The same seen from the other side: the interval of 1 / x.
+    /// The interval of 1 / x.
     #[must_use]
     pub fn inverse(&self) -> Self {
         Interval {

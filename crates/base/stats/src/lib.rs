@@ -1,6 +1,6 @@
 //! Pure arithmetic on samples: medians, honest intervals, ranks, steadiness, seeded order.
 //!
-//! No effects and no words of numalab: everything takes slices of `f64` and gives numbers back.
+//! No effects and no types of numalab: everything takes slices of `f64` and returns numbers.
 //! Functions that cannot answer (too few values, NaN, infinity) return `None`; none panics.
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The interval of a median whose confidence is known exactly: two values of the sample itself.
+//! An interval for a median with exactly known confidence: between two values of the sample itself.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -7,7 +7,7 @@ use crate::quantile::sorted;
 
 /// An interval for the median of the distribution that `values` were drawn from: from the k-th
 /// smallest of them to the k-th largest, with the largest k whose confidence is at least
-/// `confidence`. Where even the range (k = 1) is not so sure, it is the range.
+/// `confidence`. Where even the range (k = 1) has a lower confidence, it is the range.
 ///
 /// Each value lies below the median with probability ½ whatever the distribution, so the interval
 /// misses it when fewer than k of n coins show one side: its confidence, which it carries, is
@@ -23,9 +23,9 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     }
     let sorted = sorted(values)?;
     let coins = Binomial::new(0.5, u64::try_from(sorted.len()).ok()?).ok()?;
-    // Without the last digits, which are those of the arithmetic.
+    // Round off the last digits, which are arithmetic errors.
     let held = |left_out: usize| ((1.0 - 2.0 * coins.cdf(left_out as u64)) * 1e12).round() / 1e12;
-    // Values left out at each end: never half of them, for that holds nothing.
+    // Values left out at each end: never half of them, which would have no confidence at all.
     let most = (1..sorted.len()).take_while(|left_out| held(*left_out) >= confidence);
     let left_out = most.last().unwrap_or(0);
     Some(Interval {
@@ -35,7 +35,7 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     })
 }
 
-/// How often the range of so many values holds their median.
+/// The confidence of the range of this many values as an interval of their median.
 pub(crate) fn range_confidence(count: usize) -> f64 {
     1.0 - 0.5f64.powi(i32::try_from(count).unwrap_or(i32::MAX) - 1)
 }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn ranks_and_confidence_are_those_of_the_published_table() {
-        // Ranks of the lower ends and confidence, by coins of which fewer than that many fall.
+        // Ranks of the lower ends and confidence, from the probability of fewer heads than that.
         for (count, rank, confidence) in [
             (5, 1.0, 0.9375),
             (6, 1.0, 0.968_75),

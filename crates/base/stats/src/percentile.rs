@@ -1,11 +1,10 @@
-//! Which percentiles of a bootstrap distribution make an interval that is honest for small samples.
+//! The percentiles of a bootstrap distribution that give honest intervals for small samples.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::interval::is_probability;
 
-/// The quantile of Student's t distribution with `degrees_of_freedom`, below which lies
-/// `probability`.
+/// The quantile of Student's t distribution with `degrees_of_freedom` at `probability`.
 ///
 /// `None` for a probability outside 0..1 (both ends excluded) and for no degrees of freedom.
 pub fn student_t_quantile(probability: f64, degrees_of_freedom: u32) -> Option<f64> {
@@ -20,16 +19,16 @@ pub fn student_t_quantile(probability: f64, degrees_of_freedom: u32) -> Option<f
 /// `confidence` from a sample of `count` values.
 ///
 /// The plain percentile interval leaves out (1 − confidence) / 2 and is too narrow for small
-/// samples: the bootstrap's spread is too small by the factor sqrt((n − 1) / n), and a normal
-/// tail stands where Student's belongs. The expanded percentiles of Hesterberg (2015, "What
+/// samples: the bootstrap's spread is too small by the factor sqrt((n − 1) / n), and it uses a
+/// normal tail where Student's belongs. The expanded percentiles of Hesterberg (2015, "What
 /// Teachers Should Know About the Bootstrap", The American Statistician 69) correct both:
 ///
 /// ```text
 /// α'/2 = Φ(−sqrt(n / (n − 1)) · t(1 − α/2, n − 1))        with α = 1 − confidence
 /// ```
 ///
-/// They were derived for means. For medians they are a heuristic that this crate's coverage tests
-/// measure (tests/all/coverage.rs).
+/// They were derived for means. For medians they are a heuristic, tested by this crate's coverage
+/// tests (tests/all/coverage.rs).
 ///
 /// `None` for fewer than two values and for a confidence outside 0..1 (both ends excluded).
 pub fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {

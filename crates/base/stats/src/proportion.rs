@@ -1,15 +1,15 @@
-//! The interval of a share that was estimated from a random sample.
+//! The interval of a proportion estimated from a random sample.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::interval::{Interval, is_probability};
 
-/// The interval of the share of a population of which `found` of `sampled` random members were
-/// found, with this confidence: Wilson's (1927, "Probable inference, the law of succession, and
-/// statistical inference", JASA 22). It keeps its confidence near shares of 0 and 1, too (Brown,
-/// Cai and DasGupta 2001, "Interval Estimation for a Binomial Proportion", Statistical Science 16).
+/// The interval for a proportion of a population, where `found` of `sampled` random members have
+/// the property: Wilson's (1927, "Probable inference, the law of succession, and statistical
+/// inference", JASA 22). It also keeps its confidence near proportions of 0 and 1 (Brown, Cai and
+/// DasGupta 2001, "Interval Estimation for a Binomial Proportion", Statistical Science 16).
 ///
-/// `None` for no sample, more found than sampled, and a confidence outside 0..1 (both ends
+/// `None` for an empty sample, more found than sampled, and a confidence outside 0..1 (both ends
 /// excluded).
 pub fn proportion_interval(found: u64, sampled: u64, confidence: f64) -> Option<Interval> {
     if sampled == 0 || found > sampled || !is_probability(confidence) {
@@ -21,7 +21,7 @@ pub fn proportion_interval(found: u64, sampled: u64, confidence: f64) -> Option<
     let middle = (share + z * z / (2.0 * count)) / shrink;
     let spread = share * (1.0 - share) / count + z * z / (4.0 * count * count);
     let half = z * spread.sqrt() / shrink;
-    // Exact ends where rounding would leave them a little off.
+    // Set exact ends where rounding would be slightly off.
     let low = if found == 0 {
         0.0
     } else {
@@ -56,7 +56,7 @@ mod tests {
         check(15, 148, 0.0624, 0.1605);
         check(0, 20, 0.0, 0.1611);
         check(1, 29, 0.0061, 0.1718);
-        // The mirror image of none of 20.
+        // The mirror image of 0 of 20.
         check(20, 20, 0.8389, 1.0);
         for confidence in [0.0, 1.0] {
             assert_eq!(proportion_interval(1, 2, confidence), None);

@@ -2,7 +2,7 @@
 
 /// The median: the middle value, or the mean of the two middle values.
 ///
-/// `None` for an empty sample, and for one that holds NaN or an infinity.
+/// `None` for an empty sample, and for one that contains NaN or an infinity.
 pub fn median(values: &[f64]) -> Option<f64> {
     sorted(values).map(|sorted| median_of_sorted(&sorted))
 }
@@ -11,7 +11,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// Statistical Packages", The American Statistician 50): linear between order statistics, so that
 /// probability 0 gives the smallest value, 1 the largest and 0.5 the [`median`].
 ///
-/// `None` for an empty sample, for one that holds NaN or an infinity, and for a probability
+/// `None` for an empty sample, for one that contains NaN or an infinity, and for a probability
 /// outside 0..=1.
 pub fn quantile(values: &[f64], probability: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&probability) {
@@ -37,7 +37,7 @@ pub fn mad(values: &[f64]) -> Option<f64> {
     median(&deviations)
 }
 
-/// The values in ascending order; `None` if there are none, or one is not finite.
+/// The values in ascending order; `None` if there are none, or one of them is not finite.
 pub(crate) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
         return None;
@@ -47,7 +47,7 @@ pub(crate) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     Some(sorted)
 }
 
-/// The median of a sample that is sorted and not empty.
+/// The median of a sorted, non-empty sample.
 pub(crate) fn median_of_sorted(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     if sorted.len() % 2 == 1 {
@@ -57,8 +57,8 @@ pub(crate) fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The point that lies `share` of the way from `low` to `high`. Written so that values near the
-/// largest `f64` do not overflow, and so that equal ends give exactly that value.
+/// The point that lies `share` of the way from `low` to `high`. Avoids overflow for values near the
+/// largest `f64`, and returns exactly the common value for equal ends.
 pub(crate) fn between(low: f64, high: f64, share: f64) -> f64 {
     if low == high {
         low
@@ -84,7 +84,7 @@ mod tests {
         check(&[1.0, f64::NAN], None);
         check(&[1.0, f64::INFINITY, 2.0], None);
         check(&[f64::MAX, f64::MAX], Some(f64::MAX));
-        // The article's three runs of one test would give the middle one.
+        // Of the article's three runs of one test, the median would be the middle one.
         check(&[4_551_737.9, 4_685_712.3], Some(4_618_725.1));
     }
 

@@ -1,34 +1,34 @@
-//! Ranks that do not pretend: what cannot be told apart overlaps.
+//! Honest ranks: samples that cannot be distinguished have overlapping ranks.
 
 use std::cmp::Ordering;
 
-/// The ranks that a sample may have, 1 for the best: as far as the samples tell, so many others are
-/// better that it is not before `best`, and so many worse that it is not behind `worst`.
+/// The possible ranks of a sample, 1 for the best. Enough other samples are better that it does not
+/// rank before `best`, and enough are worse that it does not rank behind `worst`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rank {
     /// One more than the number of samples that are better.
     pub best: u32,
-    /// The number of samples, less those that are worse.
+    /// The number of samples minus the number of worse ones.
     pub worst: u32,
 }
 
 impl Rank {
-    /// Whether this is the rank of the one that is better than all others.
+    /// Whether this is the rank of a sample that is better than all others.
     pub fn is_first(self) -> bool {
         self.worst == 1
     }
 }
 
-/// The ranks of `count` samples, each compared with every other: `compare` says of two indices
-/// whether the first is better (greater), worse (less), or cannot be told apart (equal). (Such
+/// The ranks of `count` samples, each compared with every other: `compare` tells of two indices
+/// whether the first is better (greater), worse (less), or indistinguishable (equal). (Such
 /// sets of ranks from comparisons of pairs: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference
 /// for Ranks with Applications to Mobility across Neighbourhoods and Academic Achievement across
 /// Countries", The Review of Economic Studies 91.)
 ///
-/// Being told apart is not transitive, so no single number can say it: of 1, 1 and 3 the third may
-/// be as good as the second. Ranges can: where no sample is better than one of two and worse than
-/// the other, two that cannot be told apart have a rank in common. The only one with the rank
-/// 1 to 1 is the one that is better than all others.
+/// Being distinguishable is not transitive, so no single number can express it: of 1, 1 and 3 the
+/// third may be as good as the second. Ranges can: where no sample is better than one of two and
+/// worse than the other, two indistinguishable samples have a rank in common. Only a sample that is
+/// better than all others has the rank 1 to 1.
 pub fn ranks(count: usize, compare: impl Fn(usize, usize) -> Ordering) -> Vec<Rank> {
     let all = u32::try_from(count).unwrap_or(u32::MAX);
     let mut ranks = vec![
@@ -58,7 +58,7 @@ mod tests {
     use crate::bootstrap::ratio_interval;
     use proptest::prelude::*;
 
-    /// Ranks by the intervals of the ratios of the medians, in short: `1 2-3 2-3`.
+    /// Ranks by the intervals of the ratios of the medians, in short form: `1 2-3 2-3`.
     fn shown(samples: &[&[f64]]) -> String {
         let ranks = ranks(samples.len(), |a, b| {
             match ratio_interval(samples[a], samples[b], 0.95) {

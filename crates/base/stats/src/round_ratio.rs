@@ -1,29 +1,28 @@
-//! The ratio of two cases from the rounds that hold both.
+//! The ratio of two cases from the rounds that contain both.
 
 use crate::interval::{Interval, VALUES_MIN, is_probability};
 use crate::percentile::student_t_quantile;
 
-/// A ratio that was estimated, and its interval.
+/// An estimated ratio and its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The ratio.
     pub ratio: f64,
-    /// Its interval, which holds `ratio`.
+    /// Its interval, which contains `ratio`.
     pub interval: Interval,
 }
 
 /// The ratio of two cases, numerator over denominator, from the ratios within rounds: value i of
-/// each belongs to round i, `None` where the case has no value that counts. What disturbs a whole
-/// round disturbs both values alike and leaves their ratio as it is.
+/// each belongs to round i, `None` where the case has no valid value. A disturbance of a whole
+/// round affects both values alike and leaves their ratio unchanged.
 ///
 /// The estimate is the geometric mean of the ratios. The interval is Student's (1908) for the mean
-/// of the logarithms of the ratios. Where the two cases do not differ and each round's trials come
-/// in random order, a logarithm is as likely to be positive as negative, whatever the noise: the
-/// distribution that the interval takes for normal is at least symmetric.
+/// of the logarithms of the ratios. If the two cases do not differ and each round's trials run in
+/// random order, a logarithm is as likely to be positive as negative, whatever the noise: the
+/// distribution that the interval assumes to be normal is at least symmetric.
 ///
-/// Swapping the two gives the reciprocal, to the last digit. `None` when fewer than
-/// [`VALUES_MIN`] rounds hold both, when a value is not positive and finite, and for a confidence
-/// outside 0..1.
+/// Swapping the two gives the exact reciprocal. `None` when fewer than [`VALUES_MIN`] rounds
+/// contain both, when a value is not positive and finite, and for a confidence outside 0..1.
 pub fn ratio_by_rounds(
     numerator: &[Option<f64>],
     denominator: &[Option<f64>],
@@ -32,7 +31,7 @@ pub fn ratio_by_rounds(
     let both = numerator.iter().zip(denominator);
     let both = both.filter_map(|(above, below)| Some(((*above)?, (*below)?)));
     let logarithms = both.map(|(above, below)| {
-        // Of a value that is not positive and finite, the logarithm is not finite either.
+        // A value that is not positive and finite has no finite logarithm either.
         let logarithm = above.ln() - below.ln();
         logarithm.is_finite().then_some(logarithm)
     });
@@ -152,7 +151,7 @@ mod tests {
         ) {
             let a: Vec<Option<f64>> = values.iter().map(|(a, _)| Some(*a)).collect();
             let b: Vec<Option<f64>> = values.iter().map(|(_, b)| Some(*b)).collect();
-            // Ratios that differ this wildly may have ends beyond what a number can be.
+            // Ratios that differ this widely may have ends beyond the range of `f64`.
             if let Some(straight) = ratio_by_rounds(&a, &b, 0.95) {
                 let swapped = ratio_by_rounds(&b, &a, 0.95).unwrap();
                 prop_assert!((straight.ratio * swapped.ratio - 1.0).abs() < 1e-9);

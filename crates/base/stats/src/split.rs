@@ -1,22 +1,22 @@
-//! A ratio as the product of its causes.
+//! A ratio as the product of its factors.
 
-/// The shares of the logarithm of a ratio that its factors have. They add up to 1. A share below 0
-/// is that of a factor that works against the others; another is then above 1.
+/// The shares of a ratio's factors in its logarithm. They add up to 1. A negative share belongs to
+/// a factor that works against the others; another is then above 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Split {
     /// Share of the first factor.
     pub first: f64,
     /// Share of the second factor.
     pub second: f64,
-    /// Share of what the two leave: the ratio over their product.
+    /// Share of the remainder: the ratio over the product of both factors.
     pub rest: f64,
 }
 
 /// Splits `ratio` = `first` × `second` × rest by logarithms: ln ratio = ln first + ln second + ln
 /// rest, each over ln ratio.
 ///
-/// Logarithms, because no other split of a product neither depends on the order in which the
-/// factors are taken nor on which side of the ratio is called the baseline.
+/// Logarithms, because no other split of a product is independent both of the order of the factors
+/// and of which side of the ratio is the baseline.
 ///
 /// `None` where the ratio is 1 (there is nothing to split), and where one of the three is not
 /// positive and finite.

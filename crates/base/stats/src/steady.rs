@@ -1,18 +1,18 @@
-//! Whether a load has warmed up: its rate no longer moves.
+//! Whether a load has warmed up: its rate is stable.
 
 use crate::quantile::median;
 
 /// Whether the last `window` samples are steady: their median and that of the `window` samples
 /// before them differ by at most `tolerance`, as a share of the earlier one.
 ///
-/// Medians, so that one disturbed sample neither hides a drift nor feigns one. This finds a rate
-/// that still climbs by more than `tolerance` per window; a slower drift passes, and it is the
-/// bound on the warm-up's length and the trial's stored samples that show it.
+/// Uses medians, so that one disturbed sample neither hides nor simulates a drift. This detects a
+/// rate that still climbs by more than `tolerance` per window. A slower drift passes; the limit on
+/// the warm-up's length and the trial's stored samples reveal it.
 ///
-/// `None` while it cannot be said: fewer than two windows of samples, a window of 0, a sample that
-/// is not finite, an earlier median of 0, or a tolerance that is negative or NaN.
+/// `None` while it is undecided: fewer than two windows of samples, a window of 0, a sample that is
+/// not finite, an earlier median of 0, or a tolerance that is negative or NaN.
 pub fn is_steady(samples: &[f64], window: usize, tolerance: f64) -> Option<bool> {
-    // A comparison that is also false for NaN.
+    // This comparison is also false for NaN.
     let tolerance_is_fit = tolerance >= 0.0;
     let before = samples.len().checked_sub(window.checked_mul(2)?)?;
     if window == 0 || !tolerance_is_fit {

@@ -1,13 +1,13 @@
-//! The machines of the articles whose experiments numalab repeats. Each says which of its values
-//! the article prints; the rest is filled in, or left out where nothing can be known.
+//! The machines of the articles whose experiments numalab repeats. Each lists the values that the
+//! article prints; the rest is filled in, or left out where it cannot be known.
 
 use model::{CpuId, CpuSet};
 
 use crate::Machine;
 use crate::machine::{Cache, Core, HugePages, Memory, Node, cpus};
 
-/// The caches of a processor: data and instructions 32 KiB each, 256 KiB for each core, and one
-/// for all cores of the package.
+/// The caches of a processor: 32 KiB each for data and instructions and 256 KiB per core, and one
+/// shared by all cores of the package.
 fn caches(shared_kib: u32) -> Vec<Cache> {
     let own = |level, kind, size_kib| Cache {
         level,
@@ -46,7 +46,7 @@ fn cores_of_two(package: u32, core_ids: &[u32], cpus: &CpuSet) -> Vec<Core> {
     .collect()
 }
 
-/// Eight nodes of articles 000 and 001 (bdrouvot, January 2015).
+/// Eight nodes, of articles 000 and 001 (bdrouvot, January 2015).
 ///
 /// Printed: CPUs, memory and distances (`numactl --hardware`), huge pages with the SGA in node 0
 /// (`grep -i HugePages`), processor, packages and core ids (`cpu_topology`), caches (`lscpu`).
@@ -104,7 +104,7 @@ pub fn eight_nodes() -> Machine {
     }
 }
 
-/// Four nodes of article 002 (January 2015).
+/// Four nodes, of article 002 (January 2015).
 ///
 /// Printed: CPUs, memory and distances (`numactl --hardware`), the name of the processor, the sizes
 /// of the caches. Filled in: one package for each node, one thread for each core, core ids, kernel
@@ -140,7 +140,7 @@ pub fn four_nodes() -> Machine {
     }
 }
 
-/// 32 nodes of article 003 (an SGI UV 300RL, summer of 2016).
+/// 32 nodes, of article 003 (an SGI UV 300RL, summer of 2016).
 ///
 /// Printed: 32 sockets, 576 cores, 1152 threads, and that node 25 has the CPUs 450-467 and
 /// 1026-1043, from which the CPUs of the other nodes follow. Filled in: packages and core ids,
@@ -167,7 +167,7 @@ pub fn thirty_two_nodes() -> Machine {
     }
 }
 
-/// Two nodes of article 004 (an HP DL385 with Opterons), before the instance was started.
+/// Two nodes, of article 004 (an HP DL385 with Opterons), before the instance was started.
 ///
 /// Printed: memory (`numactl --hardware`, of a version that did not show CPUs or distances). Filled
 /// in: one CPU for each node, packages, kernel settings. Left out: distances, caches, the name of
@@ -194,7 +194,7 @@ pub fn two_nodes() -> Machine {
     }
 }
 
-/// A table where every other node is equally far.
+/// A table in which all other nodes are equally far.
 pub(crate) fn uniform_distances(nodes: usize, far: u32) -> Vec<Vec<u32>> {
     let row = |from| {
         (0..nodes)
@@ -223,7 +223,7 @@ mod tests {
         );
     }
 
-    /// The rows of article 001's table at some of its columns: package and core id by CPU.
+    /// Some columns of the table in article 001: package and core id by CPU.
     #[test]
     fn the_eight_nodes_agree_with_the_table_of_article_001() {
         let machine = eight_nodes();

@@ -1,12 +1,12 @@
-//! Golden files: what a test's output was when a person last looked at it, in `golden/`.
+//! Golden files: a test's output when a person last reviewed it, in `golden/`.
 //!
-//! `NUMALAB_UPDATE_GOLDEN=1 cargo test` writes the output of today; look at the difference before
-//! you commit it.
+//! `NUMALAB_UPDATE_GOLDEN=1 cargo test` writes the current output; review the difference before you
+//! commit it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the golden file `name` (a path below `golden/`) is.
+/// The path of the golden file `name` (a path below `golden/`).
 pub fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("golden")
@@ -16,7 +16,7 @@ pub fn path(name: &str) -> PathBuf {
 /// The content of a golden file.
 ///
 /// # Panics
-/// When there is none: the test that makes it has not run.
+/// When the file does not exist: the test that writes it has not run.
 pub fn read(name: &str) -> String {
     let path = path(name);
     fs::read_to_string(&path).unwrap_or_else(|cause| panic!("{}: {cause}", path.display()))
@@ -25,7 +25,7 @@ pub fn read(name: &str) -> String {
 /// Compares an output with a golden file.
 ///
 /// # Panics
-/// When they differ, showing the first line that does, or there is no such file.
+/// When they differ, showing the first line that does, or when the file does not exist.
 pub fn check(name: &str, output: &str) {
     check_file(&path(name), output);
 }

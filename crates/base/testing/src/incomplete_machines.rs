@@ -1,16 +1,12 @@
 //! Machines whose kernel or capture leaves something out or contradicts itself, each in one way.
 //! All are written by hand, in the forms that kernels print.
 
-use model::CpuSet;
-
 use crate::article_machines::uniform_distances;
-use crate::machine::{Core, cpus};
-use crate::unusual_machines::{GIB, cache, node, single_threaded};
-use crate::variants::{as_linux_2_6_18, with_nul};
+use crate::unusual_machines::{GIB, cache, node, pairs, single_threaded, two_sockets};
+use crate::variants::{
+    CPU, NODE, as_linux_2_6_18, list, packages_by_cpus, remove, replace, with_nul,
+};
 use crate::{Machine, Tree, other_processors};
-
-pub(crate) const CPU: &str = "sys/devices/system/cpu";
-pub(crate) const NODE: &str = "sys/devices/system/node";
 
 /// Every incomplete machine with its name.
 pub fn all() -> Vec<(&'static str, Tree)> {
@@ -35,78 +31,6 @@ pub fn all() -> Vec<(&'static str, Tree)> {
         ("memory-side-cache", memory_side_cache()),
         ("nodes-without-cpu-lists", nodes_without_cpu_lists()),
     ]
-}
-
-/// Cores of two threads beside each other.
-fn pairs(package: u32, list: &str) -> Vec<Core> {
-    let cpus: Vec<_> = cpus(list).iter().collect();
-    let pairs = (0..).zip(cpus.chunks(2));
-    pairs
-        .map(|(core, pair)| Core {
-            package,
-            core,
-            cpus: pair.iter().copied().collect(),
-        })
-        .collect()
-}
-
-/// Nothing is missing here: two sockets of two cores of two threads.
-pub(crate) fn two_sockets() -> Machine {
-    Machine {
-        cpu_model: "Example CPU",
-        nodes: vec![node(0, "0-3", 64 * GIB), node(1, "4-7", 64 * GIB)],
-        distances: Some(uniform_distances(2, 21)),
-        cores: [pairs(0, "0-3"), pairs(1, "4-7")].concat(),
-        caches: vec![
-            cache(1, "Data", 32, false),
-            cache(2, "Unified", 1024, false),
-            cache(3, "Unified", 32_768, true),
-        ],
-        ..Machine::default()
-    }
-}
-
-/// The CPUs of each package, for every CPU, in files of this name below `topology`; no package has
-/// a number.
-pub(crate) fn packages_by_cpus(
-    tree: &mut Tree,
-    cores: &[Core],
-    name: &str,
-    of: impl Fn(&CpuSet) -> String,
-) {
-    for core in cores {
-        let same = cores.iter().filter(|other| other.package == core.package);
-        let package: CpuSet = same.flat_map(|core| &core.cpus).collect();
-        for cpu in &core.cpus {
-            let topology = format!("{CPU}/cpu{cpu}/topology");
-            tree.set(&format!("{topology}/physical_package_id"), "-1\n");
-            tree.set(&format!("{topology}/{name}"), of(&package));
-        }
-    }
-}
-
-pub(crate) fn list(cpus: &CpuSet) -> String {
-    format!("{cpus}\n")
-}
-
-/// The content of every file of this name anywhere.
-fn replace(tree: &mut Tree, name: &str, content: &str) {
-    let end = format!("/{name}");
-    let paths = tree.paths().filter(|path| path.ends_with(&end));
-    let paths: Vec<String> = paths.map(str::to_owned).collect();
-    for path in paths {
-        tree.set(&path, content);
-    }
-}
-
-/// Takes every file of this name away.
-pub(crate) fn remove(tree: &mut Tree, name: &str) {
-    let end = format!("/{name}");
-    let paths = tree.paths().filter(|path| path.ends_with(&end));
-    let paths: Vec<String> = paths.map(str::to_owned).collect();
-    for path in paths {
-        tree.remove(&path);
-    }
 }
 
 /// Four sockets under the kernel of 2006: masks as wide as the kernel can have CPUs, a blank line

@@ -1,5 +1,5 @@
-//! A machine in a few words, and the `/sys` and `/proc` its kernel would show: for machines that
-//! nobody captured, such as those of the articles, and for machines that nobody has.
+//! A short description of a machine, and the `/sys` and `/proc` that its kernel would show: for
+//! machines without a capture, such as those of the articles, and for hypothetical ones.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use model::{CpuId, CpuSet, NodeSet};
 
 use crate::Tree;
 
-/// What a machine has. What is `None` or empty here is missing in its files, too.
+/// The description of a machine. Whatever is `None` or empty here is missing in its files, too.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
     /// `model name` in /proc/cpuinfo.
@@ -16,11 +16,11 @@ pub struct Machine {
     pub nodes: Vec<Node>,
     /// The firmware's distances, in order of `nodes`.
     pub distances: Option<Vec<Vec<u32>>>,
-    /// The cores of CPUs that are online.
+    /// The cores of online CPUs.
     pub cores: Vec<Core>,
     /// The caches every core has or shares.
     pub caches: Vec<Cache>,
-    /// CPUs that exist and are off.
+    /// CPUs that exist but are offline.
     pub offline_cpus: CpuSet,
     /// `MemTotal` and `MemFree` of /proc/meminfo; without it, the sums of the nodes.
     pub memory: Option<Memory>,
@@ -37,7 +37,7 @@ pub struct Node {
     pub id: u32,
     /// Its CPUs.
     pub cpus: CpuSet,
-    /// Its memory; without it there is no meminfo.
+    /// Its memory; without it, the node has no meminfo.
     pub memory: Option<Memory>,
     /// Its huge-page pools.
     pub huge_pages: Vec<HugePages>,
@@ -48,7 +48,7 @@ pub struct Node {
 pub struct Memory {
     /// All of it.
     pub total_mib: u64,
-    /// What is free.
+    /// Free memory.
     pub free_mib: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct HugePages {
     pub page_kib: u64,
     /// Pages in the pool.
     pub total: u64,
-    /// Pages that are free.
+    /// Free pages of the pool.
     pub free: u64,
 }
 
@@ -128,7 +128,7 @@ impl Machine {
         of_cores.chain(of_nodes).collect()
     }
 
-    /// A kernel with the defaults of a present distribution.
+    /// A kernel with the defaults of a current distribution.
     fn set_proc(&self, tree: &mut Tree) {
         let settings = [
             (
@@ -299,7 +299,7 @@ fn set_pool(tree: &mut Tree, directory: &str, pool: &HugePages) {
     tree.set(&format!("{directory}/surplus_hugepages"), "0\n");
 }
 
-/// A list of CPUs that a test author wrote.
+/// A list of CPUs written by a test author.
 ///
 /// # Panics
 /// When it is malformed.

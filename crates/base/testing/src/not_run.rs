@@ -1,6 +1,6 @@
-//! What a test needs and this machine has not: said to the person who runs the tests, past the
-//! harness, which keeps to itself what passing tests print; and written to a file, so that
-//! `cargo xtask test` counts the test as skipped and not as passed.
+//! Tests that this machine cannot run. What they lack is reported to the person who runs the tests,
+//! bypassing the harness, which hides the output of passing tests. It is also written to a file, so
+//! that `cargo xtask test` counts the test as skipped rather than passed.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
@@ -15,19 +15,19 @@ pub const FILE: &str = "NUMALAB_NOT_RUN";
 /// What a test needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// A program that a package installs.
+    /// A program that can be installed as a package.
     Package,
     /// Root, or a capability of root.
     Root,
-    /// Something that the kernel or its file system does not have, or that a container hides.
+    /// Something that the kernel or its file system lacks, or that a container hides.
     Kernel,
     /// Another number of memory nodes.
     Nodes,
     /// More CPUs, other CPUs, or a machine that is not emulated.
     Hardware,
-    /// A host of the Internet.
+    /// A host on the Internet.
     Network,
-    /// Minutes: it is run only when it is asked for.
+    /// Minutes of time: it runs only on request.
     Time,
 }
 
@@ -43,7 +43,7 @@ impl Need {
         (Need::Time, "time"),
     ];
 
-    /// Who refused what root may do: to root itself, only the kernel or a container does.
+    /// Classifies a refusal that needs root: only the kernel or a container refuses root itself.
     pub fn root_or_kernel(is_root: bool) -> Self {
         match is_root {
             true => Need::Kernel,
@@ -57,7 +57,7 @@ impl Need {
         row.map_or("", |(_, word)| word)
     }
 
-    /// Whether a CI machine could have been given it.
+    /// Whether a CI machine can provide it.
     pub fn can_be_installed(self) -> bool {
         matches!(self, Need::Package | Need::Root)
     }
@@ -74,10 +74,10 @@ pub struct NotRun {
     pub why: String,
 }
 
-/// Says that a test, or a part of it, was not run, and why.
+/// Reports that a test, or a part of it, was not run, and why.
 ///
 /// # Panics
-/// When the file of [`FILE`] cannot be written: the test would count as passed.
+/// When the file named by [`FILE`] cannot be written: the test would count as passed.
 pub fn not_run(test: &str, need: Need, why: &str) {
     let not_run = NotRun {
         test: test.to_owned(),
@@ -91,21 +91,21 @@ pub fn not_run(test: &str, need: Need, why: &str) {
     }
 }
 
-/// Says something to the person who runs the tests, past the test harness.
+/// Prints a message to the person who runs the tests, bypassing the test harness.
 pub fn say(text: &str) {
     let line = format!("{text}\n");
-    // Nobody can be told when standard error is closed.
+    // Nothing can be reported when standard error is closed.
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// One write of one line, so that tests of several processes do not mix theirs.
+/// Writes one line in one call, so that lines of concurrent tests do not mix.
 fn append(path: &OsStr, not_run: &NotRun) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     file.write_all(not_run.line().as_bytes())
 }
 
 impl NotRun {
-    /// The line of the file, with its end:
+    /// The line for the file, including its line break:
     ///
     /// ```text
     /// test<TAB>package|root|kernel|nodes|hardware|network|time<TAB>reason

@@ -2,10 +2,11 @@
 //! own, and leaves out what its kernels leave out.
 
 use crate::article_machines::uniform_distances;
-use crate::incomplete_machines::{CPU, NODE, list, packages_by_cpus, remove, two_sockets};
 use crate::machine::{Core, cpus};
-use crate::unusual_machines::{GIB, cache, node, single_threaded};
-use crate::variants::{as_linux_2_6_18, mask, with_masks};
+use crate::unusual_machines::{GIB, cache, node, single_threaded, two_sockets};
+use crate::variants::{
+    CPU, NODE, as_linux_2_6_18, list, mask, packages_by_cpus, remove, with_masks,
+};
 use crate::{Machine, Tree};
 
 /// POWER8 with four of eight threads of each core online: nodes list all CPUs and only as masks,

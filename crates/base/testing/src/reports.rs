@@ -1,6 +1,6 @@
-//! Reports of Oracle: the tables that articles print, and one sample of each layout.
+//! Reports of Oracle: the tables printed in articles, and one sample of each layout.
 //!
-//! Those of articles 000 and 001 are what the articles show, rows left out included:
+//! Those of articles 000 and 001 are as the articles print them, omissions included:
 //! B. Drouvot, "Measure the impact of remote versus local NUMA node access thanks to
 //! processor_group_name" (2015-01-07), two runs of 3 minutes each, and "cpu binding
 //! (processor_group_name) vs Instance caging comparison during LIO pressure" (2015-01-15), averages
@@ -10,8 +10,8 @@
 pub const ARTICLE_000_LOCAL: &str = include_str!("../reports/article-000-local.txt");
 /// Article 000, the SGA on the farthest node: two runs side by side.
 pub const ARTICLE_000_REMOTE: &str = include_str!("../reports/article-000-remote.txt");
-/// The five tests of article 001, in its order: neither bound nor caged; caged to 6; bound to 6
-/// CPUs; bound to 9 CPUs and caged to 6; bound to 9 CPUs.
+/// The five tests of article 001, in its order: neither bound nor caged; caged to 6 CPUs; bound to
+/// 6 CPUs; bound to 9 CPUs and caged to 6; bound to 9 CPUs.
 pub const ARTICLE_001: [&str; 5] = [
     include_str!("../reports/article-001-test1.txt"),
     include_str!("../reports/article-001-test2.txt"),
@@ -19,9 +19,9 @@ pub const ARTICLE_001: [&str; 5] = [
     include_str!("../reports/article-001-test4.txt"),
     include_str!("../reports/article-001-test5.txt"),
 ];
-/// A sample of AWR as release 11g prints it.
+/// A sample of AWR in the format of release 11g.
 pub const AWR_11G: &str = include_str!("../reports/awr-11g.txt");
-/// A sample of AWR as releases 12.2 to 23ai print it.
+/// A sample of AWR in the format of releases 12.2 to 23ai.
 pub const AWR_19C: &str = include_str!("../reports/awr-19c.txt");
 /// A sample of Statspack.
 pub const STATSPACK_11G: &str = include_str!("../reports/statspack-11g.txt");

@@ -1,9 +1,9 @@
 //! A captured machine: files of `/proc` and `/sys` by path, as one text archive in `trees/`, in
-//! memory, and unpacked into a directory that lives as long as a test needs it.
+//! memory, or unpacked into a temporary directory for a test.
 //!
-//! The archive is what `cargo xtask capture-tree` writes: comment lines that begin with `#` at the
-//! top; then for each file a line `==> PATH <==` and its content; for each symbolic link a line
-//! `==> PATH -> TARGET <==`. Nothing between two such lines means an empty file.
+//! `cargo xtask capture-tree` writes the archive: comment lines that begin with `#` at the top;
+//! then a line `==> PATH <==` and the content for each file, and a line `==> PATH -> TARGET <==`
+//! for each symbolic link. A file with no lines before the next such line is empty.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ enum Entry {
     Link(String),
 }
 
-/// A tree unpacked; removed when dropped.
+/// An unpacked tree; removed when dropped.
 #[derive(Debug)]
 pub struct Unpacked {
     directory: tempfile::TempDir,
@@ -36,7 +36,7 @@ impl Unpacked {
         self.directory.path()
     }
 
-    /// A message without the name of the directory, which differs from run to run: `ROOT/sys/…`.
+    /// A message without the path of the directory, which differs from run to run: `ROOT/sys/…`.
     pub fn without_directory(&self, message: &str) -> String {
         message.replace(&self.path().display().to_string(), "ROOT")
     }
@@ -145,14 +145,14 @@ impl Tree {
         Ok(())
     }
 
-    /// Puts a file into the tree, or another content into a file of it.
+    /// Adds a file to the tree, or replaces the content of an existing one.
     pub fn set(&mut self, path: &str, content: impl Into<Vec<u8>>) -> &mut Self {
         self.entries
             .insert(path.to_owned(), Entry::File(content.into()));
         self
     }
 
-    /// Takes a file, or everything below a directory, out of the tree.
+    /// Removes a file, or everything below a directory, from the tree.
     pub fn remove(&mut self, path: &str) -> &mut Self {
         let below = format!("{path}/");
         self.entries
@@ -160,7 +160,7 @@ impl Tree {
         self
     }
 
-    /// The tree with every file as `change` makes it of its path and content.
+    /// The tree with `change` applied to the path and content of every file.
     pub fn map(&self, change: impl Fn(&str, &[u8]) -> (String, Vec<u8>)) -> Self {
         let entries = self.entries.iter().map(|(path, entry)| match entry {
             Entry::Link(_) => (path.clone(), entry.clone()),
@@ -174,7 +174,7 @@ impl Tree {
         }
     }
 
-    /// The content of a file of the tree, if it is text.
+    /// The content of a file of the tree, if it is UTF-8.
     pub fn text(&self, path: &str) -> Option<&str> {
         match self.entries.get(path) {
             Some(Entry::File(content)) => std::str::from_utf8(content).ok(),
@@ -187,8 +187,8 @@ impl Tree {
         self.entries.keys().map(String::as_str)
     }
 
-    /// The tree as the text of an archive. Content ends with a newline there, even where it does
-    /// not in the tree, and what is not UTF-8 is replaced.
+    /// The tree as the text of an archive. There every content ends with a newline, even where it
+    /// does not in the tree, and invalid UTF-8 is replaced.
     pub fn archive(&self, title: &str) -> String {
         let mut text = format!("# {title}\n");
         for (path, entry) in &self.entries {
@@ -209,13 +209,13 @@ impl Tree {
     /// Unpacks the tree into a new temporary directory.
     ///
     /// # Errors
-    /// When a file cannot be written, also because its path is a file's path and a directory's.
+    /// When a file cannot be written, for instance because its path is also that of a directory.
     pub fn expand(&self) -> Result<Unpacked, Error> {
         self.expand_in(&std::env::temp_dir())
     }
 
-    /// Unpacks the tree in memory where the machine has a place for that: for tests that unpack
-    /// thousands of files, which disks take their time for.
+    /// Unpacks the tree into tmpfs where the machine has one: for tests that unpack thousands of
+    /// files, which is slow on disks.
     ///
     /// # Errors
     /// As [`Tree::expand`].
@@ -233,7 +233,7 @@ impl Tree {
             cause,
         };
         let directory = tempfile::tempdir_in(above).map_err(|cause| file_error(above, cause))?;
-        // Links come last, so that no file is ever written through one.
+        // Create links last, so that no file is ever written through one.
         let is_link = |entry: &Entry| matches!(entry, Entry::Link(_));
         let files = self.entries.iter().filter(|(_, entry)| !is_link(entry));
         let links = self.entries.iter().filter(|(_, entry)| is_link(entry));

@@ -1,4 +1,5 @@
-//! Machines that are rare or do not exist yet, each unusual in one way.
+//! Machines that are rare or do not exist yet, each unusual in one way, and what they and other
+//! machines written by hand are put together from.
 
 use model::CpuSet;
 
@@ -64,6 +65,35 @@ pub(crate) fn single_threaded(package: u32, list: &str) -> Vec<Core> {
             cpus: CpuSet::of(cpu),
         })
         .collect()
+}
+
+/// Cores of two threads beside each other.
+pub(crate) fn pairs(package: u32, list: &str) -> Vec<Core> {
+    let cpus: Vec<_> = cpus(list).iter().collect();
+    let pairs = (0..).zip(cpus.chunks(2));
+    pairs
+        .map(|(core, pair)| Core {
+            package,
+            core,
+            cpus: pair.iter().copied().collect(),
+        })
+        .collect()
+}
+
+/// Nothing is unusual here: two sockets of two cores of two threads.
+pub(crate) fn two_sockets() -> Machine {
+    Machine {
+        cpu_model: "Example CPU",
+        nodes: vec![node(0, "0-3", 64 * GIB), node(1, "4-7", 64 * GIB)],
+        distances: Some(uniform_distances(2, 21)),
+        cores: [pairs(0, "0-3"), pairs(1, "4-7")].concat(),
+        caches: vec![
+            cache(1, "Data", 32, false),
+            cache(2, "Unified", 1024, false),
+            cache(3, "Unified", 32_768, true),
+        ],
+        ..Machine::default()
+    }
 }
 
 /// Node ids with gaps, as partitions of large servers have them.

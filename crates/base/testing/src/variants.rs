@@ -1,8 +1,15 @@
-//! The same machine as another kernel shows it, or as another tool copies it.
+//! The same machine as another kernel shows it, or as another tool copies it, and the changes to
+//! files that make it so.
 
 use model::{CpuSet, Id};
 
 use crate::Tree;
+use crate::machine::Core;
+
+/// The directory of CPUs.
+pub(crate) const CPU: &str = "sys/devices/system/cpu";
+/// The directory of nodes.
+pub(crate) const NODE: &str = "sys/devices/system/node";
 
 /// Lists of CPUs whose masks have another name; of every other list `X_list` it is `X`.
 const MASKS: [(&str, &str); 2] = [("cpulist", "cpumap"), ("shared_cpu_list", "shared_cpu_map")];
@@ -51,6 +58,11 @@ pub fn mask(cpus: &CpuSet) -> String {
     groups.join(",") + "\n"
 }
 
+/// A list as the kernel prints it.
+pub(crate) fn list(cpus: &CpuSet) -> String {
+    format!("{cpus}\n")
+}
+
 /// With a NUL at the end of every file.
 pub fn with_nul(tree: &Tree) -> Tree {
     tree.map(|path, content| (path.to_owned(), [content, b"\0"].concat()))
@@ -89,6 +101,45 @@ pub fn as_linux_2_6_18(tree: &Tree) -> Tree {
         tree.remove(&path);
     }
     tree
+}
+
+/// The CPUs of each package, for every CPU, in files of this name below `topology`; no package has
+/// a number.
+pub(crate) fn packages_by_cpus(
+    tree: &mut Tree,
+    cores: &[Core],
+    name: &str,
+    of: impl Fn(&CpuSet) -> String,
+) {
+    for core in cores {
+        let same = cores.iter().filter(|other| other.package == core.package);
+        let package: CpuSet = same.flat_map(|core| &core.cpus).collect();
+        for cpu in &core.cpus {
+            let topology = format!("{CPU}/cpu{cpu}/topology");
+            tree.set(&format!("{topology}/physical_package_id"), "-1\n");
+            tree.set(&format!("{topology}/{name}"), of(&package));
+        }
+    }
+}
+
+/// The content of every file of this name anywhere.
+pub(crate) fn replace(tree: &mut Tree, name: &str, content: &str) {
+    let end = format!("/{name}");
+    let paths = tree.paths().filter(|path| path.ends_with(&end));
+    let paths: Vec<String> = paths.map(str::to_owned).collect();
+    for path in paths {
+        tree.set(&path, content);
+    }
+}
+
+/// Takes every file of this name away.
+pub(crate) fn remove(tree: &mut Tree, name: &str) {
+    let end = format!("/{name}");
+    let paths = tree.paths().filter(|path| path.ends_with(&end));
+    let paths: Vec<String> = paths.map(str::to_owned).collect();
+    for path in paths {
+        tree.remove(&path);
+    }
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use linux::clock::monotonic_ns;
 use model::CalibrationPoint;
 
 use crate::Error;
-use crate::instance::{Instance, Report};
-use crate::order::{InstanceReport, Task};
+use crate::instance::Instance;
+use crate::order::{InstanceReport, Report, Task};
 use crate::sessions::Sessions;
 
 /// Parts of a step; the fastest stands for it. Whatever else the machine does only slows a part

@@ -1,7 +1,6 @@
 //! What can go wrong in an instance.
 
-use crate::layout::BlockId;
-use crate::sga_layout::ProcessName;
+use crate::layout::{BlockId, ProcessName};
 
 /// What can go wrong in an instance.
 #[derive(Debug, thiserror::Error)]

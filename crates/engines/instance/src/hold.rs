@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::Error;
-use crate::instance::{Instance, Report};
-use crate::order::InstanceReport;
+use crate::instance::Instance;
+use crate::order::{InstanceReport, Report};
 use crate::sessions::Sessions;
 
 /// How often the instance looks whether its sessions are alive.

@@ -1,106 +1,17 @@
-//! The instance process: makes the SGA under its placement, runs sessions, reads evidence back.
+//! An instance that is up: its parts, and what can be asked and told of it as a whole. How it comes
+//! up is `instance_process`'s.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use linux::Root;
-use linux::data_file::DataFile;
-use linux::shared_memory::{Mapping, SharedMemory};
-use model::{Allocation, CpuSet, Evidence, HugePoolEvidence, NodeId, SgaEvidence};
-use numa::evidence::{Residency, huge_pools, residency};
+use linux::shared_memory::Mapping;
+use model::SgaEvidence;
+use numa::evidence::Residency;
 
-use crate::layout::SessionState;
-use crate::order::{
-    InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task,
-};
-use crate::sessions::{SessionProgram, Sessions};
+use crate::order::InstanceOrder;
 use crate::sga::Sga;
-use crate::sga_layout::{Content, ProcessName, SgaLayout, SgaSize};
 use crate::storage::Storage;
-use crate::{Error, calibration, hold, loader, own_memory, scan, sga_memory, trial, windows};
-
-/// How long sessions may take to attach: generous, since emulated machines are slow.
-const ATTACH_WITHIN: Duration = Duration::from_secs(120);
-
-/// Told what the instance is doing.
-pub type Report<'a> = dyn FnMut(InstanceReport) -> Result<(), Error> + 'a;
-
-/// What the coordinator wants next; `None` when it is gone.
-pub type Commands<'a> = dyn FnMut() -> Result<Option<InstanceCommand>, Error> + 'a;
-
-/// Carries out an order from placement to evidence.
-///
-/// # Errors
-/// Whatever keeps the trial from being made; a trial that contradicts its placement is no error.
-pub fn run(
-    order: &InstanceOrder,
-    program: &SessionProgram,
-    commands: &mut Commands<'_>,
-    report: &mut Report<'_>,
-) -> Result<(), Error> {
-    linux::process::die_with_parent(order.parent_pid).map_err(|cause| Error::Io {
-        what: "prctl(PR_SET_PDEATHSIG)",
-        cause,
-    })?;
-    numa::placement::apply_to_this_process(&order.placement, order.groups.first().map(|it| &**it))?;
-    for group in &order.groups {
-        numa::group::join(group)?;
-    }
-    let root = Root::live();
-    report(InstanceReport::Progress {
-        phase: PhaseWord::Loading,
-        value: None,
-    })?;
-    let huge_pages_before = pools_if_huge(&root, order)?;
-    let layout = SgaLayout::new(&SgaSize {
-        content: match order.task {
-            Task::Scan { .. } => Content::Column,
-            _ => Content::Tables,
-        },
-        ..SgaSize::of(&order.work.sga, &order.work.load)
-    })?;
-    let (memory, mapping) = sga_memory::make(&order.work.sga, &layout)?;
-    let sga = Sga::create(&mapping, layout);
-    let storage = data_file(order, &layout)?.map(|file| Storage::new(&mapping, file));
-    let total = loader::load(&sga, storage.as_ref(), order.seed)?;
-    prepare_control(&sga, order);
-    let instance = Instance {
-        order,
-        root,
-        sga,
-        mapping: &mapping,
-        storage,
-    };
-    let mut evidence = Evidence {
-        huge_pages_before,
-        ..Evidence::default()
-    };
-    evidence.huge_pages_during = pools_if_huge(&instance.root, order)?;
-    let before = residency(&mapping, order.work.sga.page_bytes)?;
-    let mut sessions = start_sessions(&instance, &memory, program)?;
-    let own_before = own_memory::found(&instance, &sessions.pids())?;
-    if !matches!(order.task, Task::Hold { idle: true, .. }) {
-        instance.open_barrier();
-    }
-    match order.task {
-        Task::Scan { .. } => scan::run(&instance, &mut sessions, evidence, &before, total, report),
-        Task::Hold { .. } => hold::run(&instance, &mut sessions, report),
-        Task::Trial { .. } | Task::Windows { .. } => {
-            let before = trial::Before {
-                sga: before,
-                own_memory: own_before,
-            };
-            match order.task {
-                Task::Windows { .. } => {
-                    let up = windows::Up::new(&instance, &mut sessions, evidence, &before);
-                    windows::run(up, commands, report)
-                }
-                _ => trial::run(&instance, &mut sessions, evidence, &before, report),
-            }
-        }
-        Task::Calibration { .. } => calibration::run(&instance, &mut sessions, report),
-    }
-}
+use crate::{Error, sga_memory};
 
 /// An instance that is up.
 pub(crate) struct Instance<'m> {
@@ -119,7 +30,7 @@ impl Instance<'_> {
     }
 
     /// Lets the sessions run that wait at the barrier.
-    fn open_barrier(&self) {
+    pub fn open_barrier(&self) {
         let start = &self.sga.control.gate.0.start;
         start.store(1, Ordering::Release);
         linux::futex::wake(start, u32::MAX >> 1);
@@ -142,121 +53,4 @@ impl Instance<'_> {
         stop.store(1, Ordering::Release);
         linux::futex::wake(stop, u32::MAX >> 1);
     }
-}
-
-fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
-    let window = &sga.control.window.0;
-    window.start_ns.store(u64::MAX, Ordering::Relaxed);
-    window.end_ns.store(u64::MAX, Ordering::Relaxed);
-    let parks = matches!(order.task, Task::Windows { .. });
-    window.parks.store(u32::from(parks), Ordering::Relaxed);
-    let work_unit = match order.task {
-        Task::Trial { work_unit, .. }
-        | Task::Windows { work_unit, .. }
-        | Task::Hold { work_unit, .. } => work_unit,
-        Task::Calibration { .. } | Task::Scan { .. } => 1,
-    };
-    sga.control
-        .gate
-        .0
-        .work_unit
-        .store(work_unit, Ordering::Relaxed);
-    let cpu_count = order.work.load.cpu_count.unwrap_or(0);
-    sga.control
-        .cage
-        .0
-        .cpu_count
-        .store(cpu_count, Ordering::Relaxed);
-}
-
-/// Starts the sessions and the database writers and waits until all of them stand at the barrier.
-fn start_sessions(
-    instance: &Instance<'_>,
-    memory: &SharedMemory,
-    program: &SessionProgram,
-) -> Result<Sessions, Error> {
-    let cpus_of_pools = cpus_of_pools(&instance.root, &instance.order.work.sga.allocation)?;
-    let layout = instance.sga.layout;
-    let orders: Vec<SessionOrder> = (0..layout.processes())
-        .map(|session| SessionOrder {
-            parent_pid: std::process::id(),
-            session,
-            cpus: cpus_of_pools
-                .get(pool_of_process(&layout, session) as usize)
-                .cloned()
-                .flatten(),
-            role: role_of(instance.order, &layout, session),
-            own: instance.order.own.clone(),
-            page_bytes: instance.order.work.sga.page_bytes,
-            seed: instance.order.seed.wrapping_add(1 + u64::from(session)),
-            layout,
-            ticket: memory.ticket().into(),
-            data: instance
-                .storage
-                .as_ref()
-                .map(|storage| storage.file().ticket().into()),
-        })
-        .collect();
-    let mut sessions = Sessions::start(program, layout, &orders)?;
-    let sga = &instance.sga;
-    sessions.wait_for(sga, sga.slots, SessionState::Ready, ATTACH_WITHIN)?;
-    Ok(sessions)
-}
-
-/// The pool on whose node a process runs.
-fn pool_of_process(layout: &SgaLayout, process: u32) -> u32 {
-    match layout.name_of(process) {
-        ProcessName::Session(session) => layout.home_pool(session),
-        ProcessName::Writer(pool) => pool,
-    }
-}
-
-fn role_of(order: &InstanceOrder, layout: &SgaLayout, process: u32) -> Role {
-    match (layout.name_of(process), &order.task) {
-        (ProcessName::Writer(pool), _) => Role::Writer { pool },
-        (ProcessName::Session(_), &Task::Scan { stealing, .. }) => Role::Scan { stealing },
-        (ProcessName::Session(_), _) => Role::Statements {
-            update_pct: order.work.load.update_pct,
-            handicap_pct: order.work.load.handicap_pct,
-        },
-    }
-}
-
-/// The CPUs of the node of each pool that this process may use; `None` for a node without. Empty
-/// when there is one pool for all.
-fn cpus_of_pools(root: &Root, allocation: &Allocation) -> Result<Vec<Option<CpuSet>>, Error> {
-    let nodes = allocation.pool_nodes();
-    if nodes.is_empty() {
-        return Ok(Vec::new());
-    }
-    let topology = numa::topology::read(root).map_err(numa::Error::from)?;
-    let allowed = linux::affinity::of_this_thread()?;
-    let cpus_of = |node: NodeId| {
-        let cpus = topology.node(node)?.cpus.intersection(&allowed);
-        (!cpus.is_empty()).then_some(cpus)
-    };
-    Ok(nodes.into_iter().map(cpus_of).collect())
-}
-
-/// The data file, where there is to be one.
-fn data_file(order: &InstanceOrder, layout: &SgaLayout) -> Result<Option<DataFile>, Error> {
-    if !layout.has_data_file() {
-        return Ok(None);
-    }
-    std::fs::create_dir_all(&order.data_directory).map_err(|cause| Error::Io {
-        what: "making the folder of the data file",
-        cause,
-    })?;
-    let file = DataFile::create(&order.data_directory, layout.data_file_bytes())?;
-    Ok(Some(file))
-}
-
-fn pools_if_huge(root: &Root, order: &InstanceOrder) -> Result<Vec<HugePoolEvidence>, Error> {
-    let page_bytes = order.work.sga.page_bytes;
-    if page_bytes == linux::process::page_bytes() {
-        return Ok(Vec::new());
-    }
-    let mut pools = huge_pools(root)?;
-    pools.retain(|pool| pool.page_bytes == page_bytes);
-    Ok(pools)
 }

@@ -1,4 +1,5 @@
-//! The `repr(C)` structures of the SGA and the ids in them. Where they lie is `sga_layout`'s.
+//! The `repr(C)` structures of the SGA, and the ids of blocks and processes. Where they lie is
+//! `sga_layout`'s.
 //!
 //! docs/instance.md draws the same layout for people. Nothing here touches memory.
 
@@ -372,5 +373,23 @@ impl BlockId {
     /// Block `number` of the index of table `table`.
     pub fn index(table: u32, number: u32) -> Self {
         BlockId(u64::from(2 * table + 1) << 32 | u64::from(number))
+    }
+}
+
+/// A process of an instance, in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessName {
+    /// A session, or a worker of a parallel scan.
+    Session(u32),
+    /// The database writer of a pool.
+    Writer(u32),
+}
+
+impl std::fmt::Display for ProcessName {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ProcessName::Session(number) => write!(to, "session {number}"),
+            ProcessName::Writer(number) => write!(to, "database writer {number}"),
+        }
     }
 }

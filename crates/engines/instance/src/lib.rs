@@ -17,6 +17,7 @@ mod handicap;
 mod histogram;
 mod hold;
 mod instance;
+mod instance_process;
 mod latch;
 mod layout;
 mod loader;
@@ -45,12 +46,12 @@ mod writer;
 pub use cage::QUANTUM_NS;
 pub use coordinator::{Coordinator, Running};
 pub use error::Error;
-pub use instance::{Commands, run as run_instance};
-pub use layout::{BLOCK_BYTES, SESSIONS_MAX};
+pub use instance_process::run as run_instance;
+pub use layout::{BLOCK_BYTES, ProcessName, SESSIONS_MAX};
 pub use order::{
-    InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task,
+    Commands, InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task,
     WindowReport,
 };
 pub use session::run as run_session;
 pub use sessions::SessionProgram;
-pub use sga_layout::{ProcessName, SgaLayout, SgaSize};
+pub use sga_layout::{SgaLayout, SgaSize};

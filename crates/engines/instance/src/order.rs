@@ -109,6 +109,9 @@ pub enum InstanceCommand {
     },
 }
 
+/// What the coordinator wants next; `None` when it is gone.
+pub type Commands<'a> = dyn FnMut() -> Result<Option<InstanceCommand>, Error> + 'a;
+
 /// What an instance says of one window, before anybody knows whether it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WindowReport {
@@ -163,6 +166,9 @@ pub enum InstanceReport {
         reason: String,
     },
 }
+
+/// Told what the instance is doing.
+pub type Report<'a> = dyn FnMut(InstanceReport) -> Result<(), Error> + 'a;
 
 impl From<Error> for InstanceReport {
     fn from(error: Error) -> Self {

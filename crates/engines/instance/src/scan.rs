@@ -11,9 +11,9 @@ use model::{Evidence, LatencySummary, Measured, NodeId, Outcome, Sample, Trial};
 use numa::evidence::Residency;
 
 use crate::block::COLUMN_VALUES;
-use crate::instance::{Instance, Report};
+use crate::instance::Instance;
 use crate::layout::{BLOCK_BYTES, ScanPhase, SessionState};
-use crate::order::{InstanceReport, PhaseWord, Task};
+use crate::order::{InstanceReport, PhaseWord, Report, Task};
 use crate::sessions::Sessions;
 use crate::trial::{evidence_of_sessions, note_counters};
 use crate::{Error, results};

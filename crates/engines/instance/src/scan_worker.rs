@@ -12,7 +12,6 @@ use crate::block::Kind;
 use crate::buffer_cache::{Pinned, Reader};
 use crate::column_sum::column_sum;
 use crate::layout::{BLOCK_BYTES, BlockId, CPU_WORDS, ScanPhase, SessionState, WaitEvent};
-use crate::session::set_state;
 use crate::sga::Sga;
 use crate::snapshot::Snapshot;
 
@@ -208,7 +207,7 @@ impl<'m> Worker<'m> {
         for (field, word) in result.cpus_used.iter().zip(self.cpus_used) {
             field.store(word, Ordering::Relaxed);
         }
-        set_state(&self.sga, self.number, SessionState::Finished);
+        self.sga.set_state(self.number, SessionState::Finished);
     }
 }
 

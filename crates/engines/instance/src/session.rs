@@ -79,9 +79,9 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
     let home_pool = sga.layout.home_pool(order.session);
     let waits = WaitClock::new()?;
     let load = own_load(&sga, order)?;
-    set_state(&sga, order.session, SessionState::Ready);
+    sga.set_state(order.session, SessionState::Ready);
     wait_for_start(&sga);
-    set_state(&sga, order.session, SessionState::Running);
+    sga.set_state(order.session, SessionState::Running);
     let reader = |storage| Reader::new(sga, storage, home_pool, waits);
     match (order.role, storage) {
         (
@@ -103,7 +103,7 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
         }
         (Role::Writer { pool }, Some(storage)) => {
             writer::run(sga, &storage, pool)?;
-            set_state(&sga, order.session, SessionState::Finished);
+            sga.set_state(order.session, SessionState::Finished);
             wait_to_be_read(&sga, order.session);
         }
         (Role::Writer { .. }, None) => {
@@ -138,7 +138,7 @@ fn execute(session: &mut Session<'_>) -> Result<(), Error> {
         if let Some(load) = &mut session.load {
             load.verify()?;
         }
-        set_state(&sga, number, SessionState::Finished);
+        sga.set_state(number, SessionState::Finished);
     }
     Ok(())
 }
@@ -172,14 +172,6 @@ fn wait_to_be_read(sga: &Sga<'_>, session: u32) {
     while stop.load(Ordering::Acquire) == 0 {
         linux::futex::wait(stop, 0, Some(Duration::from_secs(1)));
     }
-}
-
-pub(crate) fn set_state(sga: &Sga<'_>, session: u32, state: SessionState) {
-    sga.slots[session as usize]
-        .live
-        .0
-        .state
-        .store(state as u32, Ordering::Release);
 }
 
 fn wait_for_start(sga: &Sga<'_>) {

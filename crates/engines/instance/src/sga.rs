@@ -7,6 +7,7 @@ use linux::shared_memory::Mapping;
 use crate::Error;
 use crate::layout::{
     Block, BlockId, Bucket, BufferHeader, Control, LAYOUT_VERSION, MAGIC, Pool, SessionSlot,
+    SessionState,
 };
 use crate::sga_layout::SgaLayout;
 
@@ -118,6 +119,12 @@ impl<'m> Sga<'m> {
     /// The slots of the database writers, one for each pool, or none.
     pub fn writer_slots(&self) -> &'m [SessionSlot] {
         &self.slots[self.layout.sessions as usize..]
+    }
+
+    /// Tells the instance how far process `process` has come.
+    pub fn set_state(&self, process: u32, state: SessionState) {
+        let told = &self.slots[process as usize].live.0.state;
+        told.store(state as u32, Ordering::Release);
     }
 
     /// Work and statements of all sessions so far.

@@ -6,7 +6,7 @@ use model::{LoadPlan, SgaPlan};
 
 use crate::Error;
 use crate::layout::{
-    BLOCK_BYTES, BUFFERS_MAX, BlockId, COLUMN_OBJECT, PAGE_BYTES_MAX, POOLS_MAX, Pool,
+    BLOCK_BYTES, BUFFERS_MAX, BlockId, COLUMN_OBJECT, PAGE_BYTES_MAX, POOLS_MAX, Pool, ProcessName,
     SESSIONS_MAX, SessionSlot,
 };
 
@@ -97,24 +97,6 @@ impl SgaSize {
 
 /// A root, and a row or two.
 const BLOCKS_PER_TABLE_MIN: u64 = 4;
-
-/// A process of an instance, in words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProcessName {
-    /// A session, or a worker of a parallel scan.
-    Session(u32),
-    /// The database writer of a pool.
-    Writer(u32),
-}
-
-impl std::fmt::Display for ProcessName {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            ProcessName::Session(number) => write!(to, "session {number}"),
-            ProcessName::Writer(number) => write!(to, "database writer {number}"),
-        }
-    }
-}
 
 /// How much of everything an SGA holds, and where it lies. Only [`SgaLayout::new`] makes one, and a
 /// process tells another no more than the size from which to make it: every part lies in the SGA,

@@ -10,9 +10,9 @@ use model::{CpuId, Evidence, Metric, Outcome, Sample, SessionEvidence, Trial, Up
 use numa::evidence::Residency;
 
 use crate::checkpoint::Checkpoint;
-use crate::instance::{Instance, Report};
+use crate::instance::Instance;
 use crate::layout::{SessionSlot, SessionState, WriterCounters};
-use crate::order::{InstanceReport, PhaseWord, Task};
+use crate::order::{InstanceReport, PhaseWord, Report, Task};
 use crate::sessions::Sessions;
 use crate::sga::Sga;
 use crate::{Error, checkpoint, own_memory, results};

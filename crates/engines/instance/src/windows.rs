@@ -11,8 +11,10 @@ use linux::proc_status::{self, Allowed};
 use model::{Evidence, Outcome, ParkedEvidence, Sample, Trial};
 use numa::evidence::residency;
 
-use crate::instance::{Commands, Instance, Report};
-use crate::order::{InstanceCommand, InstanceReport, PhaseWord, Task, WindowReport};
+use crate::instance::Instance;
+use crate::order::{
+    Commands, InstanceCommand, InstanceReport, PhaseWord, Report, Task, WindowReport,
+};
 use crate::results::{self, Total};
 use crate::sessions::Sessions;
 use crate::trial::{Before, PUBLISH_WITHIN};

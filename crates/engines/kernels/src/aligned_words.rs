@@ -1,6 +1,6 @@
 //! Memory for tests: words that begin at a cache line. What is measured lies in an `Arena`.
 
-use crate::cycle::LINE_BYTES;
+use crate::cache_line::LINE_BYTES;
 
 /// Zeroed words, the first at the start of a cache line.
 pub(crate) struct AlignedWords {

@@ -4,9 +4,10 @@ use linux::Root;
 use model::{CpuId, CurvePoint, MeasurementEvidence};
 
 use crate::Error;
+use crate::cache_line::LINE_BYTES;
 use crate::chase::{ACCESSES_UNTIMED, Chase};
 use crate::contradictions::contradictions;
-use crate::cycle::{Cycle, CycleOrder, LINE_BYTES, STRIDE_BYTES, TLB_GROUP_PAGES};
+use crate::cycle::{Cycle, CycleOrder, STRIDE_BYTES, TLB_GROUP_PAGES};
 use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
 use crate::placed_thread::{Watch, on_cpu};
 use crate::timer::Timer;

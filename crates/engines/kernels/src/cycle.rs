@@ -25,11 +25,7 @@ use std::marker::PhantomData;
 
 use stats::Generator;
 
-use crate::cache_flush;
-
-/// A cache line of every processor numalab runs on; arm64 cores with lines of 128 bytes fetch two
-/// of these at once, which is one more reason for strides.
-pub const LINE_BYTES: usize = 64;
+use crate::cache_line::{self, LINE_BYTES};
 
 /// Lines in a stride. With 256 bytes neither the next-line nor the pairing (128 bytes) prefetcher
 /// gets hold of the next visit (multichase's default, for the same reason).
@@ -145,7 +141,7 @@ impl<'m> Cycle<'m> {
     /// Takes every line out of all caches.
     pub fn flush(&self) {
         // SAFETY: the memory is borrowed, so it is mapped.
-        unsafe { cache_flush::flush(self.base.cast(), self.lines * LINE_BYTES) };
+        unsafe { cache_line::flush(self.base.cast(), self.lines * LINE_BYTES) };
     }
 
     /// Whether a lap visits every line exactly once and ends where it began.

@@ -5,7 +5,7 @@
 mod aligned_words;
 mod awake;
 mod bandwidth;
-mod cache_flush;
+mod cache_line;
 mod cache_share;
 mod cell;
 mod chase;
@@ -41,6 +41,7 @@ pub use bandwidth::{
     BYTES_PER_THREAD_MIN, BandwidthMeasurement, BandwidthPlan, BandwidthWindow, KNEE_SHARE,
     OVERLAP_MIN, StreamThread, knee_threads, measure_bandwidth,
 };
+pub use cache_line::LINE_BYTES;
 pub use cache_share::{CacheShare, CacheSharePlan, CacheSweep, measure_cache_share};
 pub use cell::{
     CellMeasurement, CellPlan, WINDOW_NS, WINDOWS, WORKING_SET_BYTES_MIN, WORKING_SET_PER_CACHE,
@@ -50,7 +51,7 @@ pub use chase::{BLOCK_ACCESSES, CHAINS_MAX, Chase, ChaseWindow};
 pub use contradictions::contradictions;
 pub use cpu_choice::{cpus_of_cores, cpus_to_keep_awake, measuring_cpu};
 pub use curve::{CURVE_BYTES_MIN, CurveMeasurement, CurvePlan, measure_curve, working_sets};
-pub use cycle::{Cycle, CycleOrder, LINE_BYTES, STRIDE_BYTES, STRIDE_LINES, TLB_GROUP_PAGES};
+pub use cycle::{Cycle, CycleOrder, STRIDE_BYTES, STRIDE_LINES, TLB_GROUP_PAGES};
 pub use error::Error;
 pub use loaded_latency::{DELAYS, LoadedMeasurement, LoadedPlan, measure_loaded};
 pub use placed_memory::{MemoryAddress, MemoryNodes, PageChoice, PlacedMemory};

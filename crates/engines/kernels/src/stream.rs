@@ -2,7 +2,7 @@
 
 use model::StreamKernel;
 
-use crate::cycle::LINE_BYTES;
+use crate::cache_line::LINE_BYTES;
 use crate::simd::Simd;
 use crate::stream_path::TURN_WORDS;
 use crate::stream_portable;

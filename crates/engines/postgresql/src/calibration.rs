@@ -3,12 +3,11 @@
 use linux::Root;
 use model::{CalibrationPoint, Phase};
 
-use crate::connection::{CALL_SLACK, Loaded};
+use crate::connection::Loaded;
 use crate::session::{Command, Event};
-use crate::sessions::Sessions;
+use crate::sessions::{CALL_SLACK, Sessions};
 use crate::statement::hits_per_statement;
-use crate::trial::Watch;
-use crate::{Cluster, Error, Launcher, ServerPlan, TablesPlan};
+use crate::{Cluster, Error, Launcher, ServerPlan, TablesPlan, Watch};
 
 /// How a sweep goes.
 #[derive(Clone, Copy, Debug, PartialEq)]

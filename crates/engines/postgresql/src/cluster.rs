@@ -4,25 +4,19 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use numa::journal::Journal;
 use numa::scratch_cluster::ScratchCluster;
 
-use crate::server::Server;
-use crate::server_user::{ServerUser, server_user, set_user};
+use crate::folders::Folders;
+use crate::programs::{ServerUser, one_line, server_user, set_user, without_settings_of_others};
+use crate::server::{SUPERUSER, Server};
 use crate::{Error, Installation, Launcher, Places, ServerPlan, fetched, installation};
 
-/// The superuser of a throw-away cluster.
-pub(crate) const SUPERUSER: &str = "numalab";
-
-/// The folder of the server's socket.
-const SOCKET: &str = "socket";
 /// The folder of programs that were fetched.
 const PROGRAMS: &str = "postgresql";
-/// Our file of settings, which takes the place of the one that `initdb` writes.
-const SETTINGS_FILE: &str = "postgresql.conf";
 
 /// Settings that every server of ours has; docs/postgres.md says why.
 const SETTINGS: &str = "\
@@ -57,28 +51,6 @@ pub struct Cluster {
     user: Option<ServerUser>,
 }
 
-/// Where things of a cluster are.
-#[derive(Debug)]
-pub(crate) struct Folders {
-    scratch: ScratchCluster,
-    /// The data directory.
-    pub data: PathBuf,
-    /// The folder of the socket.
-    pub socket: PathBuf,
-}
-
-impl Folders {
-    /// Our file of settings.
-    pub fn settings(&self) -> PathBuf {
-        self.scratch.directory().join(SETTINGS_FILE)
-    }
-
-    /// What the server says.
-    pub fn log(&self) -> PathBuf {
-        self.scratch.directory().join("log")
-    }
-}
-
 impl Cluster {
     /// Makes a cluster in a folder of its own below `parent`, of a PostgreSQL that is installed or,
     /// if so asked, is fetched into that folder. `number` tells several of one process apart.
@@ -99,11 +71,7 @@ impl Cluster {
             Some(release) => fetched::fetch(release, &scratch.give(PROGRAMS)?, user)?,
             None => installation::find(places)?,
         };
-        let folders = Folders {
-            data: scratch.give_data()?,
-            socket: scratch.give(SOCKET)?,
-            scratch,
-        };
+        let folders = Folders::make(scratch)?;
         let settings = folders.settings();
         std::fs::write(&settings, SETTINGS)
             .and_then(|()| open_to_all(&settings))
@@ -168,34 +136,11 @@ impl Cluster {
     /// # Errors
     /// When something cannot be removed; it is in the journal then.
     pub fn remove(self) -> Result<(), Error> {
-        Ok(self.folders.scratch.remove()?)
+        self.folders.remove()
     }
 }
 
 /// Lets the server's user read a file of ours, whatever our umask.
 fn open_to_all(path: &Path) -> std::io::Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(0o644))
-}
-
-/// Runs a program of PostgreSQL without what the user's environment says of other servers: PGPORT
-/// would be the port of ours (guc.c, `InitializeGUCOptionsFromEnvironment`).
-pub(crate) fn without_settings_of_others(command: &mut Command) -> &mut Command {
-    for name in ["PGDATA", "PGOPTIONS", "PGPORT", "PGHOST", "PG_COLOR"] {
-        command.env_remove(name);
-    }
-    command.env("LC_ALL", "C")
-}
-
-/// What a program said, as one line: the end of it, where the reason is.
-pub(crate) fn one_line(said: &[u8]) -> String {
-    const CHARACTERS_MAX: usize = 600;
-    let text = String::from_utf8_lossy(said);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let line = lines.join("; ");
-    let skip = line.chars().count().saturating_sub(CHARACTERS_MAX);
-    line.chars().skip(skip).collect()
 }

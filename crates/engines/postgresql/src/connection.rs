@@ -1,17 +1,16 @@
 //! A server with loaded tables, ready for sessions.
 
-use std::time::Duration;
-
 use linux::Root;
 use numa::instances::{self, Target};
 use postgres::Client;
 
 use crate::buffers::{Allocation, BufferBlocks};
-use crate::counters::{ServerCounters, version_of};
+use crate::counters::ServerCounters;
 use crate::prewarm::prewarm;
 use crate::server::Server;
 use crate::session::SessionOrder;
 use crate::tables::{self, SCHEMA, Table};
+use crate::version::version_of;
 use crate::{Error, ServerPlan, Version};
 
 /// A connection to a server whose tables are loaded and cached.
@@ -152,11 +151,6 @@ fn unit(seed: u64) -> f64 {
     let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
     mixed as f64 / (1_u64 << 53) as f64 * 2.0 - 1.0
 }
-
-/// How long a server may take to let us in: generous, since emulated machines are slow.
-pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(120);
-/// How long a call of a session may take beyond its own time before it counts as stuck.
-pub(crate) const CALL_SLACK: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {

@@ -155,21 +155,6 @@ pub(crate) fn hand_in(client: &mut Client, version: &Version) -> Result<Option<u
     Ok(Some(hits.cast_unsigned()))
 }
 
-/// The version of the server behind a connection.
-///
-/// # Errors
-/// When it is too old, or does not say.
-pub(crate) fn version_of(client: &mut Client) -> Result<Version, Error> {
-    let sql =
-        "SELECT current_setting('server_version_num')::int, current_setting('server_version')";
-    let row = client.query_one(sql, &[]);
-    let row = row.map_err(Error::client("asking for the server's version"))?;
-    let number: i32 = row.get(0);
-    let version = Version::of_server(number.unsigned_abs(), row.get(1));
-    version.require_oldest()?;
-    Ok(version)
-}
-
 #[cfg(test)]
 mod tests {
     use super::{CounterCheck, CounterSource, ServerCounters};

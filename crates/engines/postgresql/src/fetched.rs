@@ -8,11 +8,10 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::str::FromStr;
 
-use crate::cluster::{one_line, without_settings_of_others};
-use crate::installation::{self, OLDEST};
-use crate::server_user::{ServerUser, set_user};
+use crate::installation;
+use crate::programs::{ServerUser, one_line, set_user, without_settings_of_others};
+use crate::version::Release;
 use crate::{Error, Installation};
 
 /// Where releases are published.
@@ -28,47 +27,12 @@ const ARCHIVE_BYTES_MAX: &str = "256M";
 const SECONDS_MAX: &str = "600";
 const SILENT_SECONDS_MAX: &str = "30";
 
-/// A release to fetch: the newest of a major version (`18`), or that one (`18.6`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Release {
-    major: u32,
-    minor: Option<u32>,
-}
-
 /// A Maven repository.
 struct Repository {
     /// The folder of the artifacts.
     url: &'static str,
     /// What curl's `--proto` allows.
     protocol: &'static str,
-}
-
-impl FromStr for Release {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("expected a version from {OLDEST} on, such as 18 or 18.6");
-        let number = |part: &str| {
-            let is_plain = part.bytes().all(|byte| byte.is_ascii_digit());
-            let number = part.parse::<u32>().ok().filter(|_| is_plain);
-            number.ok_or_else(expected)
-        };
-        let (major, minor) = match text.split_once('.') {
-            Some((major, minor)) => (number(major)?, Some(number(minor)?)),
-            None => (number(text)?, None),
-        };
-        if major < OLDEST {
-            return Err(expected());
-        }
-        Ok(Release { major, minor })
-    }
-}
-
-impl std::fmt::Display for Release {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{}", self.major)?;
-        self.minor.map_or(Ok(()), |minor| write!(out, ".{minor}"))
-    }
 }
 
 impl Release {
@@ -258,23 +222,6 @@ fn succeeded(program: &str, output: std::io::Result<Output>) -> Result<Vec<u8>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_release_is_a_major_version_or_one_of_its_minors() {
-        let check = |text: &str, expected: Option<&str>| {
-            let parsed = text.parse::<Release>();
-            let found = parsed.map(|release| release.to_string());
-            assert_eq!(found.ok().as_deref(), expected, "{text}");
-        };
-        check("18", Some("18"));
-        check("18.6", Some("18.6"));
-        check("13", Some("13"));
-        for wrong in [
-            "12", "9.6", "", "18.", ".6", "18.6.0", "latest", "-18", "18 ", "+18", "18.+6",
-        ] {
-            check(wrong, None);
-        }
-    }
 
     #[test]
     fn the_newest_build_of_a_release_is_fetched() {

@@ -5,13 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Error;
-use crate::fetched::Release;
-use crate::server_user::{ServerUser, server_user, set_user};
+use crate::programs::{ServerUser, server_user, set_user};
+use crate::version::{Release, Version, parse_version};
 
-/// The oldest version that has all that is needed (`pg_shmem_allocations`).
-pub(crate) const OLDEST: u32 = 13;
-/// The newest version that what we ask of a server is known to be right for.
-const NEWEST: u32 = 19;
 /// Folders of packages: Debian's, Red Hat's.
 const PACKAGES: [(&str, &str, &str); 2] = [
     ("/usr/lib/postgresql", "", "bin"),
@@ -40,15 +36,6 @@ pub struct Installation {
     pub bin: PathBuf,
     /// Its version.
     pub version: Version,
-}
-
-/// A version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
-    /// 15 of 15.14.
-    pub major: u32,
-    /// All of it, as the server says it.
-    pub text: String,
 }
 
 impl Installation {
@@ -139,55 +126,10 @@ pub(crate) fn of(bin: &Path, user: Option<ServerUser>) -> Result<Installation, E
         expected: "a version such as postgres (PostgreSQL) 15.14".to_owned(),
         found: format!("{:?}", said.trim()),
     })?;
-    version.require(OLDEST)?;
+    version.require_oldest()?;
     Ok(Installation {
         bin: bin.to_owned(),
         version,
-    })
-}
-
-impl Version {
-    /// From `server_version_num` and `server_version` of a server.
-    pub(crate) fn of_server(number: u32, text: &str) -> Self {
-        Version {
-            major: number / 10_000,
-            text: text.to_owned(),
-        }
-    }
-
-    /// Refuses what is older.
-    pub(crate) fn require(&self, oldest: u32) -> Result<(), Error> {
-        if self.major >= oldest {
-            return Ok(());
-        }
-        let found = self.text.clone();
-        Err(Error::TooOld { found, oldest })
-    }
-
-    /// What is to be said of it: that it is newer than what we know.
-    pub fn remark(&self) -> Option<String> {
-        let text = &self.text;
-        (self.major > NEWEST).then(|| {
-            format!(
-                "PostgreSQL {text} is newer than what numalab was made for ({OLDEST} to {NEWEST}): \
-                 its counters are checked against each other all the same"
-            )
-        })
-    }
-
-    /// Refuses what is older than anything numalab works with.
-    pub(crate) fn require_oldest(&self) -> Result<(), Error> {
-        self.require(OLDEST)
-    }
-}
-
-/// `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, `… 19beta1`, `… 18devel`.
-fn parse_version(text: &str) -> Option<Version> {
-    let (_, after) = text.split_once("(PostgreSQL) ")?;
-    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
-    Some(Version {
-        major: digits.parse().ok()?,
-        text: after.trim().to_owned(),
     })
 }
 
@@ -197,9 +139,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
-    use proptest::prelude::*;
-
-    use super::{Places, find, parse_version, versions_in};
+    use super::{Places, find, versions_in};
     use crate::Error;
 
     /// A folder with programs that say this version.
@@ -224,21 +164,6 @@ mod tests {
             named: Some(bin.to_owned()),
             ..Places::default()
         }
-    }
-
-    #[test]
-    fn versions_are_read_in_every_form() {
-        let check = |text: &str, expected: Option<u32>| {
-            assert_eq!(parse_version(text).map(|it| it.major), expected, "{text}");
-        };
-        check(
-            "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)\n",
-            Some(15),
-        );
-        check("postgres (PostgreSQL) 19beta1", Some(19));
-        check("postgres (PostgreSQL) 9.6.24", Some(9));
-        check("mysqld 8.0", None);
-        check("postgres (PostgreSQL) x", None);
     }
 
     #[test]
@@ -330,12 +255,5 @@ mod tests {
         let found = versions_in(folder.path(), "", "bin");
         let expected = ["17", "13", "9"].map(|name| folder.path().join(name).join("bin"));
         assert_eq!(found, expected);
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_panics(text in "\\PC{0,20}(\\(PostgreSQL\\) )?\\PC{0,20}") {
-            parse_version(&text);
-        }
     }
 }

@@ -88,7 +88,7 @@ fn place(order: &LaunchOrder) -> Result<(), Error> {
     let first = order.groups.first().map(PathBuf::as_path);
     numa::placement::apply_to_this_process(&order.placement, first)?;
     for group in &order.groups {
-        numa::group::join(group)?;
+        numa::hierarchy::join(group)?;
     }
     let policy = match &order.allocation {
         Allocation::OsDefault => return Ok(()),

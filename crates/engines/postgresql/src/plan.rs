@@ -1,8 +1,8 @@
-//! What a server and its load are to be like.
+//! What a server, its load and a trial of it are to be like, and who watches the trial.
 
 use std::path::PathBuf;
 
-use model::{Allocation, CpuSet, Placement};
+use model::{Allocation, CpuSet, Phase, Placement};
 
 /// Bytes of one block: PostgreSQL's default, which every package keeps.
 pub(crate) const BLOCK_BYTES: u64 = 8192;
@@ -42,6 +42,29 @@ pub struct TablesPlan {
     pub sessions: u32,
     /// Bytes of all tables together.
     pub cache_bytes: u64,
+}
+
+/// What a trial is to be like, apart from its server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialOrder {
+    /// Seed of the physical order of rows and of the keys that are read.
+    pub seed: u64,
+    /// Rows per statement.
+    pub work_unit: u32,
+    /// Length of the window.
+    pub window_s: f64,
+    /// Shortest warm-up.
+    pub warm_up_s_min: f64,
+    /// Longest warm-up.
+    pub warm_up_s_max: f64,
+}
+
+/// Who watches a trial.
+pub struct Watch<'a> {
+    /// Told what it does, with the live logical reads per second when there are any.
+    pub live: &'a mut dyn FnMut(Phase, Option<f64>),
+    /// Whether it is to stop.
+    pub cancelled: &'a dyn Fn() -> bool,
 }
 
 impl TablesPlan {

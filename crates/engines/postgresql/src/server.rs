@@ -10,10 +10,14 @@ use std::time::{Duration, Instant};
 use linux::child_group::ChildGroup;
 use postgres::{Client, NoTls};
 
-use crate::cluster::{Folders, SUPERUSER, one_line, without_settings_of_others};
-use crate::connection::CONNECT_WITHIN;
+use crate::folders::Folders;
+use crate::programs::{one_line, without_settings_of_others};
 use crate::{Error, LaunchOrder, Launcher, ServerPlan};
 
+/// The superuser of a throw-away cluster.
+pub(crate) const SUPERUSER: &str = "numalab";
+/// How long a server may take to let us in: generous, since emulated machines are slow.
+pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(120);
 /// How long it may take to end when it was told to end at once; it kills its processes itself
 /// after 5 s (postmaster.c, `SIGKILL_CHILDREN_AFTER_SECS`).
 const ENDS_WITHIN: Duration = Duration::from_secs(15);

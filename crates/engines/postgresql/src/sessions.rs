@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use postgres::{CancelToken, NoTls};
 
 use crate::Error;
-use crate::connection::CONNECT_WITHIN;
+use crate::server::CONNECT_WITHIN;
 use crate::session::{self, Command, Event, SessionOrder};
 
+/// How long a call of a session may take beyond its own time before it counts as stuck.
+pub(crate) const CALL_SLACK: Duration = Duration::from_secs(60);
 /// How often a waiting thread checks whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 

@@ -7,14 +7,14 @@ use model::{Phase, SessionEvidence};
 use numa::residency::RangePages;
 
 use crate::buffers::BufferBlocks;
-use crate::connection::{CALL_SLACK, Loaded};
+use crate::connection::Loaded;
 use crate::counters::{CounterCheck, CounterSource};
 use crate::gates::Gates;
 use crate::session::{Command, Event, SLICE_S};
-use crate::sessions::Sessions;
+use crate::sessions::{CALL_SLACK, Sessions};
 use crate::statement::hits_per_statement;
 use crate::window::window;
-use crate::{Cluster, Error, Launcher, ServerPlan, TrialResult, Window};
+use crate::{Cluster, Error, Launcher, ServerPlan, TrialOrder, TrialResult, Watch, Window};
 
 /// Length of the window that is only a rehearsal.
 const REHEARSAL_S: f64 = 0.05;
@@ -22,29 +22,6 @@ const REHEARSAL_S: f64 = 0.05;
 const STEADY_SAMPLES: usize = 3;
 /// How near the two halves must be, relative.
 const STEADY_TOLERANCE: f64 = 0.05;
-
-/// What a trial is to be like, apart from its server.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrialOrder {
-    /// Seed of the physical order of rows and of the keys that are read.
-    pub seed: u64,
-    /// Rows per statement.
-    pub work_unit: u32,
-    /// Length of the window.
-    pub window_s: f64,
-    /// Shortest warm-up.
-    pub warm_up_s_min: f64,
-    /// Longest warm-up.
-    pub warm_up_s_max: f64,
-}
-
-/// Who watches a trial.
-pub struct Watch<'a> {
-    /// Told what it does, with the live logical reads per second when there are any.
-    pub live: &'a mut dyn FnMut(Phase, Option<f64>),
-    /// Whether it is to stop.
-    pub cancelled: &'a dyn Fn() -> bool,
-}
 
 /// Runs a trial on a fresh server of `cluster`, which is stopped at the end.
 ///

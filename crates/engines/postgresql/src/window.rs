@@ -6,10 +6,9 @@ use linux::Root;
 use linux::machine_counters::{self, MachineCounters};
 use model::{CpuSet, Phase, Sample};
 
-use crate::connection::CALL_SLACK;
 use crate::results::MachineGain;
 use crate::session::{Call, Command, Done, Event, Mark, seconds};
-use crate::sessions::Sessions;
+use crate::sessions::{CALL_SLACK, Sessions};
 use crate::{Error, TrialOrder, Watch, Window};
 
 /// From setting a window to its start: every session must be in its call by then.

@@ -1,7 +1,7 @@
-//! Whether the figures of a report agree with one another, to the digits they were printed with.
+//! Whether the figures of a report agree with one another, to the digits printed.
 //!
-//! Nothing is corrected: which of two figures is wrong cannot be told from the text. What an
-//! excerpt leaves out, it leaves unchecked.
+//! Nothing is corrected: the text does not tell which of two figures is wrong. Figures missing from
+//! an excerpt are not checked.
 
 use model::{LoadReport, Printed, ReportInterval, ReportKind};
 
@@ -10,7 +10,7 @@ use crate::header::Header;
 use crate::load_profile::ProfileRow;
 use crate::time_model::Times;
 
-/// What a reader should know of the figures of one report.
+/// Remarks for readers on the figures of one report.
 pub(crate) fn remarks(report: &LoadReport) -> Vec<String> {
     let mut found = report.contradictions.clone();
     let Some(elapsed) = report.interval.elapsed_s else {
@@ -32,7 +32,7 @@ pub(crate) fn remarks(report: &LoadReport) -> Vec<String> {
     found
 }
 
-/// A remark when a total over an interval cannot be the rate that is printed beside it.
+/// Remarks if a total over an interval is inconsistent with the rate printed beside it.
 fn remark(what: &str, total: Printed, elapsed: Printed, rate: Printed) -> Option<String> {
     let least = (total.value - total.half_unit) / (elapsed.value + elapsed.half_unit);
     let most = (total.value + total.half_unit) / (elapsed.value - elapsed.half_unit);
@@ -48,7 +48,7 @@ fn remark(what: &str, total: Printed, elapsed: Printed, rate: Printed) -> Option
     })
 }
 
-/// More CPU time per second than the host has CPUs.
+/// Remarks if there is more CPU time per second than the host has CPUs.
 fn too_many_cpus(report: &LoadReport) -> Option<String> {
     let (cpus, delivered) = (report.host.cpus?, report.cpus_delivered()?);
     (Range::of(delivered).low > f64::from(cpus)).then(|| {
@@ -57,7 +57,7 @@ fn too_many_cpus(report: &LoadReport) -> Option<String> {
     })
 }
 
-/// What the text of a report says twice, and not alike.
+/// Contradictions between figures in the text of a report.
 pub(crate) fn contradictions(
     kind: ReportKind,
     header: &Header,
@@ -82,8 +82,8 @@ pub(crate) fn contradictions(
     found
 }
 
-/// What a printed figure may be: a figure may be rounded or cut off, so it is known to a whole unit
-/// of its last digit.
+/// The possible values of a printed figure: it may have been rounded or truncated, so it is known
+/// to one whole unit of its last digit.
 #[derive(Debug, Clone, Copy)]
 struct Range {
     low: f64,
@@ -112,20 +112,20 @@ impl Range {
         }
     }
 
-    /// Whether both may be the same figure; what is not a number is not held against them.
+    /// Whether both may be the same figure; a NaN agrees with everything.
     fn agrees(self, other: Self) -> bool {
         !(self.low > other.high || self.high < other.low)
     }
 }
 
-/// The elapsed time against the times of the snapshots.
+/// Checks the elapsed time against the times of the snapshots.
 fn interval(interval: &ReportInterval) -> Option<String> {
     const DAY_S: u32 = 24 * 60 * 60;
     let begin = seconds_of_day(interval.begin.as_deref()?)?;
     let end = seconds_of_day(interval.end.as_deref()?)?;
     let elapsed = interval.elapsed_s?;
     let between = (end + DAY_S - begin) % DAY_S;
-    // Days apart, or the clocks were changed: the time of day cannot tell.
+    // Days apart, or the clocks were changed: the time of day is not conclusive.
     if elapsed.value >= f64::from(DAY_S) || (elapsed.value - f64::from(between)).abs() > 3000.0 {
         return None;
     }
@@ -152,7 +152,7 @@ fn seconds_of_day(text: &str) -> Option<u32> {
     Some((below(24)? * 60 + below(60)?) * 60 + below(60)?)
 }
 
-/// Rows of the load profile, each of which says how many transactions there were per second.
+/// Checks the rows of the load profile: each implies a number of transactions per second.
 fn transactions(rows: &[ProfileRow]) -> Option<String> {
     let said = rows.iter().filter_map(|row| {
         let rate = Range::of(row.per_second?).over(Range::of(row.per_transaction?));
@@ -169,7 +169,7 @@ fn transactions(rows: &[ProfileRow]) -> Option<String> {
     ))
 }
 
-/// A figure that the report has in several places.
+/// Checks a figure that the report prints in several places.
 fn twice(what: &str, places: &[Option<Printed>]) -> Option<String> {
     let mut known = places.iter().copied().flatten();
     let first = known.next()?;
@@ -180,7 +180,7 @@ fn twice(what: &str, places: &[Option<Printed>]) -> Option<String> {
     ))
 }
 
-/// The waits of an event at their average against its time.
+/// Checks an event's waits, multiplied by their average, against its time.
 fn average(row: &Row) -> Option<String> {
     let (waits, average, total) = (row.waits?, row.average_s?, row.event.total_s?);
     let computed = Range::of(waits).times(Range::of(average));
@@ -200,7 +200,7 @@ fn average(row: &Row) -> Option<String> {
     })
 }
 
-/// The time of an event against its share of DB time.
+/// Checks the time of an event against its share of DB time.
 fn share(row: &Row, db_time: Printed) -> Option<String> {
     let (total, share) = (row.event.total_s?, row.event.share_of_db_time?);
     let computed = Range::of(total).over(Range::of(db_time));
@@ -216,7 +216,7 @@ fn share(row: &Row, db_time: Printed) -> Option<String> {
     })
 }
 
-/// More than all of the DB time.
+/// Remarks if the shares exceed the whole DB time.
 fn shares<'r>(rows: impl Iterator<Item = &'r Row>) -> Option<String> {
     let shares = rows.filter_map(|row| row.event.share_of_db_time);
     let (sum, least) = shares.fold((0.0, 0.0), |(sum, least), share| {
@@ -228,7 +228,7 @@ fn shares<'r>(rows: impl Iterator<Item = &'r Row>) -> Option<String> {
     })
 }
 
-/// A figure with the digits that were printed.
+/// A figure with the digits printed.
 fn shown(printed: Printed) -> String {
     let places = (-(2.0 * printed.half_unit).log10().round()).clamp(0.0, 9.0);
     format!("{:.*}", places as usize, printed.value)
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn an_interval_that_the_load_profile_contradicts_is_remarked() {
-        // Article 001, test 4 and test 1, over the 5 minutes that the author names.
+        // Article 001, test 4 and test 1, over the 5 minutes that the author states.
         check(1627.8, 300.0, 5.4, None);
         check(
             2700.6,

@@ -9,10 +9,10 @@
 //! ```
 //!
 //! Layouts differ in widths, in units (`144.2K`, `66.57ms`, `52.86 s`), in the class, which
-//! Statspack has not, and in the name of the first row, which is `CPU time` in Statspack. What
-//! stands in all of them is the order: name, waits, time, average, share. Text that went through a
-//! web page has lost its columns, so rows are read by words and not by columns. The average says
-//! its unit, or the heading says that it is in milliseconds.
+//! Statspack lacks, and in the name of the first row, which is `CPU time` in Statspack. All of them
+//! have the same order: name, waits, time, average, share. Text that went through a web page has
+//! lost its columns, so rows are parsed by words and not by columns. The average includes its unit,
+//! or the heading states that it is in milliseconds.
 
 use linux::{Error, TextFile};
 use model::{Printed, ReportEvent};
@@ -20,16 +20,16 @@ use model::{Printed, ReportEvent};
 use crate::figure::{figure, is_overflow, is_time_unit};
 use crate::pieces::Line;
 
-/// What the top events say.
+/// The table of top events.
 #[derive(Debug, Default)]
 pub(crate) struct TopEvents {
     /// The row of CPU time.
     pub(crate) cpu: Option<Row>,
-    /// The others, in the order of the report.
+    /// The other rows, in the order of the report.
     pub(crate) waits: Vec<Row>,
 }
 
-/// A row, with the figures that only serve to check the others.
+/// A row, with the figures that only serve to check others.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) event: ReportEvent,
@@ -39,21 +39,21 @@ pub(crate) struct Row {
 
 /// The row of CPU time in AWR.
 const CPU_ROW: &str = "DB CPU";
-/// The same in Statspack, where shares are those of CPU time and waits, and not of DB time.
+/// The same in Statspack, where shares are of CPU time plus waits, not of DB time.
 const CPU_ROW_OF_STATSPACK: &str = "CPU time";
 
 impl TopEvents {
-    /// Whether the table is one of Statspack, whatever its title says.
+    /// Whether the table is Statspack's, whatever its title says.
     pub(crate) fn is_of_statspack(&self) -> bool {
         let cpu = self.cpu.as_ref();
         cpu.is_some_and(|row| row.event.name == CPU_ROW_OF_STATSPACK)
     }
 }
 
-/// Reads the first table of events; none is no error.
+/// Reads the first table of events; empty if there is none.
 ///
 /// # Errors
-/// When a row of it has not the figures it should have.
+/// When a row lacks figures it should have.
 pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<TopEvents, Error> {
     let mut top = TopEvents::default();
     let Some(heading) = lines.iter().position(|(_, line)| is_heading(line)) else {
@@ -82,7 +82,7 @@ pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<TopEvents, Err
     Ok(top)
 }
 
-/// Lines over which headings are spread; the last has the names of all columns.
+/// Lines of a multi-line heading; the last has the names of all columns.
 const HEADING_LINES: usize = 3;
 
 /// `Event   Waits   Time (sec) …`.
@@ -99,8 +99,8 @@ fn is_underline(line: &str) -> bool {
             .all(|letter| letter == '-' || letter.is_whitespace())
 }
 
-/// An empty line ends the table, and so do the line of dashes below it, a note, and the title of
-/// the next one, which release 11.2 prints without an empty line before it:
+/// An empty line ends the table, as do the line of dashes below it, a note, and the title of the
+/// next table, which release 11.2 prints without an empty line before it:
 ///
 /// ```text
 /// resmgr:cpu quantum                   16,005       1,065     67   39.4 Scheduler
@@ -114,7 +114,7 @@ fn ends(line: &str, below: &str) -> bool {
     line.trim().is_empty() || is_underline(line) || is_title || is_note
 }
 
-/// Whoever quotes a table puts dots for the rows that are left out.
+/// People who quote a table put dots for omitted rows.
 fn is_ellipsis(line: &str) -> bool {
     line.chars()
         .all(|letter| letter == '.' || letter.is_whitespace())
@@ -128,7 +128,7 @@ fn row(file: &TextFile, number: usize, line: &str, is_in_ms: bool) -> Result<Row
     let (figures, class) = figures(rest);
     let expected = "an event with its waits, time, average and share of DB time, \
                     or with its time and share";
-    // Without waits there is no average; the average of a few short waits may be left out too.
+    // Without waits there is no average; the average of a few short waits may be omitted, too.
     let [waits, total, average, share] = match (name.is_empty(), figures.as_slice()) {
         (false, [total, share]) if !share.is_time => [None, Some(total), None, Some(share)],
         (false, [waits, total, average]) if average.is_time => {
@@ -178,8 +178,8 @@ fn is_figure(word: &str) -> bool {
     figure(word).is_some() || is_overflow(word)
 }
 
-/// The figures that a list of words begins with, and the words behind them. A unit of time may
-/// stand apart from its figure.
+/// The leading figures of a list of words, and the remaining words. A unit of time may be separated
+/// from its figure.
 fn figures<'w, 't>(words: &'w [&'t str]) -> (Vec<Figure>, &'w [&'t str]) {
     let mut found: Vec<Figure> = Vec::new();
     let mut rest = words;

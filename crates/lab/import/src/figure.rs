@@ -1,12 +1,11 @@
-//! Numbers as Oracle's reports print them.
+//! Numbers in the notation of Oracle's reports.
 
 use model::Printed;
 
-/// Larger figures are errors of the text, and would overflow what is computed from them.
+/// Larger figures are errors in the text, and would overflow computations.
 const FIGURE_MAX: f64 = 1e18;
 
-/// The number that a word stands for: `6,323,758.9`, `.1`, `144.2K`, `66.57ms`. `None` for any
-/// other word.
+/// Parses a figure: `6,323,758.9`, `.1`, `144.2K`, `66.57ms`. `None` for any other word.
 ///
 /// The printed precision is half a unit of the last digit.
 pub(crate) fn figure(word: &str) -> Option<Printed> {
@@ -41,7 +40,7 @@ pub(crate) fn is_overflow(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte == b'#')
 }
 
-/// Whether a group of digits between commas is whole. `index` counts from the right.
+/// Whether a group of digits between commas is complete. `index` counts from the right.
 fn is_group(group: &str, index: usize, whole: &str) -> bool {
     let is_first = index == whole.matches(',').count();
     match is_first {
@@ -50,12 +49,12 @@ fn is_group(group: &str, index: usize, whole: &str) -> bool {
     }
 }
 
-/// Whether a word is the unit of a time, which may stand apart from its figure.
+/// Whether a word is a unit of time, which may be separated from its figure.
 pub(crate) fn is_time_unit(word: &str) -> bool {
     ["s", "ms", "us", "ns"].contains(&word)
 }
 
-/// What follows the digits: nothing, thousands and up, or the unit of an average wait.
+/// The factor of the suffix: none, thousands and up, or the unit of an average wait.
 fn factor(suffix: &str) -> Option<f64> {
     match suffix {
         "" | "s" => Some(1.0),

@@ -1,4 +1,4 @@
-//! The head of a report: which database, on which host, over which interval.
+//! The head of a report: the database, the host and the interval.
 //!
 //! ```text
 //! Host Name        Platform                         CPUs Cores Sockets Memory(GB)
@@ -11,7 +11,7 @@
 //!    DB Time:               45.08 (mins)
 //! ```
 //!
-//! Statspack has `DB CPU: 27.30 (mins)` behind the DB time.
+//! Statspack has `DB CPU: 27.30 (mins)` after the DB time.
 
 use linux::{Error, TextFile};
 use model::{Printed, ReportHost, ReportInterval};
@@ -20,7 +20,7 @@ use crate::figure::{figure, is_overflow};
 use crate::pieces::Line;
 use crate::table::first_rows;
 
-/// What the head of a report says.
+/// The contents of a report's head.
 #[derive(Debug, Default)]
 pub(crate) struct Header {
     pub(crate) database: Option<String>,
@@ -32,12 +32,12 @@ pub(crate) struct Header {
     pub(crate) db_cpu_s: Option<Printed>,
 }
 
-/// Reads the head; what is not there stays unknown.
+/// Reads the head; missing values stay unknown.
 ///
 /// # Errors
-/// When a row of it is there and its figure is not.
+/// When a row is present but its figure is missing.
 pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<Header, Error> {
-    // The head ends where the load profile begins; later tables have columns of the same names.
+    // The head ends where the load profile begins; later tables have columns with the same names.
     let is_profile = |(_, line): &Line<'_>| line.trim_start().starts_with("Load Profile");
     let end = lines.iter().position(is_profile).unwrap_or(lines.len());
     let lines = &lines[..end];
@@ -57,7 +57,7 @@ fn tables(file: &TextFile, lines: &[Line<'_>], header: &mut Header) -> Result<()
             "DB Name" | "Database" => set(&mut header.database, value),
             "Instance" => set(&mut header.instance, value),
             "Release" => set(&mut header.release, value),
-            // Statspack's heading "Host Name" lies over two columns.
+            // Statspack's heading "Host Name" spans two columns.
             "Host Name" => set(&mut host.name, value),
             "Name" => set(&mut host.name, value),
             "Platform" => set(&mut host.platform, value),
@@ -66,7 +66,7 @@ fn tables(file: &TextFile, lines: &[Line<'_>], header: &mut Header) -> Result<()
             "Sockets" => host.sockets = whole(&value)?,
             "Memory(GB)" | "Memory (G)" | "Memory (GB)" => {
                 let gib = printed(file, number, &heading, &value)?;
-                // At most 1e18 GiB by the limit of a figure; the conversion saturates.
+                // At most 1e18 GiB by the limit on figures; the conversion saturates.
                 host.memory_bytes = gib.map(|gib| (gib.value * f64::from(1 << 30)) as u64);
             }
             _ => {}
@@ -75,7 +75,7 @@ fn tables(file: &TextFile, lines: &[Line<'_>], header: &mut Header) -> Result<()
     Ok(())
 }
 
-/// The first row of its name is the report's own.
+/// Sets a field once: the first row of a name is the report's own.
 fn set(field: &mut Option<String>, value: String) {
     field.get_or_insert(value);
 }
@@ -110,7 +110,7 @@ fn snapshot_time(rest: &str) -> Option<String> {
     time.contains(':').then(|| format!("{date} {time}"))
 }
 
-/// The minutes behind a label, in seconds.
+/// The minutes after a label, in seconds.
 fn minutes(
     file: &TextFile,
     number: usize,

@@ -1,5 +1,5 @@
-//! Reads the reports of other measurers into runs: Oracle's AWR and Statspack, as text. Nothing
-//! here opens a file or measures.
+//! Converts reports of other tools into runs: Oracle's AWR and Statspack, as text. Nothing here
+//! opens a file or measures.
 #![forbid(unsafe_code)]
 
 mod consistency;

@@ -1,4 +1,4 @@
-//! The load profile: what happened per second.
+//! The load profile: rates per second.
 //!
 //! ```text
 //! Load Profile                    Per Second   Per Transaction  Per Exec  Per Call
@@ -16,7 +16,7 @@ use model::{LoadProfile, Printed};
 use crate::figure::{figure, is_overflow};
 use crate::pieces::Line;
 
-/// A row that is read.
+/// The rows that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Row {
     DbTime,
@@ -25,7 +25,7 @@ enum Row {
     PhysicalReads,
 }
 
-/// What a row is called, in the layouts that are known.
+/// The labels of the rows in the known layouts.
 const LABELS: [(&str, Row); 8] = [
     ("DB Time(s)", Row::DbTime),
     ("DB time(s)", Row::DbTime),
@@ -37,7 +37,7 @@ const LABELS: [(&str, Row); 8] = [
     ("Physical reads", Row::PhysicalReads),
 ];
 
-/// What is missing where no logical reads are found.
+/// Expectation in the error for a report without logical reads.
 const EXPECTED: &str =
     "a table \"Load Profile\" with a row \"Logical read (blocks):\" or \"Logical reads:\"";
 
@@ -45,16 +45,16 @@ const EXPECTED: &str =
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProfileRow {
     row: Row,
-    /// What the report calls it.
+    /// The label in the report.
     pub(crate) label: &'static str,
     pub(crate) per_second: Option<Printed>,
     pub(crate) per_transaction: Option<Printed>,
 }
 
-/// Reads the load profile of a report, and the rows that it is from.
+/// Reads the load profile of a report; also returns its rows.
 ///
 /// # Errors
-/// When there is none, when it has no row of logical reads, and when a row has no figure.
+/// When there is none, when it lacks the row of logical reads, or when a row lacks its figure.
 pub(crate) fn read(
     file: &TextFile,
     lines: &[Line<'_>],
@@ -67,7 +67,7 @@ pub(crate) fn read(
         let Some((label, row, rest)) = labelled(line) else {
             continue;
         };
-        // Later tables have rows of the same names.
+        // Later tables have rows with the same names.
         if found.iter().any(|known| known.row == row) {
             continue;
         }
@@ -88,7 +88,7 @@ pub(crate) fn read(
     Ok((profile, found))
 }
 
-/// The row that a line is, with its label and what stands behind it.
+/// The row on a line, with its label and the text after it.
 fn labelled(line: &str) -> Option<(&'static str, Row, &str)> {
     let (label, rest) = line.split_once(':')?;
     let label = label.trim();

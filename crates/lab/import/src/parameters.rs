@@ -1,4 +1,4 @@
-//! The parameters of the instance that say how its CPUs, memory and placement were set.
+//! The parameters that configure the instance's CPUs, memory and placement.
 //!
 //! ```text
 //! Parameter Name                Begin value                       (if different)
@@ -9,7 +9,7 @@
 
 use crate::pieces::Line;
 
-/// Parameters that are kept; the others say nothing about placement.
+/// Parameters to keep; the others do not concern placement.
 const KEPT: [&str; 16] = [
     "_enable_NUMA_interleave",
     "_enable_NUMA_optimization",
@@ -29,7 +29,7 @@ const KEPT: [&str; 16] = [
     "use_large_pages",
 ];
 
-/// The parameters that are kept, in the order of the report. A value that the report wraps is cut
+/// The parameters to keep, in the order of the report. A value that the report wraps is truncated
 /// at the end of its line.
 pub(crate) fn read(lines: &[Line<'_>]) -> Vec<(String, String)> {
     let is_heading = |(_, line): &Line<'_>| line.trim_start().starts_with("Parameter Name");

@@ -1,7 +1,7 @@
-//! One file, several reports: their lines, apart.
+//! Splits a file into the lines of its reports.
 //!
-//! A file may hold reports one behind another, each with its title. It may also hold the rows of
-//! several runs side by side, each behind its number, as article 000 prints them:
+//! A file may contain several consecutive reports, each with its title. It may also contain the
+//! rows of several runs side by side, each after the number of its run, as article 000 prints them:
 //!
 //! ```text
 //! Run 1:  Logical read (blocks):          4,551,737.9      52,878,393.1
@@ -20,13 +20,13 @@ pub(crate) type Line<'t> = (usize, &'t str);
 /// The lines of one report.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece<'t> {
-    /// What its title says it is.
+    /// Its kind, by its title.
     pub(crate) kind: ReportKind,
     /// Its lines.
     pub(crate) lines: Vec<Line<'t>>,
 }
 
-/// Titles of reports that are no single instance's over a single interval, and what they are.
+/// Titles of reports that do not cover a single instance over a single interval, with descriptions.
 const OTHER_REPORTS: [(&str, &str); 5] = [
     ("WORKLOAD REPOSITORY COMPARE", "a comparison of two periods"),
     (
@@ -38,13 +38,13 @@ const OTHER_REPORTS: [(&str, &str); 5] = [
     ("STATSPACK SQL", "a report of one statement"),
 ];
 
-/// The most runs that may stand side by side in a report: each gets all lines that are shared.
+/// The most runs side by side in a report: each gets a copy of all shared lines.
 const RUNS_MAX: usize = 100;
 
 /// The most lines of a report with runs side by side: an excerpt of an article, not a whole report.
 const LINES_MAX: usize = 10_000;
 
-/// What a report that can be read is called in errors.
+/// The description of readable reports in errors.
 pub(crate) const EXPECTED_REPORT: &str =
     "the text of an AWR report (awrrpt.sql, type text) or of a Statspack report";
 
@@ -70,7 +70,7 @@ pub(crate) fn pieces(file: &TextFile) -> Result<Vec<Piece<'_>>, Error> {
         current.lines.push((number, line));
     }
     reports.push(current);
-    // What stands before the first title is talk.
+    // Text before the first title is commentary.
     if reports.len() > 1 {
         reports.remove(0);
     }
@@ -78,7 +78,7 @@ pub(crate) fn pieces(file: &TextFile) -> Result<Vec<Piece<'_>>, Error> {
     Ok(apart.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// What the title of a report says.
+/// The kind of report that a title names.
 fn title(line: &str) -> Option<ReportKind> {
     let line = line.trim().to_ascii_uppercase();
     match line.as_str() {
@@ -109,7 +109,7 @@ fn refuse_others(file: &TextFile) -> Result<(), Error> {
     Ok(())
 }
 
-/// The runs that a report has side by side; the report itself if it has none.
+/// The runs side by side in a report; the report itself if there are none.
 fn runs_apart<'t>(file: &TextFile, report: &Piece<'t>) -> Result<Vec<Piece<'t>>, Error> {
     let split: Vec<(usize, Vec<Part<'_>>)> = report
         .lines
@@ -150,7 +150,7 @@ fn runs_apart<'t>(file: &TextFile, report: &Piece<'t>) -> Result<Vec<Piece<'t>>,
 /// A part of a line with the number of its run.
 type Part<'t> = (Option<u32>, &'t str);
 
-/// The parts of a line that belong to a run by number; `None` is the part that belongs to all.
+/// The parts of a line by run number; `None` marks a part that belongs to all runs.
 fn parts(line: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut begin = 0;
@@ -163,7 +163,7 @@ fn parts(line: &str) -> Vec<Part<'_>> {
             .chars()
             .next_back()
             .is_none_or(char::is_whitespace);
-        // A number in the middle of a sentence heads no rows.
+        // A number in the middle of a sentence does not start a row.
         let heads_rows = of.is_some() || line[..at].trim().is_empty();
         if !is_word || !heads_rows {
             continue;
@@ -177,7 +177,7 @@ fn parts(line: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// The number in `Run 12:` at the start of a text, and the length of that.
+/// The number in `Run 12:` at the start of a text, and the length of this prefix.
 fn run_number(text: &str) -> Option<(u32, usize)> {
     let (head, _) = text.split_once(':')?;
     let number = head.strip_prefix("Run ")?.trim().parse().ok()?;

@@ -1,4 +1,4 @@
-//! A whole report, from its parts.
+//! Assembles a whole report from its parts.
 
 use linux::{Error, TextFile};
 use model::{LoadReport, Printed};
@@ -9,16 +9,16 @@ use crate::figure::figure;
 use crate::pieces::{EXPECTED_REPORT, Piece, pieces};
 use crate::{header, load_profile, parameters, time_model};
 
-/// The most reports that one file may hold: more are an error of the text.
+/// The most reports per file: more indicate an error in the text.
 pub const REPORTS_MAX: usize = 1000;
 
-/// Reads the reports of a file: AWR or Statspack as text, of release 11g to 23ai. Excerpts of one
-/// will do, as people quote them: the load profile is the only table that must be there. The rows
-/// of several runs may stand side by side behind `Run 1:`, `Run 2:`.
+/// Reads the reports of a file: AWR or Statspack as text, of releases 11g to 23ai. Excerpts as
+/// people quote them are accepted: only the load profile is required. The rows of several runs may
+/// be side by side after `Run 1:`, `Run 2:`.
 ///
 /// # Errors
-/// When the file is something else, when a report has no logical reads, and when a row that is
-/// read has not the figures it should have; names file, line and what was expected.
+/// When the file is not a report, when a report lacks logical reads, or when a row lacks figures it
+/// should have; names file, line and expectation.
 pub fn reports_of_file(file: &TextFile) -> Result<Vec<LoadReport>, Error> {
     let has_figures = |line: &str| line.split_whitespace().any(|word| figure(word).is_some());
     if let Some((last, _)) = file.lines().last().filter(|(_, line)| has_figures(line)) {
@@ -67,13 +67,13 @@ fn report(file: &TextFile, piece: &Piece<'_>) -> Result<LoadReport, Error> {
     })
 }
 
-/// The figure that was printed with the most digits.
+/// The figure printed with the most digits.
 fn finest<const N: usize>(figures: [Option<Printed>; N]) -> Option<Printed> {
     let known = figures.into_iter().flatten();
     known.min_by(|a, b| a.half_unit.total_cmp(&b.half_unit))
 }
 
-/// DB time by the share of it that the CPU time is said to be.
+/// DB time, derived from the CPU time and its printed share.
 fn db_time_by_share(top: &TopEvents) -> Option<Printed> {
     let cpu = &top.cpu.as_ref()?.event;
     let (total, share) = (cpu.total_s?, cpu.share_of_db_time?);

@@ -1,4 +1,4 @@
-//! A run made of reports: a case for each name, a trial for each report.
+//! A run made from reports: a case for each name, a trial for each report.
 
 use model::{
     Case, CasePlan, Evidence, ImportedWork, LoadReport, Metric, Outcome, Placement, Printed, Run,
@@ -7,7 +7,7 @@ use model::{
 
 use crate::consistency::remarks;
 
-/// Name of the experiment that imported runs are of.
+/// Name of the experiment of imported runs.
 pub const EXPERIMENT: &str = "awr";
 
 /// The reports of one case, each a trial.
@@ -19,8 +19,8 @@ pub struct ReportedCase {
     pub reports: Vec<LoadReport>,
 }
 
-/// The run that reports are kept as. Nothing is made up: the machine, the placement and the
-/// evidence of it are unknown.
+/// The run that stores the reports. Nothing is invented: the machine, the placement and its
+/// evidence stay unknown.
 pub fn run_of_reports(
     id: String,
     imported_at: String,
@@ -35,7 +35,7 @@ pub fn run_of_reports(
         started_at: imported_at,
         status: RunStatus::Imported,
         machine: None,
-        // Fixed, so that the same reports always show the same intervals.
+        // Fixed, so that the same reports always yield the same intervals.
         seed: 0,
         metric: Metric::LogicalReadsPerSecond,
         baseline,
@@ -47,7 +47,7 @@ pub fn run_of_reports(
     }
 }
 
-/// Takes `elapsed_s` for the interval of every report that does not say its own.
+/// Sets the interval of every report that does not state its own to `elapsed_s`.
 pub fn assume_interval(reports: &mut [LoadReport], elapsed_s: f64) {
     for report in reports {
         report.interval.elapsed_s.get_or_insert(Printed {

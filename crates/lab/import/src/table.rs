@@ -1,4 +1,4 @@
-//! Tables of fixed columns: a line of headings, a line of dashes below, rows.
+//! Tables with fixed columns: a line of headings, a line of dashes below it, and rows.
 //!
 //! ```text
 //! Host Name        Platform                         CPUs Cores Sockets Memory(GB)
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use crate::pieces::Line;
 
-/// The columns that a line of dashes draws, in characters; empty if it is no such line.
+/// The columns marked by a line of dashes, in characters; empty for any other line.
 pub(crate) fn columns(line: &str) -> Vec<Range<usize>> {
     let mut columns: Vec<Range<usize>> = Vec::new();
     for (at, letter) in line.chars().enumerate() {
@@ -34,7 +34,7 @@ pub(crate) fn cell(row: &str, column: &Range<usize>) -> String {
     letters.collect::<String>().trim().to_owned()
 }
 
-/// Every first row of every table, as headings with their cells; empty cells are left out.
+/// The first row of every table, as headings with their cells; skips empty cells.
 pub(crate) fn first_rows(lines: &[Line<'_>]) -> Vec<(usize, String, String)> {
     let mut found = Vec::new();
     for window in lines.windows(3) {

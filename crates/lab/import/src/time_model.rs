@@ -14,17 +14,17 @@ use model::Printed;
 use crate::figure::{figure, is_overflow};
 use crate::pieces::Line;
 
-/// Times of the interval.
+/// Times within the interval.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     pub(crate) db_time_s: Option<Printed>,
     pub(crate) db_cpu_s: Option<Printed>,
 }
 
-/// Reads the time model; none is no error.
+/// Reads the time model; empty if there is none.
 ///
 /// # Errors
-/// When one of the rows that are read has no figure.
+/// When one of the rows that it reads lacks its figure.
 pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<Times, Error> {
     let mut times = Times::default();
     let Some(heading) = lines.iter().position(|(_, line)| is_heading(line)) else {
@@ -40,7 +40,7 @@ pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<Times, Error> 
             ("DB time ", &mut times.db_time_s),
         ] {
             if let Some(rest) = trimmed.strip_prefix(name) {
-                // Tables that follow without an empty line have rows of the same names.
+                // Tables that follow without an empty line have rows with the same names.
                 if field.is_none() {
                     *field = seconds(file, *number, name.trim(), rest)?;
                 }

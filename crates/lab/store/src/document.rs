@@ -1,6 +1,6 @@
-//! The stored JSON documents: an envelope that names document and version, around the content.
+//! The stored JSON documents: an envelope with name and version of the document around its content.
 //!
-//! A document's version is not the schema's: either can change without the other.
+//! Documents and the schema have separate versions: each can change without the other.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use crate::Error;
 
 /// One kind of document.
 pub(crate) struct Document {
-    /// What an error calls it.
+    /// Its name in error messages.
     what: &'static str,
-    /// Its name, the part of `format` before the slash.
+    /// Its name in `format`, the part before the slash.
     name: &'static str,
-    /// The version that is written.
+    /// The version written.
     version: u32,
 }
 
@@ -24,11 +24,11 @@ pub(crate) const MACHINE: Document = Document::new("the machine", "numalab.store
 /// A calibration, in `runs.calibration`.
 pub(crate) const CALIBRATION: Document =
     Document::new("the calibration", "numalab.stored-calibration");
-/// What was asked of a case, in `cases.plan`.
+/// The plan of a case, in `cases.plan`.
 pub(crate) const CASE: Document = Document::new("a case", "numalab.stored-case");
 /// A trial, in `trials.trial`.
 pub(crate) const TRIAL: Document = Document::new("a trial", "numalab.stored-trial");
-/// The columns of `runs` themselves, whose `format` stands in a column.
+/// The columns of `runs` themselves, which has its own column `format`.
 pub(crate) const RUN: Document = Document::new("a run", "numalab.stored-run");
 
 #[derive(Serialize, Deserialize)]
@@ -53,12 +53,12 @@ impl Document {
         }
     }
 
-    /// The format that is written: name, slash, version.
+    /// The format written: name, slash, version.
     pub(crate) fn format(&self) -> String {
         format!("{}/{}", self.name, self.version)
     }
 
-    /// The text of a document, once it is certain that the same content can be read from it.
+    /// Serialises a document, after verifying that reading it back yields the same content.
     pub(crate) fn write<T>(&self, content: &T) -> Result<String, Error>
     where
         T: Serialize + DeserializeOwned + PartialEq,
@@ -79,7 +79,7 @@ impl Document {
         Ok(text)
     }
 
-    /// The content of a document that stands in the file at `path`.
+    /// Reads the content of a document from the file at `path`.
     pub(crate) fn read<T: DeserializeOwned>(&self, path: &Path, text: &str) -> Result<T, Error> {
         let damaged = |cause: serde_json::Error| Error::Damaged {
             path: path.to_path_buf(),
@@ -91,7 +91,7 @@ impl Document {
         Ok(envelope.content)
     }
 
-    /// Whether a document of this format can be read.
+    /// Checks that a document of this format can be read.
     pub(crate) fn check_format(&self, path: &Path, format: &str) -> Result<(), Error> {
         let version = format
             .strip_prefix(self.name)

@@ -1,34 +1,34 @@
-//! Everything that can go wrong with the store, what to do about it, and the exit code it means.
+//! Errors of the store, the advice for each, and the exit code.
 
 use std::path::{Path, PathBuf};
 
 use model::exit::ExitCode;
 use rusqlite::ErrorCode;
 
-/// Why the store could not do what was asked. Each message fits after "cannot keep the run:".
+/// Why the store failed. Each message fits after "cannot keep the run:".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The directory of the store is not there and cannot be made.
+    /// The directory of the store does not exist and cannot be created.
     #[error("the directory {directory:?} of the store cannot be made: {cause}")]
     Directory {
         /// The directory.
         directory: PathBuf,
-        /// What the kernel said.
+        /// The kernel's answer.
         cause: std::io::Error,
     },
     /// There is no store to read.
     #[error("there is no store at {path:?}")]
     NotThere {
-        /// Where it was looked for.
+        /// The path of the store.
         path: PathBuf,
     },
-    /// The file can be read at most.
+    /// The file can be read but not written.
     #[error("the store {path:?} cannot be written: {cause}")]
     NotWritable {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's message.
         cause: String,
     },
     /// The file was written by a newer numalab.
@@ -36,14 +36,14 @@ pub enum Error {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Of what the version is.
+        /// The versioned part: schema or document.
         what: &'static str,
         /// Version found.
         found: i64,
-        /// Latest version this program knows.
+        /// Latest version known to this program.
         known: i64,
     },
-    /// The file is of an older version and cannot be written, so it cannot be brought up to date.
+    /// The file has an older version and cannot be written, so it cannot be upgraded.
     #[error(
         "the store {path:?} has schema version {found}, and is read-only: it cannot become {known}"
     )]
@@ -52,16 +52,16 @@ pub enum Error {
         path: PathBuf,
         /// Version found.
         found: i64,
-        /// Version it would have to become.
+        /// The version to upgrade to.
         known: i64,
     },
-    /// The file is a database of another program.
+    /// The file is another program's database.
     #[error("{path:?} is a database of another program")]
     Foreign {
         /// The file.
         path: PathBuf,
     },
-    /// The file is damaged, or no database at all.
+    /// The file is damaged, or not a database at all.
     #[error("the store {path:?} is damaged: {cause}")]
     Damaged {
         /// The file.
@@ -81,20 +81,20 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// SQLite failed in a way that has no variant of its own.
+    /// Any other SQLite error.
     #[error("the store {path:?} failed: {cause}")]
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         cause: rusqlite::Error,
     },
-    /// Something has no stored form that could be read again.
+    /// A value has no stored form that could be read back.
     #[error("{what} cannot be stored: {cause}")]
     NotStorable {
-        /// What was to be stored.
+        /// The value to store.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         cause: String,
     },
     /// A run with this id is stored already.
@@ -105,10 +105,10 @@ pub enum Error {
         /// The id.
         id: String,
     },
-    /// A trial or a status came without the start of its run, or for a case the run has not.
+    /// A trial or a status arrived without the start of its run, or for a case that the run lacks.
     #[error("{what} came for no run or case that is being recorded")]
     NotRecording {
-        /// What came.
+        /// What arrived.
         what: &'static str,
     },
     /// No run is stored yet.
@@ -126,17 +126,17 @@ pub enum Error {
     /// No run has this id.
     #[error("no run is called {asked:?}; the nearest are {}", nearest.join(", "))]
     UnknownRun {
-        /// What was asked for.
+        /// The id requested.
         asked: String,
-        /// The ids most like it, best first.
+        /// The most similar ids, best first.
         nearest: Vec<String>,
     },
-    /// Several ids start like this.
+    /// Several ids start with this text.
     #[error("{asked:?} can mean {count} runs: {}", examples.join(", "))]
     AmbiguousRun {
-        /// What was asked for.
+        /// The id requested.
         asked: String,
-        /// How many runs it can mean.
+        /// Number of matching runs.
         count: usize,
         /// Some of them, newest first.
         examples: Vec<String>,
@@ -144,7 +144,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What can be done about it, as a sentence without its full stop.
+    /// What the user can do about it, as a sentence without its full stop.
     pub fn advice(&self) -> &'static str {
         match self {
             Error::Directory { .. } => "make the directory, or name another file for the store",
@@ -189,7 +189,7 @@ impl Error {
         }
     }
 
-    /// Sorts what SQLite says into the variants that have an advice of their own.
+    /// Maps SQLite errors to the variants that have their own advice.
     pub(crate) fn sqlite(path: &Path, cause: rusqlite::Error) -> Self {
         let path = path.to_path_buf();
         let text = cause.to_string();
@@ -203,7 +203,7 @@ impl Error {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { path },
             Some(ErrorCode::DiskFull) => Error::Full { path },
             Some(_) => Error::Sqlite { path, cause },
-            // Without a code of SQLite it is a value that has not the type the schema promises.
+            // Without an SQLite code, it is a value whose type violates the schema.
             None => Error::Damaged { path, cause: text },
         }
     }

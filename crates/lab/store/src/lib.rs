@@ -1,7 +1,7 @@
 //! Keeps runs in one SQLite file: every trial durable once it has ended, every run readable later.
 //!
-//! docs/store.md has the schema, the version rule and the choice of journal. Summaries are neither
-//! stored nor computed here.
+//! docs/store.md documents the schema, the version rule and the choice of journal. Summaries are
+//! neither stored nor computed here.
 #![forbid(unsafe_code)]
 
 mod document;

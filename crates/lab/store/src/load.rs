@@ -1,4 +1,4 @@
-//! Reads runs: the list of them, and one as a whole.
+//! Reads runs: a list of them, or a whole one.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::status::status_of;
 use crate::{Error, Store};
 
 impl Store {
-    /// The runs that were stored last, newest first, at most `limit` of them.
+    /// The most recently stored runs, newest first, at most `limit` of them.
     pub fn history(&self, limit: usize) -> Result<Vec<RunHeader>, Error> {
         const SQL: &str = "
             WITH counts AS (
@@ -38,10 +38,10 @@ impl Store {
         Ok(headers)
     }
 
-    /// The run with this id, the only one whose id starts like this, or for `last` the newest that
-    /// has a trial.
+    /// Loads the run with this id, the only one whose id starts with this text, or for `last` the
+    /// newest that has a trial.
     pub fn load(&self, asked: &str) -> Result<Run, Error> {
-        // One transaction, so that a run that is being recorded is seen at one moment.
+        // One transaction, for a consistent snapshot of a run that is being recorded.
         let transaction = self
             .connection
             .unchecked_transaction()

@@ -1,16 +1,16 @@
-//! Finds the run that a person means: an id, the start of one, or "last".
+//! Finds the run that a user means: by id, by the start of an id, or by "last".
 
 use rusqlite::Connection;
 
 use crate::record::RunNumber;
 use crate::{Error, Store};
 
-/// The word for the newest run that has a trial: one that failed before it had any, or has none
-/// yet, shows nothing, and must not hide the run before it.
+/// The word for the newest run that has a trial: one that failed before its first trial, or has
+/// none yet, has nothing to show and must not hide the previous run.
 const LAST: &str = "last";
-/// How many ids a message names.
+/// The most ids named in a message.
 const NAMED: usize = 5;
-/// What was asked for is compared with ids only up to here; ids are much shorter.
+/// Only this much of a request is compared with ids, which are much shorter.
 const ASKED_CHARS: usize = 64;
 
 impl Store {
@@ -65,7 +65,7 @@ impl Store {
     }
 }
 
-/// The ids most like what was asked for: by their starts, because people type starts, then whole.
+/// The ids most similar to the request: by their starts, because users type starts, then whole.
 fn nearest<'i>(asked: &str, ids: impl Iterator<Item = &'i str>) -> Vec<String> {
     let asked: String = asked.chars().take(ASKED_CHARS).collect();
     let length = asked.chars().count();
@@ -78,7 +78,7 @@ fn nearest<'i>(asked: &str, ids: impl Iterator<Item = &'i str>) -> Vec<String> {
             (of_start, of_whole, id)
         })
         .collect();
-    // Stable, so that of equals the newest comes first.
+    // The sort is stable, so among equals the newest comes first.
     ranked.sort_by_key(|(of_start, of_whole, _)| (*of_start, *of_whole));
     ranked.truncate(NAMED);
     ranked.into_iter().map(|(_, _, id)| id).collect()

@@ -1,4 +1,4 @@
-//! Opens the store's file: safely for what is in it, and so that what is written stays written.
+//! Opens the store's file without endangering its contents, and so that commits are durable.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -10,19 +10,19 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use crate::Error;
 use crate::schema::{self, State};
 
-/// How long a writer waits for another process's transaction, which lasts milliseconds.
+/// How long a writer waits for another process's transaction, which takes milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs in one SQLite file.
+/// A store of runs in one SQLite file.
 #[derive(Debug)]
 pub struct Store {
-    /// Absolute, so that SQLite takes no name for something special (`:memory:`).
+    /// Absolute, so that SQLite does not interpret it as a special name (`:memory:`).
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
 }
 
 impl Store {
-    /// Opens the store at `path` for writing; makes it and its directories where they are missing.
+    /// Opens the store at `path` for writing; creates it and its directories if missing.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let path = absolute(path)?;
         if let Some(directory) = path.parent() {
@@ -40,10 +40,10 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store at `path` for reading, as far as that goes without making anything: the file
-    /// must be there, and may be on a read-only file system.
+    /// Opens the store at `path` for reading, without creating anything: the file must exist, and
+    /// may be on a read-only file system.
     ///
-    /// What a killed writer left half done is rolled back here, so the file is opened for writing
+    /// This rolls back what a killed writer left unfinished, so the file is opened for writing
     /// where that is possible.
     pub fn open_existing(path: &Path) -> Result<Self, Error> {
         let path = absolute(path)?;
@@ -72,7 +72,7 @@ impl Store {
         &self.path
     }
 
-    /// What the file is; its end is there.
+    /// The state of the file, after checking that it is not truncated.
     fn state(&self) -> Result<State, Error> {
         let state = schema::identify(&self.path, &self.connection)?;
         if state != State::Empty {
@@ -86,12 +86,12 @@ impl Store {
         read_only.map_err(|cause| Error::sqlite(&self.path, cause))
     }
 
-    /// Brings the file up to date, and makes sure that what is committed stays.
+    /// Upgrades the file to the current version and makes commits durable.
     fn prepare(&mut self) -> Result<(), Error> {
         if self.state()? != State::Current {
             schema::migrate(&self.path, &mut self.connection)?;
         }
-        // A file that someone switched to the write-ahead log is switched back.
+        // Switch a file back that someone switched to the write-ahead log.
         let journal = self.set_and_read("journal_mode", "DELETE");
         let synchronous = self.set_and_read("synchronous", "EXTRA");
         match (journal?.as_str(), synchronous?.as_str()) {
@@ -133,7 +133,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// Makes the directory and those above it, for this user only. What is there stays as it is.
+/// Creates the directory and its parents, for this user only. Does not change existing ones.
 fn make_directory(directory: &Path) -> Result<(), Error> {
     let made = DirBuilder::new()
         .recursive(true)
@@ -145,10 +145,10 @@ fn make_directory(directory: &Path) -> Result<(), Error> {
     })
 }
 
-/// A connection on which nothing was changed yet.
+/// A connection without any changes yet.
 ///
-/// `SQLITE_OPEN_URI` stays off, so that a path which begins with `file:` is a path. With
-/// `SQLITE_OPEN_READ_WRITE` SQLite opens a write-protected file for reading.
+/// `SQLITE_OPEN_URI` stays off, so that a path that begins with `file:` is a path. With
+/// `SQLITE_OPEN_READ_WRITE`, SQLite opens a write-protected file for reading.
 fn connect(path: &Path, create: OpenFlags) -> Result<Connection, Error> {
     let failed = |cause| Error::sqlite(path, cause);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;

@@ -7,13 +7,13 @@ use crate::document::{CALIBRATION, CASE, MACHINE, RUN, TRIAL};
 use crate::status::{outcome_words, status_word};
 use crate::{Error, Store};
 
-/// The number of a stored run.
+/// The row id of a stored run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RunNumber(pub(crate) i64);
 
 impl Store {
-    /// Keeps the first of these ids that no run has and no process has claimed, for a run that is
-    /// stored later. A run that is never stored leaves its id claimed, and nothing more.
+    /// Claims the first of these ids that neither belongs to a run nor was claimed by a process,
+    /// for a run to be stored later. If the run is never stored, only its id stays claimed.
     pub fn claim_id(&mut self, mut ids: impl Iterator<Item = String>) -> Result<String, Error> {
         const SQL: &str = "
             INSERT OR IGNORE INTO claimed_ids (id)
@@ -33,7 +33,7 @@ impl Store {
         })
     }
 
-    /// Stores a whole run, with the trials it has, or nothing of it.
+    /// Stores a whole run with its trials, or nothing at all.
     pub fn insert(&mut self, run: &Run) -> Result<(), Error> {
         self.insert_run(run).map(|_| ())
     }
@@ -139,10 +139,9 @@ impl Store {
         })
     }
 
-    /// Commits what `write` did, or rolls all of it back.
+    /// Commits the changes made by `write`, or rolls all of them back.
     ///
-    /// The lock is taken at the start: two writers that both begin as readers would block each
-    /// other for good.
+    /// Takes the write lock at the start: two writers that both begin as readers would deadlock.
     fn in_transaction<T>(
         &mut self,
         write: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,

@@ -1,20 +1,20 @@
-//! Records a run while it is made: the observer that turns events into transactions.
+//! Records a run while it executes: the observer that turns events into transactions.
 
 use model::{Event, Observer, ObserverError};
 
 use crate::record::RunNumber;
 use crate::{Error, Store};
 
-/// Keeps each trial of a run as soon as it has ended.
+/// Stores each trial of a run as soon as it has ended.
 #[derive(Debug)]
 pub struct RunRecorder<'s> {
     store: &'s mut Store,
-    /// The run that is being recorded; `None` before it started and after it ended.
+    /// The run being recorded; `None` before its start and after its end.
     recording: Option<RunNumber>,
 }
 
 impl<'s> RunRecorder<'s> {
-    /// A recorder that waits for a run to start.
+    /// A recorder waiting for a run to start.
     pub fn new(store: &'s mut Store) -> Self {
         RunRecorder {
             store,
@@ -22,7 +22,7 @@ impl<'s> RunRecorder<'s> {
         }
     }
 
-    /// Writes what an event says, if it is worth keeping. When this returns, it is kept.
+    /// Stores an event, if it is worth keeping. It is durable when this returns.
     pub fn record(&mut self, event: &Event<'_>) -> Result<(), Error> {
         match event {
             Event::RunStarted { run, .. } => {

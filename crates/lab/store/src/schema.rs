@@ -1,4 +1,4 @@
-//! The tables, and the steps that bring an older file to them.
+//! The tables, and the steps that upgrade an older file to them.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::Error;
 
-/// "numa" in ASCII: SQLite's place for the program a file belongs to.
+/// "numa" in ASCII: in SQLite's field for the program that owns a file.
 const APPLICATION_ID: i64 = 0x6e75_6d61;
 
-/// Step `n` brings a file of version `n` to version `n + 1`. A released step is never edited.
+/// Step `n` upgrades a file from version `n` to version `n + 1`. A released step is never edited.
 const STEPS: [&str; 2] = [STEP_1, STEP_2];
 
 const STEP_1: &str = "
@@ -67,10 +67,10 @@ const STEP_2: &str = "
 /// The schema version this program writes.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;
 
-/// What a file is, before anything in it is changed.
+/// The state of a file before any change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Nothing is in it yet.
+    /// It is empty.
     Empty,
     /// A store of an older version.
     Older(i64),
@@ -78,10 +78,10 @@ pub(crate) enum State {
     Current,
 }
 
-/// Finds out what a file is. What is not ours, or not yet ours to understand, is an error.
+/// Determines the state of a file. A file of another program or of a newer version is an error.
 ///
-/// One statement, and so one read transaction: another process may make or migrate the file
-/// meanwhile, and its marks would not fit together.
+/// One statement, and so one read transaction: another process may create or migrate the file at
+/// the same time, and values from separate reads would be inconsistent.
 pub(crate) fn identify(path: &Path, connection: &Connection) -> Result<State, Error> {
     const SQL: &str = "
         SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
@@ -108,10 +108,10 @@ pub(crate) fn identify(path: &Path, connection: &Connection) -> Result<State, Er
     }
 }
 
-/// Refuses a file whose end is missing, as after a copy that was broken off.
+/// Rejects a truncated file, as left by an interrupted copy.
 ///
-/// SQLite takes the missing part of a last page for zeros and may find rows in it. The file may be
-/// longer than its pages: another process is adding some. In write-ahead mode it may be shorter.
+/// SQLite reads the missing part of a last page as zeros and may find rows in it. The file may be
+/// longer than its pages while another process adds some. In write-ahead mode it may be shorter.
 pub(crate) fn check_length(path: &Path, connection: &Connection) -> Result<(), Error> {
     const SQL: &str = "
         SELECT page_count * page_size, journal_mode = 'wal'
@@ -129,7 +129,7 @@ pub(crate) fn check_length(path: &Path, connection: &Connection) -> Result<(), E
     })
 }
 
-/// Brings a file to this version in one transaction, unless another process did so meanwhile.
+/// Upgrades a file to this version in one transaction, unless another process has already done so.
 pub(crate) fn migrate(path: &Path, connection: &mut Connection) -> Result<(), Error> {
     let failed = |cause| Error::sqlite(path, cause);
     let transaction = connection

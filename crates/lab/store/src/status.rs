@@ -1,4 +1,4 @@
-//! The stored words for how a run ended and whether a trial counts.
+//! The stored names of run statuses and trial outcomes.
 
 use model::{Outcome, RunStatus};
 
@@ -11,19 +11,19 @@ const STATUSES: [(RunStatus, &str); 6] = [
     (RunStatus::Imported, "imported"),
 ];
 
-/// The stored word for a status.
+/// The stored name of a status.
 pub(crate) fn status_word(status: RunStatus) -> &'static str {
     let row = STATUSES.iter().find(|(known, _)| *known == status);
     row.expect("the table has a row for every variant").1
 }
 
-/// The status a stored word means.
+/// The status with this stored name.
 pub(crate) fn status_of(word: &str) -> Option<RunStatus> {
     let row = STATUSES.iter().find(|(_, known)| *known == word);
     row.map(|(status, _)| *status)
 }
 
-/// The stored word for an outcome, and its reason.
+/// The stored name of an outcome, and its reason.
 pub(crate) fn outcome_words(outcome: &Outcome) -> (&'static str, Option<&str>) {
     match outcome {
         Outcome::Valid => ("valid", None),

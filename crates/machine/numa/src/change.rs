@@ -1,5 +1,5 @@
-//! The changes that numalab makes to a machine, each with what is needed to take it back: the lines
-//! of the journal (docs/journal.md).
+//! The changes that numalab makes to a machine, each with what is needed to undo it: the lines of
+//! the journal (docs/journal.md).
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ObjectWords;
 
-/// A change to something outside our own processes, with what is needed to take it back.
+/// A change to something outside our own processes, with what is needed to undo it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Change {
@@ -28,8 +28,8 @@ pub enum Change {
         /// Its folder.
         directory: PathBuf,
     },
-    /// A schema was made in a database of a server that is not ours. Only that server can take it
-    /// back, which the binary asks.
+    /// A schema was created in a database of a server that is not ours. Only that server can drop
+    /// it, and the binary asks it to.
     SchemaMade {
         /// How to reach the server, without a password.
         server: String,
@@ -40,21 +40,21 @@ pub enum Change {
     FileWritten {
         /// The file.
         path: PathBuf,
-        /// What it said before, without the newline at its end.
+        /// What it read before, without the trailing newline.
         before: String,
         /// What was written.
         written: String,
-        /// What it said afterwards, where that is not what was written.
+        /// What it read afterwards, where that differs from what was written.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reached: Option<String>,
     },
-    /// A processor group was made under a name, to stay; see [`crate::groups`].
+    /// A named, persistent processor group was created; see [`crate::groups`].
     GroupNamed {
         /// Its name.
         name: String,
         /// Its directories, one for each hierarchy it is in.
         directories: Vec<PathBuf>,
-        /// The unit of systemd that it is.
+        /// Its systemd unit, if it is a slice.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
     },
@@ -75,16 +75,16 @@ pub enum Change {
         path: PathBuf,
         /// Pages before.
         before: u64,
-        /// Pages asked for; the kernel may stop in between.
+        /// Pages requested; the kernel may stop short of them.
         asked: u64,
     },
     /// The memory policy of a mounted tmpfs was set; see [`crate::mount_policy`].
     MountPolicySet {
         /// Where it is mounted.
         mount_point: String,
-        /// What `mpol=` said before; `None`: it had none.
+        /// Its `mpol=` option before; `None`: it had none.
         before: Option<String>,
-        /// What it says since.
+        /// Its `mpol=` option since.
         written: String,
     },
     /// The memory policy of a shared object was set; see [`crate::moving`].
@@ -93,26 +93,26 @@ pub enum Change {
         object: ObjectWords,
         /// Its name in /proc/PID/maps.
         name: String,
-        /// The policies it had, by pages.
+        /// The policies it had, by page range.
         before: Vec<PolicyArea>,
-        /// The policy of all of it since.
+        /// The policy of the whole object since.
         written: PolicyWords,
-        /// Bytes of it that existed then: what came since came by the new policy.
+        /// Bytes of it that existed then; later pages were allocated under the new policy.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         allocated_bytes: Option<u64>,
     },
-    /// Pages were moved; which ones, and where from, is in [`crate::moving`].
+    /// Pages were moved; [`crate::moving`] lists which ones, and from where.
     PagesMoved {
         /// The target, as the user named it.
         target: String,
-        /// Where to, as the user said it.
+        /// The destination, as the user gave it.
         to: String,
         /// Its processes.
         pids: Vec<u32>,
     },
 }
 
-/// A memory policy as the kernel counts them.
+/// A memory policy in the kernel's numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyWords {
     /// `MPOL_…` with its flags.
@@ -133,7 +133,7 @@ pub struct PolicyArea {
 }
 
 impl Change {
-    /// Whether it is still there after the machine was rebooted.
+    /// Whether it survives a reboot.
     pub fn outlives_a_boot(&self) -> bool {
         matches!(self, Change::ClusterMade { .. } | Change::SchemaMade { .. })
     }

@@ -1,6 +1,6 @@
-//! Who changes something holds its lock meanwhile, from before it is read until the change is made
-//! or taken back. The locks are the kernel's, on the things themselves (docs/journal.md, "Who may
-//! change what at once"): whose journal is where does not matter, and a kill leaves none behind.
+//! A process that changes something holds its lock, from before it reads the thing until the change
+//! is made or undone. The locks are the kernel's, on the things themselves (docs/journal.md, "Who
+//! may change what at once"): they work wherever the journals are, and a kill leaves none behind.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,25 +11,25 @@ use linux::{Root, proc_stat};
 
 use crate::Error;
 
-/// How long a lock is asked for again: its holder may have been killed and be on its way out, or
-/// may be about to be done with a file.
+/// How long to retry a lock: its holder may have been killed and be exiting, or may be about to
+/// finish with a file.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Something that only this process changes, until this is dropped.
+/// The lock on something that only this process may change until this is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Claim(#[expect(dead_code, reason = "held, not read")] FileLock);
 
-/// Until when a lock that is asked for now is asked for again.
+/// The time until which to retry a lock that is requested now.
 pub(crate) fn deadline() -> Instant {
     Instant::now() + PATIENCE
 }
 
-/// Takes the lock of an open file; `what` is what it stands for.
+/// Takes the lock of an open file; `what` names what it protects.
 ///
 /// # Errors
-/// [`Error::AtWork`] when another process has it at the deadline.
+/// [`Error::AtWork`] when another process still holds it at the deadline.
 pub(crate) fn of_file(file: &File, what: &str, deadline: Instant) -> Result<Claim, Error> {
     let failed = |cause| Error::Claim {
         what: what.to_owned(),
@@ -62,7 +62,7 @@ pub(crate) fn of_path(path: &Path, deadline: Instant) -> Result<Option<Claim>, E
     file.map(|file| of_file(&file, &what, deadline)).transpose()
 }
 
-/// The holder of a lock in words: `process 4711`, with its name where it is no numalab.
+/// The holder of a lock in words: `process 4711`, with its name unless it is a numalab.
 fn holder(file: &File) -> String {
     let root = Root::live();
     let Some(pid) = file_lock::holder(&root, file) else {

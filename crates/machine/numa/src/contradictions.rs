@@ -1,4 +1,4 @@
-//! Compares what was asked for with what the kernel says came of it. Pure.
+//! Compares what was requested with what the kernel reports. Pure.
 
 use std::collections::BTreeMap;
 
@@ -72,8 +72,8 @@ pub fn placement_contradictions(placement: &Placement, evidence: &Evidence) -> V
     found
 }
 
-/// Every way in which the evidence of the sessions contradicts where their own memory was to lie,
-/// in words; empty when it does not.
+/// Every way in which the evidence of the sessions contradicts the placement of their own memory,
+/// in words; empty when it holds.
 pub fn own_memory_contradictions(
     own: &OwnMemory,
     page_bytes: u64,
@@ -100,7 +100,7 @@ pub fn own_memory_contradictions(
     found
 }
 
-/// Memory as it was asked for.
+/// Memory as it was requested.
 struct Asked<'p> {
     /// What it is, in words.
     what: &'p str,
@@ -168,8 +168,8 @@ impl Asked<'_> {
     }
 }
 
-/// How numa_maps shows the policy of the SGA, of its fixed area where it has pools (mm/mempolicy.c,
-/// `mpol_to_str`).
+/// How numa_maps shows the policy of the SGA, or of its fixed area where the SGA has pools
+/// (mm/mempolicy.c, `mpol_to_str`).
 fn policy_in_kernel_words(allocation: &Allocation) -> Option<String> {
     Some(match allocation {
         Allocation::OsDefault => return None,
@@ -180,8 +180,8 @@ fn policy_in_kernel_words(allocation: &Allocation) -> Option<String> {
     })
 }
 
-/// The kernel may take pages of other nodes where a preferred one is full. The figures of such a
-/// trial would be those of another placement.
+/// Checks the pool of each node. The kernel takes pages of other nodes when the preferred one is
+/// full, and the figures of such a trial would be those of another placement.
 fn pool_contradictions(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<String>) {
     if sga.pools.len() != nodes.len() {
         let (asked, seen) = (nodes.len(), sga.pools.len());
@@ -202,13 +202,13 @@ fn pool_contradictions(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<Strin
     }
 }
 
-/// Compares the bytes of each node with its share of the whole by its weight.
+/// Compares the bytes of each node with its weighted share.
 fn uneven(sga: &SgaEvidence, weights: &BTreeMap<NodeId, u64>, found: &mut Vec<String>) {
     let total: u64 = sga.bytes_by_node_before.values().sum();
     let weights_sum = weights.values().sum::<u64>().max(1) as f64;
     for (node, weight) in weights {
         let share = total as f64 * *weight as f64 / weights_sum;
-        // The last turn through the nodes may be cut short anywhere.
+        // The last round over the nodes may end anywhere.
         let slack = (share * INTERLEAVE_TOLERANCE).max((weight * sga.page_bytes) as f64);
         let bytes = sga.bytes_by_node_before.get(node).copied().unwrap_or(0);
         if (bytes as f64 - share).abs() > slack {
@@ -232,7 +232,7 @@ fn process_contradictions(
     memory_node_contradictions(placement, name, process, found);
 }
 
-/// `narrower`: whether fewer CPUs than were asked for are as good.
+/// `narrower`: whether fewer CPUs than requested are acceptable.
 fn cpu_contradictions(
     placement: &Placement,
     narrower: bool,

@@ -7,9 +7,9 @@ use linux::control_group;
 
 use crate::Error;
 
-/// The period of a quota. The kernel's own (100 ms; sched-bwc in its documentation).
+/// The period of a quota: the kernel's default (100 ms; sched-bwc in its documentation).
 const PERIOD_US: u64 = 100_000;
-/// The least quota that the kernel takes.
+/// The smallest quota that the kernel accepts.
 const QUOTA_US_MIN: u64 = 1000;
 
 /// The file that limits CPU time, and what to write there (`cpu.max`, `cpu.cfs_quota_us`).

@@ -1,5 +1,5 @@
-//! CPU quotas: a cgroup whose processes together get no more CPU time than so many CPUs give
-//! (kernel, Documentation/scheduler/sched-bwc.rst), made through the journal.
+//! CPU quotas: a cgroup whose processes together get the CPU time of at most so many CPUs (kernel,
+//! Documentation/scheduler/sched-bwc.rst), made through the journal.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::hierarchy::{self, Hierarchy};
 use crate::journal::{Change, Journal};
 use crate::{Error, cpu_limit};
 
-/// A quota that is in force; removed by [`CpuQuota::remove`], or when dropped.
+/// A quota in force; removed by [`CpuQuota::remove`] or on drop.
 #[derive(Debug)]
 pub struct CpuQuota {
     directory: PathBuf,
@@ -22,8 +22,8 @@ pub struct CpuQuota {
     entry: Option<u64>,
 }
 
-/// The most CPUs that a quota made here can give: the least one of the cgroup that it is made in
-/// and of those above it. `None` where these have none.
+/// The most CPUs that a quota made here can give: the smallest limit of the cgroup that it is made
+/// in and of those above it. `None` where these have none.
 ///
 /// # Errors
 /// As [`hierarchy::find_writable`].
@@ -34,8 +34,9 @@ pub fn cpus_max(root: &Root) -> Result<Option<f64>, Error> {
 }
 
 impl CpuQuota {
-    /// Makes a cgroup `name` with the CPU time of `cpus` CPUs. In version 2, where a process is in
-    /// one cgroup for all controllers, the processor group `group` gets the quota, if there is one.
+    /// Creates a cgroup `name` with the CPU time of `cpus` CPUs. In version 2, where a process is
+    /// in one cgroup for all controllers, the quota goes to the processor group `group`, if there
+    /// is one.
     ///
     /// # Errors
     /// When no hierarchy has the cpu controller, or it may not be written; nothing is left behind
@@ -78,7 +79,7 @@ impl CpuQuota {
     /// Reads it back.
     ///
     /// # Errors
-    /// When a file is gone or not what the kernel writes.
+    /// When a file is gone or malformed.
     pub fn evidence(&self) -> Result<QuotaEvidence, Error> {
         let (field, unit_s) = match self.version {
             1 => ("throttled_time", 1e-9),
@@ -100,7 +101,7 @@ impl CpuQuota {
     /// Removes it once its processes are gone.
     ///
     /// # Errors
-    /// [`Error::Undo`] when processes stay in it; it is still in the journal then.
+    /// [`Error::Undo`] when processes remain in it; it is still in the journal then.
     pub fn remove(mut self) -> Result<(), Error> {
         self.remove_once()
     }
@@ -116,7 +117,7 @@ impl CpuQuota {
 
 impl Drop for CpuQuota {
     fn drop(&mut self) {
-        // What fails here stays in the journal, and `numalab undo` takes it back.
+        // What fails here stays in the journal, for `numalab undo`.
         let _ = self.remove_once();
     }
 }
@@ -136,7 +137,7 @@ fn make(directory: &Path, journal: &Journal) -> Result<u64, Error> {
     Ok(entry)
 }
 
-/// How long processes were kept from running, in the unit of the field.
+/// How long processes were throttled, in the unit of the field.
 ///
 /// ```text
 /// nr_periods 20                 cpu.stat

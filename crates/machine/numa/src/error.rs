@@ -15,13 +15,13 @@ pub enum Error {
     /// A cgroup file or directory was refused.
     #[error(transparent)]
     ControlGroup(#[from] linux::control_group::ControlGroupError),
-    /// No processor group can be made here.
+    /// No processor group can be created here.
     #[error("no processor group can be made: {reason}")]
     NoGroups {
         /// Why.
         reason: String,
     },
-    /// Processor groups could be made, but not by this process.
+    /// Processor groups could be created, but not by this process.
     #[error("no processor group may be made: {reason}")]
     GroupsNotPermitted {
         /// Why.
@@ -30,7 +30,7 @@ pub enum Error {
     /// systemd refused.
     #[error(transparent)]
     Systemd(#[from] linux::systemd::SystemdError),
-    /// A processor group cannot be made, changed or used as asked.
+    /// A processor group cannot be created, changed or used as requested.
     #[error("group {name}: {reason}")]
     Group {
         /// Its name.
@@ -38,20 +38,20 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
-    /// A processor group has not become what was asked for.
+    /// A processor group did not get what was requested.
     #[error("group {name} was not honoured: {reason}")]
     GroupNotHonoured {
         /// Its name.
         name: String,
-        /// In what.
+        /// What differs.
         reason: String,
     },
-    /// A line of numa_maps is not what the kernel writes there.
+    /// A line of numa_maps is malformed.
     #[error("numa_maps: expected {expected}, found {found:?}")]
     NumaMaps {
-        /// What would have been right.
+        /// What was expected.
         expected: &'static str,
-        /// What was there.
+        /// What was found.
         found: String,
     },
     /// The journal of changes could not be read or written.
@@ -59,20 +59,20 @@ pub enum Error {
     Journal {
         /// The file.
         path: PathBuf,
-        /// What the operating system said, or what is wrong with the file.
+        /// The operating system's error, or what is wrong with the file.
         cause: io::Error,
     },
     /// The folder of the journal, or a file in it, cannot be used.
     #[error("cannot use the state folder: {0}")]
     StateFolder(#[from] linux::private_folder::PrivateFolderError),
-    /// A folder of ours could not be made or removed.
+    /// One of our directories could not be created or removed.
     #[error("cannot {action} {}: {cause}", path.display())]
     Folder {
-        /// What was tried, a verb.
+        /// The attempted action, a verb.
         action: &'static str,
         /// The folder or file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         cause: io::Error,
     },
     /// Another process is changing the same thing.
@@ -83,12 +83,12 @@ pub enum Error {
         /// What it is changing.
         what: String,
     },
-    /// The lock that keeps others from changing the same thing cannot be had.
+    /// The lock that keeps other processes from changing the same thing cannot be taken.
     #[error("cannot lock {what}: {cause}")]
     Claim {
-        /// What is to be changed.
+        /// What it protects.
         what: String,
-        /// What the operating system said.
+        /// The operating system's error.
         cause: io::Error,
     },
     /// The journal has a line that numalab does not write.
@@ -98,10 +98,10 @@ pub enum Error {
     NotOurs {
         /// The change, in words.
         change: String,
-        /// What of it.
+        /// Which part of it.
         what: String,
     },
-    /// A change is still in use and cannot be taken back now.
+    /// A change is still in use and cannot be undone now.
     #[error("cannot undo {change}: {reason}")]
     Undo {
         /// The change, in words.
@@ -112,7 +112,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a permission is missing, so that the way without root should be named.
+    /// Whether a permission is missing, so that a way without root should be suggested.
     pub fn is_permission(&self) -> bool {
         match self {
             Error::SystemCall(error) => error.is_permission(),

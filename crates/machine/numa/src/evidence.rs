@@ -1,4 +1,4 @@
-//! Reads back what came of a placement: pages by node, policies, allowed CPUs, huge-page pools.
+//! Reads back the result of a placement: pages by node, policies, allowed CPUs, huge-page pools.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,27 +15,28 @@ use crate::numa_maps::{self, NumaMapsLine};
 pub struct Residency {
     /// Bytes by node.
     pub bytes_by_node: BTreeMap<NodeId, u64>,
-    /// Bytes of pages that are absent or could not be told.
+    /// Bytes of pages that are absent or whose node is unknown.
     pub bytes_without_node: u64,
 }
 
-/// Asks where every page of `mapping` is, touching none (move_pages(2) as a query). Pages count as
-/// present when this process has them mapped: populate the mapping first.
+/// Queries the node of every page of `mapping` without touching any (move_pages(2) as a query).
+/// Pages count as present when this process has them mapped: populate the mapping first.
 ///
-/// Where the call is not permitted, as in containers, /proc/self/numa_maps tells the same.
+/// Where the call is not permitted, as in containers, reads /proc/self/numa_maps instead.
 ///
 /// # Errors
-/// When neither tells.
+/// When neither source can be read.
 pub fn residency(mapping: &Mapping, page_bytes: u64) -> Result<Residency, Error> {
     let whole = 0..mapping.len();
     let parts = residency_of_parts(mapping, page_bytes, std::slice::from_ref(&whole))?;
     Ok(parts.into_iter().next().unwrap_or_default())
 }
 
-/// As [`residency`], for parts of the mapping that are whole pages, in the order of `parts`.
+/// As [`residency`], for parts of the mapping that are whole pages, in the order of `parts`. Where
+/// numa_maps is the source, each part must consist of whole lines.
 ///
 /// # Errors
-/// As for [`residency`]; where numa_maps has to tell, also when a part is not made of whole lines.
+/// As for [`residency`].
 pub fn residency_of_parts(
     mapping: &Mapping,
     page_bytes: u64,
@@ -83,8 +84,8 @@ fn counted_in_numa_maps(
     Ok(parts.iter().map(of_part).collect())
 }
 
-/// The lines of /proc/self/numa_maps for `mapping`: one, or more where its parts have policies of
-/// their own.
+/// The lines of /proc/self/numa_maps for `mapping`: one, or several where parts of it have their
+/// own policies.
 ///
 /// # Errors
 /// When the file cannot be read, has no line for the start of the mapping, or a line is malformed.
@@ -108,8 +109,8 @@ pub fn numa_maps_lines(root: &Root, mapping: &Mapping) -> Result<Vec<NumaMapsLin
     Ok(lines)
 }
 
-/// Policy, page size and bytes by node of what process `pid` has mapped from `address` on, as
-/// numa_maps tells it; `None` when no mapping begins in that range.
+/// Returns policy, page size and bytes by node of what process `pid` has mapped in `range`, from
+/// numa_maps; `None` when no mapping begins in that range.
 ///
 /// # Errors
 /// When the process is gone or may not be read, or a line is malformed.
@@ -139,7 +140,7 @@ pub fn of_mapping_in_process(
     Ok(found)
 }
 
-/// What numa_maps says of one mapping.
+/// What numa_maps reports for the mappings of a range.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MappedMemory {
     /// Policy in the kernel's words.
@@ -252,7 +253,7 @@ mod tests {
     fn what_another_process_has_mapped_is_added_up_over_its_lines() {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join("proc/7")).unwrap();
-        // A mapping in two parts, with one before it and one behind it.
+        // A mapping in two parts, with one mapping before it and one after it.
         let text = "7f0000000000 default anon=1 dirty=1 N0=1 kernelpagesize_kB=4\n\
             7f0000001000 bind:0-1 file=/x dirty=3 N0=2 N1=1 kernelpagesize_kB=4\n\
             7f0000004000 default file=/x dirty=5 N1=5 kernelpagesize_kB=4\n\

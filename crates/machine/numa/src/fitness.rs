@@ -1,5 +1,5 @@
-//! Whether a machine is fit to be measured: what others take of its CPUs, and what this process
-//! may have of them.
+//! Whether a machine is fit to be measured: how much of its CPUs other processes use, and how much
+//! of them this process may use.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,34 +7,34 @@ use std::time::{Duration, Instant};
 use linux::machine_counters::{self, MachineCounters};
 use linux::{Error, Root, load_average};
 
-/// From this share of all CPU time on, others disturb a measurement: a quarter of the windows then
-/// meets another program on the CPU, its sibling or the memory.
+/// From this share of all CPU time on, other processes disturb a measurement: a quarter of the
+/// windows then meets another program on the CPU, its sibling or the memory.
 pub const BUSY_SHARE_MAX: f64 = 0.25;
 /// From this share of all CPU time on, the hypervisor takes too much: a window of 0.2 ms then is
 /// interrupted for 10 ms at a time.
 pub const STOLEN_SHARE_MAX: f64 = 0.05;
-/// From this many tasks beside us for each CPU on, there is a run queue.
+/// From this many other tasks per CPU on, there is a run queue.
 pub const RUNNABLE_PER_CPU_MAX: f64 = 0.5;
 
-/// Looks at the run queue while the machine is watched.
+/// Samples of the run queue while the machine is watched.
 const LOOKS: u32 = 20;
 
-/// What a machine was like while nothing was measured.
+/// The state of a machine while nothing was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fitness {
     /// CPUs of the machine.
     pub cpus: usize,
-    /// CPUs that others kept busy, on average.
+    /// CPUs that other processes kept busy, on average.
     pub busy_cpus: Option<f64>,
     /// CPUs that the hypervisor took away, on average.
     pub stolen_cpus: Option<f64>,
-    /// Tasks beside us that ran or could run, on average.
+    /// Other tasks that ran or could run, on average.
     pub runnable_tasks: Option<f64>,
     /// CPUs that the quota of this process's control group allows; `None` without one.
     pub quota_cpus: Option<f64>,
 }
 
-/// What is known of a machine of so many CPUs without watching it: the quota of this process.
+/// What is known of a machine with this many CPUs without watching it: the quota of this process.
 ///
 /// # Errors
 /// When a file of the control groups is malformed.
@@ -48,7 +48,7 @@ pub fn glance(root: &Root, cpus: usize) -> Result<Fitness, Error> {
     })
 }
 
-/// Watches a machine of so many CPUs for a while, asleep.
+/// Watches a machine with this many CPUs for a while, asleep.
 ///
 /// # Errors
 /// When a file of /proc or of the control groups is malformed.
@@ -59,7 +59,7 @@ pub fn look(root: &Root, cpus: usize, duration: Duration) -> Result<Fitness, Err
     for _ in 0..LOOKS {
         thread::sleep(duration / LOOKS);
         let tasks = load_average::runnable_tasks(root)?;
-        // We run while we look.
+        // This task itself is running.
         runnable.extend(tasks.map(|tasks| f64::from(tasks.saturating_sub(1))));
     }
     let seconds = begun.elapsed().as_secs_f64();
@@ -76,8 +76,8 @@ pub fn look(root: &Root, cpus: usize, duration: Duration) -> Result<Fitness, Err
 }
 
 impl Fitness {
-    /// Why a measurement that keeps so many CPUs busy is not to be trusted here, each with what
-    /// can be done; empty when the machine is fit.
+    /// Why a measurement that keeps this many CPUs busy cannot be trusted here, each with a remedy;
+    /// empty when the machine is fit.
     pub fn doubts(&self, cpus_needed: usize) -> Vec<String> {
         let cpus = self.cpus.max(1) as f64;
         let mut doubts = Vec::new();
@@ -149,7 +149,7 @@ fn least_above(
     let mut group = path.trim_end_matches('/');
     let mut least: Option<f64> = None;
     loop {
-        // A path that leads out of what a container sees says nothing.
+        // A path that leads out of what a container sees tells nothing.
         let found = match group.contains("..") {
             true => None,
             false => quota(group)?,

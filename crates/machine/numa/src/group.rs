@@ -1,4 +1,4 @@
-//! Processor groups: a cpuset cgroup of its own for one trial, made through the journal.
+//! Processor groups: a private cpuset cgroup for one trial, made through the journal.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::journal::{Change, Journal};
 /// How long a group whose processes were just killed may take to become empty.
 const EMPTY_WITHIN: Duration = Duration::from_secs(5);
 
-/// A processor group that exists; removed by [`Group::remove`], or when dropped.
+/// A processor group that exists; removed by [`Group::remove`] or on drop.
 #[derive(Debug)]
 pub struct Group {
     directory: PathBuf,
@@ -25,8 +25,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// Makes the group `name` with these CPUs and memory nodes; what is `None` is taken from the
-    /// parent, since cgroup v1 demands both.
+    /// Creates the group `name` with these CPUs and memory nodes; `None` takes those of the parent,
+    /// since cgroup v1 demands both.
     ///
     /// # Errors
     /// When the journal or a cgroup file cannot be written; nothing is left behind then.
@@ -83,10 +83,10 @@ impl Group {
         })
     }
 
-    /// Removes the group, that of a trial with the processes in it.
+    /// Removes the group, and kills the processes in it if it is a trial's.
     ///
     /// # Errors
-    /// [`Error::Undo`] when processes stay in it; it is still in the journal then.
+    /// [`Error::Undo`] when processes remain in it; it is still in the journal then.
     pub fn remove(mut self) -> Result<(), Error> {
         self.remove_once()
     }
@@ -101,22 +101,13 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if !self.removed {
-            // What fails here stays in the journal, and `numalab undo` takes it back.
+            // What fails here stays in the journal, for `numalab undo`.
             let _ = self.remove_once();
         }
     }
 }
 
-/// Has the calling process join a group.
-///
-/// # Errors
-/// When `cgroup.procs` may not be written, or the group has no CPUs or memory nodes.
-pub fn join(directory: &Path) -> Result<(), Error> {
-    // 0 is the writing process (cgroups(7)).
-    Ok(control_group::write(&directory.join("cgroup.procs"), "0")?)
-}
-
-/// Takes back one change of the journal. Safe to call twice.
+/// Undoes one change of the journal. Safe to call twice.
 ///
 /// # Errors
 /// [`Error::Undo`] when the change is still in use.
@@ -139,13 +130,13 @@ pub fn undo(change: &Change) -> Result<(), Error> {
             }
             Ok(control_group::write(&file, &format!("-{controller}"))?)
         }
-        // Of no group: `crate::undo` gives it to those who made it.
+        // Not a group's: `crate::undo` passes it to the module that made it.
         _ => Ok(()),
     }
 }
 
-/// Name of a child of `parent` that has set something of `controller`, or hands it on: disabling
-/// the controller would take that away without a word.
+/// Returns the name of a child of `parent` that has set something of `controller`, or delegates it:
+/// disabling the controller would silently discard that.
 fn user_of(parent: &Path, controller: &str) -> Option<String> {
     let sets = |child: &Path, file: String| {
         control_group::read(&child.join(file)).is_ok_and(|value| !value.is_empty())
@@ -162,7 +153,7 @@ fn user_of(parent: &Path, controller: &str) -> Option<String> {
     children.unwrap_or_default().into_iter().find(uses)
 }
 
-/// Whether a cgroup limits or weighs CPU time otherwise than a new one does.
+/// Whether a cgroup's CPU limit or weight differs from the default.
 fn limits(child: &Path, controller: &str) -> bool {
     let differs = |file: &str, usual: &str| {
         let value = control_group::read(&child.join(file));
@@ -171,25 +162,25 @@ fn limits(child: &Path, controller: &str) -> bool {
     controller == "cpu" && (differs("cpu.max", "max") || differs("cpu.weight", "100"))
 }
 
-/// What the name of a trial's group begins with; the id of the process that made it follows.
+/// Prefix of the name of a trial's group; the id of the process that made it follows.
 const TRIAL_NAME: &str = "numalab-";
 
-/// The name of the groups that this process makes for a trial: `numalab-4242`, and for one that is
-/// made beside others with its number, `numalab-4242-1`.
+/// The name of a group that this process makes for a trial: `numalab-4242`, or `numalab-4242-1` for
+/// one of several.
 pub fn trial_name(number: Option<usize>) -> String {
     let own = format!("{TRIAL_NAME}{}", std::process::id());
     number.map_or(own.clone(), |number| format!("{own}-{number}"))
 }
 
-/// Whether a group was made for a trial: then nobody is in it but what the trial started.
+/// Whether a group was made for a trial, and so holds only what the trial started.
 fn is_of_trial(directory: &Path) -> bool {
     let name = directory.file_name().and_then(|name| name.to_str());
     let maker = name.and_then(|name| name.strip_prefix(TRIAL_NAME));
     maker.is_some_and(|maker| maker.split('-').all(|part| part.parse::<u32>().is_ok()))
 }
 
-/// Removes a group, that of a trial with whatever a program of it left there. A program that was
-/// started by `numalab bind` is its user's, who ends it.
+/// Removes a group; kills what the programs of a trial left in it. A program that was started by
+/// `numalab bind` belongs to its user, who ends it.
 fn undo_created(directory: &Path) -> Result<(), Error> {
     match is_of_trial(directory) {
         true => remove_after(directory, control_group::kill_members),
@@ -202,7 +193,7 @@ pub(crate) fn remove_directory(directory: &Path) -> Result<(), Error> {
     remove_after(directory, |_| Ok(()))
 }
 
-/// Removes a group, doing something about its processes as long as it has any.
+/// Removes a group; while it is busy, calls `about_members` and retries.
 fn remove_after(
     directory: &Path,
     about_members: impl Fn(&Path) -> Result<(), ControlGroupError>,
@@ -229,7 +220,7 @@ fn remove_after(
     }
 }
 
-/// Makes a controller available to the children of `parent`, journalled if it was not.
+/// Enables a controller for the children of `parent`; journals that if it was not enabled.
 pub(crate) fn enable_controller(parent: &Path, name: &str, journal: &Journal) -> Result<(), Error> {
     let file = parent.join("cgroup.subtree_control");
     let enabled = control_group::read(&file)?;
@@ -251,7 +242,7 @@ pub(crate) fn enable_controller(parent: &Path, name: &str, journal: &Journal) ->
     Ok(())
 }
 
-/// Name of the file with what a group really has of `kind` (`cpus` or `mems`).
+/// Returns the effective list of `kind` (`cpus` or `mems`) of a group, as text.
 pub(crate) fn effective_text(directory: &Path, version: u8, kind: &str) -> Result<String, Error> {
     let name = match version {
         1 => format!("cpuset.effective_{kind}"),
@@ -293,7 +284,7 @@ mod tests {
         }
     }
 
-    /// What undoing says, and what it wrote, where the one child has these files.
+    /// Checks what undoing returns, and what it writes, when the one child has these files.
     fn check(child: &[(&str, &str)], expected: Result<&str, &str>) {
         let parent = tempfile::tempdir().unwrap();
         cgroup(parent.path(), &[("cgroup.subtree_control", "")]);
@@ -354,7 +345,7 @@ mod tests {
         enable_controller(parent.path(), "cpuset", &journal).unwrap();
         assert_eq!(journal.in_force().unwrap().len(), 1);
         fs::remove_file(&control).unwrap();
-        // A file that can be read and not be written, for root, too.
+        // A file that can be read but not written, even by root.
         std::os::unix::fs::symlink("/proc/self/stat", &control).unwrap();
         enable_controller(parent.path(), "cpuset", &journal).unwrap_err();
         assert_eq!(journal.in_force().unwrap().len(), 1);

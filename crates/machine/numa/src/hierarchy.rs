@@ -1,16 +1,16 @@
-//! Finds the cgroup hierarchy in which processor groups can be made: v2, v1, or both mounted.
+//! Finds the cgroup hierarchy in which processor groups can be created: v2, v1, or both mounted.
 
 use std::path::{Path, PathBuf};
 
 use linux::{Root, control_group};
 
-use crate::{Error, group};
+use crate::Error;
 
-/// The cgroup of a command in a scope of its own, beside which its groups are made: only the root
-/// may have both processes and children with controllers (cgroups(7), "no internal processes").
+/// The cgroup of a command in its own scope, beside which its groups are created: only the root may
+/// have both processes and children with controllers (cgroups(7), "no internal processes").
 const COMMAND_LEAF: &str = "numalab-command";
 
-/// Where processor groups are made.
+/// Where processor groups are created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchy {
     /// 1 or 2.
@@ -22,8 +22,9 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Whether systemd owns this tree: it does version 2 where it is the init, and of version 1
-    /// what it uses, which `cpuset` is not (systemd, "Control Group APIs and Delegation").
+    /// Whether systemd owns this tree: version 2 where it is the init, and of version 1 the
+    /// hierarchies it uses, which do not include `cpuset` (systemd, "Control Group APIs and
+    /// Delegation").
     pub fn belongs_to_systemd(&self, root: &Root) -> bool {
         self.version == 2 && linux::systemd::is_booted(root)
     }
@@ -33,10 +34,10 @@ impl Hierarchy {
         self.mount.join(path.trim_start_matches('/'))
     }
 
-    /// Why this process could not make a cgroup with a controller in the parent, in words; `None`
-    /// when it could. Of version 2 the parent must hand the controller on, which only the root of
-    /// all may do beside processes of its own (cgroups(7), "no internal processes"); a container's
-    /// root is not that one, and has a `cgroup.type`.
+    /// Why this process cannot create a cgroup with a controller in the parent, in words; `None`
+    /// when it can. In version 2 the parent must delegate the controller, which only the real root
+    /// may do while it has processes (cgroups(7), "no internal processes"); a container's root is
+    /// not the real one, and has a `cgroup.type`.
     fn obstacle(&self, controller: &str) -> Option<String> {
         let refused = |path: &Path| {
             let obstacle = control_group::obstacle(path)?;
@@ -79,8 +80,8 @@ pub fn find(root: &Root) -> Result<Hierarchy, Error> {
     find_writable(root, "cpuset")
 }
 
-/// Finds the hierarchy that has a controller, and checks that this process can make a cgroup there
-/// which has it. Makes none.
+/// Finds the hierarchy that has a controller, and checks that this process can create a cgroup with
+/// that controller there. Creates none.
 ///
 /// # Errors
 /// [`Error::NoGroups`] when no mounted hierarchy has the controller,
@@ -101,7 +102,7 @@ pub fn find_writable(root: &Root, controller: &str) -> Result<Hierarchy, Error> 
 /// Finds the hierarchy that has a controller, whether or not it may be written.
 ///
 /// # Errors
-/// [`Error::NoGroups`] when none has.
+/// [`Error::NoGroups`] when none has it.
 pub fn find_controller(root: &Root, controller: &str) -> Result<Hierarchy, Error> {
     let all = all_with(root, controller)?;
     Ok(all
@@ -164,9 +165,9 @@ fn hierarchy_with(root: &Root, controller: &str, line: &str) -> Result<Option<Hi
     }
 }
 
-/// Has this process, alone in a cgroup that was delegated to it, make room there for groups: it
-/// moves into one of its own. All of it goes with the scope that the cgroup is, when the process
-/// ends.
+/// Makes room for groups in a cgroup that was delegated to this process alone: moves the process
+/// into a leaf cgroup below it. The delegated cgroup is a scope, which vanishes with everything in
+/// it when the process ends.
 ///
 /// # Errors
 /// When the cgroup may not be written.
@@ -177,11 +178,11 @@ pub fn sit_down(root: &Root) -> Result<(), Error> {
         .join(own_group(root, "")?)
         .join(COMMAND_LEAF);
     control_group::create(&leaf)?;
-    group::join(&leaf)
+    join(&leaf)
 }
 
-/// The cgroup of this process in the v1 hierarchy of `controller`, or that of version 2, which has
-/// no name there, relative to its mount.
+/// The cgroup of this process relative to the mount of its hierarchy: that of v1 for `controller`,
+/// or of version 2, where the controller is the empty name.
 ///
 /// Real lines of /proc/self/cgroup: `3:cpuset:/`, `0::/user.slice`.
 pub(crate) fn own_group(root: &Root, controller: &str) -> Result<String, Error> {
@@ -195,6 +196,15 @@ pub(crate) fn own_group(root: &Root, controller: &str) -> Result<String, Error> 
             .map(|group| group.trim_start_matches('/').to_owned())
     });
     Ok(group.unwrap_or_default())
+}
+
+/// Moves the calling process into a cgroup.
+///
+/// # Errors
+/// When `cgroup.procs` may not be written, or the group has no CPUs or memory nodes.
+pub fn join(directory: &Path) -> Result<(), Error> {
+    // 0 is the writing process (cgroups(7)).
+    Ok(control_group::write(&directory.join("cgroup.procs"), "0")?)
 }
 
 #[cfg(test)]
@@ -275,7 +285,7 @@ mod tests {
         );
     }
 
-    /// A privileged container may write its cgroups, and still cannot make any with a controller.
+    /// A privileged container may write its cgroups, but cannot create any with a controller.
     #[test]
     fn a_container_whose_root_has_processes_hands_nothing_on() {
         let mounts = "cgroup2 /c cgroup2 rw,relatime 0 0\n";

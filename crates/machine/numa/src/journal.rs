@@ -34,19 +34,19 @@ enum Line {
     Reached { reached: u64, value: String },
 }
 
-/// The journal's file, and what the lists of moved pages beside it are called.
+/// Name of the journal's file, and prefix of the lists of moved pages beside it.
 const FILE: &str = "journal.jsonl";
 const LIST: &str = "moved-";
 
-/// The journal, a file of one JSON document per line. What it says is obeyed, by root as well, so
-/// only files that nobody else can have written are read ([`linux::private_folder`]).
+/// The journal, a file of one JSON document per line. Its entries are acted on, also by root, so
+/// only files that no other user can have written are read ([`linux::private_folder`]).
 #[derive(Debug, Clone)]
 pub struct Journal {
     directory: PathBuf,
 }
 
 impl Journal {
-    /// The journal in `directory`, which is made when something is first written.
+    /// The journal in `directory`, which is created on the first write.
     pub fn in_directory(directory: &Path) -> Self {
         Journal {
             directory: directory.to_owned(),
@@ -58,12 +58,12 @@ impl Journal {
         self.directory.join(FILE)
     }
 
-    /// The file that says which pages change number `entry` moved.
+    /// The file that lists the pages that change number `entry` moved.
     pub(crate) fn list_path(&self, entry: u64) -> PathBuf {
         self.directory.join(list(entry))
     }
 
-    /// Makes that file again.
+    /// Creates that file, or truncates it.
     ///
     /// # Errors
     /// [`Error::StateFolder`].
@@ -73,7 +73,7 @@ impl Journal {
         Ok(file)
     }
 
-    /// What that file says; `None` when there is none.
+    /// Returns the text of that file; `None` when it does not exist.
     ///
     /// # Errors
     /// [`Error::StateFolder`], or [`Error::Journal`] when it cannot be read.
@@ -98,7 +98,7 @@ impl Journal {
         }
     }
 
-    /// Writes and syncs that `change` is about to be made; answers its number.
+    /// Writes and syncs that `change` is about to be made; returns its number.
     ///
     /// # Errors
     /// [`Error::Journal`]; then the change must not be made.
@@ -125,7 +125,7 @@ impl Journal {
         })
     }
 
-    /// The changes in force that were made on this machine since it was started, oldest first.
+    /// The changes in force that were made on this machine since it booted, oldest first.
     ///
     /// # Errors
     /// As [`Journal::in_force`].
@@ -135,19 +135,19 @@ impl Journal {
         Ok(entries)
     }
 
-    /// Writes that change number `entry` is taken back, and removes the list of its pages.
+    /// Records that change number `entry` is undone, and removes the list of its pages.
     ///
     /// # Errors
-    /// [`Error::Journal`]; the change then stays listed, and undoing it again does no harm.
+    /// [`Error::Journal`]; the change then stays listed, and undoing it again is harmless.
     pub fn mark_undone(&self, entry: u64) -> Result<(), Error> {
-        // First, so that a kill leaves no list behind. Most changes have none.
+        // The list goes first, so that a kill leaves none behind. Most changes have none.
         if let Some(folder) = PrivateFolder::open(&self.directory)? {
             folder.remove(&list(entry))?;
         }
         self.with_file(|file, _, _| append(file, &Line::Undone { undone: entry }))
     }
 
-    /// Writes what a file says after change number `entry` wrote to it, where that differs from
+    /// Records what a file reads after change number `entry` wrote to it, where that differs from
     /// what was written.
     ///
     /// # Errors
@@ -160,9 +160,8 @@ impl Journal {
 
     /// The changes still in force, oldest first. A journal that was never written has none.
     ///
-    /// # Errors
-    /// [`Error::Journal`] when the file cannot be read, or a line other than a last cut one is
-    /// not ours.
+    /// [`Error::Journal`] when the file cannot be read, or a line is not a journal entry; a
+    /// truncated last line is ignored.
     pub fn in_force(&self) -> Result<Vec<Entry>, Error> {
         let text = self.text(FILE)?.unwrap_or_default();
         parse(&text)
@@ -181,7 +180,7 @@ impl Journal {
             file.read_to_string(&mut text)?;
             let (entries, last_entry) = parse(&text)?;
             if !text.ends_with('\n') {
-                // A crash cut the last line: its change was not made, since it was not synced.
+                // A crash cut the last line; it was not synced, so its change was not made.
                 let whole = text.rfind('\n').map_or(0, |end| end + 1);
                 file.set_len(whole as u64)?;
             }
@@ -211,8 +210,8 @@ fn append(file: &mut File, line: &Line) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// The entries still in force, and the highest number ever used. A last line without its newline
-/// was cut by a crash and is left out.
+/// The entries still in force, and the highest number ever used. A last line without a newline was
+/// cut by a crash and is ignored.
 fn parse(text: &str) -> io::Result<(Vec<Entry>, u64)> {
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     let mut entries: Vec<Entry> = Vec::new();

@@ -1,4 +1,4 @@
-//! Files of the kernel written through the journal: what they said before is kept, and comes back.
+//! Writes files of the kernel through the journal, which keeps their former content.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use linux::control_group;
 use crate::journal::{Change, Journal};
 use crate::{Error, claim};
 
-/// The files that are written, all of cgroups. `numalab undo` writes no others.
+/// The files that are written, all in cgroups. `numalab undo` writes no others.
 const FILES: [&str; 5] = [
     "cpuset.cpus",
     "cpuset.mems",
@@ -22,13 +22,13 @@ pub(crate) fn is_ours(path: &Path) -> bool {
     name.is_some_and(|name| FILES.contains(&name))
 }
 
-/// Writes `value` to a file of the kernel, through the journal; answers the number of the change,
-/// `None` when the file says so already and nothing was done. The kernel may make something else of
-/// the value; what it says afterwards is noted with the change.
+/// Writes `value` to a file of the kernel, through the journal. Returns the number of the change,
+/// or `None` when the file already reads so and nothing was done. The kernel may change the value;
+/// what the file reads afterwards is noted with the change.
 ///
 /// # Errors
-/// When the journal or the file cannot be written, or another numalab is changing it; then nothing
-/// is changed.
+/// When the journal or the file cannot be written, or another numalab is changing it; nothing is
+/// changed then.
 pub fn write(journal: &Journal, path: &Path, value: &str) -> Result<Option<u64>, Error> {
     assert!(is_ours(path), "a file of the table");
     let _claim = claim::of_path(path, claim::deadline())?;
@@ -53,7 +53,7 @@ pub fn write(journal: &Journal, path: &Path, value: &str) -> Result<Option<u64>,
     Ok(Some(entry))
 }
 
-/// Writes what the file said before, unless it is gone or says so already.
+/// Restores what the file read before, unless it is gone or already reads so.
 ///
 /// # Errors
 /// [`Error::Undo`] when another process has written to the file since and `force` is not set.
@@ -85,8 +85,8 @@ pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    // Ordinary files stand for those of the kernel; a write replaces all of one only where the
-    // values are equally long.
+    // Ordinary files stand in for the kernel's; a write replaces all of one only where the values
+    // have the same length.
     use std::fs;
 
     use super::write;

@@ -1,4 +1,4 @@
-//! NUMA: what this machine is, what was asked of it, and what the kernel says came of it.
+//! NUMA: what this machine is, what was requested of it, and what the kernel reports as the result.
 #![forbid(unsafe_code)]
 
 pub mod bind;

@@ -1,6 +1,5 @@
-//! What a line of the journal can ask for at all. The journal is obeyed, by root as well; should a
-//! line ever come from another writer, it can still ask for nothing but what numalab itself could
-//! have changed.
+//! What a line of the journal can request at all. The journal is acted on, also by root. Should a
+//! line ever come from another writer, it can only undo what numalab itself could have changed.
 
 use std::path::Path;
 
@@ -12,19 +11,19 @@ use crate::groups::GroupName;
 use crate::journal::{Change, Entry};
 use crate::{kernel_file, scratch_cluster};
 
-/// What the names of cgroups for one command or trial begin with.
+/// Prefix of the names of cgroups for one command or trial.
 const OWN_GROUPS: &str = "numalab-";
 /// The controllers that numalab enables.
 const CONTROLLERS: [&str; 2] = ["cpuset", "cpu"];
 
-/// Whether a change is still there to be taken back.
+/// Whether what a change made still exists and can be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
     There,
     Gone,
 }
 
-/// Refuses what numalab never changes.
+/// Refuses changes that numalab never makes.
 ///
 /// # Errors
 /// [`Error::NotOurs`].
@@ -75,8 +74,8 @@ pub(crate) fn check(entry: &Entry) -> Result<Presence, Error> {
             let is_ours = scratch_cluster::is_name_of(directory, entry.made_by.pid);
             (!is_ours).then(|| shown(directory))
         }
-        // These name no file that is written: a mount is looked up among those of tmpfs and gets a
-        // policy, memory is known by its object or process, a schema by its comment.
+        // These name no file to write: a mount is looked up among the tmpfs mounts and gets a
+        // policy, memory is identified by its object or process, a schema by its comment.
         Change::MountPolicySet { .. }
         | Change::SegmentPolicySet { .. }
         | Change::PagesMoved { .. }
@@ -91,7 +90,7 @@ pub(crate) fn check(entry: &Entry) -> Result<Presence, Error> {
     }
 }
 
-/// What of a named group is none of ours.
+/// The part of a named group that is not ours, if any.
 fn named_group(
     name: &str,
     directories: &[std::path::PathBuf],
@@ -120,7 +119,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Whether a directory is a cgroup, or was one when its hierarchy was mounted.
+/// Whether a directory is a cgroup, or may have been one before it was removed or unmounted.
 fn is_cgroup(directory: &Path) -> Result<bool, Error> {
     let above = || directory.parent().map_or(Ok(KernelPlace::Gone), place);
     Ok(match place(directory)? {

@@ -1,4 +1,4 @@
-//! How much memory the cgroups of this process still allow it: a container may have little of what
+//! How much memory the cgroups of this process still allow it: a container may get little of what
 //! is free on the nodes (kernel, Documentation/admin-guide/cgroup-v2.rst, "Memory", and
 //! cgroup-v1/memory.rst).
 
@@ -12,8 +12,8 @@ use crate::hierarchy::{self, own_group};
 /// From here on a limit is none: version 1 has no word for that and shows the largest number.
 const NONE_BYTES: u64 = 1 << 60;
 
-/// What a cgroup of one version calls its limit, what is charged, and, of that, which file caches
-/// can be dropped at once.
+/// The files of one version for the limit of a cgroup and for what is charged, and the field for
+/// the file cache in the latter that can be dropped at once.
 struct Names {
     limit: &'static str,
     charged: &'static str,
@@ -31,8 +31,8 @@ const OF_VERSION_2: Names = Names {
     droppable: "inactive_file ",
 };
 
-/// Bytes that the cgroup of this process and those above it still allow, file caches that can be
-/// dropped included; `None` where none of them has a limit, or nothing shows one.
+/// Bytes that the cgroup of this process and those above it still allow, including file caches that
+/// can be dropped; `None` where none of them has a limit, or none can be read.
 ///
 /// # Errors
 /// When files that every kernel has cannot be read.
@@ -72,7 +72,7 @@ mod tests {
 
     use super::left_bytes;
 
-    /// What is left, given files below the root of all.
+    /// What is left, given these files below the root directory.
     fn left(files: &[(&str, &str)]) -> Option<u64> {
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in files {

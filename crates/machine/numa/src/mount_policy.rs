@@ -9,19 +9,19 @@ use linux::{Root, SystemCallError};
 use crate::journal::{Change, Journal};
 use crate::{Error, claim};
 
-/// A policy that is as good as none. The kernel cannot take a policy away from a mounted tmpfs: it
-/// takes `mpol=default` for nothing said (mm/shmem.c, `shmem_reconfigure`).
+/// A policy equivalent to none. The kernel cannot remove the policy of a mounted tmpfs: it treats
+/// `mpol=default` as not given (mm/shmem.c, `shmem_reconfigure`).
 const AS_GOOD_AS_NONE: &str = "local";
 
 /// Sets the policy of the tmpfs at a mount point: `interleave:0-3`, `bind:0`, `prefer:1`, `local`.
-/// Files that exist keep theirs. Answers whether anything had to be changed.
+/// Existing files keep theirs. Returns whether anything had to be changed.
 ///
 /// # Errors
-/// When the journal cannot be written, another numalab is changing it, or the kernel refuses; then
-/// nothing is changed.
+/// When the journal cannot be written, another numalab is changing it, or the kernel refuses;
+/// nothing is changed then.
 pub fn set(journal: &Journal, mount: &Tmpfs, policy: &str) -> Result<bool, Error> {
     let _claim = claim::of_path(Path::new(&mount.mount_point), claim::deadline())?;
-    // As it is now that nobody else changes it.
+    // Read again under the lock, so that no other process changes it.
     let now = at(&Root::live(), &mount.mount_point)?;
     let mount = now.as_ref().unwrap_or(mount);
     if mount.policy.as_deref() == Some(policy) {
@@ -39,7 +39,7 @@ pub fn set(journal: &Journal, mount: &Tmpfs, policy: &str) -> Result<bool, Error
     Ok(true)
 }
 
-/// The tmpfs mounted at a path: the one on top, where there are several.
+/// The tmpfs mounted at a path: the topmost one, where there are several.
 ///
 /// # Errors
 /// When /proc/mounts cannot be read.
@@ -51,10 +51,10 @@ pub fn at(root: &Root, mount_point: &str) -> Result<Option<Tmpfs>, linux::Error>
         .find(|it| it.mount_point == mount_point))
 }
 
-/// Gives the mount its former policy, unless it is gone or has it already.
+/// Restores the former policy of the mount, unless it is gone or has it already.
 ///
 /// # Errors
-/// [`Error::Undo`] when another process has set another one since and `force` is not set.
+/// [`Error::Undo`] when another process has set another policy since and `force` is not set.
 pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
     let Change::MountPolicySet {
         mount_point,

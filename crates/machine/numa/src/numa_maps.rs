@@ -11,7 +11,7 @@ use model::NodeId;
 
 use crate::Error;
 
-/// One mapping, as its process has it mapped.
+/// One mapping of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumaMapsLine {
     /// First address.
@@ -28,7 +28,7 @@ pub struct NumaMapsLine {
     pub kernel_page_bytes: Option<u64>,
     /// Pages of them that belong to the process and not to the object (`anon=`).
     pub anonymous_pages: u64,
-    /// The most processes that have one of the pages mapped (`mapmax=`; 1 is not written).
+    /// The most processes that map any one of the pages (`mapmax=`; 1 is not printed).
     pub mapped_by_most: u64,
 }
 
@@ -102,9 +102,9 @@ pub fn parse_line(line: &str) -> Result<NumaMapsLine, Error> {
     Ok(parsed)
 }
 
-/// Whether `word` still belongs to the policy. The first word always does; later ones unless they
-/// are a field: `huge`, or `key=value` with a key that policies do not have. Flags are written
-/// `bind=static:0`, kernels before 3.x wrote `interleave=0-7`.
+/// Whether `word` still belongs to the policy: the first word, unless it is a field, and later
+/// words if they continue one of the two-word names. Flags are written `bind=static:0`; kernels
+/// before 3.x wrote `interleave=0-7`.
 fn is_part_of_policy(word: &str, is_first: bool) -> bool {
     if is_first {
         return !word.starts_with("file=") && !BARE_FIELDS.contains(&word);

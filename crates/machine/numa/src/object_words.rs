@@ -1,4 +1,4 @@
-//! How the journal names a shared object: what it is known by while the machine runs.
+//! How the journal names a shared object: by the ids it has while the machine runs.
 
 use linux::proc_maps::ObjectId;
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,8 @@ pub struct ObjectWords {
     /// Whether it is a System V segment.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_sysv: bool,
-    /// Of a System V segment the IPC namespace that numbered it; `None` where that is not known, as
-    /// in lines of before it was written.
+    /// The IPC namespace that numbered a System V segment; `None` where it is unknown, as in lines
+    /// written before this field existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipc_namespace: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Carries out a placement on the calling process, before it touches memory.
+//! Applies a placement to the calling process, before it touches memory.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,17 +7,17 @@ use linux::mempolicy::{self, Policy};
 use linux::shared_memory::Mapping;
 use model::{Allocation, Mechanism, NodeId, Placement};
 
-use crate::{Error, group};
+use crate::{Error, hierarchy};
 
 /// Places the calling process; children inherit it through fork and exec.
 ///
-/// `group` is the processor group made for the purpose; needed when the mechanism is a group.
+/// `group` is the processor group for this placement; required when the mechanism is a group.
 ///
 /// # Errors
 /// When the group cannot be joined, or a system call is refused.
 pub fn apply_to_this_process(placement: &Placement, group: Option<&Path>) -> Result<(), Error> {
     match (placement.mechanism, group) {
-        (Mechanism::Group, Some(directory)) => group::join(directory),
+        (Mechanism::Group, Some(directory)) => hierarchy::join(directory),
         (Mechanism::Group, None) if placement.asks_for_something() => Err(Error::NoGroups {
             reason: "none was made for this case".to_owned(),
         }),
@@ -34,12 +34,12 @@ pub fn apply_to_this_process(placement: &Placement, group: Option<&Path>) -> Res
     }
 }
 
-/// Sets where the pages of a shared mapping are to come from, before they exist. `pools` are the
+/// Sets where the pages of a shared mapping will come from, before they exist. `pools` are the
 /// parts of the mapping that hold the pools of [`Allocation::PerNode`], with their nodes.
 ///
 /// # Errors
-/// When mbind(2) is refused: no node of the allocation is allowed here, a seccomp filter, or a
-/// kernel before 6.9 for weighted interleave.
+/// When mbind(2) is refused: no node of the allocation is allowed here, a seccomp filter forbids
+/// it, or the kernel is older than 6.9 and has no weighted interleave.
 pub fn allocate_mapping(
     mapping: &Mapping,
     allocation: &Allocation,

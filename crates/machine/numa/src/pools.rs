@@ -1,4 +1,4 @@
-//! Pools of huge pages, by node and size: set through the journal, and what an SGA needs of them.
+//! Huge-page pools, by node and size: set through the journal, and what an SGA needs of them.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use crate::moving::Pattern;
 use crate::{Error, claim};
 
 /// Sets the pool of one node and size to `asked` pages, through the journal. Where the kernel stops
-/// short, it is asked to compact the node's memory, and tried once more.
+/// short, asks it to compact the node's memory and tries once more.
 ///
 /// # Errors
-/// When the journal or the file cannot be written, or another numalab is changing it; then nothing
-/// is changed.
+/// When the journal or the file cannot be written, or another numalab is changing it; nothing is
+/// changed then.
 pub fn set(
     journal: &Journal,
     node: NodeId,
@@ -56,12 +56,12 @@ pub fn set(
     Ok(change)
 }
 
-/// Gives the pool its former size, unless it is gone or has it already. Any size between the former
-/// and the one that was asked for is ours: the kernel may have been stopped on its way.
+/// Restores the former size of the pool, unless it is gone or has that size already. Any size
+/// between the former and the requested one is ours: the kernel may have been stopped on its way.
 ///
 /// # Errors
-/// [`Error::Undo`] when another process has resized the pool since and `force` is not set, or
-/// too few pages can be made.
+/// [`Error::Undo`] when another process has resized the pool since and `force` is not set, or too
+/// few pages can be allocated.
 pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
     let Change::PoolResized {
         path,
@@ -92,7 +92,7 @@ pub(crate) fn undo(change: &Change, force: bool) -> Result<(), Error> {
     }
 }
 
-/// Pages of a pool that stay: without those that go as soon as they are free.
+/// Persistent pages of a pool: all but the surplus pages, which go as soon as they are free.
 fn persistent(path: &Path) -> Result<u64, Error> {
     let number = |path: &Path| -> Result<u64, Error> {
         let text = control_group::read(path)?;
@@ -117,8 +117,8 @@ fn persistent(path: &Path) -> Result<u64, Error> {
     Ok(number(path)?.saturating_sub(surplus))
 }
 
-/// The pools of every node that has memory, by node and page size, with how much free memory lies
-/// in blocks that are large enough for more.
+/// The pools of every node that has memory, by node and page size, with the free memory in blocks
+/// that are large enough for more pages.
 ///
 /// # Errors
 /// When a file of the kernel is malformed.
@@ -130,7 +130,7 @@ pub fn of_machine(root: &Root, topology: &Topology) -> Result<Vec<PoolOfNode>, l
         for pool in sysfs_nodes::huge_pages(root, node.id)?.unwrap_or_default() {
             let Some(total) = pool.total else { continue };
             let blocks = blocks.get(&node.id);
-            // A block of the largest order is 4 MiB (MAX_ORDER): of larger ones it says nothing.
+            // Blocks end at 4 MiB (MAX_ORDER), so they tell nothing about larger pages.
             let is_told = |it: &&proc_buddyinfo::FreeBlocks| {
                 pool.page_bytes < page_bytes << it.counts.len().min(32)
             };
@@ -150,7 +150,7 @@ pub fn of_machine(root: &Root, topology: &Topology) -> Result<Vec<PoolOfNode>, l
     Ok(pools)
 }
 
-/// What shared memory of `bytes` needs of each node's pool when it lies as the pattern says.
+/// What shared memory of `bytes` needs of each node's pool when it is placed by the pattern.
 pub fn needed(
     pools: &[PoolOfNode],
     page_bytes: u64,
@@ -176,8 +176,8 @@ pub fn needed(
 
 #[cfg(test)]
 mod tests {
-    // Ordinary files stand for those of the kernel, which a write replaces where both texts are
-    // equally long.
+    // Ordinary files stand in for the kernel's; a write replaces all of one only where both texts
+    // have the same length.
     use std::fs;
     use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! Which process made a change, and on which machine. Its id alone does not say: the kernel reuses
-//! ids, a process that was killed keeps its own until its parent reaps it, a container counts
-//! from 1, and several machines may share the folder that the journal is in.
+//! Which process made a change, and on which machine. The process id alone does not tell: the
+//! kernel reuses ids, a killed process keeps its id until its parent reaps it, a container counts
+//! from 1, and several machines may share the directory that the journal is in.
 
 use linux::{Root, machine_id, proc_stat, proc_status};
 use serde::{Deserialize, Serialize};
@@ -13,10 +13,10 @@ pub struct ProcessIdentity {
     /// `/proc/sys/kernel/random/boot_id` at the time; `None` when it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     boot: Option<String>,
-    /// When it started, in clock ticks since the machine did; `None` when it could not be read.
+    /// Its start in clock ticks since boot; `None` when it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start_ticks: Option<u64>,
-    /// The PID namespace that its id is of; `None` when it could not be read.
+    /// The PID namespace of its id; `None` when it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pid_namespace: Option<u64>,
     /// The machine; `None` in lines of the first versions.
@@ -38,10 +38,10 @@ struct Machine {
 /// Where and when a change was made, as seen from here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// On this machine since it was started.
+    /// On this machine since it booted.
     ThisBoot,
-    /// On this machine before it was rebooted, which took back whatever was changed: all
-    /// changes are to the running kernel.
+    /// On this machine before it rebooted, which undid every change to the running kernel (but see
+    /// `Change::outlives_a_boot`).
     EarlierBoot,
     /// On another machine, or on one that is not known: in words that follow "made".
     Elsewhere(String),
@@ -63,15 +63,15 @@ impl ProcessIdentity {
     /// Whether it is this process.
     pub fn is_this_process(&self, root: &Root) -> bool {
         let this = ProcessIdentity {
-            // A machine may be renamed meanwhile.
+            // A machine may have been renamed since.
             machine: self.machine.clone(),
             ..ProcessIdentity::this_process(root)
         };
         *self == this
     }
 
-    /// Where it ran. The kernel that runs is known by its boot id, whatever else differs, as it
-    /// does in a container; of two boots the machines tell whether they are of one.
+    /// Where it ran. The boot id identifies the running kernel, whatever else differs, as it does
+    /// in a container. For different boots, the machine ids tell whether they are of one machine.
     pub fn origin(&self, root: &Root) -> Origin {
         match (&self.boot, boot(root)) {
             (Some(then), Some(now)) if *then != now => {}
@@ -101,7 +101,7 @@ impl ProcessIdentity {
         }
     }
 
-    /// Whether it still runs. In doubt it does: what it uses must not be taken from it.
+    /// Whether it still runs. In doubt, yes: what it uses must not be taken from it.
     pub fn still_runs(&self, root: &Root) -> bool {
         match self.origin(root) {
             Origin::EarlierBoot => return false,
@@ -114,7 +114,7 @@ impl ProcessIdentity {
         }
     }
 
-    /// Whether process `pid` is it, and runs.
+    /// Whether process `pid` is this one, and runs.
     fn is_process(&self, root: &Root, pid: u32) -> bool {
         match proc_stat::read(root, pid) {
             Ok(stat) => {
@@ -128,8 +128,8 @@ impl ProcessIdentity {
         }
     }
 
-    /// Whether it runs under another id than the one that it knew, in a PID namespace below ours.
-    /// What is not below ours cannot be seen; below the first one is everything.
+    /// Whether it runs under another id than its own, in a PID namespace below ours. Processes that
+    /// are not below ours cannot be seen; every namespace is below the initial one.
     fn runs_in_another_container(&self, root: &Root, own: u64) -> bool {
         let Ok(pids) = proc_stat::pids(root) else {
             return true;
@@ -166,7 +166,7 @@ fn boot(root: &Root) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// No process has this id: it is the highest, and the kernel's limit is far below.
+    /// No process has this id: the kernel's limit is far below it.
     const PID: u32 = i32::MAX as u32;
     const ID: &str = "3d1219c7c4c5404aaa1f6d2a48adfda4";
     const OTHER_ID: &str = "00112233445566778899aabbccddeeff";
@@ -221,7 +221,7 @@ mod tests {
         check("X", "500", "b-1", false);
         check("S", "501", "b-1", false);
         check("S", "500", "b-2", false);
-        // Not to be understood, and the live machine has no such process.
+        // Malformed, and the live machine has no such process.
         check("S", "soon", "b-1", false);
     }
 
@@ -303,7 +303,7 @@ mod tests {
         check(outermost, 7, true);
         check(outermost, PID, false);
         check(4_026_532_200, PID, false);
-        // From one container nobody sees into another.
+        // A container cannot see into another one.
         check(4_026_532_999, PID, true);
     }
 

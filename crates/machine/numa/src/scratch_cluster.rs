@@ -1,5 +1,6 @@
-//! The folder of a throw-away database cluster: made through the journal, and removed with the
-//! server in it, however that was left. Nothing is stopped or removed that is not certainly ours.
+//! The directory of a throw-away database cluster: created through the journal, and removed with
+//! the server in it, in whatever state that is. Stops and removes nothing that is not certainly
+//! ours.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -13,22 +14,22 @@ use linux::process_handle::ProcessHandle;
 use crate::Error;
 use crate::journal::{Change, Journal};
 
-/// What the name of every such folder begins with.
+/// Prefix of the name of every such directory.
 const NAME: &str = "numalab-postgres-";
-/// The file that says that a folder is ours: put there first, removed last.
+/// The file that marks a directory as ours: created first, removed last.
 const MARKER: &str = "numalab.cluster";
-/// The data directory in the folder.
+/// The data directory inside it.
 const DATA: &str = "data";
-/// Where a server says who it is; it has some 100 bytes.
+/// Where a server identifies itself; the file has some 100 bytes.
 const LOCK_FILE: &str = "postmaster.pid";
-/// The most of it that is read.
+/// The most bytes of it to read.
 const LOCK_FILE_BYTES_MAX: u64 = 4096;
-/// How long a server may take to end once it was told to end at once.
+/// How long a server may take to end after an immediate shutdown request.
 const QUIT_WITHIN: Duration = Duration::from_secs(10);
-/// How long the kernel may take to end a process that was killed.
+/// How long the kernel may take to end a killed process.
 const KILL_WITHIN: Duration = Duration::from_secs(5);
 
-/// A folder that exists; removed by [`ScratchCluster::remove`], or when dropped.
+/// A directory that exists; removed by [`ScratchCluster::remove`] or on drop.
 #[derive(Debug)]
 pub struct ScratchCluster {
     directory: PathBuf,
@@ -40,9 +41,9 @@ pub struct ScratchCluster {
 }
 
 impl ScratchCluster {
-    /// Makes a folder in `parent` that stays ours. Other users may not enter it, but for the
-    /// server's, if that is another: it passes through to what [`ScratchCluster::give`] gives it.
-    /// `number` tells several of one process apart.
+    /// Creates a directory in `parent` that stays ours. No other user may enter it except the
+    /// server's, if that is another user: it passes through to what [`ScratchCluster::give`] gives
+    /// it. `number` distinguishes several directories of one process.
     ///
     /// # Errors
     /// When the journal or the folder cannot be written; nothing is left behind then.
@@ -64,7 +65,7 @@ impl ScratchCluster {
         })?;
         if let Err(cause) = make(&directory, user) {
             let removed = fs::remove_dir(&directory);
-            // What cannot be removed stays in the journal; what was never made need not.
+            // What cannot be removed stays in the journal; what was never created need not.
             if removed.is_ok() || !directory.join(MARKER).exists() {
                 journal.mark_undone(entry)?;
             }
@@ -79,11 +80,11 @@ impl ScratchCluster {
         })
     }
 
-    /// Makes an empty folder in it that belongs to the server's user, and only to it. From then on
-    /// nothing in there is to be written or trusted by us.
+    /// Creates an empty directory in it that belongs to the server's user, and only to that user.
+    /// From then on we must neither write nor trust anything in there.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub fn give(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.directory.join(name);
         let made = DirBuilder::new().mode(0o700).create(&path);
@@ -95,20 +96,20 @@ impl ScratchCluster {
         Ok(path)
     }
 
-    /// The folder.
+    /// The directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The data directory, by which its server is known, given to the server's user.
+    /// The data directory, which identifies its server, given to the server's user.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub fn give_data(&self) -> Result<PathBuf, Error> {
         self.give(DATA)
     }
 
-    /// Stops the server, if one runs, and removes the folder.
+    /// Stops the server, if one runs, and removes the directory.
     ///
     /// # Errors
     /// When it cannot be stopped or removed; it is still in the journal then.
@@ -126,13 +127,13 @@ impl ScratchCluster {
 impl Drop for ScratchCluster {
     fn drop(&mut self) {
         if !self.removed {
-            // What fails here stays in the journal, and `numalab undo` takes it back.
+            // What fails here stays in the journal, for `numalab undo`.
             let _ = self.remove_once();
         }
     }
 }
 
-/// Refuses a folder in which another user could put something else in the place of ours.
+/// Refuses a directory in which another user could replace ours.
 fn require_safe(parent: &Path) -> io::Result<()> {
     let status = fs::metadata(parent)?;
     let is_owner_trusted = [0, linux::process::user()].contains(&status.uid());
@@ -148,7 +149,7 @@ fn require_safe(parent: &Path) -> io::Result<()> {
     )))
 }
 
-/// Whether this is the name of a folder that process `pid` has made, without links on the way.
+/// Whether this is the name of a directory that process `pid` created, without links in the path.
 pub(crate) fn is_name_of(directory: &Path, pid: u32) -> bool {
     let name = directory.file_name().and_then(|name| name.to_str());
     let number = name.and_then(|name| name.strip_prefix(NAME)?.strip_prefix(&format!("{pid}-")));
@@ -178,10 +179,10 @@ fn folder_error(action: &'static str, directory: &Path, cause: io::Error) -> Err
     }
 }
 
-/// Stops the server of a folder and removes the folder. One that is gone is no error.
+/// Stops the server of a directory and removes the directory. A missing one is not an error.
 ///
 /// # Errors
-/// [`Error::Undo`] when the folder is not ours, or its server does not end.
+/// [`Error::Undo`] when the directory is not ours, or its server does not end.
 pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
     if !directory.exists() {
         return Ok(());
@@ -196,7 +197,7 @@ pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
     require_ours(directory).map_err(refused)?;
     stop_server(&directory.join(DATA)).map_err(refused)?;
     let marker = directory.join(MARKER);
-    // The marker goes last: a removal that was cut short can be taken up again.
+    // The marker goes last, so that an interrupted removal can be resumed.
     let entries =
         fs::read_dir(directory).map_err(|cause| folder_error("list", directory, cause))?;
     for entry in entries.flatten() {
@@ -216,8 +217,8 @@ pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
         .map_err(|cause| folder_error("remove", directory, cause))
 }
 
-/// Refuses a folder that numalab did not make. Its own belong to the user who made them, and nobody
-/// else can write to them, whatever the server does in the folders that were given to it.
+/// Refuses a directory that numalab did not create. Its own belong to the user who created them,
+/// and no other user can write to them, whatever the server does in the directories given to it.
 fn require_ours(directory: &Path) -> Result<(), String> {
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let is_ours = |path: &Path, is_folder: bool| {
@@ -247,7 +248,7 @@ fn require_ours(directory: &Path) -> Result<(), String> {
         .map_err(|reason| format!("the folder is not one that this user's numalab made: {reason}"))
 }
 
-/// What `postmaster.pid` says: the id of the server, and the key and id of its System V segment.
+/// What `postmaster.pid` holds: the id of the server, and the key and id of its System V segment.
 ///
 /// ```text
 /// 4711                 line 1: PID
@@ -276,8 +277,8 @@ fn stop_server(data: &Path) -> Result<(), String> {
     let Ok(status) = data.symlink_metadata() else {
         return Ok(());
     };
-    // The server's user writes the file: it may be anything, and says which processes and which
-    // segment to look at, no more.
+    // The server's user writes the file: it may be anything, and only tells which processes and
+    // which segment to examine.
     let path = data.join(LOCK_FILE);
     let text = linux::plain_file::read_start(&path, LOCK_FILE_BYTES_MAX).unwrap_or_default();
     let (pid, segment) = parse_lock_file(&text.unwrap_or_default());
@@ -290,15 +291,15 @@ fn stop_server(data: &Path) -> Result<(), String> {
     }
     kill_orphans(data)?;
     if let Some((key, id)) = segment {
-        // One that others have come to use under this id has another key, or is attached; one that
-        // the server's user did not make is not the server's.
+        // A segment with this id that another process has created since has another key, or is
+        // attached; one that the server's user did not create is not the server's.
         let removed = linux::sysv_segments::remove_if_unused(key, id, status.uid());
         removed.map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-/// Processes of a server that was killed: a session in the middle of a call runs on without it.
+/// Kills the processes of a server that was killed: a session in the middle of a call outlives it.
 fn kill_orphans(data: &Path) -> Result<(), String> {
     let pids = linux::proc_stat::pids(&Root::live()).map_err(|error| error.to_string())?;
     let orphans = pids
@@ -319,9 +320,9 @@ fn kill(pid: u32, process: &ProcessHandle) -> Result<(), String> {
     }
 }
 
-/// The process of this id, if it is a `postgres` that works in this data directory: every process
-/// of a server does (postmaster.c, `ChangeToDataDir`). It is opened first and looked at then, since
-/// ids are reused.
+/// Opens the process of this id, if it is a `postgres` that works in this data directory, as every
+/// process of a server does (postmaster.c, `ChangeToDataDir`). It is opened before it is examined,
+/// since ids are reused.
 fn process_of(pid: u32, data: &Path) -> Option<ProcessHandle> {
     let handle = ProcessHandle::open(pid).ok()??;
     let stat = linux::proc_stat::read(&Root::live(), pid).ok()?;
@@ -391,7 +392,7 @@ mod tests {
         let link = parent.path().join(format!("{NAME}3-0"));
         std::os::unix::fs::symlink(parent.path().join("var-lib-postgresql"), &link).unwrap();
         assert!(remove(&link).is_err());
-        // A marker that was there before, and now has this name, too.
+        // A marker that existed before, and now has this name, too.
         let linked = parent.path().join(format!("{NAME}5-0"));
         fs::create_dir(&linked).unwrap();
         let marker = parent.path().join("var-lib-postgresql").join(MARKER);
@@ -452,8 +453,8 @@ mod tests {
         assert!(journal.in_force().unwrap().is_empty());
     }
 
-    /// What root makes stays root's: the server's user can put nothing of its own in the place of
-    /// what root writes, reads, removes or stops.
+    /// What root creates stays root's: the server's user cannot replace anything that root writes,
+    /// reads, removes or stops.
     #[test]
     fn the_servers_user_cannot_lead_root_elsewhere() {
         if !linux::process::is_root() {
@@ -482,7 +483,7 @@ mod tests {
                 fs::remove_file(folder.join(MARKER)).is_ok(),
                 fs::rename(&data, folder.join("other")).is_ok(),
             ];
-            // In its own folder it may do what it likes.
+            // In its own directory it may do what it likes.
             symlink(&precious, data.join("base")).unwrap();
             symlink("/proc/1/environ", data.join(LOCK_FILE)).unwrap();
             in_ours

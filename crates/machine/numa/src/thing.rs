@@ -1,5 +1,5 @@
-//! What a change is of. Two changes of one thing are taken back newest first, and nobody else may
-//! change it meanwhile.
+//! What a change applies to. Two changes of one thing are undone newest first, and no other process
+//! may change it in the meantime.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,20 +12,20 @@ use crate::claim::{self, Claim};
 use crate::journal::{Change, Entry, Journal};
 use crate::moving::{self, Owner};
 
-/// One thing, and what of it.
+/// One thing, and which aspect of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Thing {
-    /// A file of the kernel, or the place where a file system is mounted.
+    /// A file of the kernel, or a mount point.
     File(PathBuf),
-    /// In which cgroup a process is: its id and start.
+    /// The cgroup that a process is in, by the process's id and start.
     Member(u32, u64),
-    /// Where pages come from.
+    /// Where new pages come from.
     Policy(Owner),
-    /// Where pages are.
+    /// Where existing pages are.
     Pages(Owner),
 }
 
-/// The things of a change; none of one that is the only one of its kind, as a group that was made.
+/// The things of a change; none if no other change can be of the same, as with a created group.
 ///
 /// # Errors
 /// [`Error::Journal`] when the list of moved pages cannot be read.
@@ -55,7 +55,7 @@ pub(crate) fn of(journal: &Journal, entry: &Entry) -> Result<BTreeSet<Thing>, Er
     Ok(things)
 }
 
-/// What is locked.
+/// What a lock covers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lock {
     File(PathBuf),
@@ -63,7 +63,7 @@ pub(crate) enum Lock {
 }
 
 impl Thing {
-    /// What is locked while it is changed; `None` where the kernel's answer needs no lock.
+    /// The lock to hold while it is changed; `None` where the kernel's answer needs no lock.
     pub fn lock(&self) -> Option<Lock> {
         match self {
             Thing::File(path) => Some(Lock::File(path.clone())),
@@ -74,10 +74,10 @@ impl Thing {
 }
 
 impl Lock {
-    /// Takes it; `None` when what it is of is gone.
+    /// Takes it; `None` when what it covers is gone.
     ///
     /// # Errors
-    /// [`Error::AtWork`] when another process has it; else when it cannot be reached.
+    /// [`Error::AtWork`] when another process holds it; another error when it cannot be reached.
     pub fn take(&self, root: &Root, deadline: Instant) -> Result<Option<Claim>, Error> {
         match self {
             Lock::File(path) => claim::of_path(path, deadline),

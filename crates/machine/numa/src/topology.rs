@@ -1,5 +1,5 @@
-//! What a machine is: the readings of crate linux put together as a [`Topology`]. Nothing is judged
-//! here; impossible values are passed on as they were read, and what is missing is unknown.
+//! What a machine is: combines the readings of crate linux into a [`Topology`]. Judges nothing:
+//! passes impossible values on as they were read, and leaves unknown what is missing.
 
 use linux::proc_meminfo::Meminfo;
 use linux::sysfs_cpus::{CpuLists, CpuSource};
@@ -9,11 +9,11 @@ use model::{Device, MemoryRating, MemorySideCache, Node, NodeSet, Topology};
 use crate::topology_gaps::Gaps;
 use crate::{topology_caches, topology_cores, topology_distances, topology_nodes};
 
-/// Where a machine's memory stands.
+/// The file that lists a machine's memory.
 const MEMINFO: &str = "proc/meminfo";
 
-/// Reads the topology of a live or captured machine. Who runs the machine (`hypervisor`,
-/// `emulated`) is not in any file: a caller on a live machine adds it.
+/// Reads the topology of a live or captured machine. No file tells who runs the machine
+/// (`hypervisor`, `emulated`): a caller on a live machine adds that.
 ///
 /// # Errors
 /// When no CPU is online, there is no memory, or a file is malformed.
@@ -93,7 +93,7 @@ fn cpu_lists(root: &Root, gaps: &mut Gaps) -> Result<CpuLists, Error> {
     Ok(lists)
 }
 
-/// Nothing can be said of a machine that is known to have no memory: it is none.
+/// Refuses a machine that is known to have no memory.
 fn require_memory(root: &Root, meminfo: &Meminfo, nodes: &[Node]) -> Result<(), Error> {
     let of_nodes = || nodes.iter().all(|node| node.memory_bytes == Some(0));
     let has_none = match meminfo.total_bytes {

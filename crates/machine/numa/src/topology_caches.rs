@@ -1,4 +1,4 @@
-//! Caches, put together from what each CPU says of those it uses.
+//! Caches, combined from what each CPU reports about those it uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use model::{Cache, CacheKind, CpuId, CpuSet};
 
 use crate::topology_gaps::Gaps;
 
-/// What a cache is beside its level and kind.
+/// The properties of a cache besides its level and kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Facts {
     size_bytes: Option<u64>,
@@ -17,9 +17,9 @@ struct Facts {
 /// The caches of one level and kind.
 #[derive(Default)]
 struct Level {
-    /// Those of which CPUs say who shares them.
+    /// Caches whose CPUs report who shares them.
     shared: BTreeMap<CpuSet, Vec<Facts>>,
-    /// Those of CPUs that do not say so, with the number of the cache.
+    /// Caches of CPUs that do not report it, with the number of the cache.
     open: Vec<(CpuId, Option<u32>, Facts)>,
 }
 
@@ -30,8 +30,8 @@ struct Unknown {
     facts: BTreeMap<u32, CpuSet>,
 }
 
-/// Reads the caches of every CPU in `online`; like caches become one entry. Those of which nothing
-/// says who shares them are an entry of their own: whether they are one or many is unknown.
+/// Reads the caches of every CPU in `online`; identical caches become one entry. Those whose
+/// sharers are unknown are a separate entry: whether they are one or many is unknown.
 pub(crate) fn read(root: &Root, online: &CpuSet, gaps: &mut Gaps) -> Result<Vec<Cache>, Error> {
     let mut levels: BTreeMap<(u32, CacheKind), Level> = BTreeMap::new();
     let mut without_level = CpuSet::new();
@@ -84,7 +84,7 @@ pub(crate) fn read(root: &Root, online: &CpuSet, gaps: &mut Gaps) -> Result<Vec<
     Ok(list)
 }
 
-/// Adds what one more CPU says of a cache to what others said of it.
+/// Merges what one more CPU reports about a cache with what others reported.
 fn merge(known: &mut Vec<Facts>, facts: Facts) {
     let agree = |one: Option<u64>, other: Option<u64>| one.zip(other).is_none_or(|(a, b)| a == b);
     let same = known.iter_mut().find(|known| {
@@ -100,7 +100,7 @@ fn merge(known: &mut Vec<Facts>, facts: Facts) {
 }
 
 impl Level {
-    /// Like caches with the CPUs of each; `None` where these are unknown.
+    /// Groups identical caches, with the CPUs of each; `None` where these are unknown.
     fn put_together(
         mut self,
         level: u32,
@@ -138,7 +138,7 @@ impl Level {
     }
 }
 
-/// Where no CPU says a size, it is unknown and no more; where others do, a file is missing.
+/// Where no CPU reports a size, it is just unknown; where others do, a file is missing.
 fn note_what_only_some_say(
     level: u32,
     alike: &BTreeMap<Facts, BTreeSet<CpuSet>>,

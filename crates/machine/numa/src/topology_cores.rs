@@ -1,4 +1,4 @@
-//! Cores and packages, put together from what each CPU says of itself.
+//! Cores and packages, combined from what each CPU reports about itself.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use model::{Core, CpuGovernor, CpuId, CpuSet, Node, NodeId};
 use crate::topology_gaps::Gaps;
 use crate::topology_packages::Numbers;
 
-/// The cores of a machine and their counts; a count is `None` unless every CPU says where it sits.
+/// The cores of a machine and their counts; a count is `None` unless every CPU reports its place.
 pub(crate) struct Cores {
     pub(crate) list: Vec<Core>,
     pub(crate) packages: Option<u32>,
@@ -66,7 +66,7 @@ pub(crate) fn read(
     })
 }
 
-/// The CPUs of each CPU's core. One that does not say them may be named by those that do.
+/// The CPUs of each CPU's core. A CPU that does not list them may be listed by those that do.
 fn siblings(positions: &BTreeMap<CpuId, CpuPosition>) -> BTreeMap<CpuId, CpuSet> {
     let own = |(cpu, at): (&CpuId, &CpuPosition)| Some((*cpu, at.core_cpus.clone()?));
     let mut siblings: BTreeMap<CpuId, CpuSet> = positions.iter().filter_map(own).collect();
@@ -80,7 +80,7 @@ fn siblings(positions: &BTreeMap<CpuId, CpuPosition>) -> BTreeMap<CpuId, CpuSet>
     siblings
 }
 
-/// CPUs of one core are in one package and on one die, and their core has one number.
+/// Shares numbers among siblings: CPUs of one core have the same package, die and core number.
 fn give_to_siblings(numbers: &mut BTreeMap<CpuId, u32>, siblings: &BTreeMap<CpuId, CpuSet>) {
     for (cpu, cpus) in siblings {
         let known = cpus.iter().find_map(|other| numbers.get(&other).copied());
@@ -113,7 +113,7 @@ fn say_what_is_unknown(
     );
 }
 
-/// What CPUs have in common when they are one core.
+/// What the CPUs of one core have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct CoreKey {
     node: Option<NodeId>,
@@ -121,12 +121,12 @@ struct CoreKey {
     die: Option<u32>,
     core: Option<u32>,
     siblings: Option<CpuSet>,
-    /// Set for a CPU that does not say what core it is in: it stands alone.
+    /// Set for a CPU that does not report its core: it stands alone.
     alone: Option<CpuId>,
 }
 
 impl CoreKey {
-    /// The numbers of cores are unique within a package only.
+    /// Marks a CPU that does not report its core. Core numbers are unique within a package only.
     fn or_alone(self, cpu: CpuId) -> Self {
         let says_core = self.core.and(self.package).is_some() || self.siblings.is_some();
         Self {

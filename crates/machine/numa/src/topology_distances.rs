@@ -1,6 +1,6 @@
-//! The firmware's distances by node. A row of the kernel says for each node that is online how far
-//! it is, in order of id, and not which nodes these are: a row of any other length than that was
-//! read while nodes came or went, or is not whole.
+//! The firmware's distances by node. A row of the kernel holds the distance of each online node, in
+//! order of id, without naming the nodes. A row of any other length was read while nodes came or
+//! went, or is not complete.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::topology_gaps::Gaps;
 /// The distance of a node to itself (ACPI 6.5, 5.2.17).
 const LOCAL: u32 = 10;
 
-/// The rows of these nodes, with `None` where it is not certain which node a value is for; `None`
+/// The rows of these nodes, with `None` where it is uncertain which node a value is for; `None`
 /// when the kernel gives no row at all.
 pub(crate) fn read(
     root: &Root,
@@ -57,7 +57,7 @@ pub(crate) fn read(
     Ok(Some(table))
 }
 
-/// The nodes whose rows are so.
+/// The nodes whose rows satisfy `is_so`.
 fn of_rows<R>(nodes: &NodeSet, rows: &[R], is_so: impl Fn(&R) -> bool) -> NodeSet {
     let rows = nodes.iter().zip(rows);
     rows.filter(|(_, row)| is_so(row))
@@ -65,9 +65,9 @@ fn of_rows<R>(nodes: &NodeSet, rows: &[R], is_so: impl Fn(&R) -> bool) -> NodeSe
         .collect()
 }
 
-/// For each node the place of its distance in rows of this length, if it is certain: by the first
-/// of `orders` that has as many nodes; or else, since only its distance to itself is 10, where that
-/// stands in its own row of this length.
+/// For each node, the position of its distance in rows of this length, if it is certain: by the
+/// first of `orders` with as many nodes; otherwise, since only its distance to itself is 10, by the
+/// position of that in its own row of this length.
 fn columns_of(
     nodes: &NodeSet,
     orders: &[NodeSet],
@@ -84,7 +84,7 @@ fn columns_of(
         places.next().filter(|_| places.next().is_none())
     };
     let places: Vec<Option<usize>> = rows.iter().map(own_place).collect();
-    // Rows are in order of id: places that are not belong to no such rows.
+    // Rows are in order of id: positions that are not cannot be trusted.
     if places.iter().flatten().is_sorted_by(|one, next| one < next) {
         places
     } else {
@@ -126,7 +126,7 @@ mod tests {
             table("0,8", &["0,8", "0,8"], &["10 21\n", "20 10\n"]),
             known
         );
-        // Whatever the values: they are the firmware's.
+        // The values do not matter: they are the firmware's.
         let odd = [[Some(10), Some(10)], [Some(255), Some(0)]];
         assert_eq!(table("0-1", &["0-1"], &["10 10\n", "255 0\n"]), odd);
     }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn in_rows_of_another_length_the_distance_to_itself_tells_the_place() {
-        // Longer: a node between went offline.
+        // Longer: a node in between went offline.
         assert_eq!(
             table("0,2", &["0,2"], &["10 31 21\n", "21 31 10\n"]),
             [[Some(10), Some(21)], [Some(21), Some(10)]]
@@ -163,7 +163,7 @@ mod tests {
                 [Some(30), Some(31), UNKNOWN],
             ]
         );
-        // One row of its own length has no place but its own.
+        // The only row of a length tells no position but its own.
         assert_eq!(
             table("0-1", &["0-1"], &["10 21\n", "21 10 11\n"]),
             [[Some(10), Some(21)], [UNKNOWN, Some(10)]]

@@ -18,12 +18,12 @@ impl Gaps {
         self.sentences.push(sentence.into());
     }
 
-    /// Adds what is so of some nodes, unless they are none: `nodes 0-1: memory unknown`.
+    /// Adds what holds for some nodes, unless there are none: `nodes 0-1: memory unknown`.
     pub(crate) fn of_nodes<I: Id>(&mut self, nodes: &IdSet<I>, what: &str) {
         self.of("node", nodes, what);
     }
 
-    /// Adds what is so of some CPUs, unless they are none.
+    /// Adds what holds for some CPUs, unless there are none.
     pub(crate) fn of_cpus<I: Id>(&mut self, cpus: &IdSet<I>, what: &str) {
         self.of("CPU", cpus, what);
     }

@@ -1,6 +1,6 @@
-//! Which CPUs are on which node. The kernel says it in a list or a mask of each node; what these
-//! leave open or contradict is decided by links between the directories of nodes and CPUs, and
-//! where there are none, by what is left.
+//! Which CPUs are on which node. Each node has a list or a mask of them. Links between the
+//! directories of nodes and CPUs settle what these leave open or contradict, and where there are no
+//! links, what is left over does.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,7 @@ use model::{CpuId, CpuSet, NodeId, NodeSet};
 
 use crate::topology_gaps::Gaps;
 
-/// The CPUs of each node, as far as they are online; `None` where they are unknown. No CPU is on
-/// two nodes.
+/// The online CPUs of each node; `None` where they are unknown. No CPU is on two nodes.
 pub(crate) fn read(
     root: &Root,
     nodes: &NodeSet,
@@ -20,7 +19,7 @@ pub(crate) fn read(
 ) -> Result<BTreeMap<NodeId, Option<CpuSet>>, Error> {
     let online = &lists.online;
     let claims = Claims::read(root, nodes, online)?;
-    // Some kernels list CPUs that are offline, too.
+    // Some kernels also list offline CPUs.
     gaps.of_cpus(
         &claims.not_online.difference(&lists.offline),
         "listed by a node, but not online; left out",
@@ -85,9 +84,9 @@ const UNKNOWN: &str = "CPUs unknown (no cpulist or cpumap)";
 /// What the lists of the nodes say.
 #[derive(Default)]
 struct Claims {
-    /// For each CPU that is online, the nodes that list it, ascending.
+    /// For each online CPU, the nodes that list it, ascending.
     nodes_of_cpu: BTreeMap<CpuId, Vec<NodeId>>,
-    /// CPUs that are listed and not online.
+    /// CPUs that are listed but not online.
     not_online: CpuSet,
     /// Nodes without a list.
     unlisted: NodeSet,
@@ -127,13 +126,13 @@ impl Claims {
         unclaimed.collect()
     }
 
-    /// Whether links would decide nothing.
+    /// Whether links would settle nothing.
     fn are_clear(&self, open: &CpuSet) -> bool {
         open.is_empty() || (self.unlisted.is_empty() && self.disputed().is_empty())
     }
 
-    /// The node of each CPU that is in a list. A CPU in several is on the one that its links name,
-    /// or else on the lowest.
+    /// The node of each CPU that is in a list. A CPU in several lists is on the node that its links
+    /// name, or else on the lowest.
     fn settled(&self, links: &BTreeMap<CpuId, NodeId>, gaps: &mut Gaps) -> BTreeMap<CpuId, NodeId> {
         let mut node_of_cpu = BTreeMap::new();
         let (mut by_link, mut by_number) = (CpuSet::new(), CpuSet::new());
@@ -162,7 +161,7 @@ impl Claims {
     }
 }
 
-/// The node of each of these CPUs by links in its own directory or in those of nodes, where they
+/// The node of each of these CPUs, from links in its own directory or in those of nodes, where they
 /// name exactly one.
 fn links(root: &Root, nodes: &NodeSet, cpus: &CpuSet) -> Result<BTreeMap<CpuId, NodeId>, Error> {
     let mut linked: BTreeMap<CpuId, NodeSet> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The nodes of a machine: which there are, with their CPUs and memory.
+//! The nodes of a machine, with their CPUs and memory.
 
 use linux::proc_meminfo::Meminfo;
 use linux::sysfs_cpus::CpuLists;
@@ -9,7 +9,7 @@ use model::{ByteSize, CpuSet, MachineHugePages, Node, NodeHugePages, NodeId, Nod
 use crate::topology_gaps::Gaps;
 use crate::topology_node_cpus;
 
-/// The nodes that are online; empty when the kernel knows none.
+/// The online nodes; empty when the kernel knows none.
 pub(crate) fn ids(root: &Root, gaps: &mut Gaps) -> Result<NodeSet, Error> {
     let ids = sysfs_nodes::online(root)?;
     let directories = sysfs_nodes::with_directory(root)?;
@@ -25,7 +25,7 @@ pub(crate) fn ids(root: &Root, gaps: &mut Gaps) -> Result<NodeSet, Error> {
     Ok(ids)
 }
 
-/// What is known of nodes while they are read one by one.
+/// The nodes that lack a file or field, collected while they are read one by one.
 #[derive(Default)]
 struct Missing {
     meminfo: NodeSet,
@@ -110,7 +110,7 @@ fn huge_pages(
     Ok(pools.into_iter().filter_map(of_node).collect())
 }
 
-/// The node of a kernel that knows none: it holds everything.
+/// The implied node of a kernel that knows none: it holds everything.
 pub(crate) fn implied(
     cpus: &CpuSet,
     meminfo: &Meminfo,

@@ -1,16 +1,16 @@
-//! The numbers of packages and dies. Where the kernel gives none it may still say which CPUs share
-//! one: then they are numbered here, in order of their first CPU.
+//! The numbers of packages and dies. Where the kernel gives none, it may still tell which CPUs
+//! share one: they are then numbered here, in order of their first CPU.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use linux::sysfs_cpus::CpuPosition;
 use model::{CpuId, CpuSet};
 
-/// The number of each CPU's package, or die; CPUs of which it is unknown are missing.
+/// The number of each CPU's package, or die; CPUs without a known number are missing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Numbers {
     pub(crate) of_cpu: BTreeMap<CpuId, u32>,
-    /// Whether they were given here, and not by the kernel.
+    /// Whether they were assigned here, not by the kernel.
     pub(crate) are_ours: bool,
 }
 
@@ -34,7 +34,7 @@ impl Numbers {
             .filter_map(|(cpu, at)| Some((*cpu, part(at).0?)))
             .collect();
         let sets: BTreeSet<&CpuSet> = positions.values().filter_map(|at| part(at).1).collect();
-        // Where the kernel knows nothing it says that each CPU is alone (kernel,
+        // Where the kernel knows nothing, it reports that each CPU is alone (kernel,
         // `include/linux/topology.h`).
         let says_nothing = positions.len() > 1 && sets.iter().all(|cpus| cpus.len() == 1);
         if says_nothing {
@@ -58,7 +58,7 @@ impl Numbers {
         }
     }
 
-    /// How many different numbers there are.
+    /// How many distinct numbers there are.
     pub(crate) fn count(&self) -> usize {
         self.of_cpu.values().collect::<BTreeSet<_>>().len()
     }

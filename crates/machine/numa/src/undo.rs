@@ -1,4 +1,4 @@
-//! Takes back what the journal still holds.
+//! Undoes the changes that the journal still lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,27 +12,27 @@ use crate::{
     Error, Origin, group, groups, kernel_file, mount_policy, moving, pools, scratch_cluster,
 };
 
-/// What became of one change.
+/// The result of undoing one change.
 #[derive(Debug)]
 pub struct Undone {
     /// The change.
     pub entry: Entry,
-    /// Why it could not be taken back.
+    /// Why it could not be undone.
     pub failure: Option<Error>,
-    /// What came of the change, and stays although it was taken back, in words.
+    /// What the change left behind although it was undone, in words.
     pub remains: Option<String>,
 }
 
-/// Takes back the changes in force that `wanted` chooses, newest first: what a later change stands
-/// on is taken back after it. With `force`, also what another process has changed since.
+/// Undoes the changes in force that `wanted` selects, newest first, so that a change is undone
+/// before those it builds on. With `force`, also undoes what another process has changed since.
 ///
-/// Nobody else changes the same things meanwhile: their locks are taken first, and only then is it
-/// read for good what is in force. A change stays as long as a later one of the same thing does:
-/// what was before it is there again only when the later one is taken back.
+/// No other process changes the same things in the meantime: their locks are taken first, and the
+/// changes in force are read again under them. A change stays as long as a later one of the same
+/// thing does: the state before it can only return once the later one is undone.
 ///
 /// # Errors
-/// [`Error::Journal`] when the journal itself cannot be used; a change that cannot be taken back
-/// is in the answer and stays in the journal.
+/// [`Error::Journal`] when the journal itself cannot be used; a change that cannot be undone is
+/// returned with its failure and stays in the journal.
 pub fn undo(
     journal: &Journal,
     wanted: impl Fn(&Entry) -> bool,
@@ -41,7 +41,7 @@ pub fn undo(
     undo_within(journal, wanted, force, limits::check)
 }
 
-/// The same within these limits.
+/// As [`undo`], within these limits.
 pub(crate) fn undo_within(
     journal: &Journal,
     wanted: impl Fn(&Entry) -> bool,
@@ -56,7 +56,7 @@ pub(crate) fn undo_within(
     let mut done = Vec::new();
     for entry in journal.in_force()?.into_iter().rev() {
         let things = match entry.made_by.origin(&root) {
-            // Of one whose list of pages is damaged nothing is known; taking it back says so.
+            // Nothing is known of a change whose list of pages is damaged; undoing it reports that.
             Origin::ThisBoot => thing::of(journal, &entry).unwrap_or_default(),
             _ => BTreeSet::new(),
         };
@@ -64,7 +64,7 @@ pub(crate) fn undo_within(
         let is_chosen = chosen.contains(&number);
         let outcome = match entry.made_by.origin(&root) {
             _ if !is_chosen => Ok(None),
-            // What is there now under the same name is another's; a folder on a disk is not.
+            // What has this name now is not ours, unless it is a directory on a disk.
             Origin::EarlierBoot if !entry.change.outlives_a_boot() => Ok(None),
             Origin::Elsewhere(made) => Err(Error::Undo {
                 change: entry.change.to_string(),
@@ -100,14 +100,14 @@ pub(crate) fn undo_within(
     Ok(done)
 }
 
-/// The locks on what is to be taken back, and those that others have.
+/// The locks on what is to be undone, and those that other processes hold.
 struct Locked {
     _held: Vec<Claim>,
     refused: BTreeMap<Lock, (String, String)>,
 }
 
 impl Locked {
-    /// Takes every lock that is free, in one order: of two that want the same, one gets them all.
+    /// Takes every free lock in a fixed order: of two processes that want the same, one gets all.
     fn take(root: &Root, journal: &Journal, entries: &[Entry]) -> Self {
         let lives = |entry: &&Entry| entry.made_by.origin(root) == Origin::ThisBoot;
         let things = entries.iter().filter(lives);
@@ -121,7 +121,7 @@ impl Locked {
                 Err(Error::AtWork { holder, what }) => {
                     refused.insert(lock, (holder, what));
                 }
-                // What cannot be reached to be locked cannot be taken back, which says why.
+                // What cannot be reached cannot be undone either, and undoing it says why.
                 Err(_) => {}
             }
         }
@@ -142,7 +142,7 @@ impl Locked {
     }
 }
 
-/// Refuses a change of which a later one stays.
+/// Refuses to undo a change while a later change of the same thing stays.
 fn in_turn(
     entry: &Entry,
     things: &BTreeSet<Thing>,
@@ -158,7 +158,7 @@ fn in_turn(
     }
 }
 
-/// Takes back one change; answers what of it stays, in words. Safe to call twice.
+/// Undoes one change; returns what it leaves behind, in words. Safe to call twice.
 fn take_back(
     root: &Root,
     journal: &Journal,
@@ -185,7 +185,7 @@ fn take_back(
 
 #[cfg(test)]
 mod tests {
-    // Ordinary files stand for those of the kernel.
+    // Ordinary files stand in for the kernel's.
     use std::fs;
     use std::time::Instant;
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     impl Files {
-        /// A file that said 0-3 and was changed twice: to 0-1, and to 1-2.
+        /// A file that read 0-3 and was changed twice: to 0-1, and to 1-2.
         fn changed_twice() -> Self {
             let folder = tempfile::tempdir().unwrap();
             let journal = Journal::in_directory(folder.path());
@@ -214,7 +214,7 @@ mod tests {
             self.folder.path().join("cpuset.cpus")
         }
 
-        /// Has every change made by another machine, or before this one was started.
+        /// Makes every change appear to come from another machine or an earlier boot.
         fn made(&self, elsewhere: impl Fn(&mut serde_json::Value)) {
             let path = self.journal.path();
             let text = fs::read_to_string(&path).unwrap();
@@ -226,7 +226,7 @@ mod tests {
             fs::write(path, text.lines().map(line).collect::<String>()).unwrap();
         }
 
-        /// What undoing says of each change, newest first, and what the file says then.
+        /// What undoing reports for each change, newest first, and what the file reads then.
         fn undo(&self, wanted: impl Fn(&Entry) -> bool, force: bool) -> (Vec<String>, String) {
             let said = |undone: Undone| {
                 undone
@@ -247,7 +247,7 @@ mod tests {
         let (said, now) = files.undo(|entry| entry.entry == 1, false);
         assert!(said[0].ends_with(refused), "{said:?}");
         assert_eq!(now, "1-2");
-        // Another process writes what was before the first: that one alone looks as if taken back.
+        // Another process writes the original value: only the first change looks undone.
         fs::write(files.path(), "0-3").unwrap();
         let (said, _) = files.undo(|_| true, false);
         assert!(said[0].contains("another process has written"), "{said:?}");

@@ -1,24 +1,16 @@
 //! `numalab bind`: starts a program under a placement. Without anything to do after its start,
 //! numalab becomes the program.
 
-use std::ffi::OsString;
-use std::io;
-
 use linux::{Root, sysfs_nodes};
 use model::exit::ExitCode;
 use model::{BindAsked, Finding, NodeHugePages, NodeId};
 use numa::bind::{BindError, InForce, Machine, Order, Saved, Subject};
 
 use super::bind_scope::Scope;
-use super::bind_watch::{self, Watch};
+use super::bind_watch::{self, Watch, end_unstarted};
 use crate::failure::Failure;
 use crate::output;
 use crate::placement_arguments::BindArguments;
-
-/// Exit status for a program that does not exist, and for one that cannot be executed, as shells
-/// have them (POSIX, "Exit Status for Commands").
-const NOT_FOUND: u8 = 127;
-const NOT_EXECUTABLE: u8 = 126;
 
 /// Places, lints and starts.
 pub fn run(arguments: &BindArguments) -> Result<(), Failure> {
@@ -118,21 +110,6 @@ fn huge_pages(
         found.push((node, pools.collect()));
     }
     Ok(found)
-}
-
-/// Ends as a shell does when it cannot start a program: its codes are not numalab's, so this never
-/// returns where they apply.
-pub fn end_unstarted(command: &[OsString], error: &io::Error) -> Failure {
-    let program = command
-        .first()
-        .map(|word| word.to_string_lossy().into_owned());
-    let program = program.unwrap_or_default();
-    output::talk(&format!("numalab: cannot start {program}: {error}"));
-    let status = match error.kind() {
-        io::ErrorKind::NotFound => NOT_FOUND,
-        _ => NOT_EXECUTABLE,
-    };
-    std::process::exit(i32::from(status))
 }
 
 impl From<BindError> for Failure {

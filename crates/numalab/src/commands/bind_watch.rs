@@ -1,8 +1,10 @@
 //! The other form of `numalab bind`: numalab stays as the parent of the program, out of its way,
-//! looks where its memory went, and ends as it ended.
+//! looks where its memory went, and ends as it ended. How either form ends where the program cannot
+//! be started is here, too.
 
+use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use linux::child::{self, Child, ChildEvent};
@@ -14,7 +16,6 @@ use model::{BindAsked, BindReport, Finding, Topology};
 use numa::bind::{InForce, Look, Machine, Order, Saved, contradictions};
 use numa::instances::{self, Target};
 
-use super::bind::end_unstarted;
 use super::bind_scope::Scope;
 use crate::failure::Failure;
 use crate::output;
@@ -28,6 +29,11 @@ const SECOND_LOOK_AFTER: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_millis(50);
 /// A look may take this part of the time since the last one.
 const SHARE_OF_TIME: u32 = 20;
+
+/// Exit status for a program that does not exist, and for one that cannot be executed, as shells
+/// have them (POSIX, "Exit Status for Commands").
+const NOT_FOUND: u8 = 127;
+const NOT_EXECUTABLE: u8 = 126;
 
 /// Everything about a program that is to be watched.
 pub struct Watch<'a> {
@@ -106,6 +112,21 @@ fn open_report(arguments: &BindArguments) -> Result<Option<File>, Failure> {
     })
 }
 
+/// Ends as a shell does when it cannot start a program: its codes are not numalab's, so this never
+/// returns where they apply.
+pub fn end_unstarted(command: &[OsString], error: &io::Error) -> Failure {
+    let program = command
+        .first()
+        .map(|word| word.to_string_lossy().into_owned());
+    let program = program.unwrap_or_default();
+    output::talk(&format!("numalab: cannot start {program}: {error}"));
+    let status = match error.kind() {
+        io::ErrorKind::NotFound => NOT_FOUND,
+        _ => NOT_EXECUTABLE,
+    };
+    std::process::exit(i32::from(status))
+}
+
 /// Waits for the end of the program; meanwhile signals are passed on, and it is looked at.
 fn follow(
     child: &Child,
@@ -113,7 +134,7 @@ fn follow(
     witness: &mut GroupWitness,
     looker: &mut Looker<'_>,
 ) -> Result<ChildEvent, Failure> {
-    let lost = |error: std::io::Error| {
+    let lost = |error: io::Error| {
         Failure::new(
             ExitCode::Bug,
             format!("cannot wait for the program: {error}"),

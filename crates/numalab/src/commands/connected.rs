@@ -6,11 +6,11 @@ use model::exit::ExitCode;
 use postgresql::{ConnectOrder, Connected, Source};
 use report::Called;
 
-use crate::commands::run::request;
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
 use crate::fitness::{self, Needs};
 use crate::run_arguments::RunArguments;
+use crate::run_request::request;
 use crate::run_screen::RunScreen;
 use crate::{machine, output};
 

@@ -4,7 +4,7 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{GroupMember, GroupState, NodeSet, Topology};
 use numa::bind::{Machine, MemoryRequest, Order, Request};
-use numa::groups::{self, Group, GroupName, Set};
+use numa::groups::{self, Group, Set};
 use numa::instances::{self, Target};
 use numa::journal::Journal;
 use numa::residency::{self, Options};
@@ -177,12 +177,4 @@ fn state(root: &Root, topology: Option<&Topology>, group: Group) -> GroupState {
         Err(error) => state.gaps.push(error.to_string()),
     }
     state
-}
-
-/// A name, or the path of a cgroup.
-pub fn name_or_path(text: &str) -> Result<String, String> {
-    match text.starts_with('/') {
-        true => Ok(text.to_owned()),
-        false => text.parse::<GroupName>().map(|name| name.to_string()),
-    }
 }

@@ -8,9 +8,9 @@ use model::CasePlan;
 use model::exit::ExitCode;
 use serde_json::json;
 
-use crate::commands::run;
 use crate::failure::Failure;
 use crate::run_arguments::RunArguments;
+use crate::run_request::definition;
 use crate::state_folder::StateFolder;
 use crate::{execution, host, interrupt, machine, output};
 
@@ -20,7 +20,7 @@ const WORK_UNIT: u32 = 64;
 /// Keeps the instance of one case up until Ctrl-C, or for the seconds asked for.
 pub fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
     let name = arguments.experiment.as_deref().unwrap_or_default();
-    let definition = run::definition(name)?;
+    let definition = definition(name)?;
     let machine = machine::record(arguments.last_level_cache)?;
     let plan = case_plan(
         &definition,

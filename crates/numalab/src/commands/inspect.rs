@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use model::exit::ExitCode;
-use numa::instances::{InstanceError, Target};
+use numa::instances::{InstanceError, Target, TargetError};
 use numa::residency::{self, InspectError, Options};
 use postgresql::RelationsOrder;
 
@@ -55,6 +55,12 @@ fn data_directory(target: &Target) -> Result<PathBuf, Failure> {
             let message = format!("--relations: expected postgres:DATADIR, found {other}");
             Err(Failure::new(ExitCode::Usage, message))
         }
+    }
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        InstanceError::from(error).into()
     }
 }
 

@@ -58,7 +58,7 @@ pub fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     };
     let plan = moving::plan(&root, survey)?;
     moving::check_room(&root, &plan, &topology)?;
-    let mut report = move_report::of_plan(arguments, &plan)?;
+    let mut report = move_report::of_plan(&arguments.target, &arguments.to, &plan)?;
     let Some(locked) = locked else {
         if has_ended(&root, &target) {
             report.report.status = MoveStatus::TargetEnded;

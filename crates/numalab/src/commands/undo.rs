@@ -6,9 +6,9 @@ use model::exit::ExitCode;
 use numa::Origin;
 use numa::journal::{Change, Entry, Journal};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, NOT_OURS};
 use crate::output;
-use crate::state_folder::{NOT_OURS, StateFolder};
+use crate::state_folder::StateFolder;
 
 /// Options of `numalab undo`.
 #[derive(Debug, Args)]

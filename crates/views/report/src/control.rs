@@ -4,7 +4,7 @@
 
 use model::{Run, RunStatus};
 
-use crate::judgement::{Ratio, baseline_index, is_emulated, ratio, verdict};
+use crate::ratio::{Ratio, baseline_index, is_emulated, ratio, verdict};
 use crate::run_figures::RatioText;
 use crate::verdict::Verdict;
 

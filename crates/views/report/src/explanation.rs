@@ -3,13 +3,14 @@
 //! Pure and deterministic, like the judgement it stands beside. docs/measurement.md has the
 //! arithmetic.
 
-use model::{Case, LoadReport, Metric, NodeMatrix, Printed, Run, Trial};
+use model::{Metric, NodeMatrix, Run, Trial};
 use stats::{Interval, Split, split};
 
+use crate::explanation_cost::{CERTAIN, CaseCost, case_cost, cpu_ns_per_read, cpus};
 use crate::explanation_memory::{MemoryShare, memory_share};
-use crate::judgement::{Ratio, baseline_index, is_emulated, judge, ratio_of};
+use crate::judgement::judge;
+use crate::ratio::{Ratio, baseline_index, is_emulated, ratio_of};
 use crate::run_ranking::order;
-use crate::run_totals::CaseTotals;
 
 /// Why the cases of a run differ.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,27 +22,6 @@ pub struct Explanation {
     /// Every case against the one above it, from the best down; empty where these are the
     /// differences already.
     pub steps: Vec<Difference>,
-}
-
-/// What one case got and what its reads cost.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CaseCost {
-    /// Name of the case.
-    pub name: String,
-    /// Index of the case in the run.
-    pub case_index: usize,
-    /// Trials behind the figures.
-    pub trials: usize,
-    /// Logical reads per second: the median.
-    pub logical_reads_per_s: Option<f64>,
-    /// CPUs delivered to the sessions: the median of DB CPU per second.
-    pub cpus: Option<f64>,
-    /// What the digits of a report leave open of `cpus`; `None` where it was measured.
-    pub cpus_rounding: Option<Interval>,
-    /// CPU time of a logical read: the median.
-    pub cpu_ns_per_read: Option<f64>,
-    /// DB time that was not on a CPU, by cause, in seconds per second, the largest first.
-    pub not_on_cpu: Vec<(String, f64)>,
 }
 
 /// One case against another.
@@ -135,118 +115,6 @@ impl Difference {
         let interval = self.reads.interval;
         interval.is_some_and(|interval| interval.contains(1.0))
     }
-}
-
-/// CPUs delivered in a trial, and what its digits leave open.
-fn cpus(trial: &Trial) -> Option<f64> {
-    trial.valid_value()?;
-    match (&trial.measured, &trial.report) {
-        (Some(measured), _) => {
-            let sessions = measured.sessions.as_ref()?;
-            let cpus = sessions.time.db_cpu_s / measured.window_s;
-            cpus.is_finite().then_some(cpus)
-        }
-        (None, Some(report)) => Some(report.cpus_delivered()?.value),
-        (None, None) => None,
-    }
-}
-
-/// CPU time of a logical read in a trial: DB CPU over logical reads.
-fn cpu_ns_per_read(trial: &Trial) -> Option<f64> {
-    let cost = match &trial.measured {
-        Some(measured) => {
-            let sessions = measured.sessions.as_ref()?;
-            1e9 * sessions.time.db_cpu_s / sessions.logical_reads as f64
-        }
-        None => 1e9 * cpus(trial)? / trial.valid_value()?,
-    };
-    let counts = trial.valid_value().is_some() && cost.is_finite();
-    counts.then_some(cost)
-}
-
-fn case_cost(run: &Run, index: usize) -> CaseCost {
-    let case = &run.cases[index];
-    let figures = |figure: fn(&Trial) -> Option<f64>| -> Vec<f64> {
-        case.trials.iter().filter_map(figure).collect()
-    };
-    CaseCost {
-        name: case.plan.name.clone(),
-        case_index: index,
-        trials: figures(Trial::valid_value).len(),
-        logical_reads_per_s: stats::median(&figures(Trial::valid_value)),
-        cpus: stats::median(&figures(cpus)),
-        cpus_rounding: cpus_rounding(case),
-        cpu_ns_per_read: stats::median(&figures(cpu_ns_per_read)),
-        not_on_cpu: not_on_cpu(case),
-    }
-}
-
-fn reports(case: &Case) -> Vec<&LoadReport> {
-    let reports = case.trials.iter();
-    reports
-        .filter_map(|trial| trial.report.as_deref())
-        .collect()
-}
-
-/// What digits leave open lies between its bounds for sure.
-const CERTAIN: f64 = 1.0;
-
-/// The medians of the lowest and of the highest figures that the reports may mean.
-fn cpus_rounding(case: &Case) -> Option<Interval> {
-    let cpus: Vec<Printed> = reports(case)
-        .iter()
-        .map(|report| report.cpus_delivered())
-        .collect::<Option<_>>()?;
-    let low: Vec<f64> = cpus.iter().map(|it| it.value - it.half_unit).collect();
-    let high: Vec<f64> = cpus.iter().map(|it| it.value + it.half_unit).collect();
-    Some(Interval {
-        low: stats::median(&low)?,
-        high: stats::median(&high)?,
-        confidence: CERTAIN,
-    })
-}
-
-/// DB time that was not on a CPU, by cause, per second of all windows.
-fn not_on_cpu(case: &Case) -> Vec<(String, f64)> {
-    let totals = CaseTotals::of(case);
-    let mut causes: Vec<(String, f64)> = Vec::new();
-    if totals.trials > 0 {
-        causes.push(("CPU wait".to_string(), totals.time.cpu_wait_s));
-        let waits = totals.time.waits.iter();
-        causes.extend(waits.map(|(event, wait)| (event.clone(), wait.total_s)));
-        causes.push(("not accounted for".to_string(), totals.time.unaccounted_s()));
-        causes
-            .iter_mut()
-            .for_each(|(_, seconds)| *seconds /= totals.window_s);
-    } else {
-        causes = reported_off_cpu(&reports(case)).unwrap_or_default();
-    }
-    causes.retain(|(_, rate)| rate.is_finite() && rate.abs() >= OFF_CPU_LEAST);
-    causes.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    causes
-}
-
-/// Less than this of a CPU per second says nothing.
-const OFF_CPU_LEAST: f64 = 0.005;
-
-/// What a report says of DB time off the CPU. What it names by no event is on a run queue, or a
-/// wait that is too short for its list.
-fn reported_off_cpu(reports: &[&LoadReport]) -> Option<Vec<(String, f64)>> {
-    let [report] = reports else {
-        return None;
-    };
-    let elapsed = report.interval.elapsed_s?.value;
-    let db_time = report.db_time_s?.value;
-    let named = report.events.iter();
-    let named = named.filter_map(|event| Some((event.name.clone(), event.total_s?.value)));
-    let mut causes: Vec<(String, f64)> = named.collect();
-    let all: f64 = causes.iter().map(|(_, seconds)| seconds).sum();
-    let rest = db_time - report.db_cpu_s?.value - all;
-    causes.push(("not named (CPU wait, short waits)".to_string(), rest));
-    causes
-        .iter_mut()
-        .for_each(|(_, seconds)| *seconds /= elapsed);
-    Some(causes)
 }
 
 fn difference(run: &Run, cases: &[CaseCost], baseline: usize, case: usize) -> Difference {

@@ -5,7 +5,8 @@ use serde::Serialize;
 use stats::Interval;
 
 use crate::confidence::common;
-use crate::explanation::{CaseCost, Difference, Explanation, Factor};
+use crate::explanation::{Difference, Explanation, Factor};
+use crate::explanation_cost::CaseCost;
 use crate::explanation_text::sentence;
 
 /// Name and version of the document.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Case, NodeId, NodeMatrix, Run, Topology, Trial};
 
-use crate::explanation::CaseCost;
+use crate::explanation_cost::CaseCost;
 
 /// Latencies of two cases that differ by less than this share tell nothing.
 const LATENCY_DIFFERENCE_MIN: f64 = 0.05;

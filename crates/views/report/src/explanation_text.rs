@@ -3,7 +3,8 @@
 use model::Run;
 use stats::Interval;
 
-use crate::explanation::{CaseCost, Difference, Explanation, Factor};
+use crate::explanation::{Difference, Explanation, Factor};
+use crate::explanation_cost::CaseCost;
 use crate::explanation_memory::MemoryShare;
 use crate::run_figures::{UNKNOWN, decimals, rate};
 use crate::run_plain::{plain, plain_within};

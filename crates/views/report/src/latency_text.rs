@@ -7,10 +7,10 @@ use model::{
     PageWalks, Severity,
 };
 
-use crate::confidence::{common_of_cells, percent};
+use crate::confidence::common_of_cells;
 use crate::latency_figures::{ns, ns_range, pages, size};
 use crate::latency_grid::{GridCell, grid};
-use crate::run_figures::{UNKNOWN, ids};
+use crate::run_figures::{UNKNOWN, confidence_percent, ids};
 use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
 
@@ -164,7 +164,7 @@ fn widest_interval(result: &LatencyResult) -> Option<String> {
             };
             let share = (high - low) / value;
             if share.is_finite() && widest.as_ref().is_none_or(|(most, _)| share > *most) {
-                let sure = percent(common_of_cells(&result.matrix));
+                let sure = confidence_percent(common_of_cells(&result.matrix));
                 let (low, high) = (ns(low), ns(high));
                 let sentence = format!(
                     "Widest {sure} interval: {low} to {high} ns, from node {from} to node {to}."

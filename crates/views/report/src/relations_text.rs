@@ -2,7 +2,7 @@
 
 use model::{ByteSize, RelationResidency, Relations, ServerView};
 
-use crate::residency_text::{by_node_text, size};
+use crate::residency_figures::{by_node_text, size};
 use crate::run_plain::{plain, plain_within};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};

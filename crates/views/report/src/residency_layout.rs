@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use model::{BytesByNode, Layout, NodeId, NodeSet, Residency, SegmentResidency};
 
-use crate::residency_text::percent;
+use crate::residency_figures::percent;
 
 /// Less than this much of the shared memory elsewhere is not worth a word.
 const ELSEWHERE_PERCENT: u64 = 10;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::{ByteSize, NodeId, ProcessResidency, Residency};
 
-use crate::residency_text::{NAME_COLUMNS, percent};
+use crate::residency_figures::{NAME_COLUMNS, percent};
 use crate::run_plain::{plain, plain_within};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};

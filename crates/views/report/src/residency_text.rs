@@ -1,11 +1,12 @@
 //! Residency as text: totals by node, segments, private memory by class, processes, findings.
 
 use model::{
-    ByteSize, BytesByNode, Finding, NodeId, NodeSet, Residency, ResidencyMethod, Sampled,
-    SegmentResidency, Severity,
+    ByteSize, BytesByNode, Finding, NodeSet, Residency, ResidencyMethod, Sampled, SegmentResidency,
+    Severity,
 };
 
 use crate::relations_text::relations_text;
+use crate::residency_figures::{NAME_COLUMNS, NODE_COLUMNS_MAX, by_node_text, percent, size};
 use crate::residency_layout::layout_sentence;
 use crate::residency_processes::residency_processes;
 use crate::run_plain::{plain, plain_within};
@@ -14,10 +15,6 @@ use crate::run_table::{Side, Table};
 
 /// Segments shown; files come after shared memory, and the small ones are put together.
 const SEGMENTS_MAX: usize = 12;
-/// Columns of a name.
-pub(crate) const NAME_COLUMNS: usize = 36;
-/// Nodes with columns of their own; more are written into one column.
-const NODE_COLUMNS_MAX: usize = 8;
 
 /// The text of a residency.
 pub fn residency_text(residency: &Residency, options: &TextOptions) -> String {
@@ -208,21 +205,6 @@ fn segment_row(segment: &SegmentResidency) -> Vec<(String, Style)> {
     ]
 }
 
-/// `0: 1 GiB, 3: 2 GiB`; many nodes as the range of their figures.
-pub(crate) fn by_node_text(bytes: &BytesByNode) -> String {
-    let present: Vec<(&NodeId, &u64)> = bytes.iter().filter(|(_, bytes)| **bytes > 0).collect();
-    if present.len() <= NODE_COLUMNS_MAX {
-        let parts = present
-            .iter()
-            .map(|(node, bytes)| format!("{node}: {}", size(**bytes)));
-        return parts.collect::<Vec<_>>().join(", ");
-    }
-    let nodes: NodeSet = present.iter().map(|(node, _)| **node).collect();
-    let least = present.iter().map(|(_, bytes)| **bytes).min().unwrap_or(0);
-    let most = present.iter().map(|(_, bytes)| **bytes).max().unwrap_or(0);
-    format!("{nodes}: {} to {} each", size(least), size(most))
-}
-
 fn relations(residency: &Residency, options: &TextOptions) -> String {
     let relations = residency.relations.as_ref();
     relations.map_or(String::new(), |it| relations_text(it, options))
@@ -277,25 +259,9 @@ fn gaps(residency: &Residency, options: &TextOptions) -> String {
     text
 }
 
-pub(crate) fn size(bytes: u64) -> String {
-    if bytes == 0 {
-        "-".to_owned()
-    } else {
-        format!("{:.1}", ByteSize(bytes))
-    }
-}
-
-pub(crate) fn percent(part: u64, all: u64) -> String {
-    if all == 0 {
-        String::new()
-    } else {
-        format!("{:.1} %", part as f64 * 100.0 / all as f64)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use model::{Layout, SegmentKind};
+    use model::{Layout, NodeId, SegmentKind};
 
     use super::*;
 

@@ -3,9 +3,8 @@
 use model::{Better, Run};
 use unicode_width::UnicodeWidthStr;
 
-use crate::confidence::percent;
 use crate::judgement::Judgement;
-use crate::run_figures::value;
+use crate::run_figures::{confidence_percent, value};
 use crate::run_plain::plain_within;
 use crate::run_ranking::{NAME_COLUMNS, order};
 use crate::run_style::{Style, TextOptions};
@@ -82,7 +81,7 @@ pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> S
         Better::Less => "; less is better",
     };
     let unit = run.shown_unit();
-    let sure = percent(judgement.confidence());
+    let sure = confidence_percent(judgement.confidence());
     let legend = format!("{MEDIAN} median, {UNSURE} {sure} interval, {unit}{shorter}");
     text.push_str(&options.paragraph(&pad, &legend, Style::Usual));
     text

@@ -4,9 +4,9 @@
 use model::{Case, Metric, Run, RunStatus, Trial};
 use stats::Interval;
 
-use crate::judgement::{
-    CONFIDENCE, Ratio, TRIALS_ENOUGH, independent_ratio, is_emulated, merit, ratio_of, verdict,
-};
+use crate::confidence::CONFIDENCE;
+use crate::judgement_cases::TRIALS_ENOUGH;
+use crate::ratio::{Ratio, independent_ratio, is_emulated, merit, ratio_of, verdict};
 use crate::verdict::Verdict;
 
 /// One of the two things to compare: a run, or one case of it.

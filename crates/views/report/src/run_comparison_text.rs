@@ -3,13 +3,13 @@
 use model::Metric;
 use serde::Serialize;
 
-use crate::confidence::{self, common};
-use crate::judgement::Ratio;
+use crate::confidence::common;
 use crate::licence::{LicenceTerms, Licensed, licence_row, licence_table};
+use crate::ratio::Ratio;
 use crate::run_comparison::{ComparedCase, ComparedPair, RunComparison};
-use crate::run_figures::{RatioText, UNKNOWN, decimals, value};
+use crate::run_figures::{BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, value};
 use crate::run_plain::plain_within;
-use crate::run_ranking::{BARE_PLACES, NAME_COLUMNS};
+use crate::run_ranking::NAME_COLUMNS;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
@@ -112,7 +112,7 @@ fn sentence(metric: Metric, pair: &ComparedPair) -> String {
         Some(ratio) => format!(
             "{} times, {} interval",
             with_interval(ratio),
-            confidence::percent(common([ratio.interval]))
+            confidence_percent(common([ratio.interval]))
         ),
         None if pair.first.trials.max(pair.second.trials) == 1 => {
             "one repetition of each carries no interval, so no winner is named".to_string()

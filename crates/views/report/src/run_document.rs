@@ -11,7 +11,9 @@ use serde::Serialize;
 
 use crate::confidence::common;
 use crate::control::Control;
-use crate::judgement::{CaseJudgement, Comparison, Ratio, judge};
+use crate::judgement::judge;
+use crate::judgement_cases::{CaseJudgement, Comparison};
+use crate::ratio::Ratio;
 use crate::run_outcome::Standing;
 use crate::run_windows::TimeSpent;
 

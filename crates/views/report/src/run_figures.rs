@@ -2,10 +2,13 @@
 
 use model::{Id, IdSet, Metric};
 
-use crate::judgement::Ratio;
+use crate::ratio::Ratio;
 
 /// What stands where a number is not known.
 pub(crate) const UNKNOWN: &str = "-";
+
+/// Decimals of a ratio without interval: as many as tell 10.4 % from 10.5 %.
+pub(crate) const BARE_PLACES: usize = 3;
 
 /// A whole number with thousands separators: `8,623,444`.
 pub(crate) fn whole(number: u64) -> String {
@@ -45,6 +48,13 @@ pub(crate) fn share_above(share: f64) -> String {
         _ => decimals(up(100.0), 0),
     };
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// A confidence: `95 %`, `93.75 %`.
+pub(crate) fn confidence_percent(confidence: f64) -> String {
+    let digits = decimals(100.0 * confidence, 2);
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
+    format!("{digits} %")
 }
 
 /// `CPU 1`, `CPUs 0-3`, `no CPU`.
@@ -123,8 +133,9 @@ impl RatioText {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::confidence::common;
     use model::CpuId;
-    use stats::Interval;
+    use stats::{Interval, median_interval};
 
     #[test]
     fn large_figures_have_separators() {
@@ -159,6 +170,21 @@ mod tests {
         assert_eq!(share_above(0.251), "26 %");
         assert_eq!(share_above(1.7), "170 %");
         assert_eq!(share_above(f64::INFINITY), "- %");
+    }
+
+    #[test]
+    fn headings_say_what_the_least_sure_interval_is() {
+        let of = |count: u32| {
+            let values: Vec<f64> = (0..count).map(f64::from).collect();
+            median_interval(&values, 0.95).unwrap()
+        };
+        assert_eq!(confidence_percent(common([])), "95 %");
+        assert_eq!(confidence_percent(common([of(6), of(12)])), "95 %");
+        assert_eq!(
+            confidence_percent(common([of(12), of(5), of(8)])),
+            "93.75 %"
+        );
+        assert_eq!(confidence_percent(0.9), "90 %");
     }
 
     fn check(numbers: [f64; 3], expected: [&str; 3]) {

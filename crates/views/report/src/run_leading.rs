@@ -2,7 +2,7 @@
 
 use model::{Case, Run, Trial};
 
-use crate::judgement::{baseline_index, is_emulated, merit, ratio};
+use crate::ratio::{baseline_index, is_emulated, merit, ratio};
 use crate::run_figures::RatioText;
 use crate::run_plain::plain_within;
 

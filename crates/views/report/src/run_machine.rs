@@ -3,7 +3,7 @@
 use model::{ByteSize, CacheSizeSource, LoadReport, Machine, NamedCache, ReportHost, Run};
 use unicode_width::UnicodeWidthStr;
 
-use crate::judgement::is_emulated;
+use crate::ratio::is_emulated;
 use crate::run_plain::plain;
 
 /// The machine that a run was made on, or the hosts that its reports name.

@@ -3,16 +3,14 @@
 use model::{Metric, Run, RunStatus};
 use stats::Rank;
 
-use crate::confidence::percent;
-use crate::judgement::{CaseJudgement, Comparison, Judgement, merit};
-use crate::run_figures::{RatioText, UNKNOWN, decimals, value};
+use crate::judgement::Judgement;
+use crate::judgement_cases::{CaseJudgement, Comparison};
+use crate::ratio::merit;
+use crate::run_figures::{BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, value};
 use crate::run_plain::plain_within;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 use crate::verdict::Verdict;
-
-/// Decimals of a ratio without interval: as many as tell 10.4 % from 10.5 %.
-pub(crate) const BARE_PLACES: usize = 3;
 
 /// Columns of a case's name in a table; the whole name heads its section.
 pub(crate) const NAME_COLUMNS: usize = 24;
@@ -48,7 +46,7 @@ pub(crate) fn order(run: &Run, judgement: &Judgement) -> Vec<usize> {
 }
 
 fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
-    let interval = format!("{} interval", percent(judgement.confidence()));
+    let interval = format!("{} interval", confidence_percent(judgement.confidence()));
     let mut columns = vec![
         ("rank", Side::Right),
         ("case", Side::Left),

@@ -100,6 +100,16 @@ impl TextOptions {
         }
         shown
     }
+
+    /// Rows of a name and what is said of it, under a heading.
+    pub(crate) fn facts(&self, heading: &str, facts: &[(&str, String, Style)]) -> String {
+        let width = facts.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+        let mut text = self.heading(heading);
+        for (name, value, style) in facts {
+            text.push_str(&self.paragraph(&format!("{name:width$}  "), value, *style));
+        }
+        text
+    }
 }
 
 /// Breaks a text between its words, and a word that is wider than a line within.

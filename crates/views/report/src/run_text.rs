@@ -3,7 +3,8 @@
 use model::{Run, RunStatus};
 
 use crate::history::status;
-use crate::judgement::{Judgement, is_emulated, judge};
+use crate::judgement::{Judgement, judge};
+use crate::ratio::is_emulated;
 use crate::run_bars::bars;
 use crate::run_calibration::work_unit;
 use crate::run_case::case_text;

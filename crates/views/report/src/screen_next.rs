@@ -3,7 +3,9 @@
 use model::{Metric, Run, RunStatus};
 use unicode_width::UnicodeWidthStr;
 
-use crate::judgement::{Judgement, TRIALS_ENOUGH, is_emulated};
+use crate::judgement::Judgement;
+use crate::judgement_cases::TRIALS_ENOUGH;
+use crate::ratio::is_emulated;
 use crate::run_style::TextOptions;
 use crate::run_time::rounds_s;
 use crate::verdict::Verdict;

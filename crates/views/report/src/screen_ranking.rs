@@ -3,12 +3,13 @@
 use model::{Better, Metric, Run};
 use unicode_width::UnicodeWidthStr;
 
-use crate::confidence::percent;
-use crate::judgement::{CaseJudgement, Comparison, Judgement, TRIALS_ENOUGH, is_emulated};
+use crate::judgement::Judgement;
+use crate::judgement_cases::{CaseJudgement, Comparison, TRIALS_ENOUGH};
+use crate::ratio::is_emulated;
 use crate::run_bars::{MEDIAN, Scale, UNSURE};
-use crate::run_figures::{RatioText, UNKNOWN, decimals, value};
+use crate::run_figures::{BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, value};
 use crate::run_plain::plain_within;
-use crate::run_ranking::{BARE_PLACES, order, rank_text};
+use crate::run_ranking::{order, rank_text};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 use crate::run_windows;
@@ -177,7 +178,7 @@ impl<'r> Ranking<'r> {
         if bars && !is_emulated(self.run) {
             parts.push(match cases.iter().any(|case| case.interval.is_some()) {
                 true => {
-                    let sure = percent(self.judgement.confidence());
+                    let sure = confidence_percent(self.judgement.confidence());
                     format!("{MEDIAN} median, {UNSURE} {sure} interval")
                 }
                 false => format!("{MEDIAN} median, without an interval"),

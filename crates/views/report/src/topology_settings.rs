@@ -4,7 +4,6 @@ use model::{CgroupVersion, CpuGovernor, KernelSettings, Topology};
 
 use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
-use crate::topology_text::facts_text;
 
 /// The settings of a machine.
 pub(crate) fn settings_text(topology: &Topology, options: &TextOptions) -> String {
@@ -42,7 +41,7 @@ pub(crate) fn settings_text(topology: &Topology, options: &TextOptions) -> Strin
             )
         })
         .collect();
-    facts_text("Kernel settings", &facts, options)
+    options.facts("Kernel settings", &facts)
 }
 
 /// Kernel, `Documentation/admin-guide/sysctl/kernel.rst`, `numa_balancing`.

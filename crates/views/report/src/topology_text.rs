@@ -39,20 +39,6 @@ pub fn topology_text(topology: &Topology, options: &TextOptions) -> String {
     shown.join("\n")
 }
 
-/// Rows of a name and what is said of it, under a heading.
-pub(crate) fn facts_text(
-    heading: &str,
-    facts: &[(&str, String, Style)],
-    options: &TextOptions,
-) -> String {
-    let width = facts.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
-    let mut text = options.heading(heading);
-    for (name, value, style) in facts {
-        text.push_str(&options.paragraph(&format!("{name:width$}  "), value, *style));
-    }
-    text
-}
-
 fn machine_text(topology: &Topology, options: &TextOptions) -> String {
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push((name, value, Style::Usual));
@@ -97,7 +83,7 @@ fn machine_text(topology: &Topology, options: &TextOptions) -> String {
             Style::Care,
         ));
     }
-    facts_text("Machine", &facts, options)
+    options.facts("Machine", &facts)
 }
 
 /// The kernel's total, and that of its nodes where they differ by more than a hundredth.

@@ -2,12 +2,12 @@
 
 use model::{Run, RunStatus};
 
-use crate::confidence::{common, percent};
-use crate::judgement::{
-    CaseJudgement, Comparison, Ratio, TRIALS_ENOUGH, baseline_index, is_emulated, merit,
+use crate::confidence::common;
+use crate::judgement_cases::{CaseJudgement, Comparison, TRIALS_ENOUGH};
+use crate::ratio::{Ratio, baseline_index, is_emulated, merit};
+use crate::run_figures::{
+    BARE_PLACES, RatioText, confidence_percent, decimals, share_above, value,
 };
-use crate::run_figures::{RatioText, decimals, share_above, value};
-use crate::run_ranking::BARE_PLACES;
 use crate::verdict::Verdict;
 use crate::verdict_too_few::{had_no_time, no_time, too_few, undecided, without_interval};
 use crate::verdict_words::{name, names, some_joined, trials};
@@ -107,7 +107,7 @@ fn alone(run: &Run, case: &CaseJudgement) -> String {
                 "" => String::new(),
                 unit => format!(" {unit}"),
             },
-            percent(common([interval])),
+            confidence_percent(common([interval])),
             shown(interval.low),
             shown(interval.high),
             trials(case.valid),
@@ -178,7 +178,7 @@ fn of_many(
         "{head}; compared with {}, {} ({} intervals, {})",
         name(&baseline.name),
         parts.join("; "),
-        percent(common(ratios)),
+        confidence_percent(common(ratios)),
         trials_compared(baseline, cases, comparisons),
     )
 }
@@ -296,7 +296,7 @@ fn compared(
                 name(&case.name),
                 name(&baseline.name),
                 scope(run),
-                percent(common([ratio.interval])),
+                confidence_percent(common([ratio.interval])),
                 text.low,
                 text.high,
                 trials_of(&[case, baseline]),
@@ -313,7 +313,7 @@ fn times(than: &str, of: &[&CaseJudgement], ratio: Ratio, verdict: Verdict) -> S
         text.ratio,
         verdict.word(),
         name(than),
-        percent(common([ratio.interval])),
+        confidence_percent(common([ratio.interval])),
         text.low,
         text.high,
         trials_of(of),

@@ -2,7 +2,7 @@
 
 use model::{Run, RunStatus};
 
-use crate::judgement::{CaseJudgement, TRIALS_ENOUGH};
+use crate::judgement_cases::{CaseJudgement, TRIALS_ENOUGH};
 use crate::run_time::rounds_s;
 use crate::verdict_words::{names, some_joined, trials, valid_trials};
 

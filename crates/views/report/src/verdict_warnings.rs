@@ -2,7 +2,8 @@
 
 use model::{Run, RunStatus};
 
-use crate::judgement::{CaseJudgement, TRIALS_ENOUGH, baseline_index, is_emulated};
+use crate::judgement_cases::{CaseJudgement, TRIALS_ENOUGH};
+use crate::ratio::{baseline_index, is_emulated};
 use crate::run_figures::decimals;
 use crate::run_totals::CaseTotals;
 use crate::verdict_busy::busy_warning;

@@ -1,8 +1,7 @@
-//! What a load is to a session, and the table of loads.
+//! What a load is to a session, and what it is made of.
 
-use model::{OwnMemory, SessionLoad};
+use model::OwnMemory;
 
-use super::{compute, memory_hammer, shm_fill, spin};
 use crate::Error;
 use crate::buffer_cache::Reader;
 use crate::statement::Table;
@@ -35,17 +34,4 @@ pub(crate) struct Ingredients<'o> {
     pub table: Table,
     /// Seed of what it draws.
     pub seed: u64,
-}
-
-/// Makes the load of a session, its memory placed and prefaulted.
-///
-/// # Errors
-/// When the memory cannot be had.
-pub(crate) fn make(of: &Ingredients<'_>) -> Result<Box<dyn Load>, Error> {
-    Ok(match of.own.load {
-        SessionLoad::MemoryHammer => Box::new(memory_hammer::MemoryHammer::new(of)?),
-        SessionLoad::Compute => Box::new(compute::Compute::new(of)?),
-        SessionLoad::ShmFill => Box::new(shm_fill::ShmFill::new(of)?),
-        SessionLoad::Spin => Box::new(spin::Spin::new(of.seed)),
-    })
 }

@@ -4,6 +4,7 @@
 mod schema;
 mod server;
 mod their_table;
+mod url;
 
 pub use schema::drop_schema;
 pub use server::{ConnectOrder, Connected, Source};

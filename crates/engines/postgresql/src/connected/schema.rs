@@ -4,7 +4,7 @@
 use numa::journal::{Change, Journal};
 use postgres::Client;
 
-use super::server::{config, connect};
+use super::url::{config, connect, without_password};
 use crate::tables::{self, Table, quoted};
 use crate::{Error, TablesPlan};
 
@@ -119,60 +119,4 @@ fn drop_if_ours(client: &mut Client, name: &str) -> Result<(), Error> {
     }
     let sql = format!("DROP SCHEMA {} CASCADE", quoted(name));
     client.batch_execute(&sql).map_err(what())
-}
-
-/// A URL that can be kept: the words of the configuration, without the password.
-fn without_password(url: &str, config: &postgres::Config) -> String {
-    let password = config.get_password().map(String::from_utf8_lossy);
-    match password {
-        None => url.to_owned(),
-        Some(_) => plain_words(config),
-    }
-}
-
-/// `host=… port=… user=… dbname=…`.
-fn plain_words(config: &postgres::Config) -> String {
-    let word = |name: &str, value: &str| {
-        let value = value.replace('\\', "\\\\").replace('\'', "\\'");
-        format!("{name}='{value}'")
-    };
-    let hosts = config.get_hosts().iter().map(|host| match host {
-        postgres::config::Host::Tcp(name) => word("host", name),
-        postgres::config::Host::Unix(path) => word("host", &path.display().to_string()),
-    });
-    let ports = config
-        .get_ports()
-        .iter()
-        .map(|port| word("port", &port.to_string()));
-    let user = config.get_user().map(|user| word("user", user));
-    let database = config.get_dbname().map(|name| word("dbname", name));
-    let words = hosts
-        .take(1)
-        .chain(ports.take(1))
-        .chain(user)
-        .chain(database);
-    words.collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::server::config;
-    use super::without_password;
-
-    #[test]
-    fn a_password_is_not_kept() {
-        let kept = |url: &str| without_password(url, &config(url, false).unwrap());
-        let plain = "postgresql://me@db:5433/shop";
-        assert_eq!(kept(plain), plain);
-        let secret = kept("postgresql://me:s%27ecret@db:5433/sh%27op");
-        assert_eq!(secret, "host='db' port='5433' user='me' dbname='sh\\'op'");
-        assert_eq!(config(&secret, false).unwrap().get_dbname(), Some("sh'op"));
-    }
-
-    #[test]
-    fn what_is_no_url_is_refused_without_showing_it() {
-        let error = config("postgresql://me:secret@:::/", false).unwrap_err();
-        let text = error.to_string();
-        assert!(text.contains("URL") && !text.contains("secret"), "{text}");
-    }
 }

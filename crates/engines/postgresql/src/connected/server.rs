@@ -3,17 +3,18 @@
 use linux::Root;
 use model::CalibrationPoint;
 use numa::journal::Journal;
-use postgres::{Client, NoTls};
+use postgres::Client;
 
 use super::schema::OwnSchema;
 use super::their_table;
+use super::url::{config, connect};
 use crate::calibration::sweep;
-use crate::connection::{CONNECT_WITHIN, Loaded};
-use crate::counters::version_of;
+use crate::connection::Loaded;
 use crate::prewarm::read_through_index;
 use crate::session::SETTINGS;
 use crate::tables::Table;
 use crate::trial::measure;
+use crate::version::version_of;
 use crate::{CalibrationOrder, Error, TablesPlan, TrialOrder, TrialResult, Version, Watch};
 
 /// What is read.
@@ -145,39 +146,6 @@ impl Connected {
     pub fn close(mut self) -> Result<(), Error> {
         self.schema.take().map_or(Ok(()), OwnSchema::remove)
     }
-}
-
-/// How to connect. A session that may not write is one by the server's own rule.
-pub(super) fn config(url: &str, is_read_only: bool) -> Result<postgres::Config, Error> {
-    let mut config: postgres::Config = url.parse().map_err(|cause| Error::Url { cause })?;
-    config.application_name("numalab");
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_WITHIN);
-    }
-    if is_read_only {
-        let given = config.get_options().unwrap_or_default();
-        let options = format!("{given} -c default_transaction_read_only=on");
-        config.options(options.trim());
-    }
-    Ok(config)
-}
-
-pub(super) fn connect(config: &postgres::Config) -> Result<Client, Error> {
-    let hosts = config.get_hosts().iter().map(|host| match host {
-        postgres::config::Host::Tcp(name) => name.clone(),
-        postgres::config::Host::Unix(path) => path.display().to_string(),
-    });
-    let hosts: Vec<String> = hosts.collect();
-    let ports: Vec<String> = config.get_ports().iter().map(u16::to_string).collect();
-    let what = format!(
-        "connecting to {}, port {}",
-        hosts.join(", "),
-        match ports.is_empty() {
-            true => "5432".to_owned(),
-            false => ports.join(", "),
-        }
-    );
-    config.connect(NoTls).map_err(Error::client(what))
 }
 
 /// The postmaster, if the backend behind a connection is a process of this machine: it came through

@@ -7,7 +7,7 @@ use postgres::{Client, NoTls};
 use super::lock_file::LockFile;
 use super::owner::{self, Asker};
 use crate::Error;
-use crate::connection::CONNECT_WITHIN;
+use crate::server::CONNECT_WITHIN;
 
 /// Databases that are there in every cluster, unless an administrator removed them.
 const USUAL: [&str; 2] = ["postgres", "template1"];

@@ -3,11 +3,11 @@
 use postgres::Client;
 
 use super::contents::Contents;
-use super::names::{self, Names};
+use super::names::{self, Database, Names};
 use super::server_view::Said;
 use crate::buffers::Allocation;
-use crate::counters::version_of;
 use crate::local::Door;
+use crate::version::version_of;
 use crate::{Error, Version};
 
 /// What the server said.
@@ -19,12 +19,6 @@ pub(super) struct Answers {
     pub server_view: Said,
 }
 
-/// A database that lets people in.
-pub(super) struct Database {
-    pub oid: u32,
-    pub name: String,
-}
-
 /// Asks.
 ///
 /// # Errors
@@ -33,7 +27,7 @@ pub(super) fn ask(door: &Door<'_>, with_server_view: bool) -> Result<Answers, Er
     let mut first = door.connect_somewhere()?;
     let version = version_of(&mut first)?;
     let allocation = Allocation::ask(&mut first)?;
-    let databases = databases(&mut first)?;
+    let databases = names::databases(&mut first)?;
     let (mut client, schema) = with_extension(first, &databases, door)?;
     let contents = Contents::read(&mut client, &schema)?;
     let server_view = Said::of(&mut client, &schema, with_server_view)?;
@@ -45,17 +39,6 @@ pub(super) fn ask(door: &Door<'_>, with_server_view: bool) -> Result<Answers, Er
         names,
         server_view,
     })
-}
-
-fn databases(client: &mut Client) -> Result<Vec<Database>, Error> {
-    let sql = "SELECT oid, datname::text FROM pg_database WHERE datallowconn ORDER BY oid";
-    let rows = client.query(sql, &[]);
-    let rows = rows.map_err(Error::client("listing databases"))?;
-    let database = |row: &postgres::Row| Database {
-        oid: row.get(0),
-        name: row.get(1),
-    };
-    Ok(rows.iter().map(database).collect())
 }
 
 /// A connection to a database that has the extension, and the schema that it is in, quoted.

@@ -1,13 +1,18 @@
-//! The names of relations, which each database knows of its own only.
+//! The names of databases, and of relations, which each database knows of its own only.
 
 use std::collections::HashMap;
 
 use postgres::Client;
 
-use super::ask::Database;
 use super::contents::{Contents, RelationFile};
 use crate::Error;
 use crate::local::Door;
+
+/// A database that lets people in.
+pub(super) struct Database {
+    pub oid: u32,
+    pub name: String,
+}
 
 /// What is known of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +42,22 @@ const KINDS: [(&str, &str); 6] = [
     ("p", "partitioned table"),
 ];
 
-/// Looks them up in every database that has blocks in the buffers.
+/// The databases that let people in.
+///
+/// # Errors
+/// When the server does not list them.
+pub(super) fn databases(client: &mut Client) -> Result<Vec<Database>, Error> {
+    let sql = "SELECT oid, datname::text FROM pg_database WHERE datallowconn ORDER BY oid";
+    let rows = client.query(sql, &[]);
+    let rows = rows.map_err(Error::client("listing databases"))?;
+    let database = |row: &postgres::Row| Database {
+        oid: row.get(0),
+        name: row.get(1),
+    };
+    Ok(rows.iter().map(database).collect())
+}
+
+/// Looks the names of relations up in every database that has blocks in the buffers.
 ///
 /// # Errors
 /// When a database that lets us in does not answer.

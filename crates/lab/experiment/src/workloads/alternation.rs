@@ -9,7 +9,8 @@ use instance::{InstanceCommand, InstanceReport, Running, Task, WindowReport};
 use model::{CasePlan, LogicalReads, Phase, Trial};
 use stats::{Generator, median};
 
-use super::instance::{InstanceWorkload, LOOK_EVERY, judged, not_permitted, work_of};
+use super::instance_launch::{InstanceLauncher, LOOK_EVERY, not_permitted, work_of};
+use super::instance_validity::judged;
 use super::quiet_blocks::quiet_blocks;
 use super::trial_groups::TrialGroups;
 use super::window_length::{LEAD_IN_USUAL_S, WindowLength, lead_in_of};
@@ -45,11 +46,13 @@ struct Round<'r, 's> {
 }
 
 /// Makes the trials of a round. Whatever happens, processes and groups are gone afterwards.
+/// `lead_in_s` is what is not measured before each window; the first round finds it out.
 ///
 /// # Errors
 /// As [`crate::Workload::trial`].
 pub(super) fn alternate(
-    workload: &mut InstanceWorkload,
+    launcher: &InstanceLauncher,
+    lead_in_s: &mut Option<f64>,
     cases: &[&CasePlan],
     spec: &RoundSpec<'_>,
     live: &mut dyn FnMut(Phase, Option<f64>),
@@ -59,7 +62,7 @@ pub(super) fn alternate(
     let mut members = Vec::new();
     let mut result = Ok(());
     for (number, case) in cases.iter().enumerate() {
-        match start(workload, case, number, spec) {
+        match start(launcher, case, number, spec) {
             Ok(member) => members.push(member),
             Err(error) => {
                 result = Err(error);
@@ -68,7 +71,7 @@ pub(super) fn alternate(
         }
     }
     if result.is_ok() {
-        result = round.make(workload, &mut members);
+        result = round.make(lead_in_s, &mut members);
     }
     let mut trials = Vec::new();
     for member in members {
@@ -83,7 +86,7 @@ pub(super) fn alternate(
 }
 
 fn start<'c>(
-    workload: &InstanceWorkload,
+    launcher: &InstanceLauncher,
     case: &'c CasePlan,
     number: usize,
     spec: &RoundSpec<'_>,
@@ -95,8 +98,8 @@ fn start<'c>(
         round: trial.round,
         work_unit: asked_unit.or(trial.work_unit).unwrap_or(1),
     };
-    let groups = workload.groups_of(case, work, Some(number))?;
-    let order = workload.order_of(case, work.clone(), &groups, trial.seed, task);
+    let groups = launcher.groups_of(case, work, Some(number))?;
+    let order = launcher.order_of(case, work.clone(), &groups, trial.seed, task);
     let mut member = Member {
         case,
         work,
@@ -104,7 +107,7 @@ fn start<'c>(
         running: None,
         trial: None,
     };
-    match workload.start(&order) {
+    match launcher.start(&order) {
         Ok(running) => member.running = Some(running),
         // An instance that dies early may be gone before it has its order.
         Err(error) => member.fail(trial.round, error.to_string()),
@@ -145,7 +148,7 @@ impl Member<'_> {
 impl Round<'_, '_> {
     fn make(
         &mut self,
-        workload: &mut InstanceWorkload,
+        lead_in_s: &mut Option<f64>,
         members: &mut [Member<'_>],
     ) -> Result<(), WorkloadError> {
         for member in members.iter_mut() {
@@ -161,9 +164,9 @@ impl Round<'_, '_> {
             self.ask(member, &warm_up, points)?;
         }
         let works: Vec<&LogicalReads> = members.iter().map(|member| member.work).collect();
-        let lead_in_s = match workload.lead_in_s {
+        let lead_in_s = match *lead_in_s {
             Some(known) => known,
-            None => *workload.lead_in_s.insert(self.choose_lead_in(members)?),
+            None => *lead_in_s.insert(self.choose_lead_in(members)?),
         };
         let length = WindowLength::of(&works, lead_in_s, self.spec.trial.window_s);
         let blocks = self.blocks(members, &length)?;

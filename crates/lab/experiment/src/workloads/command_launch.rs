@@ -84,7 +84,7 @@ fn place(order: &CommandOrder) -> Result<(), numa::Error> {
     let first = order.groups.first().map(PathBuf::as_path);
     numa::placement::apply_to_this_process(&order.placement, first)?;
     for group in &order.groups {
-        numa::group::join(group)?;
+        numa::hierarchy::join(group)?;
     }
     if let Some(policy) = policy(&order.allocation) {
         mempolicy::set_task_policy(&policy)?;

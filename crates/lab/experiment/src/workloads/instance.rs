@@ -1,42 +1,29 @@
-//! The embedded instance as a workload: one instance process per trial, its group, its evidence.
+//! The embedded instance as a workload: a calibration, a trial, a round of trials, or an instance
+//! that is held up. Launching and judging are in `instance_launch` and `instance_validity`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use instance::{Coordinator, InstanceOrder, InstanceReport, Running, Task};
+use instance::{Coordinator, InstanceReport, Task};
 use model::exit::ExitCode;
-use model::{
-    Calibration, CalibrationPoint, CasePlan, LogicalReads, Outcome, OwnMemory, ParkedEvidence,
-    Phase, Trial, Work,
-};
+use model::{Calibration, CalibrationPoint, CasePlan, LogicalReads, Phase, Trial, Work};
 use numa::hierarchy::Hierarchy;
 use numa::journal::Journal;
 
 use super::alternation::alternate;
+use super::instance_launch::{InstanceLauncher, LOOK_EVERY, not_permitted, work_of};
+use super::instance_validity::judged;
 use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
-use super::trial_groups::{TrialGroups, quota_contradiction};
+use super::trial_groups::TrialGroups;
 use crate::{Cancel, RoundSpec, TrialSpec, Workload, WorkloadError};
 
-/// How often a trial under way looks whether it is to be cancelled.
-pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// CPU time that a parked session may use, as a share of the time.
-const PARKED_CPU_MAX: f64 = 0.005;
-/// And in seconds, each time: to fall asleep and to wake. It is some 10 µs; an emulated machine
-/// needs a hundred times as long.
-const PARKING_S: f64 = 0.002;
 /// Time at each work unit of the calibration.
 const CALIBRATION_STEP_S: f64 = 0.12;
 
 /// The embedded instance.
 pub struct InstanceWorkload {
-    coordinator: Coordinator,
-    /// Where processor groups are made; `None` when no case needs one.
-    hierarchy: Option<Hierarchy>,
-    journal: Journal,
-    /// On whose file system data files are made.
-    data_directory: PathBuf,
+    launcher: InstanceLauncher,
     /// What is not measured before each window of trials that alternate, once it was found out.
-    pub(super) lead_in_s: Option<f64>,
+    lead_in_s: Option<f64>,
 }
 
 impl InstanceWorkload {
@@ -47,11 +34,14 @@ impl InstanceWorkload {
         journal: Journal,
         data_directory: PathBuf,
     ) -> Self {
-        InstanceWorkload {
+        let launcher = InstanceLauncher {
             coordinator,
             hierarchy,
             journal,
             data_directory,
+        };
+        InstanceWorkload {
+            launcher,
             lead_in_s: None,
         }
     }
@@ -100,44 +90,6 @@ impl InstanceWorkload {
         }
     }
 
-    /// Makes the groups of a trial; `number` tells them from those of trials beside it.
-    pub(super) fn groups_of(
-        &self,
-        case: &CasePlan,
-        work: &LogicalReads,
-        number: Option<usize>,
-    ) -> Result<TrialGroups, WorkloadError> {
-        let hierarchy = self.hierarchy.as_ref();
-        let quota = work.load.cpu_quota;
-        TrialGroups::create(hierarchy, &case.placement, quota, &self.journal, number)
-    }
-
-    /// What an instance of a case is asked for.
-    pub(super) fn order_of(
-        &self,
-        case: &CasePlan,
-        work: LogicalReads,
-        groups: &TrialGroups,
-        seed: u64,
-        task: Task,
-    ) -> InstanceOrder {
-        InstanceOrder {
-            parent_pid: std::process::id(),
-            placement: case.placement.clone(),
-            work,
-            own: own_memory_of(case).cloned(),
-            groups: groups.directories(),
-            data_directory: self.data_directory.clone(),
-            seed,
-            task,
-        }
-    }
-
-    /// Starts an instance.
-    pub(super) fn start(&self, order: &InstanceOrder) -> Result<Running, instance::Error> {
-        self.coordinator.start(order)
-    }
-
     /// Carries out one task on one instance process: hands every report to `take` until it is
     /// done. Whatever happens, the processes and the group are gone afterwards.
     fn carry_out(
@@ -149,9 +101,9 @@ impl InstanceWorkload {
         cancel: &Cancel,
         take: &mut TakeReport<'_>,
     ) -> Result<(), WorkloadError> {
-        let groups = self.groups_of(case, &work, None)?;
-        let order = self.order_of(case, work, &groups, seed, task);
-        let mut running = match self.coordinator.start(&order) {
+        let groups = self.launcher.groups_of(case, &work, None)?;
+        let order = self.launcher.order_of(case, work, &groups, seed, task);
+        let mut running = match self.launcher.start(&order) {
             Ok(running) => running,
             // An instance that dies early may be gone before it has its order.
             Err(error) => return take(error.into(), &groups).map(|_| ()),
@@ -295,7 +247,8 @@ impl Workload for InstanceWorkload {
         live: &mut dyn FnMut(Phase, Option<f64>),
         cancel: &Cancel,
     ) -> Result<Option<Vec<Trial>>, WorkloadError> {
-        alternate(self, cases, spec, live, cancel).map(Some)
+        let lead_in_s = &mut self.lead_in_s;
+        alternate(&self.launcher, lead_in_s, cases, spec, live, cancel).map(Some)
     }
 }
 
@@ -319,66 +272,6 @@ fn task_of(case: &CasePlan, spec: &TrialSpec) -> Task {
     }
 }
 
-/// What the instance is asked for.
-pub(super) fn work_of(case: &CasePlan) -> Result<&LogicalReads, WorkloadError> {
-    case.instance().ok_or_else(|| WorkloadError::Fatal {
-        message: format!("case {:?} cannot run on the instance", case.name),
-        exit_code: ExitCode::Bug,
-    })
-}
-
-/// What its sessions do in memory of their own.
-fn own_memory_of(case: &CasePlan) -> Option<&OwnMemory> {
-    match &case.work {
-        Work::OwnMemory(work) => Some(&work.own),
-        _ => None,
-    }
-}
-
-/// Completes the evidence with the groups and decides whether the trial counts.
-pub(super) fn judged(
-    case: &CasePlan,
-    work: &LogicalReads,
-    mut trial: Trial,
-    groups: &TrialGroups,
-) -> Trial {
-    groups.read_back(&mut trial.evidence, &mut trial.warnings);
-    let quota = trial.evidence.cpu_quota.as_ref();
-    let mut found = numa::contradictions(&case.placement, work, &trial.evidence);
-    found.extend(quota_contradiction(work.load.cpu_quota, quota));
-    found.extend(trial.evidence.parked.and_then(parked_contradiction));
-    if let Some(own) = own_memory_of(case) {
-        let page_bytes = work.sga.page_bytes;
-        found.extend(numa::own_memory_contradictions(
-            own,
-            page_bytes,
-            &trial.evidence,
-        ));
-    }
-    if trial.outcome == Outcome::Valid && !found.is_empty() {
-        trial.outcome = Outcome::Invalid(found.join("; "));
-    }
-    trial
-}
-
-/// Sessions that did not sleep while they were parked, in words: they disturbed other cases.
-fn parked_contradiction(parked: ParkedEvidence) -> Option<String> {
-    let ParkedEvidence {
-        parked_s,
-        times,
-        cpu_s,
-    } = parked;
-    (cpu_s > parked_s * PARKED_CPU_MAX + times as f64 * PARKING_S)
-        .then(|| format!("sessions used {cpu_s:.3} s of CPU time while parked for {parked_s:.1} s"))
-}
-
-pub(super) fn not_permitted(message: String) -> WorkloadError {
-    WorkloadError::Fatal {
-        message,
-        exit_code: ExitCode::NotPermitted,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use instance::Coordinator;
@@ -390,9 +283,8 @@ mod tests {
 
     use std::path::PathBuf;
 
-    use super::{InstanceWorkload, parked_contradiction};
+    use super::InstanceWorkload;
     use crate::{Cancel, TrialSpec, Workload, WorkloadError};
-    use model::ParkedEvidence;
 
     fn smallest_case() -> CasePlan {
         CasePlan {
@@ -432,25 +324,6 @@ mod tests {
         warm_up_s_min: 0.1,
         warm_up_s_max: 0.1,
     };
-
-    #[test]
-    fn sessions_that_run_while_parked_are_told_of() {
-        let of = |parked_s, times, cpu_s| {
-            parked_contradiction(ParkedEvidence {
-                parked_s,
-                times,
-                cpu_s,
-            })
-        };
-        assert_eq!(of(10.0, 10, 0.001), None);
-        assert_eq!(of(1.0, 10, 0.02), None);
-        assert_eq!(of(0.0, 0, 0.0), None);
-        let found = of(10.0, 10, 0.2).unwrap();
-        assert!(
-            found.contains("0.200 s of CPU time while parked for 10.0 s"),
-            "{found}"
-        );
-    }
 
     #[test]
     fn what_is_not_permitted_ends_the_run() {

@@ -6,6 +6,8 @@ mod command_launch;
 mod connected;
 mod engines;
 mod instance;
+mod instance_launch;
+mod instance_validity;
 mod kernel_plans;
 mod kernels;
 mod plateau;

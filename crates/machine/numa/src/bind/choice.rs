@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use model::{Id, IdSet, NodeId};
 
-/// A list as it was written.
+/// A list as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice<I: Id> {
     /// `!`: all but these.
@@ -24,7 +24,7 @@ enum What<I: Id> {
     Device(Device),
 }
 
-/// A device whose node is meant.
+/// A device that stands for its node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     /// How it is named.
@@ -40,7 +40,7 @@ pub enum DeviceName {
     Netdev,
     /// A block device by its file in /dev.
     Block,
-    /// The block device on which a file lies.
+    /// The block device that holds a file.
     File,
     /// A PCI address.
     Pci,
@@ -56,7 +56,7 @@ impl DeviceName {
     ];
 }
 
-/// Why a list means nothing.
+/// Why a list is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ChoiceError(String);
@@ -70,13 +70,13 @@ impl ChoiceError {
 /// What a list refers to.
 #[derive(Debug, Clone)]
 pub struct Universe<'a, I: Id> {
-    /// What its members are, such as `node with memory`.
+    /// What its members are called, such as `node with memory`.
     pub noun: &'static str,
-    /// What may be named: all of the kind that exist.
+    /// What may be named: every existing one.
     pub existing: &'a IdSet<I>,
     /// What `all` and `!` range over.
     pub all: IdSet<I>,
-    /// What `+` counts in: what the process may use.
+    /// What `+` indexes: the ids that the process may use.
     pub allowed: &'a IdSet<I>,
 }
 
@@ -94,10 +94,11 @@ impl<I: Id> Choice<I> {
         }
     }
 
-    /// The ids that are meant. For a device, `named` is its node; for `same`, the other list.
+    /// Returns the ids that the list stands for. `named` is the node of a device, or for `same` the
+    /// other list.
     ///
     /// # Errors
-    /// When an id does not exist, a position is beyond the last, or nothing is left.
+    /// When an id does not exist, a position is past the end, or no id is left.
     pub fn resolve(
         &self,
         universe: &Universe<'_, I>,
@@ -152,10 +153,10 @@ fn at_positions<I: Id>(
 }
 
 impl Choice<NodeId> {
-    /// Reads a list of nodes.
+    /// Parses a list of nodes.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the text is not such a list.
     pub fn nodes(text: &str) -> Result<Self, ChoiceError> {
         text.parse()
     }

@@ -1,14 +1,14 @@
-//! Why a program cannot be placed as asked.
+//! Why a program cannot be placed as requested.
 
 use linux::SystemCallError;
 use model::{CpuSet, NodeSet};
 
 use super::ChoiceError;
 
-/// Why a program cannot be placed as asked.
+/// Why a program cannot be placed as requested.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// A list on the command line means nothing on this machine.
+    /// A list on the command line is not valid on this machine.
     #[error("{option} {error}")]
     Choice {
         /// The option.
@@ -16,34 +16,34 @@ pub enum BindError {
         /// What is wrong with its list.
         error: ChoiceError,
     },
-    /// A device is attached to no node that is known.
+    /// The node of a device is unknown.
     #[error("{option} {device}: {reason}")]
     Device {
         /// The option.
         option: &'static str,
-        /// The device as it was named.
+        /// The device, as given.
         device: String,
         /// Why its node is not known.
         reason: String,
     },
-    /// CPUs are wanted of nodes that have none.
+    /// CPUs were requested of nodes that have none.
     #[error(
         "--cpunodebind: node {nodes} has memory only and no CPUs; nodes with CPUs are {cpu_nodes}"
     )]
     NoCpus {
         /// The nodes.
         nodes: NodeSet,
-        /// Those that have some.
+        /// The nodes that have CPUs.
         cpu_nodes: NodeSet,
     },
-    /// Memory is wanted of nodes that have none.
+    /// Memory was requested of nodes that have none.
     #[error("{option}: node {nodes} has no memory; nodes with memory are {memory_nodes}")]
     NoMemory {
         /// The option.
         option: &'static str,
         /// The nodes.
         nodes: NodeSet,
-        /// Those that have some.
+        /// The nodes that have memory.
         memory_nodes: NodeSet,
     },
     /// `--preferred` takes one node.
@@ -55,7 +55,7 @@ pub enum BindError {
         /// The nodes.
         nodes: NodeSet,
     },
-    /// The cpuset forbids all of it.
+    /// The cpuset forbids all requested memory nodes.
     #[error(
         "{option}: the cpuset of this process allows memory of nodes {allowed} only, and none of \
          {nodes}"
@@ -63,15 +63,15 @@ pub enum BindError {
     NodesForbidden {
         /// The option.
         option: &'static str,
-        /// What was asked for.
+        /// What was requested.
         nodes: NodeSet,
         /// What is allowed.
         allowed: NodeSet,
     },
-    /// The cpuset forbids all CPUs.
+    /// The cpuset forbids all requested CPUs.
     #[error("the cpuset of this process allows none of the CPUs {cpus}")]
     CpusForbidden {
-        /// What was asked for.
+        /// What was requested.
         cpus: CpuSet,
     },
     /// The kernel is too old for a policy, or built without policies.
@@ -87,10 +87,10 @@ pub enum BindError {
     Refused {
         /// The call.
         error: SystemCallError,
-        /// What refuses it, as far as is known.
+        /// What refuses it, as far as known.
         refuser: &'static str,
     },
-    /// A system call failed otherwise.
+    /// A system call failed for another reason.
     #[error(transparent)]
     SystemCall(#[from] SystemCallError),
     /// The machine could not be read.

@@ -1,4 +1,4 @@
-//! Compares what was asked of a program's placement with what one look saw. Pure.
+//! Compares the requested placement of a program with one look at it. Pure.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use super::{Look, Order};
 
 /// How far an interleaved node may be from its share, relative to the share.
 const SHARE_TOLERANCE: f64 = 0.05;
-/// What it may be off in any case: transparent huge pages are interleaved whole, and a program has
-/// a handful of areas that each begin again.
+/// Deviation that is always allowed: transparent huge pages are interleaved whole, and interleaving
+/// starts over in each of a program's handful of areas.
 const SLACK_BYTES: f64 = (4 << 20) as f64;
-/// Share of preferred memory that must be where it is preferred. The kernel may fall back.
+/// Share of the memory that must lie on the preferred nodes; the kernel may fall back to others.
 const PREFERRED_SHARE: f64 = 0.95;
 
 /// Every way in which `look` contradicts the order, in words; empty when the placement holds.
 ///
-/// `group` is what the processor group has of CPUs and memory nodes, `weights` are the kernel's for
-/// weighted interleaving, and `near` names the nodes of some CPUs.
+/// `group` holds the CPUs and memory nodes of the processor group, `weights` the kernel's weights
+/// for weighted interleaving, and `near` returns the nodes of some CPUs.
 pub fn contradictions(
     order: &Order,
     group: Option<(&CpuSet, &NodeSet)>,
@@ -62,7 +62,7 @@ fn by_policy(
     memory: &BytesByNode,
 ) -> Vec<String> {
     let nodes = policy.nodes().unwrap_or_default();
-    // The kernel leaves out what the cpuset forbids.
+    // The kernel ignores nodes that the cpuset forbids.
     let kept = group_nodes.map_or(nodes.clone(), |group| nodes.intersection(group));
     let weighted = |weight: fn(Option<&u64>) -> u64| {
         let of_node = |node| (node, weight(weights.get(&node)));
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// The CPUs `0-1` were asked for, which are of node 0.
+    /// CPUs `0-1` were requested, which belong to node 0.
     fn found(policy: Option<Policy>, group: Option<&str>, look: &Look) -> Vec<String> {
         let order = Order {
             cpus: Some("0-1".parse().unwrap()),

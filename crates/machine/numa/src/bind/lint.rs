@@ -1,26 +1,26 @@
-//! What is doubtful about a placement before a program is started under it. Pure.
+//! Warns of doubtful placements before a program is started under them. Pure.
 
 use model::{CpuSet, Finding, NodeHugePages, NodeId, NodeSet, Severity};
 
 use super::{Machine, Order};
 use linux::mempolicy::Policy;
 
-/// What is looked at.
+/// What the rules examine.
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
     /// The machine, with what the process may use.
     pub machine: &'a Machine,
-    /// What was asked for.
+    /// What was requested.
     pub order: &'a Order,
-    /// The CPUs that the kernel really lets the process use.
+    /// The CPUs that the kernel actually lets the process use.
     pub cpus: &'a CpuSet,
     /// The huge-page pools of the nodes.
     pub huge_pages: &'a [(NodeId, Vec<NodeHugePages>)],
-    /// What the program will take in huge pages, if that was said.
+    /// Bytes that the program will take in huge pages, if given.
     pub huge_bytes: Option<u64>,
 }
 
-/// One rule: its id, and what it says of a placement.
+/// One rule: its id and its check.
 pub struct Lint {
     /// Its id.
     pub id: &'static str,
@@ -59,8 +59,7 @@ pub fn lints(subject: &Subject<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-/// The memory nodes when memory is kept to them, or they come first; interleaving is far on
-/// purpose.
+/// The memory nodes that the policy binds to or prefers; interleaved memory is remote on purpose.
 fn kept_nodes(order: &Order) -> Option<NodeSet> {
     match order.policy.as_ref()? {
         Policy::Interleave(_) | Policy::WeightedInterleave(_) => None,
@@ -72,7 +71,7 @@ fn far_memory(subject: &Subject<'_>) -> Option<String> {
     let memory = kept_nodes(subject.order)?;
     let near = subject.machine.nodes_of(subject.cpus);
     if !memory.is_disjoint(&near) || memory.is_disjoint(&subject.machine.cpu_nodes()) {
-        // Memory without CPUs is far from all of them, and chosen for its size.
+        // Memory without CPUs is remote to all of them, and was chosen for its size.
         return None;
     }
     let cpus = subject.cpus;
@@ -137,7 +136,7 @@ fn few_huge_pages(subject: &Subject<'_>) -> Option<String> {
     sizes.sort_unstable();
     sizes.dedup();
     if let Some(huge_bytes) = subject.huge_bytes {
-        // Whatever the size: a program takes pages of one.
+        // For any one size: a program takes pages of one size.
         let most = sizes
             .iter()
             .map(|size| size.saturating_mul(free(true, *size)))
@@ -238,7 +237,7 @@ mod tests {
         );
         check("2", Some(Policy::Local), None, &[]);
         check("2", None, None, &[]);
-        // Memory that no CPU is near to is chosen knowingly.
+        // Memory on a node without CPUs is a deliberate choice.
         check("0", bind("2"), None, &[]);
     }
 

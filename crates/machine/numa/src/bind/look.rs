@@ -1,5 +1,5 @@
-//! One look at a program that was placed: where its memory is, where it may run, and which policies
-//! are in force that nobody asked for.
+//! One look at a placed program: where its memory is, where it may run, and which policies are in
+//! force that were not requested.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use crate::residency::{self, InspectError, Options};
 /// What one look saw.
 #[derive(Debug, Clone)]
 pub struct Look {
-    /// Where everything is.
+    /// Where all of its memory is.
     pub residency: Residency,
-    /// Private and shared memory; not programs and files, which others may have read before.
+    /// Private and shared memory; not programs and files, which other processes may have read.
     pub memory: BytesByNode,
-    /// Policies in force that were not asked for.
+    /// Policies in force that were not requested.
     pub overrides: Vec<PolicyOverride>,
 }
 
-/// Looks at a program and its descendants, or at all of its group. `policy` is what was in force at
-/// its start, in the kernel's words.
+/// Looks at a program and its descendants, or at all of its group. `policy` is the one in force
+/// when it started, in the kernel's words.
 ///
 /// # Errors
-/// When there is no such process any more, or none of it may be read.
+/// When no such process exists any more, or none of it may be read.
 pub fn look(
     root: &Root,
     target: &Target,
@@ -41,11 +41,11 @@ pub fn look(
     })
 }
 
-/// Overrides of all processes, alike ones together.
+/// The overrides of all processes, with equal ones added up.
 fn overrides(root: &Root, residency: &Residency, policy: &str) -> Vec<PolicyOverride> {
     let mut found: BTreeMap<(String, OverrideKind, String), (u32, u64)> = BTreeMap::new();
     for process in &residency.processes {
-        // One that ended meanwhile overrides nothing any more.
+        // A process that has ended by now overrides nothing.
         let Ok(file) = root.read_lossy(&format!("proc/{}/numa_maps", process.pid)) else {
             continue;
         };
@@ -66,10 +66,10 @@ fn overrides(root: &Root, residency: &Residency, policy: &str) -> Vec<PolicyOver
     found.into_iter().map(of_name).collect()
 }
 
-/// Bytes under each policy that is not `asked`, in one numa_maps.
+/// Bytes under each policy other than `asked`, in one numa_maps.
 ///
-/// A stack has no policy of its own, so its line shows that of the process (fs/proc/task_mmu.c,
-/// `show_numa_map`); a line that differs from it has one of its own.
+/// A stack has no mbind(2) policy, so its line shows that of the process (fs/proc/task_mmu.c,
+/// `show_numa_map`); a line that differs from it has its own.
 fn of_process(text: &str, asked: &str) -> BTreeMap<(OverrideKind, String), u64> {
     let mut found = BTreeMap::new();
     let stack = text.lines().find(|line| line.contains(" stack"));
@@ -94,7 +94,7 @@ fn of_process(text: &str, asked: &str) -> BTreeMap<(OverrideKind, String), u64> 
     found
 }
 
-/// Whether the memory belongs to an object with a name, which more than one process can have.
+/// Whether the memory belongs to a named object, which several processes can map.
 fn is_shared(line: &NumaMapsLine) -> bool {
     line.file.is_some() && line.anonymous_pages == 0
 }

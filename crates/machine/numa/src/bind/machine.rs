@@ -1,5 +1,5 @@
-//! As much of a machine as placing needs, read in a fraction of the time of a topology: what stands
-//! between a program and its start must be short.
+//! The part of a machine that placing needs, read in a fraction of the time of a full topology,
+//! since reading it delays the start of the program.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Machine {
     pub memory_nodes: NodeSet,
     /// The CPUs this process may use now.
     pub cpus_allowed: CpuSet,
-    /// The nodes its cpuset allows it memory of.
+    /// The nodes whose memory its cpuset allows.
     pub nodes_allowed: NodeSet,
 }
 
@@ -32,7 +32,7 @@ impl Machine {
             cpus_by_node.insert(node, sysfs_nodes::cpus(root, node)?.unwrap_or_default());
         }
         if cpus_by_node.is_empty() {
-            // A kernel without nodes has one that holds everything.
+            // A kernel without NUMA support has one node that holds everything.
             cpus_by_node.insert(NodeId(0), linux::sysfs_cpus::lists(root)?.online);
         }
         let memory_nodes = match sysfs_nodes::with_memory(root)? {

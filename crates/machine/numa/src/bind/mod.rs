@@ -1,5 +1,5 @@
-//! Placing a program as numactl does: what is asked for, what is doubtful about it, carrying it
-//! out, and what came of it (docs/placing.md).
+//! Places a program as numactl does: the request, warnings about it, applying it, and verifying the
+//! result (docs/placing.md).
 
 mod choice;
 mod error;

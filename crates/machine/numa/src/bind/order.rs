@@ -1,4 +1,4 @@
-//! From the words of the command line to CPUs and a memory policy on the machine at hand.
+//! Resolves the words of the command line to CPUs and a memory policy on this machine.
 
 use linux::mempolicy::Policy;
 use linux::{Root, device_node};
@@ -7,14 +7,14 @@ use model::{CpuId, CpuSet, Id, IdSet, NodeId, NodeSet};
 use super::choice::{Choice, Device, DeviceName, Universe};
 use super::{BindError, Machine};
 
-/// What is asked for, in the words of the command line.
+/// What is requested, in the words of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     /// The CPUs.
     pub cpus: Option<CpuRequest>,
     /// The memory.
     pub memory: Option<MemoryRequest>,
-    /// Whether lists are of the whole machine, not of the cpuset of this process.
+    /// Whether lists refer to the whole machine, not to the cpuset of this process.
     pub whole_machine: bool,
 }
 
@@ -37,15 +37,15 @@ pub enum MemoryRequest {
         /// Whether the kernel may move pages among them.
         balancing: bool,
     },
-    /// Page by page.
+    /// Page by page over these nodes.
     Interleave(Choice<NodeId>),
-    /// The same by weights.
+    /// The same, by the kernel's weights.
     WeightedInterleave(Choice<NodeId>),
     /// One node first.
     Preferred(Choice<NodeId>),
     /// Several nodes first.
     PreferredMany(Choice<NodeId>),
-    /// Where it is touched first.
+    /// On the node of the CPU that first touches it.
     Local,
 }
 
@@ -61,7 +61,7 @@ impl MemoryRequest {
         }
     }
 
-    /// The option of the command line.
+    /// The command-line option.
     pub fn option(&self) -> &'static str {
         match self {
             MemoryRequest::Bind { .. } => "--membind",
@@ -74,22 +74,22 @@ impl MemoryRequest {
     }
 }
 
-/// What is asked for, in ids of the machine at hand.
+/// What is requested, in ids of this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Order {
     /// CPUs that may be used; `None` leaves them as inherited.
     pub cpus: Option<CpuSet>,
     /// The memory policy; `None` leaves it as inherited.
     pub policy: Option<Policy>,
-    /// The option that asked for the policy.
+    /// The option that requested the policy.
     pub policy_option: Option<&'static str>,
 }
 
 impl Order {
-    /// Finds out what the words mean here.
+    /// Resolves a request on this machine.
     ///
     /// # Errors
-    /// When they mean nothing, or the cpuset forbids all of the memory.
+    /// When a list is not valid here, or the cpuset forbids all of the memory.
     pub fn new(root: &Root, request: &Request, machine: &Machine) -> Result<Self, BindError> {
         let lists = Lists {
             root,
@@ -234,7 +234,7 @@ impl Lists<'_> {
         }
     }
 
-    /// What of `all` the process may use, or all of it.
+    /// The part of `all` that the process may use, or all of it for the whole machine.
     fn within<I: Id>(&self, allowed: &IdSet<I>, all: &IdSet<I>) -> IdSet<I> {
         match self.request.whole_machine {
             true => all.clone(),
@@ -415,7 +415,7 @@ mod tests {
             bind("0", false),
             Err("allows memory of nodes 1-2 only, and none of 0"),
         );
-        // The kernel takes a part away without a word; so does this, and the lint says it.
+        // The kernel silently drops a part; so does this, and the lint reports it.
         check(bind("0-1", false), Ok(("", "bind:0-1")));
     }
 

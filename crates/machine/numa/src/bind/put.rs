@@ -1,5 +1,5 @@
-//! Carries out an order on the calling process, and takes it back where numalab stays beside the
-//! program that it has started.
+//! Applies an order to the calling process, and reverts it where numalab stays beside the program
+//! that it has started.
 
 use linux::mempolicy::{self, Policy};
 use linux::{Root, SystemCallError, affinity};
@@ -7,12 +7,12 @@ use model::CpuSet;
 
 use super::{BindError, Order};
 
-/// What the kernel says is in force after an order was carried out.
+/// What the kernel reports to be in force after an order was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InForce {
     /// CPUs this thread may use.
     pub cpus: CpuSet,
-    /// The policy in the words of numa_maps; `None` when it cannot be asked (seccomp).
+    /// The policy in the words of numa_maps; `None` when it cannot be queried (seccomp).
     pub policy: Option<String>,
 }
 
@@ -23,7 +23,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// Remembers how this process is placed.
+    /// Saves the placement of this process.
     ///
     /// # Errors
     /// Never on a kernel with at most 8192 CPUs.
@@ -32,15 +32,15 @@ impl Saved {
         Ok(Saved { cpus })
     }
 
-    /// Goes back as far as the kernel allows: what fails leaves this process under the placement of
-    /// the program, which does no harm.
+    /// Restores the placement as far as the kernel allows. A failure leaves this process under the
+    /// placement of the program, which does no harm.
     pub fn restore(&self) {
         let _ = affinity::bind_this_thread(&self.cpus);
         let _ = mempolicy::set_task_policy(&Policy::Default);
     }
 }
 
-/// Places the calling process; a program it becomes, and children, inherit it.
+/// Places the calling process; a program it executes, and children, inherit the placement.
 ///
 /// # Errors
 /// When the kernel refuses, with the reason.

@@ -1,9 +1,9 @@
-//! What is left out of captured texts: repetition, and what tells about people and installations
-//! instead of about the machine, because captures are published.
+//! What is left out of captured texts: repetition, and what identifies people and installations
+//! rather than the machine, because captures are published.
 
 use crate::instances::class_of;
 
-/// Words of the kernel command line that change CPUs, memory or control groups, by their beginning.
+/// Prefixes of the kernel command-line words that affect CPUs, memory or control groups.
 const KERNEL_WORDS: &[&str] = &[
     "cgroup",
     "default_hugepagesz",
@@ -41,10 +41,10 @@ const FILE_SYSTEMS: &[&str] = &[
     "tmpfs",
 ];
 
-/// Where a tmpfs means the same on every machine.
+/// Mount points where a tmpfs means the same on every machine.
 const TMPFS_MOUNT_POINTS: &[&str] = &["/dev", "/dev/shm", "/run", "/sys/fs/cgroup", "/tmp"];
 
-/// Lines of /proc/PID/status that tell where a process is and what memory it has.
+/// Lines of /proc/PID/status that show where a process is and what memory it has.
 const STATUS_LINES: &[&str] = &[
     "Name:",
     "State:",
@@ -60,7 +60,7 @@ const STATUS_LINES: &[&str] = &[
     "Mems_allowed",
 ];
 
-/// What is captured of a file with this content.
+/// Returns what is captured of a file with this content.
 pub(super) fn condensed(path: &str, text: &str) -> String {
     match path {
         "proc/cpuinfo" => return cpuinfo(text),
@@ -74,7 +74,7 @@ pub(super) fn condensed(path: &str, text: &str) -> String {
     match file {
         "cmdline" if is_of_process => title(text),
         "status" if is_of_process => status(text),
-        // What follows the number of the process are directories and addresses.
+        // The lines after the process id are directories and addresses.
         "postmaster.pid" => text
             .lines()
             .take(1)
@@ -84,8 +84,8 @@ pub(super) fn condensed(path: &str, text: &str) -> String {
     }
 }
 
-/// The program, or the title that a server gave itself, and never an argument: that may be a
-/// secret. A session of PostgreSQL names user, database and client in its title.
+/// Returns the program, or the title that a server gave itself, and never an argument, which may be
+/// a secret. The title of a PostgreSQL session names user, database and client.
 fn title(text: &str) -> String {
     let title = text.split('\0').next().unwrap_or("");
     let title = if title.starts_with("postgres: ") {
@@ -102,9 +102,9 @@ fn status(text: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// /proc/cpuinfo repeats twenty lines for each CPU. The first CPU is kept whole, of the others
-/// only the lines that differ in a way that a topology reader uses. What some architectures say of
-/// the machine before the first CPU and after the last one is kept.
+/// Shortens /proc/cpuinfo, which repeats twenty lines for each CPU. Keeps the first CPU whole, and
+/// of the others only the lines that differ and that a topology reader uses. Keeps what some
+/// architectures print about the machine before the first CPU and after the last one.
 fn cpuinfo(text: &str) -> String {
     let mut has_cpu = false;
     let shorten = |block: &str| {
@@ -124,7 +124,7 @@ fn cpuinfo(text: &str) -> String {
 }
 
 fn kernel_command_line(text: &str) -> String {
-    // What follows ` -- ` is for the first process, not for the kernel.
+    // What follows ` -- ` is for init, not for the kernel.
     let for_kernel = text.split(" -- ").next().unwrap_or_default();
     let is_kept = |word: &&str| KERNEL_WORDS.iter().any(|start| word.starts_with(start));
     let words: Vec<_> = for_kernel.split_whitespace().filter(is_kept).collect();

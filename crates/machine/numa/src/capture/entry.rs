@@ -11,7 +11,7 @@ use super::condense;
 pub enum Content {
     /// The text of a file, as far as it is captured.
     Text(String),
-    /// The file is there and cannot be read, for this reason.
+    /// The file exists but cannot be read, for this reason.
     Unreadable(String),
 }
 
@@ -20,11 +20,11 @@ pub enum Content {
 pub struct Entry {
     /// The path, without a leading slash.
     pub path: String,
-    /// What is there.
+    /// Its content.
     pub content: Content,
 }
 
-/// Reads what is captured of one path; `None` when nothing is there, or nothing to be read.
+/// Reads what is captured of one path; `None` when it does not exist or has nothing to read.
 pub fn read(root: &Root, path: &str) -> Option<Entry> {
     if let Some(content) = ipc_namespace(root, path) {
         let path = path.to_owned();
@@ -41,16 +41,16 @@ pub fn read(root: &Root, path: &str) -> Option<Entry> {
     Some(Entry { path, content })
 }
 
-/// What names the IPC namespace of a process is a link that leads to no file: its text is captured.
+/// The IPC namespace of a process, a link that leads to no file: its text is captured.
 fn ipc_namespace(root: &Root, path: &str) -> Option<Content> {
     let pid = path.strip_prefix("proc/")?.strip_suffix("/ns/ipc")?;
     let number = linux::ipc_namespace::of_process(root, pid.parse().ok()?)?;
     Some(Content::Text(format!("ipc:[{number}]\n")))
 }
 
-/// Whether there is no such file, or its process is gone.
+/// Whether the file does not exist, or its process is gone.
 fn is_absence(cause: &std::io::Error) -> bool {
-    /// `ESRCH` (`errno(3)`): what reads of /proc/PID say after the process is gone.
+    /// `ESRCH` (`errno(3)`): how reads of /proc/PID fail after the process is gone.
     const NO_SUCH_PROCESS: i32 = 3;
     matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
         || cause.raw_os_error() == Some(NO_SUCH_PROCESS)

@@ -1,5 +1,6 @@
-//! What one needs of a machine, and of the memory of a database on it, to judge both elsewhere:
-//! which files, and what of them. No content of memory, and of a command line only its first word.
+//! What is needed of a machine, and of the memory of a database on it, to judge both elsewhere:
+//! which files, and which parts of them. No memory content, and only the first word of a command
+//! line.
 
 mod condense;
 mod entry;

@@ -1,4 +1,4 @@
-//! Which files of the processes of a target are captured: who they are, where they may run and
+//! Which files of the processes of a target are captured: their identity, where they may run and
 //! have memory, and what they have mapped.
 
 use crate::instances::{Member, Target};
@@ -16,8 +16,8 @@ const FILES: [&str; 9] = [
     "status",
 ];
 
-/// The paths for a target and its processes. What names the target to begin with (the file
-/// postmaster.pid of a cluster) is among them, so that the same target is found in the capture.
+/// Returns the paths for a target and its processes. Includes the file that names the target
+/// (postmaster.pid of a cluster), so that the same target is found in the capture.
 pub fn paths(target: &Target, members: &[Member]) -> Vec<String> {
     let of_member = |member: &Member| {
         let pid = member.stat.pid;

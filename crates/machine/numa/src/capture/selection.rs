@@ -1,11 +1,11 @@
 //! Which files of a machine are captured: those that a reader of topology, memory and kernel
-//! settings needs, and not the thousands of others around them.
+//! settings needs, out of thousands.
 
 use linux::Root;
 
-/// Paths of files. `*` stands for any name or its end, `#` for a number at the end of a name, `**`
-/// for everything below, and `|` stands between names of files that say the same: the first that is
-/// there is captured. Kernels that do not list CPUs have masks of them.
+/// Paths of files. `*` stands for any name or its end, `#` for a number at the end of a name, and
+/// `**` for everything below. `|` separates names of files with the same content, of which the
+/// first that exists is captured: kernels that do not list CPUs have masks of them.
 const PATTERNS: &[&str] = &[
     "proc/cmdline",
     "proc/cpuinfo",
@@ -31,7 +31,7 @@ const PATTERNS: &[&str] = &[
     "proc/version",
     "proc/vmstat",
     "sys/bus/pci/devices/*/class",
-    // A device's name is that of a directory: one file of it that says little stands for it.
+    // A device is named by its directory: one file in it that says little stands for it.
     "sys/bus/pci/devices/*/block/*/ro",
     "sys/bus/pci/devices/*/drm/*/dev",
     "sys/bus/pci/devices/*/infiniband/*/node_type",
@@ -107,7 +107,7 @@ const PATTERNS: &[&str] = &[
     "sys/kernel/mm/transparent_hugepage/use_zero_page",
 ];
 
-/// All paths that the patterns find below a root, in the order in which a person reviews them.
+/// All paths below a root that match the patterns, in the order in which a person reviews them.
 pub fn paths(root: &Root) -> Vec<String> {
     let mut paths = Vec::new();
     for pattern in PATTERNS {
@@ -167,7 +167,7 @@ fn split_number(name: &str) -> (String, Option<u64>) {
     (stem.to_string(), name[stem.len()..].parse().ok())
 }
 
-/// `node*` matches every name that begins so, `node#` only `node` and digits.
+/// `node*` matches every name that begins with `node`; `node#` only `node` and digits.
 fn matches(pattern: &str, name: &str) -> bool {
     if let Some(stem) = pattern.strip_suffix('#') {
         let (name_stem, number) = split_number(name);

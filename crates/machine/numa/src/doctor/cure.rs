@@ -1,5 +1,5 @@
-//! How shared memory that lies too much on one node is spread: at once and while the database runs,
-//! and for good with a restart.
+//! How to spread shared memory that lies too much on one node: now, while the database runs, and
+//! permanently with a restart.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use model::{ByteSize, NodeSet, SegmentKind, SegmentResidency};
 
 use super::input::DoctorInput;
 
-/// The commands, those that need no restart first.
+/// The commands; those that need no restart come first.
 pub(super) fn cure(input: &DoctorInput) -> Vec<String> {
     let nodes = nodes(input);
     let mut lines = online(input, &nodes);
@@ -15,8 +15,8 @@ pub(super) fn cure(input: &DoctorInput) -> Vec<String> {
     lines
 }
 
-/// The nodes over which memory of the target is spread: those for databases that all its processes
-/// may use, or the former where these are fewer than two.
+/// The nodes over which to spread the target's memory: the database nodes that all its processes
+/// may use, or all database nodes when that leaves fewer than two.
 fn nodes(input: &DoctorInput) -> NodeSet {
     let all = input.database_nodes();
     let processes = input.residency.iter().flat_map(|it| &it.processes);
@@ -26,7 +26,7 @@ fn nodes(input: &DoctorInput) -> NodeSet {
     if common.len() > 1 { common } else { all }
 }
 
-/// Moves what there is, without a restart.
+/// Moves existing memory, without a restart.
 fn online(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
     let target = input.residency.as_ref().map_or("", |it| &it.target);
     let bytes: u64 = input.shared().map(|it| away(it, nodes)).sum();
@@ -71,7 +71,7 @@ fn online(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
     lines
 }
 
-/// Bytes of a segment that an interleaving over these nodes would take away from where they are.
+/// Bytes of a segment that interleaving over these nodes would move.
 fn away(segment: &SegmentResidency, nodes: &NodeSet) -> u64 {
     let even = segment.bytes() / nodes.len().max(1) as u64;
     let of_node = |(node, bytes): (&model::NodeId, &u64)| match nodes.contains(*node) {
@@ -81,7 +81,7 @@ fn away(segment: &SegmentResidency, nodes: &NodeSet) -> u64 {
     segment.bytes_by_node.iter().map(of_node).sum()
 }
 
-/// A time that is an estimate, in words.
+/// An estimated time, in words.
 fn rounded(time: Duration) -> String {
     match time.as_secs() {
         0..2 => "a second".to_owned(),
@@ -91,7 +91,7 @@ fn rounded(time: Duration) -> String {
     }
 }
 
-/// How memory comes to lie that is made in this way when the server is started again.
+/// The commands that place such memory when the server is restarted.
 fn with_restart(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
     let has = |is_file: bool| {
         input
@@ -117,7 +117,7 @@ fn with_restart(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
     lines
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell where that is needed.
 pub(super) fn shell_word(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@%+=,-".contains(&byte);
     match !text.is_empty() && text.bytes().all(is_plain) {
@@ -132,8 +132,8 @@ mod tests {
 
     use super::*;
 
-    /// A Cyclops of so much on node 0 of a machine with nodes 0 and 8 with CPUs, and 250 to 252
-    /// without, as POWER servers with GPUs have them.
+    /// A Cyclops of this size on node 0 of a machine whose nodes 0 and 8 have CPUs and 250 to 252
+    /// have none, as on POWER servers with GPUs.
     fn input(kind: SegmentKind, page_bytes: u64, bytes: u64) -> DoctorInput {
         let node = |id: u32, cpus: &str| Node {
             id: NodeId(id),
@@ -225,7 +225,7 @@ mod tests {
         };
         assert_eq!(allow(&["0-252", ""]), "0,8");
         assert_eq!(allow(&["0,8,250", "0-251"]), "0,8");
-        // One node is no interleaving; its cpuset is a finding of its own.
+        // One node is not interleaving; its cpuset is a separate finding.
         assert_eq!(allow(&["0"]), "0,8");
     }
 

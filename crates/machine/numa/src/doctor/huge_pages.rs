@@ -4,7 +4,7 @@ use model::{ByteSize, Fact, NodeHugePages, NodeId, NodeSet};
 
 use super::input::{DoctorInput, Found, WORTH_BYTES, fact};
 
-/// Pools may differ by this share of the largest before it is called uneven.
+/// Pools that differ by more than this share of the largest are uneven.
 const UNEVEN_PERCENT: u64 = 10;
 
 /// The file of a node's pool.
@@ -58,13 +58,13 @@ pub(super) fn unused(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// A pool that is not even over the nodes for databases: others need none.
+/// A pool that is uneven over the nodes for databases; other nodes need none.
 pub(super) fn uneven(input: &DoctorInput) -> Option<Found> {
     let sizes = input.topology.huge_pages.iter().map(|pool| pool.page_bytes);
     let uneven = |pools: &Vec<(NodeId, &NodeHugePages)>| {
         let least = pools.iter().map(|(_, pool)| pool.total).min().unwrap_or(0);
         let most = pools.iter().map(|(_, pool)| pool.total).max().unwrap_or(0);
-        // One page may be left over, or be missing on the node of the kernel itself.
+        // One page may be left over, or missing on the node that holds the kernel.
         pools.len() > 1 && most - least > (most / 100 * UNEVEN_PERCENT).max(1)
     };
     let nodes = input.database_nodes();
@@ -103,7 +103,7 @@ pub(super) fn uneven(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// The target is bound to some nodes, has small pages, and the free huge pages are elsewhere.
+/// The target is bound to some nodes and has small pages, and the free huge pages are elsewhere.
 pub(super) fn short_on_bound_node(input: &DoctorInput) -> Option<Found> {
     let residency = input.residency.as_ref()?;
     let allowed = residency

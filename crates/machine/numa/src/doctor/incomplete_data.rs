@@ -1,10 +1,10 @@
-//! What could not be seen of the memory of a target: why, and what would show it.
+//! What could not be seen of the memory of a target: why, and what would reveal it.
 
 use model::{Residency, ResidencyMethod};
 
 use super::input::{DoctorInput, Found, commands, fact};
 
-/// Something could not be seen.
+/// Some of the memory could not be located.
 pub(super) fn check(input: &DoctorInput) -> Option<Found> {
     let residency = input.residency.as_ref();
     let residency = residency.filter(|residency| !residency.complete)?;
@@ -20,8 +20,7 @@ pub(super) fn check(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// What would show it: privileges, where they are missing. More of them show no more to who has
-/// them all.
+/// What would reveal it: missing privileges. A user who has them all gains nothing from more.
 fn fix(residency: &Residency, is_root: bool) -> Vec<String> {
     let refused = |gap: &String| gap.contains("may not be read by this user");
     let lacks_privileges =

@@ -1,4 +1,4 @@
-//! What is looked at: the machine and, where a target was named, its memory.
+//! What the doctor examines: the machine and, where a target was named, its memory.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,6 @@ use linux::node_numastat::{self, Numastat};
 use linux::{Root, proc_stat};
 use model::{Fact, NodeId, NodeSet, Residency, SegmentResidency, Topology};
 
-use super::postgres::PostgresSettings;
 use super::shell_word::shell_word;
 use crate::evidence::policy_of_process;
 use crate::moving;
@@ -15,29 +14,40 @@ use crate::residency::{Skew, judge_skew};
 /// Less shared memory than this is not worth a finding.
 pub(super) const WORTH_BYTES: u64 = 16 << 20;
 
-/// What is looked at.
+/// The settings that a server reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PostgresSettings {
+    /// `huge_pages`: `on`, `off` or `try`.
+    pub huge_pages: String,
+    /// `shared_memory_size_in_huge_pages` (15 and later): how many huge pages it needs.
+    pub huge_pages_needed: Option<u64>,
+    /// Their size: `huge_page_size`, or the kernel's default, if it has any.
+    pub huge_page_bytes: Option<u64>,
+}
+
+/// What the doctor examines.
 #[derive(Clone, Debug, Default)]
 pub struct DoctorInput {
     /// The machine.
     pub topology: Topology,
     /// The memory of the target.
     pub residency: Option<Residency>,
-    /// How allocations went since boot, by node.
+    /// Allocation counters since boot, by node.
     pub allocations: BTreeMap<NodeId, Numastat>,
     /// The control group whose cpuset binds each process, as a directory.
     pub cpusets: BTreeMap<u32, String>,
     /// The memory policy of the postmaster of a PostgreSQL server, in the kernel's words.
     pub policies: BTreeMap<u32, String>,
-    /// Whether root asks.
+    /// Whether the caller is root.
     pub is_root: bool,
-    /// What that server says of its settings; `None` when it was not asked.
+    /// The settings that this server reports; `None` when it was not asked.
     pub postgres: Option<PostgresSettings>,
-    /// How fast this machine moves pages; `None` where nothing is to be moved, or it is not known.
+    /// How fast this machine moves pages; `None` where nothing needs moving, or it is not known.
     pub move_bytes_per_s: Option<f64>,
 }
 
 impl DoctorInput {
-    /// Looks up what rules need beside the machine and the memory of the target.
+    /// Reads what the rules need besides the machine and the memory of the target.
     ///
     /// # Errors
     /// When a file is malformed.
@@ -56,7 +66,7 @@ impl DoctorInput {
             }
         }
         for process in residency.iter().flat_map(|residency| &residency.processes) {
-            // A process that ended meanwhile needs no advice.
+            // A process that has ended by now needs no advice.
             if let Ok(Some(directory)) = proc_stat::cpuset_directory(root, process.pid) {
                 let directory = format!("/{directory}");
                 input.cpusets.insert(process.pid, directory);
@@ -78,9 +88,9 @@ impl DoctorInput {
         })
     }
 
-    /// The nodes on which memory of a database belongs: those with memory and CPUs. Without CPUs
-    /// are CXL memory and the memory of GPUs (nodes 250 to 255 of POWER servers, those behind the
-    /// first of each socket of Grace Hopper). Where no node has both, those with memory.
+    /// The nodes on which memory of a database belongs: those with memory and CPUs. CXL memory and
+    /// the memory of GPUs have no CPUs (nodes 250 to 255 of POWER servers, those behind the first
+    /// of each socket of Grace Hopper). Where no node has both, those with memory.
     pub(super) fn database_nodes(&self) -> NodeSet {
         let with_memory = self.topology.memory_nodes();
         let with_both = with_memory.intersection(&self.topology.cpu_nodes());
@@ -90,8 +100,8 @@ impl DoctorInput {
         }
     }
 
-    /// The commands that give a process other memory nodes: those of systemd where it manages the
-    /// group, because it would write its own value again.
+    /// Returns the commands that give a process other memory nodes: those of systemd where it
+    /// manages the group, because it would overwrite any other value.
     pub(super) fn allow_memory(&self, pid: u32, nodes: &NodeSet) -> Vec<String> {
         let Some(directory) = self.cpusets.get(&pid) else {
             return vec![
@@ -117,7 +127,7 @@ impl DoctorInput {
         vec![format!("echo {nodes} >{}", shell_word(&file))]
     }
 
-    /// Segments of shared memory that are worth a word.
+    /// Segments of shared memory that are large enough for a finding.
     pub(super) fn shared(&self) -> impl Iterator<Item = &SegmentResidency> {
         let segments = self
             .residency
@@ -143,9 +153,9 @@ impl DoctorInput {
 pub(super) struct Found {
     /// One sentence with its figures.
     pub message: String,
-    /// What it rests on.
+    /// The facts it is based on.
     pub evidence: Vec<Fact>,
-    /// Commands.
+    /// Commands that fix it.
     pub fix: Vec<String>,
 }
 
@@ -185,7 +195,7 @@ mod tests {
             commands("/sys/fs/cgroup/system.slice/postgresql@15-main.service"),
             "systemctl set-property -- postgresql@15-main.service AllowedMemoryNodes=0-1"
         );
-        // Whoever has a delegated cgroup names those below it.
+        // The owner of a delegated cgroup names the cgroups below it.
         assert_eq!(
             commands("/sys/fs/cgroup/user.slice/a;reboot;.scope"),
             "systemctl set-property -- 'a;reboot;.scope' AllowedMemoryNodes=0-1"

@@ -1,4 +1,4 @@
-//! The memory of the target: where it lies, and what its masks and policies say.
+//! Findings on the memory of the target: where it lies, and its masks and policies.
 
 use model::{ByteSize, Layout, NodeId, NodeSet, Residency, ResidencyMethod, SegmentKind};
 
@@ -9,7 +9,7 @@ use crate::residency::{self, Skew, judge_skew};
 /// The largest files that a finding names.
 const FILES_SHOWN: usize = 8;
 
-/// Where pages were found.
+/// The source of the nodes of pages.
 pub(super) fn source(residency: &Residency) -> &'static str {
     match residency.method {
         ResidencyMethod::Pagemap | ResidencyMethod::PagemapSampled => {
@@ -73,7 +73,7 @@ pub(super) fn without_policy(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// CPUs here, memory only there.
+/// CPUs on some nodes, memory only on others.
 pub(super) fn masks_disagree(input: &DoctorInput) -> Option<Found> {
     let residency = input.residency.as_ref()?;
     let memory_nodes = input.topology.memory_nodes();
@@ -154,7 +154,7 @@ fn nodes_of(policy: &str) -> Option<NodeSet> {
         .and_then(|(_, nodes)| nodes.parse().ok())
 }
 
-/// Program text where nobody runs.
+/// Program text on nodes where no process runs.
 pub(super) fn far_text(input: &DoctorInput) -> Option<Found> {
     let far = residency::far_text(input.residency.as_ref()?)?;
     Some(far_cache(
@@ -165,7 +165,7 @@ pub(super) fn far_text(input: &DoctorInput) -> Option<Found> {
     ))
 }
 
-/// Data files where nobody runs; known when they were asked for.
+/// Data files on nodes where no process runs; known if they were requested.
 pub(super) fn far_files(input: &DoctorInput) -> Option<Found> {
     let far = residency::far_files(input.residency.as_ref()?)?;
     Some(far_cache(

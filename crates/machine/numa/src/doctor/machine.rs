@@ -7,16 +7,16 @@ use super::input::{DoctorInput, Found, commands, fact};
 
 /// A node with less free memory than this share of it is nearly full.
 const FULL_PERCENT: u64 = 2;
-/// A node with more than this is one that could have been used.
+/// A node with more free memory than this share could have been used.
 const PLENTY_PERCENT: u64 = 20;
-/// Fewer pages than this are not worth a word: 16 MiB of 4 KiB.
+/// Fewer pages than this are not worth a finding: 16 MiB of 4 KiB.
 const SPILLED_PAGES: u64 = 4096;
-/// Nor is a smaller part of what was asked of a node.
+/// Nor is a smaller share of what was requested of a node.
 const SPILLED_PERCENT: u64 = 1;
 /// Distance of a node to itself, and what unreachable means (ACPI 6.5, 5.2.17).
 const LOCAL: u32 = 10;
 const UNREACHABLE: u32 = 255;
-/// Where the distances are.
+/// The files with the distances.
 const DISTANCES: &str = "/sys/devices/system/node/node*/distance";
 
 /// `numa=off`.
@@ -93,7 +93,7 @@ pub(super) fn node_nearly_full(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// Memory that was asked of one node and came from another.
+/// Memory that was requested of one node and came from another.
 pub(super) fn allocations_elsewhere(input: &DoctorInput) -> Option<Found> {
     let spilled = |counters: &Numastat| {
         let asked = counters.hit.saturating_add(counters.foreign);
@@ -127,9 +127,9 @@ pub(super) fn allocations_elsewhere(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// Pairs of different nodes, by index, with the distances there and back. From a node without CPUs
-/// nobody goes anywhere: what its row says (255, as a rule) means nothing, so there is no way back
-/// from it.
+/// Pairs of different nodes, by index, with the distances there and back. Nothing accesses memory
+/// from a node without CPUs: its row (255, as a rule) means nothing, so there is no way back from
+/// it.
 fn pairs(input: &DoctorInput) -> Vec<(usize, usize, u32, Option<u32>)> {
     let rows = input.topology.distances.as_deref().unwrap_or_default();
     let nodes = &input.topology.nodes;
@@ -155,7 +155,7 @@ fn measure_fix() -> Vec<String> {
     commands(&["# what is true is measured by:", "numalab latency"])
 }
 
-/// Distances that cannot be.
+/// Distances that ACPI rules out.
 pub(super) fn distances_impossible(input: &DoctorInput) -> Option<Found> {
     let nodes = &input.topology.nodes;
     let rows = input.topology.distances.as_ref()?;
@@ -181,7 +181,7 @@ pub(super) fn distances_impossible(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// There is not as far as back.
+/// The distance there differs from the distance back.
 pub(super) fn distances_asymmetric(input: &DoctorInput) -> Option<Found> {
     let pairs = pairs(input).into_iter();
     let mut pairs = pairs.filter_map(|(one, other, there, back)| Some((one, other, there, back?)));
@@ -195,7 +195,7 @@ pub(super) fn distances_asymmetric(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// One distance for all.
+/// The same distance between all nodes.
 pub(super) fn distances_flat(input: &DoctorInput) -> Option<Found> {
     let pairs = pairs(input);
     let nodes = input.topology.nodes.len();
@@ -265,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// A row in which 0 is unknown.
+    /// A row in which 0 stands for unknown.
     fn known(row: &&[u32]) -> Vec<Option<u32>> {
         let known = |distance: &u32| Some(*distance).filter(|distance| *distance > 0);
         row.iter().map(known).collect()
@@ -386,7 +386,7 @@ mod tests {
             assert_eq!(found, expected, "{rows:?}");
         };
         check(&[&[10, 50], &[255, 10]], [false; 3]);
-        // Yet the way to it is.
+        // The way to such a node is judged.
         check(&[&[10, 255], &[20, 10]], [true, false, false]);
     }
 

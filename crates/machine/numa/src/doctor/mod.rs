@@ -12,6 +12,5 @@ mod settings;
 mod shell_word;
 mod table;
 
-pub use input::DoctorInput;
-pub use postgres::PostgresSettings;
+pub use input::{DoctorInput, PostgresSettings};
 pub use table::{FINDINGS, Rule, diagnose};

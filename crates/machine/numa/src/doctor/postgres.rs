@@ -2,24 +2,13 @@
 
 use model::{NodeId, NodeSet, ProcessResidency, Residency};
 
-use super::input::{DoctorInput, Found, WORTH_BYTES, fact};
+use super::input::{DoctorInput, Found, PostgresSettings, WORTH_BYTES, fact};
 
-/// The helpers that sessions wait for: who reads for them (18 and later), and who writes the log.
+/// The helpers that sessions wait for: those that read for them (18 and later), and the log writer.
 const HELPERS: [&str; 2] = ["io worker", "walwriter"];
-/// Shared memory lies in one place, and a helper is far from it, above and below these shares.
+/// Shared memory lies on one node above the first share; a helper is remote below the second.
 const SHARE_THERE: f64 = 0.9;
 const SHARE_HERE: f64 = 0.1;
-
-/// What a server says of its settings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PostgresSettings {
-    /// `huge_pages`: `on`, `off` or `try`.
-    pub huge_pages: String,
-    /// `shared_memory_size_in_huge_pages` (15 and later): how many it needs.
-    pub huge_pages_needed: Option<u64>,
-    /// The size of those: `huge_page_size`, or the kernel's default, if it has any.
-    pub huge_page_bytes: Option<u64>,
-}
 
 /// The postmaster of the target, if it is a PostgreSQL server.
 fn postmaster(residency: &Residency) -> Option<&ProcessResidency> {
@@ -27,10 +16,10 @@ fn postmaster(residency: &Residency) -> Option<&ProcessResidency> {
     processes.find(|process| process.class == "postmaster")
 }
 
-/// Whether the main segment is in small pages; `None` when there is none worth a word.
+/// Whether the main segment is in small pages; `None` when none is large enough for a finding.
 fn is_in_small_pages(input: &DoctorInput, settings: &PostgresSettings) -> Option<bool> {
     let segments = &input.residency.as_ref()?.segments;
-    // By what is mapped: of a server that was started just now next to nothing exists yet.
+    // By mapped size: a server that has just started has touched next to nothing.
     let shared = segments.iter().filter(|it| it.kind.is_shared_memory());
     let segment = shared.max_by_key(|segment| segment.mapped_bytes)?;
     if segment.mapped_bytes < WORTH_BYTES {
@@ -39,7 +28,7 @@ fn is_in_small_pages(input: &DoctorInput, settings: &PostgresSettings) -> Option
     Some(segment.page_bytes? < settings.huge_page_bytes?)
 }
 
-/// `huge_pages = try`, and there were not enough.
+/// `huge_pages = try`, and too few were free.
 pub(super) fn huge_pages_fell_back(input: &DoctorInput) -> Option<Found> {
     let settings = input.postgres.as_ref()?;
     let fell_back = settings.huge_pages == "try" && is_in_small_pages(input, settings)?;
@@ -114,7 +103,7 @@ pub(super) fn huge_pages_short(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// Interleaving for the buffers that also hits what each session has for itself.
+/// Interleaving for the buffers that also applies to the private memory of each session.
 pub(super) fn private_memory_interleaved(input: &DoctorInput) -> Option<Found> {
     let postmaster = postmaster(input.residency.as_ref()?)?;
     let policy = input.policies.get(&postmaster.pid)?;
@@ -193,7 +182,7 @@ pub(super) fn helpers_far(input: &DoctorInput) -> Option<Found> {
     })
 }
 
-/// Where a process runs: on the only node it may, else where it was last.
+/// Where a process runs: the only node it may run on, else the one where it last ran.
 fn node_of(process: &ProcessResidency) -> NodeSet {
     process
         .pinned_to_node

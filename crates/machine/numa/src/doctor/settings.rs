@@ -1,13 +1,13 @@
-//! Settings of the kernel that a placed database does not want.
+//! Kernel settings that hurt a placed database.
 
 use model::ByteSize;
 
 use super::input::{DoctorInput, Found, commands, fact};
 
-/// Databases whose manuals ask for transparent huge pages to be off, by the beginning of the name
-/// of a process: Oracle (Database Installation Guide for Linux, "Disabling Transparent HugePages"),
-/// Redis ("Diagnosing latency issues"), MongoDB up to 7 ("Disable Transparent Huge Pages"),
-/// Couchbase and Volt (their installation guides).
+/// Databases whose manuals ask for transparent huge pages to be off, by the prefix of a process
+/// name: Oracle (Database Installation Guide for Linux, "Disabling Transparent HugePages"), Redis
+/// ("Diagnosing latency issues"), MongoDB up to 7 ("Disable Transparent Huge Pages"), Couchbase and
+/// Volt (their installation guides).
 const ADVISE_AGAINST_TRANSPARENT: [&str; 6] = [
     "ora_",
     "oracle",

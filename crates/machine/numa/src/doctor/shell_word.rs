@@ -1,8 +1,8 @@
-//! Names in commands that a person is to paste into a shell, as root perhaps.
+//! Names in commands that a person pastes into a shell, perhaps as root.
 
 use std::borrow::Cow;
 
-/// The name as one word of a shell: whoever chose it has no say in what is run.
+/// Quotes a name as one word of a shell, so that its author cannot have anything run.
 pub(super) fn shell_word(name: &str) -> Cow<'_, str> {
     let is_plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'@');

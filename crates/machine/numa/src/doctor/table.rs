@@ -1,11 +1,11 @@
-//! The table of findings: what each is called, how much it matters, and what it costs.
+//! The table of findings: the name, severity and cost of each.
 
 use model::{Cost, Diagnosis, Severity};
 
 use super::input::{DoctorInput, Found};
 use super::{huge_pages, incomplete_data, instance, machine, postgres, settings};
 
-/// One finding that can be made.
+/// One possible finding.
 pub struct Rule {
     /// Its name.
     pub id: &'static str,
@@ -15,13 +15,13 @@ pub struct Rule {
     pub about: &'static str,
     /// What it costs.
     pub cost: &'static str,
-    /// Who measured that, or says so.
+    /// Who measured or states that.
     pub cost_source: &'static str,
-    /// Looks for it.
+    /// Checks for it.
     pub(super) check: fn(&DoctorInput) -> Option<Found>,
 }
 
-/// Every finding, in the order in which they are shown among equals.
+/// Every finding, in the order in which findings of equal severity are shown.
 pub const FINDINGS: &[Rule] = &[
     Rule {
         id: "cyclops",
@@ -241,7 +241,7 @@ pub const FINDINGS: &[Rule] = &[
     },
 ];
 
-/// Applies every rule; what matters most comes first.
+/// Applies every rule; the most severe findings come first.
 pub fn diagnose(input: &DoctorInput) -> Vec<Diagnosis> {
     let found = FINDINGS.iter().filter_map(|rule| {
         let found = (rule.check)(input)?;

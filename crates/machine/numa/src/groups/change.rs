@@ -15,7 +15,7 @@ use crate::instances::Member;
 use crate::journal::{Change, Journal};
 use crate::{Error, cpu_limit, kernel_file};
 
-/// What is to be changed.
+/// What to change.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Set {
     /// New CPUs.
@@ -28,11 +28,11 @@ pub struct Set {
     pub migrate: bool,
 }
 
-/// Changes a group by its name, or a cgroup that numalab did not make by its path (`/db`).
+/// Changes a group by its name, or a cgroup that numalab did not create by its path (`/db`).
 ///
 /// # Errors
 /// When there is no such group, it belongs to systemd, may not be written, or the kernel did not do
-/// what was asked; what was changed is in the journal.
+/// what was requested; what was changed is in the journal.
 pub fn set(root: &Root, journal: &Journal, target: &str, wanted: &Set) -> Result<Group, Error> {
     let group = find(root, journal, target)?;
     let order = Order {
@@ -84,7 +84,7 @@ fn write(
     Ok(directories)
 }
 
-/// Where the limit of a group is; made when it had none.
+/// The directory of a group's CPU limit; created if it had none.
 fn limit_directory(root: &Root, journal: &Journal, group: &Group) -> Result<PathBuf, Error> {
     if let Some(second) = group.directories.get(1) {
         return Ok(second.clone());
@@ -111,7 +111,7 @@ fn limit_directory(root: &Root, journal: &Journal, group: &Group) -> Result<Path
     Ok(directory)
 }
 
-/// Moves processes into a group; answers how many.
+/// Moves processes into a group; returns how many.
 ///
 /// # Errors
 /// When there is no such group, it is a slice of systemd, or a process may not be moved; those that
@@ -135,7 +135,7 @@ pub fn add(
     }
     let mut moved = 0;
     for member in processes {
-        // One that has ended meanwhile needs no place.
+        // A process that has ended by now needs no group.
         match move_in(root, journal, &group, member.stat.pid) {
             Err(_) if proc_stat::read(root, member.stat.pid).is_err() => {}
             result => {

@@ -1,4 +1,4 @@
-//! Makes a processor group under a name.
+//! Creates a named processor group.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::hierarchy::{self, Hierarchy};
 use crate::journal::{Change, Journal};
 use crate::{Error, cpu_limit, group, limits};
 
-/// A group as asked for.
+/// A group as requested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Order {
     /// Its name.
@@ -25,11 +25,11 @@ pub struct Order {
     pub cpu_limit: Option<f64>,
 }
 
-/// Makes a group and reads it back.
+/// Creates a group and reads it back.
 ///
 /// # Errors
-/// When there is one of this name, the tree may not be written, or the kernel did not do what was
-/// asked; nothing is left behind then.
+/// When a group of this name exists, the tree may not be written, or the kernel did not do what was
+/// requested; nothing is left behind then.
 pub fn create(root: &Root, journal: &Journal, order: &Order) -> Result<Group, Error> {
     let name = order.name.as_str();
     let refused = |reason: String| Error::Group {
@@ -102,7 +102,7 @@ fn create_directories(
             control_group::create(directory)?;
         }
         let group = &directories[0];
-        // Version 1 gives a new group neither CPUs nor memory, version 2 those of its parent.
+        // Version 1 gives a new group neither CPUs nor memory; version 2 gives it its parent's.
         let of_parent = |kind| match hierarchy.version {
             1 => effective_text(&hierarchy.parent, 1, kind).map(Some),
             _ => Ok(None),
@@ -135,7 +135,7 @@ fn create_directories(
     Ok(directories)
 }
 
-/// Has systemd make the group as a slice.
+/// Has systemd create the group as a slice.
 fn create_slice(
     journal: &Journal,
     order: &Order,
@@ -174,13 +174,13 @@ pub(super) fn properties(order: &Order) -> Vec<String> {
     ];
     let mut given: Vec<_> = given.into_iter().flatten().collect();
     if given.is_empty() {
-        // Something must be set, so that the unit comes into being.
+        // At least one property must be set for the unit to exist.
         given.push("CPUAccounting=yes".to_owned());
     }
     given
 }
 
-/// Takes back what a create that failed has left.
+/// Undoes what a failed create has left.
 fn remove(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<(), Error> {
     for directory in directories.iter().rev() {
         group::remove_directory(directory)?;
@@ -203,7 +203,7 @@ fn remove(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<(), 
     Ok(())
 }
 
-/// A group is believed only after it was read back.
+/// Verifies that a group that was read back is what was requested.
 pub(super) fn honoured(order: &Order, made: &Group) -> Result<(), Error> {
     let differs = |what: &str, seen: String, asked: String| Error::GroupNotHonoured {
         name: made.name.clone(),
@@ -229,7 +229,7 @@ pub(super) fn honoured(order: &Order, made: &Group) -> Result<(), Error> {
     }
 }
 
-/// The processes in a group stand in the way of its removal.
+/// Refuses to remove a group that has processes, and names them.
 pub(super) fn must_be_empty(root: &Root, name: &str, directories: &[PathBuf]) -> Result<(), Error> {
     let mut pids: Vec<u32> = directories
         .iter()

@@ -1,4 +1,4 @@
-//! Removes a group, and strikes off the journal what went with it.
+//! Removes a group, and marks the journalled changes that went with it as undone.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::group::{self, remove_directory};
 use crate::journal::{Change, Journal};
 use crate::{Error, hierarchy, limits};
 
-/// Removes a group that numalab made. With `evict`, its members are moved out first: to where they
-/// came from as far as the journal knows, else to the parent of the group.
+/// Removes a group that numalab made. With `evict`, first moves its members out: to where they came
+/// from as far as the journal knows, else to the parent of the group.
 ///
 /// # Errors
-/// When there is no such group, or it has members; it is as it was then.
+/// When there is no such group, or it has members; it is unchanged then.
 pub fn delete(root: &Root, journal: &Journal, name: &str, evict: bool) -> Result<(), Error> {
     if name.starts_with('/') {
         return Err(Error::Group {
@@ -52,7 +52,7 @@ fn move_out(root: &Root, journal: &Journal, directories: &[PathBuf]) -> Result<(
         let parent = hierarchy::find_controller(root, controller)?.parent;
         for pid in members(directory) {
             let moved = control_group::write(&parent.join("cgroup.procs"), &pid.to_string());
-            // One that has ended meanwhile is out, too.
+            // A process that has ended by now is out, too.
             if moved.is_err() && linux::process::exists(pid) {
                 moved?;
             }
@@ -61,7 +61,7 @@ fn move_out(root: &Root, journal: &Journal, directories: &[PathBuf]) -> Result<(
     Ok(())
 }
 
-/// What was changed of the group went with it.
+/// Marks the changes that went with the group as undone.
 fn strike_off(
     root: &Root,
     journal: &Journal,
@@ -92,8 +92,8 @@ fn strike_off(
     Ok(())
 }
 
-/// Controllers that were enabled for groups of which the last is gone. One that another cgroup has come
-/// to use stays, and in the journal.
+/// Disables the controllers that were enabled for groups once the last group is gone. One that
+/// another cgroup uses by now stays enabled, and in the journal.
 fn give_back_controllers(root: &Root, journal: &Journal) -> Result<(), Error> {
     let in_force = journal.of_this_boot(root)?;
     let is_group = |change: &Change| {

@@ -15,26 +15,26 @@ use crate::{Error, cpu_limit, limits};
 pub struct Group {
     /// Its name.
     pub name: String,
-    /// Its directories: the cpuset first, then that of its CPU limit where that is another one.
+    /// Its directories: the cpuset first, then that of its CPU limit where that is separate.
     pub directories: Vec<PathBuf>,
-    /// The unit of systemd that it is.
+    /// Its systemd unit, if it is a slice.
     pub unit: Option<String>,
     /// 1 or 2.
     pub version: u8,
-    /// CPUs it may really use.
+    /// CPUs it may actually use.
     pub cpus: CpuSet,
-    /// Nodes it may really have memory of.
+    /// Nodes it may actually have memory on.
     pub memory_nodes: NodeSet,
-    /// CPU time in CPUs; `None` without a limit.
+    /// CPU limit in CPUs; `None` without a limit.
     pub cpu_limit: Option<f64>,
     /// Its processes, ascending.
     pub members: Vec<u32>,
 }
 
-/// Every group that the journal knows and that exists, in the order they were made.
+/// Every existing group that the journal knows, in the order they were made.
 ///
 /// # Errors
-/// When the journal cannot be read, or has a line that is not ours.
+/// When the journal cannot be read, or has a line that is not a journal entry.
 pub fn list(root: &Root, journal: &Journal) -> Result<Vec<Group>, Error> {
     let mut found: Vec<(String, Vec<PathBuf>, Option<String>)> = Vec::new();
     for entry in journal.of_this_boot(root)? {
@@ -47,7 +47,7 @@ pub fn list(root: &Root, journal: &Journal) -> Result<Vec<Group>, Error> {
             continue;
         };
         limits::check(&entry)?;
-        // A limit that was set later has made one more directory.
+        // A limit that was set later has added a directory.
         match found.iter_mut().find(|(known, ..)| *known == name) {
             Some((_, known, _)) => known.extend(directories),
             None => found.push((name, directories, unit)),

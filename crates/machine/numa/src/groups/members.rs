@@ -7,10 +7,10 @@ use linux::{Root, control_group};
 use crate::Error;
 use crate::hierarchy::Hierarchy;
 
-/// Cgroups below one another that are looked at: a bound for a tree that loops.
+/// Depth to which nested cgroups are followed: a bound for a tree that loops.
 const DEPTH_MAX: usize = 16;
 
-/// Ids of the processes in a cgroup and below it, ascending; none of one that is gone.
+/// Ids of the processes in a cgroup and below it, ascending; none if the cgroup is gone.
 pub fn members(directory: &Path) -> Vec<u32> {
     let mut found = Vec::new();
     collect(directory, DEPTH_MAX, &mut found);
@@ -39,7 +39,7 @@ fn collect(directory: &Path, depth: usize, found: &mut Vec<u32>) {
     }
 }
 
-/// The directory of the cgroup in which a process is, in one hierarchy.
+/// The directory of the cgroup that a process is in, in one hierarchy.
 ///
 /// Real lines of /proc/PID/cgroup: `3:cpuset:/db` and `0::/db`.
 ///
@@ -67,7 +67,7 @@ pub(super) fn directory_of(
     Ok(hierarchy.directory(&path))
 }
 
-/// The names of some processes for a message: `postgres (17), psql (18)`, the first of them.
+/// The names of the first few of some processes, for a message: `postgres (17), psql (18)`.
 pub(super) fn named(root: &Root, pids: &[u32]) -> String {
     const SHOWN: usize = 8;
     let name = |pid: &u32| match linux::proc_stat::read(root, *pid) {

@@ -1,32 +1,32 @@
-//! A process's membership of groups: joining one and going back, and limits of CPU time.
+//! A process's membership in groups: joining and leaving them, and CPU limits.
 
 use std::path::{Path, PathBuf};
 
 use linux::{Root, control_group};
 
 use super::members::directory_of;
+use crate::Error;
 use crate::group::{enable_controller, remove_directory};
 use crate::hierarchy::{self, Hierarchy};
 use crate::journal::{Change, Journal};
-use crate::{Error, group};
 
-/// This process in some groups, until it leaves them.
+/// This process as a member of some groups, until it leaves them.
 #[derive(Debug)]
 pub struct Joined {
     before: Vec<PathBuf>,
 }
 
 impl Joined {
-    /// Goes back to where this process came from. What fails leaves it in the group, which does no
-    /// harm but that the group has one more member.
+    /// Moves this process back to where it came from. A failure leaves it in the group, whose only
+    /// effect is one more member.
     pub fn leave(&self) {
         for directory in &self.before {
-            let _ = group::join(directory);
+            let _ = hierarchy::join(directory);
         }
     }
 }
 
-/// Has this process join a group in each hierarchy that the group is in.
+/// Moves this process into a group, in each hierarchy that the group is in.
 ///
 /// # Errors
 /// When a group may not be joined, or has no CPUs or memory nodes.
@@ -34,13 +34,13 @@ pub fn join(root: &Root, directories: &[PathBuf]) -> Result<Joined, Error> {
     let mut joined = Joined { before: Vec::new() };
     for directory in directories {
         let before = own_directory(root, directory)?;
-        group::join(directory)?;
+        hierarchy::join(directory)?;
         joined.before.push(before);
     }
     Ok(joined)
 }
 
-/// Where this process is in the hierarchy to which a directory belongs.
+/// The cgroup of this process in the hierarchy to which a directory belongs.
 fn own_directory(root: &Root, directory: &Path) -> Result<PathBuf, Error> {
     for controller in ["cpuset", "cpu"] {
         let hierarchy = hierarchy::find_controller(root, controller)?;
@@ -66,7 +66,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Makes a cgroup with a limit of so many CPUs.
+    /// Creates a cgroup that is limited to this many CPUs.
     ///
     /// # Errors
     /// When the tree has no `cpu` controller or may not be written.
@@ -102,7 +102,7 @@ impl Limit {
     /// Removes it; its program must have ended.
     ///
     /// # Errors
-    /// When processes stay in it; it is still in the journal then.
+    /// When processes remain in it; it is still in the journal then.
     pub fn remove(&self) -> Result<(), Error> {
         remove_directory(&self.directory)?;
         self.journal.mark_undone(self.entry)
@@ -110,7 +110,7 @@ impl Limit {
 }
 
 /// The directory that limits the CPU time of a group whose cpuset is in `hierarchy`; `None` when it
-/// is the same.
+/// is the same directory.
 pub(super) fn limit_directory(
     root: &Root,
     hierarchy: &Hierarchy,

@@ -1,5 +1,5 @@
-//! Processor groups with names, made to stay (docs/placing.md): directly in the cgroup tree, or as
-//! slices of systemd where that owns it.
+//! Named, persistent processor groups (docs/placing.md): directly in the cgroup tree, or as systemd
+//! slices where systemd owns it.
 
 mod change;
 mod create;

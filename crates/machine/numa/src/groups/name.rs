@@ -1,9 +1,9 @@
-//! The name of a processor group: a directory's name that is mistaken for nothing else.
+//! The name of a processor group: a directory name that cannot be mistaken for a kernel file.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest name: units of systemd are named by it, and theirs end at 255.
+/// The longest name: systemd units are named after it, and unit names end at 255.
 const LENGTH_MAX: usize = 64;
 
 /// The name of a processor group.
@@ -30,7 +30,7 @@ impl FromStr for GroupName {
                  {LENGTH_MAX}"
             ));
         }
-        // Files of the directory it will lie in: cgroup.procs, cpuset.cpus, cpu.max, …
+        // Files of its parent directory: cgroup.procs, cpuset.cpus, cpu.max, …
         let is_file = |prefix: &&str| text.starts_with(prefix) && text.len() > prefix.len();
         let prefixes = [
             "cgroup.", "cpuset.", "cpu.", "cpuacct.", "memory.", "io.", "pids.", "hugetlb.",

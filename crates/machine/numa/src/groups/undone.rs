@@ -1,4 +1,4 @@
-//! Takes back what the journal holds of groups with names.
+//! Undoes the journalled changes of named groups.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use crate::Error;
 use crate::group::remove_directory;
 use crate::journal::Change;
 
-/// Takes back one change. Safe to call twice.
+/// Undoes one change. Safe to call twice.
 ///
 /// # Errors
-/// [`Error::Undo`] when a group has members, who are named.
+/// [`Error::Undo`] when a group has members, which it names.
 pub(crate) fn undo(change: &Change) -> Result<(), Error> {
     match change {
         Change::GroupNamed {
@@ -43,7 +43,7 @@ pub(crate) fn undo(change: &Change) -> Result<(), Error> {
         } => {
             let stat = proc_stat::read(&Root::live(), *pid);
             let is_there = stat.is_ok_and(|stat| stat.start_ticks == *start_ticks);
-            // Whoever has moved it on, or ended it, has decided.
+            // A process that was moved elsewhere since, or has ended, is left alone.
             let pairs = to
                 .iter()
                 .zip(from)

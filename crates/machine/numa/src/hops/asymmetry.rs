@@ -4,14 +4,14 @@ use model::{Finding, NodeMatrix, Severity};
 
 use super::classes::Measured;
 use super::figures;
-use super::judge::{ASYMMETRIC, finding};
+use super::findings::{ASYMMETRIC, finding};
 use super::pairs::{Pairs, Range};
 
-/// Directions differ from this share on; below, cells of one kind of CPU differ by the CPU chosen
-/// (15 ns within one cell were seen on Granite Rapids).
+/// Directions that differ by this share or more are reported. Smaller differences occur between
+/// CPUs of one kind (15 ns within one cell were seen on Granite Rapids).
 const ASYMMETRY_SHARE: f64 = 0.10;
 
-/// Adds one finding for all pairs whose way there is not like the way back.
+/// Adds one finding for all pairs whose two directions differ.
 pub(crate) fn judge(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
     let (mut pairs, mut shares) = (Pairs::default(), Range::default());
     let mut widest: Option<(f64, String)> = None;

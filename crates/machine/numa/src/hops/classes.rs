@@ -1,24 +1,24 @@
-//! Sorts the memory nodes of a row into classes that measure alike.
+//! Groups the memory nodes of a row into classes that measure alike.
 //!
-//! The method is the simplest that the published matrices allow: put the row in order and cut it
-//! where two neighbours are further apart than [`GAP_SHARE`]. (MCTOP clusters latencies at the gaps
-//! of their sorted values, too: Chatzopoulos et al. 2017, "Abstracting Multi-Core Topologies with
-//! MCTOP", EuroSys. hwloc takes distances for equal that differ by up to 1, 2, 5 or 10 %, whichever
-//! gives groups first: `HWLOC_GROUPING_ACCURACY`.) Where the cells have intervals, a gap that both
-//! intervals cover is no gap.
+//! The method is the simplest that the published matrices allow: sort the row and cut it where two
+//! neighbours are further apart than [`GAP_SHARE`]. (MCTOP also clusters latencies at the gaps of
+//! their sorted values: Chatzopoulos et al. 2017, "Abstracting Multi-Core Topologies with MCTOP",
+//! EuroSys. hwloc treats distances as equal that differ by up to 1, 2, 5 or 10 %, whichever first
+//! yields groups: `HWLOC_GROUPING_ACCURACY`.) Where the intervals of two cells overlap, there is no
+//! gap.
 
 use model::{DistanceTable, HopClass, MatrixCell, NodeId, NodeMatrix};
 
 /// The least gap between two classes, as a share of the nearer one.
 ///
-/// Published rows say what it must be: nodes that are one hop away in the same way differ by up to
-/// 3 % (211 and 217 ns in article 002; 199.9 and 200.7 ns between sub-NUMA clusters of two
-/// sockets), while the other cluster of the same socket is 8.9 % further than the own (117.1
-/// against 107.5 ns).
+/// Published rows set the value: nodes that are one hop away in the same way differ by up to 3 %
+/// (211 and 217 ns in article 002; 199.9 and 200.7 ns between sub-NUMA clusters of two sockets),
+/// while the other cluster of the same socket is 8.9 % further than the local one (117.1 against
+/// 107.5 ns).
 pub const GAP_SHARE: f64 = 0.05;
 
-/// A class may not spread further than this, as a share of its nearest node: many small steps
-/// would otherwise join near and far. A class that does is cut at its widest gap.
+/// A class may not spread further than this, as a share of its nearest node: many small steps would
+/// otherwise join near and far nodes. A wider class is cut at its widest gap.
 pub const CLASS_SPREAD_SHARE: f64 = 0.15;
 
 /// A measured cell of one row.
@@ -35,8 +35,8 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// The figure of a cell, if it has one that can be compared: one that scatters and has no
-    /// interval to say how much cannot.
+    /// The figure of a cell, if it can be compared: a cell that scatters needs an interval to say
+    /// how much.
     pub(crate) fn of(node: NodeId, cell: &MatrixCell) -> Option<Self> {
         let is_fit = |ns: &f64| ns.is_finite() && *ns > 0.0;
         let ns = cell.value.filter(is_fit)?;
@@ -51,13 +51,13 @@ impl Measured {
         })
     }
 
-    /// Whether the intervals have a figure in common.
+    /// Whether the intervals overlap.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.low <= other.high && other.low <= self.high
     }
 }
 
-/// The classes of one row, the nearest first; the members of each by figure.
+/// The classes of one row, the nearest first; each is sorted by figure.
 pub(crate) fn classes_of_row(matrix: &NodeMatrix, cells: &[MatrixCell]) -> Vec<Vec<Measured>> {
     let nodes = matrix.memory_nodes().iter().zip(cells);
     let mut row: Vec<Measured> = nodes
@@ -79,17 +79,17 @@ fn gap(near: &Measured, far: &Measured) -> f64 {
     far.ns / near.ns - 1.0
 }
 
-/// Adds the class, cut at its widest gap as often as it is too wide.
+/// Adds the class, cut at its widest gap until no part is too wide.
 fn cut_wide(mut class: &[Measured], classes: &mut Vec<Vec<Measured>>) {
     while let Some(at) = cut_of(class) {
-        // The nearer part is a class or is cut on; the rest of the loop sees to the further one.
+        // The nearer part is a class or is cut further; the loop handles the farther part.
         cut_wide(&class[..at], classes);
         class = &class[at..];
     }
     classes.push(class.to_vec());
 }
 
-/// Where a class that is too wide is to be cut: before this member.
+/// Where to cut a class that is too wide: before this member.
 fn cut_of(class: &[Measured]) -> Option<usize> {
     let (first, last) = (class.first()?, class.last()?);
     if last.ns / first.ns - 1.0 <= CLASS_SPREAD_SHARE {
@@ -127,7 +127,7 @@ pub fn hop_classes(matrix: &NodeMatrix, distances: Option<&DistanceTable>) -> Ve
     found
 }
 
-/// The median of a class, whose members are in order.
+/// The median of a class, whose members are sorted.
 fn median(members: &[Measured]) -> f64 {
     let middle = members.len() / 2;
     if members.len().is_multiple_of(2) {

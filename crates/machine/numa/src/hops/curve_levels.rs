@@ -3,7 +3,7 @@
 //! The logarithm of the curve is fitted by steps: of all ways to cut it into level pieces, the one
 //! with the least sum of squares plus a fixed charge for each piece (optimal partitioning: Jackson
 //! et al. 2005, "An Algorithm for Optimal Partitioning of Data on an Interval", IEEE Signal
-//! Processing Letters 12). A piece that is short in bytes is no level but the way from one to the
+//! Processing Letters 12). A piece that is short in bytes is not a level but the transition to the
 //! next.
 
 use model::{CurveLevel, CurvePoint};
@@ -12,17 +12,17 @@ use model::{CurveLevel, CurvePoint};
 /// to differ by a factor of 1.4 to pay for it.
 const PIECE_CHARGE: f64 = 0.45;
 
-/// Levels that differ by less are one: within the second level, latency rises by up to half when
-/// the first-level TLB no longer reaches.
+/// Levels that differ by a smaller factor are one: within the second level, latency rises by up to
+/// half when the first-level TLB no longer reaches.
 const LEVEL_FACTOR: f64 = 1.6;
 
-/// A piece between two others is a transition unless its last working set is so many times its
-/// first: a cache is at least four times the one before it, and the way from one to the other takes
-/// an octave at most.
+/// A piece between two others is a transition unless its last working set is at least this many
+/// times its first: a cache is at least four times the one before it, and the transition between
+/// them takes an octave at most.
 const SPAN_MIN: f64 = 2.0;
 
-/// The levels that a curve shows, the nearest first; the last one has no end. Points are by
-/// ascending working set; those without a positive figure are passed over.
+/// The levels that a curve shows, the nearest first; the last one has no end. Points are sorted by
+/// working set; those without a positive figure are skipped.
 pub fn curve_levels(points: &[CurvePoint]) -> Vec<CurveLevel> {
     let fit = |point: &&CurvePoint| point.ns.is_finite() && point.ns > 0.0;
     let points: Vec<CurvePoint> = points.iter().filter(fit).copied().collect();
@@ -54,9 +54,9 @@ impl Piece {
     }
 }
 
-/// The best way to cut the curve.
+/// The optimal cut of the curve into pieces.
 fn pieces(points: &[CurvePoint]) -> Vec<Piece> {
-    // Sums up to each point, so that the cost of a piece is found in one step.
+    // Prefix sums, so that the cost of a piece takes constant time.
     let mut sums = vec![(0.0, 0.0)];
     for point in points {
         let logarithm = point.ns.ln();
@@ -85,7 +85,7 @@ fn pieces(points: &[CurvePoint]) -> Vec<Piece> {
     pieces
 }
 
-/// The pieces without the short ones between others.
+/// Drops the short pieces between others.
 fn without_transitions(points: &[CurvePoint], pieces: Vec<Piece>) -> Vec<Piece> {
     let last = pieces.len().saturating_sub(1);
     let span = |piece: &Piece| {
@@ -97,7 +97,7 @@ fn without_transitions(points: &[CurvePoint], pieces: Vec<Piece>) -> Vec<Piece> 
     levels.map(|(_, piece)| piece).collect()
 }
 
-/// The pieces with neighbours joined that are one level.
+/// Joins neighbouring pieces that are one level.
 fn merged(points: &[CurvePoint], pieces: Vec<Piece>) -> Vec<Piece> {
     let mut merged: Vec<Piece> = Vec::new();
     for piece in pieces {

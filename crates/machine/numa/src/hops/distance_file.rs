@@ -5,9 +5,9 @@ use linux::{Error, TextFile};
 use model::{DistanceTable, NodeId};
 use serde::Deserialize;
 
-use super::matrix_file::{check_nodes, is_json, node_of_word, wrong_count};
 use super::matrix_json;
 use super::matrix_table;
+use super::matrix_words::{check_nodes, is_json, node_of_word, wrong_count};
 
 /// Name and version of the document.
 const TOPOLOGY_FORMAT: &str = "numalab.topology/1";
@@ -29,12 +29,11 @@ struct Node {
     id: NodeId,
 }
 
-/// Reads distances in any of the forms that are known: a document `numalab.topology/1`; the text of
-/// `numactl --hardware`, with whatever stands around it; or a table of numbers with headings or
-/// without.
+/// Reads distances in any known form: a document `numalab.topology/1`; the text of
+/// `numactl --hardware`, with any text around it; or a table of numbers with or without headings.
 ///
 /// # Errors
-/// When it is none of them, has no distances, or one is missing; names file, line and what was
+/// When it has none of these forms, or lacks some or all distances; names file, line and what was
 /// expected.
 pub fn distances_of_file(file: &TextFile) -> Result<DistanceTable, Error> {
     if is_json(file) {

@@ -1,4 +1,4 @@
-//! Figures as findings write them.
+//! Figures as findings print them.
 
 use model::NodeSet;
 
@@ -7,7 +7,7 @@ pub(crate) fn ns(value: f64) -> String {
     format!("{} ns", number(value))
 }
 
-/// `211 to 217 ns`; `248 ns` where both look alike.
+/// `211 to 217 ns`; `248 ns` where both print alike.
 pub(crate) fn ns_range(low: f64, high: f64) -> String {
     if number(low) == number(high) {
         return ns(low);
@@ -24,8 +24,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// `14 to 17 %`, `9 %`: whole percents of shares, cut off and not rounded, so that nothing is said
-/// to be more than it is.
+/// `14 to 17 %`, `9 %`: whole percents of shares, truncated so that a finding never overstates.
 pub(crate) fn percent_range(low: f64, high: f64) -> String {
     let (low, high) = (percent(low), percent(high));
     if low == high {
@@ -34,7 +33,7 @@ pub(crate) fn percent_range(low: f64, high: f64) -> String {
     format!("{low} to {high} %")
 }
 
-/// A share in whole percents, cut off. What is a whole percent but for the arithmetic stays one.
+/// A share in whole percents, truncated, but not where only rounding error makes it less.
 fn percent(share: f64) -> i64 {
     (share * 100.0 + 1e-9).floor() as i64
 }

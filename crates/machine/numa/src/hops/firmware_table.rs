@@ -1,22 +1,22 @@
-//! What is wrong with the firmware's table by itself.
+//! Findings on the firmware's table alone.
 
 use std::collections::BTreeMap;
 
 use model::{DistanceTable, Finding, NodeId, NodeMatrix, Severity};
 
 use super::classes::Measured;
-use super::judge::{ASYMMETRIC_DISTANCES, IMPOSSIBLE_DISTANCE, finding};
+use super::findings::{ASYMMETRIC_DISTANCES, IMPOSSIBLE_DISTANCE, finding};
 use super::pairs::{Pairs, Range};
 
-/// The distance of a node from itself (ACPI, System Locality Information Table). Linux throws a
-/// table away in which it is another, or a remote one is not greater: `slit_valid`,
+/// The distance of a node from itself (ACPI, System Locality Information Table). Linux rejects a
+/// table in which it differs, or in which a remote distance is not greater: `slit_valid`,
 /// drivers/acpi/numa/srat.c.
 const LOCAL: u32 = 10;
 
-/// No way from one to the other (ACPI).
+/// No path from one node to the other (ACPI).
 const UNREACHABLE: u32 = 255;
 
-/// Adds what the table says.
+/// Adds the findings.
 pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut Vec<Finding>) {
     impossible(matrix, distances, found);
     asymmetric(distances, found);
@@ -80,7 +80,7 @@ fn asymmetric(distances: &DistanceTable, found: &mut Vec<Finding>) {
     found.push(finding(ASYMMETRIC_DISTANCES, Severity::Info, message));
 }
 
-/// The pairs that are wanted, by the distance between them.
+/// The wanted pairs, by the distance between them.
 fn by_distance(
     distances: &DistanceTable,
     wanted: impl Fn(NodeId, NodeId, u32) -> bool,

@@ -1,95 +1,23 @@
-//! Puts the findings about a matrix together, the gravest first.
+//! Collects the findings about a matrix, the most severe first.
 
 use std::collections::BTreeSet;
 
 use model::{DistanceTable, Finding, NodeId, NodeMatrix, NodeSet, Severity, Topology};
 
 use super::classes::{Measured, classes_of_row};
+use super::findings::{FLAT_LATENCY, INTERLEAVED_PACKAGES, UNSTEADY, finding};
 use super::pairs::{Pairs, Range};
 use super::{asymmetry, figures, firmware_table, local, row_against_firmware, scale};
 
-/// One row of the table of findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FindingFacts {
-    /// Its name.
-    pub id: &'static str,
-    /// What it means.
-    pub meaning: &'static str,
-}
-
-/// Every finding that judging a matrix can give.
-pub const FINDINGS: [FindingFacts; 11] = [
-    facts(
-        HIDDEN_HOP,
-        "nodes at one distance by the firmware measure one hop apart",
-    ),
-    facts(
-        UNDERSTATED,
-        "the firmware's distance says less than was measured",
-    ),
-    facts(
-        OVERSTATED,
-        "the firmware's distance says more than was measured",
-    ),
-    facts(
-        ASYMMETRIC,
-        "the two directions between nodes measure differently",
-    ),
-    facts(
-        LOCAL_NOT_NEAREST,
-        "another node's memory is nearer than the own",
-    ),
-    facts(
-        LOCAL_OUTLIER,
-        "the own memory of a node is slower or faster than that of the others",
-    ),
-    facts(FLAT_LATENCY, "every node measures alike from everywhere"),
-    facts(
-        IMPOSSIBLE_DISTANCE,
-        "the firmware's table has values that mean something else",
-    ),
-    facts(
-        ASYMMETRIC_DISTANCES,
-        "the firmware's distances depend on the direction",
-    ),
-    facts(INTERLEAVED_PACKAGES, "one node spans several packages"),
-    facts(UNSTEADY, "figures scatter so much that they are doubtful"),
-];
-
-pub(crate) const HIDDEN_HOP: &str = "hidden-hop";
-pub(crate) const UNDERSTATED: &str = "understated";
-pub(crate) const OVERSTATED: &str = "overstated";
-pub(crate) const ASYMMETRIC: &str = "asymmetric";
-pub(crate) const LOCAL_NOT_NEAREST: &str = "local-not-nearest";
-pub(crate) const LOCAL_OUTLIER: &str = "local-outlier";
-pub(crate) const FLAT_LATENCY: &str = "flat-latency";
-pub(crate) const IMPOSSIBLE_DISTANCE: &str = "impossible-distance";
-pub(crate) const ASYMMETRIC_DISTANCES: &str = "asymmetric-distances";
-pub(crate) const INTERLEAVED_PACKAGES: &str = "interleaved-packages";
-pub(crate) const UNSTEADY: &str = "unsteady";
-
-const fn facts(id: &'static str, meaning: &'static str) -> FindingFacts {
-    FindingFacts { id, meaning }
-}
-
-/// A finding of this name.
-pub(crate) fn finding(id: &'static str, severity: Severity, message: String) -> Finding {
-    Finding {
-        id: id.to_owned(),
-        severity,
-        message,
-    }
-}
-
-/// Everything worth saying about a matrix of latencies in ns, compared with the firmware's
-/// distances where they are known. `packages` has, for each node, how many packages (sockets) its
-/// CPUs are in: see [`packages_by_node`].
+/// All findings about a matrix of latencies in ns, compared with the firmware's distances where
+/// they are known. `packages` has, for each node, the number of packages (sockets) that its CPUs
+/// are in: see [`packages_by_node`].
 ///
-/// What is the same of many nodes is one finding, with the list of them. Distances should be those
-/// from nodes with CPUs ([`DistanceTable::from_nodes`]): the others' rows mean nothing.
+/// What holds for many nodes is one finding that lists them. Distances should be those from nodes
+/// with CPUs ([`DistanceTable::from_nodes`]): the rows of other nodes mean nothing.
 ///
-/// The figures of an emulated machine mean nothing: for one, pass [`NodeMatrix::default`], and what
-/// is left is what the tables say by themselves.
+/// The figures of an emulated machine mean nothing: for one, pass [`NodeMatrix::default`], which
+/// leaves the findings on the tables alone.
 pub fn judge(
     matrix: &NodeMatrix,
     distances: Option<&DistanceTable>,
@@ -116,7 +44,7 @@ pub fn judge(
     found
 }
 
-/// Whether there are several nodes to tell apart and no row tells any apart.
+/// Whether there are several nodes to distinguish and no row distinguishes any.
 fn is_flat(matrix: &NodeMatrix) -> bool {
     let sizes = matrix.rows().map(|(_, cells)| {
         let classes = classes_of_row(matrix, cells);
@@ -206,7 +134,7 @@ fn unsteady(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
     ));
 }
 
-/// For each node with CPUs, how many packages they are in; only where every CPU says.
+/// For each node with CPUs, the number of packages they are in; only where every CPU reports one.
 pub fn packages_by_node(topology: &Topology) -> Vec<(NodeId, usize)> {
     let of_node = |node: NodeId| {
         let cores = topology.core_list.iter();

@@ -1,4 +1,4 @@
-//! Infers which nodes are next to one another: those that are in the nearest class of remote nodes.
+//! Infers which nodes are neighbours: those in the nearest class of remote nodes.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use model::{NodeId, NodeLink, NodeMatrix, NodeSet};
 
 use super::classes::{Measured, classes_of_row};
 
-/// Links between neighbours, each once. A node without a row of its own is next to the node that
+/// Links between neighbours, each once. A node without a row is a neighbour of the node that
 /// reaches it fastest.
 ///
-/// What is drawn is what the figures say, not the wires: where all remote nodes measure alike, all
-/// are next to one another.
+/// The links show what the figures say, not the wires: where all remote nodes measure alike, all
+/// are neighbours.
 pub fn links(matrix: &NodeMatrix) -> Vec<NodeLink> {
     let mut neighbours: BTreeMap<NodeId, NodeSet> = BTreeMap::new();
     for (cpu_node, cells) in matrix.rows() {
@@ -27,7 +27,7 @@ pub fn links(matrix: &NodeMatrix) -> Vec<NodeLink> {
         neighbours.insert(cpu_node, nearest.unwrap_or_default());
     }
     for memory_node in matrix.memory_nodes() {
-        // One row alone cannot tell to which node another is nearest.
+        // A single row cannot tell to which node another is nearest.
         if matrix.cpu_nodes().len() > 1 && !neighbours.contains_key(memory_node) {
             let nearest = nearest_cpu_node(matrix, *memory_node);
             neighbours.entry(*memory_node).or_default().extend(nearest);

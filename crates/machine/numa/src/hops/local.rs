@@ -1,19 +1,19 @@
-//! Judges the latency of each node's own memory: against that of the other nodes' memory, and
-//! against that of the other nodes' own.
+//! Judges the local latency of each node: against that of the other nodes' memory, and against the
+//! local latency of the other nodes.
 
 use model::{Finding, NodeMatrix, NodeSet, Severity};
 
 use super::classes::{Measured, classes_of_row};
 use super::figures;
-use super::judge::{LOCAL_NOT_NEAREST, LOCAL_OUTLIER, finding};
+use super::findings::{LOCAL_NOT_NEAREST, LOCAL_OUTLIER, finding};
 use super::pairs::{Pairs, Range};
 
-/// Local latencies differ from this share on. Below it, one node's own CPUs differ as much: 15 ns
-/// within one cell were seen on Granite Rapids, and of published matrices of alike nodes the
-/// local figures spread by up to 3 %.
+/// Local latencies that differ by this share or more are reported. The CPUs of one node differ by
+/// less: 15 ns within one cell were seen on Granite Rapids, and in published matrices of identical
+/// nodes the local figures spread by up to 3 %.
 const LOCAL_SHARE: f64 = 0.10;
 
-/// Adds one finding for all nodes to which another's memory is nearer than their own.
+/// Adds one finding for all nodes to which another node's memory is nearer than their own.
 pub(crate) fn not_nearest(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
     let mut pairs = Pairs::default();
     let (mut nearer, mut local) = (Range::default(), Range::default());
@@ -49,9 +49,9 @@ pub(crate) fn not_nearest(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
 }
 
 /// Adds one finding for all nodes whose own memory is slower than that of the median node, and one
-/// for all whose own is faster: by [`LOCAL_SHARE`], and by more than their intervals say, where
-/// they have any. The median is that of the figures, the lower of the middle two: so that of two
-/// nodes the slower one is the outlier, and a median that was measured has its own interval.
+/// for all whose own is faster: by [`LOCAL_SHARE`], and by more than their intervals, where they
+/// have any. The median is the lower of the middle two figures, so that of two nodes the slower one
+/// is the outlier, and the median was measured and has its own interval.
 pub(crate) fn outliers(matrix: &NodeMatrix, found: &mut Vec<Finding>) {
     let mut local: Vec<Measured> = matrix
         .rows()

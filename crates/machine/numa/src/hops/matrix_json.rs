@@ -1,11 +1,11 @@
-//! A document `numalab.latency/1` as a matrix. What else it holds is passed over.
+//! Reads a document `numalab.latency/1` as a matrix, and ignores what else it holds.
 
 use linux::{Error, TextFile};
 use model::{DistanceTable, ID_MAX, MatrixCell, NodeId, NodeMatrix};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::matrix_file::{MatrixFile, check_nodes, is_latency, wrong_count};
+use super::matrix_words::{MatrixFile, check_nodes, is_latency, wrong_count};
 
 /// Name and version of the document.
 const FORMAT: &str = "numalab.latency/1";
@@ -113,7 +113,7 @@ pub(crate) fn check_ids(file: &TextFile, nodes: &[NodeId]) -> Result<(), Error> 
     check_nodes(file, 1, nodes)
 }
 
-/// Checks that there are so many rows with so many cells each.
+/// Checks that there are this many rows with this many cells each.
 fn check_size<T>(
     file: &TextFile,
     name: &str,

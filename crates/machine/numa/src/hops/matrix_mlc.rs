@@ -1,5 +1,5 @@
-//! The matrix of idle latencies in the text of Intel Memory Latency Checker. Everything else that
-//! it prints is passed over.
+//! Reads the matrix of idle latencies from the text of Intel Memory Latency Checker, and ignores
+//! everything else that it prints.
 //!
 //! ```text
 //! Intel(R) Memory Latency Checker - v3.11b
@@ -14,12 +14,12 @@
 //!
 //! Versions differ: the heading of the first line (see [`HEADINGS`]), `Memory node` and `Socket`
 //! for `Numa node` before 3.1, tabs for spaces, empty lines between the rows. A node without CPUs
-//! has a column and no row; a node without free memory has `-`.
+//! has a column but no row; a node without free memory has `-`.
 
 use linux::{Error, TextFile};
 use model::{MatrixCell, NodeId, NodeMatrix};
 
-use super::matrix_file::{MatrixFile, cell_of_word, check_nodes, node_of_word, wrong_count};
+use super::matrix_words::{MatrixFile, cell_of_word, check_nodes, node_of_word, wrong_count};
 
 /// The headings of the matrix, and what each says about its figures.
 const HEADINGS: [(&str, Option<&str>); 3] = [
@@ -41,10 +41,10 @@ const HEADINGS: [(&str, Option<&str>); 3] = [
     ),
 ];
 
-/// What all of them begin with.
+/// The common start of all headings.
 const HEADING_START: &str = "Measuring idle latencies";
 
-/// What the program calls itself in its first line.
+/// How the program names itself in its first line.
 const PROGRAM: &str = "Intel(R) Memory Latency Checker";
 
 /// Whether the file is text of Intel MLC.
@@ -95,7 +95,7 @@ fn columns<'t>(
     let (number, line) = lines.next().ok_or_else(|| file.ended(expected))?;
     let mut words = line.split_whitespace();
     let titles: Vec<&str> = words.by_ref().take_while(|word| *word == "Numa").collect();
-    // `take_while` has taken the word behind "Numa", which is "node"; "Socket" is a word alone.
+    // `take_while` also consumed the word after "Numa", which is "node"; "Socket" is a single word.
     let starts_right = line.trim_start().starts_with("Numa node") || titles.is_empty();
     let nodes: Option<Vec<NodeId>> = words.map(node_of_word).collect();
     let nodes = nodes.filter(|nodes| !nodes.is_empty() && starts_right);
@@ -104,7 +104,7 @@ fn columns<'t>(
     Ok(nodes)
 }
 
-/// A row for every line that begins with a number; the first that does not ends the matrix.
+/// Reads a row from every line that begins with a number; the first other line ends the matrix.
 fn rows<'t>(
     file: &TextFile,
     columns: &[NodeId],

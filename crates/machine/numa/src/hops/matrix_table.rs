@@ -1,5 +1,5 @@
-//! A table of numbers between white space or commas, with or without headings, as people write it
-//! down or other programs print it:
+//! A table of numbers between white space or commas, with or without headings, as people write them
+//! down or other programs print them:
 //!
 //! ```text
 //! 53 211 217 248          node   0    1          cpu_node,0,1
@@ -8,10 +8,10 @@
 //! ```
 //!
 //! Without headings, rows and columns are nodes 0, 1, 2 and so on. Lines that begin with `#` are
-//! passed over. A cell that was not measured is `-` or, between commas, empty.
+//! ignored. A cell that was not measured is `-` or, between commas, empty.
 //!
-//! A matrix between CPUs looks the same but for its diagonal, which is empty or 0, and often its
-//! upper half (core-to-core-latency writes it so). It says nothing about memory and is refused:
+//! A matrix between CPUs looks the same except for its diagonal, which is empty or 0, and often its
+//! upper half (as core-to-core-latency writes it). It says nothing about memory and is rejected:
 //!
 //! ```text
 //! ,,
@@ -22,11 +22,11 @@
 use linux::{Error, TextFile};
 use model::{MatrixCell, NodeId, NodeMatrix};
 
-use super::matrix_file::{
+use super::matrix_words::{
     cell_of_word, cells as in_words, check_nodes, is_no_figure, node_of_word,
 };
 
-/// A line cut into words.
+/// A line split into words.
 struct Line<'t> {
     number: usize,
     text: &'t str,
@@ -37,7 +37,7 @@ struct Line<'t> {
 pub(crate) struct Table<'t> {
     pub(crate) row_nodes: Vec<NodeId>,
     pub(crate) column_nodes: Vec<NodeId>,
-    /// The number of its line, and a word for each column.
+    /// For each row, the number of its line, and a word for each column.
     pub(crate) rows: Vec<(usize, Vec<&'t str>)>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn read(file: &TextFile) -> Result<NodeMatrix, Error> {
     Ok(matrix.expect("every row was checked to have a cell for each column"))
 }
 
-/// Cuts a file into a table.
+/// Splits a file into a table.
 pub(crate) fn table(file: &TextFile) -> Result<Table<'_>, Error> {
     let lines = file.lines().map(|(number, line)| (number, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -86,7 +86,7 @@ pub(crate) fn table(file: &TextFile) -> Result<Table<'_>, Error> {
     checked(file, row_nodes, column_nodes, rows)
 }
 
-/// A table whose nodes are there once, and which was not cut off.
+/// Checks that every node occurs once and that the file was not cut off.
 fn checked<'t>(
     file: &TextFile,
     row_nodes: Vec<NodeId>,
@@ -105,7 +105,7 @@ fn checked<'t>(
     })
 }
 
-/// Refuses a matrix between CPUs: as many rows as columns, and no figure from any to itself.
+/// Rejects a matrix between CPUs: as many rows as columns, and no figure from any to itself.
 fn check_not_between_cpus(file: &TextFile, table: &Table<'_>) -> Result<(), Error> {
     let columns = &table.column_nodes;
     let mut own = table.row_nodes.iter().zip(&table.rows).map(|(node, row)| {
@@ -126,7 +126,7 @@ fn check_not_between_cpus(file: &TextFile, table: &Table<'_>) -> Result<(), Erro
     Err(file.malformed(number, expected, line.trim()))
 }
 
-/// Words between commas, if there are any, else between white space.
+/// Splits at commas, if there are any, else at white space.
 fn words(line: &str) -> Vec<&str> {
     if line.contains(',') {
         line.split(',').map(str::trim).collect()
@@ -136,7 +136,7 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 /// The nodes of the columns, if the first line has them: it begins with a word, or has one cell
-/// less than the second, which begins with one of them.
+/// less than the second line, which begins with one of these nodes.
 fn column_headings(
     file: &TextFile,
     first: &Line<'_>,
@@ -151,7 +151,7 @@ fn column_headings(
         let nodes: Option<Vec<NodeId>> = words.iter().map(|word| node_of_word(word)).collect();
         nodes.filter(|nodes| !nodes.is_empty())
     };
-    // A word such as node0 may be the first heading and no corner.
+    // A word such as node0 may be the first heading rather than the corner.
     let whole = nodes(&first.words).filter(|_| is_short);
     if is_word {
         let headings = whole.or_else(|| nodes(&first.words[1..]));
@@ -164,7 +164,7 @@ fn column_headings(
             file.malformed(first.number, expected, first.text)
         });
     }
-    // Numbers are headings only where the next line begins with one of them, or a cell is missing.
+    // Numbers are headings only if the next line begins with one of them; else a cell is missing.
     let begins = second.and_then(|second| node_of_word(second.words[0]));
     Ok(whole.filter(|nodes| begins.is_some_and(|node| nodes.contains(&node))))
 }
@@ -175,7 +175,7 @@ fn with_row_heading<'l, 't>(
     line: &'l Line<'t>,
 ) -> Result<(NodeId, &'l [&'t str]), Error> {
     let (heading, cells) = line.words.split_first().unwrap_or((&"", &[]));
-    // `node 3:` is two words, and so is `0 :`.
+    // `node 3:` is two words, as is `0 :`.
     let (heading, cells) = match cells.split_first() {
         Some((next, rest)) if heading.eq_ignore_ascii_case("node") => (next, rest),
         Some((&":", rest)) => (heading, rest),
@@ -186,7 +186,7 @@ fn with_row_heading<'l, 't>(
     Ok((node, cells))
 }
 
-/// A table whose rows may still begin with `0:`.
+/// A table without column headings, whose rows may begin with `0:`.
 fn without_column_headings<'t>(file: &TextFile, lines: Vec<Line<'t>>) -> Result<Table<'t>, Error> {
     let is_headed = |line: &Line<'_>| line.words[0].ends_with(':');
     let headed = lines.first().is_some_and(is_headed);

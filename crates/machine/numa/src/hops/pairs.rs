@@ -1,4 +1,4 @@
-//! The pairs of nodes of which a finding says the same, put into few words.
+//! The pairs of nodes that a finding applies to, in few words.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Pairs {
     }
 
     /// `from node 0 to nodes 2-3, from nodes 1,4 to node 0`: nodes that lead to the same nodes are
-    /// named together.
+    /// grouped.
     pub(crate) fn directed(&self) -> String {
         self.text("from", "to")
     }
@@ -75,7 +75,7 @@ impl FromIterator<(NodeId, NodeId)> for Pairs {
     }
 }
 
-/// The least and the greatest of some figures.
+/// The smallest and the largest of some figures.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Range {
     pub(crate) low: f64,

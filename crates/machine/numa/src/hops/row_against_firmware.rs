@@ -1,13 +1,13 @@
-//! Compares the classes of each row with the classes that the firmware's distances make: nodes
-//! that one tells apart and the other does not, and nodes in the wrong order. What several rows
-//! show of the same distances is one finding.
+//! Compares the classes of each row with the classes of the firmware's distances: nodes that only
+//! one of them distinguishes, and nodes in the wrong order. What several rows show about the same
+//! distances is one finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{DistanceTable, Finding, NodeId, NodeMatrix, Severity};
 
 use super::classes::{Measured, classes_of_row};
-use super::judge::{HIDDEN_HOP, OVERSTATED, UNDERSTATED, finding};
+use super::findings::{HIDDEN_HOP, OVERSTATED, UNDERSTATED, finding};
 use super::pairs::{Pairs, Range};
 
 /// A measured node of a row, with its class and the firmware's distance.
@@ -17,7 +17,7 @@ struct Placed {
     distance: u32,
 }
 
-/// Nodes that rows show to be elsewhere than the firmware says, and those they are compared with.
+/// Nodes that rows place differently from the firmware, and those they are compared with.
 #[derive(Default)]
 struct Misplaced {
     pairs: Pairs,
@@ -27,12 +27,12 @@ struct Misplaced {
     more: Range,
 }
 
-/// A distance, and how many hops beyond the nearest of its row.
+/// By distance, and by hops beyond the nearest nodes at that distance.
 type HiddenHops = BTreeMap<(u32, usize), Misplaced>;
-/// The distances of those that are misplaced and of those they are compared with.
+/// By the distances of the misplaced nodes, and of those they are compared with.
 type ByDistances = BTreeMap<(BTreeSet<u32>, BTreeSet<u32>), Misplaced>;
 
-/// Adds what the rows say.
+/// Adds the findings.
 pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut Vec<Finding>) {
     let mut hidden = HiddenHops::new();
     let (mut understated, mut overstated) = (ByDistances::new(), ByDistances::new());
@@ -119,8 +119,8 @@ fn hidden_hop(distance: u32, hop: usize, all: &Misplaced, only: Option<u32>) -> 
     finding(HIDDEN_HOP, Severity::Warning, message)
 }
 
-/// Nodes that the firmware puts nearer than others which measure nearer than they. Whether the own
-/// memory is the nearest is judged elsewhere.
+/// Nodes that the firmware puts nearer than others that actually measure nearer. `local.rs` judges
+/// whether a node's own memory is the nearest.
 fn add_understated(cpu_node: NodeId, row: &[Placed], all: &mut ByDistances) {
     let is_before =
         |near: &Placed, far: &Placed| near.distance < far.distance && near.class > far.class;
@@ -137,7 +137,7 @@ fn add_understated(cpu_node: NodeId, row: &[Placed], all: &mut ByDistances) {
     }
 }
 
-/// Nodes that the firmware puts further away than others which measure like them.
+/// Nodes that the firmware puts further away than others that measure like them.
 fn add_overstated(cpu_node: NodeId, row: &[Placed], all: &mut ByDistances) {
     for class in classes(row) {
         let members = row.iter().filter(|placed| placed.class == class);
@@ -177,7 +177,7 @@ fn classes(row: &[Placed]) -> BTreeSet<usize> {
     row.iter().map(|placed| placed.class).collect()
 }
 
-/// The distance of all pairs of different nodes, if there is one for all and there are several.
+/// The distance of all pairs of different nodes, if they all have the same.
 fn only_remote_distance(distances: &DistanceTable) -> Option<u32> {
     let cells = distances.cells();
     let mut remote = cells.filter_map(|(from, to, distance)| (from != to).then_some(distance));

@@ -1,9 +1,9 @@
-//! Compares the firmware's distances, read as multiples of 10 for local, with what was measured.
+//! Compares the firmware's distances, read as multiples of 10 for local, with measured latencies.
 //!
 //! The table is defined as a scale (ACPI, System Locality Information Table: a distance of 20 is
 //! twice the local latency), but hardly any firmware fills it in as one: 21 stands for 1.5 to 2.0
-//! times, AMD's 32 for 1.9. Order is what placement needs, so a wrong scale alone is for
-//! information; but Linux draws a line across it.
+//! times, AMD's 32 for 1.9. Placement only needs the order, so a wrong scale alone is for
+//! information; but Linux applies a threshold to it.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use model::{DistanceTable, Finding, NodeMatrix, Severity};
 
 use super::classes::Measured;
 use super::figures;
-use super::judge::{OVERSTATED, UNDERSTATED, finding};
+use super::findings::{OVERSTATED, UNDERSTATED, finding};
 use super::pairs::Range;
 
-/// A scale is wrong from this factor on: the usual 21 for two sockets is within it.
+/// A scale is wrong if off by more than this factor: the usual 21 for two sockets is within it.
 const SCALE_FACTOR: f64 = 1.45;
 
-/// Beyond this distance Linux does not spread tasks over nodes when it balances the load
+/// Beyond this distance, Linux does not spread tasks over nodes when it balances load
 /// (`RECLAIM_DISTANCE`, include/linux/topology.h).
 const RECLAIM_DISTANCE: u32 = 30;
 
-/// Distances below 10 and 255 have meanings of their own.
+/// Distances below 10, and 255, have other meanings.
 const SCALE: std::ops::Range<u32> = 11..255;
 
-/// Adds one finding for all distances whose scale says too much everywhere, and one for all whose
-/// scale says too little.
+/// Adds one finding for all distances that overstate every measured latency, and one for all that
+/// understate every one.
 pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut Vec<Finding>) {
     let mut ratios: BTreeMap<u32, Range> = BTreeMap::new();
     for (cpu_node, cells) in matrix.rows() {
@@ -71,7 +71,7 @@ pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut 
     }
 }
 
-/// How many times the local latency a distance says.
+/// The multiple of the local latency that a distance stands for.
 fn times(distance: u32) -> f64 {
     f64::from(distance) / 10.0
 }

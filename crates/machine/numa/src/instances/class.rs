@@ -1,4 +1,4 @@
-//! What a process of a database does, by the title it gives itself.
+//! What a process of a database does, from the title it gives itself.
 
 /// Background processes of PostgreSQL as their titles name them (postmaster children,
 /// `src/backend/utils/init/miscinit.c`, `GetBackendTypeDesc`; older names beside the newer).
@@ -41,16 +41,16 @@ pub fn class_of(name: &str, title: &str) -> String {
     name.to_owned()
 }
 
-/// A server that has not given itself a title is the one that was started.
+/// Whether this is the postmaster: the server process that has set no title for itself.
 fn is_postgres_program(name: &str, title: &str) -> bool {
     let program = title.rsplit('/').next().unwrap_or(title);
     matches!(program, "postgres" | "postmaster") && matches!(name, "postgres" | "postmaster")
 }
 
-/// `checkpointer`, `main: walwriter`, `io worker 2`, or a user and a database: a session, whose
-/// words are not repeated.
+/// The class for `checkpointer`, `main: walwriter`, `io worker 2`, or a user and a database: that
+/// is a session, and its words are not repeated.
 fn postgres(words: &str) -> &'static str {
-    // With cluster_name set, that comes first.
+    // With cluster_name set, the title begins with it.
     let after_cluster = words.split_once(": ").map_or(words, |(_, after)| after);
     let named = |words: &str| {
         POSTGRES.into_iter().find(|class| {

@@ -1,25 +1,19 @@
-//! Why a target names no processes, and what shows those that there are.
+//! Why a target has no processes, and how to list those that exist.
 
 use std::io::ErrorKind;
 
-use super::Target;
+use super::target::{Target, TargetError};
 
 /// Why no processes were found.
 #[derive(Debug, thiserror::Error)]
 pub enum InstanceError {
-    /// The words name nothing.
-    #[error(
-        "{found:?} is not a target; expected a PID, a process name, postgres:DATADIR, oracle:SID, \
-         cgroup:/PATH or unit:NAME"
-    )]
-    Target {
-        /// The words.
-        found: String,
-    },
+    /// The words are not a target.
+    #[error(transparent)]
+    Target(#[from] TargetError),
     /// No such process runs.
     #[error("no process of {target} is running")]
     NoProcess {
-        /// What was asked for.
+        /// The target.
         target: Target,
     },
     /// There is no such control group.
@@ -36,7 +30,7 @@ pub enum InstanceError {
         /// What is missing.
         reason: String,
     },
-    /// What was named has ended.
+    /// The process has ended.
     #[error(
         "process {pid} ({name}) has ended: it is a zombie, not yet reaped by its parent, \
          process {parent}"
@@ -46,10 +40,10 @@ pub enum InstanceError {
         pid: u32,
         /// Its name.
         name: String,
-        /// Who is to reap it.
+        /// Its parent, which has not reaped it.
         parent: u32,
     },
-    /// A thread of the kernel was named.
+    /// The process is a kernel thread.
     #[error("process {pid} ({name}) is a thread of the kernel, which has no memory of its own")]
     KernelThread {
         /// The process.
@@ -71,7 +65,7 @@ impl InstanceError {
         cause.kind() == ErrorKind::PermissionDenied
     }
 
-    /// What shows the processes, groups or servers that there are.
+    /// How to list the processes, groups or servers that exist.
     pub fn advice(&self) -> Option<&'static str> {
         const PROCESSES: &str =
             "`ps -e` shows what is running; threads and other namespaces do not count";
@@ -99,7 +93,7 @@ impl InstanceError {
             InstanceError::Read(_) if self.is_permission() => {
                 Some("run it as the owner of the data directory, or as root")
             }
-            InstanceError::Target { .. }
+            InstanceError::Target(_)
             | InstanceError::Ended { .. }
             | InstanceError::KernelThread { .. }
             | InstanceError::Read(_) => None,

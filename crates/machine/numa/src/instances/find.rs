@@ -10,17 +10,17 @@ use super::{InstanceError, Target, class_of, postmaster};
 /// One process of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Who it is.
+    /// Its identity.
     pub stat: ProcessStat,
-    /// What it does.
+    /// Its class.
     pub class: String,
 }
 
-/// Finds the processes, ascending by id. This process, threads of the kernel and zombies are never
-/// among them. Processes that end meanwhile are left out.
+/// Finds the processes of a target, ascending by id. Leaves out this process, kernel threads,
+/// zombies, and processes that end in the meantime.
 ///
 /// # Errors
-/// When there are none, or all have ended, or one that is named is a thread of the kernel.
+/// When there are none, all have ended, or the one named is a kernel thread.
 pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> {
     let candidates = candidates(root)?;
     let title = |process: &ProcessStat| proc_stat::title(root, process.pid).unwrap_or_default();
@@ -85,7 +85,7 @@ fn no_process(root: &Root, target: &Target) -> InstanceError {
     }
 }
 
-/// Whether a control group of this path is in the one hierarchy of cgroup v2, or in one of v1.
+/// Whether a control group of this path exists in the only hierarchy of cgroup v2, or in one of v1.
 fn group_exists(root: &Root, path: &str) -> bool {
     const MOUNTS: &str = "sys/fs/cgroup";
     let path = path.trim_matches('/');
@@ -106,7 +106,7 @@ fn candidates(root: &Root) -> Result<Vec<ProcessStat>, InstanceError> {
     let pids = proc_stat::pids(root)?
         .into_iter()
         .filter(|pid| Some(*pid) != own);
-    // A process that ended since the directory was listed is none.
+    // A process that has ended since the directory was listed does not count.
     let candidates = pids.filter_map(|pid| proc_stat::read(root, pid).ok());
     Ok(candidates.collect())
 }

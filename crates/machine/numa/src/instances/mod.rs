@@ -9,4 +9,4 @@ mod target;
 pub use class::class_of;
 pub use error::InstanceError;
 pub use find::{Member, find};
-pub use target::Target;
+pub use target::{Target, TargetError};

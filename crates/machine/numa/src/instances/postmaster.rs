@@ -7,7 +7,7 @@ use linux::{Root, proc_stat};
 
 use super::InstanceError;
 
-/// Its PID.
+/// Returns its PID.
 ///
 /// # Errors
 /// [`InstanceError::NoServer`] when no server runs on the directory, as far as that can be seen.
@@ -34,8 +34,8 @@ pub(super) fn find(root: &Root, directory: &str) -> Result<u32, InstanceError> {
         let reason = "expected the PID of a postmaster on the first line of postmaster.pid";
         return Err(no_server(reason.to_owned()));
     };
-    // A file that was left behind, or that a server in a container wrote, names a stranger. Every
-    // process of a server works in its directory (postmaster.c, `ChangeToDataDir`).
+    // A stale file, or one that a server in a container wrote, names an unrelated process. Every
+    // process of a server works in its data directory (postmaster.c, `ChangeToDataDir`).
     if root.is_live() && linux::process::works_in(pid, directory.as_ref()) == Some(false) {
         let name = proc_stat::read(root, pid).map_or(String::new(), |stat| stat.name);
         return Err(no_server(format!(

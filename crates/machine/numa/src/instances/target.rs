@@ -1,10 +1,19 @@
-//! What a user may name: `4242`, `mysqld`, `postgres:/data`, `oracle:ORCL`, `cgroup:/db`,
+//! How a user names a target: `4242`, `mysqld`, `postgres:/data`, `oracle:ORCL`, `cgroup:/db`,
 //! `unit:postgresql`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::InstanceError;
+/// Words that are not a target.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{found:?} is not a target; expected a PID, a process name, postgres:DATADIR, oracle:SID, \
+     cgroup:/PATH or unit:NAME"
+)]
+pub struct TargetError {
+    /// The words.
+    found: String,
+}
 
 /// A set of processes as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +33,10 @@ pub enum Target {
 }
 
 impl FromStr for Target {
-    type Err = InstanceError;
+    type Err = TargetError;
 
-    fn from_str(text: &str) -> Result<Self, InstanceError> {
-        let refused = || InstanceError::Target {
+    fn from_str(text: &str) -> Result<Self, TargetError> {
+        let refused = || TargetError {
             found: text.chars().take(80).collect(),
         };
         let of = |kind: fn(String) -> Target, name: &str| {

@@ -1,4 +1,4 @@
-//! Which pages were moved, and where from: one line of JSON for each chunk, synced before the chunk
+//! Which pages were moved, and from where: one line of JSON for each chunk, synced before the chunk
 //! is moved (docs/journal.md).
 
 use std::cmp::Ordering;
@@ -13,7 +13,7 @@ use crate::Error;
 use crate::ObjectWords;
 use crate::journal::Journal;
 
-/// Whose pages they are. Two are the same where the kernel says so: an object may have been renamed
+/// The owner of pages. Two are the same if the kernel's ids agree: an object may have been renamed
 /// since.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -30,13 +30,13 @@ pub enum Owner {
     Process {
         /// Its id.
         pid: u32,
-        /// When it started: a later process of this id is another.
+        /// When it started: a later process with this id is a different one.
         start_ticks: u64,
     },
 }
 
 impl Owner {
-    /// What the kernel knows it by.
+    /// The ids by which the kernel knows it.
     fn id(&self) -> Result<ObjectWords, (u32, u64)> {
         match self {
             Owner::Object { id, .. } => Ok(*id),
@@ -44,7 +44,7 @@ impl Owner {
         }
     }
 
-    /// It in words.
+    /// Its name, for messages.
     pub fn words(&self) -> String {
         match self {
             Owner::Object { name, .. } => name.clone(),
@@ -76,19 +76,19 @@ impl Eq for Owner {}
 /// One chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChunkLine {
-    /// Whose pages.
+    /// The owner of the pages.
     pub of: Owner,
-    /// Size of one.
+    /// Size of a page.
     pub page_bytes: u64,
-    /// Number of the first.
+    /// Number of the first page.
     pub first: u64,
     /// The node of each page before, as [`sequence::encode`] writes it.
     pub from: String,
-    /// The node it is sent to.
+    /// The node of each page after the move, in the same form.
     pub to: String,
 }
 
-/// The file, open for more lines.
+/// The file, open for appending.
 #[derive(Debug)]
 pub struct ChunkLog {
     file: File,
@@ -96,7 +96,7 @@ pub struct ChunkLog {
 }
 
 impl ChunkLog {
-    /// Makes the file of an entry again.
+    /// Creates the file of an entry, or truncates it.
     ///
     /// # Errors
     /// [`Error::StateFolder`].
@@ -128,11 +128,11 @@ impl ChunkLog {
     }
 }
 
-/// The lines of a file, oldest first; none when there is no file: no chunk was moved then. A last
-/// line without its newline was cut by a crash before its chunk was moved.
+/// Reads the lines of a file, oldest first; none when there is no file, since no chunk was moved
+/// then. Ignores a last line without a newline: a crash cut it before its chunk was moved.
 ///
 /// # Errors
-/// When the file cannot be read, or a line is not ours.
+/// When the file cannot be read, or a line is malformed.
 pub fn read(journal: &Journal, entry: u64) -> Result<Vec<ChunkLine>, Error> {
     let error = |cause| Error::Journal {
         path: journal.list_path(entry),

@@ -1,5 +1,5 @@
-//! The locks on memory that is moved: one on every shared object, which holds for all processes
-//! that have it mapped, and one on every process whose private memory is moved.
+//! The locks on memory that is moved: one on every shared object, which covers all processes that
+//! have it mapped, and one on every process whose private memory is moved.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -18,13 +18,13 @@ use crate::claim::{self, Claim};
 #[must_use]
 pub struct Claims(#[expect(dead_code, reason = "held, not read")] Vec<Claim>);
 
-/// Takes them. Where the memory is must be looked up afterwards.
+/// Takes these locks. Look up where the memory is only afterwards.
 ///
 /// # Errors
 /// [`Error::AtWork`] when another process is changing some of it.
 pub fn claim(root: &Root, survey: &Survey) -> Result<Claims, Error> {
     let deadline = claim::deadline();
-    // In one order, whoever asks, so that of two that ask for the same at once one has it all.
+    // In a fixed order: of two processes that want the same locks, one gets all.
     let owners: BTreeMap<Owner, _> = survey
         .parts
         .iter()
@@ -42,10 +42,10 @@ pub fn claim(root: &Root, survey: &Survey) -> Result<Claims, Error> {
     Ok(Claims(claims))
 }
 
-/// Takes the lock on what an entry of the journal is about; `None` when it is gone.
+/// Locks an owner that an entry of the journal names; `None` when it is gone.
 ///
 /// # Errors
-/// [`Error::AtWork`] when another process is changing it; else when it cannot be reached.
+/// [`Error::AtWork`] when another process is changing it; another error when it cannot be reached.
 pub(crate) fn of_owner(
     root: &Root,
     owner: &Owner,
@@ -71,7 +71,7 @@ pub(crate) fn of_owner(
 }
 
 impl super::memory::Part {
-    /// Whose pages they are.
+    /// The owner of its pages.
     pub(super) fn owner(&self) -> Owner {
         match (self.object(), self.kind) {
             (Some(id), _) => Owner::Object {

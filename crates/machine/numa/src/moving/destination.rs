@@ -1,14 +1,14 @@
-//! Where memory is to go, as a user says it, and the pattern of nodes that this means page by page.
+//! Where memory should go, as a user writes it, and the pattern of nodes that this stands for.
 
 use std::fmt;
 use std::str::FromStr;
 
 use model::{NodeId, NodeSet, Topology};
 
-/// Where memory is to go.
+/// Where memory should go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// Page by page over these nodes; `None`: over all that have memory.
+    /// Page by page over these nodes; `None`: over all nodes with memory.
     Interleave(Option<NodeSet>),
     /// All of it on one node.
     Node(NodeId),
@@ -18,7 +18,7 @@ pub enum Destination {
     NearCpus,
 }
 
-/// What a destination looks like, for messages.
+/// The syntax of a destination, for messages.
 const EXPECTED: &str = "expected interleave, interleave=0-3, a node such as 2, spread, \
                         spread=0:2,1:1, or near-cpus";
 
@@ -92,7 +92,7 @@ impl Destination {
     /// The pattern for memory of processes whose CPUs are on `nodes_of_cpus`.
     ///
     /// # Errors
-    /// When it names a node that is not there or has no memory, or no node remains.
+    /// When it names a node that does not exist or has no memory, or no node remains.
     pub fn pattern(&self, topology: &Topology, nodes_of_cpus: &NodeSet) -> Result<Pattern, String> {
         let with_memory = topology.memory_nodes();
         let even = |nodes: &NodeSet| nodes.iter().map(|node| (node, 1)).collect::<Vec<_>>();
@@ -134,18 +134,19 @@ impl Destination {
 /// The longest pattern: proportions are kept to 1 in 64.
 const PATTERN_MAX: u64 = 64;
 
-/// A sequence of nodes that repeats: page `n` belongs on its `n`-th node, counted around.
+/// A repeating sequence of nodes: page `n` belongs on its `n`-th node, modulo its length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(Vec<NodeId>);
 
 impl Pattern {
-    /// All on one node.
+    /// All pages on one node.
     pub fn of_one(node: NodeId) -> Self {
         Self(vec![node])
     }
 
-    /// The pattern in which every node comes as often as its weight says, and evenly so (smooth
-    /// weighted round robin). Weights beyond [`PATTERN_MAX`] together are rounded, to 1 at least.
+    /// The pattern in which every node occurs as often as its weight says, evenly spaced (smooth
+    /// weighted round robin). Weights that exceed [`PATTERN_MAX`] in total are scaled down, to at
+    /// least 1.
     fn weighted(weights: &[(NodeId, u64)]) -> Self {
         let divisor = weights
             .iter()
@@ -176,7 +177,7 @@ impl Pattern {
         Self(pattern)
     }
 
-    /// How long it is before it repeats.
+    /// The number of pages after which it repeats.
     #[expect(clippy::len_without_is_empty, reason = "a pattern has a node at least")]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -187,7 +188,7 @@ impl Pattern {
         self.0[(page % self.0.len() as u64) as usize]
     }
 
-    /// The same pattern, begun `by` nodes later.
+    /// The same pattern, starting `by` nodes later.
     pub fn rotated(&self, by: usize) -> Self {
         let mut nodes = self.0.clone();
         nodes.rotate_left(by % self.0.len());

@@ -19,25 +19,25 @@ pub enum MoveError {
     /// The journal could not be written, or another numalab is at work on these processes.
     #[error(transparent)]
     Journal(#[from] crate::Error),
-    /// The destination cannot be.
+    /// The destination is impossible.
     #[error("cannot move to {destination}: {reason}")]
     Destination {
-        /// As the user said it.
+        /// The destination, as the user gave it.
         destination: String,
         /// What is wrong.
         reason: String,
     },
-    /// A segment that was named is not there.
+    /// A named segment does not exist.
     #[error("{target} has no shared memory called {name:?}; it has {known}")]
     NoSegment {
         /// The target.
         target: String,
         /// The name.
         name: String,
-        /// The names that there are.
+        /// The names that exist.
         known: String,
     },
-    /// Nothing of the target may be moved by this user.
+    /// This user may move nothing of the target.
     #[error("cannot move memory of {target}: {reason}")]
     NotPermitted {
         /// The target.
@@ -56,9 +56,9 @@ pub enum MoveError {
     Forbidden {
         /// The process, or numalab itself.
         who: String,
-        /// What it may use.
+        /// The nodes it may use.
         allowed: NodeSet,
-        /// The node that is asked for.
+        /// The requested node.
         node: NodeId,
     },
     /// A node has too little room. Nothing was moved.
@@ -69,11 +69,11 @@ pub enum MoveError {
     NoRoom {
         /// The node.
         node: NodeId,
-        /// In what: `in small pages`, `in huge pages of 2 MiB`.
+        /// In which pages: `in small pages`, `in huge pages of 2 MiB`.
         what: String,
-        /// What would come to it beyond what leaves it.
+        /// Bytes that would arrive, less those that would leave.
         needed_bytes: u64,
-        /// What it can take.
+        /// Bytes that it can take.
         free_bytes: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The memory of a target, part by part, as it can be moved: a segment of shared memory, or the
+//! The memory of a target, divided into parts that can be moved: a segment of shared memory, or the
 //! private memory of one process.
 
 use linux::map_files::MappedObject;
@@ -8,7 +8,7 @@ use model::SegmentKind;
 use super::destination::Pattern;
 
 /// Memory that is read, journalled and moved at once: bounds the list of pages in one call and the
-/// time for which the kernel holds the process' map.
+/// time for which the kernel locks the memory map of the process.
 pub const CHUNK_BYTES: u64 = 16 << 20;
 
 /// One part.
@@ -18,13 +18,14 @@ pub struct Part {
     pub name: String,
     /// What it is.
     pub kind: PartKind,
-    /// Size of its pages in a pool of huge pages, else of a base page: the unit of page numbers.
+    /// Size of its pages if they are from a pool of huge pages, else of a base page: the unit of
+    /// page numbers.
     pub page_bytes: u64,
-    /// Where page after page belongs.
+    /// The node on which each page belongs.
     pub pattern: Pattern,
     /// How its pages are reached.
     pub(super) source: Source,
-    /// Where its pages may be, in pieces of at most [`CHUNK_BYTES`].
+    /// The ranges that may hold its pages, in pieces of at most [`CHUNK_BYTES`].
     pub(super) stretches: Vec<Stretch>,
 }
 
@@ -37,7 +38,7 @@ pub enum PartKind {
     Private {
         /// The process.
         pid: u32,
-        /// When it started, in ticks: a later process of this id is another.
+        /// When it started, in ticks: a later process with this id is a different one.
         start_ticks: u64,
     },
 }
@@ -45,11 +46,11 @@ pub enum PartKind {
 /// How the pages of a part are reached.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// An object of small pages: through a mapping of our own, so that also pages are found that no
-    /// process has mapped now, and each of them once.
+    /// An object of small pages: through our own mapping, which also finds pages that no process
+    /// has mapped now, and finds each page once.
     Window(ObjectId, MappedObject),
-    /// An object of huge pages: through the processes that have them mapped. A mapping of our own
-    /// could not look at a hole without making a page.
+    /// An object of huge pages: through the processes that have them mapped. Our own mapping could
+    /// not look at a hole without allocating a page.
     HugeObject(ObjectId, MappedObject),
     /// Private memory: through its process.
     Process,
@@ -73,7 +74,7 @@ impl Part {
 /// Consecutive pages of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
-    /// The process through which they are reached; 0 for a window of our own.
+    /// The process through which they are reached; 0 for our own window.
     pub pid: u32,
     /// Number of the first page: in the object, or in the address space of the process.
     pub first: u64,
@@ -83,7 +84,7 @@ pub(super) struct Stretch {
     pub address: u64,
 }
 
-/// Divides pages into stretches that end where a chunk does, so that no larger page is cut.
+/// Divides pages into stretches that end at chunk boundaries, so that no larger page is split.
 pub(super) fn stretches(
     pid: u32,
     first: u64,

@@ -1,5 +1,5 @@
-//! Moving the memory of running processes: what is where, what a move would do, and doing it so
-//! that it can be taken back.
+//! Moves the memory of running processes: where it is, what a move would do, and moving it so that
+//! it can be undone.
 
 mod chunk_log;
 mod claims;

@@ -1,4 +1,4 @@
-//! Carries a plan out, chunk by chunk: read where the pages are, journal and sync that, move them.
+//! Carries out a plan by chunks: reads where the pages are, journals and syncs that, moves them.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -18,40 +18,40 @@ use super::{policy, sequence};
 use crate::Error;
 use crate::journal::{Change, Journal};
 
-/// The longest time for which nobody asks whether to stop.
+/// The longest time between two checks whether to stop.
 const NAP: Duration = Duration::from_millis(50);
 
 /// How to move.
 pub struct Pace<'a> {
-    /// At most so much in a second; `None`: as fast as it goes.
+    /// At most this many bytes per second; `None`: no limit.
     pub bytes_per_s: Option<u64>,
     /// Whether pages that several processes have mapped may be moved (`CAP_SYS_NICE`).
     pub of_others: bool,
     /// Whether to stop now.
     pub stop: &'a dyn Fn() -> bool,
-    /// Told after each chunk how many bytes of the plan were dealt with.
+    /// Called after each chunk with the bytes of the plan handled so far.
     pub watch: &'a mut dyn FnMut(u64),
 }
 
-/// What came of a plan.
+/// The result of carrying out a plan.
 #[derive(Debug, Default)]
 pub struct Moved {
     /// Pages, bytes and refusals.
     pub sent: Sent,
-    /// Time that it took, in seconds.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Processes that ended meanwhile.
+    /// Processes that ended in the meantime.
     pub ended: BTreeSet<u32>,
-    /// Whether all of the target have ended.
+    /// Whether all processes of the target have ended.
     pub has_target_ended: bool,
-    /// Whether it was stopped.
+    /// Whether it was interrupted.
     pub is_interrupted: bool,
     /// Segments whose policy was set.
     pub policies_set: u32,
 }
 
-/// Carries out a plan that was made with the locks in hand. What was moved stays in the journal,
-/// for `numalab undo`.
+/// Carries out a plan that was made under the locks. What was moved stays in the journal, for
+/// `numalab undo`.
 ///
 /// # Errors
 /// When the journal cannot be written or the kernel refuses altogether. What was moved until then
@@ -101,22 +101,22 @@ struct Mover<'a, 'b> {
     bytes_seen: u64,
 }
 
-/// A chunk that was read, with the stretch that it is of and what is to go where.
+/// A chunk that was read, with its stretch and the node to which each unit goes.
 type Read<'a> = (&'a Stretch, Chunk, Vec<(Unit, NodeId)>);
 
 impl Mover<'_, '_> {
     fn run(&mut self, plan: &Plan, journal: &Journal) -> Result<(), MoveError> {
         for planned in &plan.parts {
             let part = &planned.part;
-            // First, so that pages which come meanwhile are where they belong. What came since the
-            // plan was made is among the extents then.
+            // The policy goes first, so that pages allocated in the meantime are where they belong.
+            // The extents then include what was allocated since the plan was made.
             self.moved.policies_set += u32::from(policy::set(journal, part)?);
             let stretches = match &part.source {
                 Source::Window(_, object) => extents(object, part.page_bytes)?,
                 _ => part.stretches.clone(),
             };
             for together in batches(&stretches, part.page_bytes) {
-                // A segment that we have open outlives them, and is of no use then.
+                // A segment that we have open outlives its processes, and is of no use then.
                 self.moved.has_target_ended = self.has_target_ended();
                 self.moved.is_interrupted = (self.pace.stop)();
                 if self.moved.has_target_ended || self.moved.is_interrupted {
@@ -130,7 +130,7 @@ impl Mover<'_, '_> {
         Ok(())
     }
 
-    /// Stretches of one process, at most a chunk together: journalled, synced and moved at once.
+    /// Journals, syncs and moves stretches of one process at once, at most a chunk in total.
     fn batch(&mut self, part: &Part, together: &[Stretch]) -> Result<(), MoveError> {
         let pid = together[0].pid;
         let mut read: Vec<Read<'_>> = Vec::new();
@@ -188,7 +188,7 @@ impl Mover<'_, '_> {
         Ok(())
     }
 
-    /// What went with a process needs no place.
+    /// Notes that a process has ended: memory that went with it needs no move.
     fn ended(&mut self, pid: u32) {
         if pid != 0 && !self.runs(pid) {
             self.moved.ended.insert(pid);
@@ -203,7 +203,7 @@ impl Mover<'_, '_> {
         proc_stat::read(self.root, pid).is_ok_and(|it| !it.has_ended)
     }
 
-    /// Waits until no more has been moved than the rate allows, or it is to stop.
+    /// Waits until the rate allows more, or the move should stop.
     fn wait(&self) {
         let Some(bytes_per_s) = self.pace.bytes_per_s else {
             return;
@@ -218,7 +218,7 @@ impl Mover<'_, '_> {
     }
 }
 
-/// Stretches that follow one another and belong to one process, as many as make a chunk.
+/// Groups consecutive stretches of one process into batches of at most a chunk.
 fn batches(stretches: &[Stretch], page_bytes: u64) -> impl Iterator<Item = &[Stretch]> {
     let mut rest = stretches;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! What a move would do, exactly: for every part, what lies where now and where it would lie then.
+//! What exactly a move would do: for every part, where its memory is now and where it would be.
 
 use linux::Root;
 use model::BytesByNode;
@@ -16,34 +16,34 @@ pub struct Plan {
     pub pids: Vec<u32>,
     /// The parts that have pages in memory.
     pub parts: Vec<PlannedPart>,
-    /// What is left where it is, and why.
+    /// What stays where it is, and why.
     pub notes: Vec<String>,
 }
 
 /// One part.
 #[derive(Debug)]
 pub struct PlannedPart {
-    /// The memory, with the pattern turned so that most of its pages stay.
+    /// The memory, with the pattern rotated so that most of its pages stay.
     pub part: Part,
-    /// What lies where.
+    /// Bytes by node now.
     pub now: BytesByNode,
-    /// What is to lie where.
+    /// Bytes by node after the move.
     pub then: BytesByNode,
-    /// Bytes that are to be moved.
+    /// Bytes to move.
     pub bytes_to_move: u64,
 }
 
 impl Plan {
-    /// Bytes that are to be moved.
+    /// Bytes to move.
     pub fn bytes_to_move(&self) -> u64 {
         self.parts.iter().map(|part| part.bytes_to_move).sum()
     }
 }
 
-/// Bytes by place in the pattern and node.
+/// Bytes by position in the pattern and node.
 type Tally = Vec<BytesByNode>;
 
-/// Looks at every page of the survey once.
+/// Makes the plan; looks at every page of the survey once.
 ///
 /// # Errors
 /// When the kernel refuses to say where pages are.
@@ -90,8 +90,8 @@ pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
     })
 }
 
-/// Turns every pattern so that most pages are where they belong already. Private memory that is to
-/// lie alike is turned alike: processes share pages of it since a fork.
+/// Rotates every pattern so that most pages are already where they belong. Equal patterns of
+/// private memory are rotated equally: processes share pages of it since a fork.
 fn turned(tallied: Vec<(Part, Tally)>) -> Vec<PlannedPart> {
     let mut of_private: Vec<(Pattern, usize)> = Vec::new();
     let mut planned = Vec::new();
@@ -124,7 +124,7 @@ fn turned(tallied: Vec<(Part, Tally)>) -> Vec<PlannedPart> {
     planned
 }
 
-/// How far the pattern is to be turned, so that the most bytes stay.
+/// How far to rotate the pattern so that the most bytes stay.
 fn best_turn(pattern: &Pattern, tallies: &[Tally]) -> usize {
     let staying = |turn: &usize| -> u64 {
         let at = |(place, by_node): (usize, &BytesByNode)| {
@@ -134,7 +134,7 @@ fn best_turn(pattern: &Pattern, tallies: &[Tally]) -> usize {
         let of_tally = |tally: &Tally| tally.iter().enumerate().map(at).sum::<u64>();
         tallies.iter().map(of_tally).sum()
     };
-    // Of equals the first, so that the plan is the same each time.
+    // The first of equals, so that the plan is reproducible.
     (0..pattern.len()).rev().max_by_key(staying).unwrap_or(0)
 }
 
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    /// A tally of `pages` pages of which page `n` lies on node `node_of(n)`.
+    /// A tally of `pages` pages, where page `n` lies on node `node_of(n)`.
     fn tally(pages: u64, nodes: u32, node_of: impl Fn(u64) -> u32) -> Tally {
         let mut tally = vec![BytesByNode::new(); nodes as usize];
         for page in 0..pages {

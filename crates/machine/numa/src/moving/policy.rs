@@ -1,5 +1,5 @@
-//! The policy of a segment of small pages: set along with a move, so that pages that come later
-//! follow; journalled by area and given back the same.
+//! The policy of a segment of small pages: set along with a move, so that later pages follow;
+//! journalled by area, and restored by area.
 
 use linux::map_files::{MappedObject, Window};
 use linux::object_policy::{self, RawPolicy};
@@ -11,15 +11,15 @@ use super::whereabouts;
 use crate::Error;
 use crate::journal::{Change, Journal, PolicyArea, PolicyWords};
 
-/// An object is asked for its policy at every page of so many, and exactly where answers differ. An
-/// area that is shorter and has like neighbours may be overlooked in larger objects.
+/// Pages of an object at which its policy is queried, at most; where two answers differ, the border
+/// is found exactly. In larger objects, a shorter area between equal neighbours may be missed.
 const PROBES_MAX: u64 = 1 << 16;
 
-/// The policy that a part has and the one that pages which come later need; `None` where there is
-/// nothing to set: private memory and huge pages.
+/// Returns the policy that a part has and the one that later pages need; `None` where there is
+/// nothing to set, as for private memory and huge pages.
 ///
 /// # Errors
-/// When the kernel refuses to say.
+/// When the kernel refuses to report it.
 pub fn of_part(part: &Part) -> Result<Option<(String, String)>, SystemCallError> {
     let Source::Window(_, object) = &part.source else {
         return Ok(None);
@@ -34,7 +34,7 @@ pub fn of_part(part: &Part) -> Result<Option<(String, String)>, SystemCallError>
     Ok((now != then).then_some((now, then)))
 }
 
-/// Sets it, through the journal; answers whether there was anything to set.
+/// Sets that policy, through the journal; returns whether there was anything to set.
 ///
 /// # Errors
 /// When the journal cannot be written or the kernel refuses; then nothing is changed.
@@ -65,7 +65,7 @@ pub fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Gives the object the policies it had, unless it is gone; answers what cannot be taken back, in
+/// Restores the policies that an object had, unless it is gone; returns what cannot be undone, in
 /// words.
 ///
 /// # Errors
@@ -86,7 +86,7 @@ pub fn undo(root: &Root, change: &Change, force: bool) -> Result<Option<String>,
         return Ok(None);
     };
     let (window, pages) = whole(&found)?;
-    // On the way to no policy stands the local one; a kill may have come between.
+    // Removing a policy sets the local one first; a kill may have come between.
     let between = words(&RawPolicy::local());
     let known = |now: &PolicyArea| {
         now.policy == *written
@@ -105,7 +105,7 @@ pub fn undo(root: &Root, change: &Change, force: bool) -> Result<Option<String>,
         });
     }
     for area in before {
-        // An object that has become shorter has no policy beyond its end.
+        // An object that has shrunk has no policy beyond its end.
         let end = area.first.saturating_add(area.pages).min(pages as u64);
         let Some(count) = end.checked_sub(area.first).filter(|count| *count > 0) else {
             continue;
@@ -132,7 +132,7 @@ fn whole(object: &MappedObject) -> Result<(Window, usize), SystemCallError> {
     Ok((object.window(0, pages)?, pages))
 }
 
-/// The policies of an object, by pages.
+/// The policies of an object, by page range.
 fn areas(window: &Window, pages: usize) -> Result<Vec<PolicyArea>, SystemCallError> {
     let step = (pages as u64).div_ceil(PROBES_MAX).max(1) as usize;
     let mut areas: Vec<PolicyArea> = Vec::new();
@@ -162,7 +162,7 @@ fn areas(window: &Window, pages: usize) -> Result<Vec<PolicyArea>, SystemCallErr
     Ok(areas)
 }
 
-/// The first page after `low`, which has `policy`, that has another; `high` is one.
+/// Finds the first page that differs: `low` has `policy`, `high` does not.
 fn border(
     window: &Window,
     mut low: usize,

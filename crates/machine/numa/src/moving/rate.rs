@@ -1,5 +1,5 @@
-//! How fast this machine moves shared memory, tried on a little of our own: with the same steps as
-//! `numalab move`, but for the journal.
+//! How fast this machine moves shared memory, measured on a little of our own with the same steps
+//! as `numalab move`, except for the journal.
 
 use std::time::{Duration, Instant};
 
@@ -15,14 +15,14 @@ use super::memory::{Part, PartKind, Source, Stretch};
 use super::reader::Reader;
 use super::sender;
 
-/// Memory that is moved: a millisecond's worth or two.
+/// Memory moved in one round: a millisecond's worth or two.
 const BYTES: u64 = 2 << 20;
-/// It is moved so often, and once at least, but not for longer.
+/// Rounds at most, and the time after which one valid round is enough.
 const ROUNDS: usize = 6;
 const TIME: Duration = Duration::from_millis(200);
 
-/// Bytes of shared memory in small pages that are moved in a second at most, where one process has
-/// them mapped; `None` where this process may not use two nodes, or may not move pages.
+/// Bytes of shared memory in small pages that can be moved in a second at most, where one process
+/// has them mapped; `None` where this process may not use two nodes, or may not move pages.
 pub fn own_bytes_per_s(root: &Root, topology: &Topology) -> Option<f64> {
     let allowed = proc_status::allowed(root, std::process::id()).ok()?;
     let nodes = topology.memory_nodes().intersection(&allowed.memory_nodes);
@@ -60,7 +60,7 @@ fn try_out(root: &Root, part: &Part, stretch: &Stretch, pair: [NodeId; 2]) -> Op
         let units: Vec<_> = chunk.units.iter().map(|unit| (*unit, to)).collect();
         let is_there_already = chunk.units.iter().any(|unit| unit.node == to);
         let sent = sender::send(0, &units, part.page_bytes, false).ok()?;
-        // A time for which not everything moved says nothing.
+        // A round in which not everything moved is not valid.
         if !is_there_already && sent.bytes == BYTES {
             seconds.push(began.elapsed().as_secs_f64());
         }
@@ -68,7 +68,7 @@ fn try_out(root: &Root, part: &Part, stretch: &Stretch, pair: [NodeId; 2]) -> Op
             break;
         }
     }
-    // Whatever else goes on makes it longer.
+    // Other activity only makes it longer.
     let least = seconds.into_iter().min_by(f64::total_cmp);
     let least = least.filter(|seconds| *seconds > 0.0);
     least.map(|seconds| BYTES as f64 / seconds)
@@ -86,7 +86,7 @@ mod tests {
         if topology.memory_nodes().len() < 2 {
             assert_eq!(rate, None);
         }
-        // No kernel moves a page in less time than its bytes take to be copied.
+        // No kernel moves a page faster than its bytes can be copied.
         assert!(
             rate.is_none_or(|rate| rate > 0.0 && rate < 1e12),
             "{rate:?}"

@@ -1,4 +1,4 @@
-//! Where the pages of a stretch are now. Nothing is touched, made or swapped in.
+//! Where the pages of a stretch are now. Touches, allocates and swaps in nothing.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use model::NodeId;
 use super::memory::{Part, Source, Stretch};
 use crate::residency::page_set::PageSet;
 
-/// Pages that the kernel moves together: one page, or the larger page that they make.
+/// Pages that the kernel moves together: one page, or all pages of a larger one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unit {
     /// Number of the first page.
@@ -21,18 +21,18 @@ pub(super) struct Unit {
     pub pages: u64,
     /// Address of the first page.
     pub address: u64,
-    /// Where it is.
+    /// Its node.
     pub node: NodeId,
 }
 
-/// The pages of a stretch that are in memory, while they can be asked about.
+/// The pages of a stretch that are in memory, while they can be queried.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     /// The process whose addresses they are; 0 for this one.
     pub pid: u32,
     /// The pages, ascending.
     pub units: Vec<Unit>,
-    /// What keeps the addresses of this process valid.
+    /// Keeps the addresses of this process valid.
     _window: Option<Window>,
 }
 
@@ -67,11 +67,11 @@ impl ReadError {
     }
 }
 
-/// A pass over the memory of a target, which meets no page twice.
+/// A pass over the memory of a target that reports no page twice.
 pub(super) struct Reader<'a> {
     root: &'a Root,
     flags: PageFlags,
-    /// Frames of private memory that processes share since a fork; of a huge page the first.
+    /// Frames of private memory that processes share since a fork; of a huge page, the first frame.
     shared_since_fork: PageSet,
     huge_pages: BTreeMap<ObjectId, PageSet>,
     open: Option<(u32, Pagemap)>,
@@ -79,7 +79,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A pass that has met nothing yet.
+    /// A pass that has seen nothing yet.
     pub fn new(root: &'a Root) -> Self {
         Reader {
             root,
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The pages of a stretch that are in memory and were not met before.
+    /// The pages of a stretch that are in memory and were not seen before.
     ///
     /// # Errors
     /// When the process has ended, or the kernel refuses.
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         }
         let nodes = move_pages::nodes_of(chunk.pid, &addresses)?;
         let found = candidates.into_iter().zip(nodes);
-        // A page that is gone again by now is none.
+        // Leaves out pages that are gone by now.
         let found = found.filter_map(|(unit, node)| {
             Some(Unit {
                 node: node.ok()?,
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         Ok(chunk)
     }
 
-    /// After private pages of a process were moved: their new frames are those that were met.
+    /// Marks the new frames of private pages as seen after the pages were moved.
     pub fn met_again(&mut self, part: &Part, stretch: &Stretch) {
         // One entry stands for a huge page, as in [`Self::huge`].
         let (calls, entries) = match part.is_of_huge_pool() {
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Small pages and the larger ones that they make, by the entries that were read.
+    /// Small pages, and larger ones that they form, from the entries that were read.
     fn small(
         &mut self,
         first: u64,
@@ -192,8 +192,7 @@ impl<'a> Reader<'a> {
         units
     }
 
-    /// The flags of the frame of each entry; frames that follow one another are asked about at
-    /// once.
+    /// The flags of the frame of each entry; one query covers a run of consecutive frames.
     fn flags_of_entries(&self) -> Vec<FrameFlags> {
         let mut all = Vec::with_capacity(self.entries.len());
         let follows = |one: &PagemapEntry, next: &PagemapEntry| match (one.frame(), next.frame()) {
@@ -210,7 +209,7 @@ impl<'a> Reader<'a> {
         all
     }
 
-    /// Huge pages of a pool that the process has mapped: one entry stands for each of them.
+    /// Huge pages of a pool that the process has mapped: one entry stands for each page.
     fn huge(
         &mut self,
         part: &Part,

@@ -1,4 +1,4 @@
-//! Whether the nodes of a plan have room for what would come to them.
+//! Whether the nodes of a plan have room for what they would receive.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use model::{ByteSize, NodeId, Topology};
 use super::error::MoveError;
 use super::plan::Plan;
 
-/// Refuses a plan for which a node has too little room, before a page moves.
+/// Refuses a plan for which a node has too little room, before any page moves.
 ///
 /// # Errors
 /// [`MoveError::NoRoom`] with the first node that is too full.
@@ -47,11 +47,11 @@ pub fn check_room(root: &Root, plan: &Plan, topology: &Topology) -> Result<(), M
     Ok(())
 }
 
-/// Part of a node's memory that the kernel keeps for itself (mm/page_alloc.c: watermarks of zones,
-/// by default a small part of a percent of them; this is more than that).
+/// Part of a node's memory that the kernel reserves (mm/page_alloc.c: watermarks of zones, by
+/// default a small fraction of a percent of them; this is more than that).
 const KEPT_SHARE: u64 = 64;
 
-/// What is free on a node or can be: cache of files is given up when memory is asked for.
+/// What is free on a node or can be freed: the kernel gives up file cache on demand.
 fn small_room(root: &Root, node: NodeId) -> Result<u64, MoveError> {
     let meminfo = sysfs_nodes::meminfo(root, node)?.unwrap_or_default();
     let cache = meminfo.file_cache_bytes.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Has the kernel move pages, and says of each that did not move why.
+//! Has the kernel move pages, and reports why each page that stayed did not move.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,14 +8,14 @@ use model::NodeId;
 
 use super::reader::Unit;
 
-/// `EBUSY`: what a page has that the kernel gave up on without a word (errno(3)).
+/// `EBUSY`: also stands for a page on which the kernel gave up silently (errno(3)).
 const BUSY: i32 = 16;
-/// How often pages are tried again of which none moved.
+/// How often to try pages of which none moves.
 const ATTEMPTS: u32 = 3;
-/// What the kernel had under way with a busy page is mostly done after this.
+/// The kernel is mostly done with a busy page after this.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What came of sending pages.
+/// The result of sending pages.
 #[derive(Debug, Default)]
 pub struct Sent {
     /// Bytes that were moved.
@@ -29,7 +29,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Adds what came of others.
+    /// Adds another result.
     pub fn add(&mut self, other: Sent) {
         self.bytes += other.bytes;
         self.units += other.units;
@@ -40,7 +40,7 @@ impl Sent {
     }
 }
 
-/// Sends every unit to its node: one call for each node, and more for what stayed behind.
+/// Sends every unit to its node: one call for each node, and more for units that stayed.
 ///
 /// # Errors
 /// When the call as a whole is refused: the process has ended, a permission is missing.
@@ -81,7 +81,7 @@ pub(super) fn send(
     Ok(sent)
 }
 
-/// One call; the units that stayed, and why.
+/// Makes one call; returns the units that stayed, and why.
 fn send_once(
     pid: u32,
     pending: &[Unit],

@@ -8,13 +8,13 @@ use model::NodeId;
 /// The node of each page; `None` where there is no page.
 pub type Sequence = Vec<Option<NodeId>>;
 
-/// The longest repetition that is looked for: an interleaving over so many nodes.
+/// The longest repetition to look for: interleaving over this many nodes.
 const PERIOD_MAX: usize = 64;
 
-/// Pages that one text may stand for; a hostile `0x99999999999` ends here.
+/// Pages that one text may stand for: bounds a hostile `0x99999999999`.
 pub const PAGES_MAX: usize = 1 << 20;
 
-/// The text of a sequence.
+/// Returns the text of a sequence.
 pub fn encode(nodes: &[Option<NodeId>]) -> String {
     let mut text = String::new();
     let mut rest = nodes;
@@ -40,8 +40,8 @@ fn atom(node: &Option<NodeId>) -> String {
     node.map_or_else(|| "-".to_owned(), |node| node.to_string())
 }
 
-/// Length of the shortest unit and how often it is repeated from the start, where that covers the
-/// most pages; a single page where nothing repeats.
+/// Returns the length of the unit and how often it repeats from the start, for the shortest unit
+/// that covers the most pages; a single page where nothing repeats.
 fn longest(nodes: &[Option<NodeId>]) -> (usize, usize) {
     let mut best = (1, 1);
     for period in 1..=PERIOD_MAX.min(nodes.len() / 2) {
@@ -58,7 +58,7 @@ fn longest(nodes: &[Option<NodeId>]) -> (usize, usize) {
     best
 }
 
-/// The sequence of a text.
+/// Parses a sequence.
 ///
 /// # Errors
 /// What is wrong with the text.

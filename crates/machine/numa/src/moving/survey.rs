@@ -14,14 +14,14 @@ use crate::instances::{self, Member, Target};
 use crate::residency::kind_of;
 use crate::residency::process_maps::has_pages;
 
-/// What of a target is to be moved.
+/// Which memory of a target to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Shared memory.
     pub shared: bool,
     /// Private memory.
     pub private: bool,
-    /// Of shared memory, only segments of these names; empty: all.
+    /// Only shared segments with these names; empty: all.
     pub segments: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct Survey {
     pub pids: Vec<u32>,
     /// The parts, shared memory first.
     pub parts: Vec<Part>,
-    /// What is left where it is, and why, one sentence each.
+    /// What stays where it is, and why, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -44,10 +44,11 @@ struct Mapped {
     mappings: Vec<Mapping>,
 }
 
-/// Finds it.
+/// Finds the memory of a target that can be moved.
 ///
 /// # Errors
-/// When there is no such target or segment, none of it may be read, or the destination cannot be.
+/// When there is no such target or segment, none of it may be read, or the destination is
+/// impossible.
 pub fn survey(
     root: &Root,
     target: &Target,
@@ -84,7 +85,7 @@ pub fn survey(
     };
     if choice.shared {
         let closed = shared(root, &processes, choice, &pattern, &mut survey)?;
-        // Asked for shared memory alone, and none of it is accessible.
+        // Only shared memory was requested, and none of it is accessible.
         if closed > 0 && survey.parts.is_empty() && !choice.private {
             return Err(MoveError::NotPermitted {
                 target: target.to_string(),
@@ -135,7 +136,7 @@ fn mapped(
     processes
 }
 
-/// A cpuset that forbids a node of the pattern is named before anything is moved.
+/// Refuses a pattern with a node that the cpuset forbids, before anything is moved.
 fn allow(member: &Member, allowed: &NodeSet, pattern: &Pattern) -> Result<(), MoveError> {
     match pattern.nodes().iter().find(|node| !allowed.contains(*node)) {
         None => Ok(()),
@@ -171,7 +172,7 @@ fn objects(processes: &[Mapped]) -> ByObject<'_> {
     objects
 }
 
-/// The parts of shared memory; answers how many objects could not be opened.
+/// Adds the parts of shared memory; returns how many objects could not be opened.
 fn shared(
     root: &Root,
     processes: &[Mapped],

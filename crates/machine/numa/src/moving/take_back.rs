@@ -1,4 +1,4 @@
-//! Takes moved pages back: those that still are where they were sent go where they were.
+//! Moves pages back: those that still are where they were sent go where they were before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::{sequence, whereabouts};
 use crate::Error;
 use crate::journal::{Entry, Journal};
 
-/// Whose pages entry number `entry` moved.
+/// The owners of the pages that entry number `entry` moved.
 ///
 /// # Errors
 /// [`Error::Journal`] when the list of its chunks cannot be read.
@@ -23,8 +23,8 @@ pub fn owners(journal: &Journal, entry: u64) -> Result<BTreeSet<Owner>, Error> {
     Ok(lines.into_iter().map(|line| line.of).collect())
 }
 
-/// Takes back the pages of one entry, the chunk that was moved last first. Safe to run twice, and
-/// to break off: a page that is back already stays.
+/// Moves the pages of one entry back, the last chunk first. Safe to run twice and to interrupt: a
+/// page that is already back stays.
 ///
 /// # Errors
 /// [`Error::Undo`] when pages were refused, or were moved by another process since and
@@ -42,11 +42,11 @@ pub fn undo(root: &Root, journal: &Journal, entry: &Entry, force: bool) -> Resul
     Ok(())
 }
 
-/// What came of it.
+/// The result of moving pages back.
 #[derive(Debug, Default)]
 struct Back {
     sent: Sent,
-    /// Bytes that are where neither we nor those before us had put them.
+    /// Bytes that are neither where we had put them nor where they were before.
     bytes_moved_by_others: u64,
 }
 
@@ -57,7 +57,7 @@ impl Back {
             let bytes = ByteSize(self.bytes_moved_by_others);
             reasons.push(format!("another process has moved {bytes} of it since"));
         }
-        // What is not in memory any more needs no place.
+        // Pages that are no longer in memory need no move.
         for (number, bytes) in self.sent.refused.iter().filter(|(number, _)| **number != 2) {
             let (bytes, why) = (ByteSize(*bytes), sender::reason(*number));
             reasons.push(format!("{bytes} stay where they are: {why}"));
@@ -66,7 +66,7 @@ impl Back {
     }
 }
 
-/// How the pages of an owner are reached: found once for all of its chunks.
+/// How the pages of an owner are reached: looked up once for all of its chunks.
 struct Reach {
     part: Part,
     /// For huge pages: the processes that map the object, with address and extent in bytes.
@@ -102,7 +102,7 @@ fn chunk(
         }
         Some(from)
     };
-    // A pass of its own for each chunk: a page that was moved twice is taken back twice.
+    // A separate pass for each chunk: a page that was moved twice is moved back twice.
     let mut reader = Reader::new(root);
     for stretch in stretches(reach, line, from.len() as u64) {
         let chunk = match reader.read(&reach.part, &stretch) {

@@ -1,5 +1,5 @@
-//! Finds a shared object of the journal again, in whatever process has it mapped now, or where it
-//! has a name.
+//! Finds a shared object of the journal again: in any process that has it mapped now, or by its
+//! name.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub(super) fn mappings(root: &Root, object: &ObjectWords) -> Result<Vec<(u32, Ma
     Ok(look(root, object)?.mappings)
 }
 
-/// Who has an object mapped, as far as may be seen.
+/// The processes that have an object mapped, as far as this user may see.
 #[derive(Default)]
 struct Look {
     mappings: Vec<(u32, Mapping)>,
@@ -24,8 +24,8 @@ struct Look {
 }
 
 fn look(root: &Root, object: &ObjectWords) -> Result<Look, Error> {
-    // To whoever has the capability a process is refused by another rule than this user's, which
-    // holds for every user: nothing was moved there.
+    // With the capability, a process is only refused by a rule that holds for every user: nothing
+    // was moved there.
     let sees_all = capabilities::may_see_others(root);
     let id = ObjectId::from(*object);
     let mut look = Look::default();
@@ -36,7 +36,7 @@ fn look(root: &Root, object: &ObjectWords) -> Result<Look, Error> {
                 look.processes_closed += 1;
                 continue;
             }
-            // A process that ends meanwhile has nothing to show.
+            // A process that has ended by now maps nothing.
             Err(_) => continue,
         };
         let is_of_object = |it: &Mapping| it.is_shared && it.object.may_be(&id);
@@ -86,7 +86,7 @@ pub(super) fn object(
         let reason = format!("no process has segment {} attached now", object.inode);
         return Err(unreachable(reason));
     }
-    // To move it took the permission to see whose it is: without, that it is gone is not known.
+    // Moving it took the permission to see who maps it; without that, it may still exist.
     match look.processes_closed {
         0 => Ok(None),
         closed => Err(unreachable(format!(
@@ -96,8 +96,8 @@ pub(super) fn object(
     }
 }
 
-/// Whether the namespace of a segment still has one of its number. A namespace in which no process
-/// is left has gone, and its segments with it.
+/// Whether the namespace of a segment still has one with its number. A namespace without processes
+/// is gone, and its segments with it.
 fn segment_exists(root: &Root, object: &ObjectWords) -> Result<bool, Error> {
     let own = ipc_namespace::own(root);
     let segments = match object.ipc_namespace.filter(|it| Some(*it) != own) {

@@ -1,6 +1,6 @@
-//! The page cache of data files that nobody maps, because databases read(2) them: looked at when
-//! that is asked for. Only pages that are cached are mapped, for a moment; none is read in, and the
-//! kernel does not take it for a use of them.
+//! The page cache of data files that no process maps, because databases read(2) them: inspected on
+//! request. Maps only cached pages, for a moment; reads none in, and the kernel does not count that
+//! as a use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,11 +21,11 @@ use crate::instances::{Member, Target};
 /// `ENODEV`: a file that has no pages which could be mapped (`mmap(2)`).
 const NO_MAPPING: i32 = 19;
 
-/// Files, and which processes have each open.
+/// Files, and the processes that have each open.
 pub(super) type DataFiles = BTreeMap<ObjectId, (DataFile, BTreeSet<u32>)>;
 
-/// The data files of a target, and who has each open: those that its processes have open, and of a
-/// PostgreSQL cluster all in its directory.
+/// The data files of a target, and the processes that have each open: files that its processes have
+/// open, and for a PostgreSQL cluster all files in its directory.
 pub(super) fn of_target(
     root: &Root,
     target: &Target,
@@ -60,15 +60,15 @@ pub(super) fn of_target(
     found
 }
 
-/// A look at cached pages.
+/// A pass over cached pages.
 pub(super) struct Cache<'a, 'b> {
     /// Size of a base page.
     pub page_bytes: u64,
-    /// Where frames are.
+    /// The nodes of frames.
     pub frames: &'a mut Lookup<'b>,
-    /// Room for entries.
+    /// Buffer for entries.
     pub entries: &'a mut Vec<PagemapEntry>,
-    /// What was found.
+    /// The tallies so far.
     pub segments: &'a mut BTreeMap<ObjectId, Tally>,
 }
 
@@ -97,7 +97,7 @@ impl Cache<'_, '_> {
         pagemap: &mut Pagemap,
     ) -> Result<(), SystemCallError> {
         let kind = kind_of(&file.name, false, false);
-        // Shared memory that has a name is looked at as such.
+        // Named shared memory is inspected as shared memory.
         if kind.is_shared_memory() {
             return Ok(());
         }

@@ -1,5 +1,5 @@
-//! On which node a page frame is: the memory blocks of each node, and where a block lies across a
-//! border, the zones.
+//! The node of a page frame: from the memory blocks of each node, and where a block spans several
+//! nodes, from the zones.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ struct FrameRange {
 }
 
 impl Frames {
-    /// Reads which frames belong to which node. A machine with one node needs no further word.
+    /// Reads which frames belong to which node. A machine with one node needs no files for that.
     ///
     /// # Errors
     /// When a file is malformed.
@@ -54,8 +54,8 @@ impl Frames {
         Self { ranges: vec![all] }
     }
 
-    /// A block of one node belongs to it. A block of several is divided as their zones are; frames
-    /// that several zones span belong to no one known.
+    /// Gives a block of one node to that node. Divides a block of several nodes by their zones; the
+    /// node of frames that zones of several nodes span is unknown.
     fn from_blocks(owners: &BTreeMap<u64, NodeSet>, frames_per_block: u64, zones: &[Zone]) -> Self {
         let mut frames = Self::default();
         for (block, nodes) in owners {
@@ -100,12 +100,12 @@ impl Frames {
         }
     }
 
-    /// The node of a frame; `None` when the kernel does not say.
+    /// The node of a frame; `None` when the kernel does not tell.
     pub fn node_of(&self, frame: u64) -> Option<NodeId> {
         self.range_of(frame).map(|range| range.node)
     }
 
-    /// A lookup that remembers the last range: neighbours are mostly on one node.
+    /// A lookup that remembers the last range: neighbouring frames are mostly on one node.
     pub fn lookup(&self) -> Lookup<'_> {
         let last = FrameRange {
             start: 1,
@@ -139,7 +139,7 @@ impl Lookup<'_> {
     }
 }
 
-/// The parts of the zones that no zone of another node spans, too; ascending.
+/// The parts of the zones that no zone of another node also spans; ascending.
 fn unshared(zones: &[Zone]) -> Vec<FrameRange> {
     let end_of = |zone: &Zone| zone.start.saturating_add(zone.frames);
     let mut borders: Vec<u64> = zones
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn blocks_say_the_node_and_zones_divide_a_block_on_a_border() {
         let nodes = |list: &str| list.parse::<NodeSet>().unwrap();
-        // Nodes of 160 MiB in blocks of 128 MiB, as the thirty-two-node guest has them.
+        // Nodes of 160 MiB in blocks of 128 MiB, as in the thirty-two-node guest.
         let owners = BTreeMap::from([(0, nodes("0")), (1, nodes("0-1")), (2, nodes("1"))]);
         let zones = [zone(0, 1, 40959), zone(1, 40960, 40960)];
         let frames = Frames::from_blocks(&owners, 32768, &zones);

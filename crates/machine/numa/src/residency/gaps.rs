@@ -1,4 +1,4 @@
-//! What could not be seen: one sentence each, and no more of them than a person reads.
+//! What could not be seen: one sentence each, and no more than a person reads.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use linux::{Error, Root};
 use model::{ByteSize, ResidencyMethod, SegmentResidency};
 
-/// Sentences shown in full; what comes after is counted.
+/// Sentences shown in full; further ones are counted.
 const SENTENCES_MAX: usize = 20;
 
 /// What could not be seen.
@@ -20,7 +20,7 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// Those of a look below a root, of which there are none yet.
+    /// No gaps yet, for an inspection below `root`.
     pub fn of(root: &Root) -> Self {
         Gaps {
             is_capture: !root.is_live(),
@@ -43,7 +43,7 @@ impl Gaps {
 
     /// Adds why a process could not be read.
     pub fn process(&mut self, pid: u32, error: &Error) {
-        /// `ESRCH`: what reads of /proc/PID say after the process is gone (`errno(3)`).
+        /// `ESRCH`: how reads of /proc/PID fail after the process is gone (`errno(3)`).
         const NO_SUCH_PROCESS: i32 = 3;
         match error {
             Error::Read { cause, .. } if cause.kind() == ErrorKind::PermissionDenied => {
@@ -63,7 +63,7 @@ impl Gaps {
         }
     }
 
-    /// Adds that a process ended during the look.
+    /// Adds that a process ended during the inspection.
     pub fn ended(&mut self, pid: u32) {
         self.ended.insert(pid);
         self.add(format!("process {pid} ended during the inspection"));
@@ -77,7 +77,7 @@ impl Gaps {
         ));
     }
 
-    /// Adds what of a segment was not found, and where it can be at most.
+    /// Adds how much of a segment was not found, and how much of that each node can hold at most.
     pub fn unseen(&mut self, segment: &SegmentResidency, method: ResidencyMethod) {
         let (name, bytes) = (&segment.name, ByteSize(segment.bytes_without_node));
         let at_most = segment.unseen_at_most_by_node.as_ref().map(|at_most| {
@@ -94,7 +94,7 @@ impl Gaps {
             .iter()
             .flat_map(|it| it.values());
         match (at_most, segment.bytes_without_node) {
-            // The pools have no page in use that was not found.
+            // Every page of the pools that is in use was found.
             (Some(_), 0) if bounds.sum::<u64>() == 0 => {}
             (Some(at_most), 0) => self.add(format!("of {name}, there may be more in {at_most}")),
             (Some(at_most), _) => self.add(format!("{bytes} of {name} are in {at_most}")),
@@ -107,7 +107,7 @@ impl Gaps {
         }
     }
 
-    /// Processes that ended during the look, as far as it was noticed.
+    /// Processes that ended during the inspection, as far as noticed.
     pub fn noticed_ends(&self) -> &BTreeSet<u32> {
         &self.ended
     }

@@ -1,4 +1,4 @@
-//! The whole answer of `numalab inspect`: from a target to the words of numalab.residency/1.
+//! The answer of `numalab inspect`: from a target to the fields of numalab.residency/1.
 
 use std::collections::BTreeMap;
 
@@ -13,30 +13,31 @@ use super::frames::Frames;
 use super::gaps::Gaps;
 use super::looked::Looked;
 use super::objects::Objects;
-use super::pagemap_method::{Sample, Scan};
+use super::pagemap_method::Scan;
 use super::processes::{self, PerProcess};
+use super::sampling::Sample;
 use super::sysv_table::SysvTable;
 use super::tally::{Tally, add_bytes};
 use super::{layout, numa_maps_method, policies, pool_bound, process_maps, skew};
 use crate::instances::{self, InstanceError, Member, Target};
 
-/// What a captured tree says pages are: captures come from x86-64.
+/// Page size of a captured tree: captures come from x86-64.
 const PAGE_BYTES_OF_CAPTURES: u64 = 4096;
 
-/// How to look.
+/// How to inspect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Use numa_maps even where frame numbers are shown.
+    /// Use numa_maps even where frame numbers are available.
     pub only_numa_maps: bool,
-    /// Judge large segments by some of their pages, which this seed chooses.
+    /// Sample large segments: inspect only pages that this seed chooses.
     pub sample_seed: Option<u64>,
-    /// Look at nothing but shared memory, where frame numbers are shown.
+    /// Inspect only shared memory, where frame numbers are available.
     pub only_shared: bool,
-    /// Look at what is cached of data files, too, where frame numbers are shown.
+    /// Also inspect the cached pages of data files, where frame numbers are available.
     pub data_files: bool,
 }
 
-/// Why there is no answer.
+/// Why an inspection failed.
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
     /// The processes could not be found.
@@ -48,15 +49,15 @@ pub enum InspectError {
     /// None of the processes may be read.
     #[error("none of the {processes} processes of {target} may be read by this user")]
     NotPermitted {
-        /// What was asked about.
+        /// The target.
         target: String,
         /// How many there are.
         processes: usize,
     },
-    /// All processes ended during the look.
+    /// All processes ended during the inspection.
     #[error("{target} ended during the inspection ({processes} processes)")]
     Ended {
-        /// What was asked about.
+        /// The target.
         target: String,
         /// How many there were.
         processes: usize,
@@ -64,14 +65,14 @@ pub enum InspectError {
     /// None of the processes could be read, for another reason.
     #[error("nothing of {target} could be read: {reason}")]
     Nothing {
-        /// What was asked about.
+        /// The target.
         target: String,
         /// The first reason.
         reason: String,
     },
 }
 
-/// Looks where the memory of a target lies.
+/// Finds where the memory of a target lies.
 ///
 /// # Errors
 /// When there is no such target, none of it may be read, or the machine cannot be read.
@@ -133,7 +134,7 @@ pub fn inspect(
     Ok(finished(root, residency, &members, topology, &looked, gaps))
 }
 
-/// The words for what was found of objects, the largest first.
+/// Describes the objects that were found, the largest first.
 fn segments(root: &Root, tallies: Vec<Tally>, all_seen: bool) -> Vec<SegmentResidency> {
     let mut sysv = SysvTable::new(root);
     let mut segments: Vec<SegmentResidency> = tallies
@@ -149,7 +150,7 @@ fn segments(root: &Root, tallies: Vec<Tally>, all_seen: bool) -> Vec<SegmentResi
             }
         })
         .collect();
-    // A private mapping of a file of which nothing is in memory is not worth a line.
+    // Omits a private mapping of a file of which nothing is in memory.
     segments.retain(|segment| {
         segment.kind.is_shared_memory() || segment.bytes() > 0 || segment.bytes_without_node > 0
     });
@@ -162,7 +163,7 @@ fn segments(root: &Root, tallies: Vec<Tally>, all_seen: bool) -> Vec<SegmentResi
     segments
 }
 
-/// How the pages were found; what that leaves unsure is said.
+/// How the pages were found; adds a gap for what that leaves uncertain.
 fn method(exact: bool, segments: &[SegmentResidency], gaps: &mut Gaps) -> ResidencyMethod {
     if !exact {
         gaps.add(
@@ -282,12 +283,12 @@ fn finished(
     residency
 }
 
-/// What a captured file says may be anything.
+/// Saturates: a captured file may contain any value.
 fn add_to(sum: &mut u64, bytes: u64) {
     *sum = sum.saturating_add(bytes);
 }
 
-/// Programs and data files of which most lies on nodes where no process runs.
+/// Programs and data files that lie mostly on nodes where no process runs.
 fn far_findings(residency: &Residency) -> Vec<Finding> {
     let far = [
         (

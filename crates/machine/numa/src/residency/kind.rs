@@ -1,9 +1,9 @@
-//! What kind of object a mapping is of, by the name the kernel gives it (proc_pid_maps(5);
+//! The kind of object behind a mapping, by the name the kernel gives it (proc_pid_maps(5);
 //! mm/shmem.c, ipc/shm.c, fs/hugetlbfs/inode.c).
 
 use model::SegmentKind;
 
-/// What the kernel appends to the name of an object that has none any more.
+/// What the kernel appends to the name of an unlinked object.
 const DELETED: &str = " (deleted)";
 
 /// The kind of the object called `name`.

@@ -1,9 +1,9 @@
-//! How shared memory is laid out over nodes, by the policies its areas have: interleaved, or a
-//! pool for each node, as an instance that knows about nodes makes them.
+//! How shared memory is laid out over nodes, by the policies of its areas: interleaved, or a pool
+//! for each node, as a NUMA-aware instance makes them.
 
 use model::{Layout, NodeId, NodeSet, SegmentResidency};
 
-/// A layout is called by what most of the shared memory has: more than half of it.
+/// A layout is named after the policy of more than this share of the shared memory.
 const MOST_PERCENT: u64 = 50;
 
 /// The node of a policy that names exactly one: `prefer:25`, `bind:3`, `bind=static:3`.

@@ -1,5 +1,5 @@
-//! What a method found, without what it found of processes that ended meanwhile: a figure that was
-//! cut short is none.
+//! What a method found, without the processes that ended in the meantime: a figure that was cut
+//! short does not count.
 
 use linux::{Root, proc_stat};
 
@@ -12,12 +12,12 @@ use crate::instances::Member;
 pub(super) struct Looked {
     /// Objects.
     pub segments: Vec<Tally>,
-    /// What was counted for single processes.
+    /// What was counted per process.
     pub counted: PerProcess,
 }
 
 impl Looked {
-    /// Forgets the processes that do not run any more, and the objects that nobody else has.
+    /// Forgets the processes that no longer run, and the objects that no other process has.
     pub fn forget_ended(&mut self, root: &Root, members: &mut Vec<Member>, gaps: &mut Gaps) {
         for member in members.iter() {
             if !proc_stat::still_runs(root, &member.stat) {
@@ -30,7 +30,7 @@ impl Looked {
             self.counted.forget(*pid);
         }
         self.segments.retain_mut(|tally| {
-            // Nobody has a data file mapped that was only looked up.
+            // A data file that was only looked up has no process that maps it.
             let was_mapped = !tally.pids.is_empty();
             tally.pids.retain(|pid| !ended.contains(pid));
             !was_mapped || !tally.pids.is_empty()

@@ -1,4 +1,4 @@
-//! Residency: on which node every page of a set of processes lies, each counted once, and none
+//! Residency: the node of every page of a set of processes, each page counted once and none
 //! touched.
 
 mod data_files;

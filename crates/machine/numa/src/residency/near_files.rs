@@ -1,20 +1,20 @@
-//! Where the cached pages of programs and data files lie: on the node of whoever read the file
-//! first, and they stay there.
+//! Where the cached pages of programs and data files lie: on the node of the process that read the
+//! file first, where they stay.
 
 use model::{NodeSet, Residency, SegmentKind};
 
-/// Less program text than this is not worth a word.
+/// Less program text than this is not worth a finding.
 const TEXT_WORTH_BYTES: u64 = 4 << 20;
-/// Nor is less of data files.
+/// Nor are fewer bytes of data files than this.
 const FILES_WORTH_BYTES: u64 = 16 << 20;
 
-/// Bytes of program text on nodes where no process may run, and all bytes of it; `None` when it
+/// Bytes of program text on nodes where no process may run, and all bytes of it; `None` when there
 /// is little, or most of it lies where processes run.
 pub fn far_text(residency: &Residency) -> Option<(u64, u64)> {
     far(residency, SegmentKind::ProgramText, TEXT_WORTH_BYTES)
 }
 
-/// The same of data files, as far as they were looked at.
+/// The same for data files, as far as they were inspected.
 pub fn far_files(residency: &Residency) -> Option<(u64, u64)> {
     far(residency, SegmentKind::File, FILES_WORTH_BYTES)
 }

@@ -1,4 +1,4 @@
-//! How near memory is to a process: by where its threads may run, and by where they ran last.
+//! How near memory is to a process: by where its threads may run, and by where they last ran.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use model::{BytesByNode, CpuId, CpuSet, NodeId, Topology};
 
 use crate::instances::Member;
 
-/// Parts of the time of a process by node: 1 in all, or nothing where nothing is known.
+/// Fractions of the time of a process by node: 1 in total, or empty where nothing is known.
 pub(super) type TimeByNode = BTreeMap<NodeId, f64>;
 
 /// Where the threads of a process run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Nearness {
-    /// CPUs that one of the threads may use.
+    /// CPUs that any of the threads may use.
     pub cpus: CpuSet,
-    /// The nodes of the CPUs that the threads may use, if each uses all of its own equally.
+    /// The nodes of the CPUs that the threads may use, if each uses all of its CPUs equally.
     pub may: TimeByNode,
-    /// The nodes of the CPUs on which the threads ran last, each thread counted alike.
+    /// The nodes of the CPUs on which the threads last ran, with equal weight for each thread.
     pub last: TimeByNode,
 }
 
-/// One thread: the CPUs that it may use, and the one on which it ran last.
+/// One thread: the CPUs that it may use, and the one on which it last ran.
 type Thread = (CpuSet, Option<CpuId>);
 
 impl Nearness {
-    /// That of a process, whose first thread may use the CPUs `first`; of that thread alone where
-    /// the others are not shown.
+    /// Reads it for a process whose first thread may use the CPUs `first`; for that thread alone
+    /// where the others are not shown.
     pub fn read(root: &Root, member: &Member, first: Option<CpuSet>, topology: &Topology) -> Self {
         let stat = &member.stat;
         let ids = match stat.threads {
@@ -67,8 +67,8 @@ impl Nearness {
     }
 }
 
-/// The share of memory that is local when a process spends its time so and uses all of the memory
-/// equally; `None` without memory, or where nothing is known of the time.
+/// The share of memory that is local if a process divides its time like this and uses all of the
+/// memory equally; `None` without memory, or where nothing is known of the time.
 pub(super) fn local_share(bytes: &BytesByNode, time: &TimeByNode) -> Option<f64> {
     let all = bytes
         .values()
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// Four nodes of two CPUs and one without.
+    /// Four nodes with two CPUs each, and one without.
     fn topology() -> Topology {
         let node = |(id, cpus): (u32, &str)| Node {
             id: NodeId(id),
@@ -124,7 +124,7 @@ mod tests {
         check(&[("0-7", 2)], even, Some(0.25), Some(0.25));
         check(&[("0-1", 1)], all_on_0, Some(1.0), Some(1.0));
         check(&[("2-7", 2)], all_on_0, Some(0.0), Some(0.0));
-        // More CPUs on one node than on the other; CPUs that are offline are on none.
+        // More CPUs on one node than on the other; offline CPUs are on no node.
         check(&[("0-2,100", 2)], &[(0, 9)], Some(2.0 / 3.0), Some(0.0));
         check(&[("0-7", 0)], &[(4, 400)], Some(0.0), Some(0.0));
     }

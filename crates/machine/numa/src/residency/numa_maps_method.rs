@@ -1,6 +1,6 @@
-//! Residency by numa_maps, where frame numbers are not shown: a lower bound. Each process shows
-//! only what it has mapped itself, so of an object the largest figure of any process counts, node
-//! by node; adding them up would count pages twice.
+//! Residency from numa_maps, where frame numbers are not available: a lower bound. Each process
+//! shows only what it has mapped itself, so for an object the largest figure of any process counts,
+//! node by node; adding them up would count pages twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ use super::tally::{Area, Span, Tally, add_bytes, max_bytes};
 use crate::instances::Member;
 use crate::numa_maps::{self, NumaMapsLine};
 
-/// The most bytes of all processes together that are believed: 10,000 processes that have all of
-/// 48 TiB mapped come to half of it, and no sum of what stays below overflows.
+/// The most bytes that all processes together can plausibly have: 10,000 processes that map all of
+/// 48 TiB come to half of it, and no sum of smaller values overflows.
 const BYTES_MAX: u64 = 1 << 60;
 
 /// What was found.
@@ -27,15 +27,15 @@ pub(super) struct Found {
     pub private: BTreeMap<u32, BytesByNode>,
     /// What each process has mapped of shared memory.
     pub touched: BTreeMap<u32, BytesByNode>,
-    /// What each process has mapped of the areas that name one node.
+    /// What each process has mapped of areas whose policy names one node.
     pub touched_pools: BTreeMap<u32, BytesByNode>,
-    /// What each process has mapped as transparent huge pages, where the kernel tells.
+    /// What each process has mapped as transparent huge pages, where the kernel reports it.
     pub transparent_huge: BTreeMap<u32, u64>,
-    /// Private memory of each that is swapped out.
+    /// Private memory of each process that is swapped out.
     pub swapped_bytes: BTreeMap<u32, u64>,
 }
 
-/// Whether the file is missing although the process is there.
+/// Whether the file is missing although the process exists.
 fn is_running_without(root: &Root, pid: u32, error: &linux::Error) -> bool {
     let linux::Error::Read { cause, .. } = error else {
         return false;
@@ -44,15 +44,15 @@ fn is_running_without(root: &Root, pid: u32, error: &linux::Error) -> bool {
     is_absent && linux::proc_stat::read(root, pid).is_ok()
 }
 
-/// Which object: by its id where maps could be read, else by name and address, which processes of
-/// one instance share (forked servers, and Oracle by its own arrangement).
+/// Identifies an object: by its id where maps could be read, else by name and address, which
+/// processes of one instance share (forked servers, and Oracle by its own arrangement).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Object(ObjectId),
     NameAt(String, u64),
 }
 
-/// A part of an object that some process has as one mapping.
+/// A part of an object that is one mapping in some process.
 #[derive(Default)]
 struct Piece {
     policy: String,
@@ -136,7 +136,7 @@ struct Reading {
     /// Bytes of all lines so far.
     bytes: u64,
     objects: BTreeMap<Key, Object>,
-    /// Private memory that several processes have since a fork, by address.
+    /// Private memory that several processes share since a fork, by address.
     shared_since_fork: BTreeMap<u64, (u32, BytesByNode)>,
     found: Found,
 }
@@ -145,7 +145,7 @@ impl Reading {
     fn line(&mut self, pid: u32, line: &NumaMapsLine, mapping: Option<&Mapping>, gaps: &mut Gaps) {
         let page_bytes = match (line.kernel_page_bytes, line.huge) {
             (Some(bytes), _) => bytes,
-            // Kernels before 3.10 and files of them: only the default size is told elsewhere.
+            // Kernels before 3.10 and captures of them: only the default size is known.
             (None, true) => match self.default_huge_page_bytes {
                 Some(bytes) => bytes,
                 None if line.pages() == 0 => 0,
@@ -196,7 +196,7 @@ impl Reading {
             None => Key::NameAt(name.to_owned(), line.address),
         };
         let span = mapping.map_or(
-            // Without maps the length is not known; what has pages is at least as long as they.
+            // Without maps the length is unknown; it is at least that of its pages.
             Span {
                 start: 0,
                 end: bytes_by_node.values().sum(),
@@ -241,8 +241,8 @@ impl Reading {
         }
     }
 
-    /// Private memory that only one process has is its own; of what a fork shares, the most that
-    /// any process has at the address counts once.
+    /// Memory that only one process has counts as its private memory. Of memory shared since a
+    /// fork, the most that any process has at the address counts once.
     fn private(&mut self, pid: u32, line: &NumaMapsLine, bytes_by_node: BytesByNode) {
         if line.mapped_by_most > 1 {
             let shared = self.shared_since_fork.entry(line.address);
@@ -270,7 +270,7 @@ impl Reading {
 }
 
 impl Object {
-    /// Pieces of different processes may overlap; then the largest of them stands for all, which
+    /// Pieces of different processes may overlap; the largest of them then stands for all, which
     /// again is a lower bound.
     fn into_tally(self) -> Tally {
         let mut tally = Tally {

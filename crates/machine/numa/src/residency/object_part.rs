@@ -1,4 +1,4 @@
-//! Counting the pages of one part of an object: small pages by all their entries, huge pages by
+//! Counts the pages of one part of an object: small pages from all their entries, huge pages from
 //! one entry each.
 
 use linux::Error;
@@ -11,7 +11,7 @@ use super::tally::Tally;
 
 /// Pages of one object within one chunk and one area.
 pub(super) struct Part<'a> {
-    /// What is known of the object.
+    /// The tally of the object.
     pub tally: &'a mut Tally,
     /// First page, as a number in the object.
     pub page: u64,
@@ -33,7 +33,7 @@ impl Part<'_> {
             .has_all(index, self.count as usize)
     }
 
-    /// Counts the pages of these entries that are not known yet.
+    /// Counts the pages of these entries that were not counted before.
     pub fn count(&mut self, entries: &[PagemapEntry], frames: &mut Lookup<'_>) {
         let chunk = self.tally.known.chunk(self.page / CHUNK_PAGES);
         let start = (self.page % CHUNK_PAGES) as usize;
@@ -55,7 +55,7 @@ impl Part<'_> {
         }
     }
 
-    /// The same for huge pages: one entry stands for each of them.
+    /// The same for huge pages: one entry stands for each page.
     pub fn huge(
         &mut self,
         step: u64,
@@ -84,7 +84,7 @@ impl Part<'_> {
     }
 }
 
-/// Pages by node; quick to add to, because it happens for every page.
+/// Pages by node; quick to add to, since that happens for every page.
 #[derive(Default)]
 struct Counts(Vec<u64>);
 

@@ -1,4 +1,4 @@
-//! The shared objects of a target, each opened once, through whichever process still has it.
+//! The shared objects of a target, each opened once, through any process that still has it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::process_maps::ProcessMaps;
 pub(super) struct Objects(BTreeMap<ObjectId, MappedObject>);
 
 impl Objects {
-    /// Opens every object that some process has a shared mapping of.
+    /// Opens every object of which some process has a shared mapping.
     pub fn open(root: &Root, processes: &[ProcessMaps]) -> Self {
         let mut objects = BTreeMap::new();
         for process in processes {

@@ -1,4 +1,4 @@
-//! A set of page numbers that is large in places and empty elsewhere: which pages were counted.
+//! A set of page numbers, dense in places and empty elsewhere: the pages that were counted.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ impl Chunk {
         }
     }
 
-    /// Adds the page at `index` in the chunk; false when it was there.
+    /// Adds the page at `index` in the chunk; returns false if it was already there.
     pub fn insert(&mut self, index: usize) -> bool {
         let (word, bit) = (&mut self.words[index / 64], 1 << (index % 64));
         let is_new = *word & bit == 0;
@@ -43,12 +43,12 @@ pub struct PageSet {
 }
 
 impl PageSet {
-    /// The chunk with this number: that of pages from it times [`CHUNK_PAGES`] on.
+    /// The chunk with this number: the pages from `number` times [`CHUNK_PAGES`] on.
     pub fn chunk(&mut self, number: u64) -> &mut Chunk {
         self.chunks.entry(number).or_insert_with(Chunk::new)
     }
 
-    /// Adds a page; false when it was there.
+    /// Adds a page; returns false if it was already there.
     pub fn insert(&mut self, page: u64) -> bool {
         self.chunk(page / CHUNK_PAGES)
             .insert((page % CHUNK_PAGES) as usize)

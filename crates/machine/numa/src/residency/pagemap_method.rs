@@ -1,5 +1,5 @@
-//! Residency by frame numbers: the pages of every process, each counted once, without touching
-//! any. What one process has shown of an object is not read again in another.
+//! Residency from frame numbers: the pages of every process, each counted once, without touching
+//! any. Pages of an object that one process has shown are not read again in another.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use linux::page_flags::PageFlags;
 use linux::pagemap::{Pagemap, PagemapEntry};
 use linux::proc_maps::{Mapping, ObjectId};
 use linux::{Error, Root, proc_stat};
-use model::{BytesByNode, NodeSet};
+use model::BytesByNode;
 
 use super::data_files::{Cache, DataFiles};
 use super::frames::{Frames, Lookup};
@@ -18,7 +18,7 @@ use super::objects::Objects;
 use super::page_set::{CHUNK_PAGES, PageSet};
 use super::process_maps::{self, ProcessMaps};
 use super::sampled_object::SampledObject;
-use super::sampling::PAGES_MIN;
+use super::sampling::{PAGES_MIN, Sample};
 use super::tally::{Area, Span, Tally};
 use super::unmapped::Unmapped;
 
@@ -29,7 +29,8 @@ pub(super) struct Found {
     pub segments: BTreeMap<ObjectId, Tally>,
     /// Private memory of each process that was read.
     pub private: BTreeMap<u32, BytesByNode>,
-    /// Private bytes of each whose node is not known: swapped out, or in frames of no known node.
+    /// Private bytes of each process whose node is unknown: swapped out, or in frames of no known
+    /// node.
     pub private_without_node: BTreeMap<u32, u64>,
 }
 
@@ -40,13 +41,13 @@ struct Private {
     without_node: u64,
 }
 
-/// A look at a set of processes.
+/// A pass over a set of processes.
 pub(super) struct Scan<'a> {
     root: &'a Root,
     frames: Lookup<'a>,
     flags: PageFlags,
     page_bytes: u64,
-    /// Frames of private memory that several processes have since a fork.
+    /// Frames of private memory that several processes share since a fork.
     shared_since_fork: PageSet,
     objects: &'a Objects,
     areas: BTreeMap<ObjectId, Vec<Area>>,
@@ -55,17 +56,8 @@ pub(super) struct Scan<'a> {
     found: Found,
 }
 
-/// That large segments are to be judged by some of their pages.
-#[derive(Clone, Debug)]
-pub(super) struct Sample {
-    /// What the choice of pages is made from.
-    pub seed: u64,
-    /// Nodes that have memory.
-    pub memory_nodes: NodeSet,
-}
-
 impl<'a> Scan<'a> {
-    /// A look that has seen nothing yet.
+    /// A pass that has seen nothing yet.
     pub fn new(
         root: &'a Root,
         frames: &'a Frames,
@@ -88,8 +80,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Looks at all processes, and then at what exists of shared memory without being mapped.
-    /// With data files, what is cached of those, too.
+    /// Scans all processes, and then the shared memory that exists without being mapped. With data
+    /// files, also scans their cached pages.
     pub fn run(mut self, processes: &[ProcessMaps], files: DataFiles, gaps: &mut Gaps) -> Found {
         for process in processes {
             if let Err(error) = self.process(process) {
@@ -97,7 +89,7 @@ impl<'a> Scan<'a> {
             }
             match process_maps::are_unchanged(self.root, process) {
                 Ok(true) => {}
-                // Of a zombie, older kernels show a file without mappings.
+                // Older kernels show a zombie's maps as a file without mappings.
                 Ok(false) if is_ending(self.root, process.pid) => gaps.ended(process.pid),
                 Ok(false) => gaps.add(format!(
                     "process {} changed its shared mappings while it was read",
@@ -140,10 +132,10 @@ impl<'a> Scan<'a> {
         result
     }
 
-    /// The tally of the object behind a mapping, opened when it is seen for the first time.
+    /// Adds a mapping to the tally of its object, which is created when first seen.
     fn object(&mut self, pid: u32, mapping: &Mapping) {
         let id = mapping.object;
-        // Only of shared memory it matters how much there is.
+        // How much of an object exists matters for shared memory only.
         let object = self.objects.get(id).filter(|_| mapping.is_shared);
         let may_sample = self.sample.is_some();
         let page_bytes = self.page_bytes;
@@ -244,7 +236,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// One page of a private mapping: of the process, or still of the file.
+    /// Counts one page of a private mapping: the process's own, or still the file's.
     fn private_page(
         &mut self,
         mapping: &Mapping,
@@ -281,7 +273,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Large segments by some of their pages.
+    /// Estimates large segments from some of their pages.
     fn sampled(&mut self, processes: &[ProcessMaps], gaps: &mut Gaps) {
         let Some(sample) = self.sample.clone() else {
             return;
@@ -303,8 +295,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Pages of shared memory that exist although none of the processes has them mapped: those
-    /// that sessions touched which have ended.
+    /// Counts pages of shared memory that exist although none of the processes has them mapped:
+    /// those touched by sessions that have ended.
     fn unmapped(&mut self, gaps: &mut Gaps) {
         let Ok(mut pagemap) = Pagemap::open_own() else {
             return;

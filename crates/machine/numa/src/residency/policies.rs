@@ -1,7 +1,7 @@
-//! The policies of shared memory. Objects of small pages have their own, which are asked of the
-//! objects. Those of huge pages, and what the tasks have where an object has none, are in
-//! /proc/PID/numa_maps; of that as little is read as will do, because the kernel walks all pages of
-//! a mapping to write its line.
+//! The policies of shared memory. Objects of small pages have their own, which are queried from the
+//! object. Those of huge-page objects, and the task policies that apply where an object has none,
+//! are in /proc/PID/numa_maps. As little of that as possible is read, because the kernel walks all
+//! pages of a mapping to write its line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use super::process_maps::ProcessMaps;
 use super::tally::{Area, Span};
 use crate::numa_maps;
 
-/// Bytes of numa_maps that have its first line; the kernel walks no more mappings than that takes.
+/// Bytes of numa_maps that hold its first line; the kernel walks no mappings beyond them.
 const FIRST_LINE_BYTES: u64 = 256;
 
 /// The areas of each object of shared memory, ascending.
@@ -75,8 +75,8 @@ fn shared_memory(processes: &[ProcessMaps], objects: &Objects) -> BTreeMap<Objec
     found
 }
 
-/// Asks the object. Where its policy changes, mbind(2) has divided the mapping of who called it, so
-/// the borders of all mappings are where to ask.
+/// Queries the object. mbind(2) has split its caller's mapping where the policy changes, so
+/// querying at the borders of all mappings is enough.
 fn of_object(
     object: &MappedObject,
     mapped: &Mapped,
@@ -111,7 +111,7 @@ fn of_object(
 }
 
 /// The policies of tasks, as the first mapping of each shows it: that of its program, which has no
-/// policy of its own.
+/// policy itself.
 struct TaskPolicies<'a> {
     root: &'a Root,
     known: BTreeMap<u32, String>,
@@ -138,7 +138,7 @@ impl<'a> TaskPolicies<'a> {
     }
 }
 
-/// The same from whole files of numa_maps, of as few processes as needed, the smallest first.
+/// The same from complete numa_maps files, of as few processes as needed, the smallest first.
 fn by_numa_maps(
     root: &Root,
     processes: &[ProcessMaps],
@@ -162,7 +162,7 @@ fn by_numa_maps(
     areas
 }
 
-/// What this process sees; nothing when its numa_maps cannot be read.
+/// The areas that this process sees; none when its numa_maps cannot be read.
 fn of_process(root: &Root, process: &ProcessMaps) -> BTreeMap<ObjectId, Vec<Area>> {
     let Ok(file) = root.read_lossy(&format!("proc/{}/numa_maps", process.pid)) else {
         return BTreeMap::new();
@@ -193,7 +193,7 @@ fn of_process(root: &Root, process: &ProcessMaps) -> BTreeMap<ObjectId, Vec<Area
     areas
 }
 
-/// An object may be mapped twice; what a later area has of an earlier one is cut off.
+/// Removes overlaps: an object may be mapped twice, and then the earlier area wins.
 fn without_overlap(areas: &mut Vec<Area>) {
     let mut reached = 0;
     areas.retain_mut(|area| {

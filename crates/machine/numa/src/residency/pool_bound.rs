@@ -1,10 +1,10 @@
-//! What the pools of huge pages say of pages that could not be seen: on a node of whose pool no
-//! page is in use that was not found elsewhere, there can be none.
+//! What the pools of huge pages tell about pages that could not be seen: none can lie on a node
+//! whose pool has no pages in use beyond those found.
 
 use model::{BytesByNode, ResidencyMethod, SegmentResidency, Topology};
 
-/// Sets, for every segment of huge pages of which something is unseen, the most of that which may
-/// lie on each node. Other programs may use the same pools, so that it may be less.
+/// Sets, for every segment of huge pages with unseen pages, the most of them that may lie on each
+/// node. Other programs may use the same pools, so it may be less.
 pub(super) fn set(segments: &mut [SegmentResidency], method: ResidencyMethod, topology: &Topology) {
     for index in 0..segments.len() {
         let unseen = unseen_bytes(&segments[index], method);
@@ -24,8 +24,8 @@ fn unseen_bytes(segment: &SegmentResidency, method: ResidencyMethod) -> u64 {
     }
 }
 
-/// What is in use of every node's pool of this page size without having been found in a segment;
-/// `None` when there is no such pool, or a node does not say what of it is free.
+/// Bytes in use in every node's pool of this page size that were not found in a segment; `None`
+/// when there is no such pool, or a node does not report how much of it is free.
 fn room(
     segments: &[SegmentResidency],
     page_bytes: u64,

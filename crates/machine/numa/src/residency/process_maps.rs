@@ -1,4 +1,4 @@
-//! The mappings of all processes of a target, and who could not be read.
+//! The mappings of all processes of a target; those that could not be read become gaps.
 
 use linux::proc_maps::{self, Mapping};
 use linux::{Error, Root};
@@ -11,19 +11,19 @@ use crate::instances::Member;
 pub(super) struct ProcessMaps {
     /// The process.
     pub pid: u32,
-    /// What it has mapped.
+    /// Its mappings.
     pub mappings: Vec<Mapping>,
 }
 
-/// Memory that the kernel itself maps into every process, and devices: not memory of a node that
-/// the process has taken.
+/// Memory that the kernel itself maps into every process: not node memory that the process has
+/// allocated.
 const OF_THE_KERNEL: [&str; 4] = ["[vdso]", "[vvar]", "[vvar_vclock]", "[vsyscall]"];
 
-/// A mapping without any access and longer than this is a reservation of addresses, as Go, Java
-/// and sanitizers make them: it has no pages, and looking through it would take minutes.
+/// A mapping without any access and longer than this is a reservation of addresses, as Go, Java and
+/// sanitizers make them: it has no pages, and scanning it would take minutes.
 const RESERVATION_BYTES: u64 = 1 << 30;
 
-/// Whether a mapping is to be looked at.
+/// Whether a mapping is worth scanning.
 pub(crate) fn has_pages(mapping: &Mapping) -> bool {
     let name = mapping.name.as_str();
     let of_kernel = OF_THE_KERNEL.contains(&name);
@@ -35,7 +35,7 @@ pub(crate) fn has_pages(mapping: &Mapping) -> bool {
     !of_kernel && !of_device && !is_reservation
 }
 
-/// Reads the mappings of all processes that can be read: all, or only those of shared objects.
+/// Reads the mappings of all readable processes: all mappings, or only those of shared objects.
 pub(super) fn read_all(
     root: &Root,
     members: &[Member],

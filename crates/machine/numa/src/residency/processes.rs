@@ -8,18 +8,19 @@ use model::{BytesByNode, NodeSet, ProcessResidency, Topology};
 use super::nearness::{Nearness, local_share};
 use crate::instances::Member;
 
-/// What was counted for single processes.
+/// What was counted per process.
 #[derive(Debug, Default)]
 pub(super) struct PerProcess {
     /// Private memory.
     pub private: BTreeMap<u32, BytesByNode>,
-    /// Private bytes of each whose node is not known: swapped out, or in frames of no known node.
+    /// Private bytes of each process whose node is unknown: swapped out, or in frames of no known
+    /// node.
     pub without_node: BTreeMap<u32, u64>,
-    /// Shared memory that each has mapped itself, where that was counted.
+    /// Shared memory that each process has mapped itself, where that was counted.
     pub touched: Option<BTreeMap<u32, BytesByNode>>,
     /// The same in pools.
     pub touched_pools: Option<BTreeMap<u32, BytesByNode>>,
-    /// What each has mapped as transparent huge pages, where that was counted.
+    /// What each process has mapped as transparent huge pages, where that was counted.
     pub transparent_huge: BTreeMap<u32, u64>,
 }
 
@@ -35,7 +36,7 @@ impl PerProcess {
     }
 }
 
-/// The words for one process.
+/// Describes one process.
 pub(super) fn describe(
     root: &Root,
     member: &Member,
@@ -44,7 +45,7 @@ pub(super) fn describe(
     shared: &BytesByNode,
 ) -> ProcessResidency {
     let pid = member.stat.pid;
-    // A process that ended meanwhile keeps what was counted; the rest stays unknown.
+    // A process that has ended by now keeps what was counted; the rest stays unknown.
     let status = proc_status::read(root, pid).unwrap_or_default();
     let first = status.allowed.as_ref().map(|allowed| allowed.cpus.clone());
     let nearness = Nearness::read(root, member, first, topology);

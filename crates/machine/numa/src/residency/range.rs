@@ -1,4 +1,4 @@
-//! On which node each page of a range of one object lies, page by page, without touching any.
+//! The node of each page of a range of one object, without touching any page.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use super::page_set::CHUNK_PAGES;
 /// The pages of a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangePages {
-    /// Size of a base page; a huge page is as many of them.
+    /// Size of a base page; a huge page counts as several.
     pub page_bytes: u64,
-    /// Number in the object of the first page.
+    /// Number of the first page in the object.
     pub first: u64,
-    /// The node of each; `None`: not in memory, or not to be seen by this user.
+    /// The node of each page; `None`: not in memory, or not visible to this user.
     pub nodes: Vec<Option<NodeId>>,
 }
 
 impl RangePages {
-    /// The bytes of `bytes` from offset `offset` of the object on, by node; what is on no known
-    /// node is under `None`.
+    /// The `bytes` bytes at `offset` of the object, by node; those on no known node are under
+    /// `None`.
     pub fn bytes_by_node(&self, offset: u64, bytes: u64) -> BTreeMap<Option<NodeId>, u64> {
         let mut found = BTreeMap::new();
         for (node, bytes) in self.pages_of(offset, bytes) {
@@ -33,8 +33,8 @@ impl RangePages {
         found
     }
 
-    /// The node of each page that has some of the `bytes` from offset `offset` of the object on,
-    /// and how many it has.
+    /// The node of each page that holds some of the `bytes` bytes at `offset` of the object, and
+    /// how many of them it holds.
     pub fn pages_of(
         &self,
         offset: u64,
@@ -57,11 +57,11 @@ impl RangePages {
     }
 }
 
-/// Looks at the `bytes` from offset `offset` on of the object behind `mapping` of process `owner`,
-/// through all of `pids`, which need not all have it mapped.
+/// Locates the `bytes` bytes at `offset` of the object behind `mapping` of process `owner`, through
+/// all of `pids`, which need not all have it mapped.
 ///
-/// With frame numbers (root) every page in memory is found; without, those that one of the
-/// processes has mapped (move_pages(2) as a query).
+/// With frame numbers (root), finds every page in memory; without, those that one of the processes
+/// has mapped (move_pages(2) as a query).
 ///
 /// # Errors
 /// When none of the processes may be read.
@@ -107,8 +107,8 @@ pub fn nodes_of_range(
     Ok(range)
 }
 
-/// The parts of the range that a process has mapped: page numbers in the object, and the page
-/// number of the first in its address space.
+/// The parts of the range that a process has mapped, each with its index in the range and its page
+/// number in the address space.
 fn parts(root: &Root, pid: u32, of: &Mapping, range: &RangePages) -> Result<Vec<Part>, Error> {
     let mappings = proc_maps::read(root, pid)?.list;
     let last = range.first + range.nodes.len() as u64;
@@ -187,7 +187,7 @@ fn by_question(
     Ok(())
 }
 
-/// What exists without being mapped by any of the processes.
+/// Finds pages that exist without being mapped by any of the processes.
 fn unmapped(
     root: &Root,
     owner: u32,
@@ -222,7 +222,7 @@ fn unmapped(
     Ok(())
 }
 
-/// The same of huge pages. Where the kernel does not show them, they stay unknown.
+/// The same for huge pages. Those that the kernel does not show stay unknown.
 fn unmapped_huge(
     object: &MappedObject,
     huge_page_bytes: u64,

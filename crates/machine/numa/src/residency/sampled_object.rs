@@ -1,5 +1,5 @@
-//! Looking at some pages of one object: through the mappings of a few processes, and where none of
-//! them has a page mapped, through one of our own.
+//! Inspects some pages of one object: through the mappings of a few processes, or where none of
+//! them has a page mapped, through our own.
 
 use linux::map_files::MappedObject;
 use linux::pagemap::{Pagemap, PagemapEntry};
@@ -12,31 +12,31 @@ use super::process_maps::ProcessMaps;
 use super::sampling::{self, Counts};
 use super::tally::{Span, Tally};
 
-/// Processes that are asked for a page before we map it ourselves.
+/// Processes to query for a page before we map it ourselves.
 const PROCESSES_OF_SMALL_PAGES: usize = 4;
-/// The same of huge pages, which not every kernel lets us map without making those that are holes.
+/// The same for huge pages, which not every kernel lets us map without filling holes.
 const PROCESSES_OF_HUGE_PAGES: usize = 64;
 
-/// A process and what it has mapped of the object.
+/// A process and its mappings of the object.
 struct Viewer<'a> {
     pagemap: Pagemap,
     mappings: Vec<&'a Mapping>,
 }
 
-/// A look at some pages of an object.
+/// An inspection of some pages of an object.
 pub(super) struct SampledObject<'a, 'b> {
     /// The object.
     pub object: &'a MappedObject,
     /// Size of a base page.
     pub page_bytes: u64,
-    /// Where frames are.
+    /// The nodes of frames.
     pub frames: &'a mut Lookup<'b>,
-    /// Room for entries.
+    /// Buffer for entries.
     pub entries: &'a mut Vec<PagemapEntry>,
 }
 
 impl SampledObject<'_, '_> {
-    /// Looks at the pages that a seed chooses.
+    /// Inspects the pages that a seed chooses.
     ///
     /// # Errors
     /// When the kernel refuses a call.
@@ -80,8 +80,8 @@ impl SampledObject<'_, '_> {
         Ok(counts)
     }
 
-    /// The entry of the first process that has the page mapped. One that ended meanwhile shows
-    /// nothing.
+    /// The entry of the first process that has the page mapped. A process that has ended by now
+    /// shows nothing.
     fn seen_by(&mut self, viewers: &mut [Viewer<'_>], offset: u64) -> Option<PagemapEntry> {
         for viewer in viewers {
             let covers = |mapping: &&&Mapping| {

@@ -1,12 +1,12 @@
-//! Large segments by some of their pages: which pages, how the shares of the nodes follow from
-//! them, and how sure that is. The looking itself is in `sampled_object.rs`.
+//! Estimates large segments from some of their pages: which pages, how the shares of the nodes
+//! follow from them, and how certain that is. `sampled_object.rs` inspects the pages.
 
 use std::collections::BTreeMap;
 
 use model::{NodeId, NodeSet, Sampled, SampledShare};
 use stats::{Generator, proportion_interval};
 
-/// Pages looked at of each segment. The interval of a share of one half is then 0.98 % to either
+/// Pages inspected in each segment. The interval of a share of one half is then 0.98 % to either
 /// side.
 pub(super) const PAGES: usize = 10_000;
 
@@ -16,12 +16,21 @@ pub(super) const PAGES_MIN: u64 = 2 * PAGES as u64;
 /// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// What was found of the pages that were looked at.
+/// A request to estimate large segments from some of their pages.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    /// The seed that chooses the pages.
+    pub seed: u64,
+    /// Nodes that have memory.
+    pub memory_nodes: NodeSet,
+}
+
+/// What the inspected pages showed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// Pages looked at.
+    /// Pages inspected.
     pub pages: u64,
-    /// Pages in memory by the index of their area, and node where that is known.
+    /// Pages in memory, by the index of their area and by node where that is known.
     pub found: BTreeMap<(usize, Option<NodeId>), u64>,
 }
 
@@ -41,7 +50,7 @@ impl Counts {
         on_node.map(|(_, pages)| pages).sum()
     }
 
-    /// The shares of the nodes, and their intervals. `nodes`: those that have memory.
+    /// The shares of the nodes, with intervals. `nodes`: those that have memory.
     pub fn sampled(&self, seed: u64, nodes: &NodeSet) -> Sampled {
         let all = self.pages_found();
         let with_pages = self.found.keys().filter_map(|(_, node)| *node);
@@ -67,8 +76,8 @@ impl Counts {
     }
 
     /// Bytes of each area and node, when `allocated_bytes` of an object of `object_bytes` exist.
-    /// Most often all that exists is in memory, and is divided as the sample is. Where the sample
-    /// says that it cannot be, some is swapped out, and has no node.
+    /// Usually all that exists is in memory, and is divided like the sample. Where the sample rules
+    /// that out, some is swapped out and has no node.
     pub fn bytes(&self, allocated_bytes: u64, object_bytes: u64) -> Bytes {
         let all = self.pages_found();
         let part = |bytes: u64, count: u64, of: u64| {
@@ -87,7 +96,7 @@ impl Counts {
         for (place, pages) in &self.found {
             bytes.found.insert(*place, part(resident, *pages, all));
         }
-        // What was lost by rounding down, at most a byte for each place.
+        // Rounding down has lost at most a byte for each entry.
         let sum: u64 = bytes.found.values().sum();
         if let Some(largest) = bytes.found.values_mut().max() {
             *largest += resident - sum;
@@ -102,11 +111,11 @@ impl Counts {
 pub(super) struct Bytes {
     /// By the index of the area, and node where that is known.
     pub found: BTreeMap<(usize, Option<NodeId>), u64>,
-    /// What exists without being in memory.
+    /// What exists but is not in memory.
     pub missing: u64,
 }
 
-/// The pages to look at, ascending, of an object that has so many.
+/// The pages to inspect, ascending, of an object with this many.
 pub(super) fn pages(object_pages: u64, seed: u64) -> Vec<u64> {
     Generator::new(seed, 0).choose(PAGES, object_pages)
 }

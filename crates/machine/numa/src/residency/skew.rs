@@ -1,21 +1,22 @@
-//! Whether shared memory lies too much on one node: Cyclops, and what comes near it.
+//! Whether shared memory lies too much on one node: a Cyclops, or close to one.
 
 use model::{BytesByNode, Finding, NodeId, Residency, ResidencyMethod, SegmentResidency, Severity};
 
-/// Less shared memory than this is not worth a word.
+/// Less shared memory than this is not worth a finding.
 const WORTH_BYTES: u64 = 16 << 20;
 
-/// From this share on one node on, memory is a Cyclops: "all the memory for the SGA was allocated
-/// from node 0" (Closson, "Introducing Cyclops", 2007). The rest are other, small segments.
+/// With this share or more on one node, memory is a Cyclops: "all the memory for the SGA was
+/// allocated from node 0" (Closson, "Introducing Cyclops", 2007). The rest is other, small
+/// segments.
 const CYCLOPS_SHARE: f64 = 0.9;
 
-/// Memory is skewed when one node has this part of the way from an even share to all of it.
+/// Memory is skewed when one node is this far from an even share towards all of it.
 const SKEW_PART: f64 = 1.0 / 3.0;
 
-/// The verdict on how evenly shared memory lies.
+/// How evenly shared memory lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Skew {
-    /// Nothing to say.
+    /// Nothing to report.
     Even,
     /// Far more on one node than on the others.
     Skewed {
@@ -46,8 +47,8 @@ pub fn shared_memory(residency: &Residency) -> BytesByNode {
     sum
 }
 
-/// Private and shared memory of the target, without programs and files, which others may have read
-/// before.
+/// Private and shared memory of the target, without programs and files, which other processes may
+/// have read in before.
 pub fn own_memory(residency: &Residency) -> BytesByNode {
     let mut sum = shared_memory(residency);
     for class in &residency.private {
@@ -56,9 +57,9 @@ pub fn own_memory(residency: &Residency) -> BytesByNode {
     sum
 }
 
-/// The least that each node has of the shared memory, and how much there is in all. What could not
-/// be seen of huge pages lies on a node as far as the pools of the others leave no room for it;
-/// other memory that was not found is swapped out or was never written, and counts for nothing.
+/// The least that each node has of the shared memory, and the total. Huge pages that could not be
+/// seen lie on a node as far as the pools of the other nodes leave no room for them. Other memory
+/// that was not found is swapped out or was never written, and does not count.
 fn at_least(residency: &Residency) -> (BytesByNode, u64) {
     let mut least = shared_memory(residency);
     let mut all: u64 = least.values().sum();
@@ -80,7 +81,7 @@ fn at_least(residency: &Residency) -> (BytesByNode, u64) {
 }
 
 /// Judges shared memory. It may lie on one node when all processes run there, or when the machine
-/// has no other.
+/// has no other node.
 pub fn judge(residency: &Residency) -> Skew {
     let (shared, all) = at_least(residency);
     let nodes = residency.memory_nodes.len();
@@ -100,7 +101,7 @@ pub fn judge(residency: &Residency) -> Skew {
     }
 }
 
-/// Whether all processes whose CPUs are known run on this node alone.
+/// Whether all processes whose CPUs are known run on this node only.
 fn is_used_only_from(residency: &Residency, node: NodeId) -> bool {
     let mut known = residency
         .processes
@@ -110,7 +111,7 @@ fn is_used_only_from(residency: &Residency, node: NodeId) -> bool {
     known.peek().is_some() && known.all(|process| process.pinned_to_node == Some(node))
 }
 
-/// `95 %`, or `at least 95 %` where some of the memory is only known by what the pools bound.
+/// `95 %`, or `at least 95 %` where the pools only bound the place of some of the memory.
 pub fn share_words(residency: &Residency, share: f64) -> String {
     let is_bound = |segment: &SegmentResidency| {
         segment.unseen_at_most_by_node.is_some() && segment.bytes_without_node > 0

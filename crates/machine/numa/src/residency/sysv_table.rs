@@ -1,4 +1,4 @@
-//! Which System V segment a segment is: the table of its IPC namespace, joined by id.
+//! Identifies the System V segment behind a segment: the table of its IPC namespace, joined by id.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use model::{SegmentResidency, SysvIdentity};
 /// The segments of one namespace by `shmid`; empty where they cannot be read.
 type Rows = BTreeMap<u64, SysvSegment>;
 
-/// The tables of all namespaces that were asked about so far.
+/// The tables of all namespaces that were queried so far.
 pub(super) struct SysvTable<'a> {
     root: &'a Root,
     own: Option<u64>,
@@ -18,7 +18,7 @@ pub(super) struct SysvTable<'a> {
 }
 
 impl<'a> SysvTable<'a> {
-    /// Tables of which none was read yet.
+    /// No tables have been read yet.
     pub fn new(root: &'a Root) -> Self {
         SysvTable {
             root,
@@ -27,7 +27,7 @@ impl<'a> SysvTable<'a> {
         }
     }
 
-    /// The row of the segment that is this object and that process `pid` has attached.
+    /// The row of the segment that is this object, which process `pid` has attached.
     pub fn identity(
         &mut self,
         segment: &SegmentResidency,
@@ -35,7 +35,7 @@ impl<'a> SysvTable<'a> {
         pid: u32,
     ) -> Option<SysvIdentity> {
         let (root, own) = (self.root, self.own);
-        // A capture has one table, that of whoever captured it.
+        // A capture has one table: that of the namespace of its author.
         let elsewhere = object
             .ipc_namespace
             .filter(|it| root.is_live() && Some(*it) != own);
@@ -50,7 +50,7 @@ impl<'a> SysvTable<'a> {
     }
 }
 
-/// In doubt about the namespace, name and length must agree, too.
+/// Finds the row of a segment. The namespace may be in doubt, so name and length must agree, too.
 fn identity(rows: &Rows, segment: &SegmentResidency, object: ObjectId) -> Option<SysvIdentity> {
     let row = rows.get(&object.inode)?;
     let is_named_so = segment.name.starts_with(&format!("/SYSV{:08x}", row.key));
@@ -65,7 +65,7 @@ fn identity(rows: &Rows, segment: &SegmentResidency, object: ObjectId) -> Option
     })
 }
 
-/// The length is rounded up to pages when it is mapped; the largest are of 1 GiB.
+/// The length is rounded up to pages when it is mapped; the largest pages are 1 GiB.
 const HUGE_PAGE_BYTES_MAX: u64 = 1 << 30;
 
 #[cfg(test)]

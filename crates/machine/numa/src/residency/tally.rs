@@ -7,8 +7,7 @@ use linux::proc_maps::ObjectId;
 use model::{BytesByNode, NodeId, Sampled, SegmentArea, SegmentKind, SegmentResidency};
 
 use super::page_set::PageSet;
-use super::pagemap_method::Sample;
-use super::sampling::{Bytes, Counts};
+use super::sampling::{Bytes, Counts, Sample};
 
 /// The policy of a segment whose parts have several.
 const MIXED: &str = "mixed";
@@ -38,34 +37,34 @@ pub(super) struct Tally {
     pub name: String,
     /// Its kind.
     pub kind: SegmentKind,
-    /// Which object it is, where that is known.
+    /// Its id, where that is known.
     pub object: Option<ObjectId>,
     /// Size of its pages.
     pub page_bytes: Option<u64>,
-    /// Who has it mapped.
+    /// The processes that have it mapped.
     pub pids: BTreeSet<u32>,
-    /// What they have mapped of it.
+    /// The parts that they have mapped.
     pub spans: BTreeSet<Span>,
     /// Parts with a policy, ascending and without overlap.
     pub areas: Vec<Area>,
-    /// Bytes of each area by node; one entry more for what lies outside of all.
+    /// Bytes of each area by node; one more entry for what lies outside all areas.
     pub bytes_by_area: Vec<BytesByNode>,
-    /// Pages that were counted.
+    /// Pages that were counted already.
     pub known: PageSet,
     /// Bytes that exist, by the kernel's count.
     pub allocated_bytes: Option<u64>,
     /// Bytes of these that were set aside and never written.
     pub never_written_bytes: u64,
-    /// Bytes found whose node is not known.
+    /// Bytes found whose node is unknown.
     pub bytes_without_node: u64,
-    /// Whether only some of its pages are looked at.
+    /// Whether only a sample of its pages is inspected.
     pub is_sampled: bool,
-    /// What those said.
+    /// The result of that sample.
     pub sampled: Option<Sampled>,
 }
 
 impl Tally {
-    /// The parts of `span` that lie in one area each, with the index of the area.
+    /// Splits `span` into parts that lie in one area each, with the index of the area.
     pub fn parts(&self, span: Span) -> Vec<(Span, usize)> {
         let outside = self.areas.len();
         let mut parts = Vec::new();
@@ -118,7 +117,7 @@ impl Tally {
         }
     }
 
-    /// Takes over what a sample says.
+    /// Adds the result of a sample.
     pub fn estimate(&mut self, counts: &Counts, object: &MappedObject, sample: &Sample) {
         self.add_estimated(counts.bytes(object.allocated_bytes, object.bytes));
         self.sampled = Some(counts.sampled(sample.seed, &sample.memory_nodes));
@@ -143,7 +142,7 @@ impl Tally {
         sum
     }
 
-    /// Bytes found, their node known or not.
+    /// Bytes found, whether their node is known or not.
     pub fn found_bytes(&self) -> u64 {
         self.bytes_by_node()
             .values()
@@ -151,12 +150,12 @@ impl Tally {
             .saturating_add(self.bytes_without_node)
     }
 
-    /// Length of all that is mapped, overlaps counted once.
+    /// Length of everything mapped, with overlaps counted once.
     pub fn mapped_bytes(&self) -> u64 {
         union_bytes(self.spans.iter().copied())
     }
 
-    /// The words for it. `all_seen`: whether every process of the target could be read.
+    /// Describes the object. `all_seen`: whether every process of the target could be read.
     pub fn into_segment(self, all_seen: bool) -> SegmentResidency {
         let found = self.found_bytes();
         let seen = found.saturating_add(self.never_written_bytes);
@@ -171,7 +170,7 @@ impl Tally {
             [only] => Some(only.policy.clone()),
             _ => Some(MIXED.to_owned()),
         };
-        // Of a file, only what is mapped is asked about; of shared memory, all that exists.
+        // Of a file, only what is mapped counts; of shared memory, all that exists.
         let complete = match (self.kind.is_shared_memory(), self.allocated_bytes) {
             (true, Some(_)) => missing == 0 && self.bytes_without_node == 0,
             (true, None) => false,
@@ -201,7 +200,7 @@ impl Tally {
         }
     }
 
-    /// The areas, those of one policy put together, in order of their first.
+    /// The areas, joined by policy, in order of first occurrence.
     fn areas_by_policy(&self) -> Vec<SegmentArea> {
         let mut areas: Vec<SegmentArea> = Vec::new();
         for (index, area) in self.areas.iter().enumerate() {
@@ -231,7 +230,7 @@ pub(super) fn add_bytes(sum: &mut BytesByNode, more: &BytesByNode) {
     }
 }
 
-/// The length of the union of spans that are given in ascending order.
+/// The length of the union of spans in ascending order.
 fn union_bytes(spans: impl Iterator<Item = Span>) -> u64 {
     let (mut bytes, mut reached) = (0_u64, 0);
     for span in spans {
@@ -385,7 +384,7 @@ mod tests {
             assert_eq!(segment.complete, complete);
             segment.bytes_without_node
         };
-        // What else of the file exists is not asked about.
+        // What else of the file exists does not matter.
         assert_eq!(check(file(0), true, true), 0);
         assert_eq!(check(file(0), false, false), 0);
         assert_eq!(check(file(5), true, false), 5);

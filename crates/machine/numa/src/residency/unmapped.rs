@@ -1,5 +1,5 @@
-//! Pages of shared memory that exist although no process has them mapped: those that sessions
-//! touched which have ended.
+//! Pages of shared memory that exist although no process has them mapped: those touched by sessions
+//! that have ended.
 
 use linux::map_files::MappedObject;
 use linux::pagemap::{Pagemap, PagemapEntry};
@@ -9,12 +9,12 @@ use super::object_part::Part;
 use super::page_set::CHUNK_PAGES;
 use super::tally::{Span, Tally};
 
-/// Huge pages in one mapping of ours: a divisor of [`CHUNK_PAGES`].
+/// Huge pages mapped at once: a divisor of [`CHUNK_PAGES`].
 const HUGE_PAGES_AT_ONCE: u64 = 512;
 
 const _: () = assert!(CHUNK_PAGES.is_multiple_of(HUGE_PAGES_AT_ONCE));
 
-/// A look at pages of an object through a mapping of our own.
+/// A pass over pages of an object through our own mapping.
 pub(super) struct Unmapped<'a, 'b> {
     /// The object.
     pub object: &'a MappedObject,
@@ -22,9 +22,9 @@ pub(super) struct Unmapped<'a, 'b> {
     pub page_bytes: u64,
     /// The pagemap of this process.
     pub pagemap: &'a mut Pagemap,
-    /// Where frames are.
+    /// The nodes of frames.
     pub frames: &'a mut Lookup<'b>,
-    /// Room for entries.
+    /// Buffer for entries.
     pub entries: &'a mut Vec<PagemapEntry>,
 }
 

@@ -1,10 +1,10 @@
-//! Judges published matrices, made-up ones with each fault, and any that can be thought of.
+//! Judges published matrices, made-up ones with each fault, and arbitrary ones.
 
 use model::{Core, DistanceTable, MatrixCell, Node, NodeId, NodeMatrix, Topology};
 use proptest::prelude::*;
 
-use super::{FINDINGS, judge, packages_by_node};
-use crate::hops::{hop_classes, links};
+use super::{judge, packages_by_node};
+use crate::hops::{FINDINGS, hop_classes, links};
 
 fn nodes(count: usize) -> Vec<NodeId> {
     (0..count as u32).map(NodeId).collect()
@@ -23,7 +23,7 @@ fn table(rows: &[&[u32]]) -> DistanceTable {
     DistanceTable::new(nodes(rows.len()), rows).unwrap()
 }
 
-/// Findings as `id: message`, one a line.
+/// Findings as `id: message`, one per line.
 fn findings(matrix: &NodeMatrix, distances: Option<&DistanceTable>) -> Vec<String> {
     let found = judge(matrix, distances, &[]);
     let line = |finding: &model::Finding| format!("{}: {}", finding.id, finding.message);
@@ -74,7 +74,7 @@ const CLUSTERS_WITH_CXL: [&[f64]; 4] = [
 
 #[test]
 fn sub_numa_clusters_with_cxl_memory_are_judged_by_their_order() {
-    // The card's own row of distances is 255: it has no CPUs, and so no way to anywhere.
+    // The card's own row of distances is 255: it has no CPUs, and so no path to anywhere.
     let distances = table(&[
         &[10, 12, 32, 32, 50],
         &[12, 10, 32, 32, 50],
@@ -113,8 +113,8 @@ fn a_node_that_no_cpu_reaches_by_the_table_is_reported_with_its_measurement() {
     );
 }
 
-/// Eight nodes in two boxes: near ones, and two further hops that the firmware tells apart from
-/// neither each other nor the near ones.
+/// Eight nodes in two boxes: near ones, and two further hops that the firmware distinguishes
+/// neither from each other nor from the near ones.
 fn two_boxes() -> Vec<Vec<f64>> {
     let ns = |from: usize, to: usize| match (from == to, from / 4 == to / 4) {
         (true, _) => 100.0,
@@ -273,7 +273,7 @@ fn local_latencies_are_compared_with_that_of_the_median_node() {
             "node 3 is faster (70.0 ns) than the local memory of the median node (100 ns), by 30 %",
         ],
     );
-    // Published matrices of alike nodes, and steps below a tenth.
+    // Published matrices of identical nodes, and differences below a tenth.
     check(&[107.5, 106.8, 106.8, 105.9], &[]);
     check(&[100.0, 109.0], &[]);
     check(&[100.0], &[]);
@@ -297,7 +297,7 @@ fn local_latencies_whose_intervals_overlap_do_not_differ() {
 
 #[test]
 fn memory_interleaved_below_the_kernel_is_flat() {
-    // An E5-2630 v4 that MLC measured so.
+    // An E5-2630 v4 as MLC measured it.
     let rows: [&[f64]; 2] = [&[106.9, 106.9], &[107.2, 107.2]];
     let text = "every node measures alike from everywhere (107 ns)";
     let found = findings(&matrix(&rows), Some(&table(&[&[10, 21], &[21, 10]])));
@@ -381,7 +381,7 @@ fn every_finding_is_in_the_table() {
     assert_eq!(names.len(), FINDINGS.len());
 }
 
-/// A figure of any kind, and often one of few.
+/// An arbitrary figure, often one of a few.
 fn any_figure() -> impl Strategy<Value = f64> {
     prop_oneof![
         any::<f64>(),
@@ -438,7 +438,7 @@ proptest! {
         let packages: Vec<(NodeId, usize)> =
             packages.into_iter().map(|(node, count)| (NodeId(node), count)).collect();
         let found = judge(&matrix, distances.as_ref(), &packages);
-        // However many rows there are: one for each fact, and of these few by distances.
+        // However many rows there are: one of each kind, and of a few kinds one by distance.
         let of = |id: &str| found.iter().filter(|finding| finding.id == id).count();
         for facts in FINDINGS {
             let most = match facts.id {

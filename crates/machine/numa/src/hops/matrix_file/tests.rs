@@ -1,4 +1,4 @@
-//! Reads every form of a matrix, every fault in each, and any text that can be thought of.
+//! Reads every form of a matrix, every fault in each, and arbitrary text.
 
 use linux::TextFile;
 use model::NodeId;
@@ -167,7 +167,7 @@ fn a_matrix_between_cpus_is_refused_as_it_is_written() {
         "core 0,core 1\n,45.3\n",
         "1: expected a row of latencies, or the nodes of the columns, found \"core 0,core 1\"",
     );
-    // One node whose own memory was not measured is no such matrix.
+    // A single node without a local figure does not make it a matrix between CPUs.
     check("80 140\n141 -\n", "0: 80 140; 1: 141 - (columns 0 1)");
     check("-\n", "0: - (columns 0)");
 }
@@ -234,7 +234,7 @@ fn faults_of_documents_are_named() {
     );
 }
 
-/// Layouts of several versions of MLC, with figures of our own.
+/// Layouts of several versions of MLC, with made-up figures.
 const MLC: [(&str, &str); 5] = [
     (
         "Intel(R) Memory Latency Checker - v3.9\nMeasuring idle latencies (in ns)...\n\

@@ -1,11 +1,13 @@
-//! Writes lines back to memory and takes them out of every cache, so that a chase does not begin
-//! among lines that its making left behind (Intel MLC does the same: the last-level cache of
-//! Skylake-SP keeps lines by a rule of its own).
+//! Cache lines: their size, and how to write them back to memory and take them out of every cache.
 
-use crate::cycle::LINE_BYTES;
+/// A cache line of every processor numalab runs on; arm64 cores with lines of 128 bytes fetch two
+/// of these at once, which is one more reason for strides.
+pub const LINE_BYTES: usize = 64;
 
-/// Flushes the lines of `bytes` from `first` on; does nothing where programs may not. The content
-/// stays as it is, whoever else has it borrowed.
+/// Flushes the lines of `bytes` from `first` on, so that a chase does not begin among lines that
+/// its making left behind (Intel MLC does the same: the last-level cache of Skylake-SP keeps lines
+/// by a rule of its own). Does nothing where programs may not. The content stays as it is, whoever
+/// else has it borrowed.
 ///
 /// # Safety
 /// The range is mapped.

@@ -1,0 +1,64 @@
+//! How programs of PostgreSQL and their like are run: as which user, since PostgreSQL refuses to be
+//! root, in which environment, and what they said.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::unistd::User;
+
+use crate::Error;
+
+/// Users to try, in this order.
+const NAMES: [&str; 2] = ["postgres", "nobody"];
+
+/// A user that is not root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ServerUser {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// Has a command run as the server's user, without any group of root (std, `CommandExt::uid`).
+pub(crate) fn set_user(user: Option<ServerUser>, command: &mut Command) {
+    if let Some(user) = user {
+        command.uid(user.uid).gid(user.gid);
+    }
+}
+
+/// Who to become; `None` when we are not root and need not change.
+pub(crate) fn server_user() -> Result<Option<ServerUser>, Error> {
+    if !linux::process::is_root() {
+        return Ok(None);
+    }
+    let known = NAMES
+        .into_iter()
+        .find_map(|name| User::from_name(name).ok()?);
+    let user = known.ok_or(Error::NoUser)?;
+    Ok(Some(ServerUser {
+        uid: user.uid.as_raw(),
+        gid: user.gid.as_raw(),
+    }))
+}
+
+/// Runs a program of PostgreSQL without what the user's environment says of other servers: PGPORT
+/// would be the port of ours (guc.c, `InitializeGUCOptionsFromEnvironment`).
+pub(crate) fn without_settings_of_others(command: &mut Command) -> &mut Command {
+    for name in ["PGDATA", "PGOPTIONS", "PGPORT", "PGHOST", "PG_COLOR"] {
+        command.env_remove(name);
+    }
+    command.env("LC_ALL", "C")
+}
+
+/// What a program said, as one line: the end of it, where the reason is.
+pub(crate) fn one_line(said: &[u8]) -> String {
+    const CHARACTERS_MAX: usize = 600;
+    let text = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let line = lines.join("; ");
+    let skip = line.chars().count().saturating_sub(CHARACTERS_MAX);
+    line.chars().skip(skip).collect()
+}

@@ -1,0 +1,75 @@
+//! Whether a trial of the instance counts: what its evidence says against what was asked for.
+
+use model::{CasePlan, LogicalReads, Outcome, ParkedEvidence, Trial};
+
+use super::instance_launch::own_memory_of;
+use super::trial_groups::{TrialGroups, quota_contradiction};
+
+/// CPU time that a parked session may use, as a share of the time.
+const PARKED_CPU_MAX: f64 = 0.005;
+/// And in seconds, each time: to fall asleep and to wake. It is some 10 µs; an emulated machine
+/// needs a hundred times as long.
+const PARKING_S: f64 = 0.002;
+
+/// Completes the evidence with the groups and decides whether the trial counts.
+pub(super) fn judged(
+    case: &CasePlan,
+    work: &LogicalReads,
+    mut trial: Trial,
+    groups: &TrialGroups,
+) -> Trial {
+    groups.read_back(&mut trial.evidence, &mut trial.warnings);
+    let quota = trial.evidence.cpu_quota.as_ref();
+    let mut found = numa::contradictions(&case.placement, work, &trial.evidence);
+    found.extend(quota_contradiction(work.load.cpu_quota, quota));
+    found.extend(trial.evidence.parked.and_then(parked_contradiction));
+    if let Some(own) = own_memory_of(case) {
+        let page_bytes = work.sga.page_bytes;
+        found.extend(numa::own_memory_contradictions(
+            own,
+            page_bytes,
+            &trial.evidence,
+        ));
+    }
+    if trial.outcome == Outcome::Valid && !found.is_empty() {
+        trial.outcome = Outcome::Invalid(found.join("; "));
+    }
+    trial
+}
+
+/// Sessions that did not sleep while they were parked, in words: they disturbed other cases.
+fn parked_contradiction(parked: ParkedEvidence) -> Option<String> {
+    let ParkedEvidence {
+        parked_s,
+        times,
+        cpu_s,
+    } = parked;
+    (cpu_s > parked_s * PARKED_CPU_MAX + times as f64 * PARKING_S)
+        .then(|| format!("sessions used {cpu_s:.3} s of CPU time while parked for {parked_s:.1} s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::ParkedEvidence;
+
+    use super::parked_contradiction;
+
+    #[test]
+    fn sessions_that_run_while_parked_are_told_of() {
+        let of = |parked_s, times, cpu_s| {
+            parked_contradiction(ParkedEvidence {
+                parked_s,
+                times,
+                cpu_s,
+            })
+        };
+        assert_eq!(of(10.0, 10, 0.001), None);
+        assert_eq!(of(1.0, 10, 0.02), None);
+        assert_eq!(of(0.0, 0, 0.0), None);
+        let found = of(10.0, 10, 0.2).unwrap();
+        assert!(
+            found.contains("0.200 s of CPU time while parked for 10.0 s"),
+            "{found}"
+        );
+    }
+}

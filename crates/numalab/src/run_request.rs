@@ -1,0 +1,108 @@
+//! What `numalab run` asks for: the experiment that is named, and how long and how often its cases
+//! are measured.
+
+use std::io;
+
+use experiment::{Definition, Plan, RunRequest, TRIALS_MIN};
+use model::Machine;
+use model::exit::ExitCode;
+
+use crate::execution::Execution;
+use crate::failure::Failure;
+use crate::run_arguments::RunArguments;
+use crate::{host, output, run_id, user_file};
+
+/// Length of a window unless asked for otherwise.
+const WINDOW_S: f64 = 2.0;
+/// Length of a window in quick mode.
+const WINDOW_SHORT_S: f64 = 1.0;
+/// Length of all windows of a trial that alternate with those of others. Rounds are short, and
+/// many: how much a round differs from the next counts for more than what is measured in it
+/// (docs/measurement.md).
+const WINDOWS_ALTERNATING_S: f64 = 0.8;
+/// Valid trials per case at most, unless asked for otherwise.
+const TRIALS_MAX: u32 = 20;
+/// The same where windows alternate.
+const TRIALS_MAX_ALTERNATING: u32 = 40;
+/// Half-width of every case's interval, relative to its median, at which a run may end.
+const HALF_WIDTH_TARGET: f64 = 0.02;
+/// Longest warm-up, as a multiple of the window, and at least in seconds.
+const WARM_UP_MAX: (f64, f64) = (2.0, 3.0);
+/// Shortest warm-up in seconds.
+const WARM_UP_MIN_S: f64 = 0.3;
+/// The most of an experiment file that is read: whoever names /dev/zero is told, not starved.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// A shipped experiment by name, or one of the user's by file: what has a slash or ends in .toml.
+pub fn definition(name: &str) -> Result<Definition, Failure> {
+    if !name.contains('/') && !name.ends_with(".toml") {
+        return Ok(experiment::find(name)?);
+    }
+    let text = text_of(name).map_err(|error| {
+        Failure::new(
+            ExitCode::Usage,
+            format!("cannot read the experiment {name}: {error}"),
+        )
+    })?;
+    Ok(Definition::parse(name, &text)?)
+}
+
+fn text_of(path: &str) -> io::Result<String> {
+    let bytes = user_file::read(path, FILE_BYTES_MAX)?;
+    let not_text = |_| io::Error::other("not valid UTF-8");
+    String::from_utf8(bytes).map_err(not_text)
+}
+
+/// Length of each window of trials that are made one after another.
+pub fn window_s(arguments: &RunArguments) -> f64 {
+    let usual = match arguments.experiment {
+        Some(_) => WINDOW_S,
+        None => WINDOW_SHORT_S,
+    };
+    arguments.seconds.unwrap_or(usual)
+}
+
+/// What a run of a plan is asked for; `share_s` bounds it in quick mode.
+pub fn request(
+    execution: &mut Execution,
+    arguments: &RunArguments,
+    machine: &Machine,
+    plan: Plan,
+    share_s: Option<f64>,
+) -> Result<RunRequest, Failure> {
+    let now = jiff::Zoned::now();
+    let host = host::of_this_process(&machine.topology)?;
+    let obstacle = match arguments.one_after_another {
+        true => Some("--one-after-another".to_owned()),
+        false => experiment::alternation_obstacle(&plan.cases, &host),
+    };
+    if let Some(reason) = &obstacle {
+        output::talk(&format!("trials are made one after another: {reason}"));
+    }
+    let alternates = obstacle.is_none();
+    let (window_s, trials_max) = match alternates {
+        true => (
+            arguments.seconds.unwrap_or(WINDOWS_ALTERNATING_S),
+            TRIALS_MAX_ALTERNATING,
+        ),
+        false => (window_s(arguments), TRIALS_MAX),
+    };
+    Ok(RunRequest {
+        id: execution.claim_id(&now)?,
+        started_at: run_id::rfc_3339(&now),
+        machine: machine.clone(),
+        plan,
+        seed: arguments
+            .seed
+            .unwrap_or_else(|| now.timestamp().as_nanosecond() as u64),
+        window_s,
+        warm_up_s_min: WARM_UP_MIN_S,
+        warm_up_s_max: (window_s * WARM_UP_MAX.0).max(WARM_UP_MAX.1),
+        trials_min: arguments.trials.unwrap_or(TRIALS_MIN),
+        trials_max: arguments.trials.unwrap_or(trials_max),
+        time_bound_s: arguments.within.or(share_s),
+        half_width_target: HALF_WIDTH_TARGET,
+        alternates,
+        leaves_out: true,
+    })
+}

@@ -1,0 +1,149 @@
+//! What the trials of each case say: counts, median, interval, rank, and the comparison with the
+//! baseline.
+//!
+//! Pure and deterministic, like the judgement it is part of.
+
+use std::cmp::Ordering;
+
+use model::{Case, Run, RunStatus, Trial};
+use stats::{Interval, Rank};
+
+use crate::confidence::CONFIDENCE;
+use crate::control::Control;
+use crate::ratio::{Ratio, baseline_index, is_emulated, ratio, verdict};
+use crate::run_outcome::Standing;
+use crate::verdict::Verdict;
+
+/// Valid trials that a case needs before anything is said about it.
+pub const TRIALS_ENOUGH: usize = stats::VALUES_MIN;
+
+/// What the trials of one case say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseJudgement {
+    /// Name of the case.
+    pub name: String,
+    /// Trials that count.
+    pub valid: usize,
+    /// Trials that ran and do not count.
+    pub invalid: usize,
+    /// Trials that did not run to their end.
+    pub failed: usize,
+    /// Median over the valid trials, in the run's metric.
+    pub median: Option<f64>,
+    /// Interval of the median.
+    pub interval: Option<Interval>,
+    /// The ranks that it may have among the cases that are no controls: two of them that cannot be
+    /// told apart have one in common.
+    pub rank: Option<Rank>,
+    /// Whether it is a negative control: it is not ranked, and can neither win nor lose.
+    pub is_control: bool,
+}
+
+impl CaseJudgement {
+    /// All trials.
+    pub fn trials(&self) -> usize {
+        self.valid + self.invalid + self.failed
+    }
+}
+
+/// One case against the baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Name of the baseline.
+    pub baseline: String,
+    /// Name of the case.
+    pub case: String,
+    /// Index of the case in the run.
+    pub case_index: usize,
+    /// The case's median over the baseline's; only together with its interval.
+    pub ratio: Option<Ratio>,
+    /// The ratio of the medians where there is no interval: of figures that were imported, which
+    /// others have published as they are. It names no winner.
+    pub bare_ratio: Option<f64>,
+    /// What it says.
+    pub verdict: Verdict,
+}
+
+/// Judges each case, and ranks those that are no controls.
+pub(crate) fn judge_cases(run: &Run, controls: &[Control]) -> Vec<CaseJudgement> {
+    let cases = run.cases.iter().enumerate().map(|(index, case)| {
+        let count = |counts: fn(Standing<'_>) -> bool| {
+            let standings = case.trials.iter().map(Standing::of);
+            standings.filter(|standing| counts(*standing)).count()
+        };
+        let values = valid_values(case);
+        CaseJudgement {
+            name: case.plan.name.clone(),
+            valid: count(|standing| standing.is_valid()),
+            invalid: count(|standing| matches!(standing, Standing::Invalid(_))),
+            failed: count(|standing| matches!(standing, Standing::Failed(_))),
+            median: stats::median(&values).filter(|median| median.is_finite()),
+            interval: stats::median_interval(&values, CONFIDENCE),
+            rank: None,
+            is_control: controls.iter().any(|it| it.case_index == index),
+        }
+    });
+    let mut cases: Vec<CaseJudgement> = cases.collect();
+    rank(run, &mut cases);
+    cases
+}
+
+/// Ranks the cases that can be ranked: every one is compared with every other.
+fn rank(run: &Run, cases: &mut [CaseJudgement]) {
+    if is_emulated(run) {
+        return;
+    }
+    let is_ranked = |index: &usize| cases[*index].interval.is_some() && !cases[*index].is_control;
+    let ranked: Vec<usize> = (0..cases.len()).filter(is_ranked).collect();
+    let ranks = stats::ranks(ranked.len(), |one, other| {
+        let ratio = ratio(run, ranked[one], ranked[other]);
+        match ratio.map(|ratio| verdict(run.metric, ratio)) {
+            Some(Verdict::Faster) => Ordering::Greater,
+            Some(Verdict::Slower) => Ordering::Less,
+            _ => Ordering::Equal,
+        }
+    });
+    for (index, rank) in ranked.into_iter().zip(ranks) {
+        cases[index].rank = Some(rank);
+    }
+}
+
+/// Compares every case but the baseline with the baseline.
+pub(crate) fn compare(run: &Run, cases: &[CaseJudgement]) -> Vec<Comparison> {
+    let Some(baseline) = baseline_index(run) else {
+        return Vec::new();
+    };
+    let others = (0..run.cases.len()).filter(|index| *index != baseline);
+    others
+        .map(|case_index| {
+            let ratio = if is_emulated(run) {
+                None
+            } else {
+                ratio(run, case_index, baseline)
+            };
+            Comparison {
+                baseline: run.baseline.clone(),
+                case: run.cases[case_index].plan.name.clone(),
+                case_index,
+                ratio,
+                bare_ratio: bare_ratio(run, &cases[case_index], &cases[baseline]),
+                verdict: match ratio {
+                    _ if is_emulated(run) => Verdict::Emulated,
+                    Some(it) => verdict(run.metric, it),
+                    None => Verdict::Undecided,
+                },
+            }
+        })
+        .collect()
+}
+
+fn valid_values(case: &Case) -> Vec<f64> {
+    case.trials.iter().filter_map(Trial::valid_value).collect()
+}
+
+/// The ratio of two medians that have no interval because they were imported.
+fn bare_ratio(run: &Run, case: &CaseJudgement, baseline: &CaseJudgement) -> Option<f64> {
+    let ratio = case.median? / baseline.median?;
+    let alone = case.valid.min(baseline.valid) < TRIALS_ENOUGH;
+    (run.status == RunStatus::Imported && alone && ratio.is_finite()).then_some(ratio)
+}
