@@ -25,7 +25,7 @@ pub enum Task {
     Bench {
         /// Which one.
         #[arg(value_enum)]
-        bench: crate::bench::command::Bench,
+        bench: Bench,
         /// For `latency`: run it so many times, count the intervals that cover the median of all.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
         repeat: Option<u32>,
@@ -48,6 +48,32 @@ pub enum Task {
     Check,
     /// Everything, guests included; installs what guests need when it is root.
     Test(TestArguments),
+}
+
+/// The table of benchmarks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Bench {
+    /// `numalab bandwidth` against `likwid-bench`, `mbw` and `stress-ng --stream`.
+    Bandwidth,
+    /// `numalab bind` against `numactl`: the time until a program has started and ended.
+    Bind,
+    /// `numalab inspect` against `numastat -p`: 4 GiB of shared memory in 50 processes.
+    Inspect,
+    /// `numalab latency` against `lat_mem_rd` and a plain chase, and the time of a curve; with
+    /// --repeat, whether its intervals hold what the plain chase measures.
+    Latency,
+    /// One session of the embedded instance at the plateau, on a 1 GiB cache, and how much of its
+    /// time is memory latency.
+    LogicalReads,
+    /// `numalab move` against `migratepages` on the same memory, in an emulated guest.
+    Move,
+    /// A parallel scan against the read bandwidth measured around it, and against DuckDB.
+    ParallelScan,
+    /// A session of the embedded instance against one of PostgreSQL, on the same data.
+    Postgres,
+    /// How sure verdicts are: windows in turns against trials one after another, a case against
+    /// itself (--repeat times), and differences of known size.
+    Verdict,
 }
 
 /// Arguments of `cargo xtask guest`.

@@ -24,3 +24,4 @@ mod spread;
 mod supervisor;
 mod verdict;
 mod verdict_run;
+mod window_order;

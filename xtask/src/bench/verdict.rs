@@ -14,7 +14,7 @@ use stats::{median, ratio_of_pairs};
 
 use super::claims::Claims;
 use super::own_binary::OwnBinary;
-use super::verdict_run::{CONFIDENCE, Found, told_apart_s, values_of};
+use super::verdict_run::{CONFIDENCE, Found, by_predecessor, told_apart_s};
 
 /// Two cases that are to be told apart.
 const TWO: &str = include_str!("verdict_two.toml");
@@ -43,14 +43,11 @@ const SHARE_MIN: f64 = 60.0;
 /// more than this on any machine.
 const WIDTH_AIM: f64 = 1.0 / 3.0;
 const WIDTH_MAX: f64 = 1.0;
-/// What a case does at least in turns with itself, of what it does by itself; and how wide the
-/// interval of that may be, to both sides, to say anything.
+/// What a case does at least after a window of another, of what it does after one of its own; how
+/// wide the interval of that may be, to both sides, to say anything; and seconds of the run.
 const TURNS_MIN: f64 = 0.97;
-const COST_WIDTH_MAX: f64 = 0.1;
-/// Pairs of runs that show it, trials of each case in them, and seconds of a trial.
-const COST_PAIRS: u32 = 15;
-const COST_TRIALS: &str = "5";
-const COST_S: &str = "0.8";
+const COST_WIDTH_MAX: f64 = 0.05;
+const COST_S: &str = "60";
 /// How likely a claim about a rate fails although the rate is as it should be.
 const CHANCE: f64 = 0.05;
 
@@ -155,33 +152,20 @@ fn share_in_windows(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
     Ok(())
 }
 
-/// A case by itself against the same case in turns with itself: what it loses by alternating. The
-/// machine drifts from minute to minute, so each short run by itself is compared with the one after
-/// it in turns.
+/// What a case loses by alternating: its windows after a window of another against those after one
+/// of its own. Both are of the same rounds, for a machine drifts from one run to the next by more
+/// than this costs.
 fn cost_of_turns(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
-    let usual = ["--trials", COST_TRIALS, "--seconds", COST_S];
-    let rate = |options: &[&str]| -> Result<Option<f64>> {
-        let options = [&usual[..], options].concat();
-        let run = run_of(numalab, SAME, TURN_S, &options)?;
-        let of_both = [values_of(&run, "one")?, values_of(&run, "other")?];
-        let values: Vec<f64> = of_both.into_iter().flatten().flatten().collect();
-        Ok(median(&values))
-    };
-    let (mut alone, mut in_turns) = (Vec::new(), Vec::new());
-    for pair in 1..=COST_PAIRS {
-        alone.push(rate(&["--one-after-another"])?);
-        in_turns.push(rate(&[])?);
-        let of = |values: &[Option<f64>]| values.last().copied().flatten().unwrap_or(f64::NAN);
-        let ratio = of(&in_turns) / of(&alone);
-        println!("in turns against by itself, {pair} of {COST_PAIRS}: {ratio:.3}");
-    }
-    let found = ratio_of_pairs(&in_turns, &alone, CONFIDENCE).context("too few runs")?;
+    let run = run_of(numalab, SAME, COST_S, &[])?;
+    let (after_other, after_own) = by_predecessor(&run, ["one", "other"])?;
+    let found = ratio_of_pairs(&after_other, &after_own, CONFIDENCE).context("too few rounds")?;
     let (low, high) = (found.interval.low, found.interval.high);
     let half_width = (high - low) / 2.0 / found.ratio;
     let text = format!(
-        "a case does {:.3} times ({low:.3} to {high:.3}) as much in turns with itself as by itself \
-         ({COST_PAIRS} pairs of runs)",
+        "a case does {:.3} times ({low:.3} to {high:.3}) as much after a window of another as \
+         after one of its own ({} trials)",
         found.ratio,
+        after_own.len(),
     );
     let claim = format!(
         "not all of it below {TURNS_MIN:.2}, and at most {:.0} % wide to either side",

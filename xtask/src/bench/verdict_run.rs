@@ -4,8 +4,13 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use stats::{VALUES_MIN, ratio_of_cases, ratio_of_pairs};
 
+use super::window_order::{self, Windows};
+
 /// Confidence of the intervals of numalab.
 pub const CONFIDENCE: f64 = 0.95;
+
+/// One figure for each trial; `None` where it does not count.
+pub type Figures = Vec<Option<f64>>;
 
 /// The ratio of a case to the baseline.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,11 +88,34 @@ pub fn told_apart_s(run: &Value, case: &str) -> Result<Option<f64>> {
     Ok(first)
 }
 
-/// The figures of the trials of a case; `None` for one that does not count.
-pub fn values_of(run: &Value, case: &str) -> Result<Vec<Option<f64>>> {
-    let trials = trials(run, case)?;
-    let value = |trial: &&Value| trial["value"].as_f64().filter(|_| trial["valid"] == true);
-    Ok(trials.iter().map(value).collect())
+/// What the trials of two cases came to in windows after one of the other case, and in windows
+/// after one of their own: a pair for each trial that has both.
+pub fn by_predecessor(run: &Value, cases: [&str; 2]) -> Result<(Figures, Figures)> {
+    let [one, other] = cases.map(|case| trials(run, case));
+    let (mut after_other, mut after_own) = (Vec::new(), Vec::new());
+    for (one, other) in one?.into_iter().zip(other?) {
+        let found = window_order::means(&windows(one), &windows(other));
+        for (of_other, of_own) in found.into_iter().flatten() {
+            if of_other.is_some() && of_own.is_some() {
+                after_other.push(of_other);
+                after_own.push(of_own);
+            }
+        }
+    }
+    Ok((after_other, after_own))
+}
+
+fn windows(trial: &Value) -> Windows {
+    let samples = trial["samples"].as_array().into_iter().flatten();
+    let counts = trial["valid"] == true;
+    let of_sample = |sample: &Value| {
+        let rate = sample["logical_reads_per_s"].as_f64();
+        let is_left_out = sample["left_out"] == true;
+        let at_s = sample["at_s"].as_f64().unwrap_or(f64::NAN);
+        (at_s, rate.filter(|_| counts && !is_left_out))
+    };
+    let (at_s, rates) = samples.map(of_sample).unzip();
+    Windows { at_s, rates }
 }
 
 fn of_all(run: &Value) -> impl Iterator<Item = &Value> {

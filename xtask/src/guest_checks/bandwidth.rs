@@ -5,14 +5,12 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand, numalab};
+use super::check::{Answers, Check, GuestCommand, numalab};
 use super::complaints::Complaints;
 use super::kernel_account::{self, DOCUMENT};
-use super::latency::{kernel_agrees, matrix_is_whole};
+use super::latency::{ELSEWHERE, kernel_agrees, matrix_is_whole};
 use super::numa_maps::ids;
 use super::run_document::cases;
-use super::table::ELSEWHERE;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 

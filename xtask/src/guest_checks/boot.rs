@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand};
+use super::check::{Answers, Check, GuestCommand};
 use super::complaints::Complaints;
 use super::table::{CHECKS, LONG_CHECKS};
 use crate::arguments::CgroupVersion;

@@ -5,8 +5,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand, shell};
+use super::check::{Answers, Check, GuestCommand, shell};
 use super::complaints::Complaints;
 use super::doctor::{has, ids};
 use super::look::{FUNCTIONS, bytes_by_node, numbers};

@@ -6,8 +6,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand, shell};
+use super::check::{Answers, Check, GuestCommand, shell};
 use super::complaints::Complaints;
 use super::inspect::PROGRAM;
 use super::numa_maps::lines;

@@ -4,8 +4,7 @@
 
 use anyhow::Result;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand, shell};
+use super::check::{Answers, Check, GuestCommand, shell};
 use super::complaints::Complaints;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;

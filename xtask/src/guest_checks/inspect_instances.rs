@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand, shell};
+use super::check::{Answers, Check, GuestCommand, shell};
 use super::complaints::Complaints;
 use super::inspect::{OTHERS_BYTES, PROGRAM, segment};
 use super::look::{FUNCTIONS, Look, bytes_by_node, numbers};

@@ -4,8 +4,7 @@
 
 use anyhow::{Context, Result};
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand, with_postgresql};
+use super::check::{Answers, Check, GuestCommand, with_postgresql};
 use super::complaints::Complaints;
 use super::inspect_instances::ALL;
 use super::look::{FUNCTIONS, Look};

@@ -4,8 +4,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand, shell};
+use super::check::{Answers, Check, GuestCommand, shell};
 use super::complaints::Complaints;
 use super::run_document::cases;
 use crate::arguments::CgroupVersion;

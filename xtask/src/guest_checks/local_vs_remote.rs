@@ -4,8 +4,7 @@
 
 use anyhow::{Context, Result};
 
-use super::answers::Answers;
-use super::check::{Check, numalab, shell};
+use super::check::{Answers, Check, numalab, shell};
 use super::complaints::Complaints;
 use super::held::{self, Held};
 use super::numa_maps::{Line, ids};

@@ -1,7 +1,6 @@
 //! What numalab must do on real kernels with many nodes. A check is a list of commands and a
 //! judgement on what they answer; the checks of one shape share one boot.
 
-mod answers;
 mod bandwidth;
 mod boot;
 mod capabilities;
@@ -32,6 +31,7 @@ mod placing;
 mod relations;
 mod residency;
 mod run_document;
+mod scenario;
 mod streams;
 mod table;
 mod topology;

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, with_postgresql};
+use super::check::{Answers, Check, with_postgresql};
 use super::complaints::Complaints;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, numalab, shell};
+use super::check::{Answers, Check, numalab, shell};
 use super::complaints::Complaints;
 use super::held::{self, Held};
 use super::run_document::{case, valid_trials};

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand, shell};
+use super::check::{Answers, Check, GuestCommand, shell};
 use super::complaints::Complaints;
 use crate::arguments::CgroupVersion;
 

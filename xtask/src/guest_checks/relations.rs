@@ -5,8 +5,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand, with_postgresql};
+use super::check::{Answers, Check, GuestCommand, with_postgresql};
 use super::complaints::Complaints;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;

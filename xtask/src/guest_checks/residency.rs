@@ -6,8 +6,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand, numalab, shell};
+use super::check::{Answers, Check, GuestCommand, numalab, shell};
 use super::complaints::Complaints;
 use super::held::{self, Held};
 use super::numa_maps::{Expected, Line};

@@ -3,8 +3,7 @@
 
 use anyhow::Result;
 
-use super::answers::Answers;
-use super::check::{Check, shell};
+use super::check::{Answers, Check, shell};
 use super::complaints::Complaints;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;

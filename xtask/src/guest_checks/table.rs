@@ -8,15 +8,6 @@ use super::{
     undo_beside_move,
 };
 
-/// Machines whose memory is measured only when long checks are asked for: for latency and bandwidth
-/// they have nothing that others have not, but fewer nodes, more nodes or more memory.
-pub const ELSEWHERE: [&str; 4] = [
-    "one-node",
-    "four-node-ring",
-    "thirty-two-node",
-    "large-memory",
-];
-
 /// The checks of the whole test.
 pub const CHECKS: &[Check] = &[
     streams::CHECK,

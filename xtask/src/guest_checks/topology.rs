@@ -4,8 +4,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::answers::Answers;
-use super::check::{Check, numalab, shell};
+use super::check::{Answers, Check, numalab, shell};
 use super::complaints::Complaints;
 use super::kernel_view::{self, KernelView, NodeView};
 use crate::arguments::CgroupVersion;

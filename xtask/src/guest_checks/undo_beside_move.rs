@@ -4,10 +4,9 @@
 
 use anyhow::Result;
 
-use super::answers::Answers;
-use super::check::{Check, GuestCommand};
+use super::check::{Answers, Check, GuestCommand};
 use super::complaints::Complaints;
-use super::kills::{self, Scenario};
+use super::scenario::{self, Scenario};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
@@ -37,7 +36,7 @@ fn commands() -> Vec<GuestCommand> {
 
 fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
     let text = answers.text(SCENARIO.name)?;
-    let rounds = kills::parse(text)?;
+    let rounds = scenario::parse(text)?;
     complaints.expect("rounds", &rounds.len(), &(TIMES as usize));
     let is_repaired = rounds.iter().all(|round| round.is_as_before);
     complaints.expect(&format!("all as before: {text}"), &is_repaired, &true);

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+use super::cycles::Crates;
 use super::finding::Finding;
 use super::project::{Project, SourceFile};
 use super::{
@@ -85,12 +86,14 @@ fn check_text(file: &SourceFile) -> Vec<Finding> {
 /// Rules about the structure of Rust files.
 fn check_rust(project: &Project) -> Vec<Finding> {
     let (mut findings, mut excesses) = (Vec::new(), Vec::new());
+    let mut crates = Crates::default();
     for file in project.rust_files() {
         match syn::parse_file(&file.text) {
             Ok(parsed) => {
                 findings.extend(names::check(file, &parsed));
                 findings.extend(silent_returns::check(file, &parsed));
                 excesses.extend(sizes::measure(file, &parsed));
+                crates.add(file, &parsed);
             }
             Err(error) => {
                 let line = error.span().start().line;
@@ -99,6 +102,7 @@ fn check_rust(project: &Project) -> Vec<Finding> {
             }
         }
     }
+    findings.extend(crates.check());
     let text = project
         .file(allowed_sizes::FILE)
         .map_or("", |file| file.text.as_str());

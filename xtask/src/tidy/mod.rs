@@ -2,7 +2,9 @@
 //! a function from texts to findings; only `project` reads files.
 
 mod allowed_sizes;
+mod cycles;
 mod dependency_reasons;
+mod file_imports;
 mod finding;
 mod forbid_unsafe;
 mod layer_table;
@@ -10,6 +12,7 @@ mod layers;
 mod links;
 mod manifest;
 mod markers;
+mod module_graph;
 mod named_tests;
 mod names;
 mod printing;
