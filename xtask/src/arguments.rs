@@ -53,6 +53,8 @@ pub enum Task {
 /// The table of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Bench {
+    /// What a case loses by windows in turns: a part of `verdict`, in one minute.
+    Alternation,
     /// `numalab bandwidth` against `likwid-bench`, `mbw` and `stress-ng --stream`.
     Bandwidth,
     /// `numalab bind` against `numactl`: the time until a program has started and ended.

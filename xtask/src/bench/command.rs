@@ -22,6 +22,7 @@ pub fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) -> Result
         return Ok(ExitCode::SUCCESS);
     }
     match bench {
+        Bench::Alternation => verdict::run_alternation(limit)?,
         Bench::Bandwidth => bandwidth::run(limit)?,
         Bench::Bind => bind::run(limit)?,
         Bench::Inspect => inspect::run(limit)?,

@@ -64,6 +64,14 @@ pub fn run(repeat: Option<u32>, limit: Duration) -> Result<()> {
     claims.conclude()
 }
 
+/// Runs what tells the cost of alternating alone.
+pub fn run_alternation(limit: Duration) -> Result<()> {
+    let numalab = OwnBinary::build(limit)?;
+    let mut claims = Claims::default();
+    cost_of_turns(&numalab, &mut claims)?;
+    claims.conclude()
+}
+
 /// A run of an experiment, for so many seconds, with other options.
 fn run_of(numalab: &OwnBinary, text: &str, within_s: &str, options: &[&str]) -> Result<Value> {
     let file = numalab.folder.join("verdict.toml");
