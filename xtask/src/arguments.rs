@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Developer tasks of numalab.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version = None)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub task: Task,
@@ -16,7 +16,7 @@ pub struct Arguments {
 
 /// The tasks.
 #[derive(Debug, Subcommand)]
-pub enum Task {
+pub(crate) enum Task {
     /// Run a command on a real kernel with many nodes: an emulated machine (docs/guests.md).
     Guest(GuestArguments),
     /// Write what the kernel says about nodes, CPUs and memory into one text file.
@@ -52,7 +52,7 @@ pub enum Task {
 
 /// The table of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Bench {
+pub(crate) enum Bench {
     /// What a case loses by windows in turns: a part of `verdict`, in one minute.
     Alternation,
     /// `numalab bandwidth` against `likwid-bench`, `mbw` and `stress-ng --stream`.
@@ -85,7 +85,7 @@ pub enum Bench {
     timeout; 125 when the guest itself failed; 130 after Ctrl-C.\n\n\
     Example: cargo xtask guest --shape eight-node -- numactl --hardware"
 )]
-pub struct GuestArguments {
+pub(crate) struct GuestArguments {
     /// The machine to emulate; --list names them.
     #[arg(long, required_unless_present = "list")]
     pub shape: Option<String>,
@@ -105,7 +105,7 @@ pub struct GuestArguments {
 
 /// Arguments of `cargo xtask mutants`.
 #[derive(Debug, Args)]
-pub struct MutantsArguments {
+pub(crate) struct MutantsArguments {
     /// Only the changes to this file; may be given several times [default: .cargo/mutants.toml].
     #[arg(long = "file", value_name = "FILE")]
     pub files: Vec<String>,
@@ -119,7 +119,7 @@ pub struct MutantsArguments {
 
 /// How a guest is booted, whatever runs in it.
 #[derive(Debug, Args)]
-pub struct BootArguments {
+pub(crate) struct BootArguments {
     /// Kill the guest after this many seconds.
     #[arg(long, default_value_t = 300)]
     pub timeout: u64,
@@ -145,7 +145,7 @@ pub struct BootArguments {
 
 /// The cgroup version that a guest mounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CgroupVersion {
+pub(crate) enum CgroupVersion {
     /// One hierarchy per controller group, as old distributions have it.
     V1,
     /// The unified hierarchy.
@@ -154,7 +154,7 @@ pub enum CgroupVersion {
 
 /// Arguments of `cargo xtask capture-tree`.
 #[derive(Debug, Args)]
-pub struct CaptureArguments {
+pub(crate) struct CaptureArguments {
     /// The file to write; `-` is stdout.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
@@ -168,7 +168,7 @@ pub struct CaptureArguments {
 
 /// Arguments of `cargo xtask kills`.
 #[derive(Debug, Args)]
-pub struct KillsArguments {
+pub(crate) struct KillsArguments {
     /// What is done: `kills` (everything that changes the machine, in sequence), or
     /// `undo-beside-move` (the two of one target at once).
     #[arg(long, default_value = "kills", value_name = "SCENARIO")]
@@ -186,7 +186,7 @@ pub struct KillsArguments {
 
 /// Arguments of `cargo xtask guard`.
 #[derive(Debug, Args)]
-pub struct GuardArguments {
+pub(crate) struct GuardArguments {
     /// End it after so many seconds.
     #[arg(long = "limit-s", value_name = "S", value_parser = seconds)]
     pub limit: Duration,
@@ -203,7 +203,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Arguments of `cargo xtask test`.
 #[derive(Debug, Args)]
-pub struct TestArguments {
+pub(crate) struct TestArguments {
     /// Leave the guests out; they are listed as skipped.
     #[arg(long)]
     pub no_guest: bool,

@@ -18,14 +18,14 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use crate::arguments::GuardArguments;
 
 /// The exit status of a program that was ended at its limit, as of timeout(1).
-pub const PAST_LIMIT: u8 = 124;
+pub(crate) const PAST_LIMIT: u8 = 124;
 /// That of one whose benchmark is gone; nobody is left to read it.
 const ORPHANED: u8 = 128 + 9;
 /// How often the program is looked at; seldom, because most of them measure time.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Runs the program; ends with its exit status.
-pub fn run(arguments: &GuardArguments) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &GuardArguments) -> Result<ExitCode> {
     let (program, words) = arguments.command.split_first().context("no program")?;
     let mut child = Command::new(program)
         .args(words)

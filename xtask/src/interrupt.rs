@@ -8,13 +8,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Remembers the last of SIGINT, SIGTERM and SIGHUP that arrived.
 #[derive(Debug, Clone)]
-pub struct Interrupt {
+pub(crate) struct Interrupt {
     signal: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
     /// Takes over the three signals for the rest of the process.
-    pub fn watch() -> Result<Self> {
+    pub(crate) fn watch() -> Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
         for number in [SIGINT, SIGTERM, SIGHUP] {
             let value = usize::try_from(number).context("signal numbers are positive")?;
@@ -25,7 +25,7 @@ impl Interrupt {
     }
 
     /// The signal that arrived, if any.
-    pub fn signal(&self) -> Option<u8> {
+    pub(crate) fn signal(&self) -> Option<u8> {
         match self.signal.load(Ordering::Relaxed) {
             0 => None,
             number => u8::try_from(number).ok(),

@@ -16,7 +16,7 @@ const PROGRAM: &str = "cargo-mutants";
 const SURVIVED: i32 = 2;
 
 /// Runs the task. Its output, with every survivor, is in `target/mutants/mutants.out`.
-pub fn run(arguments: &MutantsArguments) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &MutantsArguments) -> Result<ExitCode> {
     if !is_installed() {
         bail!("{PROGRAM} is not installed; `cargo install --locked {PROGRAM}` installs it");
     }

@@ -21,7 +21,7 @@ const FUNCTION: (&str, &str) = ("7numalab", "4main");
 const FILE: &str = "numalab/src/main.rs";
 
 /// Builds, strips, and checks size and lines.
-pub fn run() -> Result<ExitCode> {
+pub(crate) fn run() -> Result<ExitCode> {
     for name in BINUTILS {
         packages::require_program(name, "binutils")?;
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::interrupt::Interrupt;
 
 /// The first executable file of this name in PATH or the system directories.
-pub fn find(name: &str) -> Option<PathBuf> {
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .chain(["/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"].map(PathBuf::from))
@@ -18,7 +18,7 @@ pub fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// Runs a program to its end and returns its stdout; fails with its stderr.
-pub fn output(program: &str, arguments: &[&str], directory: &Path) -> Result<String> {
+pub(crate) fn output(program: &str, arguments: &[&str], directory: &Path) -> Result<String> {
     let shown = format!("{program} {}", arguments.join(" "));
     let output = Command::new(program)
         .args(arguments)
@@ -36,7 +36,7 @@ pub fn output(program: &str, arguments: &[&str], directory: &Path) -> Result<Str
 }
 
 /// Runs a program to its end with our own stdout and stderr. It is killed when we are told to stop.
-pub fn run(command: &mut Command, interrupt: &Interrupt) -> Result<ExitStatus> {
+pub(crate) fn run(command: &mut Command, interrupt: &Interrupt) -> Result<ExitStatus> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command
         .stdin(Stdio::null())

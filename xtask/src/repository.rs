@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The root of the repository.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     // Cargo sets the variable for `cargo xtask`; the compiled-in path serves a direct start.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -11,11 +11,11 @@ pub fn root() -> PathBuf {
 }
 
 /// The build directory, shared by everything that is made and not committed.
-pub fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// What guests need: kernel, busybox, and the files of running guests.
-pub fn guest() -> PathBuf {
+pub(crate) fn guest() -> PathBuf {
     target().join("guest")
 }

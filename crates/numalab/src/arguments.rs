@@ -17,7 +17,7 @@ use crate::run_arguments::RunArguments;
 #[derive(Debug, Parser)]
 #[command(name = "numalab", version, after_help = crate::exit_codes::help())]
 #[command(disable_help_subcommand = true, propagate_version = true)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -25,7 +25,7 @@ pub struct Arguments {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Show the nodes, CPUs, caches, memory and distances of this machine.
     ///
     /// What is this machine, and which kernel settings affect where memory goes?
@@ -149,7 +149,7 @@ pub enum Command {
 
 /// Options of `numalab topology`.
 #[derive(Debug, Args)]
-pub struct TopologyArguments {
+pub(crate) struct TopologyArguments {
     /// Read a captured machine: a directory with a copy of its /sys and /proc, which may be
     /// incomplete, or an archive of `numalab capture`.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
@@ -167,7 +167,7 @@ pub struct TopologyArguments {
 
 /// Options of `numalab latency`.
 #[derive(Debug, Args)]
-pub struct LatencyArguments {
+pub(crate) struct LatencyArguments {
     /// Also measure latency by working-set size, from 1 KiB to beyond the last-level cache: of the
     /// first node to its own memory, of one pair (node of the CPU:node of the memory), or of all.
     #[arg(long, value_name = "local|all|FROM:TO", num_args = 0..=1, require_equals = true)]
@@ -208,7 +208,7 @@ pub struct LatencyArguments {
 
 /// Options of `numalab bandwidth`.
 #[derive(Debug, Args)]
-pub struct BandwidthArguments {
+pub(crate) struct BandwidthArguments {
     /// What the threads do; nt- kernels use non-temporal stores.
     #[arg(long, value_name = "KERNEL", default_value = "read")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(
@@ -231,7 +231,7 @@ pub struct BandwidthArguments {
 
 /// Options that measuring memory takes.
 #[derive(Debug, Default, Args)]
-pub struct MemoryArguments {
+pub(crate) struct MemoryArguments {
     /// Measure only these nodes, such as 0,2-3.
     #[arg(long, value_name = "NODES")]
     pub nodes: Option<NodeSet>,
@@ -258,7 +258,7 @@ pub struct MemoryArguments {
 
 /// Options of `numalab inspect`.
 #[derive(Debug, Args)]
-pub struct InspectArguments {
+pub(crate) struct InspectArguments {
     /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
     /// Read a captured machine: a directory with a copy of its /sys and /proc, or an archive of
@@ -298,7 +298,7 @@ pub struct InspectArguments {
 
 /// Options of `numalab doctor`.
 #[derive(Debug, Args)]
-pub struct DoctorArguments {
+pub(crate) struct DoctorArguments {
     /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME [default: only
     /// the machine].
     pub target: Option<String>,
@@ -323,7 +323,7 @@ pub struct DoctorArguments {
 
 /// Options of `numalab capture`.
 #[derive(Debug, Args)]
-pub struct CaptureArguments {
+pub(crate) struct CaptureArguments {
     /// Archive to write; `-` for stdout.
     #[arg(value_name = "FILE.tar.zst")]
     pub file: PathBuf,
@@ -334,7 +334,7 @@ pub struct CaptureArguments {
 
 /// How bad a finding must be for `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
+pub(crate) enum FailOn {
     /// Any finding.
     Info,
     /// It costs performance, or worse.
@@ -345,7 +345,7 @@ pub enum FailOn {
 
 /// Options of `numalab list`.
 #[derive(Debug, Args)]
-pub struct ListArguments {
+pub(crate) struct ListArguments {
     /// Assume last-level caches of this size, as with `numalab run`.
     #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
     pub last_level_cache: Option<model::ByteSize>,
@@ -356,7 +356,7 @@ pub struct ListArguments {
 
 /// Options of `numalab history`.
 #[derive(Debug, Args)]
-pub struct HistoryArguments {
+pub(crate) struct HistoryArguments {
     /// Show at most this many runs.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub limit: u32,
@@ -367,7 +367,7 @@ pub struct HistoryArguments {
 
 /// Options of `numalab show`.
 #[derive(Debug, Args)]
-pub struct ShowArguments {
+pub(crate) struct ShowArguments {
     /// Run id or the beginning of one; `last` is the newest run with a trial.
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,

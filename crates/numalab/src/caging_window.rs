@@ -9,7 +9,7 @@ use model::exit::ExitCode;
 use crate::failure::Failure;
 
 /// Refuses a window that is too short for a case of the plan.
-pub fn check(plan: &Plan, window_s: f64) -> Result<(), Failure> {
+pub(crate) fn check(plan: &Plan, window_s: f64) -> Result<(), Failure> {
     for case in &plan.cases {
         let Some(load) = case.logical_reads().map(|work| &work.load) else {
             continue;

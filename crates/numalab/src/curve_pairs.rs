@@ -4,7 +4,7 @@ use experiment::memory::CurvePairs;
 use model::{ID_MAX, NodeId};
 
 /// `local`, `all`, or the node of the CPU and the node of the memory as in `0:3`.
-pub fn parse(word: &str) -> Result<CurvePairs, String> {
+pub(crate) fn parse(word: &str) -> Result<CurvePairs, String> {
     let id = |word: &str| {
         let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
         let id: u32 = word.parse().ok().filter(|_| is_number)?;

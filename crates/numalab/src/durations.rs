@@ -6,7 +6,7 @@ const SECONDS_MAX: f64 = 7.0 * 86_400.0;
 const SECONDS_MIN: f64 = 0.05;
 
 /// Parses seconds, fractions allowed.
-pub fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (SECONDS_MIN..=SECONDS_MAX).contains(&seconds) => Ok(seconds),
         _ => Err(format!(

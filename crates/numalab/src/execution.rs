@@ -20,7 +20,7 @@ use crate::state_folder::StateFolder;
 use crate::{host, interrupt, output, run_id};
 
 /// What runs need and share.
-pub struct Execution {
+pub(crate) struct Execution {
     state: StateFolder,
     store: Store,
     cancel: Cancel,
@@ -29,12 +29,12 @@ pub struct Execution {
 
 impl Execution {
     /// Opens the store, listens for Ctrl-C, and says what earlier commands left in force.
-    pub fn open() -> Result<Self, Failure> {
+    pub(crate) fn open() -> Result<Self, Failure> {
         Self::with_postgres(host::postgres_places())
     }
 
     /// The same, where PostgreSQL is to be looked for in these places.
-    pub fn with_postgres(postgres: Places) -> Result<Self, Failure> {
+    pub(crate) fn with_postgres(postgres: Places) -> Result<Self, Failure> {
         let state = StateFolder::from_environment()?;
         let cancel = interrupt::cancel_on_signals()?;
         warn_of_leftovers(&state)?;
@@ -48,7 +48,11 @@ impl Execution {
     }
 
     /// Executes a request and stores it while it goes on. `warnings` are stored with every trial.
-    pub fn execute(&mut self, request: RunRequest, warnings: &[String]) -> Result<Run, Failure> {
+    pub(crate) fn execute(
+        &mut self,
+        request: RunRequest,
+        warnings: &[String],
+    ) -> Result<Run, Failure> {
         let mut servers = PostgresWorkload::new(
             self.postgres.clone(),
             internal::postgres_launcher(),
@@ -64,7 +68,7 @@ impl Execution {
     }
 
     /// Executes a request on a server that runs already, and removes what was made there.
-    pub fn execute_connected(
+    pub(crate) fn execute_connected(
         &mut self,
         request: RunRequest,
         mut server: ConnectedWorkload,
@@ -76,7 +80,7 @@ impl Execution {
     }
 
     /// The journal of changes.
-    pub fn journal(&self) -> numa::journal::Journal {
+    pub(crate) fn journal(&self) -> numa::journal::Journal {
         self.state.journal()
     }
 
@@ -114,17 +118,17 @@ impl Execution {
     }
 
     /// An id for a run that starts now; no other run has it, of this process or another.
-    pub fn claim_id(&mut self, now: &Zoned) -> Result<String, Failure> {
+    pub(crate) fn claim_id(&mut self, now: &Zoned) -> Result<String, Failure> {
         Ok(run_id::claim(&mut self.store, now)?)
     }
 
     /// Whether the user wants no more.
-    pub fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
 
     /// Says where a run is kept.
-    pub fn tell_where(&self, run: &Run) {
+    pub(crate) fn tell_where(&self, run: &Run) {
         let store = self.state.store();
         output::talk(&format!("stored as run {} in {}", run.id, store.display()));
     }
@@ -132,7 +136,7 @@ impl Execution {
 
 /// The embedded instance, its processes this very program, even if its file is replaced or removed
 /// meanwhile.
-pub fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
+pub(crate) fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
     let coordinator = Coordinator {
         program: "/proc/self/exe".into(),
         arguments: vec![internal::INSTANCE.to_owned()],
@@ -143,7 +147,7 @@ pub fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
 
 /// Takes back what this process changed: the groups are gone; what is left is the controller that
 /// was enabled for them.
-pub fn take_back(state: &StateFolder) -> Result<(), Failure> {
+pub(crate) fn take_back(state: &StateFolder) -> Result<(), Failure> {
     let (root, journal) = (Root::live(), state.journal());
     for undone in numa::undo(
         &journal,
@@ -172,7 +176,7 @@ fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {
 }
 
 /// The exit code of a run: its cases must all have valid trials.
-pub fn conclusion(run: &Run) -> Result<(), Failure> {
+pub(crate) fn conclusion(run: &Run) -> Result<(), Failure> {
     if run.status == RunStatus::Interrupted {
         let message = format!(
             "interrupted; the finished trials are kept as run {}",

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use model::exit::ExitCode;
 
 /// The exit codes, one a line.
-pub fn help() -> String {
+pub(crate) fn help() -> String {
     let mut text = "Exit codes:\n".to_owned();
     for (_, number, meaning) in ExitCode::TABLE {
         writeln!(text, "  {number:>3}  {meaning}").expect("writing to a string cannot fail");

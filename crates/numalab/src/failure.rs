@@ -4,12 +4,12 @@ use linux::private_folder::PrivateFolderError;
 use model::exit::ExitCode;
 
 /// The hint where the journal has a line that numalab does not write.
-pub const NOT_OURS: &str = "look at journal.jsonl in the state folder, and move it away: another \
-                            program has written to it";
+pub(crate) const NOT_OURS: &str = "look at journal.jsonl in the state folder, and move it away: \
+                                   another program has written to it";
 
 /// An expected failure of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// What went wrong: names the thing, the value and the cause.
     pub message: String,
     /// A hint, if there is one.
@@ -20,7 +20,7 @@ pub struct Failure {
 
 impl Failure {
     /// A failure without advice.
-    pub fn new(exit_code: ExitCode, message: impl Into<String>) -> Self {
+    pub(crate) fn new(exit_code: ExitCode, message: impl Into<String>) -> Self {
         Failure {
             message: message.into(),
             advice: None,
@@ -29,7 +29,7 @@ impl Failure {
     }
 
     /// The same failure with a hint.
-    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+    pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }

@@ -21,7 +21,7 @@ const NAME: &str = "numalab is measuring";
 
 /// What a measurement asks of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Needs {
+pub(crate) struct Needs {
     /// CPUs that it keeps busy at once.
     pub cpus: usize,
     /// Whether what others do meanwhile is looked at beforehand, for half a second.
@@ -32,7 +32,7 @@ pub struct Needs {
 
 /// A machine that may be measured; no other numalab takes it for quiet while this is held.
 #[derive(Debug)]
-pub struct Fit {
+pub(crate) struct Fit {
     /// What is wrong with it, where it is measured all the same.
     pub doubts: Vec<String>,
     /// What is good to know, and no reason against measuring.
@@ -42,7 +42,7 @@ pub struct Fit {
 
 impl Fit {
     /// Says all of it to the person at the terminal.
-    pub fn tell(&self) {
+    pub(crate) fn tell(&self) {
         for note in &self.notes {
             output::talk(&format!("note: {note}"));
         }
@@ -50,7 +50,7 @@ impl Fit {
     }
 
     /// Says what is wrong with the machine.
-    pub fn tell_doubts(&self) {
+    pub(crate) fn tell_doubts(&self) {
         for doubt in &self.doubts {
             output::talk(&format!("warning: {doubt}"));
         }
@@ -61,7 +61,7 @@ impl Fit {
 /// failure, or, where it is measured anyway, a list of warnings.
 ///
 /// An emulated machine is not watched: nothing measured on it means anything.
-pub fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
+pub(crate) fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
     let mut fit = claim();
     if topology.emulated != Some(true) {
         fit.notes.extend(governors(topology));
@@ -82,7 +82,7 @@ pub fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
 }
 
 /// Does what would disturb another numalab that is measuring; not if there is one.
-pub fn unless_another_measures<T>(work: impl FnOnce() -> T) -> Option<T> {
+pub(crate) fn unless_another_measures<T>(work: impl FnOnce() -> T) -> Option<T> {
     match claimed_name::claim(NAME) {
         Ok(Claim::Held { .. }) => None,
         // Held until the work is done.

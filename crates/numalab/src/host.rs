@@ -7,7 +7,7 @@ use model::Topology;
 use crate::failure::Failure;
 
 /// Looks at what this process may use of the machine.
-pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Failure> {
+pub(crate) fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Failure> {
     let root = Root::live();
     let allowed = proc_status::allowed(&root, std::process::id())?;
     let mut host = experiment::Host::new(topology);
@@ -45,7 +45,7 @@ pub fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Fail
 }
 
 /// Where PostgreSQL is looked for when no option says so.
-pub fn postgres_places() -> postgresql::Places {
+pub(crate) fn postgres_places() -> postgresql::Places {
     postgresql::Places {
         path: std::env::var_os("PATH"),
         ..postgresql::Places::default()

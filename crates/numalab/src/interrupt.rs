@@ -6,7 +6,7 @@ use model::exit::ExitCode;
 use crate::failure::Failure;
 
 /// Has Ctrl-C, SIGTERM and SIGHUP set the returned flag.
-pub fn cancel_on_signals() -> Result<Cancel, Failure> {
+pub(crate) fn cancel_on_signals() -> Result<Cancel, Failure> {
     let cancel = Cancel::new();
     let flag = cancel.clone();
     ctrlc::set_handler(move || flag.cancel()).map_err(|error| {

@@ -12,7 +12,7 @@ const CORE_FACTOR: f64 = 0.5;
 
 /// Options that say what a licence costs.
 #[derive(Debug, Args)]
-pub struct LicenceArguments {
+pub(crate) struct LicenceArguments {
     /// Show throughput per licence for this many licensed cores, for both or for the first and the
     /// second [default: the cores of the machine].
     #[arg(long, value_name = "N[,N]", value_delimiter = ',')]
@@ -33,7 +33,7 @@ pub struct LicenceArguments {
 }
 
 /// Parses a number above 0.
-pub fn positive(text: &str) -> Result<f64, String> {
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number <= 1e12 => Ok(number),
         _ => Err("expected a number above 0".to_owned()),
@@ -41,7 +41,7 @@ pub fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// The terms, if licences were asked about at all.
-pub fn terms(arguments: &LicenceArguments) -> Option<LicenceTerms> {
+pub(crate) fn terms(arguments: &LicenceArguments) -> Option<LicenceTerms> {
     let asked = !arguments.licence_cores.is_empty()
         || arguments.core_factor.is_some()
         || arguments.cores_per_licence.is_some()
@@ -55,7 +55,7 @@ pub fn terms(arguments: &LicenceArguments) -> Option<LicenceTerms> {
 
 /// The cores to be licensed for the run at place `which` of the command line: those named, or all
 /// of its machine.
-pub fn cores(arguments: &LicenceArguments, run: &Run, which: usize) -> Result<u32, Failure> {
+pub(crate) fn cores(arguments: &LicenceArguments, run: &Run, which: usize) -> Result<u32, Failure> {
     if run.metric.better() == Better::Less {
         let metric = run.metric.name();
         let message = format!(

@@ -9,7 +9,7 @@ use crate::{fitness, host};
 
 /// Reads the record of this machine, with the last-level cache that plans are made for if it is not
 /// the one that the kernel shows.
-pub fn record(last_level_cache: Option<ByteSize>) -> Result<Machine, Failure> {
+pub(crate) fn record(last_level_cache: Option<ByteSize>) -> Result<Machine, Failure> {
     let mut topology = numa::topology::read(&Root::live())?;
     let last_level_cache =
         last_level_cache.map(|size| name_last_level_cache(&mut topology.caches, size.0));
@@ -33,7 +33,10 @@ pub fn record(last_level_cache: Option<ByteSize>) -> Result<Machine, Failure> {
 /// shows and would make memory of the experiment smaller: measures it. Where it cannot be told,
 /// and while another numalab measures, plans go by what is shown. Without an experiment that is
 /// named there are several, and the memory of some follows the caches.
-pub fn go_by_cache_share(machine: &mut Machine, named: Option<&Definition>) -> Result<(), Failure> {
+pub(crate) fn go_by_cache_share(
+    machine: &mut Machine,
+    named: Option<&Definition>,
+) -> Result<(), Failure> {
     let root = Root::live();
     if machine.last_level_cache.is_some()
         || !may_have_a_part(&root, machine)
@@ -65,7 +68,7 @@ fn may_have_a_part(root: &Root, machine: &Machine) -> bool {
 }
 
 /// Reads the size of a cache from the command line.
-pub fn cache_size(text: &str) -> Result<ByteSize, String> {
+pub(crate) fn cache_size(text: &str) -> Result<ByteSize, String> {
     match text.parse::<ByteSize>() {
         Ok(ByteSize(0)) => Err("a cache has more than 0 bytes".to_owned()),
         Ok(size) => Ok(size),

@@ -25,7 +25,7 @@ const SHORT: Rounds = Rounds {
 
 /// How often a plan is measured.
 #[derive(Debug, Clone, Copy)]
-pub struct Rounds {
+pub(crate) struct Rounds {
     /// At least.
     pub min: u32,
     /// At most.
@@ -39,7 +39,7 @@ pub struct Rounds {
 impl Rounds {
     /// These rounds as the user wants them. On an emulated machine, where figures mean nothing, one
     /// round proves the placement.
-    pub fn asked(self, arguments: &MemoryArguments, emulated: bool) -> Self {
+    pub(crate) fn asked(self, arguments: &MemoryArguments, emulated: bool) -> Self {
         let one = emulated.then_some(1);
         let exactly = arguments.rounds.or(one);
         Rounds {
@@ -57,7 +57,7 @@ impl Rounds {
 
 /// The places of this machine, with the largest pages that all of them have, if it is fit to be
 /// measured.
-pub fn fit_places(
+pub(crate) fn fit_places(
     machine: &Machine,
     arguments: &MemoryArguments,
 ) -> Result<(MemoryPlaces, Fit), Failure> {
@@ -75,7 +75,7 @@ pub fn fit_places(
 }
 
 /// The instructions that are fastest for a kernel here.
-pub fn instructions(places: &MemoryPlaces, kernel: StreamKernel) -> Result<String, Failure> {
+pub(crate) fn instructions(places: &MemoryPlaces, kernel: StreamKernel) -> Result<String, Failure> {
     let found = memory::fastest_instructions(&Root::live(), places, kernel)?;
     found.ok_or_else(|| {
         let name = kernel.name();
@@ -85,7 +85,7 @@ pub fn instructions(places: &MemoryPlaces, kernel: StreamKernel) -> Result<Strin
 }
 
 /// Executes a plan.
-pub fn execute(
+pub(crate) fn execute(
     execution: &mut Execution,
     machine: &Machine,
     plan: Plan,
@@ -118,7 +118,7 @@ pub fn execute(
 ///
 /// # Errors
 /// When the run cannot be stored.
-pub fn short_matrix(
+pub(crate) fn short_matrix(
     execution: &mut Execution,
     machine: &Machine,
     seed: Option<u64>,
@@ -153,7 +153,7 @@ fn window_s(plan: &Plan) -> f64 {
 }
 
 /// The exit code of runs in which a case without figures is no failure: a node may have no room.
-pub fn conclusion(runs: &[Run]) -> Result<(), Failure> {
+pub(crate) fn conclusion(runs: &[Run]) -> Result<(), Failure> {
     for run in runs {
         if run.status == RunStatus::Interrupted {
             let id = &run.id;
@@ -187,12 +187,12 @@ pub fn conclusion(runs: &[Run]) -> Result<(), Failure> {
 }
 
 /// Writes a file that was asked for beside the result.
-pub fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|cause| unwritable(path, &cause))
 }
 
 /// Checks that a file can be written, before anything is measured.
-pub fn check_writable(path: Option<&std::path::PathBuf>) -> Result<(), Failure> {
+pub(crate) fn check_writable(path: Option<&std::path::PathBuf>) -> Result<(), Failure> {
     let Some(path) = path else {
         return Ok(());
     };
@@ -213,6 +213,6 @@ fn unwritable(path: &std::path::Path, cause: &std::io::Error) -> Failure {
 }
 
 /// Notes of a plan, for the person at the terminal.
-pub fn tell_notes(plan: &Plan) {
+pub(crate) fn tell_notes(plan: &Plan) {
     plan.notes.iter().for_each(|note| output::talk(note));
 }

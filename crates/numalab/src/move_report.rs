@@ -9,13 +9,13 @@ use numa::residency::{self, Options};
 use crate::failure::Failure;
 
 /// A report that still grows.
-pub struct Building {
+pub(crate) struct Building {
     /// What is known so far.
     pub report: MoveReport,
 }
 
 /// What the plan of a move of `target`, as it was named, says.
-pub fn of_plan(target: &str, to: &Destination, plan: &Plan) -> Result<Building, Failure> {
+pub(crate) fn of_plan(target: &str, to: &Destination, plan: &Plan) -> Result<Building, Failure> {
     let mut report = MoveReport {
         target: target.to_owned(),
         to: to.to_string(),
@@ -84,7 +84,7 @@ fn add(part: &mut MovedPart, planned: &PlannedPart) {
 
 impl Building {
     /// What was done.
-    pub fn add_outcome(&mut self, moved: &Moved) {
+    pub(crate) fn add_outcome(&mut self, moved: &Moved) {
         let report = &mut self.report;
         report.status = match moved.is_interrupted {
             true => MoveStatus::Interrupted,
@@ -107,7 +107,7 @@ impl Building {
     }
 
     /// Where the memory is now, by the method of `numalab inspect`.
-    pub fn verify(&mut self, root: &Root, target: &Target, topology: &Topology) {
+    pub(crate) fn verify(&mut self, root: &Root, target: &Target, topology: &Topology) {
         let report = &mut self.report;
         let residency = match residency::inspect(root, target, topology, &Options::default()) {
             Ok(residency) => residency,

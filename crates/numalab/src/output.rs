@@ -8,7 +8,7 @@ use model::exit::ExitCode;
 use crate::failure::Failure;
 
 /// Writes data to stdout. A closed pipe is success (as in `numalab … | head`).
-pub fn data(text: &str) -> Result<(), Failure> {
+pub(crate) fn data(text: &str) -> Result<(), Failure> {
     write(&report::plain_lines(text))
 }
 
@@ -28,23 +28,23 @@ fn write(text: &str) -> Result<(), Failure> {
 }
 
 /// Says several lines, whose ends are of our own making.
-pub fn talk_lines(text: &str) {
+pub(crate) fn talk_lines(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", report::plain_lines(text));
 }
 
 /// Says one line to the person at the terminal: a name with a line end in it adds none.
-pub fn talk(line: &str) {
+pub(crate) fn talk(line: &str) {
     // Who closed stderr does not want to be told.
     let _ = writeln!(io::stderr().lock(), "{}", report::plain(line));
 }
 
 /// Writes a JSON document to stdout.
-pub fn json(document: &impl serde::Serialize) -> Result<(), Failure> {
+pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Failure> {
     write(&json_text(document)?)
 }
 
 /// The text of a JSON document, fit for a terminal, with a line end.
-pub fn json_text(document: &impl serde::Serialize) -> Result<String, Failure> {
+pub(crate) fn json_text(document: &impl serde::Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(document).map_err(|error| {
         Failure::new(ExitCode::Bug, format!("cannot write the document: {error}"))
     })?;

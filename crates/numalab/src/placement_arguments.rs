@@ -16,7 +16,7 @@ const CPU_LIMIT_MAX: f64 = 8192.0;
 /// CPUs, as numactl takes them.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("cpus"))]
-pub struct CpuArguments {
+pub(crate) struct CpuArguments {
     /// Run on the CPUs of these nodes: 0,2-3, all, !1, +0 (relative to the cpuset), same,
     /// netdev:DEV, block:DEV, file:PATH or pci:ADDRESS.
     #[arg(short = 'N', long, value_name = "NODES", group = "cpus")]
@@ -28,7 +28,7 @@ pub struct CpuArguments {
 
 impl CpuArguments {
     /// What they request.
-    pub fn request(&self) -> Option<CpuRequest> {
+    pub(crate) fn request(&self) -> Option<CpuRequest> {
         let of_nodes = self.cpunodebind.clone().map(CpuRequest::OfNodes);
         of_nodes.or_else(|| self.physcpubind.clone().map(CpuRequest::These))
     }
@@ -37,7 +37,7 @@ impl CpuArguments {
 /// Memory policies, as numactl takes them.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("policy"))]
-pub struct PolicyArguments {
+pub(crate) struct PolicyArguments {
     /// Allocate memory only on these nodes.
     #[arg(short = 'm', long, value_name = "NODES", group = "policy")]
     pub membind: Option<Choice<NodeId>>,
@@ -90,7 +90,7 @@ impl PolicyArguments {
 
 /// Options of `numalab bind`.
 #[derive(Debug, Args)]
-pub struct BindArguments {
+pub(crate) struct BindArguments {
     #[command(flatten)]
     cpus: CpuArguments,
     #[command(flatten)]
@@ -134,7 +134,7 @@ pub struct BindArguments {
 
 /// When to look where the memory of a program went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trigger {
+pub(crate) enum Trigger {
     /// After this time.
     After(Duration),
     /// When it has so many bytes.
@@ -143,7 +143,7 @@ pub enum Trigger {
 
 impl BindArguments {
     /// What is asked for.
-    pub fn request(&self) -> Request {
+    pub(crate) fn request(&self) -> Request {
         Request {
             cpus: self.cpus.request(),
             memory: self.policy.request(),
@@ -152,7 +152,7 @@ impl BindArguments {
     }
 
     /// When to look.
-    pub fn trigger(&self) -> Trigger {
+    pub(crate) fn trigger(&self) -> Trigger {
         match self.until_bytes {
             Some(bytes) => Trigger::Bytes(bytes.0),
             None => Trigger::After(Duration::from_secs_f64(self.after.unwrap_or(1.0))),
@@ -180,7 +180,7 @@ fn name_or_path(text: &str) -> Result<String, String> {
 
 /// Options of `numalab group`.
 #[derive(Debug, Args)]
-pub struct GroupArguments {
+pub(crate) struct GroupArguments {
     /// What to do.
     #[command(subcommand)]
     pub command: GroupCommand,
@@ -188,7 +188,7 @@ pub struct GroupArguments {
 
 /// The subcommands of `numalab group`.
 #[derive(Debug, Subcommand)]
-pub enum GroupCommand {
+pub(crate) enum GroupCommand {
     /// Create a group.
     #[command(after_help = "Example: numalab group create oracle --physcpubind 1-9 --membind 0")]
     Create(GroupCreateArguments),
@@ -208,7 +208,7 @@ pub enum GroupCommand {
 
 /// What a group can be of.
 #[derive(Debug, Args)]
-pub struct GroupPlacement {
+pub(crate) struct GroupPlacement {
     #[command(flatten)]
     pub cpus: CpuArguments,
     /// Allocate memory only on these nodes.
@@ -224,7 +224,7 @@ pub struct GroupPlacement {
 
 /// Options of `numalab group create`.
 #[derive(Debug, Args)]
-pub struct GroupCreateArguments {
+pub(crate) struct GroupCreateArguments {
     /// Name of the group.
     pub name: GroupName,
     #[command(flatten)]
@@ -239,7 +239,7 @@ pub struct GroupCreateArguments {
 
 /// Options of `numalab group set`.
 #[derive(Debug, Args)]
-pub struct GroupSetArguments {
+pub(crate) struct GroupSetArguments {
     /// Name of a group, or the path of a cgroup that numalab did not create, such as /db.
     #[arg(value_parser = name_or_path)]
     pub name: String,
@@ -255,7 +255,7 @@ pub struct GroupSetArguments {
 
 /// Options of `numalab group add`.
 #[derive(Debug, Args)]
-pub struct GroupAddArguments {
+pub(crate) struct GroupAddArguments {
     /// Name of a group, or the path of a cgroup that numalab did not create, such as /db.
     #[arg(value_parser = name_or_path)]
     pub name: String,
@@ -266,7 +266,7 @@ pub struct GroupAddArguments {
 
 /// Options of `numalab group list`.
 #[derive(Debug, Args)]
-pub struct GroupListArguments {
+pub(crate) struct GroupListArguments {
     /// List only this group, or the cgroup of this path.
     #[arg(value_parser = name_or_path)]
     pub name: Option<String>,
@@ -280,7 +280,7 @@ pub struct GroupListArguments {
 
 /// Options of `numalab group delete`.
 #[derive(Debug, Args)]
-pub struct GroupDeleteArguments {
+pub(crate) struct GroupDeleteArguments {
     /// Name of the group.
     #[arg(value_parser = name_or_path)]
     pub name: String,

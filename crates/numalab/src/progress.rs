@@ -10,7 +10,7 @@ use model::{Event, Metric, Observer, ObserverError, Phase, Run, Trial};
 const COLUMNS: usize = 80;
 
 /// Shows a run on stderr.
-pub struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     /// The run so far, where progress is shown.
     run: Option<Run>,
@@ -58,7 +58,7 @@ impl Line {
 
 impl Progress {
     /// A line when stderr is a terminal, else nothing.
-    pub fn on_stderr() -> Self {
+    pub(crate) fn on_stderr() -> Self {
         let bar = ProgressBar::hidden();
         if std::io::stderr().is_terminal() {
             let style = ProgressStyle::with_template("{wide_msg}");
@@ -97,7 +97,7 @@ impl Progress {
 }
 
 /// A bar of bytes when stderr is a terminal, else nothing.
-pub fn bytes_on_stderr(bytes: u64) -> ProgressBar {
+pub(crate) fn bytes_on_stderr(bytes: u64) -> ProgressBar {
     let bar = ProgressBar::hidden();
     bar.set_length(bytes);
     if std::io::stderr().is_terminal() {

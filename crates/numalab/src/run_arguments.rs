@@ -6,7 +6,7 @@ use clap::Args;
 
 /// Options of `numalab run`.
 #[derive(Debug, Args)]
-pub struct RunArguments {
+pub(crate) struct RunArguments {
     /// Shipped experiment (see `numalab list`), or a TOML file of your own: anything with a slash
     /// or ending in .toml.
     #[arg(value_name = "EXPERIMENT|FILE.toml")]

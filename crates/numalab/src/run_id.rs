@@ -9,7 +9,7 @@ const AHEAD_MAX_MS: i64 = 1000;
 
 /// The id of a run that starts now: date, time and milliseconds, as in `20261121-034512-271`. Where
 /// another run has it, the next millisecond that is free; it is this run's from here on.
-pub fn claim(store: &mut Store, now: &Zoned) -> Result<String, store::Error> {
+pub(crate) fn claim(store: &mut Store, now: &Zoned) -> Result<String, store::Error> {
     store.claim_id((0..AHEAD_MAX_MS).map(|ahead_ms| of_moment(&(now + ahead_ms.milliseconds()))))
 }
 
@@ -18,7 +18,7 @@ fn of_moment(moment: &Zoned) -> String {
 }
 
 /// The time of a run's start, RFC 3339 with offset.
-pub fn rfc_3339(now: &Zoned) -> String {
+pub(crate) fn rfc_3339(now: &Zoned) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 

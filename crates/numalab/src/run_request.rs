@@ -34,7 +34,7 @@ const WARM_UP_MIN_S: f64 = 0.3;
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// A shipped experiment by name, or one of the user's by file: what has a slash or ends in .toml.
-pub fn definition(name: &str) -> Result<Definition, Failure> {
+pub(crate) fn definition(name: &str) -> Result<Definition, Failure> {
     if !name.contains('/') && !name.ends_with(".toml") {
         return Ok(experiment::find(name)?);
     }
@@ -54,7 +54,7 @@ fn text_of(path: &str) -> io::Result<String> {
 }
 
 /// Length of each window of trials that are made one after another.
-pub fn window_s(arguments: &RunArguments) -> f64 {
+pub(crate) fn window_s(arguments: &RunArguments) -> f64 {
     let usual = match arguments.experiment {
         Some(_) => WINDOW_S,
         None => WINDOW_SHORT_S,
@@ -63,7 +63,7 @@ pub fn window_s(arguments: &RunArguments) -> f64 {
 }
 
 /// What a run of a plan is asked for; `share_s` bounds it in quick mode.
-pub fn request(
+pub(crate) fn request(
     execution: &mut Execution,
     arguments: &RunArguments,
     machine: &Machine,

@@ -9,14 +9,14 @@ use crate::run_arguments::RunArguments;
 use crate::{output, text_options};
 
 /// The screen of `numalab run`; nothing is written to it where documents are asked for.
-pub struct RunScreen {
+pub(crate) struct RunScreen {
     screen: Screen,
     is_shown: bool,
 }
 
 impl RunScreen {
     /// An empty one.
-    pub fn new(arguments: &RunArguments) -> Self {
+    pub(crate) fn new(arguments: &RunArguments) -> Self {
         RunScreen {
             screen: screen(arguments.full),
             is_shown: !arguments.json,
@@ -24,7 +24,7 @@ impl RunScreen {
     }
 
     /// The matrix of latencies that comes before all experiments.
-    pub fn latency(&mut self, run: &Run) -> Result<(), Failure> {
+    pub(crate) fn latency(&mut self, run: &Run) -> Result<(), Failure> {
         if !self.is_shown {
             return Ok(());
         }
@@ -33,7 +33,7 @@ impl RunScreen {
     }
 
     /// A run that has ended, and what would be typed to make it again.
-    pub fn run(&mut self, run: &Run, called: &Called) -> Result<(), Failure> {
+    pub(crate) fn run(&mut self, run: &Run, called: &Called) -> Result<(), Failure> {
         match self.is_shown {
             true => output::data(&self.screen.run(run, called)),
             false => Ok(()),
@@ -41,7 +41,7 @@ impl RunScreen {
     }
 
     /// What is to be known of all of them, and what to do next.
-    pub fn end(&mut self, notes: &[String], not_run: &[NotRun]) -> Result<(), Failure> {
+    pub(crate) fn end(&mut self, notes: &[String], not_run: &[NotRun]) -> Result<(), Failure> {
         match self.is_shown {
             true => output::data(&self.screen.end(notes, not_run)),
             false => {
@@ -53,7 +53,7 @@ impl RunScreen {
 }
 
 /// An empty screen for stdout.
-pub fn screen(full: bool) -> Screen {
+pub(crate) fn screen(full: bool) -> Screen {
     let options = text_options::for_stdout();
     match full {
         true => Screen::full(options),

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Where systemd owns the tree, has the command `run` make its groups in a scope that systemd
 /// delegates to it, and forgets when the command has ended. Elsewhere, and where no groups can be
 /// made, does nothing.
-pub fn own_groups_of_run(root: &Root, in_scope: bool) -> Result<(), Failure> {
+pub(crate) fn own_groups_of_run(root: &Root, in_scope: bool) -> Result<(), Failure> {
     let belongs = numa::hierarchy::find(root).is_ok_and(|it| it.belongs_to_systemd(root));
     match (belongs, in_scope) {
         (false, _) => Ok(()),
@@ -21,11 +21,11 @@ pub fn own_groups_of_run(root: &Root, in_scope: bool) -> Result<(), Failure> {
 }
 
 /// The word with which numalab says so to itself.
-pub const IN_SCOPE: &str = "--in-scope";
+pub(crate) const IN_SCOPE: &str = "--in-scope";
 
 /// Has systemd run this very command again in a scope of its own, with the word `--in-scope`: what
 /// it owns is filled by it. Returns only when that fails.
-pub fn become_one(command: &str, options: &[String]) -> Failure {
+pub(crate) fn become_one(command: &str, options: &[String]) -> Failure {
     let failed = |error: std::io::Error| {
         let message = format!("cannot start a scope with systemd-run: {error}");
         Failure::new(ExitCode::MachineCannot, message)

@@ -7,13 +7,13 @@ use report::NotRun;
 use crate::failure::Failure;
 
 /// Seconds that all experiments together may take; what comes before takes up to 20 more.
-pub const SHORT_S: f64 = 90.0;
+pub(crate) const SHORT_S: f64 = 90.0;
 /// Seconds that a trial of the embedded instance takes, and one of PostgreSQL, whose cluster is
 /// made again: what two CPUs of a virtual machine needed, and a half.
 const TRIAL_S: (f64, f64) = (2.5, 6.0);
 
 /// The shipped experiments, as far as this machine can run them in the time, and the others.
-pub fn of(host: &Host<'_>) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
+pub(crate) fn of(host: &Host<'_>) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
     let mut plans = Vec::new();
     let mut not_run = Vec::new();
     for definition in experiment::shipped_in_order(host)? {
@@ -60,7 +60,7 @@ fn leave_controls_out(plan: &mut Plan) {
 }
 
 /// Seconds until every case of a plan has the trials that an interval needs.
-pub fn seconds(plan: &Plan) -> f64 {
+pub(crate) fn seconds(plan: &Plan) -> f64 {
     let trial_s = |case: &CasePlan| match case.work {
         Work::Postgres(_) => TRIAL_S.1,
         _ => TRIAL_S.0,

@@ -9,14 +9,14 @@ use crate::failure::Failure;
 
 /// The folder with the store and the journal.
 #[derive(Debug, Clone)]
-pub struct StateFolder(PathBuf);
+pub(crate) struct StateFolder(PathBuf);
 
 impl StateFolder {
     /// `$XDG_STATE_HOME/numalab`, else `$HOME/.local/state/numalab` (XDG Base Directory
     /// Specification 0.8; a relative path in the variable is to be ignored). What is in it is
     /// obeyed, so one that others may have written is refused, as root finds under
     /// `sudo -E`.
-    pub fn from_environment() -> Result<Self, Failure> {
+    pub(crate) fn from_environment() -> Result<Self, Failure> {
         let folder = Self::named_by_environment()?;
         if let Some(found) = PrivateFolder::open(&folder.0).map_err(refused)? {
             found.check_files().map_err(refused)?;
@@ -40,17 +40,17 @@ impl StateFolder {
     }
 
     /// The folder itself: data files without names are made on its file system.
-    pub fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         self.0.clone()
     }
 
     /// The store of runs.
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.0.join("runs.sqlite")
     }
 
     /// The journal of changes.
-    pub fn journal(&self) -> numa::journal::Journal {
+    pub(crate) fn journal(&self) -> numa::journal::Journal {
         numa::journal::Journal::in_directory(&self.0)
     }
 }

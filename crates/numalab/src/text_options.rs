@@ -13,7 +13,7 @@ const WIDTH_MIN: usize = 60;
 
 /// The options for stdout. Colour only on a terminal, and not when `NO_COLOR` is set
 /// (no-color.org).
-pub fn for_stdout() -> TextOptions {
+pub(crate) fn for_stdout() -> TextOptions {
     let stdout = std::io::stdout();
     let columns = stdout
         .is_terminal()

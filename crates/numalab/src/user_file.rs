@@ -7,7 +7,7 @@ use std::io::{self, Read};
 ///
 /// # Errors
 /// When it cannot be read, or has more than `bytes_max` bytes.
-pub fn read(path: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read(path: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path)?;
     file.take(bytes_max + 1).read_to_end(&mut bytes)?;

@@ -45,7 +45,7 @@ struct Rounds {
 
 /// Builds, measures, prints medians and ratios; fails when numalab is below a peer, or when a peer
 /// that this machine can run is not there to be compared with.
-pub fn run(limit: Duration) -> Result<()> {
+pub(super) fn run(limit: Duration) -> Result<()> {
     bandwidth_peers::require()?;
     let numalab = OwnBinary::build(limit)?;
     let flags = processor_flags()?;

@@ -14,7 +14,7 @@ const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 
 /// What a peer does, in words of numalab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Does {
+pub(super) enum Does {
     /// One of numalab's kernels.
     Kernel(&'static str),
     /// Copy, scale, add and triad in turn, with ordinary stores: six arrays read, four written.
@@ -23,7 +23,7 @@ pub enum Does {
 
 impl Does {
     /// Its name.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Does::Kernel(kernel) => kernel,
             Does::StreamMix => "copy and triad",
@@ -31,7 +31,7 @@ impl Does {
     }
 
     /// Whether this kernel is one of those that it is made of.
-    pub fn is_of(self, kernel: &str) -> bool {
+    pub(super) fn is_of(self, kernel: &str) -> bool {
         match self {
             Does::Kernel(own) => own == kernel,
             Does::StreamMix => ["copy", "triad"].contains(&kernel),
@@ -39,7 +39,7 @@ impl Does {
     }
 
     /// Whether this kernel is the last of those that it is made of.
-    pub fn ends_with(self, kernel: &str) -> bool {
+    pub(super) fn ends_with(self, kernel: &str) -> bool {
         match self {
             Does::Kernel(own) => own == kernel,
             Does::StreamMix => kernel == "triad",
@@ -49,7 +49,7 @@ impl Does {
 
 /// One way to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Peer {
+pub(super) struct Peer {
     /// The program.
     pub program: &'static str,
     /// What of it.
@@ -59,7 +59,7 @@ pub struct Peer {
 
 /// Where and how much.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Load {
+pub(super) struct Load {
     /// CPUs, one for each thread.
     pub cpus: Vec<u64>,
     /// Bytes of all arrays of all threads.
@@ -87,7 +87,7 @@ const fn mbw(test: &'static str, kernel: &'static str) -> Peer {
 /// 256 KiB again and again (its loop moves on in the array that it writes only), with `rep movsb`,
 /// which reads no line before it writes it: it is a write past the caches. (With the tunable
 /// `glibc.cpu.x86_rep_movsb_threshold` above the size of the block, it loses a quarter.)
-pub const PEERS: &[Peer] = &[
+pub(super) const PEERS: &[Peer] = &[
     likwid("load_sse", "read"),
     likwid("load_avx", "read"),
     likwid("load_avx512", "read"),
@@ -112,7 +112,7 @@ pub const PEERS: &[Peer] = &[
 ];
 
 /// Makes sure that the programs are there; as root it installs them.
-pub fn require() -> Result<()> {
+pub(super) fn require() -> Result<()> {
     for (program, package) in [
         ("likwid-bench", "likwid"),
         ("mbw", "mbw"),
@@ -126,12 +126,12 @@ pub fn require() -> Result<()> {
 
 impl Peer {
     /// Whether it can run with so many threads; `mbw` has one.
-    pub fn runs_with(&self, threads: usize) -> bool {
+    pub(super) fn runs_with(&self, threads: usize) -> bool {
         self.program != "mbw" || threads == 1
     }
 
     /// What the processor must have for it, in the words of /proc/cpuinfo.
-    pub fn needs(&self) -> Option<&'static str> {
+    pub(super) fn needs(&self) -> Option<&'static str> {
         let instructions = [("avx512", "avx512f"), ("avx", "avx"), ("sse", "sse2")];
         let found = instructions
             .iter()
@@ -140,12 +140,12 @@ impl Peer {
     }
 
     /// Program and test.
-    pub fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         format!("{} {}", self.program, self.test)
     }
 
     /// Bytes per second.
-    pub fn measure(&self, supervisor: &Supervisor, load: &Load) -> Result<f64> {
+    pub(super) fn measure(&self, supervisor: &Supervisor, load: &Load) -> Result<f64> {
         let cpus: Vec<String> = load.cpus.iter().map(u64::to_string).collect();
         let mut command = Command::new("taskset");
         command.args(["-c", &cpus.join(","), self.program]);

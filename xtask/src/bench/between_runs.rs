@@ -4,7 +4,7 @@
 /// The standard deviation of runs beyond what their rounds explain, as a share of the mean: the
 /// component of variance between groups, by the method of moments. None of fewer than two runs, or
 /// of runs with one round each.
-pub fn scatter(runs: &[Vec<f64>]) -> Option<f64> {
+pub(super) fn scatter(runs: &[Vec<f64>]) -> Option<f64> {
     let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let groups: Vec<&Vec<f64>> = runs.iter().filter(|run| !run.is_empty()).collect();
     let all = runs.concat();

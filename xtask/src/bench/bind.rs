@@ -22,7 +22,7 @@ const RATIO_MAX: f64 = 3.0;
 
 /// Builds the release binary, and prints the medians, their ratio and their difference; fails when
 /// the ratio is above its most.
-pub fn run(limit: Duration) -> Result<()> {
+pub(super) fn run(limit: Duration) -> Result<()> {
     packages::require_program("numactl", "numactl")?;
     let binary = release_binary::build()?;
     let supervisor = Supervisor::start(limit)?;

@@ -5,13 +5,13 @@ use anyhow::{Result, bail};
 
 /// Claims so far.
 #[derive(Debug, Default)]
-pub struct Claims {
+pub(super) struct Claims {
     not_met: Vec<String>,
 }
 
 impl Claims {
     /// Prints what was found and whether it is what is claimed.
-    pub fn add(&mut self, found: &str, claim: &str, is_met: bool) {
+    pub(super) fn add(&mut self, found: &str, claim: &str, is_met: bool) {
         let verdict = if is_met { "met" } else { "NOT MET" };
         println!("{found}; claim: {claim}: {verdict}");
         if !is_met {
@@ -20,13 +20,13 @@ impl Claims {
     }
 
     /// A peer that could not be compared: no claim about it is met.
-    pub fn not_compared(&mut self, peer: &str, why: &str) {
+    pub(super) fn not_compared(&mut self, peer: &str, why: &str) {
         println!("NOT COMPARED: {peer}: {why}");
         self.not_met.push(format!("{peer} was not compared: {why}"));
     }
 
     /// Fails when one was not met.
-    pub fn conclude(self) -> Result<()> {
+    pub(super) fn conclude(self) -> Result<()> {
         match self.not_met.is_empty() {
             true => Ok(()),
             false => bail!("not met: {}", self.not_met.join("; ")),

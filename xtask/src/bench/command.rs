@@ -12,7 +12,7 @@ use super::{
 use crate::arguments::Bench;
 
 /// Runs one benchmark, prints what it found, and fails when one of its claims is not met.
-pub fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) -> Result<ExitCode> {
+pub(crate) fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) -> Result<ExitCode> {
     let limit = limit.unwrap_or_else(|| usual_limit(bench));
     if let (Some(repeats), true) = (repeat, bench != Bench::Verdict) {
         if bench != Bench::Latency {

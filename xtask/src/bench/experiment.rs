@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::own_binary::OwnBinary;
 
 /// Runs the experiment `text`, in the format that users write; answers its document.
-pub fn run(numalab: &OwnBinary, text: &str, trials: &str, seconds: &str) -> Result<Value> {
+pub(super) fn run(numalab: &OwnBinary, text: &str, trials: &str, seconds: &str) -> Result<Value> {
     let file = numalab.folder.join("experiment.toml");
     std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))?;
     let file = file.display().to_string();
@@ -15,7 +15,7 @@ pub fn run(numalab: &OwnBinary, text: &str, trials: &str, seconds: &str) -> Resu
 }
 
 /// Logical reads per second of one case, with its interval.
-pub struct Rate {
+pub(super) struct Rate {
     /// The median.
     pub median: f64,
     /// The interval's lower end,
@@ -26,7 +26,7 @@ pub struct Rate {
 
 impl Rate {
     /// That of the case `name`.
-    pub fn of(run: &Value, name: &str) -> Result<Self> {
+    pub(super) fn of(run: &Value, name: &str) -> Result<Self> {
         let cases = run["cases"].as_array().context("a run has cases")?;
         let case = cases.iter().find(|case| case["name"] == name);
         let case = case.with_context(|| format!("the run has no case {name}"))?;
@@ -43,7 +43,7 @@ impl Rate {
     }
 
     /// In words.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         format!(
             "{:.2} M logical reads/s ({:.2} to {:.2}), {:.1} ns each",
             self.median / 1e6,

@@ -10,7 +10,7 @@ use super::own_binary::OwnBinary;
 const POOL: &str = "/sys/devices/system/node/node0/hugepages/hugepages-2048kB";
 
 /// A pool that is larger than it was; it is what it was when this is dropped.
-pub struct HugePages<'b> {
+pub(super) struct HugePages<'b> {
     numalab: &'b OwnBinary,
     /// The change in the journal, if there was one.
     change: Option<String>,
@@ -18,7 +18,7 @@ pub struct HugePages<'b> {
 
 impl<'b> HugePages<'b> {
     /// Sees to so many free pages of 2 MiB on node 0. Needs root where they are not there.
-    pub fn require(numalab: &'b OwnBinary, pages: u64) -> Result<Self> {
+    pub(super) fn require(numalab: &'b OwnBinary, pages: u64) -> Result<Self> {
         let free = count("free_hugepages")?;
         if free >= pages {
             let change = None;

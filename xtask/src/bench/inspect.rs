@@ -59,7 +59,7 @@ const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 
 /// Builds the release binary, makes each segment, and prints the medians and their ratios; fails
 /// when a ratio is below its least.
-pub fn run(limit: Duration) -> Result<()> {
+pub(super) fn run(limit: Duration) -> Result<()> {
     packages::require_program("numastat", "numactl")?;
     let binary = release_binary::build()?;
     let folder = repository::target().join("bench");

@@ -16,10 +16,10 @@ use crate::repository;
 const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 
 /// The program.
-pub struct LatMemRd(PathBuf);
+pub(super) struct LatMemRd(PathBuf);
 
 /// What it measured.
-pub struct PeerCurve {
+pub(super) struct PeerCurve {
     /// Working sets in bytes, and ns for each load.
     pub points: Vec<(u64, f64)>,
     /// Whether it came to its end within its time.
@@ -28,7 +28,7 @@ pub struct PeerCurve {
 
 impl LatMemRd {
     /// Fetches it once.
-    pub fn fetch() -> Result<Self> {
+    pub(super) fn fetch() -> Result<Self> {
         let folder = repository::target().join("bench/lmbench");
         packages::unpack_from_section("non-free", "lmbench", &["*/lat_mem_rd"], &folder)?;
         let programs = folder.join("usr/lib/lmbench/bin");
@@ -43,7 +43,7 @@ impl LatMemRd {
 
     /// Working sets up to so many MiB, or as far as it comes in this time: one line of 64 bytes
     /// after the other in random order (`-t`), timed once (`-N 1`).
-    pub fn curve(
+    pub(super) fn curve(
         &self,
         supervisor: &Supervisor,
         cpu: u64,

@@ -23,7 +23,7 @@ const TURNS_MIN: usize = 5;
 /// takes over a minute.
 const CURVES: u32 = 2;
 /// How far a median ratio of all working sets, or that of local memory, may be from 1,
-pub const TOLERANCE: f64 = 0.02;
+pub(super) const TOLERANCE: f64 = 0.02;
 /// and the median ratio of the working sets of one level of the caches: they are few.
 const LEVEL_TOLERANCE: f64 = 0.1;
 /// Levels that must be judged: two caches at least.
@@ -36,7 +36,7 @@ type Pairs = BTreeMap<u64, (Vec<f64>, Vec<f64>)>;
 
 /// Builds, measures, and prints medians, ratios and the time of a curve; fails when a claim is not
 /// met.
-pub fn run(limit: Duration) -> Result<()> {
+pub(super) fn run(limit: Duration) -> Result<()> {
     let peer = LatMemRd::fetch();
     let numalab = OwnBinary::build(limit)?;
     let plain = PlainChase::build(&numalab.folder)?;

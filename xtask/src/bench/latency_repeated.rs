@@ -37,7 +37,7 @@ struct Cell {
 type Turn = ([f64; 3], f64);
 
 /// Measures the matrix so many times, and every cell of it with the plain chase.
-pub fn run(repeats: u32, limit: Duration) -> Result<()> {
+pub(super) fn run(repeats: u32, limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let plain = PlainChase::build(&numalab.folder)?;
     let mut turns: BTreeMap<String, Vec<Turn>> = BTreeMap::new();

@@ -6,11 +6,11 @@ use anyhow::{Context, Result, ensure};
 
 /// The data caches of a CPU: the name and the bytes of each level, the first level first.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Levels(Vec<(String, u64)>);
+pub(super) struct Levels(Vec<(String, u64)>);
 
 impl Levels {
     /// Those of a CPU of this machine.
-    pub fn of_cpu(cpu: u64) -> Result<Self> {
+    pub(super) fn of_cpu(cpu: u64) -> Result<Self> {
         let caches = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
         let mut levels = Vec::new();
         for index in 0.. {
@@ -38,7 +38,7 @@ impl Levels {
     /// The level that holds a working set. `None` near the end of a cache, from half of it to
     /// twice: what is found there depends on which pages the kernel gave, and in the last cache on
     /// neighbours.
-    pub fn of(&self, bytes: u64) -> Option<&str> {
+    pub(super) fn of(&self, bytes: u64) -> Option<&str> {
         let is_near = |end: u64| bytes >= end / 2 && bytes <= end * 2;
         if self.0.iter().any(|(_, end)| is_near(*end)) {
             return None;
@@ -60,7 +60,7 @@ fn bytes_of(size: &str) -> Option<u64> {
 #[cfg(test)]
 impl Levels {
     /// Caches of 32 KiB, 1 MiB and 32 MiB.
-    pub fn for_tests() -> Self {
+    pub(super) fn for_tests() -> Self {
         let level = |name: &str, bytes| (name.to_owned(), bytes);
         Levels(vec![
             level("L1", 32 << 10),

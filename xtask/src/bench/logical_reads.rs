@@ -28,7 +28,7 @@ const SHARE_MIN: f64 = 70.0;
 
 /// Builds the release binary, runs the experiment and prints rates and the share; fails when the
 /// share is below its least.
-pub fn run(limit: Duration) -> Result<()> {
+pub(super) fn run(limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let pages = HugePages::require(&numalab, PAGES);
     if let Err(error) = &pages {

@@ -12,7 +12,7 @@ use super::supervisor::Supervisor;
 use crate::repository;
 
 /// The binary.
-pub struct OwnBinary {
+pub(super) struct OwnBinary {
     binary: PathBuf,
     /// Where its store and the programs of benchmarks are.
     pub folder: PathBuf,
@@ -21,7 +21,7 @@ pub struct OwnBinary {
 }
 
 /// One cell: local memory.
-pub struct Cell {
+pub(super) struct Cell {
     pub cpu: u64,
     pub bytes: u64,
     pub ns: f64,
@@ -30,7 +30,7 @@ pub struct Cell {
 }
 
 /// One curve of local memory.
-pub struct Curve {
+pub(super) struct Curve {
     pub cpu: u64,
     pub seconds: f64,
     /// Working sets in bytes, and ns.
@@ -39,7 +39,7 @@ pub struct Curve {
 
 impl OwnBinary {
     /// Builds it; the time of the benchmark begins then.
-    pub fn build(limit: Duration) -> Result<Self> {
+    pub(super) fn build(limit: Duration) -> Result<Self> {
         let binary = release_binary::build()?;
         let folder = repository::target().join("bench");
         std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
@@ -51,14 +51,14 @@ impl OwnBinary {
     }
 
     /// Runs it.
-    pub fn output(&self, arguments: &[&str]) -> Result<Output> {
+    pub(super) fn output(&self, arguments: &[&str]) -> Result<Output> {
         let mut command = Command::new(&self.binary);
         command.args(arguments).env("XDG_STATE_HOME", &self.folder);
         self.supervisor.output(&command)
     }
 
     /// Runs it and reads its document.
-    pub fn json(&self, arguments: &[&str]) -> Result<Value> {
+    pub(super) fn json(&self, arguments: &[&str]) -> Result<Value> {
         let output = self.output(arguments)?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -68,12 +68,12 @@ impl OwnBinary {
     }
 
     /// The run that was stored last.
-    pub fn last_run(&self) -> Result<Value> {
+    pub(super) fn last_run(&self) -> Result<Value> {
         self.json(&["show", "last", "--json"])
     }
 
     /// The first cell, which is local, in one round.
-    pub fn cell(&self) -> Result<Cell> {
+    pub(super) fn cell(&self) -> Result<Cell> {
         self.json(&["latency", "--anyway", "--rounds", "1", "--json"])?;
         let run = self.last_run()?;
         let case = &run["cases"][0];
@@ -90,7 +90,7 @@ impl OwnBinary {
     }
 
     /// The curve of the first node, once.
-    pub fn curve(&self) -> Result<Curve> {
+    pub(super) fn curve(&self) -> Result<Curve> {
         let arguments = ["latency", "--curve", "--anyway", "--rounds", "1", "--json"];
         let document = self.json(&arguments)?;
         let run = self.last_run()?;

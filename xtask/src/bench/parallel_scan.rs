@@ -46,7 +46,7 @@ const SMALL: &str = "all-cpus";
 
 /// Builds the release binary, measures in turns and prints rates and ratios; fails when the scan is
 /// below its share.
-pub fn run(limit: Duration) -> Result<()> {
+pub(super) fn run(limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let _pages = HugePages::require(&numalab, PAGES)?;
     let mut claims = Claims::default();

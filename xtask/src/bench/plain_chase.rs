@@ -11,11 +11,11 @@ use crate::program;
 const PROGRAM: &str = include_str!("plain_chase.c");
 
 /// The program, built.
-pub struct PlainChase(PathBuf);
+pub(super) struct PlainChase(PathBuf);
 
 impl PlainChase {
     /// Builds it with the C compiler of this machine.
-    pub fn build(folder: &Path) -> Result<Self> {
+    pub(super) fn build(folder: &Path) -> Result<Self> {
         let (source, built) = (folder.join("plain_chase.c"), folder.join("plain_chase"));
         std::fs::write(&source, PROGRAM).with_context(|| format!("write {}", source.display()))?;
         let words = ["-O2", "-o"].map(str::to_owned).into_iter();
@@ -28,7 +28,7 @@ impl PlainChase {
 
     /// Nanoseconds for each load, and the bytes that were in transparent huge pages. Memory is
     /// where the kernel puts it, or on a node (by numactl).
-    pub fn measure(
+    pub(super) fn measure(
         &self,
         supervisor: &Supervisor,
         (cpu, node): (u64, Option<u64>),

@@ -25,7 +25,7 @@ const SECONDS: &str = "1";
 const RATIO_MIN: f64 = 2.0;
 
 /// Runs both, prints rates and ratio; fails when the ratio is below its least.
-pub fn run(limit: Duration) -> Result<()> {
+pub(super) fn run(limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let mut rates = Vec::new();
     for engine in ENGINES {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{program, repository};
 
 /// Builds numalab for release; says where it is.
-pub fn build() -> Result<PathBuf> {
+pub(crate) fn build() -> Result<PathBuf> {
     let words = [
         "build",
         "--release",

@@ -23,7 +23,7 @@ type Figures = (f64, f64, f64);
 
 /// Builds the release binary, boots, and prints both and their ratios; fails when numalab moves
 /// other pages than migratepages, or takes too long.
-pub fn run(limit: Duration) -> Result<()> {
+pub(super) fn run(limit: Duration) -> Result<()> {
     let binary = release_binary::build()?;
     let options = Options {
         timeout: limit,

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The least, the median and the most.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub(super) struct Spread {
     pub least: f64,
     pub median: f64,
     pub most: f64,
@@ -12,7 +12,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of some values; none of none.
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub(super) fn of(values: &[f64]) -> Option<Self> {
         let mut values = values.to_vec();
         values.sort_by(f64::total_cmp);
         let (least, most) = (*values.first()?, *values.last()?);
@@ -24,7 +24,7 @@ impl Spread {
     }
 
     /// The same in a unit that is so many of this one.
-    pub fn divided_by(self, unit: f64) -> Self {
+    pub(super) fn divided_by(self, unit: f64) -> Self {
         Spread {
             least: self.least / unit,
             median: self.median / unit,

@@ -14,21 +14,21 @@ use crate::interrupt::Interrupt;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Starts programs for one benchmark.
-pub struct Supervisor {
+pub(super) struct Supervisor {
     interrupt: Interrupt,
     deadline: Instant,
     limit: Duration,
 }
 
 /// What a program said, and whether it was ended at its limit.
-pub struct Finished {
+pub(super) struct Finished {
     pub output: Output,
     pub is_past_limit: bool,
 }
 
 impl Supervisor {
     /// The benchmark's time begins.
-    pub fn start(limit: Duration) -> Result<Self> {
+    pub(super) fn start(limit: Duration) -> Result<Self> {
         Ok(Supervisor {
             interrupt: Interrupt::watch()?,
             deadline: Instant::now() + limit,
@@ -37,13 +37,13 @@ impl Supervisor {
     }
 
     /// What is left of the benchmark's time.
-    pub fn time_left(&self) -> Duration {
+    pub(super) fn time_left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
     /// Fails when the benchmark was told to stop (so that it takes back what it has changed), or
     /// has no time left.
-    pub fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if let Some(signal) = self.interrupt.signal() {
             bail!("stopped by signal {signal}");
         }
@@ -54,7 +54,7 @@ impl Supervisor {
     }
 
     /// Runs a program to its end; fails when the benchmark's time is over before.
-    pub fn output(&self, command: &Command) -> Result<Output> {
+    pub(super) fn output(&self, command: &Command) -> Result<Output> {
         let finished = self.output_within(command, self.limit)?;
         if finished.is_past_limit {
             let program = command.get_program().display();
@@ -65,7 +65,7 @@ impl Supervisor {
     }
 
     /// Runs a program to its end, or to this limit or that of the benchmark.
-    pub fn output_within(&self, command: &Command, limit: Duration) -> Result<Finished> {
+    pub(super) fn output_within(&self, command: &Command, limit: Duration) -> Result<Finished> {
         let mut guard = self.guard(command, limit)?;
         guard.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = Guarded::start(&mut guard)?;
@@ -91,7 +91,7 @@ impl Supervisor {
     }
 
     /// Starts a program that runs until this is dropped, or the time is over.
-    pub fn start_guarded(&self, command: &Command) -> Result<Guarded> {
+    pub(super) fn start_guarded(&self, command: &Command) -> Result<Guarded> {
         Guarded::start(&mut self.guard(command, self.limit)?)
     }
 
@@ -117,7 +117,7 @@ impl Supervisor {
 }
 
 /// A program under guard; ended when dropped.
-pub struct Guarded {
+pub(super) struct Guarded {
     child: Option<Child>,
     /// Its end is what the guard waits for.
     alive: Option<ChildStdin>,
@@ -139,7 +139,7 @@ impl Guarded {
     }
 
     /// Whether it has ended by itself.
-    pub fn has_ended(&mut self) -> bool {
+    pub(super) fn has_ended(&mut self) -> bool {
         let child = self.child.as_mut();
         child.is_none_or(|child| child.try_wait().is_ok_and(|status| status.is_some()))
     }

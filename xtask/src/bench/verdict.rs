@@ -52,7 +52,7 @@ const COST_S: &str = "60";
 const CHANCE: f64 = 0.05;
 
 /// Runs everything and prints what was found; fails where a claim is not met.
-pub fn run(repeat: Option<u32>, limit: Duration) -> Result<()> {
+pub(super) fn run(repeat: Option<u32>, limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let mut claims = Claims::default();
     in_turns(&numalab, &mut claims)?;
@@ -65,7 +65,7 @@ pub fn run(repeat: Option<u32>, limit: Duration) -> Result<()> {
 }
 
 /// Runs what tells the cost of alternating alone.
-pub fn run_alternation(limit: Duration) -> Result<()> {
+pub(super) fn run_alternation(limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let mut claims = Claims::default();
     cost_of_turns(&numalab, &mut claims)?;

@@ -7,14 +7,14 @@ use stats::{VALUES_MIN, ratio_of_cases, ratio_of_pairs};
 use super::window_order::{self, Windows};
 
 /// Confidence of the intervals of numalab.
-pub const CONFIDENCE: f64 = 0.95;
+pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// One figure for each trial; `None` where it does not count.
-pub type Figures = Vec<Option<f64>>;
+pub(super) type Figures = Vec<Option<f64>>;
 
 /// The ratio of a case to the baseline.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub(super) struct Found {
     /// The estimate.
     pub ratio: f64,
     /// The interval's ends.
@@ -25,7 +25,7 @@ pub struct Found {
 
 impl Found {
     /// What a document says.
-    pub fn of(run: &Value, case: &str) -> Result<Self> {
+    pub(super) fn of(run: &Value, case: &str) -> Result<Self> {
         let comparison = ["comparisons", "controls"]
             .into_iter()
             .flat_map(|key| run[key].as_array().into_iter().flatten())
@@ -43,17 +43,17 @@ impl Found {
     }
 
     /// Whether the interval includes a ratio.
-    pub fn holds(&self, ratio: f64) -> bool {
+    pub(super) fn holds(&self, ratio: f64) -> bool {
         (self.low..=self.high).contains(&ratio)
     }
 
     /// Half of the interval, of the ratio.
-    pub fn half_width(&self) -> f64 {
+    pub(super) fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.ratio
     }
 
     /// In words.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let Found { ratio, low, high } = self;
         format!("{ratio:.3} ({low:.3} to {high:.3})")
     }
@@ -61,7 +61,7 @@ impl Found {
 
 /// Seconds of trials after which the interval of a case first excluded 1, and went on to do so;
 /// `None` when it does not at the end.
-pub fn told_apart_s(run: &Value, case: &str) -> Result<Option<f64>> {
+pub(super) fn told_apart_s(run: &Value, case: &str) -> Result<Option<f64>> {
     let baseline = run["baseline"].as_str().context("a run has a baseline")?;
     let (of_case, of_baseline) = (trials(run, case)?, trials(run, baseline)?);
     let all: f64 = of_all(run).map(took_s).sum();
@@ -90,7 +90,7 @@ pub fn told_apart_s(run: &Value, case: &str) -> Result<Option<f64>> {
 
 /// What the trials of two cases came to in windows after one of the other case, and in windows
 /// after one of their own: a pair for each trial that has both.
-pub fn by_predecessor(run: &Value, cases: [&str; 2]) -> Result<(Figures, Figures)> {
+pub(super) fn by_predecessor(run: &Value, cases: [&str; 2]) -> Result<(Figures, Figures)> {
     let [one, other] = cases.map(|case| trials(run, case));
     let (mut after_other, mut after_own) = (Vec::new(), Vec::new());
     for (one, other) in one?.into_iter().zip(other?) {

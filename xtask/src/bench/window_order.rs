@@ -6,7 +6,7 @@
 
 /// When windows began, in seconds from the first one of the case, and their rates.
 #[derive(Debug, Clone, Default)]
-pub struct Windows {
+pub(super) struct Windows {
     /// Seconds.
     pub at_s: Vec<f64>,
     /// Work per second; `None` where it is left out.
@@ -15,11 +15,11 @@ pub struct Windows {
 
 /// Mean rates of the windows of a case in one round: of those after a window of the other case, and
 /// of those after one of its own; `None` where there are none.
-pub type Means = (Option<f64>, Option<f64>);
+pub(super) type Means = (Option<f64>, Option<f64>);
 
 /// The mean rates of both cases in a round; `None` where the order cannot be told: cases that never
 /// changed places, or that have not as many windows.
-pub fn means(one: &Windows, other: &Windows) -> Option<[Means; 2]> {
+pub(super) fn means(one: &Windows, other: &Windows) -> Option<[Means; 2]> {
     let is_first = order(&one.at_s, &other.at_s)?;
     let other_is_first: Vec<bool> = is_first.iter().map(|first| !first).collect();
     Some([

@@ -10,7 +10,7 @@ const MANIFEST: &str = "numalab-capture.json";
 
 /// What is in an archive.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Archive {
+pub(super) struct Archive {
     /// Paths and contents of files, in order.
     pub files: Vec<(String, String)>,
     /// What could not be read there, and why.
@@ -18,7 +18,7 @@ pub struct Archive {
 }
 
 /// Reads an archive.
-pub fn read(bytes: &[u8]) -> Result<Archive> {
+pub(super) fn read(bytes: &[u8]) -> Result<Archive> {
     let mut archive = Archive::default();
     let decompressed = zstd::Decoder::new(bytes).context("decompress the capture")?;
     for file in tar::Archive::new(decompressed).entries()? {

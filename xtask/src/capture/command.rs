@@ -17,7 +17,7 @@ use crate::{program, repository};
 const CAPTURE: &[&str] = &["capture", "-"];
 
 /// Runs the task.
-pub fn run(arguments: &CaptureArguments) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &CaptureArguments) -> Result<ExitCode> {
     let title = arguments.title.as_deref();
     let text = match &arguments.shape {
         None => capture_here(title.unwrap_or("This machine."))?,

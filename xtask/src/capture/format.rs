@@ -13,7 +13,7 @@ const EXPLANATION: &str = "\
 ";
 
 /// The archive as one text.
-pub fn render(title: &str, archive: &Archive) -> Result<String> {
+pub(super) fn render(title: &str, archive: &Archive) -> Result<String> {
     let mut text = format!("# {title}\n{EXPLANATION}");
     for (path, reason) in &archive.missing {
         text.push_str(&format!("# not readable: {path}: {reason}\n"));

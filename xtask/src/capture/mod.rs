@@ -4,4 +4,4 @@
 mod archive;
 mod format;
 
-pub mod command;
+pub(crate) mod command;

@@ -8,7 +8,7 @@ use super::packages;
 use crate::repository;
 
 /// The statically linked busybox, fetched when it is missing.
-pub fn fetch() -> Result<PathBuf> {
+pub(super) fn fetch() -> Result<PathBuf> {
     let directory = repository::guest().join("busybox");
     packages::unpack("busybox-static", &["*/bin/busybox"], &directory)?;
     let candidates = ["bin/busybox", "usr/bin/busybox"].map(|name| directory.join(name));

@@ -17,7 +17,7 @@ const TIMED_OUT: u8 = 124;
 const GUEST_FAILED: u8 = 125;
 
 /// Runs the task.
-pub fn run(arguments: &GuestArguments) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &GuestArguments) -> Result<ExitCode> {
     if arguments.list {
         for shape in SHAPES {
             println!("{:<18} {} ({})", shape.name, shape.summary, shape.origin);

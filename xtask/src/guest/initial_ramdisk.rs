@@ -14,7 +14,7 @@ const PROGRAM: u32 = 0o100_755;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
 /// Writes the archive for a kernel.
-pub fn write(to: &Path, kernel: &Kernel, busybox: &Path) -> Result<()> {
+pub(super) fn write(to: &Path, kernel: &Kernel, busybox: &Path) -> Result<()> {
     let mut archive = Archive::default();
     for directory in ["bin", "dev", "modules", "new-root", "proc", "sys"] {
         archive.add(directory, DIRECTORY, &[]);

@@ -29,7 +29,7 @@ const MODULES: &[&str] = &[
 
 /// The files of one kernel.
 #[derive(Debug)]
-pub struct Kernel {
+pub(super) struct Kernel {
     /// The kernel itself, as QEMU loads it.
     pub image: PathBuf,
     /// The modules that the initial RAM disk loads, in this order.
@@ -37,7 +37,7 @@ pub struct Kernel {
 }
 
 /// The kernel, fetched when it is missing.
-pub fn fetch() -> Result<Kernel> {
+pub(super) fn fetch() -> Result<Kernel> {
     let parent = repository::guest().join("kernels");
     let directory = match newest_in(&parent) {
         Some(directory) => directory,

@@ -18,7 +18,7 @@ use crate::interrupt::Interrupt;
 
 /// What one command did.
 #[derive(Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The exit status, as a shell states it: 128 and more for a signal.
     pub status: u8,
     /// Everything it wrote to stdout.
@@ -29,7 +29,7 @@ pub struct Outcome {
 
 /// Why the commands did not all run.
 #[derive(Debug, thiserror::Error)]
-pub enum Stopped {
+pub(super) enum Stopped {
     /// The guest ran out of time.
     #[error(
         "the guest was killed after {seconds} s, before `{command}` had ended; a longer timeout \
@@ -58,7 +58,7 @@ fn fetch() -> Result<(PathBuf, Kernel, PathBuf)> {
 
 /// Boots a guest, runs the commands in it one after the other, and switches it off. It is killed
 /// when we are told to stop.
-pub fn run(
+pub(crate) fn run(
     options: &Options,
     commands: &[Vec<String>],
     relay: Relay,

@@ -11,11 +11,11 @@ mod relay;
 mod run_directory;
 mod shape;
 
-pub mod command;
-pub mod packages;
-pub mod postgresql;
+pub(crate) mod command;
+pub(crate) mod packages;
+pub(crate) mod postgresql;
 
-pub use machine::{Outcome, run};
-pub use options::Options;
-pub use relay::Relay;
-pub use shape::{Node, SHAPES, Shape, find};
+pub(crate) use machine::{Outcome, run};
+pub(crate) use options::Options;
+pub(crate) use relay::Relay;
+pub(crate) use shape::{Node, SHAPES, Shape, find};

@@ -10,7 +10,7 @@ use crate::arguments::{BootArguments, CgroupVersion};
 
 /// One boot: which machine, and how.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub(crate) struct Options {
     /// The machine.
     pub shape: &'static Shape,
     /// The guest is killed after this time.
@@ -31,7 +31,7 @@ pub struct Options {
 
 impl Options {
     /// A boot of a shape with everything as usual.
-    pub fn of(shape: &'static Shape) -> Self {
+    pub(crate) fn of(shape: &'static Shape) -> Self {
         Self {
             shape,
             timeout: Duration::from_secs(300),
@@ -45,7 +45,7 @@ impl Options {
     }
 
     /// What the command line asks for.
-    pub fn from_arguments(shape: &str, arguments: &BootArguments) -> Result<Self> {
+    pub(crate) fn from_arguments(shape: &str, arguments: &BootArguments) -> Result<Self> {
         let shape = shape::find(shape)?;
         let share = arguments
             .share

@@ -8,12 +8,12 @@ use anyhow::{Context, Result, bail};
 use crate::program;
 
 /// Makes sure that a program is there: it is installed with its package when we are root.
-pub fn require_program(name: &str, package: &str) -> Result<PathBuf> {
+pub(crate) fn require_program(name: &str, package: &str) -> Result<PathBuf> {
     require(package, name, || program::find(name))
 }
 
 /// Makes sure that something is there: the package that has it is installed when we are root.
-pub fn require<T>(package: &str, what: &str, find: impl Fn() -> Option<T>) -> Result<T> {
+pub(crate) fn require<T>(package: &str, what: &str, find: impl Fn() -> Option<T>) -> Result<T> {
     if let Some(found) = find() {
         return Ok(found);
     }
@@ -37,13 +37,13 @@ fn install(package: &str) -> Result<()> {
 
 /// Unpacks those files of a package that match the patterns into a directory, without installing
 /// it. The directory exists only when all of it is there.
-pub fn unpack(package: &str, patterns: &[&str], into: &Path) -> Result<()> {
+pub(crate) fn unpack(package: &str, patterns: &[&str], into: &Path) -> Result<()> {
     unpack_with(&[], package, patterns, into)
 }
 
 /// The same for a package of a section of Debian that this machine need not know: with a list of
 /// sources and indexes of its own, which lie beside the directory.
-pub fn unpack_from_section(
+pub(crate) fn unpack_from_section(
     section: &str,
     package: &str,
     patterns: &[&str],
@@ -106,7 +106,7 @@ fn unpack_with(options: &[&str], package: &str, patterns: &[&str], into: &Path) 
 }
 
 /// The package that a package without content stands for, by the pattern of its name.
-pub fn dependency(package: &str, prefix: &str) -> Result<String> {
+pub(crate) fn dependency(package: &str, prefix: &str) -> Result<String> {
     let ask = || program::output("apt-cache", &["depends", package], Path::new("/"));
     if let Ok(Some(name)) = ask().map(|text| dependency_in(&text, prefix)) {
         return Ok(name);
@@ -175,7 +175,7 @@ fn dependency_in(text: &str, prefix: &str) -> Option<String> {
 }
 
 /// Whether we may install.
-pub fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     // The owner of our own process directory is our effective user.
     use std::os::unix::fs::MetadataExt;
     fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)

@@ -17,7 +17,7 @@ const PACKAGE: &str = "postgresql";
 const NO_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/numalab.conf";
 
 /// Makes sure that PostgreSQL's programs are there: the package is installed when we are root.
-pub fn require() -> Result<()> {
+pub(crate) fn require() -> Result<()> {
     if is_installed() {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use super::run_directory::RunDirectory;
 use super::shape::{Node, Shape};
 
 /// The arguments of qemu-system-x86_64 for one boot.
-pub fn arguments(options: &Options, kernel: &Kernel, run: &RunDirectory) -> Vec<String> {
+pub(super) fn arguments(options: &Options, kernel: &Kernel, run: &RunDirectory) -> Vec<String> {
     let mut arguments = Vec::new();
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| word.to_string()));
     add(&[

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 /// What happens to the output of a guest's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Relay {
+pub(crate) enum Relay {
     /// It is passed on to our own stdout and stderr as it comes.
     Pass,
     /// It is only kept for the caller.
@@ -17,14 +17,14 @@ pub enum Relay {
 
 /// The two files of one command, read as they grow.
 #[derive(Debug)]
-pub struct Follower {
+pub(super) struct Follower {
     stdout: File,
     stderr: File,
 }
 
 impl Follower {
     /// Starts at the beginning of both files.
-    pub fn open(directory: &Path) -> Result<Self> {
+    pub(super) fn open(directory: &Path) -> Result<Self> {
         let open = |name: &str| {
             let path = directory.join(name);
             File::open(&path).with_context(|| format!("cannot read {}", path.display()))
@@ -36,7 +36,7 @@ impl Follower {
     }
 
     /// Passes on what came since the last time.
-    pub fn pass_on(&mut self) -> Result<()> {
+    pub(super) fn pass_on(&mut self) -> Result<()> {
         copy(&mut self.stdout, &mut io::stdout().lock()).context("cannot pass stdout on")?;
         copy(&mut self.stderr, &mut io::stderr().lock()).context("cannot pass stderr on")
     }

@@ -14,14 +14,14 @@ const MAIN_SCRIPT: &str = include_str!("scripts/main.sh");
 
 /// The directory; it is removed with the value.
 #[derive(Debug)]
-pub struct RunDirectory {
+pub(super) struct RunDirectory {
     path: PathBuf,
 }
 
 impl RunDirectory {
     /// Makes a directory with everything the guest is told, and removes those that a killed task
     /// left behind.
-    pub fn create(options: &Options, commands: &[Vec<String>]) -> Result<Self> {
+    pub(super) fn create(options: &Options, commands: &[Vec<String>]) -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let parent = repository::guest().join("runs");
         remove_abandoned(&parent);
@@ -49,37 +49,37 @@ impl RunDirectory {
     }
 
     /// What the guest sees as /run/guest.
-    pub fn control(&self) -> PathBuf {
+    pub(super) fn control(&self) -> PathBuf {
         self.path.join("control")
     }
 
     /// What the guest says on its console.
-    pub fn console(&self) -> PathBuf {
+    pub(super) fn console(&self) -> PathBuf {
         self.path.join("console")
     }
 
     /// What QEMU itself says.
-    pub fn qemu_messages(&self) -> PathBuf {
+    pub(super) fn qemu_messages(&self) -> PathBuf {
         self.path.join("qemu-messages")
     }
 
     /// The first root file system of the guest's kernel.
-    pub fn initial_ramdisk(&self) -> PathBuf {
+    pub(super) fn initial_ramdisk(&self) -> PathBuf {
         self.path.join("initial-ramdisk")
     }
 
     /// The directory of one command: stdout, stderr, status.
-    pub fn command(&self, number: usize) -> PathBuf {
+    pub(super) fn command(&self, number: usize) -> PathBuf {
         self.control().join("commands").join(format!("{number:03}"))
     }
 
     /// Whether the guest has come as far as its first command.
-    pub fn is_booted(&self) -> bool {
+    pub(super) fn is_booted(&self) -> bool {
         self.control().join("booted").exists()
     }
 
     /// Why the guest gave up, if it did.
-    pub fn failure(&self) -> Option<String> {
+    pub(super) fn failure(&self) -> Option<String> {
         let text = fs::read_to_string(self.control().join("failure")).ok()?;
         (!text.trim().is_empty()).then(|| text.trim().to_string())
     }

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 /// What one node of a shape has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Node {
+pub(crate) enum Node {
     /// A socket with CPUs and memory.
     Full {
         /// Memory in MiB.
@@ -23,7 +23,7 @@ pub enum Node {
 
 impl Node {
     /// Memory in MiB; none for a node without memory.
-    pub fn memory_mib(self) -> Option<u32> {
+    pub(crate) fn memory_mib(self) -> Option<u32> {
         match self {
             Self::Full { memory_mib } | Self::MemoryOnly { memory_mib } => Some(memory_mib),
             Self::CpuOnly | Self::Absent => None,
@@ -31,19 +31,19 @@ impl Node {
     }
 
     /// Whether the node is a socket, with or without CPUs in it.
-    pub fn is_socket(self) -> bool {
+    pub(crate) fn is_socket(self) -> bool {
         !matches!(self, Self::MemoryOnly { .. })
     }
 
     /// Whether the kernel sees the node.
-    pub fn is_online(self) -> bool {
+    pub(crate) fn is_online(self) -> bool {
         self != Self::Absent
     }
 }
 
 /// One machine that a guest can be.
 #[derive(Debug)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// The name on the command line.
     pub name: &'static str,
     /// What it is, in one line.
@@ -67,12 +67,12 @@ pub struct Shape {
 
 impl Shape {
     /// CPUs of one socket.
-    pub fn cpus_per_socket(&self) -> u32 {
+    pub(crate) fn cpus_per_socket(&self) -> u32 {
         self.cores * self.threads
     }
 
     /// CPUs of all sockets that are not empty.
-    pub fn cpus(&self) -> u32 {
+    pub(crate) fn cpus(&self) -> u32 {
         let is_filled = |node: &&Node| node.is_socket() && node.is_online();
         let sockets = self.nodes.iter().filter(is_filled).count();
         u32::try_from(sockets)
@@ -81,7 +81,7 @@ impl Shape {
     }
 
     /// The nodes that the kernel will show, by id.
-    pub fn online_nodes(&self) -> Vec<usize> {
+    pub(crate) fn online_nodes(&self) -> Vec<usize> {
         (0..self.nodes.len())
             .filter(|&node| self.nodes[node].is_online())
             .collect()
@@ -89,7 +89,7 @@ impl Shape {
 }
 
 /// Every shape.
-pub const SHAPES: &[Shape] = &[
+pub(crate) const SHAPES: &[Shape] = &[
     Shape {
         name: "one-node",
         summary: "1 node, 4 CPUs: most developers' machines, and what must be refused politely",
@@ -203,7 +203,7 @@ pub const SHAPES: &[Shape] = &[
 ];
 
 /// The shape of this name.
-pub fn find(name: &str) -> Result<&'static Shape> {
+pub(crate) fn find(name: &str) -> Result<&'static Shape> {
     let Some(shape) = SHAPES.iter().find(|shape| shape.name == name) else {
         let names: Vec<_> = SHAPES.iter().map(|shape| shape.name).collect();
         bail!(

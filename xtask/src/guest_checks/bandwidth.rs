@@ -15,7 +15,7 @@ use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
 /// The check of machines that each have something of their own for it.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: "bandwidth",
     applies_to: |shape| !ELSEWHERE.contains(&shape.name),
     cgroup: CgroupVersion::V2,
@@ -25,7 +25,7 @@ pub const CHECK: Check = Check {
 };
 
 /// The check of the others, which takes minutes.
-pub const CHECK_LONG: Check = Check {
+pub(super) const CHECK_LONG: Check = Check {
     name: "bandwidth-elsewhere",
     applies_to: |shape| ELSEWHERE.contains(&shape.name),
     ..CHECK

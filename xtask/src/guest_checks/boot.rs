@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 const BOOT_SECONDS: u64 = 400;
 
 /// One boot and the checks that share it.
-pub struct Boot {
+pub(crate) struct Boot {
     /// The machine.
     pub shape: &'static Shape,
     /// The cgroup version.
@@ -29,7 +29,7 @@ pub struct Boot {
 
 impl Boot {
     /// The shape, and the cgroup version where it is the old one.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self.cgroup {
             CgroupVersion::V1 => format!("{}-cgroup-v1", self.shape.name),
             CgroupVersion::V2 => self.shape.name.to_string(),
@@ -38,7 +38,7 @@ impl Boot {
 }
 
 /// All boots, in the order of the shapes; those that take long come last.
-pub fn boots() -> Vec<Boot> {
+pub(crate) fn boots() -> Vec<Boot> {
     let mut boots = boots_of(CHECKS, false);
     boots.extend(boots_of(LONG_CHECKS, true));
     boots
@@ -62,7 +62,7 @@ fn boots_of(checks: &'static [Check], is_long: bool) -> Vec<Boot> {
 }
 
 /// Boots once, runs the commands of all checks, and returns the complaints of each check.
-pub fn run(
+pub(crate) fn run(
     boot: &Boot,
     numalab: &Path,
     interrupt: &Interrupt,

@@ -11,7 +11,7 @@ use crate::arguments::CgroupVersion;
 use crate::guest::{Outcome, Shape};
 
 /// One check.
-pub struct Check {
+pub(crate) struct Check {
     /// The name in reports.
     pub name: &'static str,
     /// On which shapes it runs.
@@ -28,7 +28,7 @@ pub struct Check {
 
 /// One command of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GuestCommand {
+pub(crate) struct GuestCommand {
     /// The name by which the check asks for its answer.
     pub name: &'static str,
     /// The program and its arguments.
@@ -38,7 +38,7 @@ pub struct GuestCommand {
 }
 
 /// numalab with these arguments.
-pub fn numalab(name: &'static str, arguments: &[&str]) -> GuestCommand {
+pub(super) fn numalab(name: &'static str, arguments: &[&str]) -> GuestCommand {
     let words = std::iter::once("numalab").chain(arguments.iter().copied());
     GuestCommand {
         name,
@@ -48,7 +48,7 @@ pub fn numalab(name: &'static str, arguments: &[&str]) -> GuestCommand {
 }
 
 /// A shell script.
-pub fn shell(name: &'static str, script: &str) -> GuestCommand {
+pub(super) fn shell(name: &'static str, script: &str) -> GuestCommand {
     GuestCommand {
         name,
         words: ["sh", "-c", script].map(str::to_string).to_vec(),
@@ -57,7 +57,7 @@ pub fn shell(name: &'static str, script: &str) -> GuestCommand {
 }
 
 /// A shell script that has the functions of `postgresql.sh`.
-pub fn with_postgresql(name: &'static str, script: &str) -> GuestCommand {
+pub(super) fn with_postgresql(name: &'static str, script: &str) -> GuestCommand {
     let functions = include_str!("postgresql.sh");
     GuestCommand {
         needs_postgresql: true,
@@ -67,23 +67,23 @@ pub fn with_postgresql(name: &'static str, script: &str) -> GuestCommand {
 
 /// The answers of one check, by the names of its commands.
 #[derive(Debug, Default)]
-pub struct Answers {
+pub(crate) struct Answers {
     by_name: BTreeMap<&'static str, (GuestCommand, Outcome)>,
 }
 
 impl Answers {
     /// Adds the answer of a command.
-    pub fn add(&mut self, command: GuestCommand, outcome: Outcome) {
+    pub(crate) fn add(&mut self, command: GuestCommand, outcome: Outcome) {
         self.by_name.insert(command.name, (command, outcome));
     }
 
     /// What a command did, whatever its exit status.
-    pub fn outcome(&self, name: &str) -> Result<&Outcome> {
+    pub(crate) fn outcome(&self, name: &str) -> Result<&Outcome> {
         Ok(&self.find(name)?.1)
     }
 
     /// The stdout of a command that must have succeeded.
-    pub fn text(&self, name: &str) -> Result<&str> {
+    pub(crate) fn text(&self, name: &str) -> Result<&str> {
         let (command, outcome) = self.find(name)?;
         if outcome.status != 0 {
             bail!("{}", described(command, outcome, "failed"));
@@ -93,7 +93,7 @@ impl Answers {
     }
 
     /// The JSON document on the stdout of a command that must have succeeded.
-    pub fn json(&self, name: &str) -> Result<Value> {
+    pub(crate) fn json(&self, name: &str) -> Result<Value> {
         let text = self.text(name)?;
         let (command, outcome) = self.find(name)?;
         serde_json::from_str(text)

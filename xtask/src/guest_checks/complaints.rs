@@ -4,20 +4,20 @@ use std::fmt::Debug;
 
 /// The complaints of one check.
 #[derive(Debug, Default)]
-pub struct Complaints {
+pub(crate) struct Complaints {
     list: Vec<String>,
 }
 
 impl Complaints {
     /// Complains unless both are the same.
-    pub fn expect<T: PartialEq + Debug>(&mut self, what: &str, found: &T, expected: &T) {
+    pub(crate) fn expect<T: PartialEq + Debug>(&mut self, what: &str, found: &T, expected: &T) {
         if found != expected {
             self.add(format!("{what}: found {found:?}, expected {expected:?}"));
         }
     }
 
     /// Complains of every line that is not the one expected in its place.
-    pub fn expect_lines(&mut self, what: &str, found: &str, expected: &str) {
+    pub(crate) fn expect_lines(&mut self, what: &str, found: &str, expected: &str) {
         let (mut found, mut expected) = (found.lines(), expected.lines());
         loop {
             match (found.next(), expected.next()) {
@@ -28,12 +28,12 @@ impl Complaints {
     }
 
     /// Complains.
-    pub fn add(&mut self, complaint: String) {
+    pub(crate) fn add(&mut self, complaint: String) {
         self.list.push(complaint);
     }
 
     /// All of them, in order.
-    pub fn into_list(self) -> Vec<String> {
+    pub(crate) fn into_list(self) -> Vec<String> {
         self.list
     }
 }

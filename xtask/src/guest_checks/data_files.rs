@@ -13,7 +13,7 @@ use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: "data-files",
     applies_to: |shape| shape.name == "two-node",
     cgroup: CgroupVersion::V2,

@@ -10,7 +10,7 @@ use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: "group-systemd",
     applies_to: |shape| shape.name == "four-node-ring",
     cgroup: CgroupVersion::V2,

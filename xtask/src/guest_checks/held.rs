@@ -7,7 +7,7 @@ use super::numa_maps::{Line, ids, lines};
 
 /// The processes of one case.
 #[derive(Debug)]
-pub struct Held {
+pub(super) struct Held {
     /// The case.
     pub name: String,
     /// The instance process comes first.
@@ -16,7 +16,7 @@ pub struct Held {
 
 /// One process.
 #[derive(Debug)]
-pub struct Process {
+pub(super) struct Process {
     /// Cpus_allowed_list,
     pub cpus: Vec<u64>,
     /// and Mems_allowed_list, of /proc/PID/status.
@@ -27,14 +27,14 @@ pub struct Process {
 
 impl Held {
     /// The lines of the SGA, as the instance process has it mapped.
-    pub fn sga(&self) -> Vec<Line> {
+    pub(super) fn sga(&self) -> Vec<Line> {
         let instance = self.processes.iter().take(1);
         let lines = instance.flat_map(|process| process.maps.iter());
         lines.filter(|line| line.is_of_sga).cloned().collect()
     }
 
     /// The sessions.
-    pub fn sessions(&self) -> &[Process] {
+    pub(super) fn sessions(&self) -> &[Process] {
         self.processes.get(1..).unwrap_or_default()
     }
 }
@@ -48,7 +48,7 @@ impl Held {
 /// 7f2c00000000 bind:1 …           its lines of numa_maps
 /// ended 0
 /// ```
-pub fn script(experiment: &str, names: &[String]) -> String {
+pub(super) fn script(experiment: &str, names: &[String]) -> String {
     format!(
         r#"for name in {}; do
 echo "case $name"
@@ -71,7 +71,7 @@ done"#,
 ///
 /// # Errors
 /// When a case was not held, with all that was said instead.
-pub fn parse(text: &str) -> Result<Vec<Held>> {
+pub(super) fn parse(text: &str) -> Result<Vec<Held>> {
     let cases = text.split("case ").skip(1);
     cases
         .map(|case| held(case).with_context(|| case.to_owned()))

@@ -11,9 +11,9 @@ use super::complaints::Complaints;
 use super::numa_maps::{Line, ids, lines};
 
 /// The answer that has the document of numalab.
-pub const DOCUMENT: &str = "document";
+pub(super) const DOCUMENT: &str = "document";
 /// The answer that has what the kernel said meanwhile.
-pub const ACCOUNT: &str = "account";
+pub(super) const ACCOUNT: &str = "account";
 
 /// Pairs that are each seen for long enough; of more, one or the other may be missed.
 const PAIRS_MAX: usize = 16;
@@ -22,7 +22,7 @@ const PAIRS_MAX: usize = 16;
 const PROGRAM: &str = include_str!("kernel_account.py");
 
 /// Runs numalab with these arguments and looks at it all the time.
-pub fn commands(arguments: &[&str]) -> [GuestCommand; 3] {
+pub(super) fn commands(arguments: &[&str]) -> [GuestCommand; 3] {
     let write = format!("cat >/tmp/kernel_account.py <<'END'\n{PROGRAM}\nEND");
     let run = format!(
         "/usr/bin/python3 /tmp/kernel_account.py /tmp/account numalab {}",
@@ -45,14 +45,14 @@ struct Look {
 
 /// All looks.
 #[derive(Debug, Default)]
-pub struct Account {
+pub(super) struct Account {
     node_of_cpu: BTreeMap<u64, u64>,
     looks: Vec<Look>,
 }
 
 impl Account {
     /// Reads what the command printed.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let mut account = Account::default();
         let mut parts = text.split("look\n");
         for line in parts.next().unwrap_or_default().lines() {
@@ -77,7 +77,12 @@ impl Account {
     /// Complains of memory that is not where its policy says, and of pairs of a node with CPUs and
     /// a node with memory that were never seen together; where there are more than [`PAIRS_MAX`],
     /// of nodes that were never seen.
-    pub fn judge(&self, cpu_nodes: &[u64], memory_nodes: &[u64], complaints: &mut Complaints) {
+    pub(super) fn judge(
+        &self,
+        cpu_nodes: &[u64],
+        memory_nodes: &[u64],
+        complaints: &mut Complaints,
+    ) {
         let mut seen = BTreeSet::new();
         let mut elsewhere = BTreeSet::new();
         for look in &self.looks {

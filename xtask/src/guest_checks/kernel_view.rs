@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 /// node|0|0-1|1030156|10 21        id, CPUs, MemTotal in kB, distances
 /// huge|0|2048|0|0                 node, page size in kB, total, free
 /// ```
-pub const SCRIPT: &str = r#"
+pub(super) const SCRIPT: &str = r#"
 cd /sys/devices/system
 packages=$(sort -u cpu/cpu[0-9]*/topology/physical_package_id | wc -l)
 cores=$(for cpu in cpu/cpu[0-9]*/topology; do
@@ -30,7 +30,7 @@ done
 
 /// What the script printed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct KernelView {
+pub(super) struct KernelView {
     /// Online CPUs.
     pub cpus: String,
     /// Different packages of online CPUs.
@@ -43,7 +43,7 @@ pub struct KernelView {
 
 /// One node.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct NodeView {
+pub(super) struct NodeView {
     /// Its id.
     pub id: u64,
     /// Its CPUs.
@@ -57,7 +57,7 @@ pub struct NodeView {
 }
 
 /// Reads what the script printed.
-pub fn parse(text: &str) -> Result<KernelView> {
+pub(super) fn parse(text: &str) -> Result<KernelView> {
     let mut view = KernelView::default();
     for line in text.lines() {
         parse_line(line, &mut view)

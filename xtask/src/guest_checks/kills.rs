@@ -27,7 +27,7 @@ const SEQUENCE: Scenario = Scenario {
 const SCENARIOS: [&Scenario; 2] = [&SEQUENCE, &undo_beside_move::SCENARIO];
 
 /// The check.
-pub const CHECK: Check = Check {
+pub(crate) const CHECK: Check = Check {
     name: SEQUENCE.name,
     applies_to: |shape| shape.name == SEQUENCE.shape,
     cgroup: CgroupVersion::V2,
@@ -43,7 +43,7 @@ const SECONDS_PER_KILL: u64 = 60;
 const SECONDS_TO_BEGIN: u64 = 600;
 
 /// `cargo xtask kills`: prints what came of every kill.
-pub fn run(arguments: &KillsArguments) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &KillsArguments) -> Result<ExitCode> {
     let named = |scenario: &&&Scenario| scenario.name == arguments.only;
     let scenario = SCENARIOS.iter().find(named).with_context(|| {
         let names = SCENARIOS.map(|scenario| scenario.name).join(", ");

@@ -23,7 +23,7 @@ pub(super) const ELSEWHERE: [&str; 4] = [
 ];
 
 /// The check of machines that each have something of their own for it.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: "latency",
     applies_to: |shape| !ELSEWHERE.contains(&shape.name),
     cgroup: CgroupVersion::V2,
@@ -33,7 +33,7 @@ pub const CHECK: Check = Check {
 };
 
 /// The check of the others, which takes minutes.
-pub const CHECK_LONG: Check = Check {
+pub(super) const CHECK_LONG: Check = Check {
     name: "latency-elsewhere",
     applies_to: |shape| ELSEWHERE.contains(&shape.name),
     ..CHECK

@@ -10,7 +10,7 @@ use super::run_document::cases;
 use crate::arguments::CgroupVersion;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: "latency-trouble",
     applies_to: |shape| shape.name == "memory-only-node",
     cgroup: CgroupVersion::V2,

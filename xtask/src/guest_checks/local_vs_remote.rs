@@ -19,7 +19,7 @@ const CASES: [(&str, u64); 2] = [("local", 10), ("remote", 22)];
 const SGA_BYTES_MIN: u64 = 64 << 20;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: "local-vs-remote",
     applies_to: |shape| shape.name == "eight-node",
     cgroup: CgroupVersion::V2,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::complaints::Complaints;
 
 /// The functions of scripts that look.
-pub const FUNCTIONS: &str = include_str!("node_counters.sh");
+pub(super) const FUNCTIONS: &str = include_str!("node_counters.sh");
 
 /// Free pages of a node that a look may leave taken (16 MiB): what the kernel keeps of the files of
 /// /proc that were read, and what the other processes of the guest do meanwhile. On an idle host
@@ -18,14 +18,14 @@ pub const FUNCTIONS: &str = include_str!("node_counters.sh");
 const TAKEN_PAGES_MAX: u64 = 4096;
 
 /// One look.
-pub struct Look<'a> {
+pub(super) struct Look<'a> {
     name: String,
     answer: &'a Value,
 }
 
 impl<'a> Look<'a> {
     /// The look of this name in an answer of the check's command.
-    pub fn new(command: &str, name: &str, answer: &'a Value) -> Self {
+    pub(super) fn new(command: &str, name: &str, answer: &'a Value) -> Self {
         Look {
             name: format!("{command}, {name}"),
             answer: &answer[name],
@@ -33,18 +33,18 @@ impl<'a> Look<'a> {
     }
 
     /// The document `numalab.residency/1`.
-    pub fn residency(&self) -> &'a Value {
+    pub(super) fn residency(&self) -> &'a Value {
         &self.answer["residency"]
     }
 
     /// A sentence about it.
-    pub fn what(&self, part: &str) -> String {
+    pub(super) fn what(&self, part: &str) -> String {
         format!("{}: {part}", self.name)
     }
 
     /// What was found on each node is, but for `others_bytes`, what Shmem has grown by since
     /// `before`; and the look has changed neither that nor free memory.
-    pub fn judge(
+    pub(super) fn judge(
         &self,
         before: &Value,
         others_bytes: u64,
@@ -86,14 +86,14 @@ impl<'a> Look<'a> {
     }
 
     /// As many processes were found.
-    pub fn judge_processes(&self, expected: usize, complaints: &mut Complaints) {
+    pub(super) fn judge_processes(&self, expected: usize, complaints: &mut Complaints) {
         let processes = self.residency()["processes"].as_array();
         let count = processes.map(Vec::len);
         complaints.expect(&self.what("processes"), &count, &Some(expected));
     }
 
     /// All shared memory that was found, by node: everything but programs and files.
-    pub fn shared_memory(&self) -> Result<BTreeMap<u64, u64>> {
+    pub(super) fn shared_memory(&self) -> Result<BTreeMap<u64, u64>> {
         let segments = self.residency()["segments"].as_array();
         let mut sum = BTreeMap::new();
         for segment in segments.context("a list of segments")? {
@@ -109,7 +109,7 @@ impl<'a> Look<'a> {
 }
 
 /// The bytes of a segment on each node.
-pub fn bytes_by_node(segment: &Value) -> BTreeMap<u64, u64> {
+pub(super) fn bytes_by_node(segment: &Value) -> BTreeMap<u64, u64> {
     let nodes = segment["bytes_by_node"].as_object().into_iter().flatten();
     nodes
         .filter_map(|(node, bytes)| Some((node.parse().ok()?, bytes.as_u64()?)))
@@ -117,7 +117,7 @@ pub fn bytes_by_node(segment: &Value) -> BTreeMap<u64, u64> {
 }
 
 /// A list of figures.
-pub fn numbers(figures: &Value) -> Result<Vec<u64>> {
+pub(super) fn numbers(figures: &Value) -> Result<Vec<u64>> {
     let figures = figures.as_array().context("a list of figures")?;
     let number = |figure: &Value| figure.as_u64().context("a figure");
     figures.iter().map(number).collect()

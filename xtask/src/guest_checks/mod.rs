@@ -15,7 +15,7 @@ mod inspect_instances;
 mod inspect_postgres;
 mod kernel_account;
 mod kernel_view;
-pub mod kills;
+pub(crate) mod kills;
 mod latency;
 mod latency_trouble;
 mod local_vs_remote;
@@ -37,5 +37,5 @@ mod table;
 mod topology;
 mod undo_beside_move;
 
-pub use boot::{Boot, boots, run};
-pub use check::Check;
+pub(crate) use boot::{Boot, boots, run};
+pub(crate) use check::Check;

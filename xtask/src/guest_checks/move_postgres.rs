@@ -12,7 +12,7 @@ use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: "move-postgres",
     applies_to: |shape| shape.name == "eight-node",
     cgroup: CgroupVersion::V2,

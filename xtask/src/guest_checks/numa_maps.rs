@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 /// What one line must say.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Expected {
+pub(super) struct Expected {
     /// In the kernel's words.
     pub policy: String,
     /// Where pages lie.
@@ -16,7 +16,7 @@ pub struct Expected {
 
 /// One line: its policy, the size of its pages, and how many lie on each node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub(super) struct Line {
     /// In the kernel's words.
     pub policy: String,
     /// Whether it is of an SGA: a segment, a file in /dev/shm, or a memfd that numalab has named.
@@ -29,18 +29,18 @@ pub struct Line {
 
 impl Line {
     /// Bytes of all its pages.
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.pages.values().sum::<u64>() * self.page_bytes
     }
 
     /// The nodes that it has pages on.
-    pub fn nodes(&self) -> Vec<u64> {
+    pub(super) fn nodes(&self) -> Vec<u64> {
         self.pages.keys().copied().collect()
     }
 
     /// The policy and the nodes that it used. Interleaved pages that are fewer than the nodes, each
     /// on a node of its own, count as being on all.
-    pub fn found(&self, nodes: u64) -> Expected {
+    pub(super) fn found(&self, nodes: u64) -> Expected {
         let pages: u64 = self.pages.values().sum();
         let each_alone = pages < nodes && self.pages.values().all(|count| *count == 1);
         Expected {
@@ -81,13 +81,13 @@ fn line(text: &str) -> Option<Line> {
 }
 
 /// The lines that have pages.
-pub fn lines(text: &str) -> Vec<Line> {
+pub(super) fn lines(text: &str) -> Vec<Line> {
     let lines = text.lines().filter_map(line);
     lines.filter(|line| !line.pages.is_empty()).collect()
 }
 
 /// The ids of a list in the kernel's form.
-pub fn ids(list: &str) -> Result<Vec<u64>> {
+pub(super) fn ids(list: &str) -> Result<Vec<u64>> {
     let mut ids = Vec::new();
     for part in list.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -27,7 +27,7 @@ const CPUS_OF_NODE_0: [u64; 2] = [0, 1];
 const BYTES: u64 = 4 << 20;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: "own-memory",
     applies_to: |shape| shape.name == "two-node",
     cgroup: CgroupVersion::V2,

@@ -16,7 +16,7 @@ use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
 /// The check with groups of cgroup v2.
-pub const CHECK_V2: Check = Check {
+pub(super) const CHECK_V2: Check = Check {
     name: "placements",
     applies_to: |shape| shape.name == "four-node-ring",
     cgroup: CgroupVersion::V2,
@@ -26,7 +26,7 @@ pub const CHECK_V2: Check = Check {
 };
 
 /// The check with groups of cgroup v1.
-pub const CHECK_V1: Check = Check {
+pub(super) const CHECK_V1: Check = Check {
     name: "placements-v1",
     cgroup: CgroupVersion::V1,
     judge: |_, answers, complaints| judge(1, answers, complaints),

@@ -12,7 +12,7 @@ use super::complaints::Complaints;
 use crate::arguments::CgroupVersion;
 
 /// The check with groups of cgroup v2, and without groups.
-pub const CHECK_V2: Check = Check {
+pub(super) const CHECK_V2: Check = Check {
     name: "placing",
     applies_to: |shape| shape.name == "four-node-ring",
     cgroup: CgroupVersion::V2,
@@ -22,7 +22,7 @@ pub const CHECK_V2: Check = Check {
 };
 
 /// The check with groups of cgroup v1.
-pub const CHECK_V1: Check = Check {
+pub(super) const CHECK_V1: Check = Check {
     name: "placing-v1",
     cgroup: CgroupVersion::V1,
     commands: |_| commands(rows_in_groups()),

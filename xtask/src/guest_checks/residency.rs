@@ -15,7 +15,7 @@ use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: "residency",
     applies_to: |shape| ["four-node-ring", "thirty-two-node", "large-memory"].contains(&shape.name),
     cgroup: CgroupVersion::V2,

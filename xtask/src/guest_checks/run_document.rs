@@ -8,19 +8,19 @@ use serde_json::Value;
 use super::complaints::Complaints;
 
 /// The cases of a run.
-pub fn cases(run: &Value) -> Result<&Vec<Value>> {
+pub(super) fn cases(run: &Value) -> Result<&Vec<Value>> {
     run["cases"].as_array().context("`cases` is not a list")
 }
 
 /// The case of this name.
-pub fn case<'r>(run: &'r Value, name: &str) -> Result<&'r Value> {
+pub(super) fn case<'r>(run: &'r Value, name: &str) -> Result<&'r Value> {
     let found = cases(run)?.iter().find(|case| case["name"] == name);
     found.with_context(|| format!("the run has no case {name}"))
 }
 
 /// The trials of a case that count; complains when they are fewer than five, with the reasons of
 /// the others.
-pub fn valid_trials<'r>(case: &'r Value, complaints: &mut Complaints) -> Vec<&'r Value> {
+pub(super) fn valid_trials<'r>(case: &'r Value, complaints: &mut Complaints) -> Vec<&'r Value> {
     let trials = case["trials"].as_array().into_iter().flatten();
     let (valid, lost): (Vec<_>, Vec<_>) = trials.partition(|trial| trial["valid"] == true);
     if valid.len() < 5 {
@@ -37,7 +37,7 @@ pub fn valid_trials<'r>(case: &'r Value, complaints: &mut Complaints) -> Vec<&'r
 }
 
 /// Bytes of a trial's SGA by node, before or after its window.
-pub fn sga_bytes(trial: &Value, when: &str) -> BTreeMap<u64, u64> {
+pub(super) fn sga_bytes(trial: &Value, when: &str) -> BTreeMap<u64, u64> {
     let by_node = trial["evidence"]["sga"][when].as_object();
     let entries = by_node.into_iter().flatten();
     let parsed = entries.filter_map(|(node, bytes)| Some((node.parse().ok()?, bytes.as_u64()?)));

@@ -22,7 +22,7 @@ pub(super) struct Scenario {
 
 impl Scenario {
     /// The commands that do it so often, with these random numbers; the last one answers.
-    pub fn commands(&self, count: u32, seed: u32) -> [GuestCommand; 2] {
+    pub(super) fn commands(&self, count: u32, seed: u32) -> [GuestCommand; 2] {
         let program = format!("cat >/tmp/shared_memory.py <<'END'\n{PROGRAM}\nEND");
         let script = self.script;
         let script = format!("count={count}; RANDOM={seed}\n{FUNCTIONS}{MACHINE_STATE}{script}");

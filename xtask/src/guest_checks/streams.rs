@@ -9,7 +9,7 @@ use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: "streams",
     applies_to: |shape| shape.name == "one-node",
     cgroup: CgroupVersion::V2,

@@ -9,7 +9,7 @@ use super::{
 };
 
 /// The checks of the whole test.
-pub const CHECKS: &[Check] = &[
+pub(super) const CHECKS: &[Check] = &[
     streams::CHECK,
     topology::CHECK,
     inspect::CHECK,
@@ -34,7 +34,7 @@ pub const CHECKS: &[Check] = &[
 
 /// Checks that are run only when they are asked for (`cargo xtask test --only long`): together with
 /// them, the whole test would take more than its 35 minutes.
-pub const LONG_CHECKS: &[Check] = &[
+pub(super) const LONG_CHECKS: &[Check] = &[
     latency::CHECK_LONG,
     bandwidth::CHECK_LONG,
     placing::CHECK_V1,

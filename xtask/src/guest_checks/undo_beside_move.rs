@@ -18,7 +18,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 };
 
 /// The check.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     name: SCENARIO.name,
     applies_to: |shape| shape.name == SCENARIO.shape,
     cgroup: CgroupVersion::V2,

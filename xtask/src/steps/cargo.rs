@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::{program, repository};
 
 /// A step that passes when cargo does.
-pub fn step(
+pub(super) fn step(
     name: &'static str,
     summary: &'static str,
     before_each_commit: bool,
@@ -33,7 +33,7 @@ pub fn step(
 }
 
 /// Runs cargo at the root of the repository.
-pub fn run(arguments: &[&str], interrupt: &Interrupt) -> Result<Verdict> {
+pub(super) fn run(arguments: &[&str], interrupt: &Interrupt) -> Result<Verdict> {
     println!("$ cargo {}", arguments.join(" "));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

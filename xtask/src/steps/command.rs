@@ -14,7 +14,7 @@ use crate::arguments::TestArguments;
 use crate::interrupt::Interrupt;
 
 /// `cargo xtask check`.
-pub fn check() -> Result<ExitCode> {
+pub(crate) fn check() -> Result<ExitCode> {
     let steps: Vec<_> = table::steps()
         .into_iter()
         .filter(|step| step.before_each_commit)
@@ -23,7 +23,7 @@ pub fn check() -> Result<ExitCode> {
 }
 
 /// `cargo xtask test`.
-pub fn test(arguments: &TestArguments) -> Result<ExitCode> {
+pub(crate) fn test(arguments: &TestArguments) -> Result<ExitCode> {
     let mut steps = table::steps();
     if arguments.list {
         for step in &steps {

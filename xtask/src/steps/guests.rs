@@ -7,10 +7,10 @@ use crate::interrupt::Interrupt;
 use crate::repository;
 
 /// How the product is built for release and for guests.
-pub const BUILD: &[&str] = &["build", "--release", "--locked", "--package", "numalab"];
+pub(super) const BUILD: &[&str] = &["build", "--release", "--locked", "--package", "numalab"];
 
 /// One step for each boot.
-pub fn steps() -> Vec<Step> {
+pub(super) fn steps() -> Vec<Step> {
     guest_checks::boots().into_iter().map(step).collect()
 }
 

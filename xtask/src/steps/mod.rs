@@ -8,4 +8,4 @@ mod step;
 mod table;
 mod unit;
 
-pub mod command;
+pub(crate) mod command;

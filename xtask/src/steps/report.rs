@@ -3,7 +3,7 @@
 use super::step::{Checked, Verdict};
 
 /// The end of the run. Its last line is `N passed, N failed, N skipped`.
-pub fn summary(results: &[Checked]) -> String {
+pub(super) fn summary(results: &[Checked]) -> String {
     let mut text = String::new();
     for result in results {
         match &result.verdict {

@@ -5,7 +5,7 @@ const SHOWN: usize = 10;
 
 /// Tests with their seconds.
 #[derive(Debug, Default)]
-pub struct Times {
+pub(super) struct Times {
     tests: Vec<(f64, String)>,
 }
 
@@ -15,7 +15,7 @@ impl Times {
     /// ```text
     /// test bad_input::an_unknown_experiment_names_the_nearest ... ok <0.280s>
     /// ```
-    pub fn add(&mut self, line: &str) {
+    pub(super) fn add(&mut self, line: &str) {
         let parts = line.strip_prefix("test ").and_then(|rest| {
             let (name, end) = rest.split_once(" ... ")?;
             let (_, time) = end.rsplit_once('<')?;
@@ -26,7 +26,7 @@ impl Times {
     }
 
     /// The slowest, one a line, the slowest first.
-    pub fn table(&self) -> String {
+    pub(super) fn table(&self) -> String {
         let mut tests: Vec<_> = self.tests.iter().collect();
         tests.sort_by(|one, other| other.0.total_cmp(&one.0));
         let total: f64 = self.tests.iter().map(|(seconds, _)| seconds).sum();

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 
 /// What came of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub(super) enum Verdict {
     /// It holds.
     Passed,
     /// It does not hold, and why, as far as that was not printed already.
@@ -17,7 +17,7 @@ pub enum Verdict {
 
 /// One check and what came of it. A step may hold several.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub(super) struct Checked {
     /// The name, which begins with the name of the step.
     pub name: String,
     /// What came of it.
@@ -25,10 +25,10 @@ pub struct Checked {
 }
 
 /// What a step does.
-pub type Action = Box<dyn Fn(&Interrupt) -> Result<Vec<Checked>> + Sync>;
+pub(super) type Action = Box<dyn Fn(&Interrupt) -> Result<Vec<Checked>> + Sync>;
 
 /// One step.
-pub struct Step {
+pub(super) struct Step {
     /// The name that `--only` takes.
     pub name: String,
     /// What it checks, in one line.
@@ -45,7 +45,7 @@ pub struct Step {
 
 impl Step {
     /// Whether `--only` with this word means the step: its name, or the beginning up to a colon.
-    pub fn is_meant_by(&self, word: &str) -> bool {
+    pub(super) fn is_meant_by(&self, word: &str) -> bool {
         self.name == word || self.name.starts_with(&format!("{word}:"))
     }
 }

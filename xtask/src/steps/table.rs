@@ -6,7 +6,7 @@ use crate::guest::{self, packages};
 use crate::tidy;
 
 /// All steps.
-pub fn steps() -> Vec<Step> {
+pub(super) fn steps() -> Vec<Step> {
     let mut steps = vec![
         cargo::step(
             "fmt",

@@ -28,7 +28,7 @@ const TIMES: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The step.
-pub fn step() -> Step {
+pub(super) fn step() -> Step {
     Step {
         name: NAME.to_string(),
         summary: "unit and integration tests on this machine".to_string(),

@@ -7,11 +7,11 @@ use super::finding::Finding;
 use super::sizes::Excess;
 
 /// Where the exceptions stand.
-pub const FILE: &str = "xtask/tidy-allow.toml";
+pub(super) const FILE: &str = "xtask/tidy-allow.toml";
 
 /// One exception.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allowed {
+pub(super) struct Allowed {
     rule: String,
     file: PathBuf,
     item: Option<String>,
@@ -27,7 +27,7 @@ pub struct Allowed {
 /// item = "read"
 /// size = 82
 /// ```
-pub fn parse(text: &str) -> Result<Vec<Allowed>, String> {
+pub(super) fn parse(text: &str) -> Result<Vec<Allowed>, String> {
     let table: toml::Table = text.parse().map_err(|error| format!("{error}"))?;
     let Some(entries) = table.get("allow") else {
         return Ok(Vec::new());
@@ -53,7 +53,7 @@ fn parse_entry(entry: &toml::Value) -> Result<Allowed, String> {
 }
 
 /// What remains: excesses that are not allowed or grew, and exceptions that are too wide.
-pub fn check(allowed: &[Allowed], excesses: Vec<Excess>) -> Vec<Finding> {
+pub(super) fn check(allowed: &[Allowed], excesses: Vec<Excess>) -> Vec<Finding> {
     let matches = |allowed: &Allowed, excess: &Excess| {
         allowed.rule == excess.finding.rule
             && allowed.file == excess.finding.file

@@ -17,7 +17,7 @@ use crate::repository;
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// Runs the task.
-pub fn run() -> Result<ExitCode> {
+pub(crate) fn run() -> Result<ExitCode> {
     Ok(match print_findings()? {
         0 => ExitCode::SUCCESS,
         count => {
@@ -28,7 +28,7 @@ pub fn run() -> Result<ExitCode> {
 }
 
 /// Prints what the rules find, and returns how much that is.
-pub fn print_findings() -> Result<usize> {
+pub(crate) fn print_findings() -> Result<usize> {
     let mut findings = check(&Project::read(&repository::root())?);
     findings.sort();
     for finding in &findings {

@@ -12,14 +12,14 @@ const RULE: &str = "cycle";
 
 /// The crates of a project, file by file.
 #[derive(Debug, Default)]
-pub struct Crates {
+pub(super) struct Crates {
     /// By the folder of the sources.
     graphs: BTreeMap<PathBuf, ModuleGraph>,
 }
 
 impl Crates {
     /// Adds a file, unless it holds tests or belongs to no crate.
-    pub fn add(&mut self, file: &SourceFile, parsed: &syn::File) {
+    pub(super) fn add(&mut self, file: &SourceFile, parsed: &syn::File) {
         let mut above = file.path.ancestors();
         let Some(src) = above.find(|it| it.ends_with("src")) else {
             return;
@@ -31,7 +31,7 @@ impl Crates {
     }
 
     /// One finding for each group of files that use one another.
-    pub fn check(&self) -> Vec<Finding> {
+    pub(super) fn check(&self) -> Vec<Finding> {
         self.graphs.values().flat_map(check_crate).collect()
     }
 }

@@ -7,7 +7,7 @@ use super::project::SourceFile;
 const RULE: &str = "dependency-reason";
 
 /// Looks at one Cargo.toml.
-pub fn check(manifest: &SourceFile) -> Vec<Finding> {
+pub(super) fn check(manifest: &SourceFile) -> Vec<Finding> {
     let found = dependencies(&manifest.text).into_iter();
     found
         .filter(|dependency| !dependency.is_internal && !dependency.has_reason)

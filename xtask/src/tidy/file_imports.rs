@@ -9,7 +9,7 @@ use syn::{Attribute, ImplItemFn, Item, ItemUse, Macro, UseTree};
 
 /// What one file imports, names and defines.
 #[derive(Debug, Default)]
-pub struct FileImports {
+pub(super) struct FileImports {
     /// Paths that are imported or named, with their lines.
     paths: Vec<(Vec<String>, usize)>,
     /// Imported items by the name that they have here.
@@ -22,7 +22,7 @@ pub struct FileImports {
 
 impl FileImports {
     /// Reads a file.
-    pub fn of(parsed: &syn::File) -> Self {
+    pub(super) fn of(parsed: &syn::File) -> Self {
         let mut imports = FileImports {
             defined: parsed.items.iter().filter_map(name_of).collect(),
             ..FileImports::default()
@@ -32,22 +32,22 @@ impl FileImports {
     }
 
     /// Every path that the file imports or names: not what it only hands on by `pub use`.
-    pub fn paths(&self) -> &[(Vec<String>, usize)] {
+    pub(super) fn paths(&self) -> &[(Vec<String>, usize)] {
         &self.paths
     }
 
     /// The path of what is imported under a name.
-    pub fn import_named(&self, name: &str) -> Option<&[String]> {
+    pub(super) fn import_named(&self, name: &str) -> Option<&[String]> {
         self.imports.get(name).map(Vec::as_slice)
     }
 
     /// Modules of which everything is imported.
-    pub fn globs(&self) -> &[Vec<String>] {
+    pub(super) fn globs(&self) -> &[Vec<String>] {
         &self.globs
     }
 
     /// Whether an item at the top of the file has this name.
-    pub fn defines(&self, name: &str) -> bool {
+    pub(super) fn defines(&self, name: &str) -> bool {
         self.defined.contains(name)
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// One violation: where, which rule, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub(super) struct Finding {
     /// The file, relative to the root of the repository.
     pub file: PathBuf,
     /// The line, counted from 1.
@@ -18,7 +18,12 @@ pub struct Finding {
 
 impl Finding {
     /// A finding at a line of a file.
-    pub fn new(file: &Path, line: usize, rule: &'static str, message: impl Into<String>) -> Self {
+    pub(super) fn new(
+        file: &Path,
+        line: usize,
+        rule: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             file: file.to_path_buf(),
             line,

@@ -10,7 +10,7 @@ const RULE: &str = "forbid-unsafe";
 const ATTRIBUTE: &str = "#![forbid(unsafe_code)]";
 
 /// Looks at the root files of the crates that may not hold unsafe code.
-pub fn check(layers: &[Layer], rust_files: &[&SourceFile]) -> Vec<Finding> {
+pub(super) fn check(layers: &[Layer], rust_files: &[&SourceFile]) -> Vec<Finding> {
     let may_be_unsafe = |name: &str| {
         layers
             .iter()

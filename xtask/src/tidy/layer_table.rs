@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// One row of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layer {
+pub(super) struct Layer {
     /// The line in ARCHITECTURE.md.
     pub line: usize,
     /// The number of the layer; none for developers' crates (`dev`).
@@ -26,7 +26,7 @@ pub struct Layer {
 /// | --- | --- | --- | --- | --- |
 /// | 4 | crates/lab | store | model | no |
 /// ```
-pub fn parse(text: &str) -> (Vec<Layer>, Vec<(usize, String)>) {
+pub(super) fn parse(text: &str) -> (Vec<Layer>, Vec<(usize, String)>) {
     let (mut layers, mut problems) = (Vec::new(), Vec::new());
     let mut is_inside = false;
     for (index, row) in text.lines().enumerate() {

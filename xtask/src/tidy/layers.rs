@@ -13,7 +13,7 @@ const RULE: &str = "layers";
 const TESTING: &str = "testing";
 
 /// Compares the table with the manifests of all crates.
-pub fn check(table: &Path, layers: &[Layer], manifests: &[&SourceFile]) -> Vec<Finding> {
+pub(super) fn check(table: &Path, layers: &[Layer], manifests: &[&SourceFile]) -> Vec<Finding> {
     let crates: Vec<_> = manifests
         .iter()
         .filter_map(|file| file.crate_name())

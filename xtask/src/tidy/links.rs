@@ -9,7 +9,7 @@ use super::project::{Project, SourceFile};
 const RULE: &str = "link";
 
 /// Looks at the links of one Markdown file.
-pub fn check(file: &SourceFile, project: &Project) -> Vec<Finding> {
+pub(super) fn check(file: &SourceFile, project: &Project) -> Vec<Finding> {
     let directory = file.path.parent().unwrap_or(Path::new(""));
     let mut findings = Vec::new();
     for (line, target) in targets(&file.text) {

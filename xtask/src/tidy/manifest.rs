@@ -2,7 +2,7 @@
 
 /// One dependency as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dependency {
+pub(super) struct Dependency {
     /// The line of its key, counted from 1.
     pub line: usize,
     /// The name of the package.
@@ -20,7 +20,7 @@ pub struct Dependency {
 /// The dependencies in all sections of a manifest.
 ///
 /// The sections are read line by line instead of by a TOML parser, which loses the comments.
-pub fn dependencies(text: &str) -> Vec<Dependency> {
+pub(super) fn dependencies(text: &str) -> Vec<Dependency> {
     let mut found: Vec<Dependency> = Vec::new();
     let mut section = Section::Other;
     let mut depth = 0_i32;

@@ -19,7 +19,7 @@ const MARKERS: &[(&str, &str)] = &[
 ];
 
 /// Looks at one file, if it is a source, a script or a manifest.
-pub fn check(file: &SourceFile) -> Vec<Finding> {
+pub(super) fn check(file: &SourceFile) -> Vec<Finding> {
     let is_source = ["rs", "toml", "sh", "sql", "c"]
         .iter()
         .any(|kind| file.has_extension(kind));

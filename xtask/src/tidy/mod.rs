@@ -20,4 +20,4 @@ mod project;
 mod silent_returns;
 mod sizes;
 
-pub mod command;
+pub(crate) mod command;

@@ -11,20 +11,20 @@ type ModulePath = Vec<String>;
 
 /// The files of one crate.
 #[derive(Debug, Default)]
-pub struct ModuleGraph {
+pub(super) struct ModuleGraph {
     modules: BTreeMap<ModulePath, (PathBuf, FileImports)>,
 }
 
 impl ModuleGraph {
     /// Adds a file of the crate; `path` is its path below `src`.
-    pub fn add(&mut self, below_src: &Path, file: &Path, parsed: &syn::File) {
+    pub(super) fn add(&mut self, below_src: &Path, file: &Path, parsed: &syn::File) {
         let imports = FileImports::of(parsed);
         let module = module_of(below_src);
         self.modules.insert(module, (file.to_path_buf(), imports));
     }
 
     /// For every file those that it uses, each with the first line that does.
-    pub fn edges(&self) -> BTreeMap<&Path, BTreeMap<&Path, usize>> {
+    pub(super) fn edges(&self) -> BTreeMap<&Path, BTreeMap<&Path, usize>> {
         let mut edges: BTreeMap<&Path, BTreeMap<&Path, usize>> = BTreeMap::new();
         for (module, (file, imports)) in &self.modules {
             let used = edges.entry(file).or_default();
@@ -95,7 +95,9 @@ impl ModuleGraph {
     }
 
     /// The files that use one another in a circle, group by group.
-    pub fn cycles(edges: &BTreeMap<&Path, BTreeMap<&Path, usize>>) -> Vec<BTreeSet<PathBuf>> {
+    pub(super) fn cycles(
+        edges: &BTreeMap<&Path, BTreeMap<&Path, usize>>,
+    ) -> Vec<BTreeSet<PathBuf>> {
         let reached: BTreeMap<&Path, BTreeSet<&Path>> = edges
             .keys()
             .map(|file| (*file, reach(edges, file)))

@@ -11,7 +11,7 @@ const RULE: &str = "named-test";
 const PAGE: &str = "docs/security.md";
 
 /// Looks for every function that the page names.
-pub fn check(project: &Project) -> Vec<Finding> {
+pub(super) fn check(project: &Project) -> Vec<Finding> {
     let Some(page) = project.file(PAGE) else {
         return Vec::new();
     };

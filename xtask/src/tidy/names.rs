@@ -15,7 +15,7 @@ const EMPTY_NAMES: &[&str] = &[
 ];
 
 /// Looks at one Rust file and its name.
-pub fn check(file: &SourceFile, parsed: &syn::File) -> Vec<Finding> {
+pub(super) fn check(file: &SourceFile, parsed: &syn::File) -> Vec<Finding> {
     let mut findings = check_name(&file.path);
     if !file.text.starts_with("//! ") {
         let message = "the first line is not `//! …`; say what lives in the file and what must not";

@@ -8,7 +8,7 @@ const RULE: &str = "printing";
 const MAY_PRINT: &[&str] = &["numalab", "xtask"];
 
 /// Looks at one file of a crate, a source or a Cargo.toml, for the lints being switched off.
-pub fn check(file: &SourceFile) -> Vec<Finding> {
+pub(super) fn check(file: &SourceFile) -> Vec<Finding> {
     if file
         .crate_name()
         .is_none_or(|name| MAY_PRINT.contains(&name))

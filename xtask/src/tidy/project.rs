@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 /// One text file.
 #[derive(Debug)]
-pub struct SourceFile {
+pub(super) struct SourceFile {
     /// The path, relative to the root of the repository.
     pub path: PathBuf,
     /// Its content.
@@ -16,14 +16,14 @@ pub struct SourceFile {
 
 impl SourceFile {
     /// Whether the file name ends in this, without the dot.
-    pub fn has_extension(&self, extension: &str) -> bool {
+    pub(super) fn has_extension(&self, extension: &str) -> bool {
         self.path
             .extension()
             .is_some_and(|found| found == extension)
     }
 
     /// Whether the file holds nothing but tests: below a tests directory, or named `…_tests.rs`.
-    pub fn is_test(&self) -> bool {
+    pub(super) fn is_test(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         name == "tests.rs"
             || name.ends_with("_tests.rs")
@@ -31,14 +31,14 @@ impl SourceFile {
     }
 
     /// The directory name of the crate that the file belongs to.
-    pub fn crate_name(&self) -> Option<&str> {
+    pub(super) fn crate_name(&self) -> Option<&str> {
         crate_of(&self.path)
     }
 }
 
 /// Everything that rules look at.
 #[derive(Debug)]
-pub struct Project {
+pub(super) struct Project {
     /// All text files, by path.
     pub files: Vec<SourceFile>,
     /// The paths of all files, text or not, and of all directories.
@@ -47,7 +47,7 @@ pub struct Project {
 
 impl Project {
     /// Reads the repository at a root.
-    pub fn read(root: &Path) -> Result<Self> {
+    pub(super) fn read(root: &Path) -> Result<Self> {
         let mut project = Self {
             files: Vec::new(),
             paths: Vec::new(),
@@ -57,19 +57,19 @@ impl Project {
     }
 
     /// The Rust sources.
-    pub fn rust_files(&self) -> impl Iterator<Item = &SourceFile> {
+    pub(super) fn rust_files(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.has_extension("rs"))
     }
 
     /// The Cargo.toml files.
-    pub fn manifests(&self) -> impl Iterator<Item = &SourceFile> {
+    pub(super) fn manifests(&self) -> impl Iterator<Item = &SourceFile> {
         self.files
             .iter()
             .filter(|file| file.path.ends_with("Cargo.toml"))
     }
 
     /// The file at this path.
-    pub fn file(&self, path: &str) -> Option<&SourceFile> {
+    pub(super) fn file(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == Path::new(path))
     }
 

@@ -10,7 +10,7 @@ use super::project::SourceFile;
 const RULE: &str = "silent-return";
 
 /// Looks at the tests of one file.
-pub fn check(file: &SourceFile, parsed: &syn::File) -> Vec<Finding> {
+pub(super) fn check(file: &SourceFile, parsed: &syn::File) -> Vec<Finding> {
     let mut tests = Tests {
         file,
         findings: Vec::new(),

@@ -18,7 +18,7 @@ const LINE_CHARACTERS: usize = 100;
 
 /// A size above its limit. Exceptions are granted by file, rule and item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Excess {
+pub(super) struct Excess {
     /// Where it is; its message says what to do.
     pub finding: Finding,
     /// The name of the function; none for a whole file.
@@ -28,7 +28,7 @@ pub struct Excess {
 }
 
 /// Lines that are too long; there are no exceptions from this.
-pub fn check_lines(file: &SourceFile) -> Vec<Finding> {
+pub(super) fn check_lines(file: &SourceFile) -> Vec<Finding> {
     let lines = file.text.lines().enumerate();
     let lengths = lines.map(|(index, line)| (index + 1, line.chars().count()));
     let message = |length| format!("{length} characters; break it below {LINE_CHARACTERS}");
@@ -39,7 +39,7 @@ pub fn check_lines(file: &SourceFile) -> Vec<Finding> {
 }
 
 /// The file and its functions, where they are too large.
-pub fn measure(file: &SourceFile, parsed: &syn::File) -> Vec<Excess> {
+pub(super) fn measure(file: &SourceFile, parsed: &syn::File) -> Vec<Excess> {
     let mut functions = Functions {
         path: &file.path,
         found: Vec::new(),

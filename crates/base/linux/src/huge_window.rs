@@ -61,7 +61,7 @@ impl HugeWindow {
     ///
     /// # Errors
     /// When the kernel is older, or a seccomp filter or a seal on the object forbids a call.
-    pub fn map(
+    pub(crate) fn map(
         file: &File,
         offset: u64,
         pages: usize,
@@ -108,7 +108,7 @@ impl HugeWindow {
     ///
     /// # Errors
     /// When the kernel refuses, except because a page does not exist or is lost.
-    pub fn show_existing(&self) -> Result<(), SystemCallError> {
+    pub(crate) fn show_existing(&self) -> Result<(), SystemCallError> {
         let mut at = 0;
         while at < self.bytes as u64 {
             let mut range = self.range(at);
@@ -138,7 +138,7 @@ impl HugeWindow {
     ///
     /// # Errors
     /// When the pagemap cannot be read.
-    pub fn entries(
+    pub(crate) fn entries(
         &self,
         pagemap: &mut Pagemap,
         entries: &mut Vec<PagemapEntry>,

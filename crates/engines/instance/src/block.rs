@@ -13,20 +13,20 @@ const SEAL_WORD: usize = 3;
 /// Words of an index entry.
 const ENTRY_WORDS: usize = 2;
 /// Index entries that fit a block.
-pub const ENTRIES_MAX: u32 = ((BLOCK_WORDS - HEADER_WORDS) / ENTRY_WORDS) as u32;
+pub(crate) const ENTRIES_MAX: u32 = ((BLOCK_WORDS - HEADER_WORDS) / ENTRY_WORDS) as u32;
 /// Values of a column block.
-pub const COLUMN_VALUES: u32 = (BLOCK_WORDS - HEADER_WORDS) as u32;
+pub(crate) const COLUMN_VALUES: u32 = (BLOCK_WORDS - HEADER_WORDS) as u32;
 /// Words of a row before its filler.
 const ROW_WORDS: usize = 4;
 /// Bytes of a row, filler included.
-pub const ROW_BYTES: u64 = 1024;
+pub(crate) const ROW_BYTES: u64 = 1024;
 
 /// Words of a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// One row.
     Row = 1,
     /// Keys and the blocks of their rows.
@@ -39,7 +39,7 @@ pub enum Kind {
 
 /// A row as it lies in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// Key.
     pub key: u64,
     /// The column that statements add up.
@@ -52,7 +52,7 @@ pub struct Row {
 
 impl Row {
     /// Row `key` of `table`.
-    pub fn of(table: u32, key: u64) -> Self {
+    pub(crate) fn of(table: u32, key: u64) -> Self {
         let value = mix(key ^ 0x5bd1_e995) >> 40;
         Row {
             key,
@@ -64,7 +64,7 @@ impl Row {
 
     /// The same row of `table` after one more update.
     #[inline]
-    pub fn updated(self, table: u32) -> Self {
+    pub(crate) fn updated(self, table: u32) -> Self {
         let updates = self.updates.wrapping_add(1);
         Row {
             updates,
@@ -75,14 +75,14 @@ impl Row {
 
     /// Whether this is row `key` of `table`, undamaged.
     #[inline]
-    pub fn is(&self, table: u32, key: u64) -> bool {
+    pub(crate) fn is(&self, table: u32, key: u64) -> bool {
         self.key == key && self.checksum == checksum(table, key, self.value, self.updates)
     }
 }
 
 /// The checksum of a row.
 #[inline]
-pub fn checksum(table: u32, key: u64, value: u64, updates: u64) -> u64 {
+pub(crate) fn checksum(table: u32, key: u64, value: u64, updates: u64) -> u64 {
     // The odd factor gives each number of updates a word of its own.
     let updates = updates.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mix(key ^ mix((value ^ u64::from(table) << 32).wrapping_add(updates)))
@@ -109,36 +109,36 @@ impl Block {
 
     /// The id written in the block.
     #[inline]
-    pub fn id(&self) -> BlockId {
+    pub(crate) fn id(&self) -> BlockId {
         BlockId(self.word(0))
     }
 
     /// Whether the block is of this kind.
     #[inline]
-    pub fn is(&self, kind: Kind) -> bool {
+    pub(crate) fn is(&self, kind: Kind) -> bool {
         self.word(1) as u32 == kind as u32
     }
 
     /// Number of entries or rows.
     #[inline]
-    pub fn items(&self) -> u32 {
+    pub(crate) fn items(&self) -> u32 {
         (self.word(1) >> 32) as u32
     }
 
     /// The leaf with the next higher keys.
     #[inline]
-    pub fn next_leaf(&self) -> Option<u32> {
+    pub(crate) fn next_leaf(&self) -> Option<u32> {
         let next = self.word(2) as u32;
         (next != NONE).then_some(next)
     }
 
     /// Writes the checksum of everything else in the block, before it goes to the data file.
-    pub fn seal(&self) {
+    pub(crate) fn seal(&self) {
         self.set_word(SEAL_WORD, self.seal_of_content());
     }
 
     /// Whether the block is as it was sealed.
-    pub fn is_sealed(&self) -> bool {
+    pub(crate) fn is_sealed(&self) -> bool {
         self.word(SEAL_WORD) == self.seal_of_content()
     }
 
@@ -167,7 +167,7 @@ impl Block {
     }
 
     /// Makes this a row block.
-    pub fn write_row(&self, id: BlockId, row: Row) {
+    pub(crate) fn write_row(&self, id: BlockId, row: Row) {
         self.write_header(id, Kind::Row, 1, NONE);
         let offset = BLOCK_BYTES - ROW_BYTES;
         self.set_word(HEADER_WORDS, offset | ROW_BYTES << 16);
@@ -187,13 +187,13 @@ impl Block {
 
     /// Puts `row` where the row of slot `slot` is, which must exist.
     #[inline]
-    pub fn replace_row(&self, slot: u32, row: Row) {
+    pub(crate) fn replace_row(&self, slot: u32, row: Row) {
         let offset = self.word(HEADER_WORDS + slot as usize) & 0xffff;
         self.set_row(offset as usize / 8, row);
     }
 
     /// Makes this a copy of another block.
-    pub fn copy_from(&self, other: &Block) {
+    pub(crate) fn copy_from(&self, other: &Block) {
         for (target, source) in self.words.iter().zip(&other.words) {
             target.store(source.load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -201,7 +201,7 @@ impl Block {
 
     /// The row of slot `slot`; `None` when this is not a row block with such a slot.
     #[inline]
-    pub fn row(&self, slot: u32) -> Option<Row> {
+    pub(crate) fn row(&self, slot: u32) -> Option<Row> {
         if !self.is(Kind::Row) || slot >= self.items() {
             return None;
         }
@@ -219,7 +219,7 @@ impl Block {
     }
 
     /// Makes this block `number` of the column; answers the sum of its values.
-    pub fn write_column(&self, id: BlockId) -> u64 {
+    pub(crate) fn write_column(&self, id: BlockId) -> u64 {
         self.write_header(id, Kind::Column, COLUMN_VALUES, NONE);
         let first = (id.0 & 0xffff_ffff) * u64::from(COLUMN_VALUES);
         let mut sum = 0u64;
@@ -232,7 +232,13 @@ impl Block {
     }
 
     /// Makes this an index block with `entries` of (key, block number), ascending by key.
-    pub fn write_index(&self, id: BlockId, kind: Kind, entries: &[(u64, u32)], next_leaf: u32) {
+    pub(crate) fn write_index(
+        &self,
+        id: BlockId,
+        kind: Kind,
+        entries: &[(u64, u32)],
+        next_leaf: u32,
+    ) {
         assert!(
             entries.len() <= ENTRIES_MAX as usize,
             "the entries fit a block"
@@ -246,14 +252,14 @@ impl Block {
 
     /// Entry `index` of an index block: key and block number.
     #[inline]
-    pub fn entry(&self, index: u32) -> (u64, u32) {
+    pub(crate) fn entry(&self, index: u32) -> (u64, u32) {
         let first = HEADER_WORDS + index as usize * ENTRY_WORDS;
         (self.word(first), self.word(first + 1) as u32)
     }
 
     /// Number of entries whose key is at most `key`, by binary search.
     #[inline]
-    pub fn entries_up_to(&self, key: u64) -> u32 {
+    pub(crate) fn entries_up_to(&self, key: u64) -> u32 {
         let (mut low, mut high) = (0, self.items().min(ENTRIES_MAX));
         while low < high {
             let middle = low.midpoint(high);

@@ -5,7 +5,7 @@ use crate::layout::NONE;
 
 /// One block of an index to be.
 #[derive(Debug, PartialEq, Eq)]
-pub struct IndexBlock {
+pub(crate) struct IndexBlock {
     /// Its number within the index.
     pub number: u32,
     /// Leaf or branch.
@@ -17,7 +17,7 @@ pub struct IndexBlock {
 }
 
 /// Blocks of an index over `rows` rows: full leaves, then branches level by level, the root last.
-pub fn index_blocks(rows: u32) -> u32 {
+pub(crate) fn index_blocks(rows: u32) -> u32 {
     let mut level = rows.div_ceil(ENTRIES_MAX);
     let mut blocks = level;
     while level > 1 {
@@ -28,12 +28,12 @@ pub fn index_blocks(rows: u32) -> u32 {
 }
 
 /// Number of the root block of an index over `rows` rows.
-pub fn root(rows: u32) -> u32 {
+pub(crate) fn root(rows: u32) -> u32 {
     index_blocks(rows) - 1
 }
 
 /// The most rows that fit `blocks` blocks together with their index.
-pub fn rows_that_fit(blocks: u32) -> u32 {
+pub(crate) fn rows_that_fit(blocks: u32) -> u32 {
     // Each full leaf serves ENTRIES_MAX rows; branches take less than one block in ENTRIES_MAX
     // leaves. Begin there and step down.
     let estimate = u64::from(blocks) * u64::from(ENTRIES_MAX) / (u64::from(ENTRIES_MAX) + 1);
@@ -45,7 +45,7 @@ pub fn rows_that_fit(blocks: u32) -> u32 {
 }
 
 /// Builds the index of rows 0, 1, 2, … whose row blocks are `row_blocks`, handing over each block.
-pub fn build(row_blocks: &[u32], mut take: impl FnMut(IndexBlock)) {
+pub(crate) fn build(row_blocks: &[u32], mut take: impl FnMut(IndexBlock)) {
     let leaves = (row_blocks.len() as u32).div_ceil(ENTRIES_MAX);
     let mut level = Vec::new();
     for (number, rows) in (0u32..).zip(row_blocks.chunks(ENTRIES_MAX as usize)) {

@@ -12,7 +12,7 @@ use crate::{Error, content, replacement};
 
 /// A block that is found and pinned. Must be given back with [`Reader::release`].
 #[must_use]
-pub struct Pinned<'m> {
+pub(crate) struct Pinned<'m> {
     buffer: u32,
     /// The block.
     pub block: &'m Block,
@@ -24,7 +24,7 @@ impl Pinned<'_> {
     /// # Errors
     /// [`Error::WrongBlock`] when not, after which the pin is of no more use.
     #[inline]
-    pub fn check(&self, id: BlockId) -> Result<(), Error> {
+    pub(crate) fn check(&self, id: BlockId) -> Result<(), Error> {
         let found = self.block.id();
         match found == id {
             true => Ok(()),
@@ -34,7 +34,7 @@ impl Pinned<'_> {
 }
 
 /// One reader's way into the cache, with its counts of reads.
-pub struct Reader<'m> {
+pub(crate) struct Reader<'m> {
     sga: Sga<'m>,
     storage: Option<Storage<'m>>,
     home_pool: u32,
@@ -53,7 +53,7 @@ pub struct Reader<'m> {
 impl<'m> Reader<'m> {
     /// A reader of `sga` that takes buffers of `home_pool` first. Without `storage`, what is not in
     /// the cache cannot be had.
-    pub fn new(
+    pub(crate) fn new(
         sga: Sga<'m>,
         storage: Option<Storage<'m>>,
         home_pool: u32,
@@ -78,7 +78,7 @@ impl<'m> Reader<'m> {
     /// [`Error::WrongBlock`] when its buffer holds another, after which the pin is of no more use;
     /// whatever keeps it from being read.
     #[inline]
-    pub fn get(&mut self, id: BlockId) -> Result<Pinned<'m>, Error> {
+    pub(crate) fn get(&mut self, id: BlockId) -> Result<Pinned<'m>, Error> {
         let pinned = self.pin(id)?;
         pinned.check(id)?;
         Ok(pinned)
@@ -90,7 +90,7 @@ impl<'m> Reader<'m> {
     /// # Errors
     /// As for [`Reader::get`].
     #[inline]
-    pub fn pin(&mut self, id: BlockId) -> Result<Pinned<'m>, Error> {
+    pub(crate) fn pin(&mut self, id: BlockId) -> Result<Pinned<'m>, Error> {
         let sga = self.sga;
         let bucket = sga.bucket_of(id);
         bucket.latch.acquire(|sleep| self.waits.bucket_latch(sleep));
@@ -140,7 +140,7 @@ impl<'m> Reader<'m> {
     ///
     /// # Errors
     /// As for [`Reader::get`].
-    pub fn read_ahead(&mut self, first: BlockId, count: u32) -> Result<(), Error> {
+    pub(crate) fn read_ahead(&mut self, first: BlockId, count: u32) -> Result<(), Error> {
         let mut run = [0; READ_AHEAD_BLOCKS];
         let mut length = 0;
         for number in 0..u64::from(count) {
@@ -243,7 +243,7 @@ impl<'m> Reader<'m> {
     /// Brings what finding these blocks needs into this processor's caches. The loads do not wait
     /// for one another, as those between the locked instructions of [`Reader::pin`] do.
     #[inline]
-    pub fn approach(&self, first: BlockId, count: u32) {
+    pub(crate) fn approach(&self, first: BlockId, count: u32) {
         let ids = || (first.0..first.0 + u64::from(count)).map(BlockId);
         let mut touched = 0;
         for id in ids() {
@@ -260,7 +260,7 @@ impl<'m> Reader<'m> {
 
     /// The row of a pinned block, never half changed; `None` when it holds none.
     #[inline]
-    pub fn row(&mut self, pinned: &Pinned<'m>) -> Option<Row> {
+    pub(crate) fn row(&mut self, pinned: &Pinned<'m>) -> Option<Row> {
         let header = &self.sga.headers[pinned.buffer as usize];
         content::read(header, &mut self.waits, || pinned.block.row(0))
     }
@@ -268,7 +268,7 @@ impl<'m> Reader<'m> {
     /// Updates row `key` of `table` in a pinned block; answers the row as it was. `None` when the
     /// block does not hold it, undamaged.
     #[inline]
-    pub fn update_row(&mut self, pinned: &Pinned<'m>, table: u32, key: u64) -> Option<Row> {
+    pub(crate) fn update_row(&mut self, pinned: &Pinned<'m>, table: u32, key: u64) -> Option<Row> {
         let row = content::update(&self.sga, pinned.buffer, (table, key), &mut self.waits)?;
         self.rows_updated += 1;
         self.updated_keys = self.updated_keys.wrapping_add(key);
@@ -277,7 +277,7 @@ impl<'m> Reader<'m> {
 
     /// Gives a block back.
     #[inline]
-    pub fn release(&self, pinned: Pinned<'m>) {
+    pub(crate) fn release(&self, pinned: Pinned<'m>) {
         self.sga.headers[pinned.buffer as usize]
             .pins
             .fetch_sub(1, Ordering::Release);
@@ -310,7 +310,7 @@ fn link(sga: &Sga<'_>, bucket: &Bucket, buffer: u32, id: BlockId, state: BufferS
 }
 
 /// Makes every buffer free and the directory empty. For the loader: no session runs.
-pub fn clear(sga: &Sga<'_>) {
+pub(crate) fn clear(sga: &Sga<'_>) {
     for bucket in sga.directory {
         bucket.first.store(NONE, Ordering::Relaxed);
     }
@@ -321,7 +321,7 @@ pub fn clear(sga: &Sga<'_>) {
 
 /// Puts a block into a free buffer and its header into the directory. For the loader: no session
 /// runs.
-pub fn install(sga: &Sga<'_>, buffer: u32, id: BlockId) {
+pub(crate) fn install(sga: &Sga<'_>, buffer: u32, id: BlockId) {
     link(sga, sga.bucket_of(id), buffer, id, BufferState::Valid);
 }
 

@@ -16,7 +16,7 @@ use crate::wait_clock::WaitClock;
 pub const QUANTUM_NS: u64 = 100_000_000;
 
 /// One session's place in the cage.
-pub struct Turn<'m> {
+pub(crate) struct Turn<'m> {
     sga: Sga<'m>,
     session: u32,
     caged: bool,
@@ -25,7 +25,7 @@ pub struct Turn<'m> {
 
 impl<'m> Turn<'m> {
     /// Enters the cage, waiting for a turn if need be.
-    pub fn enter(sga: Sga<'m>, session: u32, waits: &mut WaitClock) -> Self {
+    pub(crate) fn enter(sga: Sga<'m>, session: u32, waits: &mut WaitClock) -> Self {
         let cage = &sga.control.cage.0;
         let cpu_count = cage.cpu_count.load(Ordering::Relaxed);
         let mut turn = Turn {
@@ -67,7 +67,7 @@ impl<'m> Turn<'m> {
     /// Gives the turn to the longest waiting session if this one's quantum is over. Answers
     /// whether it waited.
     #[inline]
-    pub fn offer(&mut self, now_ns: u64, waits: &mut WaitClock) -> bool {
+    pub(crate) fn offer(&mut self, now_ns: u64, waits: &mut WaitClock) -> bool {
         let over = self.caged && now_ns.saturating_sub(self.since_ns) >= QUANTUM_NS;
         over && self.hand_over(waits)
     }
@@ -86,7 +86,7 @@ impl<'m> Turn<'m> {
     }
 
     /// Leaves the cage; the turn goes to the longest waiting session.
-    pub fn leave(self) {
+    pub(crate) fn leave(self) {
         if !self.caged {
             return;
         }

@@ -16,7 +16,7 @@ type Words = [u64; BLOCK_WORDS];
 /// # Safety
 /// Nobody may write to the two blocks meanwhile.
 #[inline]
-pub unsafe fn column_sum(block: &Block, next: &Block) -> u64 {
+pub(crate) unsafe fn column_sum(block: &Block, next: &Block) -> u64 {
     // SAFETY: an atomic word lies in memory as a plain one does, and the caller promises that none
     // of them changes. Plain, because atomic loads are not made into wide ones: with eight
     // instructions and more for a line, a core looks too few lines ahead to keep memory busy.

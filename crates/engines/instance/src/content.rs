@@ -14,7 +14,7 @@ const READS_MAX: u32 = 2000;
 
 /// What `read` finds in a pinned buffer, none of it half changed.
 #[inline]
-pub fn read<T>(header: &BufferHeader, waits: &mut WaitClock, read: impl Fn() -> T) -> T {
+pub(crate) fn read<T>(header: &BufferHeader, waits: &mut WaitClock, read: impl Fn() -> T) -> T {
     for _ in 0..READS_MAX {
         let version = header.version.load(Ordering::Acquire);
         if version.is_multiple_of(2) {
@@ -32,7 +32,7 @@ pub fn read<T>(header: &BufferHeader, waits: &mut WaitClock, read: impl Fn() -> 
 
 /// Counts one more update in the row of slot 0 and makes the buffer dirty; answers the row as it
 /// was. A row that is not row `key` of `table` stays as it is.
-pub fn update(
+pub(crate) fn update(
     sga: &Sga<'_>,
     buffer: u32,
     (table, key): (u32, u64),
@@ -61,7 +61,12 @@ pub fn update(
 }
 
 /// Copies a pinned buffer if it is dirty, after which it no longer is. Answers whether it was.
-pub fn copy_if_dirty(sga: &Sga<'_>, buffer: u32, copy: &Block, waits: &mut WaitClock) -> bool {
+pub(crate) fn copy_if_dirty(
+    sga: &Sga<'_>,
+    buffer: u32,
+    copy: &Block,
+    waits: &mut WaitClock,
+) -> bool {
     let header = &sga.headers[buffer as usize];
     exclusively(header, waits, || {
         let is_dirty = header.dirty.load(Ordering::Relaxed) != 0;

@@ -8,17 +8,17 @@ use crate::layout::{BLOCK_BYTES, Block};
 use crate::sga::slice;
 
 /// Blocks of a copy area: as many as one call transfers.
-pub const COPY_BLOCKS: usize = PARTS_MAX;
+pub(crate) const COPY_BLOCKS: usize = PARTS_MAX;
 
 /// Room for [`COPY_BLOCKS`] blocks.
-pub struct CopyArea(Mapping);
+pub(crate) struct CopyArea(Mapping);
 
 impl CopyArea {
     /// A new area, all zeroes, whose pages exist.
     ///
     /// # Errors
     /// When there is no memory for it.
-    pub fn new() -> Result<Self, Error> {
+    pub(crate) fn new() -> Result<Self, Error> {
         let bytes = COPY_BLOCKS * BLOCK_BYTES as usize;
         let page_bytes = linux::process::page_bytes();
         let mapping = SharedMemory::create(ObjectKind::Memfd, bytes, page_bytes)?.map()?;
@@ -27,19 +27,19 @@ impl CopyArea {
     }
 
     /// The memory, for transfers.
-    pub fn mapping(&self) -> &Mapping {
+    pub(crate) fn mapping(&self) -> &Mapping {
         &self.0
     }
 
     /// Its blocks.
-    pub fn blocks(&self) -> &[Block] {
+    pub(crate) fn blocks(&self) -> &[Block] {
         // SAFETY: the mapping lives as long as `self` and has room for so many blocks, which are
         // atomics only: any bytes are values.
         unsafe { slice(self.0.address().cast_const(), COPY_BLOCKS as u32) }
     }
 
     /// Where block `number` of the area lies in the mapping.
-    pub fn offset(number: usize) -> usize {
+    pub(crate) fn offset(number: usize) -> usize {
         number * BLOCK_BYTES as usize
     }
 }

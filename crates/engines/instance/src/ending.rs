@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 /// Says that a process ended before it was told to, and what may be behind it.
-pub fn ended_early(status: ExitStatus) -> String {
+pub(crate) fn ended_early(status: ExitStatus) -> String {
     // SIGKILL: nobody asks the process, and nothing else says why.
     let hint = match status.signal() {
         Some(9) => "; if nobody killed it, the kernel did, for lack of memory (`dmesg` says so)",

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::layout::{FAILURE_WORDS, SessionSlot};
 
 /// Leaves the reason, cut to what there is room for.
-pub fn leave(slot: &SessionSlot, error: &Error) {
+pub(crate) fn leave(slot: &SessionSlot, error: &Error) {
     let text = error.to_string();
     // The last byte stays zero: it ends the text.
     let bytes = &text.as_bytes()[..text.len().min(FAILURE_WORDS * 8 - 1)];
@@ -18,7 +18,7 @@ pub fn leave(slot: &SessionSlot, error: &Error) {
 }
 
 /// The reason that was left; `None` when there is none.
-pub fn read(slot: &SessionSlot) -> Option<String> {
+pub(crate) fn read(slot: &SessionSlot) -> Option<String> {
     let words = slot.failure.0.iter();
     let bytes: Vec<u8> = words
         .flat_map(|word| word.load(Ordering::Acquire).to_le_bytes())

@@ -23,7 +23,7 @@ const STATEMENTS_OF_MEAN: f64 = 64.0;
 
 /// The extra work of one session.
 #[derive(Debug)]
-pub struct Handicap {
+pub(crate) struct Handicap {
     /// Of the time of the reads, 0 to 1; 0 is none.
     share: f64,
     /// Time that is still to be spent, ns; negative when too much was.
@@ -35,7 +35,7 @@ pub struct Handicap {
 
 impl Handicap {
     /// Extra work for so many hundredths of the time.
-    pub fn of_percent(percent: f64) -> Self {
+    pub(crate) fn of_percent(percent: f64) -> Self {
         Handicap {
             share: percent / 100.0,
             owed_ns: 0.0,
@@ -47,7 +47,7 @@ impl Handicap {
     /// Spends what is owed after reads that took `ns`, ended at `now_ns` and came to `result`.
     /// Answers what the clock says then: what the looks at it take counts as spent, too.
     #[inline]
-    pub fn after(&mut self, now_ns: u64, ns: u64, result: u64) -> u64 {
+    pub(crate) fn after(&mut self, now_ns: u64, ns: u64, result: u64) -> u64 {
         if self.share > 0.0 {
             self.owed_ns += self.uninterrupted_ns(ns) * self.share;
             return self.spend(now_ns, result);

@@ -10,7 +10,7 @@ const STEP_BITS: u32 = 3;
 
 /// Number of the bucket that counts `value`.
 #[inline]
-pub fn bucket(value: u64) -> usize {
+pub(crate) fn bucket(value: u64) -> usize {
     let power = (value | 1).ilog2();
     if power < STEP_BITS {
         return value as usize;
@@ -34,7 +34,7 @@ fn middle(index: usize) -> u64 {
 }
 
 /// The `share` quantile of a histogram, `None` when it is empty.
-pub fn quantile(counts: &[u64; HISTOGRAM_BUCKETS], share: f64) -> Option<u64> {
+pub(crate) fn quantile(counts: &[u64; HISTOGRAM_BUCKETS], share: f64) -> Option<u64> {
     let total: u64 = counts.iter().sum();
     if total == 0 {
         return None;

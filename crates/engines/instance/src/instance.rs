@@ -24,20 +24,20 @@ pub(crate) struct Instance<'m> {
 
 impl Instance<'_> {
     /// What the kernel says of the SGA, given where its pages were before.
-    pub fn sga_evidence(&self, before: &Residency) -> Result<SgaEvidence, Error> {
+    pub(crate) fn sga_evidence(&self, before: &Residency) -> Result<SgaEvidence, Error> {
         let (plan, layout) = (&self.order.work.sga, &self.sga.layout);
         sga_memory::evidence(&self.root, self.mapping, plan, layout, before)
     }
 
     /// Lets the sessions run that wait at the barrier.
-    pub fn open_barrier(&self) {
+    pub(crate) fn open_barrier(&self) {
         let start = &self.sga.control.gate.0.start;
         start.store(1, Ordering::Release);
         linux::futex::wake(start, u32::MAX >> 1);
     }
 
     /// What a reader of the trial should know of the instance itself.
-    pub fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         let indirect = self
             .storage
             .as_ref()
@@ -48,7 +48,7 @@ impl Instance<'_> {
     }
 
     /// Tells every session to end at its next statement.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         let stop = &self.sga.control.gate.0.stop;
         stop.store(1, Ordering::Release);
         linux::futex::wake(stop, u32::MAX >> 1);

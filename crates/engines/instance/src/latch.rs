@@ -16,12 +16,12 @@ const SPINS: u32 = 2000;
 
 /// A latch in shared memory. All zeroes is a free latch.
 #[repr(transparent)]
-pub struct Latch(AtomicU32);
+pub(crate) struct Latch(AtomicU32);
 
 impl Latch {
     /// Takes the latch if it is free.
     #[inline]
-    pub fn try_acquire(&self) -> bool {
+    pub(crate) fn try_acquire(&self) -> bool {
         self.0
             .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
@@ -29,7 +29,7 @@ impl Latch {
 
     /// Takes the latch; `sleep` is called around every sleep, with the sleep itself to call.
     #[inline]
-    pub fn acquire(&self, sleep: impl FnMut(&dyn Fn())) {
+    pub(crate) fn acquire(&self, sleep: impl FnMut(&dyn Fn())) {
         if !self.try_acquire() {
             self.acquire_held(sleep);
         }
@@ -52,7 +52,7 @@ impl Latch {
 
     /// Gives the latch back; only its holder may.
     #[inline]
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         if self.0.swap(FREE, Ordering::Release) == HELD_WITH_SLEEPERS {
             linux::futex::wake(&self.0, 1);
         }

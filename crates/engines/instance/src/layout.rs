@@ -10,34 +10,34 @@ use crate::latch::Latch;
 /// Bytes of a block.
 pub const BLOCK_BYTES: u64 = 8192;
 /// Words of a block.
-pub const BLOCK_WORDS: usize = (BLOCK_BYTES / 8) as usize;
+pub(crate) const BLOCK_WORDS: usize = (BLOCK_BYTES / 8) as usize;
 /// The most sessions one instance can have.
 pub const SESSIONS_MAX: u32 = 8192;
 /// The most blocks one cache can have: 16 TiB of them.
-pub const BUFFERS_MAX: u64 = 1 << 31;
+pub(crate) const BUFFERS_MAX: u64 = 1 << 31;
 /// The most pools one cache can have: `MAX_NUMNODES` of the largest kernels (mm/Kconfig,
 /// `NODES_SHIFT`).
-pub const POOLS_MAX: u32 = 1024;
+pub(crate) const POOLS_MAX: u32 = 1024;
 /// The largest pages: more than any architecture has (16 GiB).
-pub const PAGE_BYTES_MAX: u64 = 1 << 40;
+pub(crate) const PAGE_BYTES_MAX: u64 = 1 << 40;
 /// Marks an SGA of ours: "numalab\0".
-pub const MAGIC: u64 = u64::from_le_bytes(*b"numalab\0");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"numalab\0");
 /// Version of this layout.
-pub const LAYOUT_VERSION: u64 = 7;
+pub(crate) const LAYOUT_VERSION: u64 = 7;
 /// No buffer, no block, no session.
-pub const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 /// Words of a set of CPUs: 8192, the most Linux can be built for.
-pub const CPU_WORDS: usize = 128;
+pub(crate) const CPU_WORDS: usize = 128;
 /// Buckets of a statement latency histogram.
-pub const HISTOGRAM_BUCKETS: usize = 512;
+pub(crate) const HISTOGRAM_BUCKETS: usize = 512;
 
 /// A cache line of its own. 128 bytes, since x86-64 processors fetch lines in pairs.
 #[repr(C, align(128))]
-pub struct Line<T>(pub T);
+pub(crate) struct Line<T>(pub T);
 
 /// What an attaching session checks before it believes anything else.
 #[repr(C)]
-pub struct Identity {
+pub(crate) struct Identity {
     pub magic: AtomicU64,
     pub version: AtomicU64,
     pub bytes: AtomicU64,
@@ -45,7 +45,7 @@ pub struct Identity {
 
 /// Barrier, stop sign, and what sessions do meanwhile.
 #[repr(C)]
-pub struct Gate {
+pub(crate) struct Gate {
     /// Futex: 0 wait, 1 run.
     pub start: AtomicU32,
     /// 1: end at the next statement.
@@ -58,7 +58,7 @@ pub struct Gate {
 
 /// The measured window, `CLOCK_MONOTONIC` in ns; `u64::MAX` until it is set.
 #[repr(C)]
-pub struct Window {
+pub(crate) struct Window {
     pub start_ns: AtomicU64,
     pub end_ns: AtomicU64,
     /// Futex: windows that were opened. Sessions that are parked run again when it changes.
@@ -69,7 +69,7 @@ pub struct Window {
 
 /// Instance caging.
 #[repr(C)]
-pub struct CageState {
+pub(crate) struct CageState {
     /// Protects the other fields and the queue.
     pub latch: Latch,
     /// Sessions that may run; 0 is no caging.
@@ -87,7 +87,7 @@ pub struct CageState {
 
 /// A parallel scan under way.
 #[repr(C)]
-pub struct ScanState {
+pub(crate) struct ScanState {
     /// Futex: number of the scan; workers begin when it changes.
     pub number: AtomicU32,
     /// Futex: workers that have done their part of it.
@@ -99,7 +99,7 @@ pub struct ScanState {
 /// What workers do when the number of the scan changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub enum ScanPhase {
+pub(crate) enum ScanPhase {
     /// Scan, without keeping books.
     WarmUp = 0,
     /// Scan; the first such scan begins the window.
@@ -110,14 +110,14 @@ pub enum ScanPhase {
 
 /// What the database writers of all pools have done.
 #[repr(C)]
-pub struct WritingState {
+pub(crate) struct WritingState {
     /// Futex: raised whenever buffers have become clean.
     pub cleaned: AtomicU32,
 }
 
 /// First page of the SGA.
 #[repr(C)]
-pub struct Control {
+pub(crate) struct Control {
     pub identity: Line<Identity>,
     pub gate: Line<Gate>,
     pub window: Line<Window>,
@@ -128,7 +128,7 @@ pub struct Control {
 
 /// Counters of one session, read by the instance while the session runs.
 #[repr(C)]
-pub struct LiveCounters {
+pub(crate) struct LiveCounters {
     /// Logical reads, or what else the sessions do.
     pub work: AtomicU64,
     pub statements: AtomicU64,
@@ -143,7 +143,7 @@ pub struct LiveCounters {
 
 /// Counters of one database writer, read by the instance while it runs.
 #[repr(C)]
-pub struct WriterCounters {
+pub(crate) struct WriterCounters {
     /// Blocks written to the data file.
     pub blocks_written: AtomicU64,
     /// CPU time.
@@ -153,7 +153,7 @@ pub struct WriterCounters {
 /// How far a session has come, as stored in [`LiveCounters::state`]; 0 while it attaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub enum SessionState {
+pub(crate) enum SessionState {
     /// Waiting at the barrier.
     Ready = 1,
     /// Executing statements.
@@ -165,7 +165,7 @@ pub enum SessionState {
 /// Number of a named wait in [`SessionResult::waits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
-pub enum WaitEvent {
+pub(crate) enum WaitEvent {
     /// `resmgr:cpu quantum`.
     CpuQuantum = 0,
     /// `latch: cache buffers chains`.
@@ -185,10 +185,10 @@ pub enum WaitEvent {
 }
 
 /// Number of named waits.
-pub const WAIT_EVENTS: usize = 8;
+pub(crate) const WAIT_EVENTS: usize = 8;
 
 /// The events with their names, in the order of their numbers.
-pub const WAIT_NAMES: [&str; WAIT_EVENTS] = [
+pub(crate) const WAIT_NAMES: [&str; WAIT_EVENTS] = [
     model::WAIT_CPU_QUANTUM,
     model::WAIT_BUCKET_LATCH,
     model::WAIT_SEQUENTIAL_READ,
@@ -201,14 +201,14 @@ pub const WAIT_NAMES: [&str; WAIT_EVENTS] = [
 
 /// Count and time of one wait event.
 #[repr(C)]
-pub struct WaitResult {
+pub(crate) struct WaitResult {
     pub count: AtomicU64,
     pub ns: AtomicU64,
 }
 
 /// What one session measured in its window, published before its state is `Finished`.
 #[repr(C)]
-pub struct SessionResult {
+pub(crate) struct SessionResult {
     pub start_ns: AtomicU64,
     pub end_ns: AtomicU64,
     /// Logical reads, or what else the sessions do.
@@ -234,7 +234,7 @@ pub struct SessionResult {
 
 /// Everything that belongs to one session, or to one database writer.
 #[repr(C, align(4096))]
-pub struct SessionSlot {
+pub(crate) struct SessionSlot {
     pub live: Line<LiveCounters>,
     /// Futex of the caging queue: 1 when it is this session's turn.
     pub turn: Line<AtomicU32>,
@@ -251,7 +251,7 @@ pub struct SessionSlot {
 
 /// A worker's part of one scan.
 #[repr(C)]
-pub struct ScanResult {
+pub(crate) struct ScanResult {
     /// Sum of the values, modulo 2^64.
     pub sum: AtomicU64,
     /// Blocks added up.
@@ -260,17 +260,17 @@ pub struct ScanResult {
 
 /// A stretch of the address space of a session; 0 bytes where there is none.
 #[repr(C)]
-pub struct MappedRange {
+pub(crate) struct MappedRange {
     pub address: AtomicU64,
     pub bytes: AtomicU64,
 }
 
 /// Words of a session's last words.
-pub const FAILURE_WORDS: usize = 64;
+pub(crate) const FAILURE_WORDS: usize = 64;
 
 /// One pool of buffers.
 #[repr(C)]
-pub struct Pool {
+pub(crate) struct Pool {
     /// Buffers that the clock has passed since the start: the next one is this modulo their number.
     pub hand: Line<AtomicU64>,
     /// Granules of the scan under way that were handed out.
@@ -281,7 +281,7 @@ pub struct Pool {
 
 /// What there is to write of one pool.
 #[repr(C)]
-pub struct PoolWriting {
+pub(crate) struct PoolWriting {
     /// Buffers that are dirty.
     pub dirty: AtomicU32,
     /// Futex: 1 asks the pool's writer to write.
@@ -290,14 +290,14 @@ pub struct PoolWriting {
 
 /// A bucket of the hash directory.
 #[repr(C, align(8))]
-pub struct Bucket {
+pub(crate) struct Bucket {
     pub latch: Latch,
     pub first: AtomicU32,
 }
 
 /// A buffer header, apart from its block.
 #[repr(C, align(64))]
-pub struct BufferHeader {
+pub(crate) struct BufferHeader {
     /// The block, or [`NO_BLOCK`].
     pub block_id: AtomicU64,
     pub pins: AtomicU32,
@@ -315,12 +315,12 @@ pub struct BufferHeader {
 }
 
 /// No block: the buffer is free, or whoever pins it is about to change that.
-pub const NO_BLOCK: u64 = u64::MAX;
+pub(crate) const NO_BLOCK: u64 = u64::MAX;
 
 /// What may be expected in a buffer that is in the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub enum BufferState {
+pub(crate) enum BufferState {
     /// Its block is being read from the data file.
     Reading = 0,
     /// Its block.
@@ -331,14 +331,14 @@ pub enum BufferState {
 
 /// A block. Words, since every field of it may be read while another process writes.
 #[repr(C, align(4096))]
-pub struct Block {
+pub(crate) struct Block {
     pub words: [AtomicU64; BLOCK_WORDS],
 }
 
 #[cfg(test)]
 impl Block {
     /// A block of zeros.
-    pub fn zeroed() -> Box<Self> {
+    pub(crate) fn zeroed() -> Box<Self> {
         Box::new(Block {
             words: [const { AtomicU64::new(0) }; BLOCK_WORDS],
         })
@@ -353,7 +353,7 @@ const _: () = assert!(size_of::<BufferHeader>() == 64);
 const _: () = assert!(size_of::<Block>() == 8192 && align_of::<Block>() == 4096);
 
 /// The object number of the column: no table has it.
-pub const COLUMN_OBJECT: u64 = 0xffff_fffe;
+pub(crate) const COLUMN_OBJECT: u64 = 0xffff_fffe;
 
 /// Names a block: object number in the upper half, block number in the lower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

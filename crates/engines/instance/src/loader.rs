@@ -15,7 +15,7 @@ use crate::storage::Storage;
 ///
 /// # Errors
 /// [`Error::Unwritable`] when the data file cannot be written.
-pub fn load(sga: &Sga<'_>, storage: Option<&Storage<'_>>, seed: u64) -> Result<u64, Error> {
+pub(crate) fn load(sga: &Sga<'_>, storage: Option<&Storage<'_>>, seed: u64) -> Result<u64, Error> {
     clear(sga);
     if sga.layout.column_blocks > 0 {
         return load_column(sga, storage);

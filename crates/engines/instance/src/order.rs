@@ -168,7 +168,7 @@ pub enum InstanceReport {
 }
 
 /// Told what the instance is doing.
-pub type Report<'a> = dyn FnMut(InstanceReport) -> Result<(), Error> + 'a;
+pub(crate) type Report<'a> = dyn FnMut(InstanceReport) -> Result<(), Error> + 'a;
 
 impl From<Error> for InstanceReport {
     fn from(error: Error) -> Self {

@@ -15,7 +15,7 @@ use crate::wait_clock::WaitClock;
 
 /// Looks of the clock that a buffer survives at most, however often it is used between them.
 /// PostgreSQL has had the same for decades (`BM_MAX_USAGE_COUNT`).
-pub const USAGE_MAX: u32 = 5;
+pub(crate) const USAGE_MAX: u32 = 5;
 
 /// How far the clock of one pool may run ahead of that of another, as a share of a turn. A session
 /// takes buffers of its own pool up to there, then of the others: confined to its own pool, one
@@ -42,7 +42,7 @@ const LOOKS_IN_USE_MAX: u32 = 1000;
 /// A buffer to be filled, taken out of the directory: owned, pinned once, without a block. Waits
 /// for the database writers while all that could be taken is dirty. `None` when every buffer stays
 /// in use, or the writers do not write.
-pub fn take(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Option<u32> {
+pub(crate) fn take(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Option<u32> {
     let cleaned = &sga.control.writing.0.cleaned;
     let (mut sleeps, mut in_use) = (0, 0);
     while sleeps < SLEEPS_MAX && in_use < LOOKS_IN_USE_MAX {
@@ -222,7 +222,7 @@ fn unlink(sga: &Sga<'_>, id: BlockId, buffer: u32) {
 }
 
 /// Gives back a buffer that was taken and is not needed after all.
-pub fn give_back(sga: &Sga<'_>, buffer: u32) {
+pub(crate) fn give_back(sga: &Sga<'_>, buffer: u32) {
     sga.headers[buffer as usize]
         .pins
         .fetch_sub(1, Ordering::Release);

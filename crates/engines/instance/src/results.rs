@@ -43,7 +43,7 @@ pub(crate) fn collect(sga: &Sga<'_>) -> Total {
 
 impl Total {
     /// The sum over nothing.
-    pub fn of_no_window() -> Self {
+    pub(crate) fn of_no_window() -> Self {
         Total {
             windows: 0,
             rows_verified: 0,
@@ -66,7 +66,7 @@ impl Total {
     }
 
     /// Adds another window.
-    pub fn absorb(&mut self, window: &Total) {
+    pub(crate) fn absorb(&mut self, window: &Total) {
         self.windows += window.windows;
         self.rows_verified += window.rows_verified;
         self.rows_wrong += window.rows_wrong;
@@ -91,7 +91,7 @@ impl Total {
     }
 
     /// Work of all sessions per second: the mean of the windows, which are equally long.
-    pub fn work_per_s(&self) -> f64 {
+    pub(crate) fn work_per_s(&self) -> f64 {
         self.work_per_s / f64::from(self.windows.max(1))
     }
 
@@ -123,7 +123,7 @@ impl Total {
     }
 
     /// The words for what was measured.
-    pub fn measured(
+    pub(crate) fn measured(
         &self,
         order: &InstanceOrder,
         warm_up_s: f64,
@@ -150,7 +150,7 @@ impl Total {
     }
 
     /// What the sessions did.
-    pub fn sessions(&self, order: &InstanceOrder, samples: Vec<Sample>) -> SessionFigures {
+    pub(crate) fn sessions(&self, order: &InstanceOrder, samples: Vec<Sample>) -> SessionFigures {
         let work_unit = match order.task {
             Task::Trial { work_unit, .. }
             | Task::Windows { work_unit, .. }
@@ -177,12 +177,12 @@ impl Total {
     }
 
     /// Seconds that each of so many sessions was measured.
-    pub fn seconds_of_a_session(&self, sessions: u32) -> f64 {
+    pub(crate) fn seconds_of_a_session(&self, sessions: u32) -> f64 {
         self.db_time_ns as f64 / 1e9 / f64::from(sessions.max(1))
     }
 
     /// CPU time of all sessions.
-    pub fn db_cpu_s(&self) -> f64 {
+    pub(crate) fn db_cpu_s(&self) -> f64 {
         self.db_cpu_ns as f64 / 1e9
     }
 

@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 
 /// Blocks of a granule: 1 MiB. Large enough that taking one costs nothing, small enough that the
 /// last ones keep no worker waiting for long.
-pub const GRANULE_BLOCKS: u32 = (1 << 20) / BLOCK_BYTES as u32;
+pub(crate) const GRANULE_BLOCKS: u32 = (1 << 20) / BLOCK_BYTES as u32;
 
 /// How many blocks the worker is ahead with pinning: what the lines of the next block are asked for
 /// by must be pinned, and more than one in a row lets the processor overlap their misses.
@@ -27,7 +27,12 @@ const LEAD_BLOCKS: usize = 8;
 ///
 /// # Errors
 /// Whatever keeps a block from being read.
-pub fn run(sga: Sga<'_>, reader: Reader<'_>, number: u32, stealing: Stealing) -> Result<(), Error> {
+pub(crate) fn run(
+    sga: Sga<'_>,
+    reader: Reader<'_>,
+    number: u32,
+    stealing: Stealing,
+) -> Result<(), Error> {
     let mut worker = Worker {
         sga,
         reader,

@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 pub(crate) const PROCESS_NAME: &str = "numalab";
 
 /// Session processes, then database writers, as their slots are; killed when dropped.
-pub struct Sessions {
+pub(crate) struct Sessions {
     children: Vec<Child>,
     layout: SgaLayout,
 }
@@ -32,7 +32,7 @@ impl Sessions {
     ///
     /// # Errors
     /// [`Error::Process`] when a process cannot be started; those started are ended.
-    pub fn start(
+    pub(crate) fn start(
         program: &SessionProgram,
         layout: SgaLayout,
         orders: &[SessionOrder],
@@ -70,12 +70,12 @@ impl Sessions {
     }
 
     /// Process ids in order of session number.
-    pub fn pids(&self) -> Vec<u32> {
+    pub(crate) fn pids(&self) -> Vec<u32> {
         self.pids_of(0..self.layout.sessions as usize)
     }
 
     /// Process ids of the database writers in order of their pools.
-    pub fn writer_pids(&self) -> Vec<u32> {
+    pub(crate) fn writer_pids(&self) -> Vec<u32> {
         self.pids_of(self.layout.sessions as usize..self.children.len())
     }
 
@@ -88,7 +88,7 @@ impl Sessions {
     ///
     /// # Errors
     /// [`Error::Process`] when any process ends before, or the deadline passes.
-    pub fn wait_for(
+    pub(crate) fn wait_for(
         &mut self,
         sga: &Sga<'_>,
         slots: &[SessionSlot],
@@ -117,7 +117,7 @@ impl Sessions {
     ///
     /// # Errors
     /// [`Error::Process`] with how it ended.
-    pub fn check_alive(&mut self, sga: &Sga<'_>) -> Result<(), Error> {
+    pub(crate) fn check_alive(&mut self, sga: &Sga<'_>) -> Result<(), Error> {
         for (number, child) in (0..).zip(&mut self.children) {
             let process = self.layout.name_of(number);
             let slot = &sga.slots[number as usize];

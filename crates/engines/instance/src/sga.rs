@@ -14,7 +14,7 @@ use crate::sga_layout::SgaLayout;
 /// The parts of an SGA that is mapped as long as `'m`. All of it is atomics: any process may
 /// read or write any field at any time.
 #[derive(Clone, Copy)]
-pub struct Sga<'m> {
+pub(crate) struct Sga<'m> {
     /// How much there is of everything.
     pub layout: SgaLayout,
     /// Identity, barrier, window, cage.
@@ -37,7 +37,7 @@ pub struct Sga<'m> {
 
 impl<'m> Sga<'m> {
     /// Views a new object, all zeroes, and writes its identity.
-    pub fn create(mapping: &'m Mapping, layout: SgaLayout) -> Self {
+    pub(crate) fn create(mapping: &'m Mapping, layout: SgaLayout) -> Self {
         let sga = Self::view(mapping, layout);
         let identity = &sga.control.identity.0;
         identity.version.store(LAYOUT_VERSION, Ordering::Relaxed);
@@ -50,7 +50,7 @@ impl<'m> Sga<'m> {
     ///
     /// # Errors
     /// [`Error::Layout`] when it is not an SGA of this layout.
-    pub fn attach(mapping: &'m Mapping, layout: SgaLayout) -> Result<Self, Error> {
+    pub(crate) fn attach(mapping: &'m Mapping, layout: SgaLayout) -> Result<Self, Error> {
         if (mapping.len() as u64) < layout.bytes {
             return Err(Error::Layout(format!(
                 "it has {} bytes, expected {}",
@@ -106,29 +106,29 @@ impl<'m> Sga<'m> {
 
     /// The bucket a block belongs to (multiplicative hashing, Knuth, TAOCP 6.4).
     #[inline]
-    pub fn bucket_of(&self, id: BlockId) -> &'m Bucket {
+    pub(crate) fn bucket_of(&self, id: BlockId) -> &'m Bucket {
         let hash = id.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         &self.directory[(hash >> (64 - self.layout.buckets.trailing_zeros())) as usize]
     }
 
     /// The slots of the sessions.
-    pub fn session_slots(&self) -> &'m [SessionSlot] {
+    pub(crate) fn session_slots(&self) -> &'m [SessionSlot] {
         &self.slots[..self.layout.sessions as usize]
     }
 
     /// The slots of the database writers, one for each pool, or none.
-    pub fn writer_slots(&self) -> &'m [SessionSlot] {
+    pub(crate) fn writer_slots(&self) -> &'m [SessionSlot] {
         &self.slots[self.layout.sessions as usize..]
     }
 
     /// Tells the instance how far process `process` has come.
-    pub fn set_state(&self, process: u32, state: SessionState) {
+    pub(crate) fn set_state(&self, process: u32, state: SessionState) {
         let told = &self.slots[process as usize].live.0.state;
         told.store(state as u32, Ordering::Release);
     }
 
     /// Work and statements of all sessions so far.
-    pub fn live_totals(&self) -> (u64, u64) {
+    pub(crate) fn live_totals(&self) -> (u64, u64) {
         let live = self.session_slots().iter().map(|slot| &slot.live.0);
         live.fold((0, 0), |(work, statements), counters| {
             (

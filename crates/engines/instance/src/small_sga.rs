@@ -17,7 +17,7 @@ use crate::wait_clock::WaitClock;
 const MIB: u64 = 1 << 20;
 
 /// An SGA of 2 sessions with a cache of 1 MiB.
-pub struct SmallSga {
+pub(crate) struct SmallSga {
     memory: SharedMemory,
     /// Its layout.
     pub layout: SgaLayout,
@@ -27,12 +27,12 @@ pub struct SmallSga {
 
 impl SmallSga {
     /// With 8 MiB of data, which is only read.
-    pub fn new(pools: u32) -> Self {
+    pub(crate) fn new(pools: u32) -> Self {
         Self::of(pools, Some(8 * MIB), false)
     }
 
     /// With so much data, or as much as there are buffers for, which may be updated.
-    pub fn with_updates(pools: u32, data_bytes: Option<u64>) -> Self {
+    pub(crate) fn with_updates(pools: u32, data_bytes: Option<u64>) -> Self {
         Self::of(pools, data_bytes, true)
     }
 
@@ -63,7 +63,7 @@ impl SmallSga {
     }
 
     /// The SGA, mapped once more.
-    pub fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         View {
             small: self,
             mapping: self.memory.map().unwrap(),
@@ -71,7 +71,7 @@ impl SmallSga {
     }
 
     /// One of its tables.
-    pub fn table(&self, number: u32) -> Table {
+    pub(crate) fn table(&self, number: u32) -> Table {
         let rows = self.layout.rows_per_table;
         Table {
             number,
@@ -81,7 +81,7 @@ impl SmallSga {
     }
 
     /// The data file, opened again, to damage it.
-    pub fn damage(&self) -> std::fs::File {
+    pub(crate) fn damage(&self) -> std::fs::File {
         let path = format!("/proc/self/fd/{}", self.file.ticket().descriptor);
         std::fs::File::options()
             .read(true)
@@ -91,31 +91,31 @@ impl SmallSga {
     }
 
     /// A row block that is not in the cache at the start: the last one of table 0.
-    pub fn far_block(&self) -> BlockId {
+    pub(crate) fn far_block(&self) -> BlockId {
         BlockId::row(0, self.layout.rows_per_table - 1)
     }
 }
 
 /// One thread's way to the SGA.
-pub struct View<'s> {
+pub(crate) struct View<'s> {
     small: &'s SmallSga,
     mapping: Mapping,
 }
 
 impl View<'_> {
     /// Its parts.
-    pub fn sga(&self) -> Sga<'_> {
+    pub(crate) fn sga(&self) -> Sga<'_> {
         Sga::attach(&self.mapping, self.small.layout).unwrap()
     }
 
     /// Its data file.
-    pub fn storage(&self) -> Storage<'_> {
+    pub(crate) fn storage(&self) -> Storage<'_> {
         let file = DataFile::from_ticket(self.small.file.ticket()).unwrap();
         Storage::new(&self.mapping, file)
     }
 
     /// A reader that takes buffers of `home_pool` first.
-    pub fn reader(&self, home_pool: u32) -> Reader<'_> {
+    pub(crate) fn reader(&self, home_pool: u32) -> Reader<'_> {
         let waits = WaitClock::new().unwrap();
         Reader::new(self.sga(), Some(self.storage()), home_pool, waits)
     }

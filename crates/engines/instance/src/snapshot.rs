@@ -9,7 +9,7 @@ use crate::layout::{SessionResult, WAIT_EVENTS};
 
 /// Counters at one moment.
 #[derive(Clone, Copy)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     pub at_ns: u64,
     pub cpu_ns: u64,
     pub kernel_cpu_ns: u64,
@@ -27,7 +27,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// The books now.
-    pub fn take(reader: &Reader<'_>, statements: u64, rows: u64) -> Self {
+    pub(crate) fn take(reader: &Reader<'_>, statements: u64, rows: u64) -> Self {
         Snapshot {
             at_ns: monotonic_ns(),
             cpu_ns: process_cpu_ns(),
@@ -45,7 +45,7 @@ impl Snapshot {
     }
 
     /// Publishes what was done from `start` to here.
-    pub fn publish_since(&self, start: &Snapshot, result: &SessionResult) {
+    pub(crate) fn publish_since(&self, start: &Snapshot, result: &SessionResult) {
         let set = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
         set(&result.start_ns, start.at_ns);
         set(&result.end_ns, self.at_ns);

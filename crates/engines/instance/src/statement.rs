@@ -8,7 +8,7 @@ use crate::{Error, btree};
 
 /// A table as a statement sees it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Table {
+pub(crate) struct Table {
     /// Number of the table.
     pub number: u32,
     /// Rows.
@@ -19,7 +19,7 @@ pub struct Table {
 
 impl Table {
     /// The table of a session.
-    pub fn of(layout: &SgaLayout, session: u32) -> Self {
+    pub(crate) fn of(layout: &SgaLayout, session: u32) -> Self {
         let rows = layout.rows_per_table;
         Table {
             // A column has no tables.
@@ -32,7 +32,7 @@ impl Table {
 
 /// What one statement found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// Sum of the values of the rows.
     pub sum: u64,
     /// Rows that were read and verified.
@@ -46,7 +46,7 @@ pub struct Answer {
 /// # Errors
 /// [`Error::NotCached`] when the index names a block that is not in the cache.
 #[inline]
-pub fn select(
+pub(crate) fn select(
     reader: &mut Reader<'_>,
     table: Table,
     first_key: u64,
@@ -62,7 +62,7 @@ pub fn select(
 /// # Errors
 /// As for [`select`].
 #[inline]
-pub fn update(
+pub(crate) fn update(
     reader: &mut Reader<'_>,
     table: Table,
     first_key: u64,

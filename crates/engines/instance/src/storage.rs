@@ -13,22 +13,22 @@ use crate::sga::Sga;
 use crate::sga_layout::SgaLayout;
 
 /// The most blocks of one read: 256 KiB, which an NVMe device transfers in one command or two.
-pub const READ_AHEAD_BLOCKS: usize = PARTS_MAX;
+pub(crate) const READ_AHEAD_BLOCKS: usize = PARTS_MAX;
 
 /// Where blocks are read from that are not in the cache.
-pub struct Storage<'m> {
+pub(crate) struct Storage<'m> {
     mapping: &'m Mapping,
     file: DataFile,
 }
 
 impl<'m> Storage<'m> {
     /// The data file of the SGA that is mapped.
-    pub fn new(mapping: &'m Mapping, file: DataFile) -> Self {
+    pub(crate) fn new(mapping: &'m Mapping, file: DataFile) -> Self {
         Storage { mapping, file }
     }
 
     /// The file.
-    pub fn file(&self) -> &DataFile {
+    pub(crate) fn file(&self) -> &DataFile {
         &self.file
     }
 
@@ -38,7 +38,7 @@ impl<'m> Storage<'m> {
     /// # Errors
     /// [`Error::Unreadable`] when the file ends before or the device fails; [`Error::Corrupt`]
     /// when a block is not what was written.
-    pub fn read(&self, sga: &Sga<'_>, first: BlockId, buffers: &[u32]) -> Result<(), Error> {
+    pub(crate) fn read(&self, sga: &Sga<'_>, first: BlockId, buffers: &[u32]) -> Result<(), Error> {
         assert!(
             buffers.len() <= READ_AHEAD_BLOCKS,
             "so many blocks were announced"
@@ -61,7 +61,7 @@ impl<'m> Storage<'m> {
     ///
     /// # Errors
     /// As for [`Storage::read`].
-    pub fn read_copies(
+    pub(crate) fn read_copies(
         &self,
         layout: &SgaLayout,
         first: u64,
@@ -98,7 +98,7 @@ impl<'m> Storage<'m> {
     ///
     /// # Errors
     /// [`Error::Unwritable`] when the file system is full or the device fails.
-    pub fn write(&self, sga: &Sga<'_>, buffer: u32) -> Result<(), Error> {
+    pub(crate) fn write(&self, sga: &Sga<'_>, buffer: u32) -> Result<(), Error> {
         let block = &sga.blocks[buffer as usize];
         block.seal();
         let offset = self.offset(sga, buffer);
@@ -109,7 +109,7 @@ impl<'m> Storage<'m> {
     ///
     /// # Errors
     /// As for [`Storage::write`].
-    pub fn write_copies(
+    pub(crate) fn write_copies(
         &self,
         layout: &SgaLayout,
         area: &CopyArea,

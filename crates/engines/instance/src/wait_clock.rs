@@ -24,7 +24,7 @@ impl Interval {
 
 /// Count and time of each named wait of one session.
 #[derive(Debug)]
-pub struct WaitClock {
+pub(crate) struct WaitClock {
     run_queue: RunQueueWait,
     /// Number of waits by event.
     pub counts: [u64; WAIT_EVENTS],
@@ -38,7 +38,7 @@ impl WaitClock {
     ///
     /// # Errors
     /// [`Error::Schedstat`] when the kernel does not tell the run-queue wait.
-    pub fn new() -> Result<Self, Error> {
+    pub(crate) fn new() -> Result<Self, Error> {
         let run_queue = RunQueueWait::open().map_err(Error::Schedstat)?;
         run_queue.read_ns().map_err(Error::Schedstat)?;
         Ok(WaitClock {
@@ -50,13 +50,13 @@ impl WaitClock {
     }
 
     /// Run-queue wait of this process so far, ns.
-    pub fn run_queue_ns(&self) -> u64 {
+    pub(crate) fn run_queue_ns(&self) -> u64 {
         // The file was read when the clock was made; it does not vanish under a live process.
         self.run_queue.read_ns().unwrap_or(0)
     }
 
     /// Times one wait.
-    pub fn time(&mut self, event: WaitEvent, sleep: impl FnOnce()) {
+    pub(crate) fn time(&mut self, event: WaitEvent, sleep: impl FnOnce()) {
         let (start_ns, queued_before) = (monotonic_ns(), self.run_queue_ns());
         sleep();
         let run_queue_ns = self.run_queue_ns().saturating_sub(queued_before);
@@ -72,7 +72,7 @@ impl WaitClock {
 
     /// Times one wait for a device, without the time that the call itself takes on a CPU: that is
     /// DB CPU.
-    pub fn time_device(&mut self, event: WaitEvent, transfer: impl FnOnce()) {
+    pub(crate) fn time_device(&mut self, event: WaitEvent, transfer: impl FnOnce()) {
         let cpu_before = process_cpu_ns();
         let mut cpu_ns = 0;
         self.time(event, || {
@@ -86,13 +86,13 @@ impl WaitClock {
 
     /// Times one sleep for a bucket latch.
     #[cold]
-    pub fn bucket_latch(&mut self, sleep: &dyn Fn()) {
+    pub(crate) fn bucket_latch(&mut self, sleep: &dyn Fn()) {
         self.time(WaitEvent::BucketLatch, sleep);
     }
 
     /// Counts and times as they were at `start_ns`, when a window begins there: a wait that began
     /// before and ended after belongs to the window with its later part.
-    pub fn as_of(&self, start_ns: u64) -> ([u64; WAIT_EVENTS], [u64; WAIT_EVENTS]) {
+    pub(crate) fn as_of(&self, start_ns: u64) -> ([u64; WAIT_EVENTS], [u64; WAIT_EVENTS]) {
         let (mut counts, mut ns) = (self.counts, self.ns);
         for event in 0..WAIT_EVENTS {
             if let Some(last) = self.last[event].filter(|last| last.end_ns > start_ns) {

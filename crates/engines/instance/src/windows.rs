@@ -108,7 +108,7 @@ fn protocol(cause: &str) -> Error {
 }
 
 impl<'i, 'm> Up<'i, 'm> {
-    pub fn new(
+    pub(crate) fn new(
         instance: &'i Instance<'m>,
         sessions: &'i mut Sessions,
         evidence: Evidence,

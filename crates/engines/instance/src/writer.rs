@@ -24,7 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// [`Error::Unwritable`] when the file system is full or the device fails.
-pub fn run(sga: Sga<'_>, storage: &Storage<'_>, pool: u32) -> Result<(), Error> {
+pub(crate) fn run(sga: Sga<'_>, storage: &Storage<'_>, pool: u32) -> Result<(), Error> {
     let mut writer = Writer::new(sga, storage, pool)?;
     let gate = &sga.control.gate.0;
     loop {
@@ -48,7 +48,7 @@ pub fn run(sga: Sga<'_>, storage: &Storage<'_>, pool: u32) -> Result<(), Error> 
 }
 
 /// A writer with the blocks that it is about to write.
-pub struct Writer<'m, 's> {
+pub(crate) struct Writer<'m, 's> {
     sga: Sga<'m>,
     storage: &'s Storage<'m>,
     pool: u32,
@@ -64,7 +64,7 @@ impl<'m, 's> Writer<'m, 's> {
     ///
     /// # Errors
     /// When there is no memory for its copies.
-    pub fn new(sga: Sga<'m>, storage: &'s Storage<'m>, pool: u32) -> Result<Self, Error> {
+    pub(crate) fn new(sga: Sga<'m>, storage: &'s Storage<'m>, pool: u32) -> Result<Self, Error> {
         Ok(Writer {
             sga,
             storage,
@@ -80,7 +80,7 @@ impl<'m, 's> Writer<'m, 's> {
     ///
     /// # Errors
     /// As for [`run`].
-    pub fn checkpoint(&mut self) -> Result<(), Error> {
+    pub(crate) fn checkpoint(&mut self) -> Result<(), Error> {
         while self.round(u32::MAX)? > 0 {}
         Ok(self.storage.file().sync()?)
     }
@@ -90,7 +90,7 @@ impl<'m, 's> Writer<'m, 's> {
     ///
     /// # Errors
     /// As for [`run`].
-    pub fn round(&mut self, most: u32) -> Result<u32, Error> {
+    pub(crate) fn round(&mut self, most: u32) -> Result<u32, Error> {
         let each = self.sga.layout.buffers_per_pool();
         let hand = &self.sga.pools[self.pool as usize].hand.0;
         let start = (hand.load(Ordering::Relaxed) % u64::from(each)) as u32;

@@ -47,7 +47,7 @@ impl Allocation {
     ///
     /// # Errors
     /// When it does not say: `pg_read_all_stats` is needed (a superuser before 14).
-    pub fn ask(client: &mut Client) -> Result<Self, Error> {
+    pub(crate) fn ask(client: &mut Client) -> Result<Self, Error> {
         let sql = "SELECT off, size, current_setting('block_size')::bigint, \
                           (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') \
                    FROM pg_shmem_allocations WHERE name = 'Buffer Blocks'";
@@ -68,7 +68,11 @@ impl BufferBlocks {
     ///
     /// # Errors
     /// When its maps cannot be read or have no such mapping.
-    pub fn find(root: &Root, allocation: &Allocation, postmaster: u32) -> Result<Self, Error> {
+    pub(crate) fn find(
+        root: &Root,
+        allocation: &Allocation,
+        postmaster: u32,
+    ) -> Result<Self, Error> {
         let Allocation {
             offset,
             bytes,
@@ -95,7 +99,7 @@ impl BufferBlocks {
     ///
     /// # Errors
     /// When none of the processes may be read.
-    pub fn pages(&self, root: &Root, pids: &[u32]) -> Result<RangePages, Error> {
+    pub(crate) fn pages(&self, root: &Root, pids: &[u32]) -> Result<RangePages, Error> {
         let range = (self.offset, self.blocks * self.block_bytes);
         Ok(nodes_of_range(
             root,
@@ -107,7 +111,7 @@ impl BufferBlocks {
     }
 
     /// Bytes by node, of pages that exist.
-    pub fn bytes_by_node(&self, pages: &RangePages) -> ByNode {
+    pub(crate) fn bytes_by_node(&self, pages: &RangePages) -> ByNode {
         let all = pages.bytes_by_node(self.offset, self.blocks * self.block_bytes);
         let known = all
             .into_iter()
@@ -120,7 +124,7 @@ impl BufferBlocks {
     ///
     /// # Errors
     /// When its numa_maps cannot be read or has no line for them.
-    pub fn evidence(
+    pub(crate) fn evidence(
         &self,
         root: &Root,
         pid: u32,

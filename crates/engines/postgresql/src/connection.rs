@@ -34,7 +34,7 @@ impl Loaded {
     ///
     /// # Errors
     /// When a statement or the binding fails.
-    pub fn ours(server: &Server, plan: &ServerPlan, seed: u64) -> Result<Self, Error> {
+    pub(crate) fn ours(server: &Server, plan: &ServerPlan, seed: u64) -> Result<Self, Error> {
         let mut client = server.connect()?;
         let version = version_of(&mut client)?;
         let pid = backend(&mut client)?;
@@ -67,7 +67,7 @@ impl Loaded {
     ///
     /// # Errors
     /// When a statement fails.
-    pub fn theirs(
+    pub(crate) fn theirs(
         mut client: Client,
         version: Version,
         tables: Vec<Table>,
@@ -86,7 +86,7 @@ impl Loaded {
     }
 
     /// Whether the processes of the server are of this machine.
-    pub fn is_on_this_machine(&self) -> bool {
+    pub(crate) fn is_on_this_machine(&self) -> bool {
         self.postmaster.is_some()
     }
 
@@ -94,12 +94,12 @@ impl Loaded {
     ///
     /// # Errors
     /// When a statement fails.
-    pub fn counters(&mut self) -> Result<ServerCounters, Error> {
+    pub(crate) fn counters(&mut self) -> Result<ServerCounters, Error> {
         ServerCounters::read(&mut self.client, &self.version, &self.tables)
     }
 
     /// The orders of its sessions; the keys they draw come from `seed`.
-    pub fn session_orders(&self, seed: u64) -> Vec<SessionOrder> {
+    pub(crate) fn session_orders(&self, seed: u64) -> Vec<SessionOrder> {
         (0..)
             .zip(&self.tables)
             .map(|(session, table)| SessionOrder {
@@ -117,7 +117,7 @@ impl Loaded {
     ///
     /// # Errors
     /// When the server is not on this machine, or does not say where they are.
-    pub fn buffers(&mut self, root: &Root) -> Result<(BufferBlocks, Vec<u32>), Error> {
+    pub(crate) fn buffers(&mut self, root: &Root) -> Result<(BufferBlocks, Vec<u32>), Error> {
         let postmaster = self.postmaster.ok_or_else(|| Error::Answer {
             what: "the shared buffers",
             expected: "a server on this machine".to_owned(),
@@ -128,7 +128,7 @@ impl Loaded {
     }
 
     /// The processes of the server, the one that has touched most first.
-    pub fn processes(&self, root: &Root, postmaster: u32) -> Vec<u32> {
+    pub(crate) fn processes(&self, root: &Root, postmaster: u32) -> Vec<u32> {
         let members = instances::find(root, &Target::Process(postmaster));
         let others = members
             .unwrap_or_default()

@@ -83,7 +83,11 @@ impl ServerCounters {
     ///
     /// # Errors
     /// When a statement fails.
-    pub fn read(client: &mut Client, version: &Version, tables: &[Table]) -> Result<Self, Error> {
+    pub(crate) fn read(
+        client: &mut Client,
+        version: &Version,
+        tables: &[Table],
+    ) -> Result<Self, Error> {
         // What this very connection has read before must not come into the difference later.
         hand_in(client, version)?;
         let what = || Error::client("reading the server's counters");
@@ -110,7 +114,7 @@ impl ServerCounters {
     }
 
     /// What was added since `before`, against our count.
-    pub fn checks(&self, before: &Self, expected: f64) -> Vec<CounterCheck> {
+    pub(crate) fn checks(&self, before: &Self, expected: f64) -> Vec<CounterCheck> {
         let check = |source, hits| CounterCheck {
             source,
             hits,
@@ -126,7 +130,7 @@ impl ServerCounters {
 
     /// Blocks of the tables of the load and of their indexes that were read from outside the shared
     /// buffers since `before`.
-    pub fn table_reads(&self, before: &Self) -> u64 {
+    pub(crate) fn table_reads(&self, before: &Self) -> u64 {
         self.table_reads.saturating_sub(before.table_reads)
     }
 }

@@ -26,7 +26,7 @@ impl Folders {
     ///
     /// # Errors
     /// When one cannot be made.
-    pub fn make(scratch: ScratchCluster) -> Result<Self, Error> {
+    pub(crate) fn make(scratch: ScratchCluster) -> Result<Self, Error> {
         Ok(Folders {
             data: scratch.give_data()?,
             socket: scratch.give(SOCKET)?,
@@ -35,12 +35,12 @@ impl Folders {
     }
 
     /// Our file of settings.
-    pub fn settings(&self) -> PathBuf {
+    pub(crate) fn settings(&self) -> PathBuf {
         self.scratch.directory().join(SETTINGS_FILE)
     }
 
     /// What the server says.
-    pub fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.scratch.directory().join("log")
     }
 
@@ -48,7 +48,7 @@ impl Folders {
     ///
     /// # Errors
     /// When something cannot be removed; it is in the journal then.
-    pub fn remove(self) -> Result<(), Error> {
+    pub(crate) fn remove(self) -> Result<(), Error> {
         Ok(self.scratch.remove()?)
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Gates<'a> {
 
 impl Gates<'_> {
     /// Every reason why the trial does not count.
-    pub fn contradictions(&self) -> Vec<String> {
+    pub(crate) fn contradictions(&self) -> Vec<String> {
         let mut found: Vec<String> = self
             .checks
             .iter()

@@ -30,7 +30,10 @@ impl Sessions {
     ///
     /// # Errors
     /// When one cannot connect, or it is cancelled.
-    pub fn start(orders: Vec<SessionOrder>, cancelled: &dyn Fn() -> bool) -> Result<Self, Error> {
+    pub(crate) fn start(
+        orders: Vec<SessionOrder>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Self, Error> {
         let (sender, events) = channel();
         let (mut commands, mut threads) = (Vec::new(), Vec::new());
         let count = orders.len();
@@ -67,12 +70,12 @@ impl Sessions {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.pids.len()
     }
 
     /// Tells all of them.
-    pub fn tell(&self, command: Command) {
+    pub(crate) fn tell(&self, command: Command) {
         for sender in &self.commands {
             // One that has ended has said why, or will.
             let _ = sender.send(command);
@@ -83,7 +86,7 @@ impl Sessions {
     ///
     /// # Errors
     /// When a session failed, or it is cancelled.
-    pub fn next(
+    pub(crate) fn next(
         &self,
         until: Instant,
         cancelled: &dyn Fn() -> bool,
@@ -110,7 +113,7 @@ impl Sessions {
     ///
     /// # Errors
     /// As [`Sessions::next`], and when it takes longer than `within`.
-    pub fn all(
+    pub(crate) fn all(
         &mut self,
         what: &'static str,
         within: Duration,

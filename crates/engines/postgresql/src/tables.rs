@@ -39,7 +39,7 @@ pub(crate) enum Values {
 
 impl Table {
     /// Table `number` of our own design.
-    pub fn ours(schema: &str, number: u32, rows: u32) -> Self {
+    pub(crate) fn ours(schema: &str, number: u32, rows: u32) -> Self {
         Table {
             name: format!("{}.table_{number}", quoted(schema)),
             key: "k".to_owned(),
@@ -51,18 +51,18 @@ impl Table {
     }
 
     /// Rows, and keys.
-    pub fn rows(&self) -> u64 {
+    pub(crate) fn rows(&self) -> u64 {
         self.key_max.abs_diff(self.key_min) + 1
     }
 
     /// The statement of the load, with these bounds of the key.
-    pub fn statement(&self, first: &str, last: &str) -> String {
+    pub(crate) fn statement(&self, first: &str, last: &str) -> String {
         let Table { name, key, sum, .. } = self;
         format!("SELECT {sum}, count(*) FROM {name} WHERE {key} BETWEEN {first} AND {last}")
     }
 
     /// The SQL expression of what the statement of the `work_unit` rows from `first` on answers.
-    pub fn expected_sum(&self, first: &str, work_unit: u32) -> String {
+    pub(crate) fn expected_sum(&self, first: &str, work_unit: u32) -> String {
         let unit = i64::from(work_unit);
         let Values::Ours(tag) = self.values else {
             return format!("{first} + {unit} - 1");

@@ -28,7 +28,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    pub fn machine_gain(&self) -> MachineGain {
+    pub(crate) fn machine_gain(&self) -> MachineGain {
         let gain = |before: Option<f64>, after: Option<f64>| Some(after? - before?);
         let migrated = self
             .before

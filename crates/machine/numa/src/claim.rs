@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The lock on something that only this process may change until this is dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct Claim(#[expect(dead_code, reason = "held, not read")] FileLock);
+pub(crate) struct Claim(#[expect(dead_code, reason = "held, not read")] FileLock);
 
 /// The time until which to retry a lock that is requested now.
 pub(crate) fn deadline() -> Instant {

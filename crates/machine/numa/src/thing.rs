@@ -64,7 +64,7 @@ pub(crate) enum Lock {
 
 impl Thing {
     /// The lock to hold while it is changed; `None` where the kernel's answer needs no lock.
-    pub fn lock(&self) -> Option<Lock> {
+    pub(crate) fn lock(&self) -> Option<Lock> {
         match self {
             Thing::File(path) => Some(Lock::File(path.clone())),
             Thing::Member(..) => None,
@@ -78,7 +78,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`Error::AtWork`] when another process holds it; another error when it cannot be reached.
-    pub fn take(&self, root: &Root, deadline: Instant) -> Result<Option<Claim>, Error> {
+    pub(crate) fn take(&self, root: &Root, deadline: Instant) -> Result<Option<Claim>, Error> {
         match self {
             Lock::File(path) => claim::of_path(path, deadline),
             Lock::Memory(owner) => moving::claim_owner(root, owner, deadline),

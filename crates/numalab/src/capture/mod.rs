@@ -5,5 +5,5 @@ mod pack;
 mod root;
 mod unpack;
 
-pub use pack::{Manifest, Packer};
-pub use root::{MachineRoot, WHAT_ROOT_TAKES};
+pub(crate) use pack::{Manifest, Packer};
+pub(crate) use root::{MachineRoot, WHAT_ROOT_TAKES};

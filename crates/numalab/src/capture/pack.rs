@@ -13,7 +13,7 @@ const FORMAT: &str = "numalab.capture/1";
 
 /// What a capture says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub(crate) struct Manifest {
     /// [`FORMAT`].
     pub format: String,
     /// The version of numalab that wrote it.
@@ -34,7 +34,7 @@ pub struct Manifest {
 
 /// A file that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
+pub(crate) struct Missing {
     /// Its path.
     pub path: String,
     /// Why.
@@ -43,7 +43,7 @@ pub struct Missing {
 
 impl Manifest {
     /// That of a capture with nothing in it yet.
-    pub fn new(captured_at: String, target: Option<String>, processes: usize) -> Self {
+    pub(crate) fn new(captured_at: String, target: Option<String>, processes: usize) -> Self {
         Manifest {
             format: FORMAT.to_owned(),
             numalab: env!("CARGO_PKG_VERSION").to_owned(),
@@ -58,14 +58,14 @@ impl Manifest {
 }
 
 /// An archive that is being written.
-pub struct Packer<W: Write> {
+pub(crate) struct Packer<W: Write> {
     archive: tar::Builder<zstd::Encoder<'static, W>>,
     manifest: Manifest,
 }
 
 impl<W: Write> Packer<W> {
     /// Begins an archive.
-    pub fn new(to: W, manifest: Manifest) -> io::Result<Self> {
+    pub(crate) fn new(to: W, manifest: Manifest) -> io::Result<Self> {
         let mut compressed = zstd::Encoder::new(to, zstd::DEFAULT_COMPRESSION_LEVEL)?;
         compressed.include_checksum(true)?;
         let archive = tar::Builder::new(compressed);
@@ -73,7 +73,7 @@ impl<W: Write> Packer<W> {
     }
 
     /// Adds a file, or the word that it could not be read.
-    pub fn add(&mut self, entry: Entry) -> io::Result<()> {
+    pub(crate) fn add(&mut self, entry: Entry) -> io::Result<()> {
         match entry.content {
             Content::Text(text) => {
                 self.manifest.files += 1;
@@ -89,7 +89,7 @@ impl<W: Write> Packer<W> {
     }
 
     /// Adds the manifest and ends the archive.
-    pub fn finish(mut self) -> io::Result<(W, Manifest)> {
+    pub(crate) fn finish(mut self) -> io::Result<(W, Manifest)> {
         let text = serde_json::to_string_pretty(&self.manifest)? + "\n";
         self.file(MANIFEST, text.as_bytes())?;
         let written = self.archive.into_inner()?.finish()?;

@@ -12,14 +12,14 @@ use crate::failure::Failure;
 
 /// A root directory, and the folder that goes when it does.
 #[derive(Debug)]
-pub struct MachineRoot {
+pub(crate) struct MachineRoot {
     root: Root,
     _unpacked: Option<TempDir>,
 }
 
 impl MachineRoot {
     /// This machine when no path is given.
-    pub fn at(path: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn at(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else {
             let root = Root::live();
             return Ok(MachineRoot {
@@ -52,14 +52,14 @@ impl MachineRoot {
     }
 
     /// Where to read.
-    pub fn root(&self) -> &Root {
+    pub(crate) fn root(&self) -> &Root {
         &self.root
     }
 }
 
 /// What can be given.
-pub const WHAT_ROOT_TAKES: &str = "--root takes what `numalab capture FILE.tar.zst` wrote, or a \
-                                   folder that holds a captured sys and proc";
+pub(crate) const WHAT_ROOT_TAKES: &str = "--root takes what `numalab capture FILE.tar.zst` wrote, \
+                                          or a folder that holds a captured sys and proc";
 
 fn refused(error: &dyn std::fmt::Display) -> Failure {
     Failure::new(ExitCode::Usage, format!("cannot use --root: {error}")).advise(WHAT_ROOT_TAKES)

@@ -19,7 +19,7 @@ const DEPTH_MAX: usize = 64;
 
 /// Why an archive cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(super) enum Error {
     /// The archive cannot be read: it is cut, damaged, or something else.
     #[error("{0}")]
     Read(#[from] io::Error),
@@ -37,7 +37,7 @@ pub enum Error {
 }
 
 /// Unpacks the archive into a folder, which is empty and which nobody else may write to.
-pub fn unpack(archive: &Path, into: &Path) -> Result<(), Error> {
+pub(super) fn unpack(archive: &Path, into: &Path) -> Result<(), Error> {
     let decompressed = zstd::Decoder::new(File::open(archive)?)?;
     let mut archive = tar::Archive::new(decompressed.take(BYTES_MAX));
     let mut files = 0;

@@ -19,7 +19,7 @@ const ROUNDS: Rounds = Rounds {
 };
 
 /// Measures and shows it.
-pub fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
     memory_runs::check_writable(arguments.csv.as_ref())?;
     let kernel = StreamKernel::named(&arguments.kernel).ok_or_else(|| {
         let message = format!("there is no kernel {:?}", arguments.kernel);
@@ -65,7 +65,7 @@ pub fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
 }
 
 /// What runs of bandwidth say.
-pub fn result(runs: &[Run]) -> Result<BandwidthResult, Failure> {
+pub(crate) fn result(runs: &[Run]) -> Result<BandwidthResult, Failure> {
     memory::bandwidth_result(runs)
         .ok_or_else(|| Failure::new(ExitCode::Bug, "a run of bandwidth moved no bytes"))
 }

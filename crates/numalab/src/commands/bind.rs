@@ -13,7 +13,7 @@ use crate::output;
 use crate::placement_arguments::BindArguments;
 
 /// Places, lints and starts.
-pub fn run(arguments: &BindArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &BindArguments) -> Result<(), Failure> {
     let root = Root::live();
     let mut machine = Machine::read(&root)?;
     let before = Saved::now()?;

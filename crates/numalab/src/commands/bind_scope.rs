@@ -11,7 +11,7 @@ use crate::state_folder::StateFolder;
 
 /// What there is of a taken.
 #[derive(Debug, Default)]
-pub struct Scope {
+pub(super) struct Scope {
     /// The group, as it was.
     pub group: Option<Group>,
     limit: Option<Limit>,
@@ -20,7 +20,7 @@ pub struct Scope {
 
 impl Scope {
     /// Finds the group, or makes the limit; puts this process there.
-    pub fn take(root: &Root, arguments: &BindArguments) -> Result<Self, Failure> {
+    pub(super) fn take(root: &Root, arguments: &BindArguments) -> Result<Self, Failure> {
         let mut taken = Scope::default();
         if let Some(name) = &arguments.group {
             let group = groups::find(root, &journal()?, name)?;
@@ -56,17 +56,17 @@ impl Scope {
     }
 
     /// Whether something is to be taken away after the program has ended.
-    pub fn is_temporary(&self) -> bool {
+    pub(super) fn is_temporary(&self) -> bool {
         self.limit.is_some()
     }
 
     /// numalab itself goes back to where it was; the program stays.
-    pub fn leave(&self) {
+    pub(super) fn leave(&self) {
         self.joined.iter().for_each(Joined::leave);
     }
 
     /// Takes away what was made for the program alone.
-    pub fn end(&self) -> Result<(), Failure> {
+    pub(super) fn end(&self) -> Result<(), Failure> {
         let Some(limit) = &self.limit else {
             return Ok(());
         };

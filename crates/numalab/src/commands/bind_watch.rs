@@ -36,7 +36,7 @@ const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
 /// Everything about a program that is to be watched.
-pub struct Watch<'a> {
+pub(super) struct Watch<'a> {
     /// What was said on the command line.
     pub arguments: &'a BindArguments,
     /// The machine as it was before.
@@ -57,7 +57,7 @@ pub struct Watch<'a> {
 
 /// Starts the program and stays until it has ended. Ends this process as the program ended, or with
 /// the code of a placement that was not honoured; returns only for what went wrong here.
-pub fn run(watch: &Watch<'_>) -> Result<(), Failure> {
+pub(super) fn run(watch: &Watch<'_>) -> Result<(), Failure> {
     let report_file = open_report(watch.arguments)?;
     let queue = SignalQueue::new()
         .map_err(|error| Failure::new(ExitCode::Bug, format!("cannot watch signals: {error}")))?;
@@ -114,7 +114,7 @@ fn open_report(arguments: &BindArguments) -> Result<Option<File>, Failure> {
 
 /// Ends as a shell does when it cannot start a program: its codes are not numalab's, so this never
 /// returns where they apply.
-pub fn end_unstarted(command: &[OsString], error: &io::Error) -> Failure {
+pub(super) fn end_unstarted(command: &[OsString], error: &io::Error) -> Failure {
     let program = command
         .first()
         .map(|word| word.to_string_lossy().into_owned());

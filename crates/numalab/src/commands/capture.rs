@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Reads and writes.
-pub fn run(arguments: &CaptureArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CaptureArguments) -> Result<(), Failure> {
     let root = Root::live();
     let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
     let members = match &target {

@@ -13,7 +13,7 @@ use crate::{licences, output, text_options};
 
 /// Options of `numalab compare`.
 #[derive(Debug, Args)]
-pub struct CompareArguments {
+pub(crate) struct CompareArguments {
     /// RUN or RUN:CASE to compare with.
     #[arg(value_name = "FIRST")]
     pub first: String,
@@ -35,7 +35,7 @@ pub struct CompareArguments {
 }
 
 /// Compares two runs.
-pub fn run(arguments: &CompareArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
     let (first, first_case) = load(&store, &arguments.first)?;
     let (second, second_case) = load(&store, &arguments.second)?;

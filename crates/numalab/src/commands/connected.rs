@@ -15,7 +15,7 @@ use crate::run_screen::RunScreen;
 use crate::{machine, output};
 
 /// Measures it.
-pub fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
+pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
     let source = source(arguments)?;
     if let Some(trials) = arguments.trials.filter(|trials| *trials < TRIALS_MIN) {
         let message = format!("--trials {trials}: an interval needs at least {TRIALS_MIN} trials");

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::{output, text_options};
 
 /// Looks, shows, and fails when something as bad as `--fail-on` was found.
-pub fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();

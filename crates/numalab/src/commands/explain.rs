@@ -15,7 +15,7 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Options of `numalab explain`.
 #[derive(Debug, Args)]
-pub struct ExplainArguments {
+pub(crate) struct ExplainArguments {
     /// Run id or the beginning of one; `last` is the newest run with a trial.
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
@@ -32,7 +32,7 @@ pub struct ExplainArguments {
 }
 
 /// Explains the differences of one stored run.
-pub fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
     let run = store.load(&arguments.run)?;
     let latency = arguments.latency.as_deref().map(latency).transpose()?;

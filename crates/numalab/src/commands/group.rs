@@ -18,7 +18,7 @@ use crate::placement_arguments::{
 use crate::state_folder::StateFolder;
 
 /// Does what the subcommand says.
-pub fn run(arguments: &GroupArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &GroupArguments) -> Result<(), Failure> {
     let (root, journal) = (Root::live(), StateFolder::from_environment()?.journal());
     match &arguments.command {
         GroupCommand::Create(arguments) => create(&root, &journal, arguments),

@@ -9,7 +9,7 @@ use crate::state_folder::StateFolder;
 use crate::{output, text_options};
 
 /// Lists stored runs, newest first.
-pub fn run(arguments: &HistoryArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &HistoryArguments) -> Result<(), Failure> {
     let path = StateFolder::from_environment()?.store();
     let headers = match Store::open_existing(&path) {
         Err(store::Error::NotThere { .. }) => Vec::new(),

@@ -18,7 +18,7 @@ use crate::{execution, host, interrupt, machine, output};
 const WORK_UNIT: u32 = 64;
 
 /// Keeps the instance of one case up until Ctrl-C, or for the seconds asked for.
-pub fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
     let name = arguments.experiment.as_deref().unwrap_or_default();
     let definition = definition(name)?;
     let machine = machine::record(arguments.last_level_cache)?;

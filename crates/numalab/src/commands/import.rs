@@ -20,7 +20,7 @@ const FILE_BYTES_MAX: u64 = 32 << 20;
 
 /// Options of `numalab import`.
 #[derive(Debug, Args)]
-pub struct ImportArguments {
+pub(crate) struct ImportArguments {
     /// Format of the reports.
     #[command(subcommand)]
     pub format: ImportFormat,
@@ -28,7 +28,7 @@ pub struct ImportArguments {
 
 /// The formats that can be imported.
 #[derive(Debug, Subcommand)]
-pub enum ImportFormat {
+pub(crate) enum ImportFormat {
     /// Import AWR or Statspack reports in text form.
     ///
     /// Each file becomes a case, each report in it a trial. Prints the id of the run, for show,
@@ -43,7 +43,7 @@ pub enum ImportFormat {
 
 /// Options of `numalab import awr`.
 #[derive(Debug, Args)]
-pub struct ImportAwrArguments {
+pub(crate) struct ImportAwrArguments {
     /// Report files; each becomes a case, named after the file without its extension.
     #[arg(value_name = "FILE", required_unless_present = "cases")]
     pub files: Vec<String>,
@@ -63,7 +63,7 @@ pub struct ImportAwrArguments {
 }
 
 /// Imports reports of one format.
-pub fn run(arguments: &ImportArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
     let ImportFormat::Awr(arguments) = &arguments.format;
     let cases = cases(arguments)?;
     let baseline = baseline(arguments, &cases)?;

@@ -16,7 +16,7 @@ use crate::{output, text_options};
 const SAMPLE_SEED: u64 = 1;
 
 /// Looks and shows.
-pub fn run(arguments: &InspectArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let target: Target = arguments.target.parse()?;
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();

@@ -13,22 +13,22 @@ use postgresql::{LaunchOrder, Launcher};
 use crate::failure::Failure;
 
 /// The argument that makes this binary an instance process.
-pub const INSTANCE: &str = "internal-instance";
+pub(crate) const INSTANCE: &str = "internal-instance";
 /// The argument that makes this binary the process that becomes an external program.
-pub const COMMAND: &str = "internal-command";
+pub(crate) const COMMAND: &str = "internal-command";
 /// The argument that makes this binary the process that outlives neither such a program nor its
 /// coordinator, and leaves nothing of it.
-pub const GUARDIAN: &str = "internal-guardian";
+pub(crate) const GUARDIAN: &str = "internal-guardian";
 /// The argument that makes this binary the process that becomes a PostgreSQL server.
-pub const POSTGRES: &str = "internal-postgres";
+pub(crate) const POSTGRES: &str = "internal-postgres";
 /// The argument that makes this binary a session process.
-pub const SESSION: &str = "internal-session";
+pub(crate) const SESSION: &str = "internal-session";
 
 /// The kernel's name for these processes, which would be that of /proc/self/exe.
 const NAME: &CStr = c"numalab";
 
 /// The instance process: one order on stdin, then commands, a line each; reports on stdout.
-pub fn instance() -> Result<(), Failure> {
+pub(crate) fn instance() -> Result<(), Failure> {
     linux::process::set_name(NAME);
     let order = read_line::<InstanceOrder>().map_err(wrong_order)?;
     let order = order.ok_or_else(|| wrong_order("it is empty".to_owned()))?;
@@ -51,7 +51,7 @@ pub fn instance() -> Result<(), Failure> {
 
 /// What starts PostgreSQL servers: this very program, even if its file is replaced or removed
 /// meanwhile.
-pub fn postgres_launcher() -> Launcher {
+pub(crate) fn postgres_launcher() -> Launcher {
     Launcher {
         program: "/proc/self/exe".into(),
         arguments: vec![POSTGRES.to_owned()],
@@ -59,7 +59,7 @@ pub fn postgres_launcher() -> Launcher {
 }
 
 /// The process that becomes a PostgreSQL server: an order on stdin, or what is left to do.
-pub fn postgres(words: &[OsString]) -> Result<(), Failure> {
+pub(crate) fn postgres(words: &[OsString]) -> Result<(), Failure> {
     let error = if words.is_empty() {
         let order: LaunchOrder = read_order()?;
         postgresql::place_and_execute(&order, &postgres_launcher())
@@ -70,7 +70,7 @@ pub fn postgres(words: &[OsString]) -> Result<(), Failure> {
 }
 
 /// What starts external programs and ends them: this very program.
-pub fn command_guardian() -> CommandLauncher {
+pub(crate) fn command_guardian() -> CommandLauncher {
     this_program(GUARDIAN)
 }
 
@@ -83,7 +83,7 @@ fn this_program(argument: &str) -> CommandLauncher {
 
 /// The process that guards an external program: an order on stdin, which then stays open.
 /// Ends as the program ended.
-pub fn guardian() -> Result<(), Failure> {
+pub(crate) fn guardian() -> Result<(), Failure> {
     linux::process::set_name(NAME);
     let ended = experiment::workloads::guard(&this_program(COMMAND));
     let status = ended.map_err(|cause| {
@@ -99,14 +99,14 @@ pub fn guardian() -> Result<(), Failure> {
 }
 
 /// The process that becomes an external program: an order on stdin.
-pub fn command() -> Result<(), Failure> {
+pub(crate) fn command() -> Result<(), Failure> {
     let order: CommandOrder = read_order()?;
     let reason = experiment::workloads::place_and_execute(&order);
     Err(Failure::new(ExitCode::WorkloadFailed, reason))
 }
 
 /// A session process: one order on stdin.
-pub fn session() -> Result<(), Failure> {
+pub(crate) fn session() -> Result<(), Failure> {
     linux::process::set_name(NAME);
     let order: SessionOrder = read_order()?;
     Ok(instance::run_session(&order)?)

@@ -43,7 +43,7 @@ const TRANSFERS: Rounds = Rounds {
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// Measures, or judges what was measured elsewhere, and shows it.
-pub fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
     if let Some(file) = &arguments.from {
         let result = from_file(file, arguments.distances.as_deref())?;
         return show(arguments, &result);
@@ -118,7 +118,7 @@ fn show(arguments: &LatencyArguments, result: &LatencyResult) -> Result<(), Fail
 }
 
 /// Everything that a result has, as text.
-pub fn text(result: &LatencyResult, options: &report::TextOptions) -> String {
+pub(crate) fn text(result: &LatencyResult, options: &report::TextOptions) -> String {
     let has_curves = !result.curves.is_empty();
     let has_transfers = !result.transfers.is_empty();
     let mut parts = Vec::new();

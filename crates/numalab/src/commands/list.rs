@@ -15,7 +15,7 @@ struct Listed {
 }
 
 /// Lists the shipped experiments.
-pub fn run(arguments: &ListArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ListArguments) -> Result<(), Failure> {
     let machine = machine::record(arguments.last_level_cache)?;
     let host = host::of_this_process(&machine.topology)?;
     let mut all = Vec::new();

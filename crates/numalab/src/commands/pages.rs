@@ -15,7 +15,7 @@ use crate::{output, text_options};
 
 /// Options of `numalab pages`.
 #[derive(Debug, Args)]
-pub struct PagesArguments {
+pub(crate) struct PagesArguments {
     /// Set the pools of these nodes (a node, a range or `all`) to this many pages each. `numalab
     /// undo` takes it back.
     #[arg(
@@ -46,7 +46,7 @@ pub struct PagesArguments {
 }
 
 /// Shows, sets or computes.
-pub fn run(arguments: &PagesArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &PagesArguments) -> Result<(), Failure> {
     let root = Root::live();
     if let Some(mount_point) = &arguments.tmpfs {
         return tmpfs(&root, mount_point, arguments);

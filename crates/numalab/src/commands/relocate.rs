@@ -14,7 +14,7 @@ use crate::{interrupt, output, progress, text_options};
 
 /// Options of `numalab move`.
 #[derive(Debug, Args)]
-pub struct MoveArguments {
+pub(crate) struct MoveArguments {
     /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
     /// Destination: interleave, interleave=0-3, a node, spread (in proportion to the memory of the
@@ -46,7 +46,7 @@ pub struct MoveArguments {
 const SHARE_ERROR_MAX: f64 = 0.01;
 
 /// Plans, moves, and looks where the memory is.
-pub fn run(arguments: &MoveArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     let target: Target = arguments.target.parse()?;
     let root = Root::live();
     let topology = numa::topology::read(&root)?;

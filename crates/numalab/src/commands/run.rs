@@ -18,7 +18,7 @@ use crate::short_runs::{self, SHORT_S};
 use crate::{caging_window, host, machine, memory_runs, output, scope};
 
 /// Runs one experiment, or all that this machine can run.
-pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Some(url) = &arguments.connect {
         return connected::run(arguments, url);
     }

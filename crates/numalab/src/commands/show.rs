@@ -23,7 +23,7 @@ struct WithLicences<'r> {
 }
 
 /// Shows one stored run.
-pub fn run(arguments: &ShowArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ShowArguments) -> Result<(), Failure> {
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
     let run = store.load(&arguments.run)?;
     let licensed = match licences::terms(&arguments.licences) {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// Why the topology could not be shown.
 #[derive(Debug)]
-pub enum Error {
+pub(crate) enum Error {
     /// There is no such captured machine.
     Root(Failure),
     /// A file of the machine is missing or malformed.
@@ -55,7 +55,7 @@ impl From<Error> for Failure {
 }
 
 /// Writes the picture, if one is asked for, and returns the text or document for stdout.
-pub fn run(arguments: &TopologyArguments, options: &TextOptions) -> Result<String, Error> {
+pub(crate) fn run(arguments: &TopologyArguments, options: &TextOptions) -> Result<String, Error> {
     let topology = match &arguments.root {
         Some(directory) => captured(directory)?,
         None => live()?,

@@ -12,7 +12,7 @@ use crate::state_folder::StateFolder;
 
 /// Options of `numalab undo`.
 #[derive(Debug, Args)]
-pub struct UndoArguments {
+pub(crate) struct UndoArguments {
     /// Numbers of changes, as --list shows them [default: all].
     #[arg(value_name = "CHANGE", conflicts_with = "list")]
     pub entries: Vec<u64>,
@@ -26,7 +26,7 @@ pub struct UndoArguments {
 }
 
 /// Lists or takes back the changes in force.
-pub fn run(arguments: &UndoArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &UndoArguments) -> Result<(), Failure> {
     let journal = StateFolder::from_environment()?.journal();
     if arguments.list {
         return list(&journal);

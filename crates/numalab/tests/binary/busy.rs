@@ -3,11 +3,11 @@
 use std::process::{Child, Command, Stdio};
 
 /// Processes that keep every CPU busy until dropped.
-pub struct Busy(Vec<Child>);
+pub(crate) struct Busy(Vec<Child>);
 
 impl Busy {
     /// Twice as many as there are CPUs.
-    pub fn everywhere() -> Self {
+    pub(crate) fn everywhere() -> Self {
         let cpus = std::thread::available_parallelism().unwrap().get();
         let spin = || {
             let mut shell = Command::new("sh");

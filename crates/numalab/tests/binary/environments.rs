@@ -20,7 +20,7 @@ const REFUSED: &str = "235,237,236,238,239";
 
 /// What numalab runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Environment {
+pub(crate) enum Environment {
     /// Root on the host.
     Root,
     /// A user without any privilege.
@@ -41,7 +41,7 @@ pub enum Environment {
 
 impl Environment {
     /// All of them.
-    pub const ALL: [Environment; 8] = [
+    pub(crate) const ALL: [Environment; 8] = [
         Environment::Root,
         Environment::Nobody,
         Environment::Seccomp,
@@ -53,7 +53,7 @@ impl Environment {
     ];
 
     /// A numalab there; says that `test` is not run where there can be none.
-    pub fn laboratory(self, test: &str) -> Option<Laboratory> {
+    pub(crate) fn laboratory(self, test: &str) -> Option<Laboratory> {
         if !is_root(test) {
             return None;
         }
@@ -93,20 +93,20 @@ impl Environment {
     }
 
     /// Whether cgroups can be made there, if they can by root on the host.
-    pub fn has_groups(self) -> bool {
+    pub(crate) fn has_groups(self) -> bool {
         use Environment::{ReadOnlySys, Root, Seccomp};
         matches!(self, Root | Seccomp | ReadOnlySys)
     }
 
     /// Whether memory policies can be set.
-    pub fn has_policies(self) -> bool {
+    pub(crate) fn has_policies(self) -> bool {
         !matches!(self, Environment::Seccomp | Environment::SeccompNobody)
     }
 }
 
 /// Runs numalab behind a filter that refuses these system calls, numbers separated by commas; says
 /// that `test` is not run where there is no C compiler to build it.
-pub fn behind_filter(test: &str, laboratory: &mut Laboratory, refused: &str) -> bool {
+pub(crate) fn behind_filter(test: &str, laboratory: &mut Laboratory, refused: &str) -> bool {
     let source = laboratory.file("refuse_calls.c", include_str!("refuse_calls.c"));
     let filter = source.strip_suffix(".c").unwrap().to_owned();
     let Ok(built) = Command::new("cc").args(["-o", &filter, &source]).status() else {

@@ -2,11 +2,11 @@
 
 /// The text of an experiment file whose first case is the baseline.
 #[derive(Debug, Clone)]
-pub struct ExperimentFile(String);
+pub(crate) struct ExperimentFile(String);
 
 impl ExperimentFile {
     /// An experiment without cases. `defaults` are tables such as `[load]`, for every case.
-    pub fn new(baseline: &str, defaults: &str) -> Self {
+    pub(crate) fn new(baseline: &str, defaults: &str) -> Self {
         ExperimentFile(format!(
             "format = \"numalab.experiment/1\"\nname = \"mine\"\nquestion = \"Does it matter?\"\n\
              baseline = \"{baseline}\"\nasks-about-memory = false\n{defaults}\n"
@@ -14,7 +14,7 @@ impl ExperimentFile {
     }
 
     /// The same with one more case, which sets `keys`.
-    pub fn case(mut self, name: &str, keys: &str) -> Self {
+    pub(crate) fn case(mut self, name: &str, keys: &str) -> Self {
         self.0.push_str(&format!(
             "\n[[case]]\nname = \"{name}\"\nabout = \"A case of a test.\"\n{keys}\n"
         ));
@@ -22,10 +22,10 @@ impl ExperimentFile {
     }
 
     /// The text.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.0
     }
 }
 
 /// The smallest load that is one: trials of it are mostly starting and ending processes.
-pub const SMALL: &str = "[sga]\ncache = \"1MiB\"\n[load]\nsessions = 2";
+pub(crate) const SMALL: &str = "[sga]\ncache = \"1MiB\"\n[load]\nsessions = 2";

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What a numalab that has ended left to its caller.
 #[derive(Debug)]
-pub struct Finished {
+pub(crate) struct Finished {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
@@ -15,7 +15,7 @@ pub struct Finished {
 impl Finished {
     /// The same, which must have ended with this exit code.
     #[track_caller]
-    pub fn with_code(self, code: i32) -> Self {
+    pub(crate) fn with_code(self, code: i32) -> Self {
         let Finished {
             status,
             stdout,
@@ -31,14 +31,14 @@ impl Finished {
 
     /// The JSON document on stdout.
     #[track_caller]
-    pub fn document(&self) -> Value {
+    pub(crate) fn document(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
     }
 
     /// Every one of `texts` stands in stderr, in this order.
     #[track_caller]
-    pub fn says(&self, texts: &[&str]) {
+    pub(crate) fn says(&self, texts: &[&str]) {
         let mut rest = self.stderr.as_str();
         for text in texts {
             let at = rest.find(text);

@@ -26,9 +26,9 @@ const GONE_WITHIN: Duration = Duration::from_secs(20);
 
 /// The size of the last-level cache that tests plan for: what is a multiple of it stays small
 /// wherever a virtual machine is shown its host's. A test that asks about it names its own.
-pub const CACHE: &str = "4MiB";
+pub(crate) const CACHE: &str = "4MiB";
 /// What names it.
-pub const CACHE_OPTION: &str = "--last-level-cache";
+pub(crate) const CACHE_OPTION: &str = "--last-level-cache";
 
 /// Tests that measure shares of time run alone, the others beside each other.
 static MACHINE: RwLock<()> = RwLock::new(());
@@ -47,7 +47,7 @@ enum Use {
 }
 
 /// A numalab of its own.
-pub struct Laboratory {
+pub(crate) struct Laboratory {
     folder: TempDir,
     launcher: Vec<String>,
     binary: PathBuf,
@@ -60,7 +60,7 @@ pub struct Laboratory {
 
 impl Laboratory {
     /// A numalab of the user who runs the tests.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         if LABORATORIES.get() > 0 {
             return Self::using(Use::OfTheFirst);
         }
@@ -74,13 +74,13 @@ impl Laboratory {
     }
 
     /// The same; no other test of this file's program runs meanwhile.
-    pub fn alone() -> Self {
+    pub(crate) fn alone() -> Self {
         let guard = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
         Self::using(Use::Alone(guard))
     }
 
     /// A numalab of another user, who can read a copy of the binary and write the state folder.
-    pub fn of(user: User) -> Self {
+    pub(crate) fn of(user: User) -> Self {
         let mut laboratory = Self::new();
         open_to_all(laboratory.folder.path());
         user.owns(&laboratory.state());
@@ -106,7 +106,7 @@ impl Laboratory {
     }
 
     /// Runs a copy of the binary from now on; answers where it is.
-    pub fn use_a_copy(&mut self) -> PathBuf {
+    pub(crate) fn use_a_copy(&mut self) -> PathBuf {
         let copy = self.folder.path().join("numalab");
         // Not by this process: another thread may be starting something just now, which would hold
         // the copy open for writing, and what is written to cannot be executed (ETXTBSY).
@@ -119,42 +119,42 @@ impl Laboratory {
     }
 
     /// Starts numalab behind a program that ends by starting it, such as `prlimit`.
-    pub fn launch_behind(&mut self, words: &[&str]) {
+    pub(crate) fn launch_behind(&mut self, words: &[&str]) {
         self.launcher
             .extend(words.iter().map(|&word| word.to_owned()));
     }
 
     /// Starts numalab, and what it is started behind, behind a program of which the same holds.
-    pub fn launch_all_behind(&mut self, words: &[&str]) {
+    pub(crate) fn launch_all_behind(&mut self, words: &[&str]) {
         let words = words.iter().map(|&word| word.to_owned());
         self.launcher.splice(0..0, words);
     }
 
     /// Has runs refuse a machine on which others are at work, as they do for users. Tests measure
     /// beside each other, so without this they are made with `--anyway`.
-    pub fn mind_others(&mut self) {
+    pub(crate) fn mind_others(&mut self) {
         self.minds_others = true;
     }
 
     /// The state folder's parent: what `XDG_STATE_HOME` is set to.
-    pub fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
     /// The store of runs.
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.state().join("numalab/runs.sqlite")
     }
 
     /// Writes a file; answers its path as an argument.
-    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.folder.path().join(name);
         fs::write(&path, content).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
     /// The command with these arguments, not started yet.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let binary = self.binary.to_str().unwrap().to_owned();
         let mut words = self.launcher.iter().chain([&binary]);
         let mut command = Command::new(words.next().unwrap());
@@ -194,7 +194,7 @@ impl Laboratory {
     }
 
     /// Starts numalab, as a shell does: in a process group of its own.
-    pub fn start(&self, arguments: &[&str]) -> UnderWay<'_> {
+    pub(crate) fn start(&self, arguments: &[&str]) -> UnderWay<'_> {
         let number = self.coordinators.borrow().len();
         let path = |stream| self.folder.path().join(format!("{number}.{stream}"));
         let (stdout, stderr) = (path("stdout"), path("stderr"));
@@ -215,39 +215,39 @@ impl Laboratory {
     }
 
     /// Runs numalab to its end.
-    pub fn run(&self, arguments: &[&str]) -> Finished {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
         self.start(arguments).finish()
     }
 
     /// The document of a command that must work.
     #[track_caller]
-    pub fn document(&self, arguments: &[&str]) -> Value {
+    pub(crate) fn document(&self, arguments: &[&str]) -> Value {
         self.run(arguments).with_code(0).document()
     }
 
     /// The newest run, which `last` is only if it has a trial.
     #[track_caller]
-    pub fn newest_run(&self) -> Value {
+    pub(crate) fn newest_run(&self) -> Value {
         let history = self.document(&["history", "--limit", "1", "--json"]);
         let id = history["runs"][0]["id"].as_str().unwrap();
         self.document(&["show", id, "--json"])
     }
 
     /// Pids of the live processes in this role, ascending.
-    pub fn pids(&self, role: Role) -> Vec<u32> {
+    pub(crate) fn pids(&self, role: Role) -> Vec<u32> {
         let found = processes::of_state_folder(&self.state()).into_iter();
         let in_role = found.filter(|process| process.role == role);
         in_role.map(|Process { pid, .. }| pid).collect()
     }
 
     /// Processor groups of this numalab that exist.
-    pub fn groups(&self) -> Vec<PathBuf> {
+    pub(crate) fn groups(&self) -> Vec<PathBuf> {
         leftovers::groups_of(&self.coordinators.borrow())
     }
 
     /// No process and no shared memory is left, of whatever was started here.
     #[track_caller]
-    pub fn no_process_or_memory_is_left(&self) {
+    pub(crate) fn no_process_or_memory_is_left(&self) {
         let look = || {
             let processes = processes::of_state_folder(&self.state());
             let segments = leftovers::segments_nobody_uses();
@@ -266,7 +266,7 @@ impl Laboratory {
 
     /// Nothing at all is left of whatever was started here.
     #[track_caller]
-    pub fn nothing_is_left(&self) {
+    pub(crate) fn nothing_is_left(&self) {
         self.no_process_or_memory_is_left();
         assert_eq!(self.groups(), Vec::<PathBuf>::new());
         let listed = self.run(&["undo", "--list"]).with_code(0);
@@ -286,7 +286,7 @@ impl Drop for Laboratory {
 }
 
 /// A numalab that was started; killed if it is dropped before its end.
-pub struct UnderWay<'l> {
+pub(crate) struct UnderWay<'l> {
     laboratory: &'l Laboratory,
     child: Child,
     stdout: PathBuf,
@@ -295,22 +295,22 @@ pub struct UnderWay<'l> {
 
 impl UnderWay<'_> {
     /// What it has said to stderr so far.
-    pub fn stderr(&self) -> String {
+    pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap()
     }
 
     /// What it has written to stdout so far.
-    pub fn stdout(&self) -> String {
+    pub(crate) fn stdout(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap()
     }
 
     /// Sends a signal to it alone.
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(pid(self.child.id()), signal).unwrap();
     }
 
     /// Waits until so many trials of this laboratory's newest run are stored.
-    pub fn until_trials_are_stored(&mut self, trials: u32) {
+    pub(crate) fn until_trials_are_stored(&mut self, trials: u32) {
         let store = self.laboratory.store();
         until("trials are stored", || {
             assert!(!self.has_ended(), "it ended early: {}", self.stderr());
@@ -319,7 +319,7 @@ impl UnderWay<'_> {
     }
 
     /// Waits until exactly so many live processes of this laboratory are in this role.
-    pub fn until_there_are(&mut self, count: usize, role: Role) -> Vec<u32> {
+    pub(crate) fn until_there_are(&mut self, count: usize, role: Role) -> Vec<u32> {
         until("processes are there", || {
             assert!(!self.has_ended(), "it ended early: {}", self.stderr());
             let pids = self.laboratory.pids(role);
@@ -328,27 +328,27 @@ impl UnderWay<'_> {
     }
 
     /// Sends a signal to its process group, as the terminal does with Ctrl-C.
-    pub fn signal_group(&self, signal: Signal) {
+    pub(crate) fn signal_group(&self, signal: Signal) {
         kill_process_group(pid(self.child.id()), signal).unwrap();
     }
 
     /// Kills it alone, with a signal that it cannot see, and leaves it for [`Self::finish`].
-    pub fn kill(&self) {
+    pub(crate) fn kill(&self) {
         kill(self.child.id());
     }
 
     /// Its process id, if what it was started behind became it.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Whether it has ended.
-    pub fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
     /// Waits for its end.
-    pub fn finish(mut self) -> Finished {
+    pub(crate) fn finish(mut self) -> Finished {
         let status = until("numalab ends", || self.child.try_wait().unwrap());
         Finished {
             status,
@@ -366,12 +366,12 @@ impl Drop for UnderWay<'_> {
 }
 
 /// Ends a process, which cannot do anything about it. One that is gone already is no error.
-pub fn kill(process: u32) {
+pub(crate) fn kill(process: u32) {
     let _ = kill_process(pid(process), Signal::KILL);
 }
 
 /// An id as the calls want it.
-pub fn pid(process: u32) -> Pid {
+pub(crate) fn pid(process: u32) -> Pid {
     Pid::from_raw(i32::try_from(process).unwrap()).unwrap()
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Processor groups of the coordinators `pids`, in every cpuset hierarchy that is mounted.
-pub fn groups_of(pids: &[u32]) -> Vec<PathBuf> {
+pub(crate) fn groups_of(pids: &[u32]) -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/mounts").unwrap();
     let mut found = Vec::new();
     for line in mounts.lines() {
@@ -45,7 +45,7 @@ fn groups_below(parent: &Path, pids: &[u32]) -> Vec<PathBuf> {
 /// Ids of the System V segments that no process has attached.
 ///
 /// The columns of /proc/sysvipc/shm: `key shmid perms size cpid lpid nattch uid gid …`.
-pub fn segments_nobody_uses() -> BTreeSet<String> {
+pub(crate) fn segments_nobody_uses() -> BTreeSet<String> {
     let text = fs::read_to_string("/proc/sysvipc/shm").unwrap();
     let rows = text.lines().skip(1).map(|line| {
         let columns: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -57,7 +57,7 @@ pub fn segments_nobody_uses() -> BTreeSet<String> {
 }
 
 /// Names in /dev/shm.
-pub fn named_shared_memory() -> BTreeSet<String> {
+pub(crate) fn named_shared_memory() -> BTreeSet<String> {
     let entries = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.contains("numalab")).collect()

@@ -11,11 +11,11 @@ use crate::patience::until_within;
 use crate::unmet_need::refused_need;
 
 /// The group, as long as this lives.
-pub struct LittleMemory(PathBuf);
+pub(crate) struct LittleMemory(PathBuf);
 
 impl LittleMemory {
     /// A group with so much memory; says that `test` is not run where it may not make one.
-    pub fn new(test: &str, mebibytes: u64) -> Option<Self> {
+    pub(crate) fn new(test: &str, mebibytes: u64) -> Option<Self> {
         let group = Self::made(test, mebibytes);
         if group.is_none() {
             let why = "no control group with a limit of memory can be made";
@@ -40,13 +40,13 @@ impl LittleMemory {
     }
 
     /// Has a laboratory start numalab in it.
-    pub fn launches(&self, laboratory: &mut Laboratory) {
+    pub(crate) fn launches(&self, laboratory: &mut Laboratory) {
         let enter = format!("echo $$ >{}/cgroup.procs && exec \"$@\"", self.0.display());
         laboratory.launch_behind(&["sh", "-c", &enter, "sh"]);
     }
 
     /// Has a laboratory start numalab in it where no control groups are shown, and so no limit.
-    pub fn is_hidden_from(&self, laboratory: &mut Laboratory) {
+    pub(crate) fn is_hidden_from(&self, laboratory: &mut Laboratory) {
         self.launches(laboratory);
         let hide = "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"";
         laboratory.launch_behind(&["unshare", "--mount", "sh", "-c", hide, "sh"]);

@@ -46,7 +46,7 @@ fn physical_reads_are_counted_and_waited_for() {
 }
 
 /// The descriptor of the data file of process `pid`: a file without a name below `folder`.
-pub fn data_file(pid: u32, folder: &Path) -> PathBuf {
+pub(crate) fn data_file(pid: u32, folder: &Path) -> PathBuf {
     let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let is_ours = |path: &PathBuf| {
         let target = std::fs::read_link(path).unwrap_or_default();

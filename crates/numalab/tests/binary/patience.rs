@@ -8,12 +8,12 @@ const WITHIN: Duration = Duration::from_secs(300);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The answer of `look` as soon as it has one.
-pub fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     until_within(WITHIN, look).unwrap_or_else(|| panic!("waited {WITHIN:?} for this: {what}"))
 }
 
 /// The answer of `look` as soon as it has one; `None` when it has none within `within`.
-pub fn until_within<T>(within: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+pub(crate) fn until_within<T>(within: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + within;
     loop {
         if let Some(answer) = look() {

@@ -10,7 +10,7 @@ use testing::{Need, not_run};
 use crate::user::{NOBODY, User, open_to_all};
 
 /// The installed PostgreSQL; says that `test` is not run where there is none.
-pub fn installed(test: &str) -> Option<PathBuf> {
+pub(crate) fn installed(test: &str) -> Option<PathBuf> {
     let places = postgresql::Places {
         path: std::env::var_os("PATH"),
         ..postgresql::Places::default()
@@ -29,14 +29,14 @@ pub fn installed(test: &str) -> Option<PathBuf> {
 }
 
 /// A server; stopped when dropped.
-pub struct Server {
+pub(crate) struct Server {
     folder: TempDir,
     bin: PathBuf,
 }
 
 impl Server {
     /// Makes and starts one; its superuser is `postgres`.
-    pub fn start(bin: &Path) -> Self {
+    pub(crate) fn start(bin: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         if linux::process::is_root() {
             open_to_all(folder.path());
@@ -71,7 +71,7 @@ impl Server {
     }
 
     /// Starts it, after it was stopped.
-    pub fn start_again(&self) {
+    pub(crate) fn start_again(&self) {
         let (data, log) = (self.data(), self.folder.path().join("log"));
         let log = log.display().to_string();
         let words = ["-D", &data, "-w", "-t", "120", "-l", &log, "start"];
@@ -79,23 +79,23 @@ impl Server {
     }
 
     /// How `numalab run --connect` calls it.
-    pub fn url(&self, role: &str) -> String {
+    pub(crate) fn url(&self, role: &str) -> String {
         let folder = self.folder.path().display();
         format!("host='{folder}' port=54399 user={role} dbname=postgres")
     }
 
     /// The data directory.
-    pub fn data(&self) -> String {
+    pub(crate) fn data(&self) -> String {
         self.folder.path().join("data").display().to_string()
     }
 
     /// How `numalab inspect` calls it.
-    pub fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         format!("postgres:{}", self.data())
     }
 
     /// Runs a statement as superuser; answers its rows.
-    pub fn query(&self, sql: &str) -> String {
+    pub(crate) fn query(&self, sql: &str) -> String {
         let folder = self.folder.path().display().to_string();
         let words = [
             "-h", &folder, "-p", "54399", "-U", "postgres", "-XAtc", sql, "postgres",
@@ -105,7 +105,7 @@ impl Server {
     }
 
     /// Stops it.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         let data = self.data();
         self.command("pg_ctl", &["-D", &data, "-m", "immediate", "-w", "stop"])
             .output()

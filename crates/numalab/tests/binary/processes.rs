@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// What a process of numalab is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     Coordinator,
     Guardian,
     Instance,
@@ -15,13 +15,13 @@ pub enum Role {
 
 /// One live process; one that has ended and was not collected yet does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Process {
+pub(crate) struct Process {
     pub pid: u32,
     pub role: Role,
 }
 
 /// Every live process whose state folder is below `state`.
-pub fn of_state_folder(state: &Path) -> Vec<Process> {
+pub(crate) fn of_state_folder(state: &Path) -> Vec<Process> {
     let variable = format!("XDG_STATE_HOME={}", state.display());
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -28,7 +28,7 @@ sys.exit(child.wait())
 
 /// Starts what `laboratory` starts on a terminal of 80 columns from now on; `None` where none can
 /// be made.
-pub fn on_a_terminal(laboratory: &mut Laboratory, test: &str) -> Option<()> {
+pub(crate) fn on_a_terminal(laboratory: &mut Laboratory, test: &str) -> Option<()> {
     if Command::new("python3").args(["-c", ""]).status().is_err() {
         not_run(test, Need::Package, "it needs python3, to make a terminal");
         return None;
@@ -40,7 +40,7 @@ pub fn on_a_terminal(laboratory: &mut Laboratory, test: &str) -> Option<()> {
 
 /// The lines that a terminal shows in the end: of a line that is written again the last, and no
 /// colours.
-pub fn shown(written: &str) -> Vec<String> {
+pub(crate) fn shown(written: &str) -> Vec<String> {
     let last = |line: &str| {
         let parts = line.rsplit('\r').map(without_escapes);
         let mut parts = parts.map(|part| part.trim_end().to_owned());
@@ -50,7 +50,7 @@ pub fn shown(written: &str) -> Vec<String> {
 }
 
 /// Text without the escape sequences that set colours and clear lines.
-pub fn without_escapes(text: &str) -> String {
+pub(crate) fn without_escapes(text: &str) -> String {
     let mut rest = text;
     let mut plain = String::new();
     while let Some(at) = rest.find("\u{1b}[") {

@@ -4,7 +4,7 @@ use linux::Root;
 use testing::{Need, not_run};
 
 /// Whether processor groups can be made here; says that `test` is not run where they cannot.
-pub fn has_groups(test: &str) -> bool {
+pub(crate) fn has_groups(test: &str) -> bool {
     match numa::hierarchy::find(&Root::live()) {
         Ok(_) => true,
         Err(error) => {
@@ -19,7 +19,7 @@ pub fn has_groups(test: &str) -> bool {
 }
 
 /// Whether this process may become other users; says that `test` is not run where it may not.
-pub fn is_root(test: &str) -> bool {
+pub(crate) fn is_root(test: &str) -> bool {
     let root = linux::process::is_root();
     if !root {
         not_run(test, Need::Root, "it needs root, to become another user");
@@ -28,6 +28,6 @@ pub fn is_root(test: &str) -> bool {
 }
 
 /// What is missing where something that takes root was refused.
-pub fn refused_need() -> Need {
+pub(crate) fn refused_need() -> Need {
     Need::root_or_kernel(linux::process::is_root())
 }

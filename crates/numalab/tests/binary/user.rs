@@ -5,15 +5,15 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
 /// `nobody` (Linux Standard Base, and every distribution's /etc/passwd).
-pub const NOBODY: User = User(65_534);
+pub(crate) const NOBODY: User = User(65_534);
 
 /// A user by number; the group has the same one.
 #[derive(Debug, Clone, Copy)]
-pub struct User(pub u32);
+pub(crate) struct User(pub u32);
 
 impl User {
     /// The words that start a program as this user, without any other group (util-linux).
-    pub fn launcher(self) -> Vec<String> {
+    pub(crate) fn launcher(self) -> Vec<String> {
         let User(id) = self;
         let words = [
             "setpriv".to_owned(),
@@ -25,19 +25,19 @@ impl User {
     }
 
     /// More words, for these capabilities (capabilities(7)) and no other.
-    pub fn capabilities(names: &[&str]) -> [String; 3] {
+    pub(crate) fn capabilities(names: &[&str]) -> [String; 3] {
         let set = names.iter().map(|name| format!(",+{name}"));
         let set = format!("-all{}", set.collect::<String>());
         ["inh-caps", "ambient-caps", "bounding-set"].map(|of| format!("--{of}={set}"))
     }
 
     /// Lets this user have a folder.
-    pub fn owns(self, folder: &Path) {
+    pub(crate) fn owns(self, folder: &Path) {
         chown(folder, Some(self.0), Some(self.0)).unwrap();
     }
 }
 
 /// Lets everyone enter a folder, or read and execute a file.
-pub fn open_to_all(path: &Path) {
+pub(crate) fn open_to_all(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -16,7 +16,7 @@ pub(crate) struct TimeSpent {
 
 impl TimeSpent {
     /// `None` where it was not noted.
-    pub fn of(run: &Run) -> Option<Self> {
+    pub(crate) fn of(run: &Run) -> Option<Self> {
         let trials = run.cases.iter().flat_map(|case| &case.trials);
         let mut spent = TimeSpent {
             trials_s: 0.0,
@@ -30,7 +30,7 @@ impl TimeSpent {
     }
 
     /// `61 % of the 74.2 s that trials took were measured`.
-    pub fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let share = 100.0 * self.windows_s / self.trials_s;
         format!(
             "{share:.0} % of the {} that trials took were measured",

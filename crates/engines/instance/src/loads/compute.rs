@@ -37,7 +37,7 @@ pub(super) struct Compute {
 }
 
 impl Compute {
-    pub fn new(of: &Ingredients<'_>) -> Result<Self, Error> {
+    pub(super) fn new(of: &Ingredients<'_>) -> Result<Self, Error> {
         let mut memory = own_memory::make(of.own, of.page_bytes)?;
         let words = memory.words_mut();
         let most = (words.len() / 2 / SLOT_WORDS).max(2);

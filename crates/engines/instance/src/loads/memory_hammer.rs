@@ -23,7 +23,7 @@ pub(super) struct MemoryHammer {
 }
 
 impl MemoryHammer {
-    pub fn new(of: &Ingredients<'_>) -> Result<Self, Error> {
+    pub(super) fn new(of: &Ingredients<'_>) -> Result<Self, Error> {
         let random = fastrand::Rng::with_seed(of.seed);
         Ok(MemoryHammer {
             memory: own_memory::make(of.own, of.page_bytes)?,

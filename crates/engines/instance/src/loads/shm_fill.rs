@@ -27,7 +27,7 @@ pub(super) struct ShmFill {
 
 impl ShmFill {
     /// The file, written once.
-    pub fn new(of: &Ingredients<'_>) -> Result<Self, Error> {
+    pub(super) fn new(of: &Ingredients<'_>) -> Result<Self, Error> {
         let bytes = of.own.bytes.next_multiple_of(WRITE_BYTES as u64);
         let failed = |cause| shortage(bytes, cause);
         let page_bytes = linux::process::page_bytes();

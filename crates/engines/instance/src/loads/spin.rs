@@ -19,7 +19,7 @@ pub(super) struct Spin {
 }
 
 impl Spin {
-    pub fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Spin {
             seed,
             state: seed,

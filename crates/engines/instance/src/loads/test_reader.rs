@@ -8,7 +8,7 @@ use crate::statement::tests::with_loaded_sga;
 use crate::wait_clock::WaitClock;
 
 /// Makes a load of so many bytes and hands it to `check` with a reader.
-pub fn with_load(
+pub(super) fn with_load(
     load: SessionLoad,
     bytes: u64,
     check: impl FnOnce(&mut dyn Load, &mut Reader<'_>),

@@ -26,7 +26,7 @@ impl OwnSchema {
     /// # Errors
     /// When there is one already, the role may not, or the server is a standby or its disk full;
     /// nothing is left behind then.
-    pub fn make(
+    pub(super) fn make(
         client: &mut Client,
         config: &postgres::Config,
         url: &str,
@@ -73,7 +73,7 @@ impl OwnSchema {
     ///
     /// # Errors
     /// When the server does not; it is still in the journal then.
-    pub fn remove(mut self) -> Result<(), Error> {
+    pub(super) fn remove(mut self) -> Result<(), Error> {
         self.remove_once()
     }
 

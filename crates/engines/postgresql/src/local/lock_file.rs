@@ -20,7 +20,7 @@ impl LockFile {
     ///
     /// # Errors
     /// When there is none (the server does not run), or it names no socket.
-    pub fn read(data: &Path) -> Result<Self, Error> {
+    pub(super) fn read(data: &Path) -> Result<Self, Error> {
         let path = data.join("postmaster.pid");
         let file = Root::live().read_lossy(&path.to_string_lossy())?;
         let found = parse(file.text()).ok_or_else(|| Error::Answer {

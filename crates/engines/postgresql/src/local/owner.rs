@@ -45,7 +45,7 @@ impl Asker {
     ///
     /// # Errors
     /// When root may not become another user.
-    pub fn ask<T: Send>(&self, work: impl FnOnce(&str) -> T + Send) -> Result<T, Error> {
+    pub(super) fn ask<T: Send>(&self, work: impl FnOnce(&str) -> T + Send) -> Result<T, Error> {
         match self.user {
             Some((uid, gid)) => linux::process::as_user(uid, gid, || work(&self.role))
                 .map_err(Error::io(format!("becoming user {uid}"))),

@@ -23,7 +23,7 @@ impl LocalServer {
     ///
     /// # Errors
     /// When it does not run, or nobody is found to ask it.
-    pub fn of(data: &Path, role: Option<&str>) -> Result<Self, Error> {
+    pub(crate) fn of(data: &Path, role: Option<&str>) -> Result<Self, Error> {
         Ok(LocalServer {
             lock_file: LockFile::read(data)?,
             asker: owner::asker(data, role)?,
@@ -31,7 +31,7 @@ impl LocalServer {
     }
 
     /// The postmaster.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.lock_file.postmaster
     }
 
@@ -39,7 +39,7 @@ impl LocalServer {
     ///
     /// # Errors
     /// Those of `work`, and when root may not become that user.
-    pub fn ask<T: Send>(
+    pub(crate) fn ask<T: Send>(
         &self,
         work: impl FnOnce(&Door<'_>) -> Result<T, Error> + Send,
     ) -> Result<T, Error> {
@@ -59,7 +59,7 @@ impl Door<'_> {
     ///
     /// # Errors
     /// When the server does not let us in.
-    pub fn connect(&self, database: &str) -> Result<Client, Error> {
+    pub(crate) fn connect(&self, database: &str) -> Result<Client, Error> {
         let LockFile { socket, port, .. } = self.lock_file;
         let role = self.role;
         postgres::Config::new()
@@ -80,7 +80,7 @@ impl Door<'_> {
     ///
     /// # Errors
     /// As [`Door::connect`].
-    pub fn connect_somewhere(&self) -> Result<Client, Error> {
+    pub(crate) fn connect_somewhere(&self) -> Result<Client, Error> {
         self.connect(USUAL[0])
             .or_else(|refused| match refused.is_no_database() {
                 true => self.connect(USUAL[1]),

@@ -31,7 +31,7 @@ impl Contents {
     ///
     /// # Errors
     /// When the role may not.
-    pub fn read(client: &mut Client, schema: &str) -> Result<Self, Error> {
+    pub(super) fn read(client: &mut Client, schema: &str) -> Result<Self, Error> {
         let what = || Error::client("reading pg_buffercache");
         let sql = format!(
             "SELECT bufferid, reldatabase, reltablespace, relfilenode FROM {schema}.pg_buffercache \

@@ -27,7 +27,7 @@ impl Said {
     ///
     /// # Errors
     /// When the role may not.
-    pub fn of(client: &mut Client, schema: &str, is_wanted: bool) -> Result<Self, Error> {
+    pub(super) fn of(client: &mut Client, schema: &str, is_wanted: bool) -> Result<Self, Error> {
         let what = || Error::client("reading pg_buffercache_numa");
         let sql = "SELECT to_regclass($1) IS NOT NULL";
         let view = format!("{schema}.pg_buffercache_numa");
@@ -57,7 +57,7 @@ impl Said {
     }
 
     /// Against what we found.
-    pub fn compare(&self, blocks: &BufferBlocks, found: &RangePages) -> ServerView {
+    pub(super) fn compare(&self, blocks: &BufferBlocks, found: &RangePages) -> ServerView {
         let pages = match self {
             Said::Absent => return ServerView::Absent,
             Said::WithoutLibnuma => return ServerView::WithoutLibnuma,

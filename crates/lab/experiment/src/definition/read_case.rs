@@ -244,7 +244,7 @@ impl<'t> CaseSections<'t> {
     }
 
     /// Reads the case.
-    pub fn read(&self) -> Result<CaseDefinition, Error> {
+    pub(super) fn read(&self) -> Result<CaseDefinition, Error> {
         let work = self.word(Table::Load, "work", WORKS)?;
         let sessions = self.sessions(work)?;
         Ok(CaseDefinition {
@@ -274,7 +274,7 @@ impl<'t> CaseSections<'t> {
     }
 
     /// Reads every value and keeps none.
-    pub fn check_values(&self) -> Result<(), Error> {
+    pub(super) fn check_values(&self) -> Result<(), Error> {
         self.cpus()?;
         self.memory_nodes()?;
         self.mechanism()?;

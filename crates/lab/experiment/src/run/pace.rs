@@ -15,7 +15,7 @@ pub(super) struct Pace<'r> {
 }
 
 impl<'r> Pace<'r> {
-    pub fn new(request: &RunRequest, clock: &'r dyn Clock) -> Self {
+    pub(super) fn new(request: &RunRequest, clock: &'r dyn Clock) -> Self {
         Pace {
             clock,
             started_s: clock.now_s(),
@@ -27,7 +27,7 @@ impl<'r> Pace<'r> {
     }
 
     /// Answers what each of them took.
-    pub fn add_trials_since(&mut self, begun_s: f64, trials: usize) -> f64 {
+    pub(super) fn add_trials_since(&mut self, begun_s: f64, trials: usize) -> f64 {
         let took_s = self.clock.now_s() - begun_s;
         self.trials_s += took_s;
         self.trials_done += u32::try_from(trials).unwrap_or(u32::MAX);
@@ -35,7 +35,7 @@ impl<'r> Pace<'r> {
     }
 
     /// What a trial takes on average.
-    pub fn trial_s(&self) -> f64 {
+    pub(super) fn trial_s(&self) -> f64 {
         match self.trials_done {
             0 => self.guess_s,
             done => self.trials_s / f64::from(done),
@@ -43,30 +43,30 @@ impl<'r> Pace<'r> {
     }
 
     /// Seconds until the time bound.
-    pub fn until_bound_s(&self) -> f64 {
+    pub(super) fn until_bound_s(&self) -> f64 {
         let passed_s = self.clock.now_s() - self.started_s;
         self.bound_s
             .map_or(f64::INFINITY, |bound_s| bound_s - passed_s)
     }
 
     /// Whether the time bound has been reached.
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.until_bound_s() <= 0.0
     }
 
     /// Whether as much time again has passed: rounds that are still to be made had it.
-    pub fn is_long_over(&self) -> bool {
+    pub(super) fn is_long_over(&self) -> bool {
         let bound_s = self.bound_s.unwrap_or(f64::INFINITY);
         self.until_bound_s() <= -bound_s
     }
 
     /// Whether so many trials would end before the time bound.
-    pub fn has_time_for(&self, trials: usize) -> bool {
+    pub(super) fn has_time_for(&self, trials: usize) -> bool {
         self.trial_s() * trials as f64 <= self.until_bound_s()
     }
 
     /// Seconds the run is expected to take from here, at most.
-    pub fn seconds_left(&self, trials_left: u32) -> f64 {
+    pub(super) fn seconds_left(&self, trials_left: u32) -> f64 {
         (self.trial_s() * f64::from(trials_left)).min(self.until_bound_s())
     }
 }

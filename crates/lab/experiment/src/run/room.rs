@@ -16,7 +16,7 @@ pub(super) struct Room {
 impl Room {
     /// The cases, by index, for which there is no room. The baseline and one to compare it with
     /// are always kept: without them there is no answer at all.
-    pub fn left_out(&self, cases: &[Case], baseline: &str) -> BTreeSet<usize> {
+    pub(super) fn left_out(&self, cases: &[Case], baseline: &str) -> BTreeSet<usize> {
         let fitting = self.left_s / (self.case_s * f64::from(self.rounds));
         let kept = match fitting.is_finite() {
             true => (fitting.max(0.0) as usize).max(2),

@@ -30,7 +30,7 @@ pub(super) struct InstanceLauncher {
 
 impl InstanceLauncher {
     /// Makes the groups of a trial; `number` tells them from those of trials beside it.
-    pub fn groups_of(
+    pub(super) fn groups_of(
         &self,
         case: &CasePlan,
         work: &LogicalReads,
@@ -42,7 +42,7 @@ impl InstanceLauncher {
     }
 
     /// What an instance of a case is asked for.
-    pub fn order_of(
+    pub(super) fn order_of(
         &self,
         case: &CasePlan,
         work: LogicalReads,
@@ -66,7 +66,7 @@ impl InstanceLauncher {
     ///
     /// # Errors
     /// As [`Coordinator::start`].
-    pub fn start(&self, order: &InstanceOrder) -> Result<Running, instance::Error> {
+    pub(super) fn start(&self, order: &InstanceOrder) -> Result<Running, instance::Error> {
         self.coordinator.start(order)
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct TrialGroups {
 impl TrialGroups {
     /// Makes what the case asks for; `number` tells it from those of trials that are made beside
     /// it.
-    pub fn create(
+    pub(super) fn create(
         hierarchy: Option<&Hierarchy>,
         placement: &Placement,
         cpu_quota: Option<u32>,
@@ -53,7 +53,7 @@ impl TrialGroups {
     }
 
     /// What the processes join, a processor group first.
-    pub fn directories(&self) -> Vec<PathBuf> {
+    pub(super) fn directories(&self) -> Vec<PathBuf> {
         let group = self
             .group
             .as_ref()
@@ -68,7 +68,7 @@ impl TrialGroups {
     }
 
     /// Notes in the evidence what they are.
-    pub fn read_back(&self, evidence: &mut Evidence, warnings: &mut Vec<String>) {
+    pub(super) fn read_back(&self, evidence: &mut Evidence, warnings: &mut Vec<String>) {
         let mut noted = |error: numa::Error| warnings.push(error.to_string());
         if let Some(group) = &self.group {
             evidence.group = group.evidence().map_err(&mut noted).ok();
@@ -79,7 +79,7 @@ impl TrialGroups {
     }
 
     /// Removes them; the processes must have ended.
-    pub fn remove(self) -> Result<(), WorkloadError> {
+    pub(super) fn remove(self) -> Result<(), WorkloadError> {
         let quota = self.quota.map_or(Ok(()), CpuQuota::remove);
         let group = self.group.map_or(Ok(()), Group::remove);
         quota.and(group).map_err(of_numa)

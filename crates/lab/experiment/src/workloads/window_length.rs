@@ -28,7 +28,7 @@ impl WindowLength {
     /// For cases that do `works`, and are to be measured for `all_s` each.
     ///
     /// A cage does not make them longer: in each window the next sessions have the first turns.
-    pub fn of(works: &[&LogicalReads], lead_in_s: f64, all_s: f64) -> Self {
+    pub(super) fn of(works: &[&LogicalReads], lead_in_s: f64, all_s: f64) -> Self {
         let least = WINDOW_S_MIN.max(lead_in_s * TIMES_LEAD_IN);
         if !works.iter().any(|work| work.load.cpu_quota.is_some()) {
             let windows = (all_s / least).floor().max(1.0);
@@ -50,7 +50,7 @@ impl WindowLength {
 
     /// What is not measured before each window of a case. What a group has not used of its quota
     /// while it slept it uses until its period ends, so that a period must have ended.
-    pub fn lead_in_s(&self, work: &LogicalReads) -> f64 {
+    pub(super) fn lead_in_s(&self, work: &LogicalReads) -> f64 {
         match work.load.cpu_quota {
             Some(_) => self.lead_in_s.max(PERIOD_S),
             None => self.lead_in_s,

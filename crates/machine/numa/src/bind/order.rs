@@ -296,7 +296,7 @@ mod tests {
 
     /// Nodes 0 and 1 with two CPUs each, 2 with memory only, 3 with CPUs only; the cpuset allows
     /// memory of 1 and 2, and CPUs 1-3 may be used.
-    pub fn machine() -> Machine {
+    pub(super) fn machine() -> Machine {
         let cpus = [(0, "0-1"), (1, "2-3"), (2, ""), (3, "6")];
         Machine {
             cpus_by_node: BTreeMap::from(

@@ -17,7 +17,7 @@ use crate::journal::Journal;
 /// since.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Owner {
+pub(crate) enum Owner {
     /// A shared object; pages are counted in it.
     Object {
         /// Which one.
@@ -45,7 +45,7 @@ impl Owner {
     }
 
     /// Its name, for messages.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         match self {
             Owner::Object { name, .. } => name.clone(),
             Owner::Process { pid, .. } => format!("the private memory of process {pid}"),
@@ -75,7 +75,7 @@ impl Eq for Owner {}
 
 /// One chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChunkLine {
+pub(super) struct ChunkLine {
     /// The owner of the pages.
     pub of: Owner,
     /// Size of a page.
@@ -90,7 +90,7 @@ pub struct ChunkLine {
 
 /// The file, open for appending.
 #[derive(Debug)]
-pub struct ChunkLog {
+pub(super) struct ChunkLog {
     file: File,
     path: PathBuf,
 }
@@ -100,7 +100,7 @@ impl ChunkLog {
     ///
     /// # Errors
     /// [`Error::StateFolder`].
-    pub fn create(journal: &Journal, entry: u64) -> Result<Self, Error> {
+    pub(super) fn create(journal: &Journal, entry: u64) -> Result<Self, Error> {
         Ok(ChunkLog {
             file: journal.new_list(entry)?,
             path: journal.list_path(entry),
@@ -111,7 +111,7 @@ impl ChunkLog {
     ///
     /// # Errors
     /// [`Error::Journal`]; then their pages must not be moved.
-    pub fn add(&mut self, lines: &[ChunkLine]) -> Result<(), Error> {
+    pub(super) fn add(&mut self, lines: &[ChunkLine]) -> Result<(), Error> {
         let mut write = || -> io::Result<()> {
             let mut text = String::new();
             for line in lines {
@@ -133,7 +133,7 @@ impl ChunkLog {
 ///
 /// # Errors
 /// When the file cannot be read, or a line is malformed.
-pub fn read(journal: &Journal, entry: u64) -> Result<Vec<ChunkLine>, Error> {
+pub(super) fn read(journal: &Journal, entry: u64) -> Result<Vec<ChunkLine>, Error> {
     let error = |cause| Error::Journal {
         path: journal.list_path(entry),
         cause,

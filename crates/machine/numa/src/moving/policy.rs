@@ -38,7 +38,7 @@ pub fn of_part(part: &Part) -> Result<Option<(String, String)>, SystemCallError>
 ///
 /// # Errors
 /// When the journal cannot be written or the kernel refuses; then nothing is changed.
-pub fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
+pub(super) fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
     let Source::Window(id, object) = &part.source else {
         return Ok(false);
     };
@@ -71,7 +71,7 @@ pub fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
 /// # Errors
 /// [`Error::Undo`] when it cannot be reached, or another process has set another policy since and
 /// `force` is not set.
-pub fn undo(root: &Root, change: &Change, force: bool) -> Result<Option<String>, Error> {
+pub(crate) fn undo(root: &Root, change: &Change, force: bool) -> Result<Option<String>, Error> {
     let Change::SegmentPolicySet {
         object,
         name,

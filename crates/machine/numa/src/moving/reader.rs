@@ -50,12 +50,12 @@ const NO_SUCH_PROCESS: i32 = 3;
 
 impl ReadError {
     /// Whether a system call was refused because the process has ended.
-    pub fn from_call(error: &SystemCallError) -> bool {
+    pub(super) fn from_call(error: &SystemCallError) -> bool {
         error.errno() == Some(NO_SUCH_PROCESS)
     }
 
     /// Whether the process has ended, and its memory with it.
-    pub fn is_of_an_ended_process(&self) -> bool {
+    pub(super) fn is_of_an_ended_process(&self) -> bool {
         match self {
             ReadError::Read(Error::Read { cause, .. }) => {
                 cause.kind() == std::io::ErrorKind::NotFound
@@ -80,7 +80,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// A pass that has seen nothing yet.
-    pub fn new(root: &'a Root) -> Self {
+    pub(super) fn new(root: &'a Root) -> Self {
         Reader {
             root,
             flags: PageFlags::open(),
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When the process has ended, or the kernel refuses.
-    pub fn read(&mut self, part: &Part, stretch: &Stretch) -> Result<Chunk, ReadError> {
+    pub(super) fn read(&mut self, part: &Part, stretch: &Stretch) -> Result<Chunk, ReadError> {
         let mut chunk = Chunk {
             pid: stretch.pid,
             ..Chunk::default()
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Marks the new frames of private pages as seen after the pages were moved.
-    pub fn met_again(&mut self, part: &Part, stretch: &Stretch) {
+    pub(super) fn met_again(&mut self, part: &Part, stretch: &Stretch) {
         // One entry stands for a huge page, as in [`Self::huge`].
         let (calls, entries) = match part.is_of_huge_pool() {
             true => (stretch.pages, 1),

@@ -6,16 +6,16 @@ use std::fmt::Write;
 use model::NodeId;
 
 /// The node of each page; `None` where there is no page.
-pub type Sequence = Vec<Option<NodeId>>;
+pub(super) type Sequence = Vec<Option<NodeId>>;
 
 /// The longest repetition to look for: interleaving over this many nodes.
 const PERIOD_MAX: usize = 64;
 
 /// Pages that one text may stand for: bounds a hostile `0x99999999999`.
-pub const PAGES_MAX: usize = 1 << 20;
+pub(super) const PAGES_MAX: usize = 1 << 20;
 
 /// Returns the text of a sequence.
-pub fn encode(nodes: &[Option<NodeId>]) -> String {
+pub(super) fn encode(nodes: &[Option<NodeId>]) -> String {
     let mut text = String::new();
     let mut rest = nodes;
     while !rest.is_empty() {
@@ -62,7 +62,7 @@ fn longest(nodes: &[Option<NodeId>]) -> (usize, usize) {
 ///
 /// # Errors
 /// What is wrong with the text.
-pub fn decode(text: &str) -> Result<Sequence, String> {
+pub(super) fn decode(text: &str) -> Result<Sequence, String> {
     let mut nodes = Sequence::new();
     for token in text.split(' ').filter(|token| !token.is_empty()) {
         let refused = || format!("expected nodes such as \"0x512 (1,2)x64\", found {token:?}");

@@ -18,7 +18,7 @@ use crate::journal::{Entry, Journal};
 ///
 /// # Errors
 /// [`Error::Journal`] when the list of its chunks cannot be read.
-pub fn owners(journal: &Journal, entry: u64) -> Result<BTreeSet<Owner>, Error> {
+pub(crate) fn owners(journal: &Journal, entry: u64) -> Result<BTreeSet<Owner>, Error> {
     let lines = chunk_log::read(journal, entry)?;
     Ok(lines.into_iter().map(|line| line.of).collect())
 }
@@ -29,7 +29,12 @@ pub fn owners(journal: &Journal, entry: u64) -> Result<BTreeSet<Owner>, Error> {
 /// # Errors
 /// [`Error::Undo`] when pages were refused, or were moved by another process since and
 /// `force` is not set.
-pub fn undo(root: &Root, journal: &Journal, entry: &Entry, force: bool) -> Result<(), Error> {
+pub(crate) fn undo(
+    root: &Root,
+    journal: &Journal,
+    entry: &Entry,
+    force: bool,
+) -> Result<(), Error> {
     let mut back = Back::default();
     let mut owners = BTreeMap::new();
     for line in chunk_log::read(journal, entry.entry)?.iter().rev() {

@@ -74,7 +74,7 @@ pub(super) struct Cache<'a, 'b> {
 
 impl Cache<'_, '_> {
     /// Adds the cached pages of these files that were not counted before.
-    pub fn add(&mut self, files: DataFiles, gaps: &mut Gaps) {
+    pub(super) fn add(&mut self, files: DataFiles, gaps: &mut Gaps) {
         let Ok(mut pagemap) = Pagemap::open_own() else {
             return;
         };

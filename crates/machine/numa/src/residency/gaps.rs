@@ -21,7 +21,7 @@ pub(super) struct Gaps {
 
 impl Gaps {
     /// No gaps yet, for an inspection below `root`.
-    pub fn of(root: &Root) -> Self {
+    pub(super) fn of(root: &Root) -> Self {
         Gaps {
             is_capture: !root.is_live(),
             ..Gaps::default()
@@ -29,7 +29,7 @@ impl Gaps {
     }
 
     /// Adds a sentence, once.
-    pub fn add(&mut self, sentence: impl Into<String>) {
+    pub(super) fn add(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
         if self.sentences.contains(&sentence) {
             return;
@@ -42,7 +42,7 @@ impl Gaps {
     }
 
     /// Adds why a process could not be read.
-    pub fn process(&mut self, pid: u32, error: &Error) {
+    pub(super) fn process(&mut self, pid: u32, error: &Error) {
         /// `ESRCH`: how reads of /proc/PID fail after the process is gone (`errno(3)`).
         const NO_SUCH_PROCESS: i32 = 3;
         match error {
@@ -64,13 +64,13 @@ impl Gaps {
     }
 
     /// Adds that a process ended during the inspection.
-    pub fn ended(&mut self, pid: u32) {
+    pub(super) fn ended(&mut self, pid: u32) {
         self.ended.insert(pid);
         self.add(format!("process {pid} ended during the inspection"));
     }
 
     /// Adds that a process runs on without the thread that shows its memory.
-    pub fn lacks_first_thread(&mut self, pid: u32) {
+    pub(super) fn lacks_first_thread(&mut self, pid: u32) {
         self.add(format!(
             "the first thread of process {pid} has ended, and with it what /proc/{pid} shows of \
              its memory; its other threads run"
@@ -78,7 +78,7 @@ impl Gaps {
     }
 
     /// Adds how much of a segment was not found, and how much of that each node can hold at most.
-    pub fn unseen(&mut self, segment: &SegmentResidency, method: ResidencyMethod) {
+    pub(super) fn unseen(&mut self, segment: &SegmentResidency, method: ResidencyMethod) {
         let (name, bytes) = (&segment.name, ByteSize(segment.bytes_without_node));
         let at_most = segment.unseen_at_most_by_node.as_ref().map(|at_most| {
             let parts = at_most.iter().filter(|(_, bytes)| **bytes > 0);
@@ -108,22 +108,22 @@ impl Gaps {
     }
 
     /// Processes that ended during the inspection, as far as noticed.
-    pub fn noticed_ends(&self) -> &BTreeSet<u32> {
+    pub(super) fn noticed_ends(&self) -> &BTreeSet<u32> {
         &self.ended
     }
 
     /// Processes that this user may not read.
-    pub fn refused(&self) -> usize {
+    pub(super) fn refused(&self) -> usize {
         self.refused
     }
 
     /// Whether nothing is missing.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.sentences.is_empty()
     }
 
     /// The sentences.
-    pub fn into_sentences(mut self) -> Vec<String> {
+    pub(super) fn into_sentences(mut self) -> Vec<String> {
         if self.more > 0 {
             self.sentences
                 .push(format!("{} more of the same kind", self.more));

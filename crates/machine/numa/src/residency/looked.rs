@@ -18,7 +18,7 @@ pub(super) struct Looked {
 
 impl Looked {
     /// Forgets the processes that no longer run, and the objects that no other process has.
-    pub fn forget_ended(&mut self, root: &Root, members: &mut Vec<Member>, gaps: &mut Gaps) {
+    pub(super) fn forget_ended(&mut self, root: &Root, members: &mut Vec<Member>, gaps: &mut Gaps) {
         for member in members.iter() {
             if !proc_stat::still_runs(root, &member.stat) {
                 gaps.ended(member.stat.pid);

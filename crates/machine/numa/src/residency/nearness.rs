@@ -27,7 +27,12 @@ type Thread = (CpuSet, Option<CpuId>);
 impl Nearness {
     /// Reads it for a process whose first thread may use the CPUs `first`; for that thread alone
     /// where the others are not shown.
-    pub fn read(root: &Root, member: &Member, first: Option<CpuSet>, topology: &Topology) -> Self {
+    pub(super) fn read(
+        root: &Root,
+        member: &Member,
+        first: Option<CpuSet>,
+        topology: &Topology,
+    ) -> Self {
         let stat = &member.stat;
         let ids = match stat.threads {
             0 | 1 => Vec::new(),

@@ -25,7 +25,7 @@ pub(super) struct Part<'a> {
 
 impl Part<'_> {
     /// Whether every page of it was counted before.
-    pub fn is_known(&mut self) -> bool {
+    pub(super) fn is_known(&mut self) -> bool {
         let index = (self.page % CHUNK_PAGES) as usize;
         self.tally
             .known
@@ -34,7 +34,7 @@ impl Part<'_> {
     }
 
     /// Counts the pages of these entries that were not counted before.
-    pub fn count(&mut self, entries: &[PagemapEntry], frames: &mut Lookup<'_>) {
+    pub(super) fn count(&mut self, entries: &[PagemapEntry], frames: &mut Lookup<'_>) {
         let chunk = self.tally.known.chunk(self.page / CHUNK_PAGES);
         let start = (self.page % CHUNK_PAGES) as usize;
         let (mut counts, mut without) = (Counts::default(), 0);
@@ -56,7 +56,7 @@ impl Part<'_> {
     }
 
     /// The same for huge pages: one entry stands for each page.
-    pub fn huge(
+    pub(super) fn huge(
         &mut self,
         step: u64,
         address: u64,

@@ -14,7 +14,7 @@ pub(super) struct Objects(BTreeMap<ObjectId, MappedObject>);
 
 impl Objects {
     /// Opens every object of which some process has a shared mapping.
-    pub fn open(root: &Root, processes: &[ProcessMaps]) -> Self {
+    pub(super) fn open(root: &Root, processes: &[ProcessMaps]) -> Self {
         let mut objects = BTreeMap::new();
         for process in processes {
             for mapping in shared(process) {
@@ -29,7 +29,7 @@ impl Objects {
     }
 
     /// An object, if it could be opened.
-    pub fn get(&self, id: ObjectId) -> Option<&MappedObject> {
+    pub(super) fn get(&self, id: ObjectId) -> Option<&MappedObject> {
         self.0.get(&id)
     }
 }

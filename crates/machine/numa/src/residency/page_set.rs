@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 /// Pages of one chunk: 128 MiB of 4 KiB pages, in 4 KiB of bits.
-pub const CHUNK_PAGES: u64 = 32768;
+pub(crate) const CHUNK_PAGES: u64 = 32768;
 
 /// Which pages of one chunk are in the set.
 #[derive(Clone, Debug)]
-pub struct Chunk {
+pub(crate) struct Chunk {
     words: Box<[u64; (CHUNK_PAGES / 64) as usize]>,
     count: u64,
 }
@@ -21,7 +21,7 @@ impl Chunk {
     }
 
     /// Adds the page at `index` in the chunk; returns false if it was already there.
-    pub fn insert(&mut self, index: usize) -> bool {
+    pub(crate) fn insert(&mut self, index: usize) -> bool {
         let (word, bit) = (&mut self.words[index / 64], 1 << (index % 64));
         let is_new = *word & bit == 0;
         *word |= bit;
@@ -30,7 +30,7 @@ impl Chunk {
     }
 
     /// Whether all of `count` pages from `index` on are in the set.
-    pub fn has_all(&self, index: usize, count: usize) -> bool {
+    pub(crate) fn has_all(&self, index: usize, count: usize) -> bool {
         let mut pages = index..index + count;
         self.count == CHUNK_PAGES || pages.all(|page| self.words[page / 64] >> (page % 64) & 1 == 1)
     }
@@ -38,18 +38,18 @@ impl Chunk {
 
 /// A set of page numbers.
 #[derive(Clone, Debug, Default)]
-pub struct PageSet {
+pub(crate) struct PageSet {
     chunks: HashMap<u64, Chunk>,
 }
 
 impl PageSet {
     /// The chunk with this number: the pages from `number` times [`CHUNK_PAGES`] on.
-    pub fn chunk(&mut self, number: u64) -> &mut Chunk {
+    pub(crate) fn chunk(&mut self, number: u64) -> &mut Chunk {
         self.chunks.entry(number).or_insert_with(Chunk::new)
     }
 
     /// Adds a page; returns false if it was already there.
-    pub fn insert(&mut self, page: u64) -> bool {
+    pub(crate) fn insert(&mut self, page: u64) -> bool {
         self.chunk(page / CHUNK_PAGES)
             .insert((page % CHUNK_PAGES) as usize)
     }

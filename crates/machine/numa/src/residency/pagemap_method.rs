@@ -58,7 +58,7 @@ pub(super) struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     /// A pass that has seen nothing yet.
-    pub fn new(
+    pub(super) fn new(
         root: &'a Root,
         frames: &'a Frames,
         page_bytes: u64,
@@ -82,7 +82,12 @@ impl<'a> Scan<'a> {
 
     /// Scans all processes, and then the shared memory that exists without being mapped. With data
     /// files, also scans their cached pages.
-    pub fn run(mut self, processes: &[ProcessMaps], files: DataFiles, gaps: &mut Gaps) -> Found {
+    pub(super) fn run(
+        mut self,
+        processes: &[ProcessMaps],
+        files: DataFiles,
+        gaps: &mut Gaps,
+    ) -> Found {
         for process in processes {
             if let Err(error) = self.process(process) {
                 gaps.process(process.pid, &error);

@@ -26,7 +26,7 @@ pub(super) struct PerProcess {
 
 impl PerProcess {
     /// Forgets what was counted for a process.
-    pub fn forget(&mut self, pid: u32) {
+    pub(super) fn forget(&mut self, pid: u32) {
         self.private.remove(&pid);
         self.without_node.remove(&pid);
         self.transparent_huge.remove(&pid);

@@ -40,7 +40,7 @@ impl SampledObject<'_, '_> {
     ///
     /// # Errors
     /// When the kernel refuses a call.
-    pub fn counts(
+    pub(super) fn counts(
         &mut self,
         root: &Root,
         id: ObjectId,

@@ -36,12 +36,12 @@ pub(super) struct Counts {
 
 impl Counts {
     /// Adds a page that was found in memory.
-    pub fn add(&mut self, area: usize, node: Option<NodeId>) {
+    pub(super) fn add(&mut self, area: usize, node: Option<NodeId>) {
         *self.found.entry((area, node)).or_default() += 1;
     }
 
     /// Pages in memory.
-    pub fn pages_found(&self) -> u64 {
+    pub(super) fn pages_found(&self) -> u64 {
         self.found.values().sum()
     }
 
@@ -51,7 +51,7 @@ impl Counts {
     }
 
     /// The shares of the nodes, with intervals. `nodes`: those that have memory.
-    pub fn sampled(&self, seed: u64, nodes: &NodeSet) -> Sampled {
+    pub(super) fn sampled(&self, seed: u64, nodes: &NodeSet) -> Sampled {
         let all = self.pages_found();
         let with_pages = self.found.keys().filter_map(|(_, node)| *node);
         let nodes: NodeSet = nodes.iter().chain(with_pages).collect();
@@ -78,7 +78,7 @@ impl Counts {
     /// Bytes of each area and node, when `allocated_bytes` of an object of `object_bytes` exist.
     /// Usually all that exists is in memory, and is divided like the sample. Where the sample rules
     /// that out, some is swapped out and has no node.
-    pub fn bytes(&self, allocated_bytes: u64, object_bytes: u64) -> Bytes {
+    pub(super) fn bytes(&self, allocated_bytes: u64, object_bytes: u64) -> Bytes {
         let all = self.pages_found();
         let part = |bytes: u64, count: u64, of: u64| {
             let product = u128::from(bytes) * u128::from(count) / u128::from(of.max(1));

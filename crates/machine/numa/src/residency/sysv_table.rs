@@ -19,7 +19,7 @@ pub(super) struct SysvTable<'a> {
 
 impl<'a> SysvTable<'a> {
     /// No tables have been read yet.
-    pub fn new(root: &'a Root) -> Self {
+    pub(super) fn new(root: &'a Root) -> Self {
         SysvTable {
             root,
             own: ipc_namespace::own(root),
@@ -28,7 +28,7 @@ impl<'a> SysvTable<'a> {
     }
 
     /// The row of the segment that is this object, which process `pid` has attached.
-    pub fn identity(
+    pub(super) fn identity(
         &mut self,
         segment: &SegmentResidency,
         object: ObjectId,

@@ -65,7 +65,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Splits `span` into parts that lie in one area each, with the index of the area.
-    pub fn parts(&self, span: Span) -> Vec<(Span, usize)> {
+    pub(super) fn parts(&self, span: Span) -> Vec<(Span, usize)> {
         let outside = self.areas.len();
         let mut parts = Vec::new();
         let mut at = span.start;
@@ -99,7 +99,7 @@ impl Tally {
     }
 
     /// Adds bytes on a node to an area.
-    pub fn add(&mut self, area: usize, node: NodeId, bytes: u64) {
+    pub(super) fn add(&mut self, area: usize, node: NodeId, bytes: u64) {
         if self.bytes_by_area.len() <= area {
             self.bytes_by_area.resize(area + 1, BytesByNode::new());
         }
@@ -107,7 +107,13 @@ impl Tally {
     }
 
     /// Counts huge page `number` of the object, unless it was counted before.
-    pub fn add_huge_page(&mut self, number: u64, bytes: u64, area: usize, node: Option<NodeId>) {
+    pub(super) fn add_huge_page(
+        &mut self,
+        number: u64,
+        bytes: u64,
+        area: usize,
+        node: Option<NodeId>,
+    ) {
         if !self.known.insert(number) {
             return;
         }
@@ -118,7 +124,7 @@ impl Tally {
     }
 
     /// Adds the result of a sample.
-    pub fn estimate(&mut self, counts: &Counts, object: &MappedObject, sample: &Sample) {
+    pub(super) fn estimate(&mut self, counts: &Counts, object: &MappedObject, sample: &Sample) {
         self.add_estimated(counts.bytes(object.allocated_bytes, object.bytes));
         self.sampled = Some(counts.sampled(sample.seed, &sample.memory_nodes));
     }
@@ -134,7 +140,7 @@ impl Tally {
     }
 
     /// All that was found, by node.
-    pub fn bytes_by_node(&self) -> BytesByNode {
+    pub(super) fn bytes_by_node(&self) -> BytesByNode {
         let mut sum = BytesByNode::new();
         for area in &self.bytes_by_area {
             add_bytes(&mut sum, area);
@@ -143,7 +149,7 @@ impl Tally {
     }
 
     /// Bytes found, whether their node is known or not.
-    pub fn found_bytes(&self) -> u64 {
+    pub(super) fn found_bytes(&self) -> u64 {
         self.bytes_by_node()
             .values()
             .sum::<u64>()
@@ -151,12 +157,12 @@ impl Tally {
     }
 
     /// Length of everything mapped, with overlaps counted once.
-    pub fn mapped_bytes(&self) -> u64 {
+    pub(super) fn mapped_bytes(&self) -> u64 {
         union_bytes(self.spans.iter().copied())
     }
 
     /// Describes the object. `all_seen`: whether every process of the target could be read.
-    pub fn into_segment(self, all_seen: bool) -> SegmentResidency {
+    pub(super) fn into_segment(self, all_seen: bool) -> SegmentResidency {
         let found = self.found_bytes();
         let seen = found.saturating_add(self.never_written_bytes);
         let missing = self

@@ -33,7 +33,7 @@ impl Unmapped<'_, '_> {
     ///
     /// # Errors
     /// When the kernel refuses a call.
-    pub fn at(&mut self, tally: &mut Tally) -> Result<(), linux::SystemCallError> {
+    pub(super) fn at(&mut self, tally: &mut Tally) -> Result<(), linux::SystemCallError> {
         match self.object.huge_page_bytes {
             Some(page_bytes) => self.huge(tally, page_bytes),
             None => self.small(tally),

@@ -364,7 +364,7 @@ fn metric() -> impl Strategy<Value = Metric> {
 }
 
 /// Any trial; one of three counts.
-pub fn trial() -> impl Strategy<Value = Trial> {
+pub(crate) fn trial() -> impl Strategy<Value = Trial> {
     let outcome = prop_oneof![
         Just(Outcome::Valid),
         text().prop_map(Outcome::Invalid),
@@ -531,7 +531,7 @@ fn status() -> impl Strategy<Value = RunStatus> {
 }
 
 /// Any run. Its baseline is one of its cases as a rule.
-pub fn run() -> impl Strategy<Value = Run> {
+pub(crate) fn run() -> impl Strategy<Value = Run> {
     let texts = (text(), text(), text(), text(), text(), text());
     let case = (case_plan(), vec(trial(), 0..8)).prop_map(|(plan, trials)| Case { plan, trials });
     let skipped = (text(), text()).prop_map(|(case, reason)| Skipped { case, reason });

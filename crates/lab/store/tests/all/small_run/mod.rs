@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::*;
 
 /// The run; it has two cases, three trials of different outcomes and one skipped case.
-pub fn small_run(id: &str) -> Run {
+pub(crate) fn small_run(id: &str) -> Run {
     Run {
         id: id.to_string(),
         experiment: "local-vs-remote".to_string(),
@@ -104,7 +104,7 @@ fn plan(name: &str, memory_nodes: &str) -> CasePlan {
 }
 
 /// The trial of this number: valid, invalid and failed in turn.
-pub fn trial(number: u32) -> Trial {
+pub(crate) fn trial(number: u32) -> Trial {
     let outcome = match number % 3 {
         0 => Outcome::Valid,
         1 => Outcome::Invalid("1 page of the SGA lies on node 1".to_string()),

@@ -15,7 +15,7 @@ fn ids<I: Id>(list: &str) -> IdSet<I> {
 }
 
 /// Every sample and its name, which is the name of its golden files.
-pub fn all() -> Vec<(&'static str, Run)> {
+pub(crate) fn all() -> Vec<(&'static str, Run)> {
     vec![
         ("normal", normal()),
         ("five-cases", five_cases()),
@@ -53,7 +53,7 @@ fn around(figure: f64) -> [f64; 5] {
 }
 
 /// Binding against caging, told apart.
-pub fn normal() -> Run {
+pub(crate) fn normal() -> Run {
     let mut run = empty("binding-vs-caging", "binding");
     run.question = "Does it cost more to bind an instance to CPUs or to cage it?".to_string();
     run.cases = vec![
@@ -86,7 +86,7 @@ pub fn normal() -> Run {
 }
 
 /// Time was over before any case had the trials of an interval.
-pub fn stopped_early() -> Run {
+pub(crate) fn stopped_early() -> Run {
     let mut run = five_cases();
     run.status = RunStatus::Bounded;
     for (index, case) in run.cases.iter_mut().enumerate() {
@@ -96,7 +96,7 @@ pub fn stopped_early() -> Run {
 }
 
 /// The five tests of article 001, with its figures.
-pub fn five_cases() -> Run {
+pub(crate) fn five_cases() -> Run {
     let mut run = empty("binding-vs-caging", "binding-6");
     run.question = "Does it cost more to bind an instance to CPUs or to cage it?".to_string();
     run.cases = vec![
@@ -115,28 +115,28 @@ pub fn five_cases() -> Run {
 }
 
 /// The baseline is the fastest of several.
-pub fn baseline_leads() -> Run {
+pub(crate) fn baseline_leads() -> Run {
     let mut run = five_cases();
     run.baseline = "binding-9".to_string();
     run
 }
 
 /// One of several cases wins, and the baseline has too few trials.
-pub fn baseline_undecided() -> Run {
+pub(crate) fn baseline_undecided() -> Run {
     let mut run = five_cases();
     run.cases[2].trials.truncate(4);
     run
 }
 
 /// One case and nothing to compare it with.
-pub fn alone() -> Run {
+pub(crate) fn alone() -> Run {
     let mut run = normal();
     run.cases.truncate(1);
     run
 }
 
 /// Two cases that cannot be told apart.
-pub fn tied() -> Run {
+pub(crate) fn tied() -> Run {
     let mut run = normal();
     run.cases[1] = case(
         "caging",
@@ -154,7 +154,7 @@ pub fn tied() -> Run {
 }
 
 /// Three cases; two share the first rank.
-pub fn tied_leaders() -> Run {
+pub(crate) fn tied_leaders() -> Run {
     let mut run = tied();
     let slow = [902_000.0, 899_000.0, 905_000.0, 897_500.0, 900_100.0];
     run.cases
@@ -163,7 +163,7 @@ pub fn tied_leaders() -> Run {
 }
 
 /// A machine emulated in software.
-pub fn emulated() -> Run {
+pub(crate) fn emulated() -> Run {
     let mut run = normal();
     machine_of(&mut run).hypervisor = Some("TCGTCGTCGTCG".to_string());
     machine_of(&mut run).emulated = Some(true);
@@ -171,7 +171,7 @@ pub fn emulated() -> Run {
 }
 
 /// A guest of a hypervisor that is asked about memory.
-pub fn virtual_machine() -> Run {
+pub(crate) fn virtual_machine() -> Run {
     let mut run = normal();
     run.asks_about_memory = true;
     machine_of(&mut run).hypervisor = Some("KVMKVMKVM".to_string());
@@ -184,7 +184,7 @@ pub fn virtual_machine() -> Run {
 }
 
 /// A machine that had other things to do in more than a quarter of the windows.
-pub fn busy() -> Run {
+pub(crate) fn busy() -> Run {
     let mut run = normal();
     for trial in run.cases[0].trials.iter_mut().take(3) {
         trial.evidence.other_cpu_s = Some(3.4);
@@ -194,7 +194,7 @@ pub fn busy() -> Run {
 }
 
 /// Some trials do not count; the others are enough.
-pub fn invalid_trials() -> Run {
+pub(crate) fn invalid_trials() -> Run {
     let mut run = normal();
     let caging = &mut run.cases[1];
     let mut wandered = caging.trials[0].clone();
@@ -212,7 +212,7 @@ pub fn invalid_trials() -> Run {
 }
 
 /// No trial of one case counts.
-pub fn no_valid_trial() -> Run {
+pub(crate) fn no_valid_trial() -> Run {
     let mut run = normal();
     for trial in &mut run.cases[1].trials {
         trial.outcome = Outcome::Invalid("4 KiB of the SGA lie on node 1".to_string());
@@ -221,7 +221,7 @@ pub fn no_valid_trial() -> Run {
 }
 
 /// Three trials of each case.
-pub fn too_few_trials() -> Run {
+pub(crate) fn too_few_trials() -> Run {
     let mut run = normal();
     run.cases
         .iter_mut()
@@ -234,7 +234,7 @@ pub fn too_few_trials() -> Run {
 }
 
 /// One case could not be run.
-pub fn skipped() -> Run {
+pub(crate) fn skipped() -> Run {
     let mut run = normal();
     run.skipped = vec![Skipped {
         case: "remote".to_string(),
@@ -244,14 +244,14 @@ pub fn skipped() -> Run {
 }
 
 /// The baseline itself could not be run.
-pub fn baseline_skipped() -> Run {
+pub(crate) fn baseline_skipped() -> Run {
     let mut run = skipped();
     run.baseline = "remote".to_string();
     run
 }
 
 /// Interrupted in the middle of the second round.
-pub fn interrupted() -> Run {
+pub(crate) fn interrupted() -> Run {
     let mut run = normal();
     run.status = RunStatus::Interrupted;
     run.cases[0].trials.truncate(2);
@@ -260,7 +260,7 @@ pub fn interrupted() -> Run {
 }
 
 /// Killed before anything was measured.
-pub fn nothing_yet() -> Run {
+pub(crate) fn nothing_yet() -> Run {
     let mut run = normal();
     run.status = RunStatus::Unfinished;
     run.calibration = None;
@@ -269,7 +269,7 @@ pub fn nothing_yet() -> Run {
 }
 
 /// Names and reasons that mean harm.
-pub fn hostile() -> Run {
+pub(crate) fn hostile() -> Run {
     let mut run = invalid_trials();
     let harm = "\u{1b}[2J\u{1b}]0;title\u{7}\r\nroot# \u{202e}evil\u{200b}";
     run.question = format!("{harm}?");
@@ -297,7 +297,7 @@ pub fn hostile() -> Run {
 }
 
 /// Latency of three cells: less is better.
-pub fn latency() -> Run {
+pub(crate) fn latency() -> Run {
     let mut run = empty("latency", "cpu-node-0-memory-node-0");
     run.question = "How far is memory?".to_string();
     run.metric = Metric::NsPerAccess;
@@ -314,14 +314,14 @@ pub fn latency() -> Run {
 }
 
 /// One cell, and nothing to compare it with.
-pub fn latency_alone() -> Run {
+pub(crate) fn latency_alone() -> Run {
     let mut run = latency();
     run.cases.truncate(1);
     run
 }
 
 /// Bandwidth of two pairs of nodes.
-pub fn bandwidth() -> Run {
+pub(crate) fn bandwidth() -> Run {
     let mut run = latency();
     run.experiment = "bandwidth".to_string();
     run.question = "How much does memory deliver?".to_string();
@@ -348,7 +348,7 @@ pub fn bandwidth() -> Run {
 }
 
 /// The baseline a second time, which ties with it.
-pub fn control() -> Run {
+pub(crate) fn control() -> Run {
     let mut run = normal();
     let mut again = case("binding-again", "the same", &around(1_264_000.0), bound);
     again.plan.work = run.cases[0].plan.work.clone();
@@ -357,7 +357,7 @@ pub fn control() -> Run {
 }
 
 /// The same on a machine where something else changed meanwhile.
-pub fn control_differs() -> Run {
+pub(crate) fn control_differs() -> Run {
     let mut run = control();
     for trial in &mut run.cases[2].trials {
         if let Some(measured) = &mut trial.measured {
@@ -368,7 +368,7 @@ pub fn control_differs() -> Run {
 }
 
 /// Each case ties with its neighbours only, and a control with the baseline.
-pub fn chain_of_ties() -> Run {
+pub(crate) fn chain_of_ties() -> Run {
     let mut run = empty("binding-vs-caging", "second");
     let rates = [
         ("first", [1.0, 1.009, 0.99, 1.01, 0.991]),
@@ -387,7 +387,7 @@ pub fn chain_of_ties() -> Run {
 }
 
 /// Near and far memory of a machine with two nodes: half as many reads, on the same CPUs.
-pub fn near_and_far() -> Run {
+pub(crate) fn near_and_far() -> Run {
     let mut run = empty("local-vs-remote", "near");
     run.asks_about_memory = true;
     machine_of(&mut run).topology.nodes.push(Node {
