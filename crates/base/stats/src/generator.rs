@@ -71,10 +71,9 @@ impl Generator {
         chosen.into_iter().collect()
     }
 
-    /// A number strictly between 0 and 1: the middle of one of 2^53 equal steps.
+    /// A number strictly between 0 and 1: the middle of one of 2^52 equal steps.
     pub fn unit(&mut self) -> f64 {
-        let step = self.word() >> 11;
-        (step as f64 + 0.5) * (-53.0f64).exp2()
+        unit_of(self.word())
     }
 
     /// A standard normal deviate, by inversion of the distribution function. For simulations: its
@@ -92,6 +91,13 @@ impl Generator {
             items.swap(last, self.below(bound) as usize);
         }
     }
+}
+
+/// The upper 52 bits of a word as a number between 0 and 1. With one bit more, the middle of a step
+/// would not be a double, and that of the last one would be rounded to 1.
+fn unit_of(word: u64) -> f64 {
+    let step = word >> 12;
+    (step as f64 + 0.5) * (-52.0f64).exp2()
 }
 
 #[cfg(test)]
@@ -159,6 +165,31 @@ mod tests {
         for (order, count) in counts {
             assert!(count.abs_diff(1_000) < 145, "{order:?}: {count}");
         }
+    }
+
+    #[test]
+    fn bounds_that_divide_no_power_of_two_favour_none() {
+        // Three quarters of all words: without rejection every third number would come twice as
+        // often.
+        let mut generator = Generator::new(5, 0);
+        let mut times = [0_u32; 3];
+        for _ in 0..6_000 {
+            times[generator.below(3 << 30) as usize % 3] += 1;
+        }
+        // Five standard deviations of a binomial count: sqrt(6000 * 1/3 * 2/3) is 37.
+        let is_even = |times: &u32| times.abs_diff(2_000) < 185;
+        assert!(times.iter().all(is_even), "{times:?}");
+        let mut low = 0_u32;
+        for seed in 0..6_000 {
+            low += u32::from(Generator::new(seed, 1).choose(1, 3 << 62)[0] < 1 << 62);
+        }
+        assert!(is_even(&low), "{low}");
+    }
+
+    #[test]
+    fn a_unit_is_never_nought_nor_one() {
+        assert!(unit_of(0) > 0.0 && unit_of(u64::MAX) < 1.0);
+        assert_eq!(unit_of(1 << 63), 0.5 + (-53.0f64).exp2());
     }
 
     #[test]
