@@ -294,4 +294,39 @@ mod tests {
         assert_eq!(now, "1-2");
         assert_eq!(files.journal.in_force().unwrap().len(), 2);
     }
+
+    #[test]
+    fn an_earlier_change_is_undone_by_force_although_a_later_one_stays() {
+        let files = Files::changed_twice();
+        let (said, now) = files.undo(|entry| entry.entry == 1, true);
+        assert_eq!((said, now.as_str()), (vec![String::new()], "0-3"));
+        assert_eq!(files.journal.in_force().unwrap()[0].entry, 2);
+    }
+
+    #[test]
+    fn what_outlives_a_boot_is_not_struck_off_after_one() {
+        let files = Files::changed_twice();
+        let (server, schema) = ("db".to_owned(), "numalab_1".to_owned());
+        files
+            .journal
+            .record(Change::SchemaMade { server, schema })
+            .unwrap();
+        files.made(|entry| entry["boot"] = "before".into());
+        let (said, _) = files.undo(|_| true, false);
+        assert!(said[0].contains("DROP SCHEMA \"numalab_1\""), "{said:?}");
+        assert_eq!(said[1..], [String::new(), String::new()]);
+        assert_eq!(files.journal.in_force().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_numalab_never_makes_is_refused() {
+        let files = Files::changed_twice();
+        let undone = undo(&files.journal, |_| true, true).unwrap();
+        let refused = |it: &Undone| matches!(it.failure, Some(Error::NotOurs { .. }));
+        assert!(
+            undone.len() == 2 && undone.iter().all(refused),
+            "{undone:?}"
+        );
+        assert_eq!(fs::read_to_string(files.path()).unwrap(), "1-2");
+    }
 }
