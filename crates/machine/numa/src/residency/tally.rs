@@ -308,6 +308,36 @@ mod tests {
         assert_eq!(tally.bytes_by_node(), on_1(30));
     }
 
+    #[test]
+    fn a_sample_divides_what_is_allocated_and_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("object");
+        std::fs::write(&path, [1; 3 * 4096]).unwrap();
+        std::fs::File::open(&path).unwrap().sync_all().unwrap();
+        let object = MappedObject::open_to_look(&path).unwrap().unwrap();
+        let mut counts = Counts {
+            pages: 2,
+            ..Counts::default()
+        };
+        counts.add(0, Some(NodeId(1)));
+        counts.add(0, Some(NodeId(1)));
+        let memory_nodes = NODES.into_iter().collect();
+        let sample = Sample {
+            seed: 7,
+            memory_nodes,
+        };
+        let mut tally = Tally::default();
+        tally.estimate(&counts, &object, &sample);
+        assert!(object.allocated_bytes > 0);
+        let all = BytesByNode::from([(NodeId(1), object.allocated_bytes)]);
+        assert_eq!(tally.bytes_by_node(), all);
+        let sampled = tally.sampled.unwrap();
+        assert_eq!(
+            (sampled.seed, sampled.pages, sampled.pages_found),
+            (7, 2, 2)
+        );
+    }
+
     const NODES: [NodeId; 2] = [NodeId(0), NodeId(1)];
 
     #[test]
