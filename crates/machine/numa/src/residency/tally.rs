@@ -309,6 +309,17 @@ mod tests {
     }
 
     #[test]
+    fn of_two_figures_the_larger_is_kept_node_by_node() {
+        let figures = |figures: [(u32, u64); 2]| -> BytesByNode {
+            figures.map(|(node, bytes)| (NodeId(node), bytes)).into()
+        };
+        let mut most = figures([(0, 5), (1, 5)]);
+        max_bytes(&mut most, &figures([(1, 7), (2, 3)]));
+        max_bytes(&mut most, &figures([(0, 4), (2, 3)]));
+        assert_eq!(most.into_values().collect::<Vec<_>>(), [5, 7, 3]);
+    }
+
+    #[test]
     fn a_sample_divides_what_is_allocated_and_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("object");
