@@ -53,7 +53,7 @@ pub(crate) enum Task {
 /// The table of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Bench {
-    /// What a case loses by windows in turns: a part of `verdict`, in one minute.
+    /// What a case loses by windows in turns: a part of `verdict`, in two minutes.
     Alternation,
     /// `numalab bandwidth` against `likwid-bench`, `mbw` and `stress-ng --stream`.
     Bandwidth,

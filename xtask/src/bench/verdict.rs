@@ -47,7 +47,7 @@ const WIDTH_MAX: f64 = 1.0;
 /// wide the interval of that may be, to both sides, to say anything; and seconds of the run.
 const TURNS_MIN: f64 = 0.97;
 const COST_WIDTH_MAX: f64 = 0.05;
-const COST_S: &str = "60";
+const COST_S: &str = "120";
 /// How likely a claim about a rate fails although the rate is as it should be.
 const CHANCE: f64 = 0.05;
 
