@@ -118,7 +118,7 @@ pub struct SgaLayout {
     pub(crate) buckets: u32,
     /// Tables, each with its index.
     pub(crate) tables: u32,
-    /// Rows and row blocks of each table.
+    /// Rows and row blocks of each table; 0 where there are none.
     pub(crate) rows_per_table: u32,
     /// Blocks of each table that its share of the buffers holds: all, or fewer than there are.
     pub(crate) buffers_per_table: u32,
@@ -210,6 +210,11 @@ impl SgaLayout {
     /// Bytes of the whole SGA, whole pages.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Rows of each table; 0 where there are none.
+    pub fn rows_per_table(&self) -> u32 {
+        self.rows_per_table
     }
 
     /// Buffers of each pool.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use model::{Allocation, CpuSet, Phase, Placement};
+use model::{Allocation, CpuSet, LoadPlan, Phase, Placement, SgaPlan};
 
 /// Bytes of one block: PostgreSQL's default, which every package keeps.
 pub(crate) const BLOCK_BYTES: u64 = 8192;
@@ -68,6 +68,14 @@ pub struct Watch<'a> {
 }
 
 impl TablesPlan {
+    /// What a case asks for.
+    pub fn of(sga: &SgaPlan, load: &LoadPlan) -> Self {
+        TablesPlan {
+            sessions: load.sessions,
+            cache_bytes: sga.cache_bytes,
+        }
+    }
+
     /// Rows of one table, which are its blocks.
     pub fn rows_per_table(&self) -> u32 {
         let rows = self.cache_bytes / BLOCK_BYTES / u64::from(self.sessions.max(1));

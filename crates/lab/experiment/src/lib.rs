@@ -20,4 +20,4 @@ pub use plan::{
     Cannot, Host, Plan, SkippedCase, Support, alternation_obstacle, plan, shipped_in_order,
 };
 pub use run::{CONFIDENCE, RunError, RunRequest, TRIALS_MIN, UNCOUNTED_RUNNING_MAX, execute};
-pub use workload::{RoundSpec, TrialSpec, Workload, WorkloadError};
+pub use workload::{CalibrationSpec, RoundSpec, TrialSpec, Workload, WorkloadError};

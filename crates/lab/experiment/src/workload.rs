@@ -9,12 +9,17 @@ use crate::Cancel;
 ///
 /// Implemented by the adapter of each engine, and by [`crate::workloads::Simulated`].
 pub trait Workload {
+    /// Rows of each table of a case, which bound its work unit; `None` where nothing does.
+    fn rows_per_table(&mut self, _case: &CasePlan) -> Option<u32> {
+        None
+    }
+
     /// Finds the work unit at which the memory is measured and not the executor, on the case
     /// given; `None` where the work has no such unit.
     fn calibrate(
         &mut self,
         _case: &CasePlan,
-        _seed: u64,
+        _spec: &CalibrationSpec,
         _on_point: &mut dyn FnMut(CalibrationPoint),
         _cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
@@ -58,6 +63,16 @@ pub struct RoundSpec<'r> {
     pub order_seed: u64,
     /// Whether the time of the run is up: then a round ends as soon as it can.
     pub is_over: &'r dyn Fn() -> bool,
+}
+
+/// What a calibration is to be like, apart from its case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CalibrationSpec {
+    /// Seed of the physical order of rows and of the keys that are read.
+    pub seed: u64,
+    /// Rows of the smallest table of any case of the run: all cases get the work unit, and the
+    /// calibration's one session may have a larger table. `None`: no bound.
+    pub rows_max: Option<u32>,
 }
 
 /// What one trial is to be like, apart from its case.

@@ -109,8 +109,15 @@ impl Connected {
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         let mut loaded = self.load()?;
+        // The work unit is for all tables, also those that the one session does not read.
+        let rows = loaded.tables.iter().map(Table::rows).min().unwrap_or(0);
+        let order = CalibrationOrder {
+            work_unit_max: u32::try_from(rows)
+                .map_or(order.work_unit_max, |rows| rows.min(order.work_unit_max)),
+            ..*order
+        };
         loaded.tables.truncate(1);
-        sweep(&mut loaded, order, on_point, watch)
+        sweep(&mut loaded, &order, on_point, watch)
     }
 
     /// Runs a trial.

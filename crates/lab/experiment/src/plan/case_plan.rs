@@ -1,6 +1,8 @@
 //! One case of a definition as work that a machine can carry out, or why it cannot.
 
+use instance::{SgaLayout, SgaSize};
 use model::{ByteSize, CasePlan, LoadPlan, LogicalReads, SgaPlan, Work};
+use postgresql::TablesPlan;
 
 use super::cannot::Cannot;
 use super::command::plan_command;
@@ -40,6 +42,9 @@ pub(super) fn plan(
         _ => asked,
     };
     check_cache_for_sessions(&sga, &load)?;
+    if case.work == WorkChoice::LogicalReads {
+        check_work_unit(engine, &sga, &load)?;
+    }
     if let (Some(nodes), Some(allowed)) = (sga.allocation.nodes(), memory_nodes)
         && !nodes.is_subset(allowed)
     {
@@ -100,6 +105,24 @@ fn check_cache_for_sessions(sga: &SgaPlan, load: &LoadPlan) -> Result<(), Cannot
         ),
         "set a larger cache, or fewer sessions",
     ))
+}
+
+/// A statement reads rows of one table.
+fn check_work_unit(engine: Engine, sga: &SgaPlan, load: &LoadPlan) -> Result<(), Cannot> {
+    let rows = match engine {
+        Engine::Postgres => Some(TablesPlan::of(sga, load).rows_per_table()),
+        // Another check says why there can be no such SGA.
+        _ => SgaLayout::new(&SgaSize::of(sga, load))
+            .ok()
+            .map(|layout| layout.rows_per_table()),
+    };
+    match (load.work_unit, rows) {
+        (Some(asked), Some(rows)) if asked > rows => Err(Cannot::usage(
+            format!("a statement is to read {asked} rows, and a table has {rows}"),
+            "set a smaller work-unit, a larger cache, or fewer sessions",
+        )),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +193,11 @@ mod tests {
             skipped("sessions = 100\ncache = \"1MiB\"").reason,
             "100 sessions need a cache of 6.25 MiB, and it is 1 MiB; \
              set a larger cache, or fewer sessions"
+        );
+        assert_eq!(
+            skipped("sessions = 3\ncache = \"64MiB\"\nwork-unit = 8192").reason,
+            "a statement is to read 8192 rows, and a table has 2723; \
+             set a smaller work-unit, a larger cache, or fewer sessions"
         );
         assert_eq!(
             skipped("allocation = \"weighted-interleave:all\"").reason,

@@ -11,7 +11,7 @@ use super::pace::Pace;
 use super::request::{RunError, RunRequest};
 use super::room::Room;
 use super::stop_rule::StopRule;
-use crate::{Cancel, Clock, RoundSpec, TrialSpec, Workload, WorkloadError};
+use crate::{CalibrationSpec, Cancel, Clock, RoundSpec, TrialSpec, Workload, WorkloadError};
 
 /// A round takes more than its share of the time if it takes so many times it: what is under way
 /// when the share is over is finished.
@@ -148,11 +148,17 @@ impl Runner<'_, '_> {
         let case = &case
             .expect("a checked request has its baseline among its cases")
             .plan;
+        let rows = run.cases.iter();
+        let rows = rows.filter_map(|case| self.workload.rows_per_table(&case.plan));
+        let spec = CalibrationSpec {
+            seed: calibration_seed(run.seed),
+            rows_max: rows.min(),
+        };
         let mut telling = Telling::new(&mut self.observers, self.cancel);
         let cancel = telling.cancel.clone();
         let outcome = self.workload.calibrate(
             case,
-            calibration_seed(self.run.seed),
+            &spec,
             &mut |point| telling.tell(&Event::CalibrationPoint(point)),
             &cancel,
         );

@@ -12,8 +12,8 @@ use stats::ratio_interval;
 use super::test_plans::request;
 use crate::workloads::{Behaviour, Outlier, Simulated};
 use crate::{
-    CONFIDENCE, Cancel, Clock, RunError, RunRequest, SimulatedClock, TrialSpec, Workload,
-    WorkloadError, execute,
+    CONFIDENCE, CalibrationSpec, Cancel, Clock, RunError, RunRequest, SimulatedClock, TrialSpec,
+    Workload, WorkloadError, execute,
 };
 
 /// Writes down every event as one word.
@@ -290,14 +290,26 @@ impl Scripted {
 }
 
 impl Workload for Scripted {
+    fn rows_per_table(&mut self, case: &CasePlan) -> Option<u32> {
+        match case.name.as_str() {
+            "a" => Some(4000),
+            _ => Some(1000),
+        }
+    }
+
     fn calibrate(
         &mut self,
         case: &CasePlan,
-        _seed: u64,
+        spec: &CalibrationSpec,
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
         assert_eq!(case.name, "a", "calibration is made on the baseline");
+        let of_the_others = Some(1000);
+        assert_eq!(
+            spec.rows_max, of_the_others,
+            "every case gets the work unit"
+        );
         on_point(CalibrationPoint {
             work_unit: 7,
             logical_reads_per_s: 1.0,

@@ -7,7 +7,7 @@ use model::{
 use postgresql::{Connected, Watch};
 
 use super::postgres::{calibration_of, failed, note_version, order_of, trial_of};
-use crate::{Cancel, Plan, TrialSpec, Workload, WorkloadError};
+use crate::{CalibrationSpec, Cancel, Plan, TrialSpec, Workload, WorkloadError};
 
 /// The name of its only case.
 const CASE: &str = "as-it-is";
@@ -80,11 +80,11 @@ impl Workload for ConnectedWorkload {
     fn calibrate(
         &mut self,
         _case: &CasePlan,
-        seed: u64,
+        spec: &CalibrationSpec,
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
-        let found = calibration_of(seed, on_point, cancel, |order, on_point, watch| {
+        let found = calibration_of(spec, on_point, cancel, |order, on_point, watch| {
             self.server.calibrate(order, on_point, watch)
         });
         found.map(Some)

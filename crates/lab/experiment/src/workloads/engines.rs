@@ -2,7 +2,7 @@
 
 use model::{Calibration, CalibrationPoint, CasePlan, Phase, Trial, Work};
 
-use crate::{Cancel, RoundSpec, TrialSpec, Workload, WorkloadError};
+use crate::{CalibrationSpec, Cancel, RoundSpec, TrialSpec, Workload, WorkloadError};
 
 /// The engines, each for its kind of work.
 pub struct Engines<'w> {
@@ -46,14 +46,18 @@ impl Engines<'_> {
 }
 
 impl Workload for Engines<'_> {
+    fn rows_per_table(&mut self, case: &CasePlan) -> Option<u32> {
+        self.engine_of(case).rows_per_table(case)
+    }
+
     fn calibrate(
         &mut self,
         case: &CasePlan,
-        seed: u64,
+        spec: &CalibrationSpec,
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
-        self.engine_of(case).calibrate(case, seed, on_point, cancel)
+        self.engine_of(case).calibrate(case, spec, on_point, cancel)
     }
 
     fn trial(

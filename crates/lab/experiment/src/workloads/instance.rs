@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use instance::{Coordinator, InstanceReport, Task};
+use instance::{Coordinator, InstanceReport, SgaLayout, SgaSize, Task};
 use model::exit::ExitCode;
 use model::{Calibration, CalibrationPoint, CasePlan, LogicalReads, Phase, Trial, Work};
 use numa::hierarchy::Hierarchy;
@@ -12,9 +12,9 @@ use numa::journal::Journal;
 use super::alternation::alternate;
 use super::instance_launch::{InstanceLauncher, LOOK_EVERY, not_permitted, work_of};
 use super::instance_validity::judged;
-use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
+use super::plateau::{GAIN_MIN, plateau, work_unit_max};
 use super::trial_groups::TrialGroups;
-use crate::{Cancel, RoundSpec, TrialSpec, Workload, WorkloadError};
+use crate::{CalibrationSpec, Cancel, RoundSpec, TrialSpec, Workload, WorkloadError};
 
 /// Time at each work unit of the calibration.
 const CALIBRATION_STEP_S: f64 = 0.12;
@@ -163,10 +163,16 @@ enum Step {
 }
 
 impl Workload for InstanceWorkload {
+    fn rows_per_table(&mut self, case: &CasePlan) -> Option<u32> {
+        let reads = case.logical_reads()?;
+        let layout = SgaLayout::new(&SgaSize::of(&reads.sga, &reads.load));
+        Some(layout.ok()?.rows_per_table())
+    }
+
     fn calibrate(
         &mut self,
         case: &CasePlan,
-        seed: u64,
+        spec: &CalibrationSpec,
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
@@ -181,10 +187,11 @@ impl Workload for InstanceWorkload {
         work.load.cpu_count = None;
         work.load.update_pct = 0;
         work.load.cpu_quota = None;
+        let work_unit_max = work_unit_max(spec.rows_max);
         let task = Task::Calibration {
             step_s: CALIBRATION_STEP_S,
             gain_min: GAIN_MIN,
-            work_unit_max: WORK_UNIT_MAX,
+            work_unit_max,
         };
         let mut points = Vec::new();
         let take = &mut |report, _: &TrialGroups| match report {
@@ -200,8 +207,8 @@ impl Workload for InstanceWorkload {
             }),
             _ => Ok(Step::GoOn),
         };
-        self.carry_out(case, work, seed, task, cancel, take)?;
-        plateau(points).map(Some)
+        self.carry_out(case, work, spec.seed, task, cancel, take)?;
+        plateau(points, work_unit_max).map(Some)
     }
 
     fn trial(

@@ -8,12 +8,20 @@ use crate::WorkloadError;
 /// Gain of a doubling of the work unit below which the plateau is reached.
 pub(super) const GAIN_MIN: f64 = 0.03;
 /// Largest work unit tried.
-pub(super) const WORK_UNIT_MAX: u32 = 8192;
+const WORK_UNIT_MAX: u32 = 8192;
 /// Share of the best rate of the sweep that the chosen work unit must reach.
 const PLATEAU_SHARE: f64 = 0.97;
 
-/// The smallest work unit of the sweep that comes near the best rate.
-pub(super) fn plateau(points: Vec<CalibrationPoint>) -> Result<Calibration, WorkloadError> {
+/// The largest work unit to try where tables have so many rows.
+pub(super) fn work_unit_max(rows_max: Option<u32>) -> u32 {
+    WORK_UNIT_MAX.min(rows_max.unwrap_or(WORK_UNIT_MAX))
+}
+
+/// The smallest work unit of a sweep up to `work_unit_max` that comes near the best rate.
+pub(super) fn plateau(
+    points: Vec<CalibrationPoint>,
+    work_unit_max: u32,
+) -> Result<Calibration, WorkloadError> {
     let best = points
         .iter()
         .map(|point| point.logical_reads_per_s)
@@ -27,7 +35,7 @@ pub(super) fn plateau(points: Vec<CalibrationPoint>) -> Result<Calibration, Work
     // The sweep ends early only when doublings no longer gained.
     let plateau_reached = points
         .last()
-        .is_some_and(|last| last.work_unit < WORK_UNIT_MAX);
+        .is_some_and(|last| last.work_unit <= work_unit_max / 2);
     Ok(Calibration {
         work_unit,
         plateau_reached,
@@ -39,7 +47,7 @@ pub(super) fn plateau(points: Vec<CalibrationPoint>) -> Result<Calibration, Work
 mod tests {
     use model::CalibrationPoint;
 
-    use super::plateau;
+    use super::{plateau, work_unit_max};
 
     fn check(rates: &[f64], expected: u32) {
         let points = rates
@@ -50,7 +58,7 @@ mod tests {
                 logical_reads_per_s: *rate,
             });
         assert_eq!(
-            plateau(points.collect()).unwrap().work_unit,
+            plateau(points.collect(), 8192).unwrap().work_unit,
             expected,
             "{rates:?}"
         );
@@ -61,5 +69,25 @@ mod tests {
         check(&[1.0, 2.0, 3.0, 3.5, 3.55, 3.56], 8);
         check(&[1.0], 1);
         check(&[1.0, 5.0, 4.0, 4.9], 2);
+    }
+
+    #[test]
+    fn a_sweep_that_ends_with_the_table_has_not_reached_the_plateau() {
+        let reached = |rows: u32, count: u32| {
+            let point = |doublings: u32| CalibrationPoint {
+                work_unit: 1 << doublings,
+                logical_reads_per_s: 1.0,
+            };
+            let points = (0..count).map(point).collect();
+            plateau(points, work_unit_max(Some(rows)))
+                .unwrap()
+                .plateau_reached
+        };
+        assert_eq!(work_unit_max(Some(2730)), 2730);
+        assert_eq!(work_unit_max(Some(u32::MAX)), work_unit_max(None));
+        // 1 to 2048, of 2730 rows; 1 to 1024.
+        assert!(!reached(2730, 12));
+        assert!(reached(2730, 11));
+        assert!(!reached(2048, 12));
     }
 }

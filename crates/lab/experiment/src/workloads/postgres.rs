@@ -15,9 +15,9 @@ use postgresql::{
     TrialResult, Version, Watch,
 };
 
-use super::plateau::{GAIN_MIN, WORK_UNIT_MAX, plateau};
+use super::plateau::{GAIN_MIN, plateau, work_unit_max};
 use super::trial_groups::{TrialGroups, quota_contradiction};
-use crate::{Cancel, TrialSpec, Workload, WorkloadError};
+use crate::{CalibrationSpec, Cancel, TrialSpec, Workload, WorkloadError};
 
 /// CPUs that others may use during a window before the trial carries a warning.
 const OTHER_CPUS_MAX: f64 = 0.1;
@@ -82,20 +82,22 @@ impl PostgresWorkload {
                 prewarm_cpus: work.prewarm_cpus.clone(),
             },
             huge_pages: reads.sga.page_bytes > linux::process::page_bytes(),
-            tables: TablesPlan {
-                sessions: reads.load.sessions,
-                cache_bytes: reads.sga.cache_bytes,
-            },
+            tables: TablesPlan::of(&reads.sga, &reads.load),
         };
         Ok((groups, plan))
     }
 }
 
 impl Workload for PostgresWorkload {
+    fn rows_per_table(&mut self, case: &CasePlan) -> Option<u32> {
+        let reads = case.logical_reads()?;
+        Some(TablesPlan::of(&reads.sga, &reads.load).rows_per_table())
+    }
+
     fn calibrate(
         &mut self,
         case: &CasePlan,
-        seed: u64,
+        spec: &CalibrationSpec,
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
@@ -109,7 +111,7 @@ impl Workload for PostgresWorkload {
         }
         let (groups, plan) = self.prepare(&case)?;
         let launcher = self.launcher.clone();
-        let found = calibration_of(seed, on_point, cancel, |order, on_point, watch| {
+        let found = calibration_of(spec, on_point, cancel, |order, on_point, watch| {
             let cluster = self.cluster()?;
             postgresql::calibrate(cluster, &launcher, &plan, order, on_point, watch)
         });
@@ -180,7 +182,7 @@ pub(super) fn order_of(spec: &TrialSpec) -> TrialOrder {
 
 /// The work unit that the sweep of a server finds.
 pub(super) fn calibration_of(
-    seed: u64,
+    spec: &CalibrationSpec,
     on_point: &mut dyn FnMut(CalibrationPoint),
     cancel: &Cancel,
     sweep: impl FnOnce(
@@ -190,9 +192,9 @@ pub(super) fn calibration_of(
     ) -> Result<(), postgresql::Error>,
 ) -> Result<Calibration, WorkloadError> {
     let order = CalibrationOrder {
-        seed,
+        seed: spec.seed,
         gain_min: GAIN_MIN,
-        work_unit_max: WORK_UNIT_MAX,
+        work_unit_max: work_unit_max(spec.rows_max),
     };
     let mut points = Vec::new();
     let mut take = |point| {
@@ -205,7 +207,7 @@ pub(super) fn calibration_of(
     };
     let swept = sweep(&order, &mut take, &mut watch);
     swept.map_err(|error| fatal("cannot calibrate the work unit", error))?;
-    plateau(points)
+    plateau(points, order.work_unit_max)
 }
 
 /// What ends a run, while doing `what`.

@@ -11,7 +11,7 @@ use model::{
 };
 use stats::Generator;
 
-use crate::{Cancel, SimulatedClock, TrialSpec, Workload, WorkloadError};
+use crate::{CalibrationSpec, Cancel, SimulatedClock, TrialSpec, Workload, WorkloadError};
 
 /// How the trials of a case turn out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,7 +111,7 @@ impl Workload for Simulated {
     fn calibrate(
         &mut self,
         case: &CasePlan,
-        _seed: u64,
+        _spec: &CalibrationSpec,
         on_point: &mut dyn FnMut(CalibrationPoint),
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
