@@ -2,10 +2,10 @@
 
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
@@ -26,6 +26,8 @@ pub(crate) struct Outcome {
     pub stdout: Vec<u8>,
     /// Everything it wrote to stderr.
     pub stderr: Vec<u8>,
+    /// From the end of the command before it, or of the boot, until it ended.
+    pub took: Duration,
 }
 
 /// Why the commands did not all run.
@@ -209,7 +211,7 @@ fn wait(
 }
 
 fn timed_out(options: &Options, commands: &[Vec<String>], run: &RunDirectory) -> Stopped {
-    let is_open = |number: &usize| !run.command(*number).join("status").exists();
+    let is_open = |number: &usize| !run.status(*number).exists();
     let first_open = (0..commands.len()).find(is_open);
     Stopped::Timeout {
         seconds: options.timeout.as_secs(),
@@ -262,32 +264,44 @@ fn outcomes(run: &RunDirectory, count: usize, ended: ExitStatus) -> Result<Vec<O
     if let Some(failure) = run.failure() {
         bail!("the guest could not be prepared: {failure}");
     }
-    (0..count)
-        .map(|number| outcome(run, number, ended))
-        .collect()
+    let mut begin = written(&run.booted())?;
+    let mut outcomes = Vec::with_capacity(count);
+    for number in 0..count {
+        let status = run.status(number);
+        if !status.exists() {
+            bail!(
+                "the guest ended before command {} did (QEMU: {ended})\n{}{}",
+                number + 1,
+                tail(&fs::read(run.qemu_messages()).unwrap_or_default()),
+                console(run)
+            );
+        }
+        let end = written(&status)?;
+        let took = end.duration_since(begin).unwrap_or_default();
+        outcomes.push(outcome(run, number, took)?);
+        begin = end;
+    }
+    Ok(outcomes)
 }
 
-fn outcome(run: &RunDirectory, number: usize, ended: ExitStatus) -> Result<Outcome> {
-    let directory = run.command(number);
-    let Ok(status) = fs::read_to_string(directory.join("status")) else {
-        let console = console(run);
-        let qemu = tail(&fs::read(run.qemu_messages()).unwrap_or_default());
-        bail!(
-            "the guest ended before command {} did (QEMU: {ended})\n{qemu}{console}",
-            number + 1
-        );
-    };
-    let read = |name: &str| {
-        let path = directory.join(name);
-        fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
-    };
+/// When a file was written last, by the host's clock.
+fn written(path: &Path) -> Result<SystemTime> {
+    let time = fs::metadata(path).and_then(|metadata| metadata.modified());
+    time.with_context(|| format!("cannot look at {}", path.display()))
+}
+
+fn outcome(run: &RunDirectory, number: usize, took: Duration) -> Result<Outcome> {
+    let read =
+        |path: PathBuf| fs::read(&path).with_context(|| format!("cannot read {}", path.display()));
+    let status = String::from_utf8(read(run.status(number))?).context("an exit status is text")?;
     Ok(Outcome {
         status: status
             .trim()
             .parse()
             .with_context(|| format!("the guest wrote the exit status {status:?}"))?,
-        stdout: read("stdout")?,
-        stderr: read("stderr")?,
+        stdout: read(run.command(number).join("stdout"))?,
+        stderr: read(run.command(number).join("stderr"))?,
+        took,
     })
 }
 

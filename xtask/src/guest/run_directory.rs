@@ -73,9 +73,19 @@ impl RunDirectory {
         self.control().join("commands").join(format!("{number:03}"))
     }
 
+    /// The exit status of one command, once it has ended.
+    pub(super) fn status(&self, number: usize) -> PathBuf {
+        self.command(number).join("status")
+    }
+
+    /// What the guest writes when it has come as far as its first command.
+    pub(super) fn booted(&self) -> PathBuf {
+        self.control().join("booted")
+    }
+
     /// Whether the guest has come as far as its first command.
     pub(super) fn is_booted(&self) -> bool {
-        self.control().join("booted").exists()
+        self.booted().exists()
     }
 
     /// Why the guest gave up, if it did.

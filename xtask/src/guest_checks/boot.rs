@@ -61,12 +61,18 @@ fn boots_of(checks: &'static [Check], is_long: bool) -> Vec<Boot> {
     boots.filter(|boot| !boot.checks.is_empty()).collect()
 }
 
-/// Boots once, runs the commands of all checks, and returns the complaints of each check.
-pub(crate) fn run(
-    boot: &Boot,
-    numalab: &Path,
-    interrupt: &Interrupt,
-) -> Result<Vec<(&'static str, Vec<String>)>> {
+/// What came of one check.
+pub(crate) struct Judged {
+    /// Its name.
+    pub name: &'static str,
+    /// What is wrong with its answers.
+    pub complaints: Vec<String>,
+    /// How long its commands took in the guest.
+    pub took: Duration,
+}
+
+/// Boots once, runs the commands of all checks, and judges what each of them answered.
+pub(crate) fn run(boot: &Boot, numalab: &Path, interrupt: &Interrupt) -> Result<Vec<Judged>> {
     let allowed: u64 = boot.checks.iter().map(|check| check.seconds).sum();
     let options = Options {
         timeout: Duration::from_secs(BOOT_SECONDS + allowed),
@@ -97,7 +103,11 @@ pub(crate) fn run(
         for (command, outcome) in commands.into_iter().zip(outcomes.by_ref()) {
             answers.add(command, outcome);
         }
-        (check.name, judge(check, boot.shape, &answers))
+        Judged {
+            name: check.name,
+            complaints: judge(check, boot.shape, &answers),
+            took: answers.took(),
+        }
     });
     Ok(results.collect())
 }

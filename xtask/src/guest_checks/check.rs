@@ -2,6 +2,7 @@
 //! whole answer), how it judges.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -77,6 +78,11 @@ impl Answers {
         self.by_name.insert(command.name, (command, outcome));
     }
 
+    /// How long all its commands took.
+    pub(crate) fn took(&self) -> Duration {
+        self.by_name.values().map(|(_, outcome)| outcome.took).sum()
+    }
+
     /// What a command did, whatever its exit status.
     pub(crate) fn outcome(&self, name: &str) -> Result<&Outcome> {
         Ok(&self.find(name)?.1)
@@ -128,6 +134,7 @@ mod tests {
             status,
             stdout: stdout.into(),
             stderr: b"why".to_vec(),
+            took: Duration::from_secs(2),
         };
         answers.add(shell("it", "true"), outcome);
         answers

@@ -37,5 +37,5 @@ mod table;
 mod topology;
 mod undo_beside_move;
 
-pub(crate) use boot::{Boot, boots, run};
+pub(crate) use boot::{Boot, Judged, boots, run};
 pub(crate) use check::Check;

@@ -17,10 +17,7 @@ pub(super) fn step(
 ) -> Step {
     let action = move |interrupt: &Interrupt| {
         let verdict = run(arguments, interrupt)?;
-        Ok(vec![Checked {
-            name: name.to_string(),
-            verdict,
-        }])
+        Ok(vec![Checked::new(name.to_string(), verdict)])
     };
     Step {
         name: name.to_string(),

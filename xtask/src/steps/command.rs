@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
@@ -132,25 +132,22 @@ fn run_group(
 }
 
 fn skipped(step: &Step, reason: &str) -> Checked {
-    Checked {
-        name: step.name.clone(),
-        verdict: Verdict::Skipped(reason.into()),
-    }
+    Checked::new(step.name.clone(), Verdict::Skipped(reason.into()))
 }
 
 fn run_step(step: &Step, interrupt: &Interrupt) -> Vec<Checked> {
     let begin = Instant::now();
     println!("\n=== {}: {}", step.name, step.summary);
     let results = (step.action)(interrupt).unwrap_or_else(|error| {
-        vec![Checked {
-            name: step.name.clone(),
-            verdict: Verdict::Failed(format!("{error:#}")),
-        }]
+        let verdict = Verdict::Failed(format!("{error:#}"));
+        vec![Checked::new(step.name.clone(), verdict)]
     });
     for result in &results {
         match &result.verdict {
-            Verdict::Passed => println!("passed: {}", result.name),
-            Verdict::Failed(reason) => println!("FAILED: {}: {reason}", result.name),
+            Verdict::Passed => println!("passed: {}{}", result.name, took(result)),
+            Verdict::Failed(reason) => {
+                println!("FAILED: {}{}: {reason}", result.name, took(result));
+            }
             Verdict::Skipped(reason) => println!("SKIPPED: {}: {reason}", result.name),
         }
     }
@@ -160,4 +157,10 @@ fn run_step(step: &Step, interrupt: &Interrupt) -> Vec<Checked> {
         begin.elapsed().as_secs_f64()
     );
     results
+}
+
+/// How long a check took, in brackets, if that is known.
+fn took(result: &Checked) -> String {
+    let shown = |took: Duration| format!(" ({:.1} s)", took.as_secs_f64());
+    result.took.map(shown).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use super::cargo;
 use super::step::{Checked, Step, Verdict};
-use crate::guest_checks::{self, Boot};
+use crate::guest_checks::{self, Boot, Judged};
 use crate::interrupt::Interrupt;
 use crate::repository;
 
@@ -29,27 +29,25 @@ fn step(boot: Boot) -> Step {
 }
 
 fn run(name: &str, boot: &Boot, interrupt: &Interrupt) -> anyhow::Result<Vec<Checked>> {
-    let checked = |check: &str, verdict| Checked {
-        name: format!("{name} {check}"),
-        verdict,
-    };
+    let name = |check: &str| format!("{name} {check}");
     if let Verdict::Failed(reason) = cargo::run(BUILD, interrupt)? {
         let failed = |check: &&guest_checks::Check| {
-            checked(
-                check.name,
-                Verdict::Failed(format!("numalab was not built: {reason}")),
-            )
+            let reason = format!("numalab was not built: {reason}");
+            Checked::new(name(check.name), Verdict::Failed(reason))
         };
         return Ok(boot.checks.iter().map(failed).collect());
     }
     let binary = repository::target().join("release/numalab");
-    let results = guest_checks::run(boot, &binary, interrupt)?;
-    let verdict = |complaints: Vec<String>| match complaints.is_empty() {
-        true => Verdict::Passed,
-        false => Verdict::Failed(complaints.join("\n")),
+    let judged = |one: Judged| {
+        let verdict = match one.complaints.is_empty() {
+            true => Verdict::Passed,
+            false => Verdict::Failed(one.complaints.join("\n")),
+        };
+        Checked {
+            took: Some(one.took),
+            ..Checked::new(name(one.name), verdict)
+        }
     };
-    let results = results.into_iter();
-    Ok(results
-        .map(|(check, complaints)| checked(check, verdict(complaints)))
-        .collect())
+    let results = guest_checks::run(boot, &binary, interrupt)?;
+    Ok(results.into_iter().map(judged).collect())
 }

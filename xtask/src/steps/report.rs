@@ -35,10 +35,7 @@ mod tests {
 
     #[test]
     fn the_last_line_counts_and_the_lines_above_name_what_did_not_pass() {
-        let checked = |name: &str, verdict| Checked {
-            name: name.to_string(),
-            verdict,
-        };
+        let checked = |name: &str, verdict| Checked::new(name.to_string(), verdict);
         let text = summary(&[
             checked("fmt", Verdict::Passed),
             checked("unit", Verdict::Failed("a\nb".into())),

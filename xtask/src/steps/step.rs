@@ -1,5 +1,7 @@
 //! One step of the whole test, and what can come of it.
 
+use std::time::Duration;
+
 use anyhow::Result;
 
 use crate::interrupt::Interrupt;
@@ -22,6 +24,19 @@ pub(super) struct Checked {
     pub name: String,
     /// What came of it.
     pub verdict: Verdict,
+    /// How long it took, where it shares a step with others.
+    pub took: Option<Duration>,
+}
+
+impl Checked {
+    /// A check of which no time is known.
+    pub(super) fn new(name: String, verdict: Verdict) -> Self {
+        Self {
+            name,
+            verdict,
+            took: None,
+        }
+    }
 }
 
 /// What a step does.

@@ -106,10 +106,7 @@ fn provision(name: &'static str, summary: &str, require: fn() -> anyhow::Result<
             Ok(()) => Verdict::Passed,
             Err(error) => Verdict::Skipped(format!("{error:#}")),
         };
-        Ok(vec![Checked {
-            name: name.to_string(),
-            verdict,
-        }])
+        Ok(vec![Checked::new(name.to_string(), verdict)])
     };
     Step {
         name: name.to_string(),
@@ -128,10 +125,7 @@ fn tidy() -> Step {
             0 => Verdict::Passed,
             count => Verdict::Failed(format!("{count} findings")),
         };
-        Ok(vec![Checked {
-            name: "tidy".to_string(),
-            verdict,
-        }])
+        Ok(vec![Checked::new("tidy".to_string(), verdict)])
     };
     Step {
         name: "tidy".to_string(),

@@ -65,10 +65,7 @@ fn run(interrupt: &Interrupt) -> Result<Vec<Checked>> {
         (failed, _) => Verdict::Failed(format!("tests failed in {}", failed.join(", "))),
     };
     print!("{}", times.table());
-    let mut results = vec![Checked {
-        name: NAME.to_string(),
-        verdict,
-    }];
+    let mut results = vec![Checked::new(NAME.to_string(), verdict)];
     let is_ci = std::env::var_os("CI").is_some();
     let text = std::fs::read_to_string(&file).context("cannot read which tests did not run")?;
     results.extend(
@@ -84,13 +81,12 @@ fn run(interrupt: &Interrupt) -> Result<Vec<Checked>> {
 /// could have been provided, it is a failed one.
 fn checked(left_out: NotRun, is_ci: bool) -> Checked {
     let reason = format!("needs {}: {}", left_out.need.word(), left_out.why);
-    Checked {
-        name: format!("{NAME} {}", left_out.test),
-        verdict: match is_ci && left_out.need.can_be_installed() {
-            true => Verdict::Failed(format!("not run, {reason}")),
-            false => Verdict::Skipped(reason),
-        },
-    }
+    let name = format!("{NAME} {}", left_out.test);
+    let verdict = match is_ci && left_out.need.can_be_installed() {
+        true => Verdict::Failed(format!("not run, {reason}")),
+        false => Verdict::Skipped(reason),
+    };
+    Checked::new(name, verdict)
 }
 
 /// An empty file of ours in the build directory.
