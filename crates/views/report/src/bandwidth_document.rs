@@ -15,11 +15,11 @@ pub const BANDWIDTH_FORMAT: &str = "numalab.bandwidth/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BandwidthDocument<'r> {
     format: &'static str,
-    /// Stored runs that the figures are from.
+    /// Ids of the stored runs behind the figures.
     runs: &'r [String],
     machine: Option<&'r Machine>,
     kernel: StreamKernel,
-    /// Bytes on the memory bus per byte that the program moves, at most: write allocate.
+    /// Maximum bytes on the memory bus per byte that the program moves: write allocate.
     traffic_factor_max: f64,
     method: Option<&'r BandwidthMethod>,
     cpu_nodes: &'r [NodeId],
@@ -28,7 +28,7 @@ pub struct BandwidthDocument<'r> {
     bytes_per_s: Vec<Vec<Option<f64>>>,
     bytes_per_s_low: Vec<Vec<Option<f64>>>,
     bytes_per_s_high: Vec<Vec<Option<f64>>>,
-    /// How sure every interval is, at least.
+    /// Minimum confidence of all intervals.
     confidence: f64,
     not_measured: Vec<CellReason<'r>>,
     sweeps: &'r [ThreadSweep],
@@ -44,7 +44,7 @@ struct CellReason<'r> {
     reason: Option<&'r str>,
 }
 
-/// The document of bandwidths.
+/// Returns the bandwidth document.
 pub fn bandwidth_document(result: &BandwidthResult) -> BandwidthDocument<'_> {
     let matrix = &result.matrix;
     let cells = |of: fn(&MatrixCell) -> Option<f64>| -> Vec<Vec<Option<f64>>> {

@@ -1,4 +1,4 @@
-//! Bandwidths as a text: the matrix, threads, the whole machine, latency under load.
+//! Bandwidths as text: the matrix, thread sweeps, the whole machine, latency under load.
 
 use model::{
     BandwidthResult, LoadLadder, MatrixCell, NodeId, StreamKernel, ThreadSweep, WholeMachine,
@@ -13,10 +13,10 @@ use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
-/// The longest bar of a ladder.
+/// Maximum length of a bar of a ladder, in columns.
 const BAR_COLUMNS: usize = 30;
 
-/// Bandwidths for a terminal.
+/// Formats bandwidths for a terminal.
 pub fn bandwidth_text(result: &BandwidthResult, options: &TextOptions) -> String {
     let title = format!("Memory bandwidth in GB/s: {}", result.kernel.name());
     let mut text = options.heading(&title);
@@ -80,7 +80,7 @@ fn notes(result: &BandwidthResult) -> Vec<String> {
     notes
 }
 
-/// What is counted, and what else may cross the bus.
+/// Returns a sentence on which bytes are counted, and what else may cross the bus.
 fn traffic_sentence(kernel: StreamKernel) -> String {
     let factor = kernel.traffic_factor_max();
     let counted = "GB are 10^9 bytes that the program reads and writes";
@@ -167,7 +167,7 @@ fn ladder_text(ladder: &LoadLadder, options: &TextOptions) -> String {
     let most = figures.filter(|ns| ns.is_finite()).fold(0.0, f64::max);
     for point in &ladder.points {
         let length = (point.ns / most * BAR_COLUMNS as f64).round();
-        // A figure that is none has no bar.
+        // A figure that is not finite has no bar.
         let length = if length.is_finite() {
             length.max(0.0) as usize
         } else {

@@ -1,4 +1,4 @@
-//! `numalab.bind/1`.
+//! The document `numalab.bind/1`.
 
 use model::BindReport;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct BindDocument<'a> {
     pub report: &'a BindReport,
 }
 
-/// The document of a report.
+/// Returns the document of a report.
 pub fn bind_document(report: &BindReport) -> BindDocument<'_> {
     BindDocument {
         format: BIND_FORMAT,

@@ -1,10 +1,10 @@
-//! What came of a placement, for people: a few lines on stderr beside those of the program.
+//! The result of a placement as text: a few lines for stderr, next to those of the program.
 
 use std::fmt::Write;
 
 use model::{BindReport, ByteSize};
 
-/// The report of `numalab bind --verify`.
+/// Formats the report of `numalab bind --verify`.
 pub fn bind_text(report: &BindReport) -> String {
     let mut text = String::new();
     let verdict = match (report.looked_after_s, report.honoured) {

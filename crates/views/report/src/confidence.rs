@@ -1,19 +1,19 @@
-//! How sure intervals are.
+//! The confidence of intervals.
 
 use model::NodeMatrix;
 use stats::Interval;
 
-/// Confidence of every interval, where there are enough values for it.
+/// Confidence of every interval, if there are enough values for it.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How sure all of these intervals are, at least: [`CONFIDENCE`], or less where there were too few
-/// values for it.
+/// Returns the minimum confidence of these intervals: [`CONFIDENCE`], or less where there were too
+/// few values for it.
 pub(crate) fn common(intervals: impl IntoIterator<Item = Interval>) -> f64 {
     let confidences = intervals.into_iter().map(|interval| interval.confidence);
     confidences.fold(CONFIDENCE, f64::min)
 }
 
-/// The same of the intervals of a matrix.
+/// Returns the minimum confidence of the intervals of a matrix.
 pub(crate) fn common_of_cells(matrix: &NodeMatrix) -> f64 {
     let cells = matrix.rows().flat_map(|(_, cells)| cells);
     let confidences = cells.filter_map(|cell| cell.confidence);

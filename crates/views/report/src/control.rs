@@ -1,6 +1,6 @@
-//! Negative controls: cases that ask for the same as another one, so that they must tie with it.
+//! Negative controls: cases with the same request as another case, so that they must tie with it.
 //!
-//! What a control differs by is what this machine makes of nothing.
+//! Any difference of a control is noise of this machine.
 
 use model::{Run, RunStatus};
 
@@ -8,21 +8,21 @@ use crate::ratio::{Ratio, baseline_index, is_emulated, ratio, verdict};
 use crate::run_figures::RatioText;
 use crate::verdict::Verdict;
 
-/// A case that is the same as another.
+/// A case with the same request as another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Control {
     /// Index of the control in the run.
     pub case_index: usize,
-    /// Index of the case that it is the same as.
+    /// Index of the case that it repeats.
     pub of_index: usize,
     /// The control's median over the other's, with its interval.
     pub ratio: Option<Ratio>,
-    /// What that says: a tie is what must be.
+    /// The verdict, which should be a tie.
     pub verdict: Verdict,
 }
 
-/// The controls of a run. Where nothing but controls would be compared with the baseline, they are
-/// the question, and there are none.
+/// Returns the controls of a run. If only controls would remain to compare with the baseline, they
+/// are the question, and the result is empty.
 pub(crate) fn controls(run: &Run) -> Vec<Control> {
     if run.status == RunStatus::Imported {
         return Vec::new();
@@ -51,7 +51,7 @@ pub(crate) fn controls(run: &Run) -> Vec<Control> {
     found.into_iter().map(control).collect()
 }
 
-/// The case that `index` repeats: the baseline, or the first of those that are alike.
+/// Returns the case that `index` repeats: the baseline, or the first equal case before it.
 fn original(run: &Run, index: usize, baseline: Option<usize>) -> Option<usize> {
     let plan = &run.cases[index].plan;
     let alike = |other: &usize| *other != index && run.cases[*other].plan.is_same_as(plan);
@@ -59,7 +59,8 @@ fn original(run: &Run, index: usize, baseline: Option<usize>) -> Option<usize> {
     baseline.into_iter().chain(before).find(alike)
 }
 
-/// "the negative control spread-again ties with spread [0.99 to 1.01]"; empty where there is none.
+/// Returns "the negative control spread-again ties with spread [0.99 to 1.01]"; empty without
+/// controls.
 pub(crate) fn sentence(run: &Run, controls: &[Control]) -> String {
     let name = |index: usize| &run.cases[index].plan.name;
     let said = controls.iter().filter_map(|control| {
@@ -78,7 +79,7 @@ pub(crate) fn sentence(run: &Run, controls: &[Control]) -> String {
     said.collect()
 }
 
-/// A warning where a control does not tie.
+/// Returns a warning for each control that does not tie.
 pub(crate) fn warnings(run: &Run, controls: &[Control]) -> Vec<String> {
     let differs = |control: &&Control| matches!(control.verdict, Verdict::Faster | Verdict::Slower);
     let names = controls.iter().filter(differs).map(|control| {

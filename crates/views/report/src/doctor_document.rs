@@ -1,4 +1,4 @@
-//! `numalab.doctor/1`.
+//! The document `numalab.doctor/1`.
 
 use model::Diagnosis;
 use serde::Serialize;
@@ -11,15 +11,15 @@ pub const DOCTOR_FORMAT: &str = "numalab.doctor/1";
 pub struct DoctorDocument<'a> {
     /// [`DOCTOR_FORMAT`].
     pub format: &'static str,
-    /// What was looked at beside the machine.
+    /// What was inspected besides the machine.
     pub target: Option<&'a str>,
-    /// How many findings were looked for.
+    /// Number of checks made.
     pub looked_for: usize,
-    /// What was found, what matters most first.
+    /// The findings, the most important first.
     pub findings: &'a [Diagnosis],
 }
 
-/// The document of a diagnosis.
+/// Returns the document of a diagnosis.
 pub fn doctor_document<'a>(
     target: Option<&'a str>,
     looked_for: usize,

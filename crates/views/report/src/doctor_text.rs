@@ -1,14 +1,14 @@
-//! Findings as text: what, on which evidence, what it costs, and the commands that fix it.
+//! Findings as text: the problem, its evidence, its cost, and the commands that fix it.
 
 use model::{Diagnosis, Severity};
 
 use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
 
-/// Facts shown of one finding; more are counted.
+/// Maximum number of facts shown for a finding; the rest are counted.
 const FACTS_MAX: usize = 8;
 
-/// The text of a diagnosis.
+/// Formats a diagnosis.
 pub fn doctor_text(looked_for: usize, findings: &[Diagnosis], options: &TextOptions) -> String {
     if findings.is_empty() {
         return format!("no problems found in {looked_for} checks\n");
@@ -46,7 +46,7 @@ fn one(finding: &Diagnosis, options: &TextOptions) -> String {
     let cost = format!("{} ({})", finding.cost.estimate, finding.cost.source);
     text.push_str(&options.paragraph("  cost      ", &cost, Style::Usual));
     for (index, line) in finding.fix.iter().enumerate() {
-        // Commands are not broken into lines: they are to be copied.
+        // Commands are not wrapped, so that they can be copied.
         let start = if index == 0 {
             "  fix       "
         } else {

@@ -1,7 +1,6 @@
-//! Why cases differ: CPUs that were delivered, CPU time that a logical read cost, and the rest.
+//! Explains why cases differ: CPUs delivered, CPU time per logical read, and the rest.
 //!
-//! Pure and deterministic, like the judgement it stands beside. docs/measurement.md has the
-//! arithmetic.
+//! Pure and deterministic, like the judgement. docs/measurement.md has the arithmetic.
 
 use model::{Metric, NodeMatrix, Run, Trial};
 use stats::{Interval, Split, split};
@@ -17,10 +16,10 @@ use crate::run_ranking::order;
 pub struct Explanation {
     /// The cases, the best first.
     pub cases: Vec<CaseCost>,
-    /// Every case but the baseline against the baseline, the best first.
+    /// Each case other than the baseline against the baseline, the best first.
     pub differences: Vec<Difference>,
-    /// Every case against the one above it, from the best down; empty where these are the
-    /// differences already.
+    /// Each case against the one above it, from the best down; empty where this equals
+    /// `differences`.
     pub steps: Vec<Difference>,
 }
 
@@ -35,34 +34,35 @@ pub struct Difference {
     pub reads: Factor,
     /// CPUs delivered, case over baseline.
     pub cpus: Option<Factor>,
-    /// CPU time of a logical read, case over baseline: below 1 is better.
+    /// CPU time per logical read, case over baseline: below 1 is better.
     pub cost: Option<Factor>,
-    /// What reads are over CPUs and cost: 1 when the trials' own figures are their product.
+    /// `reads` over the quotient of `cpus` and `cost`: 1 when the trials' own figures multiply
+    /// exactly.
     pub rest: Option<f64>,
-    /// Shares of the difference: CPUs, cost, rest. `None` where there is no difference to split,
-    /// or a factor is not known.
+    /// Shares of the difference: CPUs, cost, rest. `None` where there is no difference to split, or
+    /// a factor is unknown.
     pub shares: Option<Split>,
-    /// What memory latency has to do with it; `None` where it is not known.
+    /// The part of memory latency; `None` where unknown.
     pub memory: Option<MemoryShare>,
 }
 
-/// A ratio of one figure of two cases.
+/// The ratio of one figure between two cases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Factor {
     /// The ratio.
     pub ratio: f64,
     /// Its interval from the repetitions; `None` where there are too few.
     pub interval: Option<Interval>,
-    /// What the digits of the reports leave open; `None` where the figures were measured.
+    /// Rounding range from the printed digits of reports; `None` where the figures were measured.
     pub rounding: Option<Interval>,
 }
 
-/// Why the cases of a run differ: from the case called `baseline`, or from the run's own. With
-/// `latency`, in ns, also what memory latency has to do with it.
+/// Explains how the cases of a run differ from the case named `baseline`, or from the run's own
+/// baseline. With `latency`, in ns, also estimates the part of memory latency.
 ///
 /// # Errors
-/// When the run is about something else than logical reads, has no case that counts, or was made
-/// on an emulated machine; says which.
+/// When the run does not measure logical reads, its baseline has no valid trial, or its machine is
+/// emulated; the message says which.
 pub fn explain(
     run: &Run,
     baseline: Option<&str>,
@@ -110,7 +110,7 @@ pub fn explain(
 }
 
 impl Difference {
-    /// Whether the interval of the ratio includes 1, so that there may be no difference.
+    /// Returns whether the interval of the ratio includes 1, so that there may be no difference.
     pub fn is_tie(&self) -> bool {
         let interval = self.reads.interval;
         interval.is_some_and(|interval| interval.contains(1.0))
@@ -138,7 +138,7 @@ fn difference(run: &Run, cases: &[CaseCost], baseline: usize, case: usize) -> Di
     let rounding = rounding_of(&cases[case], &cases[baseline]);
     let cpus = factor(cpus, |it| it.cpus).map(|it| Factor { rounding, ..it });
     let cost = factor(cpu_ns_per_read, |it| it.cpu_ns_per_read);
-    // Reads are CPUs over cost, so the bounds of the one are those of the other, times reads.
+    // Reads are CPUs over cost, so the bounds of cost are those of CPUs divided by reads.
     let cost_rounding = rounding.map(|it| Interval {
         low: it.low / reads.ratio,
         high: it.high / reads.ratio,

@@ -1,17 +1,18 @@
-//! What each case of a run got and what its reads cost: the figures that an explanation compares.
+//! The CPU each case of a run received and the cost of its reads: the figures that an explanation
+//! compares.
 
 use model::{Case, LoadReport, Printed, Run, Trial};
 use stats::Interval;
 
 use crate::run_totals::CaseTotals;
 
-/// What digits leave open lies between its bounds for sure.
+/// A rounding range contains the exact figure with certainty.
 pub(crate) const CERTAIN: f64 = 1.0;
 
-/// Less than this of a CPU per second says nothing.
+/// Causes below this many seconds per second are omitted as insignificant.
 const OFF_CPU_LEAST: f64 = 0.005;
 
-/// What one case got and what its reads cost.
+/// The CPU that one case received and the cost of its reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseCost {
     /// Name of the case.
@@ -24,15 +25,15 @@ pub struct CaseCost {
     pub logical_reads_per_s: Option<f64>,
     /// CPUs delivered to the sessions: the median of DB CPU per second.
     pub cpus: Option<f64>,
-    /// What the digits of a report leave open of `cpus`; `None` where it was measured.
+    /// Rounding range of `cpus` from the printed digits of a report; `None` where it was measured.
     pub cpus_rounding: Option<Interval>,
-    /// CPU time of a logical read: the median.
+    /// CPU time per logical read: the median.
     pub cpu_ns_per_read: Option<f64>,
     /// DB time that was not on a CPU, by cause, in seconds per second, the largest first.
     pub not_on_cpu: Vec<(String, f64)>,
 }
 
-/// CPUs delivered in a trial, and what its digits leave open.
+/// Returns the CPUs delivered in a trial.
 pub(crate) fn cpus(trial: &Trial) -> Option<f64> {
     trial.valid_value()?;
     match (&trial.measured, &trial.report) {
@@ -46,7 +47,7 @@ pub(crate) fn cpus(trial: &Trial) -> Option<f64> {
     }
 }
 
-/// CPU time of a logical read in a trial: DB CPU over logical reads.
+/// Returns the CPU time per logical read in a trial: DB CPU over logical reads.
 pub(crate) fn cpu_ns_per_read(trial: &Trial) -> Option<f64> {
     let cost = match &trial.measured {
         Some(measured) => {
@@ -59,7 +60,7 @@ pub(crate) fn cpu_ns_per_read(trial: &Trial) -> Option<f64> {
     counts.then_some(cost)
 }
 
-/// What one case of a run got, and what its reads cost.
+/// Returns the CPU that one case of a run received and the cost of its reads.
 pub(crate) fn case_cost(run: &Run, index: usize) -> CaseCost {
     let case = &run.cases[index];
     let figures = |figure: fn(&Trial) -> Option<f64>| -> Vec<f64> {
@@ -84,7 +85,8 @@ fn reports(case: &Case) -> Vec<&LoadReport> {
         .collect()
 }
 
-/// The medians of the lowest and of the highest figures that the reports may mean.
+/// Returns the medians of the lowest and of the highest figures consistent with the reports'
+/// digits.
 fn cpus_rounding(case: &Case) -> Option<Interval> {
     let cpus: Vec<Printed> = reports(case)
         .iter()
@@ -99,7 +101,7 @@ fn cpus_rounding(case: &Case) -> Option<Interval> {
     })
 }
 
-/// DB time that was not on a CPU, by cause, per second of all windows.
+/// Returns the DB time that was not on a CPU, by cause, per second of all windows.
 fn not_on_cpu(case: &Case) -> Vec<(String, f64)> {
     let totals = CaseTotals::of(case);
     let mut causes: Vec<(String, f64)> = Vec::new();
@@ -119,8 +121,8 @@ fn not_on_cpu(case: &Case) -> Vec<(String, f64)> {
     causes
 }
 
-/// What a report says of DB time off the CPU. What it names by no event is on a run queue, or a
-/// wait that is too short for its list.
+/// Returns the DB time off the CPU from a report. Time without an event is run queue time, or waits
+/// too short for the report's list.
 fn reported_off_cpu(reports: &[&LoadReport]) -> Option<Vec<(String, f64)>> {
     let [report] = reports else {
         return None;

@@ -1,4 +1,4 @@
-//! Why cases differ, as the document `numalab.explain/1`.
+//! An explanation as the document `numalab.explain/1`.
 
 use model::Run;
 use serde::Serialize;
@@ -46,7 +46,7 @@ struct CauseDocument {
 struct DifferenceDocument {
     baseline: String,
     case: String,
-    /// How much less the case does, in percent; negative when it does more.
+    /// How many fewer reads the case does, in percent; negative when it does more.
     lost_percent: f64,
     told_apart: Option<bool>,
     logical_reads: FactorDocument,
@@ -66,7 +66,7 @@ struct FactorDocument {
     ratio: f64,
     low: Option<f64>,
     high: Option<f64>,
-    /// What the digits of reports leave open; null where the figures were measured.
+    /// Rounding range from the printed digits of reports; null where the figures were measured.
     digits_low: Option<f64>,
     digits_high: Option<f64>,
 }
@@ -87,7 +87,7 @@ struct MemoryDocument {
     baseline_share_of_cost: Option<f64>,
 }
 
-/// The document of an explanation.
+/// Returns the document of an explanation.
 pub fn explain_document<'r>(run: &'r Run, found: &Explanation) -> ExplainDocument<'r> {
     let all = |differences: &[Difference]| {
         let each = differences.iter();

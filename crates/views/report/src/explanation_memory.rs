@@ -1,4 +1,4 @@
-//! How much of the cost of a logical read is memory latency, where latency is known.
+//! The share of memory latency in the cost of a logical read, where latency is known.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,29 @@ use model::{Case, NodeId, NodeMatrix, Run, Topology, Trial};
 
 use crate::explanation_cost::CaseCost;
 
-/// Latencies of two cases that differ by less than this share tell nothing.
+/// Minimum relative difference between the latencies of two cases for an estimate.
 const LATENCY_DIFFERENCE_MIN: f64 = 0.05;
 
-/// What memory latency has to do with the difference of two cases. It holds as far as the cases
-/// differ in nothing but how far their memory is.
+/// The part of memory latency in the difference of two cases. Valid only as far as the cases differ
+/// in nothing but the distance of their memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemoryShare {
     /// Latency from the CPUs of the case's sessions to the pages of its SGA: the mean over both.
     pub latency_ns: f64,
-    /// The same of the case compared with.
+    /// The same for the case compared with.
     pub baseline_latency_ns: f64,
-    /// Accesses per logical read that wait for memory, by the two: what the cost differs by over
-    /// what the latency differs by. `None` where the latencies do not differ, or the cost does not
-    /// rise with the latency.
+    /// Accesses per logical read that wait for memory: the difference in cost over the difference
+    /// in latency. `None` where the latencies do not differ, or the cost does not rise with
+    /// latency.
     pub accesses_per_read: Option<f64>,
-    /// Share of the case's CPU time per read that these accesses wait for memory.
+    /// Share of the case's CPU time per read that these accesses spend waiting for memory.
     pub share: Option<f64>,
-    /// The same of the case compared with.
+    /// The same for the case compared with.
     pub baseline_share: Option<f64>,
 }
 
-/// What latency has to do with the difference of two cases; `None` where it is not known for one.
+/// Estimates the part of latency in the difference of two cases; returns `None` where the latency
+/// of either is unknown.
 pub(crate) fn memory_share(
     run: &Run,
     latency: &NodeMatrix,
@@ -51,7 +52,8 @@ pub(crate) fn memory_share(
     })
 }
 
-/// The mean latency from where sessions ran to where pages were found, over the trials that count.
+/// Returns the mean latency from the sessions' CPUs to their pages: the median over the valid
+/// trials.
 fn mean_latency(case: &Case, topology: &Topology, latency: &NodeMatrix) -> Option<f64> {
     let counted = case.trials.iter().filter(|it| it.valid_value().is_some());
     let of_trials = counted.map(|trial| trial_latency(trial, topology, latency));
@@ -73,8 +75,8 @@ fn trial_latency(trial: &Trial, topology: &Topology, latency: &NodeMatrix) -> Op
     (mean > 0.0).then_some(mean)
 }
 
-/// Nodes that sessions ran on, with shares that add up to 1. A session that used CPUs of several
-/// nodes is taken to have used each CPU alike.
+/// Returns the nodes that sessions ran on, with shares that add up to 1. A session that used
+/// several CPUs counts as having used each equally.
 fn nodes_of_sessions(trial: &Trial, topology: &Topology) -> Option<BTreeMap<NodeId, f64>> {
     let sessions = &trial.evidence.sessions;
     let mut nodes: BTreeMap<NodeId, f64> = BTreeMap::new();

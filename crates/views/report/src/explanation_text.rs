@@ -1,4 +1,4 @@
-//! Why cases differ, as text: what each got and paid, then each difference split.
+//! An explanation as text: CPU and cost of each case, then each difference split into its parts.
 
 use model::Run;
 use stats::Interval;
@@ -12,10 +12,10 @@ use crate::run_ranking::NAME_COLUMNS;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
-/// Causes of time off the CPU that are listed.
+/// Maximum number of causes of time off the CPU that are listed.
 const CAUSES_SHOWN: usize = 3;
 
-/// The explanation of a run.
+/// Formats the explanation of a run.
 pub fn explanation_text(run: &Run, found: &Explanation, options: &TextOptions) -> String {
     let title = format!(
         "Why do the cases of run {} of {} differ?",
@@ -42,7 +42,7 @@ pub fn explanation_text(run: &Run, found: &Explanation, options: &TextOptions) -
     text
 }
 
-/// One sentence about a difference, which can be quoted.
+/// Returns one quotable sentence about a difference.
 pub(crate) fn sentence(found: &Explanation, difference: &Difference) -> String {
     let (case, baseline) = (
         &found.cases[difference.case],
@@ -146,7 +146,7 @@ fn differences(found: &Explanation, differences: &[Difference], options: &TextOp
     each.collect::<Vec<_>>().join("\n")
 }
 
-/// The parts of a difference, a line each.
+/// Returns the parts of a difference, one per row.
 fn parts(found: &Explanation, difference: &Difference) -> Table {
     let (case, baseline) = (
         &found.cases[difference.case],
@@ -229,7 +229,7 @@ fn memory_sentence(memory: &MemoryShare) -> String {
     )
 }
 
-/// `0.917 [0.914 to 0.920]`.
+/// Formats a factor: `0.917 [0.914 to 0.920]`.
 fn times(factor: Option<Factor>) -> String {
     known(factor.map(|it| it.ratio), |ratio| {
         let factor = factor.expect("its ratio is known");
@@ -245,7 +245,7 @@ fn times(factor: Option<Factor>) -> String {
     })
 }
 
-/// Bounds by rounding that are closer than this are not shown.
+/// Rounding ranges narrower than this are not shown.
 const ROUNDING_LEAST: f64 = 0.001;
 
 fn ends(interval: &Interval) -> String {

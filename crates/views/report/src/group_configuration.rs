@@ -1,8 +1,8 @@
-//! The configuration that makes a processor group permanent, in the languages of those who read it.
+//! Configuration files that make a processor group permanent, for several managers of cgroups.
 
 use model::{CpuSet, GroupState};
 
-/// For whom a configuration is.
+/// The program that a configuration is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Configuration {
     /// libcgroup, `/etc/cgconfig.conf`.
@@ -11,11 +11,11 @@ pub enum Configuration {
     Systemd,
     /// Kubernetes: the kubelet and a Pod.
     Kubernetes,
-    /// Oracle: `processor_group_name` and what goes with it.
+    /// Oracle: `processor_group_name` and related parameters.
     Oracle,
 }
 
-/// The configuration of a group. `machine_cpus` are all CPUs that are online.
+/// Returns the configuration of a group. `machine_cpus` are all online CPUs.
 pub fn group_configuration(
     configuration: Configuration,
     group: &GroupState,

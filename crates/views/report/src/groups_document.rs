@@ -1,4 +1,4 @@
-//! `numalab.groups/1`.
+//! The document `numalab.groups/1`.
 
 use model::GroupState;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct GroupsDocument<'a> {
     pub groups: &'a [GroupState],
 }
 
-/// The document of some groups.
+/// Returns the document of these groups.
 pub fn groups_document(groups: &[GroupState]) -> GroupsDocument<'_> {
     GroupsDocument {
         format: GROUPS_FORMAT,

@@ -1,13 +1,14 @@
-//! Processor groups for people.
+//! Processor groups as text.
 
 use std::fmt::Write;
 
 use model::{ByteSize, BytesByNode, GroupState};
 
-/// Members that are named; of a database with a thousand sessions the rest is a number.
+/// Maximum number of members listed; the rest are counted, as a database may have a thousand
+/// sessions.
 const MEMBERS_SHOWN: usize = 10;
 
-/// The groups, one paragraph each.
+/// Formats the groups, one paragraph each.
 pub fn groups_text(groups: &[GroupState]) -> String {
     if groups.is_empty() {
         return "no groups\n".to_owned();

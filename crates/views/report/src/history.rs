@@ -7,10 +7,10 @@ use crate::run_plain::plain_within;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
-/// Columns of a text in the table.
+/// Maximum width of a text in the table, in columns.
 const TEXT_COLUMNS: usize = 24;
 
-/// Runs in the order given, a line each.
+/// Formats runs in the given order, one per line.
 pub fn history_text(headers: &[RunHeader], options: &TextOptions) -> String {
     if headers.is_empty() {
         return "No run is stored.\n".to_string();
@@ -53,7 +53,7 @@ pub fn history_text(headers: &[RunHeader], options: &TextOptions) -> String {
     table.text(options)
 }
 
-/// `2026-11-21 03:04` of `2026-11-21T03:04:05+00:00`; anything else as it is.
+/// Returns `2026-11-21 03:04` for `2026-11-21T03:04:05+00:00`, and any other text unchanged.
 pub(crate) fn minute(started_at: &str) -> String {
     match started_at.split_once('T') {
         Some((date, time)) if date.len() == 10 && time.is_char_boundary(5) && time.len() > 5 => {
@@ -71,7 +71,7 @@ fn ended(header: &RunHeader) -> (String, Style) {
     }
 }
 
-/// How a run ended, in a word.
+/// Returns how a run ended, in one word.
 pub(crate) fn status(status: RunStatus) -> (&'static str, Style) {
     match status {
         RunStatus::Unfinished => ("unfinished", Style::Care),

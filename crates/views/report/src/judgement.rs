@@ -1,6 +1,6 @@
-//! Decides what a run says: each case, the comparisons, the winner, the verdict and the warnings.
+//! Judges a run: each case, the comparisons, the winner, the verdict and the warnings.
 //!
-//! Pure and deterministic. Showing is elsewhere.
+//! Pure and deterministic. Other modules show the result.
 
 use model::Run;
 use stats::Rank;
@@ -11,26 +11,26 @@ use crate::judgement_cases::{CaseJudgement, Comparison, compare, judge_cases};
 use crate::verdict_sentence::sentence;
 use crate::verdict_warnings::warnings;
 
-/// What a run says.
+/// The judgement of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// The cases, in the order of the run.
     pub cases: Vec<CaseJudgement>,
-    /// Every case but the baseline, compared with the baseline, in the order of the run.
+    /// Each case other than the baseline, compared with the baseline, in the order of the run.
     pub comparisons: Vec<Comparison>,
-    /// Index of the case that is better than all others that are ranked, and so has the first rank
-    /// to itself.
+    /// Index of the case that is better than all other ranked cases, and so holds the first rank
+    /// alone.
     pub winner: Option<usize>,
-    /// Cases that are the same as others, and must tie with them.
+    /// Cases that repeat others and must tie with them.
     pub controls: Vec<Control>,
-    /// One sentence that can be quoted.
+    /// One quotable sentence.
     pub verdict: String,
-    /// What a reader must know before believing the figures.
+    /// Caveats that affect how far the figures can be trusted.
     pub warnings: Vec<String>,
 }
 
 impl Judgement {
-    /// How sure the intervals of all medians are, at least.
+    /// Returns the minimum confidence of the intervals of all medians.
     pub(crate) fn confidence(&self) -> f64 {
         common(self.cases.iter().filter_map(|case| case.interval))
     }

@@ -1,7 +1,7 @@
-//! What the trials of each case say: counts, median, interval, rank, and the comparison with the
+//! Judges the trials of each case: counts, median, interval, rank, and the comparison with the
 //! baseline.
 //!
-//! Pure and deterministic, like the judgement it is part of.
+//! Pure and deterministic, like the judgement that it belongs to.
 
 use std::cmp::Ordering;
 
@@ -14,10 +14,10 @@ use crate::ratio::{Ratio, baseline_index, is_emulated, ratio, verdict};
 use crate::run_outcome::Standing;
 use crate::verdict::Verdict;
 
-/// Valid trials that a case needs before anything is said about it.
+/// Minimum number of valid trials of a case for a conclusion about it.
 pub const TRIALS_ENOUGH: usize = stats::VALUES_MIN;
 
-/// What the trials of one case say.
+/// The judgement of the trials of one case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseJudgement {
     /// Name of the case.
@@ -26,21 +26,21 @@ pub struct CaseJudgement {
     pub valid: usize,
     /// Trials that ran and do not count.
     pub invalid: usize,
-    /// Trials that did not run to their end.
+    /// Trials that did not finish.
     pub failed: usize,
     /// Median over the valid trials, in the run's metric.
     pub median: Option<f64>,
     /// Interval of the median.
     pub interval: Option<Interval>,
-    /// The ranks that it may have among the cases that are no controls: two of them that cannot be
-    /// told apart have one in common.
+    /// Its possible ranks among the cases that are not controls: two cases that tie share at least
+    /// one rank.
     pub rank: Option<Rank>,
-    /// Whether it is a negative control: it is not ranked, and can neither win nor lose.
+    /// Whether it is a negative control, which is not ranked and can neither win nor lose.
     pub is_control: bool,
 }
 
 impl CaseJudgement {
-    /// All trials.
+    /// Returns the number of all trials.
     pub fn trials(&self) -> usize {
         self.valid + self.invalid + self.failed
     }
@@ -55,16 +55,16 @@ pub struct Comparison {
     pub case: String,
     /// Index of the case in the run.
     pub case_index: usize,
-    /// The case's median over the baseline's; only together with its interval.
+    /// The case's median over the baseline's, only together with its interval.
     pub ratio: Option<Ratio>,
-    /// The ratio of the medians where there is no interval: of figures that were imported, which
-    /// others have published as they are. It names no winner.
+    /// The ratio of the medians of imported figures that have no interval. It does not determine a
+    /// winner.
     pub bare_ratio: Option<f64>,
-    /// What it says.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// Judges each case, and ranks those that are no controls.
+/// Judges each case, and ranks those that are not controls.
 pub(crate) fn judge_cases(run: &Run, controls: &[Control]) -> Vec<CaseJudgement> {
     let cases = run.cases.iter().enumerate().map(|(index, case)| {
         let count = |counts: fn(Standing<'_>) -> bool| {
@@ -88,7 +88,7 @@ pub(crate) fn judge_cases(run: &Run, controls: &[Control]) -> Vec<CaseJudgement>
     cases
 }
 
-/// Ranks the cases that can be ranked: every one is compared with every other.
+/// Ranks the cases that can be ranked, by comparing each with every other.
 fn rank(run: &Run, cases: &mut [CaseJudgement]) {
     if is_emulated(run) {
         return;
@@ -108,7 +108,7 @@ fn rank(run: &Run, cases: &mut [CaseJudgement]) {
     }
 }
 
-/// Compares every case but the baseline with the baseline.
+/// Compares each other case with the baseline.
 pub(crate) fn compare(run: &Run, cases: &[CaseJudgement]) -> Vec<Comparison> {
     let Some(baseline) = baseline_index(run) else {
         return Vec::new();
@@ -141,7 +141,7 @@ fn valid_values(case: &Case) -> Vec<f64> {
     case.trials.iter().filter_map(Trial::valid_value).collect()
 }
 
-/// The ratio of two medians that have no interval because they were imported.
+/// Returns the ratio of two imported medians that have no interval.
 fn bare_ratio(run: &Run, case: &CaseJudgement, baseline: &CaseJudgement) -> Option<f64> {
     let ratio = case.median? / baseline.median?;
     let alone = case.valid.min(baseline.valid) < TRIALS_ENOUGH;

@@ -2,8 +2,8 @@
 
 use model::{LatencyCurve, NodeMatrix, TransferMatrix};
 
-/// A matrix: the nodes of the columns in the first line, the node of its row first in every other.
-/// Empty where nothing was measured.
+/// Formats a matrix: the first line holds the memory nodes, each following line a CPU node and its
+/// figures. A field is empty where nothing was measured.
 pub fn matrix_csv(matrix: &NodeMatrix) -> String {
     let mut text = String::from("cpu_node");
     for node in matrix.memory_nodes() {
@@ -20,7 +20,7 @@ pub fn matrix_csv(matrix: &NodeMatrix) -> String {
     text
 }
 
-/// Every point of every curve, a line each.
+/// Formats every point of every curve, one per line.
 pub fn curves_csv(curves: &[LatencyCurve]) -> String {
     let mut text = String::from("cpu_node,memory_node,bytes,ns,ns_min,ns_max\n");
     for curve in curves {
@@ -36,7 +36,7 @@ pub fn curves_csv(curves: &[LatencyCurve]) -> String {
     text
 }
 
-/// Every transfer that was measured, a line each.
+/// Formats every measured transfer, one per line.
 pub fn transfers_csv(transfers: &[TransferMatrix]) -> String {
     let mut text = String::from("home_node,from_cpu,to_cpu,ns\n");
     for matrix in transfers {
@@ -52,7 +52,7 @@ pub fn transfers_csv(transfers: &[TransferMatrix]) -> String {
     text
 }
 
-/// A figure with the fewest digits that give it back; nothing for what is not known.
+/// Formats a figure with the fewest digits that round-trip; empty for an unknown figure.
 fn figure(value: Option<f64>) -> String {
     let known = value.filter(|value| value.is_finite());
     known.map_or(String::new(), |value| value.to_string())

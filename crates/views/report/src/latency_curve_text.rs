@@ -1,4 +1,4 @@
-//! A depth curve as a plot in the terminal, and the caches it shows beside those of the kernel.
+//! A depth curve as a plot in the terminal, and its cache levels next to those of the kernel.
 
 use model::{Cache, CacheKind, CurvePoint, LatencyCurve, LatencyResult};
 
@@ -10,19 +10,19 @@ use crate::run_table::{Side, Table};
 /// Rows of the plot.
 const ROWS: usize = 16;
 
-/// Columns left of the plot: a latency and the axis.
+/// Columns to the left of the plot: a latency and the axis.
 const MARGIN: usize = 8;
 
-/// The widest plot: more columns than points show nothing more.
+/// Maximum width of the plot: more columns than points show nothing more.
 const COLUMNS_MAX: usize = 100;
 
 /// A point of the curve.
 const POINT: char = '●';
 
-/// The size of a cache as the kernel gives it.
+/// The size of a cache as the kernel reports it.
 const CACHE: char = '┊';
 
-/// Every curve of a result.
+/// Formats every curve of a result.
 pub fn latency_curve_text(result: &LatencyResult, options: &TextOptions) -> String {
     let caches = result
         .machine
@@ -45,7 +45,8 @@ pub fn latency_curve_text(result: &LatencyResult, options: &TextOptions) -> Stri
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The kernel's data caches of the CPU of a curve with a size, the nearest first.
+/// Returns the data caches of the CPU of a curve with a size known to the kernel, the nearest
+/// first.
 fn caches_of<'m>(caches: &'m [Cache], curve: &LatencyCurve) -> Vec<(&'m Cache, u64)> {
     let is_of_cpu = |cache: &&Cache| cache.kind != CacheKind::Instruction && cache.is_of(curve.cpu);
     let of_cpu = caches.iter().filter(is_of_cpu);
@@ -56,7 +57,7 @@ fn caches_of<'m>(caches: &'m [Cache], curve: &LatencyCurve) -> Vec<(&'m Cache, u
     of_cpu
 }
 
-/// Both axes of a plot, logarithmic.
+/// Both logarithmic axes of a plot.
 struct Axes {
     columns: usize,
     bytes: (f64, f64),
@@ -83,26 +84,26 @@ impl Axes {
         })
     }
 
-    /// The column of a working set; `None` outside of the plot.
+    /// Returns the column of a working set; `None` outside the plot.
     fn column(&self, bytes: u64) -> Option<usize> {
         let at = share((bytes.max(1) as f64).log2(), self.bytes)?;
         Some((at * (self.columns - 1) as f64).round() as usize)
     }
 
-    /// The row of a latency, from the top.
+    /// Returns the row of a latency, from the top.
     fn row(&self, ns: f64) -> Option<usize> {
         let at = share(ns.log2(), self.ns)?;
         Some(ROWS - 1 - (at * (ROWS - 1) as f64).round() as usize)
     }
 
-    /// The latency in the middle of a row.
+    /// Returns the latency in the middle of a row.
     fn ns_of(&self, row: usize) -> f64 {
         let at = (ROWS - 1 - row) as f64 / (ROWS - 1) as f64;
         (self.ns.0 + at * (self.ns.1 - self.ns.0)).exp2()
     }
 }
 
-/// How far `value` lies on the way from one end to the other; `None` outside.
+/// Returns the relative position of `value` between both ends; `None` outside.
 fn share(value: f64, (low, high): (f64, f64)) -> Option<f64> {
     if high <= low {
         return (value == low).then_some(0.0);
@@ -131,7 +132,7 @@ fn plot(points: &[CurvePoint], caches: &[(&Cache, u64)], options: &TextOptions) 
     let mut text = names_of_caches(&axes, caches);
     let width = MARGIN - 2;
     for (number, row) in field.iter().enumerate() {
-        // Every third row bears its latency, and so do the first and the last.
+        // Every third row from the top has a latency label, and so does the last.
         let is_labelled = number.is_multiple_of(3) || number == ROWS - 1;
         let label = if is_labelled {
             short_ns(axes.ns_of(number))
@@ -148,7 +149,7 @@ fn plot(points: &[CurvePoint], caches: &[(&Cache, u64)], options: &TextOptions) 
     text
 }
 
-/// `L1`, `L2` above their columns.
+/// Returns the line of `L1`, `L2` above their columns.
 fn names_of_caches(axes: &Axes, caches: &[(&Cache, u64)]) -> String {
     let labels = caches
         .iter()
@@ -161,7 +162,7 @@ fn names_of_caches(axes: &Axes, caches: &[(&Cache, u64)]) -> String {
     }
 }
 
-/// A size under every fifth octave.
+/// Returns the line of sizes under every fifth octave.
 fn labels_of_sizes(axes: &Axes) -> String {
     let octaves = (axes.bytes.0.ceil() as u32)..=(axes.bytes.1.floor() as u32).min(63);
     let every_fifth = octaves.filter(|octave| octave.is_multiple_of(5));
@@ -172,7 +173,8 @@ fn labels_of_sizes(axes: &Axes) -> String {
     line_of_labels(axes, labels)
 }
 
-/// Labels that begin at their columns; one that would run into another is left out.
+/// Returns a line of labels, each starting at its column; a label that would overlap another is
+/// omitted.
 fn line_of_labels(axes: &Axes, labels: impl Iterator<Item = (usize, String)>) -> String {
     let mut line: Vec<char> = vec![' '; MARGIN + axes.columns + 12];
     let mut free_from = 0;
@@ -191,7 +193,7 @@ fn line_of_labels(axes: &Axes, labels: impl Iterator<Item = (usize, String)>) ->
     format!("{}\n", line.trim_end())
 }
 
-/// The levels of the curve, each beside the kernel's cache of the same number.
+/// Formats the levels of the curve, each next to the kernel's cache of the same number.
 fn levels(curve: &LatencyCurve, caches: &[(&Cache, u64)], options: &TextOptions) -> String {
     let mut table = Table::new(&[
         ("level", Side::Left),

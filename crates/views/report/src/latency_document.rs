@@ -15,7 +15,7 @@ pub const LATENCY_FORMAT: &str = "numalab.latency/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencyDocument<'r> {
     format: &'static str,
-    /// Stored runs that the figures are from.
+    /// Ids of the stored runs behind the figures.
     runs: &'r [String],
     machine: Option<&'r Machine>,
     file: Option<&'r str>,
@@ -28,11 +28,11 @@ pub struct LatencyDocument<'r> {
     /// Ends of the intervals; null where too few rounds were measured for one.
     ns_low: Vec<Vec<Option<f64>>>,
     ns_high: Vec<Vec<Option<f64>>>,
-    /// How sure every interval is, at least.
+    /// Minimum confidence of all intervals.
     confidence: f64,
     not_measured: Vec<CellReason<'r>>,
     unsteady: Vec<CellName>,
-    /// The firmware's, in the rows and columns of `ns`.
+    /// The firmware's distances, in the rows and columns of `ns`.
     distances: Option<Vec<Vec<Option<u32>>>>,
     hop_classes: &'r [HopClass],
     links: &'r [NodeLink],
@@ -62,7 +62,7 @@ struct TransferDocument<'r> {
     ns: &'r [Vec<Option<f64>>],
 }
 
-/// The document of latencies.
+/// Returns the latency document.
 pub fn latency_document(result: &LatencyResult) -> LatencyDocument<'_> {
     let matrix = &result.matrix;
     let cells = |of: fn(&MatrixCell) -> Option<f64>| -> Vec<Vec<Option<f64>>> {
@@ -122,7 +122,7 @@ fn unsteady(result: &LatencyResult) -> Vec<CellName> {
     cells.collect()
 }
 
-/// The cells that are wanted, with their nodes.
+/// Returns the `wanted` cells with their nodes.
 fn cells_that(
     result: &LatencyResult,
     wanted: fn(&MatrixCell) -> bool,

@@ -1,20 +1,20 @@
-//! Figures of matrices as people read them.
+//! Formats the figures of matrices.
 
 use model::PageKind;
 
 use crate::run_figures::decimals;
 
-/// A latency: one decimal below 1000 ns, none from there on.
+/// Formats a latency: one decimal below 1000 ns, none above.
 pub(crate) fn ns(value: f64) -> String {
     decimals(value, if value.abs() < 999.95 { 1 } else { 0 })
 }
 
-/// A latency of classes and sentences: one decimal below 100 ns, none from there on.
+/// Formats a latency for classes and sentences: one decimal below 100 ns, none above.
 pub(crate) fn short_ns(value: f64) -> String {
     decimals(value, if value.abs() < 99.95 { 1 } else { 0 })
 }
 
-/// `211 to 217`; `248` where both look alike.
+/// Formats a range: `211 to 217`, or `248` where both ends look alike.
 pub(crate) fn ns_range(low: f64, high: f64) -> String {
     let (low, high) = (short_ns(low), short_ns(high));
     if low == high {
@@ -23,12 +23,13 @@ pub(crate) fn ns_range(low: f64, high: f64) -> String {
     format!("{low} to {high}")
 }
 
-/// A bandwidth in GB/s (10^9 bytes), without the unit.
+/// Formats a bandwidth in GB/s (10^9 bytes), without the unit.
 pub(crate) fn gigabytes_per_s(bytes_per_s: f64) -> String {
     decimals(bytes_per_s / 1e9, 1)
 }
 
-/// A size in the largest binary unit that leaves at most one decimal: `32 KiB`, `1.5 MiB`.
+/// Formats a size in the largest binary unit not above it, with at most one decimal: `32 KiB`, `1.5
+/// MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [
         (1 << 40, "TiB"),
@@ -43,7 +44,7 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{} {name}", number.strip_suffix(".0").unwrap_or(&number))
 }
 
-/// `transparent huge pages, 2 MiB each`.
+/// Describes pages: `transparent huge pages, 2 MiB each`.
 pub(crate) fn pages(kind: PageKind, page_bytes: u64) -> String {
     format!("{}, {} each", kind.meaning(), size(page_bytes))
 }

@@ -1,20 +1,20 @@
-//! A matrix of nodes as a grid of figures, in as many blocks of columns as the width asks for.
+//! A matrix of nodes as a grid of figures, in as many blocks of columns as the width requires.
 
 use model::{NodeId, NodeMatrix};
 
 use crate::run_style::{Style, TextOptions};
 
-/// Between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
 
-/// What stands in one cell.
+/// The content of one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GridCell {
     pub(crate) text: String,
     pub(crate) style: Style,
 }
 
-/// The matrix with its nodes as headings; what stands in a cell is for the caller to say.
+/// Formats the matrix with its nodes as headings; `cell` provides the content.
 pub(crate) fn grid(
     matrix: &NodeMatrix,
     cell: impl Fn(NodeId, NodeId) -> GridCell,

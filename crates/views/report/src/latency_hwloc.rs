@@ -1,9 +1,9 @@
 //! Latencies as a topology in hwloc's XML (format 2.0), which `lstopo --input` reads: the nodes of
-//! the machine with their CPUs, the measured latencies as memory attributes and, where every node
-//! was measured with every other, as a distances matrix, too.
+//! the machine with their CPUs, the measured latencies as memory attributes and, where every pair
+//! of nodes was measured, also as a distances matrix.
 //!
-//! hwloc keeps whole numbers, so that figures are rounded to ns. The kinds of distances and the
-//! flags of attributes are those of hwloc 2.3 and later (`hwloc/distances.h`, `hwloc/memattrs.h`).
+//! hwloc stores integers, so figures are rounded to ns. The kinds of distances and the flags of
+//! attributes are those of hwloc 2.3 and later (`hwloc/distances.h`, `hwloc/memattrs.h`).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const FLAGS_OF_LATENCY: u32 = 2 + 4;
 /// The name under which hwloc lists the matrix.
 const NAME: &str = "numalab:latency_ns";
 
-/// The topology with its latencies; `None` for a matrix whose machine is not known.
+/// Returns the topology with its latencies; `None` for a matrix whose machine is unknown.
 pub fn latency_hwloc_xml(result: &LatencyResult) -> Option<String> {
     let topology = &result.machine.as_ref()?.topology;
     let mut writer = Writer::default();
@@ -35,7 +35,7 @@ pub fn latency_hwloc_xml(result: &LatencyResult) -> Option<String> {
 #[derive(Default)]
 struct Writer {
     text: String,
-    /// The number hwloc gives an object, unique in the topology.
+    /// The last `gp_index` assigned; each object of the topology has a unique one.
     objects: u32,
 }
 
@@ -50,7 +50,7 @@ impl Writer {
         self.objects
     }
 
-    /// Machine, nodes, cores and CPUs. Says the number of each node's object.
+    /// Writes machine, nodes, cores and CPUs. Returns the `gp_index` of each node.
     fn machine(&mut self, topology: &Topology) -> BTreeMap<NodeId, u32> {
         let (cpus, nodes) = (mask(&topology.cpus), mask(&topology.node_ids()));
         let number = self.next_number();
@@ -113,7 +113,7 @@ impl Writer {
         }
     }
 
-    /// The matrix of the nodes that were measured both ways with all of them.
+    /// Writes the matrix of the CPU nodes, if all of their pairs were measured.
     fn distances(&mut self, matrix: &NodeMatrix) {
         let nodes = matrix.cpu_nodes();
         let row = |from: &NodeId| -> Option<Vec<u64>> {
@@ -141,7 +141,7 @@ impl Writer {
         self.line("  </distances2>");
     }
 
-    /// Every cell, from the CPUs of its row.
+    /// Writes every cell, with the CPUs of its row as initiator.
     fn memory_attribute(
         &mut self,
         topology: &Topology,
@@ -171,7 +171,7 @@ impl Writer {
     }
 }
 
-/// The attributes that say which CPUs and which node an object has.
+/// Returns the attributes for the CPUs and the node of an object.
 fn sets(cpus: &CpuSet, node: NodeId) -> String {
     let (cpus, node) = (mask(cpus), mask(&NodeSet::of(node)));
     format!(
@@ -180,7 +180,7 @@ fn sets(cpus: &CpuSet, node: NodeId) -> String {
     )
 }
 
-/// A set as hwloc writes it: words of 32 bits in hexadecimal, the highest first.
+/// Formats a set as hwloc does: words of 32 bits in hexadecimal, the highest first.
 fn mask<I: Id>(set: &IdSet<I>) -> String {
     let highest = set.last().map_or(0, |id| id.number() / 32);
     let mut words = vec![0u32; highest as usize + 1];
@@ -191,7 +191,7 @@ fn mask<I: Id>(set: &IdSet<I>) -> String {
     words.collect::<Vec<_>>().join(",")
 }
 
-/// A figure as hwloc keeps it.
+/// Rounds a figure to an integer, as hwloc stores it.
 fn whole(ns: f64) -> Option<u64> {
     (ns.is_finite() && ns >= 0.0).then(|| ns.round() as u64)
 }

@@ -1,4 +1,4 @@
-//! Latencies as a text: the matrix, the classes of hops, neighbours, findings.
+//! Latencies as text: the matrix, hop classes, neighbours, findings.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::run_figures::{UNKNOWN, confidence_percent, ids};
 use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
 
-/// Behind a figure that scatters.
+/// Marks a figure whose rounds scatter.
 const UNSTEADY: char = '~';
 
-/// Latencies for a terminal. Curves and transfers are shown by [`crate::latency_curve_text`] and
-/// [`crate::latency_transfers_text`].
+/// Formats latencies for a terminal. [`crate::latency_curve_text`] and
+/// [`crate::latency_transfers_text`] format curves and transfers.
 pub fn latency_text(result: &LatencyResult, options: &TextOptions) -> String {
     let mut text = options.heading("Memory latency in ns");
     if result.matrix.cpu_nodes().is_empty() {
@@ -81,7 +81,7 @@ fn class_of(classes: &[HopClass], from: NodeId, to: NodeId) -> Option<&HopClass>
         .find(|class| class.memory_nodes.contains(to))
 }
 
-/// Where the figures come from and how sure they are.
+/// Returns notes on the source and the confidence of the figures.
 fn notes(result: &LatencyResult, options: &TextOptions) -> String {
     let mut notes = Vec::new();
     if let Some(file) = &result.file {
@@ -135,7 +135,7 @@ fn method_sentence(method: &LatencyMethod) -> String {
     )
 }
 
-/// What page walks add.
+/// Returns a sentence on the cost of page walks.
 fn page_walks_sentence(walks: &PageWalks) -> String {
     let interval = match (walks.low, walks.high) {
         (Some(low), Some(high)) => format!(" ({} to {})", ns(low), ns(high)),
@@ -154,7 +154,7 @@ fn page_walks_sentence(walks: &PageWalks) -> String {
     )
 }
 
-/// The interval that is widest for its figure.
+/// Returns a sentence on the interval that is widest relative to its figure.
 fn widest_interval(result: &LatencyResult) -> Option<String> {
     let mut widest: Option<(f64, String)> = None;
     for (from, cells) in result.matrix.rows() {
@@ -225,10 +225,11 @@ fn neighbours(result: &LatencyResult, options: &TextOptions) -> String {
     text
 }
 
-/// Findings of one name that are shown in full. A machine with many nodes has one for each of them.
+/// Maximum number of findings with the same id that are shown. A machine with many nodes may have
+/// one for each node.
 const ALIKE_MAX: usize = 8;
 
-/// Findings under a heading, a paragraph each; one sentence where there are none.
+/// Formats findings under a heading, a paragraph each, or one sentence if there are none.
 pub(crate) fn findings_text(findings: &[Finding], options: &TextOptions) -> String {
     let mut text = format!("\n{}", options.heading("Findings"));
     if findings.is_empty() {
@@ -260,7 +261,7 @@ pub(crate) fn findings_text(findings: &[Finding], options: &TextOptions) -> Stri
     text
 }
 
-/// What a virtual or emulated machine means for the figures.
+/// Returns a warning on the figures of a virtual or emulated machine.
 pub(crate) fn machine_warning(machine: Option<&Machine>, options: &TextOptions) -> String {
     let Some(machine) = machine else {
         return String::new();

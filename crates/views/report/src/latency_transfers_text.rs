@@ -5,20 +5,20 @@ use model::{LatencyResult, TransferMatrix};
 use crate::latency_figures::short_ns;
 use crate::run_style::{Style, TextOptions};
 
-/// From the fastest to the slowest.
+/// Shades from the fastest to the slowest.
 const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
 
-/// Backgrounds from green to red, of the 256 colours that terminals have (ECMA-48, and xterm's
+/// Background colours from green to red, from the terminal's 256 colours (ECMA-48, and xterm's
 /// colour cube: 16 + 36 red + 6 green + blue).
 const COLOURS: [u8; 5] = [22, 64, 100, 130, 124];
 
-/// Every matrix of transfers of a result.
+/// Formats every matrix of transfers of a result.
 pub fn latency_transfers_text(result: &LatencyResult, options: &TextOptions) -> String {
     let texts = result.transfers.iter().map(|matrix| map(matrix, options));
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The range of figures, cut into shades of equal width.
+/// The range of figures, divided into shades of equal width.
 struct Scale {
     low: f64,
     high: f64,
@@ -42,7 +42,7 @@ impl Scale {
         ((share * SHADES.len() as f64) as usize).min(SHADES.len() - 1)
     }
 
-    /// Where a shade begins.
+    /// Returns the lower bound of a shade.
     fn begin(&self, shade: usize) -> f64 {
         self.low + (self.high - self.low) * shade as f64 / SHADES.len() as f64
     }
@@ -66,7 +66,7 @@ fn map(matrix: &TransferMatrix, options: &TextOptions) -> String {
         .unwrap_or(1);
     let with_figures = short_ns(scale.high).len().max(heading) + 2;
     let room = options.columns().saturating_sub(heading);
-    // Figures as long as all of them fit into a line, else shades alone.
+    // Show figures if a whole row fits on a line, otherwise only shades.
     let width = if with_figures * matrix.cpus.len() <= room {
         with_figures
     } else {
@@ -88,7 +88,7 @@ fn map(matrix: &TransferMatrix, options: &TextOptions) -> String {
     text
 }
 
-/// The numbers of the CPUs above their columns; above shades alone, of every tenth.
+/// Returns the CPU numbers above their columns; with shades only, every tenth number.
 fn headings(
     matrix: &TransferMatrix,
     columns: std::ops::Range<usize>,

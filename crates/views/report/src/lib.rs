@@ -1,4 +1,4 @@
-//! Judges what was measured and shows it, as text and as JSON. Nothing here measures or prints.
+//! Judges measurements and shows them as text and as JSON. Nothing here measures or prints.
 #![forbid(unsafe_code)]
 
 mod bandwidth_document;

@@ -1,4 +1,4 @@
-//! What a licence buys: throughput and price per licence, as article 004 computes them.
+//! Throughput and price per licence, as article 004 computes them.
 
 use model::Run;
 use serde::Serialize;
@@ -10,35 +10,36 @@ use crate::run_ranking::{NAME_COLUMNS, order};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
-/// What a licence is counted by.
+/// The terms by which licences are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LicenceTerms {
-    /// Licences that a core needs: 0.5 for most x86 processors by Oracle's table.
+    /// Licences per core: 0.5 for most x86 processors in Oracle's table.
     pub core_factor: f64,
     /// Price of a licence, in any currency.
     pub price: Option<f64>,
 }
 
-/// What one case does per licence.
+/// The throughput and price of one case per licence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Licensed {
     /// Cores that must be licensed.
     pub cores: u32,
     /// Licences: cores times factor, rounded up.
     pub licences: u64,
-    /// What the case does, over the licences.
+    /// Throughput of the case over the number of licences.
     pub per_licence: f64,
     /// Price of all licences.
     pub price: Option<f64>,
-    /// Price over what the case does.
+    /// Price over throughput of the case.
     pub price_per_unit: Option<f64>,
 }
 
 impl LicenceTerms {
-    /// What `value` per second on so many cores is per licence. `None` where no licence is needed:
-    /// no cores.
+    /// Computes the licences for `value` per second on this many cores. Returns `None` where no
+    /// licence is needed, such as for 0 cores.
     pub fn of(&self, value: f64, cores: u32) -> Option<Licensed> {
-        // A factor is a printed decimal: 8 × 0.1 × 10 must not become 9 licences.
+        // A factor is a printed decimal: 8 × 0.1 × 10 must not become 9 licences by binary
+        // rounding.
         let exact = f64::from(cores) * self.core_factor;
         let licences = (exact - exact * 1e-9).ceil();
         if licences < 1.0 {
@@ -55,17 +56,17 @@ impl LicenceTerms {
     }
 }
 
-/// What each case of a run does per licence.
+/// The figures per licence of one case of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CaseLicensed {
     /// Name of the case.
     pub case: String,
-    /// What it does per licence; `None` where it did nothing that counts.
+    /// Its figures per licence; `None` without a valid trial.
     #[serde(flatten)]
     pub licensed: Option<Licensed>,
 }
 
-/// What the cases of a run do per licence, on a machine of so many cores.
+/// Returns the figures per licence of the cases of a run, on a machine with this many cores.
 pub fn licensed_cases(run: &Run, terms: &LicenceTerms, cores: u32) -> Vec<CaseLicensed> {
     let judgement = judge(run);
     let cases = order(run, &judgement).into_iter();
@@ -77,7 +78,7 @@ pub fn licensed_cases(run: &Run, terms: &LicenceTerms, cores: u32) -> Vec<CaseLi
     licensed.collect()
 }
 
-/// The same as a table.
+/// Formats these figures as a table.
 pub fn licences_text(cases: &[CaseLicensed], options: &TextOptions) -> String {
     let mut table = licence_table();
     for case in cases {
@@ -86,7 +87,7 @@ pub fn licences_text(cases: &[CaseLicensed], options: &TextOptions) -> String {
     table.text(options)
 }
 
-/// A table of licences without rows.
+/// Creates a table of licences without rows.
 pub(crate) fn licence_table() -> Table {
     Table::new(&[
         ("case", Side::Left),
@@ -98,7 +99,7 @@ pub(crate) fn licence_table() -> Table {
     ])
 }
 
-/// A row of it.
+/// Returns a row of the table of licences.
 pub(crate) fn licence_row(name: &str, licensed: Option<Licensed>) -> Vec<(String, Style)> {
     let of = |text: &dyn Fn(Licensed) -> Option<String>| {
         let text = licensed.and_then(text);
@@ -114,7 +115,7 @@ pub(crate) fn licence_row(name: &str, licensed: Option<Licensed>) -> Vec<(String
     ]
 }
 
-/// A figure per licence as the article prints it: what does not make a whole is left out.
+/// Formats a figure per licence as the article does: the fraction is dropped.
 pub(crate) fn per_licence_text(figure: f64) -> String {
     decimals(figure.floor(), 0)
 }
@@ -129,7 +130,7 @@ mod tests {
     };
 
     /// Kevin Closson, "AMD Quad-Core Barcelona Processor For Oracle (Part V)": TPC-C results by
-    /// cores and licences. His list price is 60,000 dollars a licence.
+    /// cores and licences. His list price is 60,000 dollars per licence.
     #[test]
     fn the_figures_of_article_004_are_met_to_the_digit() {
         for (value, cores, licences, per_licence) in [

@@ -10,9 +10,9 @@ use crate::run_table::{Side, Table};
 /// The name of the format.
 pub const MOVE_FORMAT: &str = "numalab.move/1";
 
-/// Columns of a name.
+/// Maximum width of a name, in columns.
 const NAME_COLUMNS: usize = 32;
-/// Nodes with columns of their own; more are written one below the other.
+/// Maximum number of nodes with their own columns; more nodes are written one below the other.
 const NODE_COLUMNS_MAX: usize = 8;
 
 /// The document.
@@ -25,13 +25,13 @@ pub struct MoveDocument<'a> {
     pub report: &'a MoveReport,
 }
 
-/// The document of a move.
+/// Returns the document of a move.
 pub fn move_document(report: &MoveReport) -> MoveDocument<'_> {
     let format = MOVE_FORMAT;
     MoveDocument { format, report }
 }
 
-/// The text of a move.
+/// Formats a move.
 pub fn move_text(report: &MoveReport, options: &TextOptions) -> String {
     let title = format!("Memory of {} to {}", plain(&report.target), report.to);
     let mut text = options.heading(&title);

@@ -14,30 +14,30 @@ pub const PAGES_FORMAT: &str = "numalab.pages/1";
 pub struct PagesDocument<'a> {
     /// [`PAGES_FORMAT`].
     pub format: &'static str,
-    /// Every pool, after any change.
+    /// All pools, after any change.
     pub pools: &'a [PoolOfNode],
-    /// What was set.
+    /// The changes made.
     pub set: &'a [PoolChange],
-    /// What an SGA needs, where that was asked.
+    /// The needs of an SGA, if requested.
     pub needs: Option<NeedsDocument<'a>>,
 }
 
-/// What an SGA needs.
+/// The needs of an SGA.
 #[derive(Debug, Serialize)]
 pub struct NeedsDocument<'a> {
     /// Its size.
     pub sga_bytes: u64,
     /// Size of a page.
     pub page_bytes: u64,
-    /// How it is to lie.
+    /// Its placement.
     pub placement: &'a str,
     /// By node.
     pub nodes: &'a [PoolNeed],
-    /// The command that sets the pools so; `None` when they have enough.
+    /// The command that sets the pools accordingly; `None` when they have enough.
     pub command: Option<String>,
 }
 
-/// The document of pools.
+/// Returns the document of pools.
 pub fn pages_document<'a>(
     pools: &'a [PoolOfNode],
     set: &'a [PoolChange],
@@ -52,7 +52,7 @@ pub fn pages_document<'a>(
     }
 }
 
-/// The table of all pools.
+/// Formats the table of all pools.
 pub fn pools_text(pools: &[PoolOfNode], options: &TextOptions) -> String {
     if pools.is_empty() {
         return "this kernel has no pools of huge pages\n".to_owned();
@@ -86,7 +86,7 @@ pub fn pools_text(pools: &[PoolOfNode], options: &TextOptions) -> String {
     options.heading("Huge pages by node") + &table.text(options)
 }
 
-/// What was set, one sentence each; where the kernel stopped short, what there is to it.
+/// Formats the changes, one sentence each, with the reason where the kernel stopped short.
 pub fn pool_changes_text(
     changes: &[PoolChange],
     pools: &[PoolOfNode],
@@ -103,7 +103,7 @@ pub fn pool_changes_text(
     text
 }
 
-/// `node 1: 900 of 1000 pages of 2 MiB, before 0; …`.
+/// Describes a change: `node 1: 900 of 1000 pages of 2 MiB, before 0; …`.
 pub fn pool_change_sentence(change: &PoolChange, pools: &[PoolOfNode]) -> String {
     let (node, size) = (change.node, ByteSize(change.page_bytes));
     let (before, asked, reached) = (change.before, change.asked, change.reached);
@@ -124,7 +124,7 @@ pub fn pool_change_sentence(change: &PoolChange, pools: &[PoolOfNode]) -> String
     text
 }
 
-/// Why there are not more pages: too little memory, or none in large blocks.
+/// Explains why there are not more pages: too little memory, or too few large blocks.
 fn shortage(pool: Option<&PoolOfNode>, missing: u64) -> String {
     let Some(pool) = pool else {
         return String::new();
@@ -147,7 +147,7 @@ fn shortage(pool: Option<&PoolOfNode>, missing: u64) -> String {
     }
 }
 
-/// What an SGA needs, by node, and the command that provides it.
+/// Formats the needs of an SGA, by node, and the command that provides them.
 pub fn pool_needs_text(needs: &NeedsDocument<'_>, options: &TextOptions) -> String {
     let (sga, page) = (ByteSize(needs.sga_bytes), ByteSize(needs.page_bytes));
     let title = format!("{sga} in pages of {page}, placement {}", needs.placement);
@@ -168,7 +168,7 @@ pub fn pool_needs_text(needs: &NeedsDocument<'_>, options: &TextOptions) -> Stri
     format!("{}{}{end}", options.heading(&title), table.text(options))
 }
 
-/// The command that gives the pools what is needed; `None` when they have it.
+/// Returns the command that sets the pools to what is needed; `None` when they have enough.
 pub fn pool_needs_command(needs: &[PoolNeed], page_bytes: u64) -> Option<String> {
     let missing = |need: &&PoolNeed| need.needed > need.free;
     let pairs: Vec<String> = needs

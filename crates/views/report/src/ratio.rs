@@ -1,5 +1,5 @@
-//! Ratios of two cases of a run: which trials they are made of, how sure they are, what they say,
-//! and whether they may be believed at all.
+//! Ratios of two cases of a run: the trials behind them, their interval, their verdict, and whether
+//! they are meaningful at all.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// What could have been seen: a larger difference than this share of the baseline, either way,
-    /// is outside of the interval.
+    /// Returns the smallest detectable difference: the interval excludes any difference larger than
+    /// this share of the baseline, in either direction.
     pub fn difference_below(self) -> f64 {
         (self.interval.high - 1.0).max(1.0 - self.interval.low)
     }
 
-    /// The same comparison seen from the other side.
+    /// Returns the reverse comparison.
     pub(crate) fn inverse(self) -> Ratio {
         Ratio {
             ratio: 1.0 / self.ratio,
@@ -34,21 +34,21 @@ impl Ratio {
     }
 }
 
-/// Whether the machine's speeds mean nothing.
+/// Returns whether the machine is emulated, so that its speeds mean nothing.
 pub(crate) fn is_emulated(run: &Run) -> bool {
     run.machine.as_ref().is_some_and(|machine| {
         machine.emulated == Some(true) || machine.topology.emulated == Some(true)
     })
 }
 
-/// Index of the case that others are compared with.
+/// Returns the index of the case that the others are compared with.
 pub(crate) fn baseline_index(run: &Run) -> Option<usize> {
     run.cases
         .iter()
         .position(|case| case.plan.name == run.baseline)
 }
 
-/// A number that is the higher the better a value, or a ratio of values, of this metric is.
+/// Converts a value, or a ratio of values, of this metric to a number for which higher is better.
 pub(crate) fn merit(metric: Metric, value: f64) -> f64 {
     match metric.better() {
         Better::More => value,
@@ -56,7 +56,7 @@ pub(crate) fn merit(metric: Metric, value: f64) -> f64 {
     }
 }
 
-/// What a ratio says.
+/// Returns the verdict of a ratio.
 pub(crate) fn verdict(metric: Metric, ratio: Ratio) -> Verdict {
     let Interval { low, high, .. } = ratio.interval;
     match metric.better() {
@@ -67,13 +67,13 @@ pub(crate) fn verdict(metric: Metric, ratio: Ratio) -> Verdict {
     }
 }
 
-/// The ratio of two cases of a run, if it has an interval.
+/// Returns the ratio of two cases of a run, if it has an interval.
 pub(crate) fn ratio(run: &Run, case: usize, baseline: usize) -> Option<Ratio> {
     let value = |trial: &Trial| trial.valid_value();
     ratio_of(run, &run.cases[case], &run.cases[baseline], value)
 }
 
-/// The ratio of a figure of the valid trials of two cases of a run, if it has an interval.
+/// Returns the ratio of a figure of the valid trials of two cases of a run, if it has an interval.
 pub(crate) fn ratio_of(
     run: &Run,
     case: &Case,
@@ -87,20 +87,20 @@ pub(crate) fn ratio_of(
         return stats::ratio_of_pairs(&case, &baseline, CONFIDENCE).map(Ratio::from);
     }
     let (case, baseline) = match run.status {
-        // Nobody says that the reports of two cases were made in rounds.
+        // Nothing indicates that imported reports of two cases come from common rounds.
         RunStatus::Imported => apart(&case, &baseline),
         _ => by_round(&case, &baseline),
     };
     estimate((case, baseline))
 }
 
-/// Whether the windows of all trials that count alternated with those of other cases.
+/// Returns whether the windows of all valid trials alternated with those of other cases.
 fn have_alternated(case: &Case) -> bool {
     let mut counted = case.trials.iter().filter(|it| it.valid_value().is_some());
     counted.all(Trial::has_alternated)
 }
 
-/// The ratio of two cases whose trials were not made in the same rounds.
+/// Returns the ratio of two cases whose trials did not run in the same rounds.
 pub(crate) fn independent_ratio(case: &Case, baseline: &Case) -> Option<Ratio> {
     let values = |case: &Case| figures(case, |trial: &Trial| trial.valid_value());
     estimate(apart(&values(case), &values(baseline)))
@@ -119,19 +119,19 @@ impl From<Estimate> for Ratio {
     }
 }
 
-/// A figure of each trial that has it, with its round.
+/// Returns a figure of each trial that has it, with its round.
 fn figures(case: &Case, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<(u32, f64)> {
     let trials = case.trials.iter();
     let figures = trials.filter_map(|trial| Some((trial.round, figure(trial)?)));
     figures.collect()
 }
 
-/// Figures of two cases, the same place being the same round.
+/// Figures of two cases; equal positions are the same round.
 type Aligned = (Vec<Option<f64>>, Vec<Option<f64>>);
 
 fn by_round(case: &[(u32, f64)], baseline: &[(u32, f64)]) -> Aligned {
     let mut rounds: BTreeMap<u32, (Option<f64>, Option<f64>)> = BTreeMap::new();
-    // A round holds each case once; what a damaged file has beyond that stands alone.
+    // A round holds each case once; duplicates in a damaged file stay unpaired.
     let mut alone: Vec<(Option<f64>, Option<f64>)> = Vec::new();
     for (round, figure) in case {
         match rounds.entry(*round).or_default() {

@@ -7,12 +7,12 @@ use crate::run_plain::{plain, plain_within};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
-/// Relations in each table.
+/// Maximum number of relations in each table.
 const SHOWN_MAX: usize = 10;
-/// Columns of a name.
+/// Maximum width of a name, in columns.
 const NAME_COLUMNS: usize = 48;
 
-/// The text of the relations.
+/// Formats the relations.
 pub(crate) fn relations_text(relations: &Relations, options: &TextOptions) -> String {
     let mut text = options.heading("Tables and indexes in the shared buffers");
     text.push_str(&options.paragraph("", &summary(relations), Style::Usual));
@@ -102,7 +102,7 @@ fn table<'r>(
     table.text(options)
 }
 
-/// `shop.public.orders`; what all databases share is in `*`.
+/// Returns `shop: public.orders`; relations shared by all databases are in `*`.
 fn title(relation: &RelationResidency) -> String {
     let database = relation.database.as_deref().unwrap_or("*");
     match &relation.name {

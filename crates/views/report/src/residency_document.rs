@@ -1,4 +1,4 @@
-//! `numalab.residency/1`.
+//! The document `numalab.residency/1`.
 
 use model::Residency;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct ResidencyDocument<'a> {
     pub residency: &'a Residency,
 }
 
-/// The document of a residency.
+/// Returns the document of a residency.
 pub fn residency_document(residency: &Residency) -> ResidencyDocument<'_> {
     ResidencyDocument {
         format: RESIDENCY_FORMAT,

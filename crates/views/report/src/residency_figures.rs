@@ -1,13 +1,13 @@
-//! Figures of residencies as people read them: sizes, shares, and bytes by node.
+//! Formats figures of residencies: sizes, shares, and bytes by node.
 
 use model::{ByteSize, BytesByNode, NodeId, NodeSet};
 
-/// Columns of a name.
+/// Maximum width of a name, in columns.
 pub(crate) const NAME_COLUMNS: usize = 36;
-/// Nodes with columns of their own; more are written into one column.
+/// Maximum number of nodes with their own columns; more nodes share one column.
 pub(crate) const NODE_COLUMNS_MAX: usize = 8;
 
-/// `0: 1 GiB, 3: 2 GiB`; many nodes as the range of their figures.
+/// Formats bytes by node: `0: 1.0 GiB, 3: 2.0 GiB`, or the range of figures for many nodes.
 pub(crate) fn by_node_text(bytes: &BytesByNode) -> String {
     let present: Vec<(&NodeId, &u64)> = bytes.iter().filter(|(_, bytes)| **bytes > 0).collect();
     if present.len() <= NODE_COLUMNS_MAX {
@@ -22,7 +22,7 @@ pub(crate) fn by_node_text(bytes: &BytesByNode) -> String {
     format!("{nodes}: {} to {} each", size(least), size(most))
 }
 
-/// `1.0 GiB`; nothing is a dash.
+/// Formats a size: `1.0 GiB`, or a dash for 0.
 pub(crate) fn size(bytes: u64) -> String {
     if bytes == 0 {
         "-".to_owned()
@@ -31,7 +31,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// `25.0 %`; empty where there is nothing to have a share of.
+/// Formats a share: `25.0 %`, or empty if `all` is 0.
 pub(crate) fn percent(part: u64, all: u64) -> String {
     if all == 0 {
         String::new()

@@ -1,7 +1,6 @@
-//! How the shared memory of a target is laid out, in a sentence: what its policy says, and where
-//! its pages lie if that is somewhere else. A policy says only where pages are to be allocated:
-//! what was there before stays, and what another process touches or moves follows other rules
-//! (mbind(2)).
+//! Describes the layout of a target's shared memory in a sentence: its policy, and where its pages
+//! lie if elsewhere. A policy governs only the allocation of new pages: existing pages stay, and
+//! pages that another process touches or moves follow other rules (mbind(2)).
 
 use std::collections::BTreeMap;
 
@@ -9,10 +8,10 @@ use model::{BytesByNode, Layout, NodeId, NodeSet, Residency, SegmentResidency};
 
 use crate::residency_figures::percent;
 
-/// Less than this much of the shared memory elsewhere is not worth a word.
+/// Minimum share of the shared memory elsewhere that is reported, in percent.
 const ELSEWHERE_PERCENT: u64 = 10;
 
-/// The sentence of the heading; `None` where nothing is known of the policies.
+/// Returns the sentence of the heading; `None` where the policies are unknown.
 pub(crate) fn layout_sentence(residency: &Residency) -> Option<String> {
     let policy = match residency.layout {
         Layout::Interleaved => "the policy of the shared memory is to interleave it over nodes",
@@ -40,11 +39,11 @@ pub(crate) fn layout_sentence(residency: &Residency) -> Option<String> {
     ))
 }
 
-/// The bytes of shared memory that has a policy.
+/// The bytes of shared memory with a policy.
 #[derive(Default)]
 struct Shares {
     by_node: BytesByNode,
-    /// Bytes on another node than the policy would give them.
+    /// Bytes on a node other than the policy's.
     elsewhere: u64,
 }
 
@@ -73,7 +72,7 @@ impl Shares {
             let wanted = match (nodes.contains(*node), mode.starts_with("interleave")) {
                 (false, _) => 0,
                 (true, true) => even,
-                // Weights, or any of these nodes, are as good as another.
+                // With weights or other modes, any amount on these nodes conforms.
                 (true, false) => *bytes,
             };
             self.elsewhere += bytes.saturating_sub(wanted);
@@ -84,7 +83,7 @@ impl Shares {
         self.by_node.values().sum()
     }
 
-    /// `node 0 100.0 %, others none`.
+    /// Returns `node 0 100.0 %, others none`.
     fn words(&self, memory_nodes: &NodeSet) -> String {
         let all = self.all();
         let with_any: BTreeMap<NodeId, u64> = self
@@ -107,7 +106,7 @@ impl Shares {
     }
 }
 
-/// Mode and nodes of a policy that names nodes: `interleave:0-3`, `prefer (many):1`.
+/// Parses the mode and the nodes of a policy that names nodes: `interleave:0-3`, `prefer (many):1`.
 fn nodes_of(policy: &str) -> Option<(&str, NodeSet)> {
     let (mode, nodes) = policy.rsplit_once(':')?;
     Some((mode, nodes.parse().ok()?))

@@ -1,5 +1,5 @@
-//! The processes of a residency as text: where each may run, where it ran last, and how much of its
-//! memory is local to it.
+//! The processes of a residency as text: where each may run, where it ran last, and the share of
+//! its memory that is local.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::run_plain::{plain, plain_within};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
-/// Processes shown one by one.
+/// Maximum number of processes listed one by one.
 const PROCESSES_MAX: usize = 24;
 
 pub(crate) fn residency_processes(residency: &Residency, options: &TextOptions) -> String {
@@ -56,7 +56,7 @@ pub(crate) fn residency_processes(residency: &Residency, options: &TextOptions) 
     text
 }
 
-/// Parallel workers pinned to nodes, and how much of what they touched is theirs.
+/// Describes parallel workers pinned to nodes, and the local share of the memory they touched.
 fn pinned_sentences(processes: &[ProcessResidency]) -> Vec<String> {
     let workers = processes
         .iter()
@@ -96,7 +96,7 @@ fn pinned_sentences(processes: &[ProcessResidency]) -> Vec<String> {
     sentences
 }
 
-/// `25.0 %`: what is expected; where it ran last something else was local, that, too.
+/// Formats the expected local share: `25.0 %`, with that of the CPU it last ran on if different.
 fn local(expected: Option<f64>, last: Option<f64>) -> String {
     let words = |share: f64| format!("{:.1} %", share * 100.0);
     match (expected.map(words), last.map(words)) {

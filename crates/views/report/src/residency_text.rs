@@ -13,10 +13,10 @@ use crate::run_plain::{plain, plain_within};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
-/// Segments shown; files come after shared memory, and the small ones are put together.
+/// Maximum number of segments shown; files follow shared memory, and small ones are summed up.
 const SEGMENTS_MAX: usize = 12;
 
-/// The text of a residency.
+/// Formats a residency.
 pub fn residency_text(residency: &Residency, options: &TextOptions) -> String {
     let sections = [
         head(residency, options),
@@ -151,8 +151,8 @@ fn segments(residency: &Residency, options: &TextOptions) -> String {
     text
 }
 
-/// `/dev/shm/a: estimated from 10000 random pages, 9990 of them in memory; 95 % intervals (Wilson):
-/// node 0 48.1 to 50.0 %, node 1 50.0 to 51.9 %`.
+/// Returns a sentence such as `/dev/shm/a: estimated from 10000 random pages, 9990 of them in
+/// memory; 95 % intervals (Wilson): node 0 48.1 to 50.0 %, node 1 50.0 to 51.9 %`.
 fn sampled_sentence(name: &str, sampled: &Sampled) -> String {
     let (pages, found) = (sampled.pages, sampled.pages_found);
     let shares = sampled.share_by_node.iter().map(|(node, share)| {

@@ -1,4 +1,4 @@
-//! What a case was asked to be, in a line: the work, and where it was to be done.
+//! The request of a case in one line: the work and its placement.
 
 use model::{
     Allocation, Backing, ByteSize, CasePlan, CommandWork, DepthCurve, ImportedWork, LineTransfers,
@@ -8,7 +8,7 @@ use model::{
 
 use crate::run_figures::ids;
 
-/// The placement and the work, as asked for.
+/// Describes the requested placement and work.
 pub(crate) fn asked(plan: &CasePlan) -> String {
     let place = place(&plan.placement);
     match &plan.work {
@@ -26,7 +26,7 @@ pub(crate) fn asked(plan: &CasePlan) -> String {
     }
 }
 
-/// "CPUs 1-6, memory of node 0, by a processor group".
+/// Returns "CPUs 1-6, memory of node 0, by a processor group".
 fn place(placement: &Placement) -> String {
     let cpus = placement.cpus.as_ref();
     let cpus = cpus.map_or("any CPU".to_string(), |cpus| ids("CPU", cpus));
@@ -115,7 +115,7 @@ fn parallel_scan(work: &ParallelScan, place: &str) -> String {
     format!("{workers} workers, {stealing}, on {place}; {sga}")
 }
 
-/// "SGA of 1 GiB in 2 MiB pages, a memfd bound to node 0, 4 GiB of data".
+/// Returns "SGA of 1 GiB in 2 MiB pages, a memfd bound to node 0, 4 GiB of data".
 fn sga(work: &LogicalReads) -> String {
     let allocation = allocated(&work.sga.allocation);
     let backing = match work.sga.backing {
@@ -167,7 +167,7 @@ fn command(work: &CommandWork, place: &str) -> String {
     )
 }
 
-/// Where memory was to lie.
+/// Describes the requested allocation.
 fn allocated(allocation: &Allocation) -> String {
     match allocation {
         Allocation::OsDefault => "placed by the kernel".to_string(),

@@ -1,4 +1,4 @@
-//! A small picture of the medians and their intervals, from 0, so that lengths can be compared.
+//! A bar chart of the medians and their intervals, starting at 0, so that lengths can be compared.
 
 use model::{Better, Run};
 use unicode_width::UnicodeWidthStr;
@@ -9,23 +9,23 @@ use crate::run_plain::plain_within;
 use crate::run_ranking::{NAME_COLUMNS, order};
 use crate::run_style::{Style, TextOptions};
 
-/// Up to the lower end of the interval.
+/// Bar up to the lower end of the interval.
 const SURE: char = '█';
-/// Within the interval.
+/// Bar within the interval.
 pub(crate) const UNSURE: char = '▒';
 /// The median.
 pub(crate) const MEDIAN: char = '┃';
 
-/// How long bars are: a column stands for an equal share of the largest upper end.
+/// The scale of bars: each column is an equal share of the largest upper end.
 pub(crate) struct Scale {
     /// The largest upper end.
     pub(crate) most: f64,
-    /// Columns that it takes.
+    /// Columns for the largest upper end.
     pub(crate) columns: usize,
 }
 
 impl Scale {
-    /// The bar of a median and its interval; `None` where nothing can be drawn.
+    /// Returns the bar of a median and its interval; `None` where nothing can be drawn.
     pub(crate) fn bar(&self, low: f64, median: f64, high: f64) -> Option<String> {
         if self.most <= 0.0 || !self.most.is_finite() {
             return None;
@@ -42,7 +42,7 @@ impl Scale {
     }
 }
 
-/// One bar for each case that has an interval; nothing when no two cases have one.
+/// Returns one bar for each case with an interval; empty when fewer than two cases have one.
 pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
     let drawn: Vec<_> = order(run, judgement)
         .into_iter()

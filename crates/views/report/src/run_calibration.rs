@@ -1,4 +1,4 @@
-//! The sweep of work units as text: where doubling the rows of a statement stops to pay.
+//! The sweep of work units as text: where doubling the rows of a statement stops paying off.
 
 use model::{Calibration, Run};
 
@@ -6,7 +6,7 @@ use crate::run_figures::{UNKNOWN, decimals, rate, whole};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
-/// The calibration of a run.
+/// Formats the calibration of a run.
 pub fn calibration_text(run: &Run, options: &TextOptions) -> String {
     let Some(calibration) = &run.calibration else {
         return "The work unit was not calibrated.\n".to_string();
@@ -42,7 +42,7 @@ pub fn calibration_text(run: &Run, options: &TextOptions) -> String {
     )
 }
 
-/// What was taken, in one line.
+/// Returns the chosen work unit, in one line.
 pub(crate) fn work_unit(calibration: &Calibration) -> String {
     let plateau = match calibration.plateau_reached {
         true => "on the plateau",

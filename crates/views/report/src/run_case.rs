@@ -1,4 +1,4 @@
-//! One case of a run as text: what was asked, what it did, what the kernel says, what was lost.
+//! One case of a run as text: its request, its figures, the evidence, and lost trials.
 
 use model::{Case, Run, Topology, Trial};
 
@@ -13,14 +13,14 @@ use crate::run_reports::report_lines;
 use crate::run_style::{Style, TextOptions};
 use crate::run_totals::CaseTotals;
 
-/// Columns of a case's name in its heading.
+/// Maximum width of a case's name in its heading, in columns.
 const NAME_COLUMNS: usize = 200;
-/// Values that are shown; the document has them all.
+/// Maximum number of values shown; the document has all of them.
 const VALUES_SHOWN: usize = 20;
-/// Reasons and warnings that are shown; more are counted.
+/// Maximum number of reasons and warnings shown; the rest are counted.
 const REASONS_SHOWN: usize = 5;
 
-/// The section of a case.
+/// Formats the section of a case.
 pub(crate) fn case_text(run: &Run, case: &Case, options: &TextOptions) -> String {
     let topology = run.machine.as_ref().map(|machine| &machine.topology);
     let plan = &case.plan;
@@ -48,7 +48,7 @@ pub(crate) fn case_text(run: &Run, case: &Case, options: &TextOptions) -> String
     text
 }
 
-/// The values of the trials that count, in the order they were made.
+/// Returns the values of the valid trials, in the order in which they ran.
 fn values(run: &Run, case: &Case) -> Option<String> {
     let values: Vec<f64> = case.trials.iter().filter_map(Trial::valid_value).collect();
     let shown = values.iter().take(VALUES_SHOWN);
@@ -76,7 +76,7 @@ fn evidence(case: &Case, topology: &Topology, options: &TextOptions) -> String {
     list(title, &lines, Style::Usual, options)
 }
 
-/// Trials that do not count, with their reasons.
+/// Lists the trials that do not count, with their reasons.
 fn lost(case: &Case, options: &TextOptions) -> String {
     let lost = case.trials.iter().filter_map(|trial| {
         let standing = Standing::of(trial);
@@ -91,7 +91,7 @@ fn lost(case: &Case, options: &TextOptions) -> String {
     list("Trials that do not count", &lines, Style::Bad, options)
 }
 
-/// What trials that count were warned of, each warning once.
+/// Lists the warnings of the valid trials, each once.
 fn remarks(case: &Case, options: &TextOptions) -> String {
     let mut counted: Vec<(&str, usize)> = Vec::new();
     let valid = case.trials.iter();

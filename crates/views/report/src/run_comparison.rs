@@ -1,5 +1,5 @@
-//! Two stored runs against one another, or two cases of any runs: which does more, by how much,
-//! how sure.
+//! Compares two stored runs, or two cases of any runs: which does more, by how much, at what
+//! confidence.
 
 use model::{Case, Metric, Run, RunStatus, Trial};
 use stats::Interval;
@@ -9,31 +9,31 @@ use crate::judgement_cases::TRIALS_ENOUGH;
 use crate::ratio::{Ratio, independent_ratio, is_emulated, merit, ratio_of, verdict};
 use crate::verdict::Verdict;
 
-/// One of the two things to compare: a run, or one case of it.
+/// One side of a comparison: a run, or one case of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Selection<'r> {
     /// The run.
     pub run: &'r Run,
-    /// The case, if not all of them are meant.
+    /// The case; `None` selects all cases.
     pub case: Option<&'r str>,
 }
 
-/// What comparing two selections says.
+/// The comparison of two selections.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunComparison {
-    /// What they are compared by.
+    /// The metric by which they are compared.
     pub metric: Metric,
     /// The pairs of cases.
     pub pairs: Vec<ComparedPair>,
-    /// Cases of the first that the second has not.
+    /// Cases that only the first has.
     pub only_first: Vec<String>,
-    /// Cases of the second that the first has not.
+    /// Cases that only the second has.
     pub only_second: Vec<String>,
-    /// What a reader must know before believing the figures.
+    /// Caveats that affect how far the figures can be trusted.
     pub warnings: Vec<String>,
 }
 
-/// Two cases.
+/// Two cases and their ratio.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedPair {
     /// The case compared with.
@@ -42,9 +42,9 @@ pub struct ComparedPair {
     pub second: ComparedCase,
     /// Second over first, with its interval.
     pub ratio: Option<Ratio>,
-    /// Second over first where there is no interval, of figures that were imported.
+    /// Second over first of imported figures that have no interval.
     pub bare_ratio: Option<f64>,
-    /// What it says of the second.
+    /// The verdict on the second.
     pub verdict: Verdict,
 }
 
@@ -64,15 +64,15 @@ pub struct ComparedCase {
 }
 
 impl ComparedPair {
-    /// How well the second does, as a multiple of the first: above 1 is better, whatever the
+    /// Returns the performance of the second relative to the first: above 1 is better, whatever the
     /// metric. `None` where no ratio is known.
     pub fn merit(&self, metric: Metric) -> Option<f64> {
         let ratio = self.ratio.map(|it| it.ratio).or(self.bare_ratio)?;
         Some(as_merit(metric, ratio))
     }
 
-    /// Whether the second is worse than `limit` times as good as the first: surely so where there
-    /// is an interval, by the figures alone where there is none.
+    /// Returns whether the second performs below `limit` times the first: with confidence where
+    /// there is an interval, otherwise by the bare figures.
     pub fn is_below(&self, metric: Metric, limit: f64) -> bool {
         match (self.ratio, self.bare_ratio) {
             (Some(ratio), _) => {
@@ -85,7 +85,7 @@ impl ComparedPair {
     }
 }
 
-/// A ratio of which more is better, from the ratio of two values.
+/// Converts the ratio of two values to a ratio for which higher is better.
 fn as_merit(metric: Metric, ratio: f64) -> f64 {
     match merit(metric, 1.0) > 0.0 {
         true => ratio,
@@ -93,11 +93,11 @@ fn as_merit(metric: Metric, ratio: f64) -> f64 {
     }
 }
 
-/// Compares the second with the first. Single cases are compared whatever they are called; all
-/// cases of two runs by their names.
+/// Compares the second with the first. Single cases are compared whatever their names; the cases of
+/// two runs are matched by name.
 ///
 /// # Errors
-/// When the two are about different things, a case is not there, or no names match.
+/// When the metrics differ, a case does not exist, or no names match.
 pub fn compare_runs(first: Selection<'_>, second: Selection<'_>) -> Result<RunComparison, String> {
     let (metric, other) = (first.run.metric, second.run.metric);
     if metric != other {

@@ -16,7 +16,7 @@ use crate::run_table::{Side, Table};
 /// Name and version of the document.
 pub const COMPARE_FORMAT: &str = "numalab.compare/1";
 
-/// The licences of a comparison: the terms, and the cores of the first and of the second.
+/// The licences of a comparison: the terms, and the cores of both machines.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LicencesCompared {
     /// The terms.
@@ -25,7 +25,7 @@ pub struct LicencesCompared {
     pub cores: [u32; 2],
 }
 
-/// The comparison as text.
+/// Formats the comparison.
 pub fn comparison_text(
     found: &RunComparison,
     licences: Option<&LicencesCompared>,
@@ -163,7 +163,7 @@ struct PairDocument {
     licences: Option<Licensed>,
 }
 
-/// The document of a comparison, with the limit it was held against.
+/// Returns the document of a comparison, with the limit it was checked against.
 pub fn compare_document(
     found: &RunComparison,
     licences: Option<&LicencesCompared>,

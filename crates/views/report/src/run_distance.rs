@@ -1,14 +1,14 @@
-//! How far, by the firmware, the sessions of a trial were from the memory of their SGA.
+//! The firmware's distances between the sessions of a trial and the memory of their SGA.
 
 use std::collections::BTreeSet;
 
 use model::{Evidence, NodeId, Topology};
 
-/// Pairs of nodes that are listed one by one; more are summed up.
+/// Maximum number of pairs of nodes that are listed one by one; more are summed up.
 const PAIRS_SHOWN: usize = 3;
 
-/// The distances from the nodes where sessions ran to the nodes where pages were found. `None` on
-/// a machine of one node, and where the firmware gives no distances.
+/// Describes the distances from the nodes where sessions ran to the nodes of their pages. Returns
+/// `None` on a machine of one node, and where the firmware provides no distances.
 pub(crate) fn of_sessions_to_sga(evidence: &Evidence, topology: &Topology) -> Option<String> {
     if topology.nodes.len() < 2 {
         return None;

@@ -1,4 +1,4 @@
-//! A run as the document `numalab.run/1`: raw trials with their evidence, and what they say.
+//! A run as the document `numalab.run/1`: raw trials with their evidence, and the judgement.
 
 use std::collections::BTreeMap;
 
@@ -32,19 +32,19 @@ pub struct RunDocument<'r> {
     machine: Option<&'r Machine>,
     seed: u64,
     window_s: Option<f64>,
-    /// Where the time went, where that was noted.
+    /// Where the time went, if recorded.
     time: Option<TimeSpent>,
     asks_about_memory: bool,
-    /// What `value`, `median`, `low` and `high` are about; its name says the unit.
+    /// The metric of `value`, `median`, `low` and `high`; its name includes the unit.
     metric: &'static str,
-    /// How sure every interval is, at least.
+    /// Minimum confidence of all intervals.
     confidence: f64,
     baseline: &'r str,
     verdict: String,
     warnings: Vec<String>,
     cases: Vec<CaseDocument<'r>>,
     comparisons: Vec<ComparisonDocument>,
-    /// Cases that are the same as others, against those.
+    /// Negative controls, against the cases that they repeat.
     controls: Vec<ControlDocument>,
     skipped: &'r [Skipped],
     calibration: Option<&'r Calibration>,
@@ -57,13 +57,13 @@ struct CaseDocument<'r> {
     about: &'r str,
     placement: Option<&'r Placement>,
     work: &'r Work,
-    /// The best rank that it may have, and the worst.
+    /// Its best possible rank; `rank_worst` is the worst.
     rank: Option<u32>,
     rank_worst: Option<u32>,
     median: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
-    /// How often such an interval holds the median.
+    /// Probability that such an interval contains the median.
     confidence: Option<f64>,
     trials_valid: usize,
     trials_invalid: usize,
@@ -110,9 +110,10 @@ struct ComparisonDocument {
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
-    /// How often such an interval holds the ratio, at least.
+    /// Minimum probability that such an interval contains the ratio.
     confidence: Option<f64>,
-    /// What could have been seen: the interval holds no larger difference from 1, either way.
+    /// Smallest detectable difference: the interval excludes any larger difference from 1, in
+    /// either direction.
     difference_below: Option<f64>,
     verdict: &'static str,
 }
@@ -124,9 +125,10 @@ struct ControlDocument {
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
-    /// How often such an interval holds the ratio, at least.
+    /// Minimum probability that such an interval contains the ratio.
     confidence: Option<f64>,
-    /// What could have been seen: the interval holds no larger difference from 1, either way.
+    /// Smallest detectable difference: the interval excludes any larger difference from 1, in
+    /// either direction.
     difference_below: Option<f64>,
     verdict: &'static str,
 }
@@ -146,7 +148,7 @@ fn control_documents(run: &Run, controls: &[Control]) -> Vec<ControlDocument> {
     controls.iter().map(document).collect()
 }
 
-/// The document of a run, judged again.
+/// Judges the run again and returns its document.
 pub fn run_document(run: &Run) -> RunDocument<'_> {
     let judgement = judge(run);
     let cases = run.cases.iter().zip(&judgement.cases);
@@ -205,7 +207,7 @@ fn case_document<'r>(metric: Metric, case: &'r Case, judged: &CaseJudgement) -> 
     }
 }
 
-/// Where a case was placed; not known of one that was imported.
+/// Returns the placement of a case; `None` for an imported case.
 fn placement(case: &Case) -> Option<&Placement> {
     let imported = matches!(case.plan.work, Work::Imported(_));
     (!imported).then_some(&case.plan.placement)

@@ -1,4 +1,5 @@
-//! Top events by total time: where the DB time of a case went, CPU and run queue among the waits.
+//! Top events by total time: where the DB time of a case went, with CPU and run queue among the
+//! waits.
 
 use model::TimeModel;
 
@@ -6,11 +7,11 @@ use crate::run_figures::{UNKNOWN, decimals, whole};
 use crate::run_plain::plain_within;
 use crate::run_totals::CaseTotals;
 
-/// Events that are shown.
+/// Maximum number of events shown.
 const SHOWN: usize = 10;
-/// Columns of an event's name.
+/// Width of an event's name, in columns.
 const NAME_COLUMNS: usize = 30;
-/// What no term accounts for is shown from this share of DB time on: below, it is rounding.
+/// Minimum share of DB time from which unaccounted time is shown; less is rounding.
 const UNACCOUNTED_SHARE: f64 = 0.000_5;
 
 /// One line of the table.
@@ -20,7 +21,7 @@ struct Line {
     total_s: f64,
 }
 
-/// The events over all valid trials of a case.
+/// Formats the events over all valid trials of a case.
 pub(crate) fn top_events(totals: &CaseTotals) -> String {
     let mut lines = lines(&totals.time);
     lines.sort_by(|a, b| b.total_s.total_cmp(&a.total_s));

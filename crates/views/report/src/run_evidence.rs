@@ -1,4 +1,4 @@
-//! What the kernel said of the placement, in plain words, over the trials of a case.
+//! The kernel's evidence of the placement in plain words, over the trials of a case.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,17 @@ use model::{ByteSize, CpuSet, Evidence, HugePoolEvidence, NodeId, SgaEvidence, T
 use crate::run_distance;
 use crate::run_figures::{decimals, ids, whole};
 
-/// Different answers to one question that are shown; more are counted.
+/// Maximum number of different answers to one question that are shown; the rest are counted.
 const VARIANTS_SHOWN: usize = 3;
 
-/// CPU time of a parked session that is none, in percent of the time: falling asleep and waking.
+/// CPU time of parked sessions that is reported as none, in percent of the parked time: falling
+/// asleep and waking up.
 const PARKED_PERCENT_MAX: f64 = 0.1;
 
-/// What is said of one trial's evidence on a machine.
+/// Describes one trial's evidence on a machine.
 type Describe = fn(&Evidence, &Topology) -> Option<String>;
 
-/// The evidence of these trials, a sentence for each thing.
+/// Returns the evidence of these trials, a sentence for each kind.
 pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<String> {
     let by_trial: [Describe; 12] = [
         |evidence, _| server(evidence),
@@ -49,7 +50,8 @@ pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<Stri
     lines
 }
 
-/// What the trials say about one thing: once if they agree, else each answer and how many gave it.
+/// Merges the answers of the trials to one question: a single answer if they agree, otherwise each
+/// answer with its number of trials.
 fn merged(answers: impl Iterator<Item = Option<String>>) -> Vec<String> {
     let mut variants: Vec<(String, usize)> = Vec::new();
     let mut count = 0;
@@ -80,7 +82,7 @@ fn sga(evidence: &Evidence) -> Option<String> {
     evidence.sga.as_ref().map(|sga| lay("SGA", sga))
 }
 
-/// The memory that the sessions have for themselves, all of it together.
+/// Describes the sessions' own memory, all of it together.
 fn own_memory(evidence: &Evidence) -> Option<String> {
     let mut all = evidence
         .sessions
@@ -109,7 +111,7 @@ fn own_memory(evidence: &Evidence) -> Option<String> {
     Some(lay(&what, &sum))
 }
 
-/// Where memory lay.
+/// Describes where memory lay.
 fn lay(what: &str, sga: &SgaEvidence) -> String {
     let total = total(&sga.bytes_by_node_before).saturating_add(sga.bytes_without_node / 2);
     let lay = if sga.bytes_by_node_before == sga.bytes_by_node_after {
@@ -133,7 +135,7 @@ fn lay(what: &str, sga: &SgaEvidence) -> String {
     )
 }
 
-/// `all on node 0`, or the bytes of each node.
+/// Returns `all on node 0`, or the bytes of each node.
 fn nodes(bytes_by_node: &BTreeMap<NodeId, u64>) -> String {
     let mut used = bytes_by_node.iter().filter(|(_, bytes)| **bytes > 0);
     match (used.next(), used.next()) {
@@ -188,7 +190,7 @@ fn sessions(evidence: &Evidence) -> Option<String> {
     Some(format!("{count}: {ran}, allowed {allowed}{each}; {memory}"))
 }
 
-/// Threads of a measuring kernel and their memory.
+/// Describes the threads of a measuring kernel and their memory.
 fn measurements(evidence: &Evidence) -> Option<String> {
     let threads = &evidence.measurements;
     let first = threads.first()?;
@@ -297,7 +299,8 @@ fn migrated(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// Without figures: they differ from trial to trial, and more than next to none makes it invalid.
+/// Describes parked sessions, without figures where usage is negligible: they differ from trial to
+/// trial, and more makes the trial invalid.
 fn parked(evidence: &Evidence) -> Option<String> {
     let parked = evidence.parked?;
     let share = match parked.parked_s > 0.0 {

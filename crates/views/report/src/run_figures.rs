@@ -1,21 +1,21 @@
-//! Numbers as people read them: thousands separators, as many decimals as mean something.
+//! Formats numbers: thousands separators, and only significant decimals.
 
 use model::{Id, IdSet, Metric};
 
 use crate::ratio::Ratio;
 
-/// What stands where a number is not known.
+/// Placeholder for an unknown number.
 pub(crate) const UNKNOWN: &str = "-";
 
-/// Decimals of a ratio without interval: as many as tell 10.4 % from 10.5 %.
+/// Decimals of a ratio without interval: enough to distinguish 10.4 % from 10.5 %.
 pub(crate) const BARE_PLACES: usize = 3;
 
-/// A whole number with thousands separators: `8,623,444`.
+/// Formats a whole number with thousands separators: `8,623,444`.
 pub(crate) fn whole(number: u64) -> String {
     separated(&number.to_string())
 }
 
-/// A rate: whole from 100 on, with decimals below.
+/// Formats a rate: without decimals from 100 up, with decimals below.
 pub(crate) fn rate(number: f64) -> String {
     let places = match number.abs() {
         size if size >= 100.0 => 0,
@@ -25,12 +25,12 @@ pub(crate) fn rate(number: f64) -> String {
     decimals(number, places)
 }
 
-/// A value of a metric, in the unit that people are shown.
+/// Formats a value of a metric, in the unit shown to users.
 pub(crate) fn value(metric: Metric, value: f64) -> String {
     rate(value / metric.facts().shown_unit_is)
 }
 
-/// `2.0 s`, or `10.2 ms` where seconds would be nought.
+/// Formats seconds: `2.0 s`, or `10.2 ms` below 0.1 s.
 pub(crate) fn seconds(seconds: f64) -> String {
     match seconds.abs() {
         size if size < 0.1 => format!("{} ms", decimals(1e3 * seconds, 1)),
@@ -38,10 +38,9 @@ pub(crate) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A share above which nothing was seen, in percent and rounded up, so that it stays true: `6 %`,
-/// `2.3 %`.
+/// Formats an upper bound in percent, rounded up so that it remains a bound: `6 %`, `2.3 %`.
 pub(crate) fn share_above(share: f64) -> String {
-    // What a share has too much by its representation must not lift it to the next step.
+    // The binary representation error must not round up to the next step.
     let up = |steps: f64| (share * steps - 1e-6).ceil() / steps * 100.0;
     let text = match share {
         _ if share < 0.0995 => decimals(up(1000.0), 1),
@@ -50,14 +49,14 @@ pub(crate) fn share_above(share: f64) -> String {
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A confidence: `95 %`, `93.75 %`.
+/// Formats a confidence: `95 %`, `93.75 %`.
 pub(crate) fn confidence_percent(confidence: f64) -> String {
     let digits = decimals(100.0 * confidence, 2);
     let digits = digits.trim_end_matches('0').trim_end_matches('.');
     format!("{digits} %")
 }
 
-/// `CPU 1`, `CPUs 0-3`, `no CPU`.
+/// Returns `CPU 1`, `CPUs 0-3`, or `no CPU`.
 pub(crate) fn ids<I: Id>(word: &str, set: &IdSet<I>) -> String {
     match set.len() {
         0 => format!("no {word}"),
@@ -66,18 +65,19 @@ pub(crate) fn ids<I: Id>(word: &str, set: &IdSet<I>) -> String {
     }
 }
 
-/// A number with so many decimals and thousands separators; [`UNKNOWN`] if it is not finite.
+/// Formats a number with this many decimals and thousands separators; [`UNKNOWN`] if it is not
+/// finite.
 pub(crate) fn decimals(number: f64, places: usize) -> String {
     if !number.is_finite() {
         return UNKNOWN.to_string();
     }
-    // Beyond this a rate is an error, and its digits would fill the screen.
+    // A rate beyond this is an error, and its digits would fill the screen.
     if number.abs() >= 1e18 {
         return format!("{number:e}");
     }
     let text = format!("{number:.places$}");
     let (sign, digits) = match text.strip_prefix('-') {
-        // What rounds to nought has no sign.
+        // A number that rounds to 0 has no sign.
         Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => ("", digits),
         Some(digits) => ("-", digits),
         None => ("", text.as_str()),
@@ -100,7 +100,7 @@ fn separated(digits: &str) -> String {
     text
 }
 
-/// A ratio and its interval, with as many decimals as it takes to see that they differ.
+/// A ratio and its interval, with enough decimals to tell them apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RatioText {
     /// The ratio.
@@ -112,7 +112,8 @@ pub(crate) struct RatioText {
 }
 
 impl RatioText {
-    /// Two decimals, or up to four when the ends would look alike or an end like 1.
+    /// Formats with two decimals, or up to four when the ends would look alike or an end would look
+    /// like 1.
     pub(crate) fn of(ratio: Ratio) -> Self {
         let (low, high) = (ratio.interval.low, ratio.interval.high);
         let is_clear = |places: &usize| {

@@ -1,4 +1,4 @@
-//! The comparison that leads while a run goes on: cheap, for it is made between trials.
+//! The leading comparison while a run is in progress; cheap, because it is computed between trials.
 
 use model::{Case, Run, Trial};
 
@@ -6,11 +6,11 @@ use crate::ratio::{baseline_index, is_emulated, merit, ratio};
 use crate::run_figures::RatioText;
 use crate::run_plain::plain_within;
 
-/// Columns of a name.
+/// Maximum width of a name, in columns.
 const NAME_COLUMNS: usize = 20;
 
-/// The best case but the baseline so far, and its ratio to that with the interval: `free 2.26 (1.76
-/// to 2.73)`; `None` while there is no interval.
+/// Returns the best case so far other than the baseline, and its ratio to the baseline with the
+/// interval: `free 2.26 (1.76 to 2.73)`. `None` while there is no interval.
 pub fn leading_comparison(run: &Run) -> Option<String> {
     if is_emulated(run) {
         return None;

@@ -1,11 +1,11 @@
-//! The load profile of a case, per second and per statement, in the shape of an AWR report.
+//! The load profile of a case, per second and per statement, in the format of an AWR report.
 
 use model::LatencySummary;
 
 use crate::run_figures::{UNKNOWN, decimals};
 use crate::run_totals::CaseTotals;
 
-/// The load profile over all valid trials of a case.
+/// Formats the load profile over all valid trials of a case.
 pub(crate) fn load_profile(totals: &CaseTotals) -> String {
     let mut text = format!(
         "{:<26} {:>15} {:>15}\n{:<26} {:>15} {:>15}\n",
@@ -28,7 +28,7 @@ pub(crate) fn load_profile(totals: &CaseTotals) -> String {
         ("CPU Wait(s)", time.cpu_wait_s, Some(time.cpu_wait_s)),
         ("Other waits(s)", time.waits_s(), Some(time.waits_s())),
     ]);
-    // Work that reads no blocks, or none from a device, has no row of noughts.
+    // Omit the row of zeros for work that reads no blocks, or none from a device.
     let reads = [
         ("Logical read (blocks)", totals.logical_reads),
         ("Physical read (blocks)", totals.physical_reads),
@@ -55,13 +55,13 @@ pub(crate) fn load_profile(totals: &CaseTotals) -> String {
         ));
     }
     text.push_str(&latency(totals));
-    // Rows without a second column end in spaces.
+    // Trim rows without a second column, which end in spaces.
     text.lines()
         .map(|line| format!("{}\n", line.trim_end()))
         .collect()
 }
 
-/// Quantiles cannot be added up, so these are medians over the trials.
+/// Formats statement latency. Quantiles cannot be summed, so these are medians over the trials.
 fn latency(totals: &CaseTotals) -> String {
     let median = |of: fn(&LatencySummary) -> Option<u64>| {
         let known: Vec<f64> = totals
@@ -85,7 +85,8 @@ fn share(total: f64, of: f64) -> Option<f64> {
     (of > 0.0 && share.is_finite()).then_some(share)
 }
 
-/// Statements last microseconds to seconds, and read from one block to thousands.
+/// Returns the decimals for a value per statement: statements last microseconds to seconds, and
+/// read one block to thousands.
 fn places(value: f64) -> usize {
     match value.abs() {
         size if size >= 10.0 => 1,

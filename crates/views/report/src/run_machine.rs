@@ -1,4 +1,4 @@
-//! The machine of a run in one line, as far as it is known.
+//! The machine of a run in one line, as far as known.
 
 use model::{ByteSize, CacheSizeSource, LoadReport, Machine, NamedCache, ReportHost, Run};
 use unicode_width::UnicodeWidthStr;
@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::ratio::is_emulated;
 use crate::run_plain::plain;
 
-/// The machine that a run was made on, or the hosts that its reports name.
+/// Returns the machine that a run was measured on, or the hosts named in its reports.
 pub(crate) fn machine(run: &Run) -> String {
     match &run.machine {
         Some(machine) => measured_on(run, machine),
@@ -14,7 +14,8 @@ pub(crate) fn machine(run: &Run) -> String {
     }
 }
 
-/// The same in so many columns, the most telling first: what does not fit is left out.
+/// Returns the same within `columns`, the most important parts first; parts that do not fit are
+/// omitted.
 pub(crate) fn machine_within(run: &Run, columns: usize) -> String {
     let Some(machine) = &run.machine else {
         return reported_on(run);
@@ -62,7 +63,7 @@ fn parts(run: &Run, machine: &Machine) -> Vec<String> {
     parts
 }
 
-/// The last-level cache that was planned for in place of the one that the kernel shows.
+/// Describes the last-level cache size that the plan used instead of the kernel's.
 fn named_cache(named: NamedCache) -> String {
     let size = ByteSize(named.bytes);
     let shown = named.shown_bytes.map(ByteSize);
@@ -77,7 +78,7 @@ fn named_cache(named: NamedCache) -> String {
     format!("last-level cache of {size} {source} ({shown})")
 }
 
-/// The reports of a run.
+/// Returns the reports of a run.
 pub(crate) fn reports(run: &Run) -> impl Iterator<Item = &LoadReport> {
     let trials = run.cases.iter().flat_map(|case| &case.trials);
     trials.filter_map(|trial| trial.report.as_deref())

@@ -1,20 +1,22 @@
-//! How a trial stands: one reading of its outcome for documents, counts and texts.
+//! The standing of a trial: the single interpretation of its outcome for documents, counts and
+//! texts.
 
 use model::{Outcome, Trial};
 
-/// Whether a trial counts, in the words of the documents.
+/// Whether a trial counts, in the terms of the documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing<'t> {
     /// It counts.
     Valid,
-    /// It ran and does not count.
+    /// It ran but does not count.
     Invalid(&'t str),
-    /// It did not run to its end.
+    /// It did not finish.
     Failed(&'t str),
 }
 
 impl<'t> Standing<'t> {
-    /// The standing of a trial. One that is called valid and measured nothing did not count.
+    /// Returns the standing of a trial. A trial marked valid that measured nothing counts as
+    /// failed.
     pub(crate) fn of(trial: &'t Trial) -> Self {
         match (&trial.outcome, trial.valid_value()) {
             (Outcome::Valid, Some(_)) => Standing::Valid,
@@ -24,12 +26,12 @@ impl<'t> Standing<'t> {
         }
     }
 
-    /// Whether it counts.
+    /// Returns whether it counts.
     pub(crate) fn is_valid(self) -> bool {
         self == Standing::Valid
     }
 
-    /// The word in documents and texts.
+    /// Returns the word used in documents and texts.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Standing::Valid => "valid",
@@ -38,7 +40,7 @@ impl<'t> Standing<'t> {
         }
     }
 
-    /// Why it does not count.
+    /// Returns why it does not count.
     pub(crate) fn reason(self) -> Option<&'t str> {
         match self {
             Standing::Valid => None,

@@ -1,8 +1,8 @@
-//! Makes hostile text fit for a terminal: nothing invisible, no cursor moved, no flood.
+//! Sanitizes untrusted text for a terminal: no invisible characters, no cursor movement, no flood.
 
 use unicode_width::UnicodeWidthStr;
 
-/// The text with control characters, line ends, direction marks and the unassigned escaped.
+/// Escapes control characters, line ends, direction marks and unassigned characters.
 pub fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
@@ -15,8 +15,8 @@ pub fn plain(text: &str) -> String {
     shown
 }
 
-/// Text of many lines for a terminal: what [`plain`] escapes, but for the ends of lines, tabs and
-/// colours that our own texts have.
+/// Escapes multi-line text for a terminal like [`plain`], except line ends, tabs and the colours of
+/// numalab's own texts.
 pub fn plain_lines(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -34,8 +34,8 @@ pub fn plain_lines(text: &str) -> String {
     shown
 }
 
-/// A JSON document for a terminal. Such characters are in its strings alone, which may escape any
-/// character (RFC 8259, section 7): the document says the same.
+/// Escapes a JSON document for a terminal. Such characters occur only in its strings, which may
+/// escape any character (RFC 8259, section 7), so its meaning does not change.
 pub fn plain_json(document: &str) -> String {
     let mut shown = String::with_capacity(document.len());
     for character in document.chars() {
@@ -50,7 +50,7 @@ pub fn plain_json(document: &str) -> String {
     shown
 }
 
-/// Bytes of the colour with which a text begins, as `\e[33m`; 0 when it begins with none.
+/// Returns the bytes of the colour sequence, such as `\e[33m`, at the start of a text, or 0.
 fn colour_bytes(text: &str) -> usize {
     let Some(parameters) = text.strip_prefix("\u{1b}[") else {
         return 0;
@@ -65,16 +65,16 @@ fn colour_bytes(text: &str) -> usize {
     }
 }
 
-/// The plain text, cut to so many columns with an ellipsis.
+/// Returns the plain text, truncated to `columns` with an ellipsis.
 pub(crate) fn plain_within(text: &str, columns: usize) -> String {
-    // A character is at least a byte, so that a flood is not escaped before it is cut; combining
-    // marks have no width and are part of the flood.
+    // Bound the input before escaping it, so that a flood is not escaped in full; combining marks
+    // have no width, but count here.
     let start: String = text.chars().take(4 * columns).collect();
     let is_cut = start.len() < text.len();
     cut(&plain(&start), columns, is_cut)
 }
 
-/// The text cut to so many columns; with an ellipsis if it is cut here or was `cut_before`.
+/// Truncates the text to `columns`, with an ellipsis if it is cut here or was `cut_before`.
 fn cut(text: &str, columns: usize, cut_before: bool) -> String {
     if !cut_before && text.width() <= columns {
         return text.to_string();
@@ -92,10 +92,10 @@ fn cut(text: &str, columns: usize, cut_before: bool) -> String {
     shown
 }
 
-/// Whether a terminal shows a character and nothing else.
+/// Returns whether a terminal shows a character without any other effect.
 ///
-/// `char::escape_debug` knows what is printable, but also escapes quotes, and a combining mark
-/// unless it follows something.
+/// `char::escape_debug` knows which characters are printable, but also escapes quotes, and a
+/// combining mark at the start of a text.
 fn is_harmless(character: char) -> bool {
     if matches!(character, ' '..='~') {
         return true;

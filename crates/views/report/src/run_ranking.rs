@@ -1,4 +1,4 @@
-//! The ranking: what each case did, how sure that is, and against the baseline.
+//! The ranking: the median of each case, its interval, and its ratio to the baseline.
 
 use model::{Metric, Run, RunStatus};
 use stats::Rank;
@@ -12,10 +12,10 @@ use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 use crate::verdict::Verdict;
 
-/// Columns of a case's name in a table; the whole name heads its section.
+/// Maximum width of a case's name in a table, in columns; its section has the whole name.
 pub(crate) const NAME_COLUMNS: usize = 24;
 
-/// The ranking, with the comparison beside it or, on a narrow terminal, below it.
+/// Formats the ranking, with the comparison beside it or, on a narrow terminal, below it.
 pub(crate) fn ranking(run: &Run, judgement: &Judgement, options: &TextOptions) -> String {
     let whole = table(run, judgement, true);
     if whole.width() <= options.columns() || judgement.comparisons.is_empty() {
@@ -25,9 +25,9 @@ pub(crate) fn ranking(run: &Run, judgement: &Judgement, options: &TextOptions) -
     format!("{ranked}\n{}", comparisons(run, judgement, options))
 }
 
-/// Indices of the cases by their medians, those without a rank behind the others and controls last;
-/// without ranks as in the run, but figures that were imported by their medians, as others have
-/// published them.
+/// Returns the indices of the cases by median, with unranked cases after the others and controls
+/// last. Without any ranks, keeps the order of the run, except that imported figures are sorted by
+/// median.
 pub(crate) fn order(run: &Run, judgement: &Judgement) -> Vec<usize> {
     let mut order: Vec<usize> = (0..judgement.cases.len()).collect();
     let cases = &judgement.cases;
@@ -98,7 +98,7 @@ fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
     ]
 }
 
-/// `2`; `2-4` where it may be any of these.
+/// Formats a rank: `2`, or `2-4` for a range.
 pub(crate) fn rank_text(rank: Rank) -> String {
     match rank.best == rank.worst {
         true => rank.best.to_string(),
@@ -106,8 +106,8 @@ pub(crate) fn rank_text(rank: Rank) -> String {
     }
 }
 
-/// The ratio of a case to the baseline, and what that says; of a control, what it says of that and
-/// the case it repeats.
+/// Returns the ratio of a case to the baseline and the verdict; for a control, the verdict is that
+/// against the case it repeats.
 fn comparison_cells(run: &Run, judgement: &Judgement, index: usize) -> [(String, Style); 2] {
     let mut comparisons = judgement.comparisons.iter();
     let comparison = comparisons.find(|it| it.case_index == index);
@@ -118,7 +118,7 @@ fn comparison_cells(run: &Run, judgement: &Judgement, index: usize) -> [(String,
             let of = plain_within(&judgement.cases[control.of_index].name, NAME_COLUMNS);
             let word = control.verdict.word();
             let said = format!("control of {of}: {word}");
-            // A control that differs is no good news, whichever way.
+            // A control that differs is a problem in either direction.
             let style = match control.verdict {
                 Verdict::Faster | Verdict::Slower => Style::Care,
                 verdict => Style::of(verdict),
@@ -159,12 +159,12 @@ fn comparisons(run: &Run, judgement: &Judgement, options: &TextOptions) -> Strin
     table.text(options)
 }
 
-/// Title of the column of ratios.
+/// Returns the title of the column of ratios.
 fn against(run: &Run) -> String {
     format!("times {}", plain_within(&run.baseline, NAME_COLUMNS))
 }
 
-/// `1.49 (1.47 to 1.51)`.
+/// Formats a ratio: `1.49 (1.47 to 1.51)`.
 fn ratio_text(comparison: &Comparison) -> String {
     match (comparison.ratio, comparison.bare_ratio) {
         (Some(ratio), _) => {

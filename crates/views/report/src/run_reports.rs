@@ -1,16 +1,16 @@
-//! The reports behind an imported case, as lines: what each says of its interval, its load, where
-//! the time went, and how the instance was set.
+//! The reports behind an imported case, as lines: interval, load, where the time went, and
+//! parameters of the instance.
 
 use model::{Case, LoadReport, Printed, ReportEvent, ReportKind};
 
 use crate::run_figures::{decimals, rate, whole};
 
-/// Reports that are shown; the document has them all.
+/// Maximum number of reports shown; the document has all of them.
 const REPORTS_SHOWN: usize = 5;
-/// Events of a report that are shown.
+/// Maximum number of events shown for a report.
 const EVENTS_SHOWN: usize = 5;
 
-/// A list of lines for each report of a case.
+/// Returns the lines for the reports of a case.
 pub(crate) fn report_lines(case: &Case) -> Vec<String> {
     let reports = case.trials.iter();
     let reports: Vec<&LoadReport> = reports.filter_map(|it| it.report.as_deref()).collect();
@@ -29,12 +29,12 @@ pub(crate) fn report_lines(case: &Case) -> Vec<String> {
     lines
 }
 
-/// A printed figure with the digits it was printed with.
+/// Formats a printed figure with its original digits.
 pub(crate) fn printed(figure: Printed) -> String {
     if figure.half_unit == 0.0 {
         return rate(figure.value);
     }
-    // Half a unit of 0.05 is one decimal; 50 (of "144.2K") is none.
+    // A half unit of 0.05 means one decimal; 50 (from "144.2K") means none.
     let places = (0..6).find(|places| 2.0 * figure.half_unit >= 0.999 * 10f64.powi(-places));
     decimals(figure.value, places.unwrap_or(6) as usize)
 }
@@ -76,7 +76,7 @@ fn load(report: &LoadReport) -> String {
     format!("{} per second", rows.collect::<Vec<_>>().join(", "))
 }
 
-/// Where the time went; `None` where the report does not say.
+/// Returns where the time went; `None` where the report does not say.
 fn time(report: &LoadReport) -> Option<String> {
     let db_time = report
         .db_time_s

@@ -1,19 +1,19 @@
-//! How a text is shown: its width, its colours, its paragraphs.
+//! Text layout: width, colours, paragraphs.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::run_plain::plain;
 use crate::verdict::Verdict;
 
-/// Narrower than this, columns cannot be kept.
+/// Minimum width, in columns; narrower tables are unreadable.
 const WIDTH_MIN: usize = 40;
 
-/// How a text is to be shown.
+/// Options for text output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
     /// Columns of the terminal.
     pub width: usize,
-    /// Whether escape sequences for colours are used.
+    /// Whether to use escape sequences for colours.
     pub color: bool,
 }
 
@@ -26,10 +26,10 @@ impl Default for TextOptions {
     }
 }
 
-/// What a piece of text is, as far as its looks go.
+/// The role of a piece of text, which determines its look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// Like the rest.
+    /// Normal text.
     Usual,
     /// A heading, the verdict.
     Strong,
@@ -37,12 +37,12 @@ pub(crate) enum Style {
     Good,
     /// Bad news.
     Bad,
-    /// Take care.
+    /// A caution.
     Care,
 }
 
 impl Style {
-    /// The style of a verdict's word.
+    /// Returns the style of a verdict's word.
     pub(crate) fn of(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Faster => Style::Good,
@@ -51,7 +51,7 @@ impl Style {
         }
     }
 
-    /// The parameter of SGR (ECMA-48, 8.3.117).
+    /// Returns the SGR parameter (ECMA-48, 8.3.117).
     fn sgr(self) -> Option<&'static str> {
         match self {
             Style::Usual => None,
@@ -64,12 +64,12 @@ impl Style {
 }
 
 impl TextOptions {
-    /// Columns to fill.
+    /// Returns the usable columns.
     pub(crate) fn columns(&self) -> usize {
         self.width.max(WIDTH_MIN)
     }
 
-    /// The text in its style.
+    /// Returns the text in its style.
     pub(crate) fn paint(&self, text: &str, style: Style) -> String {
         match style.sgr() {
             Some(sgr) if self.color && !text.is_empty() => format!("\u{1b}[{sgr}m{text}\u{1b}[0m"),
@@ -77,17 +77,17 @@ impl TextOptions {
         }
     }
 
-    /// A heading and its line end.
+    /// Returns a heading with its line end.
     pub(crate) fn heading(&self, text: &str) -> String {
         format!("{}\n", self.paint(text, Style::Strong))
     }
 
-    /// A text broken into lines, the first after `start`, the others below it.
+    /// Wraps a text, the first line after `start`, the others indented below it.
     pub fn wrapped(&self, start: &str, text: &str) -> String {
         self.paragraph(start, text, Style::Usual)
     }
 
-    /// The text made plain and broken into lines, the first after `start`, the others below it.
+    /// Escapes and wraps a text, the first line after `start`, the others indented below it.
     pub(crate) fn paragraph(&self, start: &str, text: &str, style: Style) -> String {
         let indent = start.width();
         let room = self.columns().saturating_sub(indent).max(WIDTH_MIN / 2);
@@ -101,7 +101,7 @@ impl TextOptions {
         shown
     }
 
-    /// Rows of a name and what is said of it, under a heading.
+    /// Formats rows of names and values under a heading.
     pub(crate) fn facts(&self, heading: &str, facts: &[(&str, String, Style)]) -> String {
         let width = facts.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
         let mut text = self.heading(heading);
@@ -112,7 +112,7 @@ impl TextOptions {
     }
 }
 
-/// Breaks a text between its words, and a word that is wider than a line within.
+/// Breaks a text between words, and breaks a word that is wider than a line.
 fn broken(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,18 +1,18 @@
-//! A table in aligned columns. Cells are plain text already; colours do not count as width.
+//! A table with aligned columns. Cells are already plain text; colours do not count as width.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::run_style::{Style, TextOptions};
 
-/// Between two columns.
+/// Gap between two columns.
 const GAP: &str = "  ";
 
-/// On which side of its column a text stands.
+/// The alignment of a text in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// Texts.
+    /// For text.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table without rows.
+    /// Creates a table without rows.
     pub(crate) fn new(columns: &[(&str, Side)]) -> Self {
         let columns = columns.iter();
         Table {
@@ -35,19 +35,19 @@ impl Table {
         }
     }
 
-    /// Adds a row, a cell for each column.
+    /// Adds a row with one cell for each column.
     pub(crate) fn push(&mut self, cells: Vec<(String, Style)>) {
         assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
         self.rows.push(cells);
     }
 
-    /// Columns it takes, without trailing spaces.
+    /// Returns its width in columns, without trailing spaces.
     pub(crate) fn width(&self) -> usize {
         let widths = self.widths();
         widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
     }
 
-    /// Title, rule and rows.
+    /// Formats titles, rule and rows.
     pub(crate) fn text(&self, options: &TextOptions) -> String {
         let widths = self.widths();
         let titles = self.columns.iter();

@@ -14,7 +14,7 @@ use crate::run_ranking::{order, ranking};
 use crate::run_style::{Style, TextOptions};
 use crate::run_windows::{TimeSpent, windows};
 
-/// The report of a run.
+/// Formats the report of a run.
 pub fn run_text(run: &Run, options: &TextOptions) -> String {
     let judgement = judge(run);
     let mut sections = vec![head(run, options)];
@@ -29,7 +29,7 @@ pub fn run_text(run: &Run, options: &TextOptions) -> String {
         sections.push(case_text(run, &run.cases[index], options));
     }
     sections.push(skipped(run, options));
-    // On one line whatever the width, so that it is copied as one.
+    // On one line whatever the width, so that it can be copied as one.
     let verdict = format!("Verdict: {}", plain(&judgement.verdict));
     sections.push(format!("{}\n", options.paint(&verdict, Style::Strong)));
     sections.retain(|section| !section.is_empty());
@@ -62,7 +62,7 @@ fn head(run: &Run, options: &TextOptions) -> String {
     text
 }
 
-/// How a run ended, for someone who does not know the words.
+/// Describes how a run ended, for readers who do not know the terms.
 pub(crate) fn ended(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Unfinished => "not ended",

@@ -1,21 +1,21 @@
-//! How long a run would take: what its trials say of that.
+//! Estimates how long a run would take, from its trials.
 
 use model::{Measured, Run, Work};
 
-/// Seconds that a trial takes beside its warm-up and its window: processes are started and memory
-/// is filled; of a server, its cluster is made again.
+/// Seconds that a trial takes besides warm-up and window, for other work and for a server:
+/// processes are started and memory is filled; a server's cluster is created again.
 const SET_UP_S: (f64, f64) = (2.0, 5.0);
-/// Warm-up where none was timed, in seconds.
+/// Assumed warm-up where none was timed, in seconds.
 const WARM_UP_S: f64 = 1.0;
-/// Answers are multiples of this many seconds.
+/// Estimates are multiples of this many seconds.
 const STEP_S: f64 = 30.0;
 
-/// Seconds that so many rounds take, generously; `None` where nothing was measured here.
+/// Returns a generous estimate of the seconds for this many rounds; `None` for an imported run.
 pub(crate) fn rounds_s(run: &Run, rounds: usize) -> Option<u64> {
     let asked_s = run.window_s?;
     let trials = run.cases.iter().flat_map(|case| &case.trials);
     let measured: Vec<&Measured> = trials.filter_map(|it| it.measured.as_ref()).collect();
-    // An external program takes its own time.
+    // An external program determines its own window.
     let window_s: Vec<f64> = measured.iter().map(|it| it.window_s).collect();
     let window_s = stats::median(&window_s).unwrap_or(asked_s);
     let warm_up_s: Vec<f64> = measured.iter().filter_map(|it| it.warm_up_s).collect();
@@ -33,7 +33,7 @@ pub(crate) fn rounds_s(run: &Run, rounds: usize) -> Option<u64> {
     let trial_s = stats::median(&took_s).unwrap_or(window_s + warm_up_s + set_up_s);
     let round_s = run.cases.len() as f64 * trial_s;
     let all_s = round_s * rounds as f64 * 1.25;
-    // A damaged file may say anything of its windows.
+    // A damaged file may hold any window length.
     (all_s.is_finite() && all_s > 0.0 && all_s < 1e9)
         .then(|| ((all_s / STEP_S).ceil() * STEP_S) as u64)
 }

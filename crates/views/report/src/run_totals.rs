@@ -1,14 +1,13 @@
-//! Sums over the sessions of the valid trials of a case, from which load profile and top events
-//! are made.
+//! Sums over the sessions of the valid trials of a case, for load profile and top events.
 
 use model::{Case, LatencySummary, TimeModel};
 
 use crate::run_outcome::Standing;
 
-/// What the sessions of the valid trials of a case add up to.
+/// Totals of the sessions of the valid trials of a case.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct CaseTotals {
-    /// Trials that were added up: valid ones that had sessions.
+    /// Number of trials in the totals: valid ones with sessions.
     pub(crate) trials: usize,
     /// Seconds of all windows.
     pub(crate) window_s: f64,
@@ -27,7 +26,7 @@ pub(crate) struct CaseTotals {
 }
 
 impl CaseTotals {
-    /// Adds the valid trials up.
+    /// Adds up the valid trials.
     pub(crate) fn of(case: &Case) -> Self {
         let mut totals = CaseTotals::default();
         let valid = case
@@ -39,7 +38,7 @@ impl CaseTotals {
         for (window_s, sessions) in with_sessions {
             totals.trials += 1;
             totals.window_s += window_s;
-            // Counts of one run stay far below 2^53, and a hostile file must not overflow.
+            // Counts of one run stay far below 2^53; `f64` cannot overflow on a hostile file.
             totals.statements += sessions.statements as f64;
             totals.logical_reads += sessions.logical_reads as f64;
             totals.physical_reads += sessions.physical_reads as f64;

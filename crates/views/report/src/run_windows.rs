@@ -5,17 +5,17 @@ use serde::Serialize;
 
 use crate::run_figures::seconds;
 
-/// Of the time that trials took, what was measured.
+/// The measured part of the time that trials took.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct TimeSpent {
     /// Seconds that all trials took, from the start of their processes to the end.
     pub trials_s: f64,
-    /// Seconds of these in measured windows, whether or not they count.
+    /// Seconds of these in measured windows, including windows that do not count.
     pub windows_s: f64,
 }
 
 impl TimeSpent {
-    /// `None` where it was not noted.
+    /// Returns the time spent; `None` where it was not recorded.
     pub(crate) fn of(run: &Run) -> Option<Self> {
         let trials = run.cases.iter().flat_map(|case| &case.trials);
         let mut spent = TimeSpent {
@@ -29,7 +29,7 @@ impl TimeSpent {
         (spent.trials_s > 0.0).then_some(spent)
     }
 
-    /// `61 % of the 74.2 s that trials took were measured`.
+    /// Returns `61 % of the 74.2 s that trials took were measured`.
     pub(crate) fn sentence(&self) -> String {
         let share = 100.0 * self.windows_s / self.trials_s;
         format!(
@@ -39,7 +39,7 @@ impl TimeSpent {
     }
 }
 
-/// Those that do not count, too.
+/// Returns the seconds of all windows of a trial, including windows that do not count.
 fn windows_s(trial: &Trial) -> f64 {
     let Some(measured) = &trial.measured else {
         return 0.0;
@@ -51,8 +51,8 @@ fn windows_s(trial: &Trial) -> f64 {
     measured.window_s * all as f64 / kept.max(1) as f64
 }
 
-/// How the windows of a run lay: `windows of 2.0 s`, or, where they alternated, `20 windows of 0.1
-/// s for each trial, in turns with those of the other cases`.
+/// Describes the windows of a run: `windows of 2.0 s`, or, where they alternated, `20 windows of
+/// 0.1 s for each trial, in turns with those of the other cases`.
 pub(crate) fn windows(run: &Run, asked_s: f64) -> String {
     match in_turns(run) {
         None => format!("windows of {}", seconds(asked_s)),
@@ -63,7 +63,7 @@ pub(crate) fn windows(run: &Run, asked_s: f64) -> String {
     }
 }
 
-/// The same in few words, behind how many trials there are.
+/// Describes the windows briefly, to follow the number of trials.
 pub(crate) fn short(run: &Run, asked_s: f64) -> String {
     match in_turns(run) {
         None => format!("windows of {}", seconds(asked_s)),
@@ -73,7 +73,7 @@ pub(crate) fn short(run: &Run, asked_s: f64) -> String {
     }
 }
 
-/// How many windows the first trial has that alternated, and how long they are.
+/// Returns the number and the length of the windows of the first alternating trial.
 fn in_turns(run: &Run) -> Option<(usize, f64)> {
     let trials = run.cases.iter().flat_map(|case| &case.trials);
     let mut alternated = trials.filter(|trial| trial.has_alternated());

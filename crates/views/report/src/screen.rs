@@ -1,7 +1,7 @@
-//! What fits a screen: runs with their question, machine, ranking and verdict, then what a reader
-//! must know, what could not run, and what to do next. `--full` shows the rest.
+//! Output that fits one screen: runs with their question, machine, ranking and verdict, then
+//! warnings, what could not run, and what to do next. `--full` shows the rest.
 //!
-//! A screen counts its lines, so that it is one however many runs and warnings there are.
+//! A screen counts its lines, so that it stays one screen with any number of runs and warnings.
 
 use model::{LatencyResult, Run, RunStatus};
 
@@ -19,22 +19,22 @@ use crate::screen_ranking::{ROWS_MAX, Ranking};
 use crate::screen_warnings::{Warnings, warning_lines};
 use crate::verdict_too_few::had_no_time;
 
-/// Lines of a screen at most.
+/// Maximum number of lines of a screen.
 pub const SCREEN_LINES: usize = 40;
-/// Lines that are kept for what comes after the runs: what could not run, and what to do next.
+/// Lines reserved for what follows the runs: what could not run, and what to do next.
 const END_LINES: usize = 10;
-/// Lines that what to do next takes of them.
+/// Lines of these for what to do next.
 const NEXT_LINES: usize = 5;
-/// Lines that a question may take.
+/// Maximum number of lines of a question.
 const QUESTION_LINES: usize = 2;
-/// Warnings and notes that are shown.
+/// Maximum number of warnings and notes shown.
 const WARNINGS: usize = 3;
-/// Lines that a verdict may take.
+/// Maximum number of lines of a verdict.
 const VERDICT_LINES: usize = 8;
-/// Names of facts, and the column that facts begin in.
+/// Width of the labels of facts, in columns.
 const LABEL: usize = 9;
 
-/// A screen that is being written, part by part.
+/// A screen under construction, part by part.
 #[derive(Debug)]
 pub struct Screen {
     options: TextOptions,
@@ -47,7 +47,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// An empty screen.
+    /// Creates an empty screen.
     pub fn new(options: TextOptions) -> Self {
         Screen {
             options,
@@ -60,7 +60,7 @@ impl Screen {
         }
     }
 
-    /// As much as there is to say, however many lines that takes.
+    /// Creates a screen without a limit on lines, for the full report.
     pub fn full(options: TextOptions) -> Self {
         Screen {
             is_full: true,
@@ -69,7 +69,7 @@ impl Screen {
         }
     }
 
-    /// How far memory is on the machine of `run`, in a line.
+    /// Returns the memory latencies of the machine of `run`, in one line unless full.
     pub fn latency(&mut self, run: &Run, result: &LatencyResult) -> String {
         if self.is_full {
             return latency_text(result, &self.options) + "\n";
@@ -88,7 +88,7 @@ impl Screen {
         self.shown(lines)
     }
 
-    /// A run, and `called`, what the person at the terminal would call it.
+    /// Returns the text of a run; `called` is the name under which the user knows it.
     pub fn run(&mut self, run: &Run, called: &Called) -> String {
         let judgement = judge(run);
         self.next.add(run, &judgement, called);
@@ -130,7 +130,7 @@ impl Screen {
         if head.len() + 1 + verdict.len() > room {
             return self.in_a_line(run, judgement);
         }
-        // Beside the rows: an empty line, two of titles, the legend, and an empty line.
+        // Besides the rows: an empty line, two lines of titles, the legend, and an empty line.
         let rows = room.saturating_sub(head.len() + verdict.len() + 6);
         if !run.cases.is_empty() && rows > 0 {
             let ranking = Ranking::of(run, judgement, &self.options);
@@ -142,8 +142,8 @@ impl Screen {
         head
     }
 
-    /// Where there is no room: the verdict alone, as far as it goes, while what comes at the end
-    /// has its lines.
+    /// Returns only the verdict, truncated to one line, for lack of room; nothing if the end of the
+    /// screen needs the lines.
     fn in_a_line(&self, run: &Run, judgement: &Judgement) -> Vec<String> {
         if self.lines_left < NEXT_LINES + 2 {
             return Vec::new();
@@ -152,7 +152,7 @@ impl Screen {
         vec![String::new(), self.fact("run", &said)]
     }
 
-    /// The machine, once.
+    /// Returns the machine, the first time only.
     fn machine(&mut self, run: &Run) -> Vec<String> {
         if self.machine_is_shown {
             return Vec::new();
@@ -170,7 +170,8 @@ impl Screen {
         lines(&self.options, "", question, Style::Strong, QUESTION_LINES)
     }
 
-    /// The end: what `notes` say, what could not run, `left_out` with it, and what to do next.
+    /// Returns the end of the screen: `notes`, what could not run including `left_out`, and what to
+    /// do next.
     pub fn end(&mut self, notes: &[String], left_out: &[NotRun]) -> String {
         for note in notes {
             self.warnings.add_note(note);
@@ -183,7 +184,7 @@ impl Screen {
             true => warning_lines(&self.warnings, &self.options, usize::MAX, room),
             false => warning_lines(&self.warnings, &self.options, WARNINGS, room),
         };
-        // Each has half of the room, and what the other leaves.
+        // Each part gets half of the room, plus what the other does not use.
         let wanted = warnings(usize::MAX).len();
         let not_run = not_run_lines(&self.not_run, &self.options, usize::MAX).len();
         let for_not_run = not_run.min(room.saturating_sub(wanted).max(room / 2));
@@ -191,18 +192,18 @@ impl Screen {
         let room = room - lines.len();
         lines.extend(not_run_lines(&self.not_run, &self.options, room));
         lines.extend(next);
-        // A text in full ends with an empty line already.
+        // A full report already ends with an empty line.
         let lines = lines.split_off(usize::from(self.is_full));
         self.shown(lines)
     }
 
-    /// `label    fact`, in a line.
+    /// Formats a padded label and a fact on one line.
     fn fact(&self, label: &str, fact: &str) -> String {
         let room = self.options.columns().saturating_sub(LABEL);
         format!("{label:<LABEL$}{}", cut(&plain(fact), room))
     }
 
-    /// Lines as they are printed, and counted.
+    /// Joins lines for output, and counts them.
     fn shown(&mut self, lines: Vec<String>) -> String {
         self.lines_left = self.lines_left.saturating_sub(lines.len());
         lines
@@ -212,7 +213,7 @@ impl Screen {
     }
 }
 
-/// `20261121-195502-963 of binding-vs-caging, stopped at its limit`. The id says when.
+/// Returns `20261121-195502-963 of binding-vs-caging, stopped at its limit`. The id holds the time.
 fn run_line(run: &Run) -> String {
     let ended = match run.status {
         RunStatus::Unfinished => "not ended",
@@ -225,7 +226,7 @@ fn run_line(run: &Run) -> String {
     format!("{} of {}, {ended}", run.id, run.experiment)
 }
 
-/// The latency of the own node and of the others.
+/// Returns the latency of the local node and of the others.
 fn latency_line(result: &LatencyResult) -> Option<String> {
     let range = |own: bool| {
         let classes = result.hop_classes.iter();

@@ -1,10 +1,10 @@
-//! Lines of a screen: paragraphs that end after so many of them.
+//! Lines of a screen: paragraphs with a maximum number of lines.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::run_style::{Style, TextOptions};
 
-/// A paragraph as lines, at most so many; an ellipsis ends what was cut.
+/// Wraps a paragraph into at most `most` lines; an ellipsis ends a truncated one.
 pub(crate) fn lines(
     options: &TextOptions,
     start: &str,
@@ -20,7 +20,7 @@ pub(crate) fn lines(
     let whole: Vec<&str> = whole.lines().collect();
     let mut shown: Vec<String> = whole.iter().take(most).map(|it| (*it).to_owned()).collect();
     if let Some(last) = shown.last_mut().filter(|_| whole.len() > most) {
-        // An ellipsis has a column, and so has the space before it.
+        // The ellipsis takes a column, and so does the space before it.
         *last = cut(&format!("{last} …"), options.columns());
     }
     shown
@@ -29,7 +29,7 @@ pub(crate) fn lines(
         .collect()
 }
 
-/// A text of one line, cut to so many columns with an ellipsis.
+/// Truncates a one-line text to `columns` with an ellipsis.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();

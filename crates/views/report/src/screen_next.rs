@@ -1,4 +1,4 @@
-//! What to do next: three commands that can be pasted, chosen by what happened.
+//! What to do next: three commands that can be pasted, chosen by the results.
 
 use model::{Metric, Run, RunStatus};
 use unicode_width::UnicodeWidthStr;
@@ -10,25 +10,25 @@ use crate::run_style::TextOptions;
 use crate::run_time::rounds_s;
 use crate::verdict::Verdict;
 
-/// Commands that are shown.
+/// Maximum number of commands shown.
 const SHOWN: usize = 3;
-/// Columns that commands take before what they are for.
+/// Maximum width of the column of commands.
 const COMMAND_COLUMNS: usize = 42;
-/// Rounds that make an interval narrow where five did not.
+/// Number of rounds suggested where five did not make an interval narrow.
 const ROUNDS_MANY: usize = 20;
-/// A difference above which a tie is worth more rounds.
+/// Detectable difference above which a tie is worth more rounds.
 const WORTH_MORE: f64 = 0.05;
 
-/// What a person at the terminal would call a run.
+/// The names under which the user knows a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Called {
     /// The run, for `show` and `explain`: its id, or `last`.
     pub run: String,
-    /// What `numalab run` would be given to make it again; `None` where that is not known.
+    /// The argument to `numalab run` that repeats it; `None` where unknown.
     pub again: Option<String>,
 }
 
-/// The commands that come into question, by what they are for.
+/// The candidate commands, by purpose.
 #[derive(Debug, Default)]
 pub(crate) struct Next {
     full: Option<Command>,
@@ -41,7 +41,8 @@ pub(crate) struct Next {
 type Command = (String, &'static str);
 
 impl Next {
-    /// What a run asks for. Of several, the first that asks is heard.
+    /// Adds the commands that a run suggests. Of several runs, the first to suggest a kind of
+    /// command wins.
     pub(crate) fn add(&mut self, run: &Run, judgement: &Judgement, called: &Called) {
         let Some(name) = pasted(&called.run) else {
             return;
@@ -66,17 +67,17 @@ impl Next {
         }
     }
 
-    /// The matrix of latencies has something to say.
+    /// Suggests the latency matrix, because it has findings.
     pub(crate) fn look_at_latency(&mut self) {
         self.latency = true;
     }
 
-    /// Some cases or experiments could not run.
+    /// Suggests `numalab list` if some cases or experiments could not run.
     pub(crate) fn cannot_run(&mut self, count: usize) {
         self.list |= count > 0;
     }
 
-    /// The commands, after an empty line and a title.
+    /// Returns the commands, after an empty line and a title.
     pub(crate) fn lines(&self, options: &TextOptions) -> Vec<String> {
         let latency = ("numalab latency", "how far memory is from each node");
         let list = ("numalab list", "how to make these runs possible");
@@ -101,7 +102,7 @@ impl Next {
         for (command, about) in commands {
             let pad = " ".repeat(widest.saturating_sub(command.width()));
             let line = format!("  {command}{pad}  {about}");
-            // A command is not cut: what it is for goes first.
+            // A command is never truncated; its description is dropped first.
             lines.push(match line.width() <= options.columns() {
                 true => line,
                 false => format!("  {command}"),
@@ -111,7 +112,7 @@ impl Next {
     }
 }
 
-/// The same again, with more rounds, where these were too few to tell.
+/// Suggests a repetition with more rounds, where there were too few for a result.
 fn more_rounds(run: &Run, judgement: &Judgement, called: &Called) -> Option<Command> {
     let name = pasted(called.again.as_deref()?)?;
     if is_emulated(run) || run.cases.len() < 2 {
@@ -145,7 +146,7 @@ fn more_rounds(run: &Run, judgement: &Judgement, called: &Called) -> Option<Comm
     Some((command, "more rounds, narrower intervals"))
 }
 
-/// A word as a shell takes it; `None` where it cannot be pasted.
+/// Quotes a word for a shell; returns `None` where it cannot be pasted.
 fn pasted(word: &str) -> Option<String> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:=".contains(it);
     match word {

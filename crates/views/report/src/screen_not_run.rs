@@ -1,16 +1,16 @@
-//! What could not run: a line for each case or experiment, or for all that have the same reason.
+//! What could not run: one line for all cases and experiments with the same reason.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::run_plain::plain_within;
 use crate::run_style::TextOptions;
 
-/// Columns of a reason.
+/// Maximum width of a reason, in columns.
 const REASON_COLUMNS: usize = 60;
-/// Columns of names at least.
+/// Minimum width of the names, in columns.
 const NAMES_COLUMNS: usize = 16;
 
-/// A case or an experiment that was not run.
+/// A case or an experiment that did not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotRun {
     /// Its name.
@@ -20,8 +20,8 @@ pub struct NotRun {
 }
 
 impl NotRun {
-    /// One with the reason as it is planned or stored: the case that decides may come before it,
-    /// and what could be done about it follows a semicolon. Neither has room in a line.
+    /// Creates an entry from a reason as planned or stored: the decisive case may precede it, and
+    /// advice follows a semicolon. Both are dropped, as a line has no room for them.
     pub fn new(name: &str, reason: &str) -> Self {
         let reason = reason.split("; ").next().unwrap_or(reason);
         let of_case = reason
@@ -35,7 +35,8 @@ impl NotRun {
     }
 }
 
-/// The table in so many lines at most, after an empty one; what does not fit is counted.
+/// Returns the table in at most `most` lines, starting with an empty one; rows that do not fit are
+/// counted.
 pub(crate) fn not_run_lines(not_run: &[NotRun], options: &TextOptions, most: usize) -> Vec<String> {
     let reasons = options.columns().saturating_sub(NAMES_COLUMNS + 4);
     let groups = groups(not_run, reasons.min(REASON_COLUMNS));
@@ -73,7 +74,7 @@ pub(crate) fn not_run_lines(not_run: &[NotRun], options: &TextOptions, most: usi
     lines
 }
 
-/// Reasons, cut to so many columns, in the order they came in, with the names that have them.
+/// Groups names by reason, truncated to `columns`, in order of first appearance.
 fn groups(not_run: &[NotRun], columns: usize) -> Vec<(String, Vec<&str>)> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for it in not_run {
@@ -86,7 +87,7 @@ fn groups(not_run: &[NotRun], columns: usize) -> Vec<(String, Vec<&str>)> {
     groups
 }
 
-/// As many names as fit, and how many more there are.
+/// Returns as many names as fit, and the number of the others.
 fn fitting(names: &[&str], room: usize) -> String {
     let names: Vec<String> = names.iter().map(|it| plain_within(it, room)).collect();
     let with = |shown: usize| match names.len() - shown {

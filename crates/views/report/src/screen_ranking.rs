@@ -1,4 +1,4 @@
-//! The ranking of a screen: what each case did, drawn and in figures, and against the baseline.
+//! The ranking of a screen: each case as a bar and in figures, and against the baseline.
 
 use model::{Better, Metric, Run};
 use unicode_width::UnicodeWidthStr;
@@ -17,17 +17,17 @@ use crate::screen_lines::cut;
 use crate::verdict_too_few::had_no_time;
 use crate::verdict_words::trials;
 
-/// Cases that are shown at most.
+/// Maximum number of cases shown.
 pub(crate) const ROWS_MAX: usize = 12;
-/// Columns of a case's name: at most, and at least.
+/// Maximum and minimum width of a case's name, in columns.
 const NAME_COLUMNS: (usize, usize) = (24, 8);
-/// Columns of the baseline's name in a title.
+/// Maximum width of the baseline's name in a title, in columns.
 const BASELINE_COLUMNS: usize = 16;
-/// Columns of a figure; what needs more is written as a power of ten.
+/// Maximum width of a figure, in columns; wider ones use scientific notation.
 const FIGURE_COLUMNS: usize = 15;
-/// Columns of a unit in a title.
+/// Maximum width of a unit in a title, in columns.
 const UNIT_COLUMNS: usize = 16;
-/// Columns of a bar: at most, and at least.
+/// Maximum and minimum width of a bar, in columns.
 const BAR_COLUMNS: (usize, usize) = (36, 6);
 
 /// The ranking of one run.
@@ -38,7 +38,7 @@ pub(crate) struct Ranking<'r> {
 }
 
 impl<'r> Ranking<'r> {
-    /// The ranking of a run.
+    /// Creates the ranking of a run.
     pub(crate) fn of(run: &'r Run, judgement: &'r Judgement, options: &'r TextOptions) -> Self {
         Ranking {
             run,
@@ -47,13 +47,13 @@ impl<'r> Ranking<'r> {
         }
     }
 
-    /// The table with so many rows at most, and a line that says how to read it.
+    /// Returns the table with at most `rows` rows, and a legend.
     pub(crate) fn lines(&self, rows: usize) -> Vec<String> {
         let mut order = order(self.run, self.judgement);
-        // The table at the end has them.
+        // The table of what could not run has them.
         let cases = &self.judgement.cases;
         order.retain(|index| !had_no_time(self.run, cases, &cases[*index]));
-        // The line that counts the others is a row, too.
+        // The line that counts the others also takes a row.
         let shown = match order.len() > rows {
             true => rows.saturating_sub(1),
             false => order.len(),
@@ -109,7 +109,7 @@ impl<'r> Ranking<'r> {
         table
     }
 
-    /// The median; where the largest is in millions, all are, with four digits that mean something.
+    /// Formats the median; where the largest is in millions, all are, with four significant digits.
     fn figure(&self, case: &CaseJudgement, shown: &[usize]) -> String {
         let Some(median) = case.median else {
             return UNKNOWN.to_owned();
@@ -151,7 +151,7 @@ impl<'r> Ranking<'r> {
         }
     }
 
-    /// The bar of a case; all of it unsure where there is no interval.
+    /// Returns the bar of a case; without an interval all of it is drawn as uncertain.
     fn bar(&self, case: &CaseJudgement, scale: &Scale) -> String {
         let bar = case.median.and_then(|median| match case.interval {
             Some(interval) => scale.bar(interval.low, median, interval.high),
@@ -160,7 +160,7 @@ impl<'r> Ranking<'r> {
         bar.unwrap_or_default()
     }
 
-    /// The ratio to the baseline with its interval, or why there is none.
+    /// Returns the ratio to the baseline with its interval, or why there is none.
     fn against(&self, case: &CaseJudgement, index: usize) -> (String, Style) {
         let mut comparisons = self.judgement.comparisons.iter();
         let comparison = comparisons.find(|it| it.case_index == index);
@@ -171,7 +171,7 @@ impl<'r> Ranking<'r> {
         }
     }
 
-    /// How to read it, and what it rests on.
+    /// Returns the legend: how to read the table, and the trials behind it.
     fn legend(&self, bars: bool) -> String {
         let cases = &self.judgement.cases;
         let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! What a reader must know, each thing once: the same words for several cases are one line.
+//! Warnings and notes, each shown once: equal words for several cases share a line.
 
 use model::{Run, Trial};
 
@@ -6,7 +6,7 @@ use crate::judgement::Judgement;
 use crate::run_style::{Style, TextOptions};
 use crate::screen_lines::lines;
 
-/// What was said, with how often.
+/// Warnings and notes with their number of occurrences.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings {
     said: Vec<Said>,
@@ -15,7 +15,7 @@ pub(crate) struct Warnings {
 #[derive(Debug)]
 struct Said {
     label: &'static str,
-    /// The words, without figures: what differs by figures alone is said once.
+    /// The words without figures: texts that differ only in figures are shown once.
     words: String,
     text: String,
     times: usize,
@@ -23,7 +23,7 @@ struct Said {
 }
 
 impl Warnings {
-    /// What a run warns of: by its judgement, and in its trials.
+    /// Adds the warnings of a run: from its judgement and from its trials.
     pub(crate) fn add_of(&mut self, run: &Run, judgement: &Judgement) {
         for warning in &judgement.warnings {
             self.add(warning);
@@ -40,12 +40,12 @@ impl Warnings {
         }
     }
 
-    /// A warning.
+    /// Adds a warning.
     pub(crate) fn add(&mut self, text: &str) {
         self.say("warning: ", text);
     }
 
-    /// What is good to know.
+    /// Adds a note.
     pub(crate) fn add_note(&mut self, text: &str) {
         self.say("note:    ", text);
     }
@@ -69,7 +69,8 @@ impl Warnings {
     }
 }
 
-/// So many warnings in so many lines at most, after an empty one; what does not fit is counted.
+/// Returns at most `count` warnings in at most `most` lines, starting with an empty one; the rest
+/// are counted.
 pub(crate) fn warning_lines(
     warnings: &Warnings,
     options: &TextOptions,
@@ -86,7 +87,7 @@ pub(crate) fn warning_lines(
         };
         let text = lines(options, it.label, &text, Style::Care, usize::MAX);
         let is_last = index + 1 == said.len();
-        // An empty line before, and one for those that are counted.
+        // Reserve an empty line before, and one for the count of the rest.
         let room = most.saturating_sub(shown.len() + 1 + usize::from(!is_last));
         if index >= count || text.len() > room {
             if most > shown.len() + 1 {

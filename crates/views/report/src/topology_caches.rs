@@ -1,4 +1,4 @@
-//! Caches as text: those of CPUs, and those before the memory of nodes.
+//! Caches as text: those of CPUs, and memory-side caches.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 use crate::topology_distances::counted;
 
-/// The caches of CPUs; nothing where the kernel shows none.
+/// Formats the caches of CPUs; empty where the kernel shows none.
 pub(crate) fn caches_text(topology: &Topology, options: &TextOptions) -> String {
     if topology.caches.is_empty() {
         return String::new();
@@ -41,7 +41,7 @@ fn cache_name(cache: &Cache) -> String {
     format!("L{}{kind}", cache.level)
 }
 
-/// `2 CPUs`, `18 to 20 CPUs`.
+/// Returns `2 CPUs`, or `18 to 20 CPUs`.
 fn sharers(caches: &[CpuSet]) -> String {
     let counts: BTreeSet<usize> = caches.iter().map(CpuSet::len).collect();
     match (counts.first(), counts.last()) {
@@ -51,7 +51,7 @@ fn sharers(caches: &[CpuSet]) -> String {
     }
 }
 
-/// The caches before the memory of nodes; nothing where there are none.
+/// Formats the memory-side caches of nodes; empty where there are none.
 pub(crate) fn memory_side_caches_text(topology: &Topology, options: &TextOptions) -> String {
     if topology.memory_side_caches.is_empty() {
         return String::new();

@@ -1,5 +1,5 @@
-//! Every CPU of a machine with its place, and a summary by package: what the script `cpu_topology`
-//! of article 001 shows, one CPU to a row.
+//! Every CPU of a machine with its location, one per row, and a summary by package, like the script
+//! `cpu_topology` of article 001.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use model::{Core, CpuId, CpuSet, Topology};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
-/// The CPUs of a machine as text.
+/// Formats the CPUs of a machine.
 pub fn topology_cpus_text(topology: &Topology, options: &TextOptions) -> String {
     format!(
         "{}\n{}",
@@ -51,7 +51,7 @@ fn cpus_table(topology: &Topology, options: &TextOptions) -> String {
     options.heading("CPUs") + &table.text(options)
 }
 
-/// Whether any package has more than one die, so that the column says something.
+/// Returns whether any package has more than one die, so that the column is useful.
 fn has_dies(topology: &Topology) -> bool {
     let mut die_of_package: BTreeMap<Option<u32>, BTreeSet<Option<u32>>> = BTreeMap::new();
     for core in &topology.core_list {

@@ -1,17 +1,17 @@
-//! Distances as text: the firmware's table, and who is near whom.
+//! Distances as text: the firmware's table, and which nodes are near each other.
 
 use model::{ByteSize, NodeSet, Topology};
 
 use crate::run_style::TextOptions;
 use crate::topology_groups::{Group, groups};
 
-/// With more nodes the table is no longer readable, and rows become lists.
+/// Maximum number of nodes of a readable table; with more nodes, rows become lists.
 const TABLE_NODES_MAX: usize = 16;
 
-/// With more like parts than this, they share a line.
+/// Maximum number of similar parts with their own lines; more of them share a line.
 const LIKE_PARTS_MAX: usize = 4;
 
-/// The firmware's table and the groups in it.
+/// Formats the firmware's table and the groups in it.
 pub(crate) fn distances_text(topology: &Topology, options: &TextOptions) -> String {
     if topology.nodes.len() < 2 {
         return one_node_text(topology, options);
@@ -60,12 +60,12 @@ fn is_symmetric(rows: &[Vec<Option<u32>>]) -> bool {
     !(0..rows.len()).any(|row| (0..row).any(|column| differ(row, column)))
 }
 
-/// A distance, or that it is unknown.
+/// Formats a distance, or `unknown` for an unknown one.
 pub(crate) fn shown(distance: Option<u32>, unknown: &str) -> String {
     distance.map_or_else(|| unknown.to_owned(), |distance| distance.to_string())
 }
 
-/// As `numactl --hardware` shows it: a row for each node the distance is from; `-` is unknown.
+/// Formats the table as `numactl --hardware` does: a row for each source node; `-` is unknown.
 fn table(topology: &Topology, rows: &[Vec<Option<u32>>]) -> String {
     let ids: Vec<String> = topology
         .nodes
@@ -96,13 +96,13 @@ fn table(topology: &Topology, rows: &[Vec<Option<u32>>]) -> String {
     text
 }
 
-/// For each node the others, nearest first: `node 0: 16 to 1-3; 28 to 4-31`.
+/// Lists the others for each node, nearest first: `node 0: 16 to 1-3; 28 to 4-31`.
 fn lists(topology: &Topology, rows: &[Vec<Option<u32>>]) -> String {
     let mut text = String::new();
     for (node, row) in topology.nodes.iter().zip(rows) {
         let mut others: Vec<_> = row.iter().zip(&topology.nodes).collect();
         others.retain(|(_, other)| other.id != node.id);
-        // What is unknown comes last.
+        // Unknown distances come last.
         others.sort_by_key(|(distance, other)| (distance.is_none(), **distance, other.id));
         let classes = others.chunk_by(|one, other| one.0 == other.0).map(|class| {
             let nodes: NodeSet = class.iter().map(|(_, other)| other.id).collect();
@@ -117,7 +117,7 @@ fn lists(topology: &Topology, rows: &[Vec<Option<u32>>]) -> String {
     text
 }
 
-/// The groups as a tree, from the outside in.
+/// Formats the groups as a tree, from the outside in.
 fn tree(topology: &Topology, group: &Group) -> String {
     let mut text = line(topology, "", group);
     push_parts(&mut text, topology, "", group);
@@ -147,7 +147,8 @@ fn push_parts(text: &mut String, topology: &Topology, indent: &str, group: &Grou
     }
 }
 
-/// Parts that are alike and innermost, if they are many, are one family; every other is its own.
+/// Groups parts into families: many similar innermost parts form one family, every other part its
+/// own.
 fn families(parts: &[Group]) -> Vec<Vec<&Group>> {
     let is_like = |one: &Group, other: &Group| {
         let innermost = one.is_innermost() && other.is_innermost();
@@ -164,7 +165,7 @@ fn families(parts: &[Group]) -> Vec<Vec<&Group>> {
     families
 }
 
-/// `nodes 0-3 (80 CPUs, 519 GiB): 12 or 13 from node to node`.
+/// Returns `nodes 0-3 (80 CPUs, 519 GiB): 12 or 13 from node to node`.
 fn line(topology: &Topology, start: &str, group: &Group) -> String {
     let nodes = || {
         topology
@@ -194,7 +195,7 @@ fn line(topology: &Topology, start: &str, group: &Group) -> String {
     )
 }
 
-/// `8 groups of 4 nodes, 16 from node to node: 0-3 | 4-7 | …`.
+/// Returns `8 groups of 4 nodes, 16 from node to node: 0-3 | 4-7 | …`.
 fn family_line(start: &str, parts: &[&Group]) -> String {
     let count = parts.len();
     let lists: Vec<String> = parts.iter().map(|part| part.nodes.to_string()).collect();
@@ -206,7 +207,7 @@ fn family_line(start: &str, parts: &[&Group]) -> String {
     format!("{start}{count} groups of {size} nodes, {apart} from node to node: {lists}\n")
 }
 
-/// `21`, `12 or 13`, `21 to 40`.
+/// Returns `21`, `12 or 13`, or `21 to 40`.
 pub(crate) fn choice(distances: &[u32]) -> String {
     match distances {
         [] => String::new(),
@@ -216,7 +217,7 @@ pub(crate) fn choice(distances: &[u32]) -> String {
     }
 }
 
-/// `node 3`, `nodes 0-3`.
+/// Returns `node 3`, or `nodes 0-3`.
 pub(crate) fn named(nodes: &NodeSet) -> String {
     format!(
         "{} {nodes}",
@@ -224,7 +225,7 @@ pub(crate) fn named(nodes: &NodeSet) -> String {
     )
 }
 
-/// `1 CPU`, `20 CPUs`, `no CPUs`.
+/// Returns `1 CPU`, `20 CPUs`, or `no CPUs`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     match count {
         0 => format!("no {noun}s"),

@@ -14,7 +14,7 @@ pub struct TopologyDocument<'t> {
     topology: &'t Topology,
 }
 
-/// The document of a machine.
+/// Returns the document of a machine.
 pub fn topology_document(topology: &Topology) -> TopologyDocument<'_> {
     TopologyDocument {
         format: TOPOLOGY_FORMAT,

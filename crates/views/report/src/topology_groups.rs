@@ -1,14 +1,14 @@
-//! Which nodes are near one another: groups by the firmware's distances, from the outside in.
+//! Groups nodes that are near each other by the firmware's distances, from the outside in.
 //!
-//! Nodes are a group when every two of them are nearer to each other than either is to any node
-//! outside. Where the table is not symmetric, the longer of the two ways counts. With a distance
-//! that is unknown there are no groups.
+//! Nodes form a group when any two of them are nearer to each other than either is to any node
+//! outside. In an asymmetric table, the longer direction counts. An unknown distance means no
+//! groups.
 
 use std::collections::BTreeSet;
 
 use model::{NodeSet, Topology};
 
-/// Nodes that belong together, and how they fall apart.
+/// A group of nodes and its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     /// The nodes.
@@ -20,18 +20,18 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Whether the parts are single nodes.
+    /// Returns whether all parts are single nodes.
     pub(crate) fn is_innermost(&self) -> bool {
         self.parts.iter().all(|part| part.parts.is_empty())
     }
 
-    /// Whether the groups say everything the table does: one distance at each level.
+    /// Returns whether the groups represent the table exactly: one distance at each level.
     pub(crate) fn is_exact(&self) -> bool {
         self.apart.len() <= 1 && self.parts.iter().all(Group::is_exact)
     }
 }
 
-/// The group of all nodes; `None` without a second node, or where a distance is unknown.
+/// Returns the group of all nodes; `None` without a second node, or where a distance is unknown.
 pub(crate) fn groups(topology: &Topology) -> Option<Group> {
     let count = topology.nodes.len();
     let rows = topology.distances.as_ref()?.iter();
@@ -56,22 +56,22 @@ pub(crate) fn groups(topology: &Topology) -> Option<Group> {
     forest.into_whole()
 }
 
-/// Nodes that are joined step by step, the nearest first.
+/// A union-find forest of nodes, joined step by step, the nearest first.
 struct Forest {
-    /// For each node, another of the same component, or itself.
+    /// For each node, its parent in the same component, or itself.
     parents: Vec<usize>,
-    /// For each component, under its root.
+    /// The components, indexed by root.
     components: Vec<Component>,
 }
 
 #[derive(Default)]
 struct Component {
     nodes: usize,
-    /// The pairs of nodes in it whose distance was seen.
+    /// Number of pairs of its nodes seen so far.
     pairs: usize,
-    /// Groups that have been closed, of which the component consists.
+    /// The closed groups that make up the component.
     groups: Vec<Group>,
-    /// Distances seen since.
+    /// Distances seen since the last group was closed.
     apart: BTreeSet<u32>,
 }
 
@@ -123,7 +123,8 @@ impl Forest {
         self.components[large].pairs += 1;
     }
 
-    /// After all pairs of one distance: a component in which every pair was seen is a group.
+    /// Closes groups after all pairs of one distance: a component with all its pairs seen is a
+    /// group.
     fn close_groups(&mut self, class: &[(u32, usize, usize)]) {
         for &(distance, from, _) in class {
             let root = self.root(from);

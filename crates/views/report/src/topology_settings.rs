@@ -1,11 +1,11 @@
-//! Kernel settings as text, each with what its value means.
+//! Kernel settings as text, each with the meaning of its value.
 
 use model::{CgroupVersion, CpuGovernor, KernelSettings, Topology};
 
 use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
 
-/// The settings of a machine.
+/// Formats the settings of a machine.
 pub(crate) fn settings_text(topology: &Topology, options: &TextOptions) -> String {
     let settings = &topology.settings;
     let facts = [
@@ -44,7 +44,7 @@ pub(crate) fn settings_text(topology: &Topology, options: &TextOptions) -> Strin
     options.facts("Kernel settings", &facts)
 }
 
-/// Kernel, `Documentation/admin-guide/sysctl/kernel.rst`, `numa_balancing`.
+/// Describes a value of `numa_balancing` (kernel, `Documentation/admin-guide/sysctl/kernel.rst`).
 fn numa_balancing(value: u32) -> String {
     let meaning = match value {
         0 => "off",
@@ -56,7 +56,7 @@ fn numa_balancing(value: u32) -> String {
     format!("{value}: {meaning}")
 }
 
-/// Kernel, `Documentation/admin-guide/sysctl/vm.rst`, `zone_reclaim_mode`.
+/// Describes a value of `zone_reclaim_mode` (kernel, `Documentation/admin-guide/sysctl/vm.rst`).
 fn zone_reclaim(value: u32) -> String {
     let meaning = match value {
         0 => "off, memory of other nodes is taken before pages are reclaimed",

@@ -1,5 +1,5 @@
-//! A machine as a picture (SVG 1.1): nodes in boxes, near ones in a common frame, and the table of
-//! distances as a heat map. The same machine always gives the same bytes.
+//! A machine as a picture (SVG 1.1): nodes as boxes, near ones in a common frame, and the table of
+//! distances as a heat map. The same machine always yields the same bytes.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ const PADDING: usize = 12;
 const NODE_WIDTH: usize = 150;
 const NODE_HEIGHT: usize = 4 * LINE + 10;
 
-/// With more nodes the cells of the heat map hold no numbers.
+/// Maximum number of nodes for which the cells of the heat map hold numbers.
 const NUMBERED_NODES_MAX: usize = 32;
 
-/// Near to far: light to dark, readable by people who see no red or green.
+/// Colour of the farthest distance. Light to dark is readable with red-green colour blindness.
 const FAR: [u32; 3] = [8, 48, 107];
 
-/// A distance that is unknown: grey.
+/// Colour of an unknown distance: grey.
 const UNKNOWN: [u32; 3] = [204, 204, 204];
 
-/// The picture of a machine.
+/// Draws a machine.
 pub fn topology_svg(topology: &Topology) -> String {
     let whole = groups(topology).unwrap_or_else(|| flat(topology));
     let (boxes_width, boxes_height) = size(&whole);
@@ -70,7 +70,7 @@ fn title(topology: &Topology) -> String {
     }
 }
 
-/// All nodes in one frame, for a machine whose distances are unknown.
+/// Returns all nodes in one frame, for a machine whose distances are unknown.
 fn flat(topology: &Topology) -> Group {
     let single = |node: &Node| Group {
         nodes: NodeSet::of(node.id),
@@ -85,7 +85,7 @@ fn flat(topology: &Topology) -> Group {
     }
 }
 
-/// Parts stand in rows of about as many as there are rows.
+/// Returns the number of columns for a nearly square grid of parts.
 fn columns(group: &Group) -> usize {
     let count = group.parts.len();
     (1..=count)
@@ -93,7 +93,7 @@ fn columns(group: &Group) -> usize {
         .unwrap_or(1)
 }
 
-/// Width of each column and height of each row of a group's parts.
+/// Returns the width of each column and the height of each row of a group's parts.
 fn grid(group: &Group) -> (Vec<usize>, Vec<usize>) {
     let columns = columns(group);
     let mut widths = vec![0; columns];
@@ -145,7 +145,7 @@ fn push_group(svg: &mut String, topology: &Topology, group: &Group, left: usize,
 }
 
 fn push_node(svg: &mut String, topology: &Topology, node: &Node, left: usize, top: usize) {
-    // A dashed frame: CPUs or memory are missing here.
+    // A dashed frame marks a node without CPUs or without memory.
     let has_no_cpus = node.cpus.is_empty() && !node.has_unknown_cpus;
     let is_partial = has_no_cpus || node.memory_bytes == Some(0);
     let dashes = if is_partial {
@@ -208,7 +208,7 @@ fn cell_side(topology: &Topology) -> usize {
     }
 }
 
-/// Width and height of the heat map with its heads; 0 when there is nothing to show.
+/// Returns the side of the heat map with its headings; 0 when there is nothing to show.
 fn map_side(topology: &Topology) -> usize {
     let count = topology.nodes.len();
     if count < 2 || topology.distances.is_none() {
@@ -271,7 +271,7 @@ fn push_map(svg: &mut String, topology: &Topology, left: usize, top: usize) {
     }
 }
 
-/// The colour of the `rank`-th nearest of `classes` distances.
+/// Returns the colour of the `rank`-th nearest of `classes` distances.
 fn shade(rank: usize, classes: usize) -> [u32; 3] {
     let last = classes.saturating_sub(1).max(1) as u32;
     let rank = rank as u32;
@@ -291,7 +291,7 @@ fn push_centred(svg: &mut String, x: usize, y: usize, ink: &str, text: &str) {
     push_text(svg, x, y, &style, text);
 }
 
-/// Text between tags (XML 1.0, 2.4).
+/// Escapes text between tags (XML 1.0, 2.4).
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

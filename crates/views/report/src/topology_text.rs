@@ -1,5 +1,5 @@
-//! A machine as text: what it is, its nodes, who is near whom, caches, huge pages, devices,
-//! settings. Says what is; judges nothing.
+//! A machine as text: overview, nodes, distances, caches, huge pages, devices, settings. Describes
+//! without judging.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::topology_caches::{caches_text, memory_side_caches_text};
 use crate::topology_distances::{counted, distances_text, named};
 use crate::topology_settings::settings_text;
 
-/// What a software emulator means for whoever reads on.
+/// What a software emulator means for the reader.
 const EMULATED: &str = "emulated in software, so no speed measured here says anything about NUMA";
 
-/// What any other hypervisor means.
+/// What any other hypervisor means for the reader.
 const VIRTUAL: &str = "a virtual machine, whose nodes may not be those of its host";
 
-/// The text of a machine.
+/// Formats a machine.
 pub fn topology_text(topology: &Topology, options: &TextOptions) -> String {
     let sections = [
         machine_text(topology, options),
@@ -86,7 +86,7 @@ fn machine_text(topology: &Topology, options: &TextOptions) -> String {
     options.facts("Machine", &facts)
 }
 
-/// The kernel's total, and that of its nodes where they differ by more than a hundredth.
+/// Returns the kernel's total, and the sum of the nodes where they differ by more than 1 %.
 fn memory_sentence(topology: &Topology) -> String {
     let nodes = counted(topology.nodes.len(), "node");
     let of_nodes = topology.memory_bytes_of(&topology.node_ids());
@@ -174,7 +174,7 @@ fn unknown() -> String {
     "unknown".to_owned()
 }
 
-/// `4`, `0-1`, or nothing for a node without CPUs.
+/// Returns `4`, `0,1`, or an empty text for a node without CPUs.
 fn packages_of(topology: &Topology, node: &Node) -> String {
     let cores = topology
         .core_list
@@ -191,7 +191,7 @@ fn packages_of(topology: &Topology, node: &Node) -> String {
         .join(",")
 }
 
-/// `23589 of 39303 free`.
+/// Returns `23589 of 39303 free`.
 fn pool_of(node: &Node, page_bytes: u64) -> String {
     match node
         .huge_pages
@@ -207,7 +207,7 @@ fn pool_of(node: &Node, page_bytes: u64) -> String {
     }
 }
 
-/// The firmware's ratings of the nodes' memory; nothing where it has none.
+/// Formats the firmware's ratings of the nodes' memory; empty where it has none.
 fn ratings_text(topology: &Topology, options: &TextOptions) -> String {
     let mut table = Table::new(&[
         ("node", Side::Right),
@@ -285,7 +285,7 @@ fn huge_pages_text(topology: &Topology, options: &TextOptions) -> String {
     heading + &table.text(options)
 }
 
-/// What the machine leaves open or contradicts; nothing for the most.
+/// Lists missing or contradictory facts of the machine; usually empty.
 fn gaps_text(topology: &Topology, options: &TextOptions) -> String {
     if topology.gaps.is_empty() {
         return String::new();

@@ -1,22 +1,22 @@
-//! The words a comparison can end with: one table.
+//! The possible verdicts of a comparison, in one table.
 
-/// What a comparison with the baseline says.
+/// The verdict of a comparison with the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The whole interval of the ratio lies on the better side of 1.
+    /// The whole interval of the ratio is on the better side of 1.
     Faster,
-    /// The whole interval of the ratio lies on the worse side of 1.
+    /// The whole interval of the ratio is on the worse side of 1.
     Slower,
     /// The interval of the ratio includes 1.
     Tie,
     /// There is no interval: too few valid trials.
     Undecided,
-    /// The machine is emulated, so there is no winner whatever was measured.
+    /// The machine is emulated, so there is no winner, whatever the measurements.
     Emulated,
 }
 
 impl Verdict {
-    /// Every verdict, its word in documents, and what it means.
+    /// All verdicts, their words in documents, and their meanings.
     pub const TABLE: [(Verdict, &'static str, &'static str); 5] = [
         (
             Verdict::Faster,
@@ -47,12 +47,12 @@ impl Verdict {
         ),
     ];
 
-    /// The word in documents and tables.
+    /// Returns the word used in documents and tables.
     pub fn word(self) -> &'static str {
         self.row().1
     }
 
-    /// What the word means.
+    /// Returns the meaning of the word.
     pub fn meaning(self) -> &'static str {
         self.row().2
     }

@@ -1,16 +1,17 @@
-//! Whether the machine had other things to do while it was measured.
+//! Detects whether the machine was busy with other work during the measurement.
 
 use model::{Measured, Run, Trial};
 
 use crate::run_figures::decimals;
 
-/// CPUs that others may use in a window before it counts as disturbed: a tenth of one CPU is more
-/// than an idle system takes, and enough to move a rate by some percent on a small machine.
+/// CPUs that other processes may use in a window before it counts as disturbed: a tenth of a CPU is
+/// more than an idle system uses, and enough to change a rate by several percent on a small
+/// machine.
 const OTHER_CPUS_MAX: f64 = 0.1;
-/// Share of disturbed windows from which on the whole run carries a warning.
+/// Share of disturbed windows above which the whole run carries a warning.
 const DISTURBED_SHARE_MAX: f64 = 0.25;
 
-/// A warning when many windows were disturbed by other processes or by the hypervisor.
+/// Returns a warning if many windows were disturbed by other processes or by the hypervisor.
 pub(crate) fn busy_warning(run: &Run) -> Option<String> {
     let trials = run.cases.iter().flat_map(|case| &case.trials);
     let valid: Vec<(&Trial, &Measured)> = trials
@@ -32,7 +33,7 @@ pub(crate) fn busy_warning(run: &Run) -> Option<String> {
     ))
 }
 
-/// CPUs that went to others during the window of a trial, stolen ones included.
+/// Returns the CPUs that others used during the window of a trial, steal time included.
 fn cpus_taken(trial: &Trial, measured: &Measured) -> f64 {
     let seconds = [trial.evidence.other_cpu_s, trial.evidence.steal_s];
     let seconds: f64 = seconds.into_iter().flatten().sum();

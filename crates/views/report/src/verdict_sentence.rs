@@ -1,4 +1,4 @@
-//! The one sentence a person can quote.
+//! The verdict: one quotable sentence.
 
 use model::{Run, RunStatus};
 
@@ -12,10 +12,10 @@ use crate::verdict::Verdict;
 use crate::verdict_too_few::{had_no_time, no_time, too_few, undecided, without_interval};
 use crate::verdict_words::{name, names, some_joined, trials};
 
-/// Comparisons that are listed; more are counted.
+/// Maximum number of comparisons listed; the rest are counted.
 const COMPARISONS_LISTED: usize = 8;
 
-/// Says what the run says.
+/// Returns the verdict of a run.
 pub(crate) fn sentence(
     run: &Run,
     cases: &[CaseJudgement],
@@ -46,7 +46,7 @@ pub(crate) fn sentence(
         return sentence;
     }
     let baseline = &cases[baseline];
-    // Controls are spoken of apart.
+    // Controls have their own sentence.
     let is_question = |it: &&Comparison| !cases[it.case_index].is_control;
     let comparisons: Vec<&Comparison> = comparisons.iter().filter(is_question).collect();
     match comparisons.as_slice() {
@@ -56,7 +56,7 @@ pub(crate) fn sentence(
     }
 }
 
-/// The figures of reports, where they are too few for an interval.
+/// Returns a sentence with the figures of reports, where they are too few for an interval.
 fn as_printed(
     run: &Run,
     cases: &[CaseJudgement],
@@ -128,7 +128,7 @@ fn of_two(
     }
 }
 
-/// Of several cases: who wins, and how each compares with the baseline.
+/// Returns the verdict on several cases: the winner, and how each compares with the baseline.
 fn of_many(
     run: &Run,
     baseline: &CaseJudgement,
@@ -183,7 +183,7 @@ fn of_many(
     )
 }
 
-/// "5 trials each", or "5 to 7 trials", of the cases that have a ratio.
+/// Returns "5 trials each" or "5 to 7 trials" for the cases with a ratio.
 fn trials_compared(
     baseline: &CaseJudgement,
     cases: &[CaseJudgement],
@@ -202,7 +202,7 @@ fn trials_compared(
     }
 }
 
-/// "A is 1.49 times faster [1.46 to 1.52], B 1.10 times [1.07 to 1.12]".
+/// Returns "A is 1.49 times faster [1.46 to 1.52], B 1.10 times [1.07 to 1.12]".
 fn differing<'c>(comparisons: impl Iterator<Item = &'c Comparison>) -> Option<String> {
     let said = comparisons.enumerate().filter_map(|(index, comparison)| {
         let RatioText { ratio, low, high } = seen(comparison.ratio?);
@@ -216,7 +216,7 @@ fn differing<'c>(comparisons: impl Iterator<Item = &'c Comparison>) -> Option<St
     some_joined(said)
 }
 
-/// "no difference above 6 % for A, 9 % for B on this machine today".
+/// Returns "no difference above 6 % for A, 9 % for B on this machine today".
 fn alike<'c>(run: &Run, comparisons: impl Iterator<Item = &'c Comparison>) -> Option<String> {
     let said = comparisons.filter_map(|comparison| {
         let share = share_above(comparison.ratio?.difference_below());
@@ -226,7 +226,7 @@ fn alike<'c>(run: &Run, comparisons: impl Iterator<Item = &'c Comparison>) -> Op
     Some(format!("no difference above {said} {}", scope(run)))
 }
 
-/// Of what a difference that was not seen is said.
+/// Returns the scope of a statement that no difference was seen.
 fn scope(run: &Run) -> &'static str {
     match run.status {
         RunStatus::Imported => "in these reports",
@@ -241,7 +241,7 @@ fn listed_cases<'c>(
     comparisons.map(|it| &cases[it.case_index]).collect()
 }
 
-/// Nobody is faster than all others: those that nobody is faster than.
+/// Describes a run without a winner: the cases that share the first rank.
 fn shared(cases: &[CaseJudgement]) -> String {
     let ranked = || cases.iter().filter(|case| case.rank.is_some());
     let first = ranked().filter(|case| case.rank.is_some_and(|rank| rank.best == 1));
@@ -256,12 +256,12 @@ fn shared(cases: &[CaseJudgement]) -> String {
     }
 }
 
-/// One of several cases is told apart from all others.
+/// Describes a run in which one case is faster than all others.
 fn won(winner: &CaseJudgement, cases: &[CaseJudgement]) -> String {
     format!("{} is fastest of {}", name(&winner.name), of_all(cases))
 }
 
-/// "7 cases", without controls.
+/// Returns "7 cases", not counting controls.
 fn of_all(cases: &[CaseJudgement]) -> String {
     let is_question = |case: &&CaseJudgement| !case.is_control;
     let all = cases.iter().filter(is_question).count();
@@ -273,7 +273,7 @@ fn of_all(cases: &[CaseJudgement]) -> String {
     }
 }
 
-/// "A is 1.09 times slower than B (…)", or what could have been seen.
+/// Returns "A is 1.09 times slower than B (…)", or the smallest detectable difference for a tie.
 fn compared(
     run: &Run,
     case: &CaseJudgement,
@@ -305,7 +305,7 @@ fn compared(
     }
 }
 
-/// "1.09 times slower than B (95 % interval 1.05 to 1.13, 5 trials each)".
+/// Returns "1.09 times slower than B (95 % interval 1.05 to 1.13, 5 trials each)".
 fn times(than: &str, of: &[&CaseJudgement], ratio: Ratio, verdict: Verdict) -> String {
     let text = seen(ratio);
     format!(
@@ -320,7 +320,7 @@ fn times(than: &str, of: &[&CaseJudgement], ratio: Ratio, verdict: Verdict) -> S
     )
 }
 
-/// The ratio as the verdict says it: "1.09 times slower" is a ratio of rates of 0.92.
+/// Returns the ratio as the verdict states it: "1.09 times slower" is a ratio of rates of 0.92.
 fn seen(ratio: Ratio) -> RatioText {
     RatioText::of(match ratio.ratio < 1.0 {
         true => ratio.inverse(),
@@ -328,7 +328,7 @@ fn seen(ratio: Ratio) -> RatioText {
     })
 }
 
-/// "5 trials each", or "5 and 6 trials".
+/// Returns "5 trials each", or "5 and 6 trials".
 fn trials_of(cases: &[&CaseJudgement]) -> String {
     match cases {
         [a, b] if a.valid == b.valid => format!("{} each", trials(a.valid)),

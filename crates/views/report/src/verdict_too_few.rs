@@ -1,4 +1,4 @@
-//! What is said of cases with too few trials: how many there are, and what would give more.
+//! Sentences for cases with too few trials: how many they have, and how to get more.
 
 use model::{Run, RunStatus};
 
@@ -6,7 +6,7 @@ use crate::judgement_cases::{CaseJudgement, TRIALS_ENOUGH};
 use crate::run_time::rounds_s;
 use crate::verdict_words::{names, some_joined, trials, valid_trials};
 
-/// Why nothing can be said, and what would help.
+/// Explains why there is no result, and what would help.
 pub(crate) fn undecided(run: &Run, cases: &[&CaseJudgement]) -> String {
     let short = cases.iter().filter(|case| case.valid < TRIALS_ENOUGH);
     let short: Vec<&CaseJudgement> = short.copied().collect();
@@ -23,8 +23,8 @@ pub(crate) fn undecided(run: &Run, cases: &[&CaseJudgement]) -> String {
     }
 }
 
-/// Whether a run went on without a case because there was no time for it: what it has counts, and
-/// others have enough.
+/// Returns whether a run left out a case for lack of time: all its trials count, and other cases
+/// have enough.
 pub(crate) fn had_no_time(run: &Run, cases: &[CaseJudgement], case: &CaseJudgement) -> bool {
     run.status == RunStatus::Bounded
         && case.valid < TRIALS_ENOUGH
@@ -32,7 +32,7 @@ pub(crate) fn had_no_time(run: &Run, cases: &[CaseJudgement], case: &CaseJudgeme
         && cases.iter().any(|it| it.valid >= TRIALS_ENOUGH)
 }
 
-/// "no time was left for A and B (`--within 120` gives it)".
+/// Returns "no time was left for A and B (`--within 120` gives it)".
 pub(crate) fn no_time(run: &Run, cases: &[&CaseJudgement]) -> Option<String> {
     let listed: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     let more = rounds_s(run, TRIALS_ENOUGH);
@@ -40,10 +40,11 @@ pub(crate) fn no_time(run: &Run, cases: &[&CaseJudgement]) -> Option<String> {
     (!listed.is_empty()).then(|| format!("no time was left for {}{more}", names(&listed)))
 }
 
-/// "A and B have 3 trials each, and an interval needs 5; `--within 120` gives it time for them".
+/// Returns "A and B have 3 trials each, and an interval needs 5; `--within 120` gives the run time
+/// for them".
 pub(crate) fn too_few(run: &Run, cases: &[&CaseJudgement]) -> String {
     let have = without_interval(cases).unwrap_or_default();
-    // More time makes up for trials that were not made, not for those that do not count.
+    // More time makes up for trials that did not run, not for those that do not count.
     let lacks_time = cases.iter().all(|case| case.valid == case.trials());
     match rounds_s(run, TRIALS_ENOUGH) {
         Some(seconds) if lacks_time && run.status == RunStatus::Bounded => {
@@ -53,7 +54,7 @@ pub(crate) fn too_few(run: &Run, cases: &[&CaseJudgement]) -> String {
     }
 }
 
-/// "A and B have 3 trials each, and an interval needs 5".
+/// Returns "A and B have 3 trials each, and an interval needs 5".
 pub(crate) fn without_interval(cases: &[&CaseJudgement]) -> Option<String> {
     let mut counted: Vec<((usize, usize), Vec<&str>)> = Vec::new();
     for case in cases {
@@ -63,7 +64,7 @@ pub(crate) fn without_interval(cases: &[&CaseJudgement]) -> Option<String> {
             None => counted.push((count, vec![&case.name])),
         }
     }
-    // Many counts are a list that nobody reads.
+    // Summarize many different counts as a range.
     if let (true, Some((least, most))) = (counted.len() > 1 && cases.len() > 3, range(cases)) {
         let all = cases.len();
         let most = match cases.iter().all(|case| case.valid == case.trials()) {
@@ -88,7 +89,7 @@ pub(crate) fn without_interval(cases: &[&CaseJudgement]) -> Option<String> {
     Some(format!("{said}, and an interval needs {TRIALS_ENOUGH}"))
 }
 
-/// The fewest and the most valid trials.
+/// Returns the smallest and the largest number of valid trials.
 fn range(cases: &[&CaseJudgement]) -> Option<(usize, usize)> {
     let valid = || cases.iter().map(|case| case.valid);
     Some((valid().min()?, valid().max()?))

@@ -1,4 +1,4 @@
-//! What a reader must know before believing the figures of a run.
+//! Warnings that affect how far the figures of a run can be trusted.
 
 use model::{Run, RunStatus};
 
@@ -8,10 +8,10 @@ use crate::run_figures::decimals;
 use crate::run_totals::CaseTotals;
 use crate::verdict_busy::busy_warning;
 
-/// A share of DB time from which on it is said that it is not accounted for.
+/// Share of DB time from which unaccounted time causes a warning.
 const UNACCOUNTED_SHARE: f64 = 0.05;
 
-/// The warnings, the gravest first.
+/// Returns the warnings, the most serious first.
 pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
     let mut warnings = Vec::new();
     warnings.extend(machine_warning(run));
@@ -61,7 +61,8 @@ fn status_warning(run: &Run) -> Option<String> {
     Some(text.to_string())
 }
 
-/// Cases that lost trials and have enough; of those that have too few, the verdict speaks.
+/// Returns a warning on cases that lost trials but have enough; the verdict covers those with too
+/// few.
 fn trials_warning(cases: &[CaseJudgement]) -> Option<String> {
     let lost = cases
         .iter()

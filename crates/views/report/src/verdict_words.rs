@@ -1,18 +1,18 @@
-//! Names and counts as sentences have them.
+//! Names and counts for sentences.
 
-/// A name in the sentence is cut here.
+/// Maximum length of a name in a sentence, in characters.
 const NAME_CHARS: usize = 80;
 
-/// Names that are listed; of more, the last are counted.
+/// Maximum number of names listed; of more, the last are counted.
 const NAMES_LISTED: usize = 4;
 
-/// The parts with commas between them; `None` where there is none.
+/// Joins the parts with commas; returns `None` if there are none.
 pub(crate) fn some_joined(said: impl Iterator<Item = String>) -> Option<String> {
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-/// "A, B and 3 more".
+/// Returns "A, B and 3 more".
 pub(crate) fn names(names: &[&str]) -> String {
     let shown = match names.len() {
         ..=NAMES_LISTED => names.len(),
@@ -28,7 +28,7 @@ pub(crate) fn names(names: &[&str]) -> String {
     }
 }
 
-/// "3 valid trials".
+/// Returns "3 valid trials".
 pub(crate) fn valid_trials(count: usize) -> String {
     match count {
         1 => "1 valid trial".to_string(),
@@ -36,7 +36,7 @@ pub(crate) fn valid_trials(count: usize) -> String {
     }
 }
 
-/// "3 trials".
+/// Returns "3 trials".
 pub(crate) fn trials(count: usize) -> String {
     match count {
         1 => "1 trial".to_string(),
@@ -44,7 +44,7 @@ pub(crate) fn trials(count: usize) -> String {
     }
 }
 
-/// A name, cut where it would be a flood.
+/// Returns a name, truncated if it is too long.
 pub(crate) fn name(name: &str) -> String {
     match name.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),

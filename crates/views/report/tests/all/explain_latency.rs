@@ -1,4 +1,4 @@
-//! What latency has to do with a difference, where it is known, against figures worked out by hand.
+//! Tests the part of latency in a difference against figures computed by hand.
 
 use crate::run_samples::near_and_far;
 use model::{MatrixCell, NodeId, NodeMatrix};
@@ -10,7 +10,7 @@ fn latency(near_ns: f64, far_ns: f64) -> NodeMatrix {
     NodeMatrix::new(vec![NodeId(0)], vec![NodeId(0), NodeId(1)], cells).unwrap()
 }
 
-/// The first difference, as a document.
+/// Returns the first difference, as a document.
 fn difference(latency: Option<&NodeMatrix>) -> Value {
     let run = near_and_far();
     let found = explain(&run, None, latency).unwrap();
@@ -28,12 +28,12 @@ fn close(found: &Value, expected: f64) {
 
 #[test]
 fn the_share_of_memory_latency_is_what_the_two_latencies_say() {
-    // 15 CPU seconds in 5 s, so 3 CPUs: 1000 ns a read near, 2000 ns far. Latency rises by 100 ns,
-    // so 10 accesses wait; that is all of 1000 ns near, and all of 2000 ns far.
+    // 15 CPU seconds in 5 s, so 3 CPUs: 1000 ns per read near, 2000 ns far. Latency rises by 100
+    // ns, so 10 accesses wait: all of the 1000 ns near, and all of the 2000 ns far.
     let memory = &difference(Some(&latency(100.0, 200.0)))["memory"];
     close(&memory["accesses_per_logical_read"], 10.0);
     close(&memory["share_of_cost"], 1.0);
-    // Latency rises by 200 ns: 5 accesses, 500 of 1000 ns near and 1500 of 2000 ns far.
+    // Latency rises by 200 ns: 5 accesses, 500 of the 1000 ns near and 1500 of the 2000 ns far.
     let memory = &difference(Some(&latency(100.0, 300.0)))["memory"];
     close(&memory["accesses_per_logical_read"], 5.0);
     close(&memory["baseline_share_of_cost"], 0.5);

@@ -1,5 +1,5 @@
-//! The texts and documents of latencies and bandwidths made by hand, compared with files that a
-//! person has read.
+//! Compares the texts and documents of handmade latencies and bandwidths with reviewed golden
+//! files.
 //!
 //! `NUMALAB_BLESS=1 cargo test -p report --test all latency_golden` rewrites the files.
 
@@ -43,7 +43,7 @@ fn nodes(ids: &[u32]) -> Vec<NodeId> {
     ids.iter().copied().map(NodeId).collect()
 }
 
-/// Article 002: one row, from a file.
+/// Returns article 002: one row, from a file.
 fn article() -> LatencyResult {
     let row = [53.0, 211.0, 217.0, 248.0].map(MatrixCell::of).to_vec();
     let ids = nodes(&[0, 1, 2, 3]);
@@ -91,7 +91,7 @@ fn timer() -> TimerFacts {
     }
 }
 
-/// Two nodes with CPUs and one without.
+/// Returns a machine of two nodes with CPUs and one without.
 fn machine(hypervisor: Option<&str>, emulated: bool) -> Machine {
     let node = |id, cpus: &str| Node {
         id: NodeId(id),
@@ -165,7 +165,7 @@ fn level(ns: f64, fits_bytes: Option<u64>) -> CurveLevel {
     CurveLevel { ns, fits_bytes }
 }
 
-/// Measured on a machine with a memory-only node, with everything that can be in a result.
+/// Returns a result with everything it can hold, measured on a machine with a memory-only node.
 fn measured() -> LatencyResult {
     let rows = vec![
         vec![cell(81.2, 0.4), cell(139.7, 0.9), cell(251.4, 20.0)],
@@ -302,7 +302,7 @@ fn bandwidth() -> BandwidthResult {
     }
 }
 
-/// Thirty-two nodes, of which a terminal shows some at a time.
+/// Returns a result of 32 nodes, of which a terminal shows some at a time.
 fn many_nodes() -> LatencyResult {
     let ids: Vec<u32> = (0..32).collect();
     let row = |from: u32| {
@@ -396,7 +396,7 @@ fn the_topology_for_hwloc_is_as_lstopo_read_it() {
     check("square.xml", &latency_hwloc_xml(&square()).unwrap());
 }
 
-/// The same where every node was measured with every other.
+/// Returns a result in which every pair of nodes was measured.
 fn square() -> LatencyResult {
     let rows = vec![
         vec![cell(81.2, 0.4), cell(139.7, 0.9)],

@@ -1,4 +1,4 @@
-//! Whatever is in a result, it renders: without panic, on lines of its own, deterministically.
+//! Any result renders: without panic, on its own lines, deterministically.
 
 use model::{
     CpuId, CurveLevel, CurvePoint, Finding, LatencyCurve, LatencyResult, MatrixCell, NodeId,

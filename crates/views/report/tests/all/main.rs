@@ -1,7 +1,7 @@
-//! What the crate shows: texts, documents and judgements, one file for each subject.
+//! Tests of texts, documents and judgements, one file for each subject.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-// The strategies belong in the crate `testing`, once it has runs.
+// The strategies belong in the crate `testing` once it supports runs.
 #[path = "../../../../lab/store/tests/all/arbitrary/mod.rs"]
 mod arbitrary;
 

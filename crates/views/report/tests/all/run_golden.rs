@@ -1,4 +1,4 @@
-//! The texts and documents of runs made by hand, compared with files that a person has read.
+//! Compares the texts and documents of handmade runs with reviewed golden files.
 //!
 //! `NUMALAB_BLESS=1 cargo test -p report --test all run_golden` rewrites the files.
 
@@ -50,7 +50,7 @@ fn texts_are_as_they_were_read() {
     );
 }
 
-/// What `numalab show` prints.
+/// Returns what `numalab show` prints.
 fn screen(run: &Run, options: &TextOptions) -> String {
     let mut screen = Screen::new(*options);
     let called = Called {
@@ -69,7 +69,7 @@ fn screens_are_as_they_were_read() {
     check("normal-color.screen", &screen(&normal, &COLOR));
 }
 
-/// As `numalab run` prints them without a name.
+/// As `numalab run` without a name prints them.
 #[test]
 fn several_runs_share_a_screen() {
     let mut screen = Screen::new(PLAIN);

@@ -1,4 +1,4 @@
-//! What holds for any run: it renders, harmlessly and always alike, and is judged by the rules.
+//! Properties of any run: it renders harmlessly and deterministically, and is judged by the rules.
 
 use model::Run;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::arbitrary;
 use crate::run_samples;
 
-/// A run with rates that can be judged: `rates` are the trials of each case.
+/// Returns a run that can be judged; `rates` are the trials of each case.
 fn with_rates(rates: &[Vec<f64>]) -> Run {
     let mut run = run_samples::normal();
     let case = run.cases[0].clone();
@@ -33,7 +33,7 @@ fn with_rates(rates: &[Vec<f64>]) -> Run {
 }
 
 fn any_rates() -> impl Strategy<Value = Vec<Vec<f64>>> {
-    // Near enough to one another that ties are common.
+    // Close enough together that ties are common.
     let rates = prop::collection::vec(900.0..1100.0f64, 0..9);
     let scaled = (rates, prop_oneof![Just(1.0), 0.5..2.0f64]);
     let scaled = scaled.prop_map(|(rates, scale)| rates.iter().map(|it| it * scale).collect());
@@ -118,7 +118,8 @@ proptest! {
         let rank = |index: usize| judgement.cases[index].rank;
         let firsts = (0..rates.len()).filter(|index| rank(*index).is_some_and(|it| it.worst == 1));
         prop_assert_eq!(firsts.collect::<Vec<_>>(), Vec::from_iter(judgement.winner));
-        // What ties with the baseline has a rank in common with it; what differs, the better one.
+        // A tie shares a rank with the baseline; a faster case is not last, and a slower one not
+        // first.
         for comparison in &judgement.comparisons {
             let (Some(baseline), Some(case)) = (rank(0), rank(comparison.case_index)) else {
                 continue;

@@ -1,4 +1,4 @@
-//! Texts and pictures of every machine whose topology is a golden file of crate numa's tests.
+//! Tests texts and pictures of every machine whose topology is a golden file of crate topology.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use model::Topology;
 use report::{TextOptions, topology_cpus_text, topology_document, topology_svg, topology_text};
 use testing::golden;
 
-/// The names of the machines, in order.
+/// Returns the names of the machines, in order.
 fn names() -> Vec<String> {
     let files = fs::read_dir(golden::path("topology")).unwrap();
     let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -45,7 +45,7 @@ fn cpus_are_listed_one_to_a_row() {
         golden::check(&format!("topology/{name}.cpus.txt"), &text);
     }
     let huge = topology_cpus_text(&topology("huge"), &TextOptions::default());
-    // Two tables with a heading, titles, a rule; 2048 CPUs; an empty line; 32 packages.
+    // Two tables, each with a heading, titles and a rule; 2048 CPUs; an empty line; 32 packages.
     assert_eq!(huge.lines().count(), 3 + 2048 + 1 + 3 + 32);
 }
 

@@ -1,4 +1,4 @@
-//! Any topology, however odd, is shown without panic and without disturbing the terminal.
+//! Any topology, however odd, renders without panic and without disturbing the terminal.
 
 use model::{
     Cache, CacheKind, CacheWritePolicy, Core, CpuGovernor, CpuId, CpuSet, Device, DeviceKind,
@@ -147,7 +147,7 @@ fn topology() -> impl Strategy<Value = Topology> {
 }
 
 proptest! {
-    // A failure names its input; there is no source file beside which it could be kept.
+    // A failure prints its input; there is no source file next to which it could be stored.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]

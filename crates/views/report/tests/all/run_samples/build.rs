@@ -1,4 +1,4 @@
-//! What the samples are made of: runs, cases, machines, evidence.
+//! Building blocks of the samples: runs, cases, machines, evidence.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) fn chase() -> Work {
     })
 }
 
-/// A case of a measuring kernel on CPU 1 with memory of a node.
+/// Returns a case of a measuring kernel on CPU 1 with memory of one node.
 pub(super) fn kernel_case(name: &str, work: Work, node: u32, values: &[f64]) -> Case {
     let memory = MemoryEvidence {
         page_kind: PageKind::Transparent,
@@ -154,7 +154,7 @@ pub(super) fn machine() -> Machine {
     }
 }
 
-/// What the kernel said when sessions were bound, and where their time went.
+/// Sets the evidence and the time model of sessions that were bound.
 pub(super) fn bound(plan: &mut CasePlan, evidence: &mut Evidence, time: &mut TimeModel) {
     plan.placement.cpus = Some(ids("1"));
     plan.placement.mechanism = Mechanism::Group;
@@ -172,7 +172,7 @@ pub(super) fn bound(plan: &mut CasePlan, evidence: &mut Evidence, time: &mut Tim
     time.cpu_wait_s = 10.007;
 }
 
-/// What the kernel said when sessions were caged, and where their time went.
+/// Sets the evidence and the time model of sessions that were caged.
 pub(super) fn caged(plan: &mut CasePlan, evidence: &mut Evidence, time: &mut TimeModel) {
     if let Work::LogicalReads(work) = &mut plan.work {
         work.load.cpu_count = Some(1);
@@ -184,7 +184,8 @@ pub(super) fn caged(plan: &mut CasePlan, evidence: &mut Evidence, time: &mut Tim
         .insert(WAIT_CPU_QUANTUM.to_string(), wait(98, 10.061));
 }
 
-/// A few bytes that no two names share: cases that ask for the same are controls of each other.
+/// Returns a few bytes that differ between names: cases with equal requests would be controls of
+/// each other.
 pub(super) fn different(name: &str) -> u64 {
     let bytes = name.bytes().enumerate();
     bytes

@@ -1,4 +1,4 @@
-//! Runs made by hand, one for each way a run can come out.
+//! Handmade runs, one for each possible outcome of a run.
 #![allow(dead_code, reason = "each test binary uses some of them")]
 
 use std::collections::BTreeMap;
@@ -9,12 +9,12 @@ mod build;
 
 use build::{bound, caged, case, chase, empty, kernel_case, machine_of, wait};
 
-/// A list of ids.
+/// Parses a list of ids.
 fn ids<I: Id>(list: &str) -> IdSet<I> {
     list.parse().expect("a list of ids")
 }
 
-/// Every sample and its name, which is the name of its golden files.
+/// Returns every sample with its name, which is the name of its golden files.
 pub(crate) fn all() -> Vec<(&'static str, Run)> {
     vec![
         ("normal", normal()),
@@ -45,14 +45,14 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
     ]
 }
 
-/// Five values around one; each figure has them in another order of rounds.
+/// Returns five values around a figure; the order of rounds depends on the figure.
 fn around(figure: f64) -> [f64; 5] {
     let mut shares = [0.99, 1.0, 1.01, 0.995, 1.005];
     shares.rotate_left((1009.0 * figure.ln().fract()) as usize % 5);
     shares.map(|share| share * figure)
 }
 
-/// Binding against caging, told apart.
+/// Binding against caging, with a clear difference.
 pub(crate) fn normal() -> Run {
     let mut run = empty("binding-vs-caging", "binding");
     run.question = "Does it cost more to bind an instance to CPUs or to cage it?".to_string();
@@ -85,7 +85,7 @@ pub(crate) fn normal() -> Run {
     run
 }
 
-/// Time was over before any case had the trials of an interval.
+/// The time was up before any case had enough trials for an interval.
 pub(crate) fn stopped_early() -> Run {
     let mut run = five_cases();
     run.status = RunStatus::Bounded;
@@ -121,7 +121,7 @@ pub(crate) fn baseline_leads() -> Run {
     run
 }
 
-/// One of several cases wins, and the baseline has too few trials.
+/// One of several cases wins, but the baseline has too few trials.
 pub(crate) fn baseline_undecided() -> Run {
     let mut run = five_cases();
     run.cases[2].trials.truncate(4);
@@ -135,7 +135,7 @@ pub(crate) fn alone() -> Run {
     run
 }
 
-/// Two cases that cannot be told apart.
+/// Two cases that tie.
 pub(crate) fn tied() -> Run {
     let mut run = normal();
     run.cases[1] = case(
@@ -170,7 +170,7 @@ pub(crate) fn emulated() -> Run {
     run
 }
 
-/// A guest of a hypervisor that is asked about memory.
+/// An experiment about memory in a virtual machine.
 pub(crate) fn virtual_machine() -> Run {
     let mut run = normal();
     run.asks_about_memory = true;
@@ -183,7 +183,7 @@ pub(crate) fn virtual_machine() -> Run {
     run
 }
 
-/// A machine that had other things to do in more than a quarter of the windows.
+/// A machine that was busy with other work in more than a quarter of the windows.
 pub(crate) fn busy() -> Run {
     let mut run = normal();
     for trial in run.cases[0].trials.iter_mut().take(3) {
@@ -193,7 +193,7 @@ pub(crate) fn busy() -> Run {
     run
 }
 
-/// Some trials do not count; the others are enough.
+/// Some trials do not count; the others suffice.
 pub(crate) fn invalid_trials() -> Run {
     let mut run = normal();
     let caging = &mut run.cases[1];
@@ -233,7 +233,7 @@ pub(crate) fn too_few_trials() -> Run {
     run
 }
 
-/// One case could not be run.
+/// One case could not run.
 pub(crate) fn skipped() -> Run {
     let mut run = normal();
     run.skipped = vec![Skipped {
@@ -243,7 +243,7 @@ pub(crate) fn skipped() -> Run {
     run
 }
 
-/// The baseline itself could not be run.
+/// The baseline itself could not run.
 pub(crate) fn baseline_skipped() -> Run {
     let mut run = skipped();
     run.baseline = "remote".to_string();
@@ -268,7 +268,7 @@ pub(crate) fn nothing_yet() -> Run {
     run
 }
 
-/// Names and reasons that mean harm.
+/// Malicious names and reasons.
 pub(crate) fn hostile() -> Run {
     let mut run = invalid_trials();
     let harm = "\u{1b}[2J\u{1b}]0;title\u{7}\r\nroot# \u{202e}evil\u{200b}";
@@ -347,7 +347,7 @@ pub(crate) fn bandwidth() -> Run {
     run
 }
 
-/// The baseline a second time, which ties with it.
+/// A control that repeats the baseline and ties with it.
 pub(crate) fn control() -> Run {
     let mut run = normal();
     let mut again = case("binding-again", "the same", &around(1_264_000.0), bound);
@@ -356,7 +356,7 @@ pub(crate) fn control() -> Run {
     run
 }
 
-/// The same on a machine where something else changed meanwhile.
+/// The same on a machine where something else changed during the run.
 pub(crate) fn control_differs() -> Run {
     let mut run = control();
     for trial in &mut run.cases[2].trials {
@@ -367,7 +367,7 @@ pub(crate) fn control_differs() -> Run {
     run
 }
 
-/// Each case ties with its neighbours only, and a control with the baseline.
+/// Each case ties only with its neighbours, and a control with the baseline.
 pub(crate) fn chain_of_ties() -> Run {
     let mut run = empty("binding-vs-caging", "second");
     let rates = [
@@ -386,7 +386,7 @@ pub(crate) fn chain_of_ties() -> Run {
     run
 }
 
-/// Near and far memory of a machine with two nodes: half as many reads, on the same CPUs.
+/// Near and far memory of a machine with two nodes: far does half as many reads, on the same CPUs.
 pub(crate) fn near_and_far() -> Run {
     let mut run = empty("local-vs-remote", "near");
     run.asks_about_memory = true;

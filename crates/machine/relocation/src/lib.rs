@@ -1,0 +1,40 @@
+//! Moves the memory of running processes: where it is, what a move would do, and moving it so that
+//! it can be undone.
+
+mod chunk_log;
+mod claims;
+mod destination;
+mod error;
+mod memory;
+mod mover;
+mod object_words;
+mod owner;
+mod plan;
+mod policy;
+mod rate;
+mod reader;
+mod room;
+mod sender;
+mod sequence;
+mod survey;
+mod take_back;
+mod whereabouts;
+
+use journal::Kind;
+use policy::SegmentPolicySet;
+use take_back::PagesMoved;
+
+pub use claims::{Claims, claim};
+pub use destination::{Destination, Pattern};
+pub use error::MoveError;
+pub use memory::{CHUNK_BYTES, Part, PartKind};
+pub use mover::{Moved, Pace, carry_out};
+pub use plan::{Plan, PlannedPart, plan};
+pub use policy::of_part as policy_of;
+pub use rate::own_bytes_per_s;
+pub use room::check_room;
+pub use sender::{Sent, reason};
+pub use survey::{Choice, Survey, survey};
+
+/// The kinds of changes that moving memory makes.
+pub const CHANGES: &[Kind] = &[Kind::of::<SegmentPolicySet>(), Kind::of::<PagesMoved>()];

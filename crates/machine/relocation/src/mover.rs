@@ -1,0 +1,290 @@
+//! Carries out a plan by chunks: reads where the pages are, journals and syncs that, moves them.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use linux::{Root, proc_stat};
+use model::NodeId;
+
+use super::chunk_log::{ChunkLine, ChunkLog};
+use super::claims::Claims;
+use super::error::MoveError;
+use super::memory::{CHUNK_BYTES, Part, PartKind, Source, Stretch};
+use super::plan::Plan;
+use super::reader::{Chunk, ReadError, Reader, Unit};
+use super::sender::{self, Sent};
+use super::survey::extents;
+use super::{policy, sequence};
+use super::take_back::PagesMoved;
+
+/// The longest time between two checks whether to stop.
+const NAP: Duration = Duration::from_millis(50);
+
+/// How to move.
+pub struct Pace<'a> {
+    /// At most this many bytes per second; `None`: no limit.
+    pub bytes_per_s: Option<u64>,
+    /// Whether pages that several processes have mapped may be moved (`CAP_SYS_NICE`).
+    pub of_others: bool,
+    /// Whether to stop now.
+    pub stop: &'a dyn Fn() -> bool,
+    /// Called after each chunk with the bytes of the plan handled so far.
+    pub watch: &'a mut dyn FnMut(u64),
+}
+
+/// The result of carrying out a plan.
+#[derive(Debug, Default)]
+pub struct Moved {
+    /// Pages, bytes and refusals.
+    pub sent: Sent,
+    /// Duration in seconds.
+    pub seconds: f64,
+    /// Processes that ended in the meantime.
+    pub ended: BTreeSet<u32>,
+    /// Whether all processes of the target have ended.
+    pub has_target_ended: bool,
+    /// Whether it was interrupted.
+    pub is_interrupted: bool,
+    /// Segments whose policy was set.
+    pub policies_set: u32,
+}
+
+/// Carries out a plan that was made under the locks. What was moved stays in the journal, for
+/// `numalab undo`.
+///
+/// # Errors
+/// When the journal cannot be written or the kernel refuses altogether. What was moved until then
+/// is in the journal.
+pub fn carry_out(
+    root: &Root,
+    plan: &Plan,
+    _locked: &Claims,
+    names: (&str, &str),
+    journal: &Journal,
+    pace: &mut Pace<'_>,
+) -> Result<Moved, MoveError> {
+    let (target, to) = names;
+    let entry = journal.record(&PagesMoved {
+        target: target.to_owned(),
+        to: to.to_owned(),
+        pids: plan.pids.clone(),
+    })?;
+    let began = Instant::now();
+    let mut mover = Mover {
+        root,
+        reader: Reader::new(root),
+        log: ChunkLog::create(journal, entry)?,
+        moved: Moved::default(),
+        pace,
+        pids: &plan.pids,
+        began,
+        bytes_seen: 0,
+    };
+    let outcome = mover.run(plan, journal);
+    let mut moved = mover.moved;
+    moved.seconds = began.elapsed().as_secs_f64();
+    if moved.sent.units == 0 {
+        journal.mark_undone(entry)?;
+    }
+    outcome.map(|()| moved)
+}
+
+struct Mover<'a, 'b> {
+    root: &'a Root,
+    reader: Reader<'a>,
+    log: ChunkLog,
+    moved: Moved,
+    pace: &'a mut Pace<'b>,
+    pids: &'a [u32],
+    began: Instant,
+    bytes_seen: u64,
+}
+
+/// A chunk that was read, with its stretch and the node to which each unit goes.
+type Read<'a> = (&'a Stretch, Chunk, Vec<(Unit, NodeId)>);
+
+impl Mover<'_, '_> {
+    fn run(&mut self, plan: &Plan, journal: &Journal) -> Result<(), MoveError> {
+        for planned in &plan.parts {
+            let part = &planned.part;
+            // The policy goes first, so that pages allocated in the meantime are where they belong.
+            // The extents then include what was allocated since the plan was made.
+            self.moved.policies_set += u32::from(policy::set(journal, part)?);
+            let stretches = match &part.source {
+                Source::Window(_, object) => extents(object, part.page_bytes)?,
+                _ => part.stretches.clone(),
+            };
+            for together in batches(&stretches, part.page_bytes) {
+                // A segment that we have open outlives its processes, and is of no use then.
+                self.moved.has_target_ended = self.has_target_ended();
+                self.moved.is_interrupted = (self.pace.stop)();
+                if self.moved.has_target_ended || self.moved.is_interrupted {
+                    return Ok(());
+                }
+                if !self.moved.ended.contains(&together[0].pid) {
+                    self.batch(part, together)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Journals, syncs and moves stretches of one process at once, at most a chunk in total.
+    fn batch(&mut self, part: &Part, together: &[Stretch]) -> Result<(), MoveError> {
+        let pid = together[0].pid;
+        let mut read: Vec<Read<'_>> = Vec::new();
+        for stretch in together {
+            let chunk = match self.reader.read(part, stretch) {
+                Ok(chunk) => chunk,
+                Err(error) if error.is_of_an_ended_process() => {
+                    self.ended(pid);
+                    return Ok(());
+                }
+                Err(ReadError::Read(error)) => return Err(error.into()),
+                Err(ReadError::SystemCall(error)) => return Err(error.into()),
+            };
+            self.moved.sent.calls += u64::from(!chunk.units.is_empty());
+            let wanted = |unit: &Unit| (*unit, part.pattern.node_of(unit.page / unit.pages));
+            let is_elsewhere = |(unit, node): &(Unit, NodeId)| unit.node != *node;
+            let units: Vec<_> = chunk
+                .units
+                .iter()
+                .map(wanted)
+                .filter(is_elsewhere)
+                .collect();
+            if !units.is_empty() {
+                read.push((stretch, chunk, units));
+            }
+        }
+        if read.is_empty() {
+            return Ok(());
+        }
+        let lines = read.iter();
+        let lines = lines.map(|(stretch, chunk, units)| line(part, stretch, chunk, units));
+        self.log.add(&lines.collect::<Vec<_>>())?;
+        let units: Vec<_> = read
+            .iter()
+            .flat_map(|(_, _, units)| units)
+            .copied()
+            .collect();
+        match sender::send(pid, &units, part.page_bytes, self.pace.of_others) {
+            Ok(sent) => self.moved.sent.add(sent),
+            Err(error) if ReadError::from_call(&error) => {
+                self.ended(pid);
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        if matches!(part.kind, PartKind::Private { .. }) {
+            for (stretch, ..) in &read {
+                self.reader.met_again(part, stretch);
+            }
+        }
+        let pages: u64 = units.iter().map(|(unit, _)| unit.pages).sum();
+        self.bytes_seen += pages * part.page_bytes;
+        (self.pace.watch)(self.bytes_seen);
+        self.wait();
+        Ok(())
+    }
+
+    /// Notes that a process has ended: memory that went with it needs no move.
+    fn ended(&mut self, pid: u32) {
+        if pid != 0 && !self.runs(pid) {
+            self.moved.ended.insert(pid);
+        }
+    }
+
+    fn has_target_ended(&self) -> bool {
+        !self.pids.iter().any(|pid| self.runs(*pid))
+    }
+
+    fn runs(&self, pid: u32) -> bool {
+        proc_stat::read(self.root, pid).is_ok_and(|it| !it.has_ended)
+    }
+
+    /// Waits until the rate allows more, or the move should stop.
+    fn wait(&self) {
+        let Some(bytes_per_s) = self.pace.bytes_per_s else {
+            return;
+        };
+        let due = Duration::from_secs_f64(self.bytes_seen as f64 / bytes_per_s.max(1) as f64);
+        while let Some(left) = due.checked_sub(self.began.elapsed()) {
+            if left.is_zero() || (self.pace.stop)() || self.has_target_ended() {
+                return;
+            }
+            std::thread::sleep(left.min(NAP));
+        }
+    }
+}
+
+/// Groups consecutive stretches of one process into batches of at most a chunk.
+fn batches(stretches: &[Stretch], page_bytes: u64) -> impl Iterator<Item = &[Stretch]> {
+    let mut rest = stretches;
+    std::iter::from_fn(move || {
+        let first = rest.first()?;
+        let mut bytes = 0;
+        let fits = |stretch: &&Stretch| {
+            bytes += stretch.pages * page_bytes;
+            stretch.pid == first.pid && bytes <= CHUNK_BYTES
+        };
+        // A page may be larger than a chunk.
+        let count = rest.iter().take_while(fits).count().max(1);
+        let (together, after) = rest.split_at(count);
+        rest = after;
+        Some(together)
+    })
+}
+
+fn line(part: &Part, stretch: &Stretch, chunk: &Chunk, units: &[(Unit, NodeId)]) -> ChunkLine {
+    let count = stretch.pages as usize;
+    let (mut from, mut to) = (vec![None; count], vec![None; count]);
+    let fill = |list: &mut [Option<NodeId>], unit: &Unit, node: NodeId| {
+        let first = (unit.page - stretch.first) as usize;
+        let end = (first + unit.pages as usize).min(list.len());
+        list[first..end].fill(Some(node));
+    };
+    for unit in &chunk.units {
+        fill(&mut from, unit, unit.node);
+        fill(&mut to, unit, unit.node);
+    }
+    for (unit, node) in units {
+        fill(&mut to, unit, *node);
+    }
+    ChunkLine {
+        of: part.owner(),
+        page_bytes: part.page_bytes,
+        first: stretch.first,
+        from: sequence::encode(&from),
+        to: sequence::encode(&to),
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Read(error) => error.into(),
+            ReadError::SystemCall(error) => error.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stretch, batches};
+
+    #[test]
+    fn small_stretches_of_one_process_go_together() {
+        let stretch = |pid, pages| Stretch {
+            pid,
+            first: 0,
+            pages,
+            address: 0,
+        };
+        let all = [(1, 4000), (1, 96), (1, 1), (2, 5), (2, 4096), (2, 4096)];
+        let all: Vec<Stretch> = all.map(|(pid, pages)| stretch(pid, pages)).into();
+        let counts: Vec<usize> = batches(&all, 4096).map(<[_]>::len).collect();
+        assert_eq!(counts, [2, 1, 1, 1, 1]);
+        assert_eq!(batches(&all[..1], 1 << 30).count(), 1);
+        assert_eq!(batches(&[], 4096).count(), 0);
+    }
+}

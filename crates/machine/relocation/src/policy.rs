@@ -1,0 +1,264 @@
+//! The policy of a segment of small pages: set along with a move, so that later pages follow;
+//! journalled by area, and restored by area.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
+
+use journal::{Change, Error, Journal, Presence, ProcessIdentity, TakeBack, Thing};
+use linux::SystemCallError;
+use linux::map_files::{MappedObject, Window};
+use linux::object_policy::{self, RawPolicy};
+use model::{ByteSize, NodeSet};
+use serde::{Deserialize, Serialize};
+
+use super::memory::{Part, Source};
+use super::object_words::ObjectWords;
+use super::owner::Owner;
+use super::whereabouts;
+
+/// Pages of an object at which its policy is queried, at most; where two answers differ, the border
+/// is found exactly. In larger objects, a shorter area between equal neighbours may be missed.
+const PROBES_MAX: u64 = 1 << 16;
+
+/// Returns the policy that a part has and the one that later pages need; `None` where there is
+/// nothing to set, as for private memory and huge pages.
+///
+/// # Errors
+/// When the kernel refuses to report it.
+pub fn of_part(part: &Part) -> Result<Option<(String, String)>, SystemCallError> {
+    let Source::Window(_, object) = &part.source else {
+        return Ok(None);
+    };
+    let (window, pages) = whole(object)?;
+    let areas = areas(&window, pages)?;
+    let now = match &areas[..] {
+        [only] => raw(&only.policy).to_string(),
+        _ => format!("{} areas of their own", areas.len()),
+    };
+    let then = RawPolicy::over(&part.pattern.nodes()).to_string();
+    Ok((now != then).then_some((now, then)))
+}
+
+/// Sets that policy, through the journal; returns whether there was anything to set.
+///
+/// # Errors
+/// When the journal cannot be written or the kernel refuses; then nothing is changed.
+pub(super) fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
+    let Source::Window(id, object) = &part.source else {
+        return Ok(false);
+    };
+    let (window, pages) = whole(object)?;
+    let (before, policy) = (
+        areas(&window, pages)?,
+        RawPolicy::over(&part.pattern.nodes()),
+    );
+    let written = words(&policy);
+    if before.iter().all(|area| area.policy == written) {
+        return Ok(false);
+    }
+    let entry = journal.record(&SegmentPolicySet {
+        object: (*id).into(),
+        name: part.name.clone(),
+        before,
+        written,
+        allocated_bytes: object.allocated_bytes_now().ok(),
+    })?;
+    if let Err(error) = object_policy::set(&window, 0, pages, &policy) {
+        journal.mark_undone(entry)?;
+        return Err(error.into());
+    }
+    Ok(true)
+}
+
+/// The memory policy of a shared object was set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SegmentPolicySet {
+    /// The object.
+    object: ObjectWords,
+    /// Its name in /proc/PID/maps.
+    name: String,
+    /// The policies it had, by page range.
+    before: Vec<PolicyArea>,
+    /// The policy of the whole object since.
+    written: PolicyWords,
+    /// Bytes of it that existed then; later pages were allocated under the new policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    allocated_bytes: Option<u64>,
+}
+
+/// A memory policy in the kernel's numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct PolicyWords {
+    /// `MPOL_…` with its flags.
+    mode: i32,
+    /// Its nodes.
+    nodes: NodeSet,
+}
+
+/// The policy of some pages of an object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct PolicyArea {
+    /// Number of the first page in the object.
+    first: u64,
+    /// How many pages.
+    pages: u64,
+    /// Their policy.
+    policy: PolicyWords,
+}
+
+impl Display for SegmentPolicySet {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let PolicyWords { mode, nodes } = &self.written;
+        let mode = linux::mempolicy::mode_name(*mode);
+        write!(f, "memory policy of {}: {mode}:{nodes}", self.name)
+    }
+}
+
+impl Change for SegmentPolicySet {
+    const KIND: &'static str = "segment-policy-set";
+
+    fn things(&self, _: &Journal, _: u64) -> Result<BTreeSet<Thing>, Error> {
+        let owner = Owner::Object {
+            id: self.object,
+            name: self.name.clone(),
+        };
+        Ok([owner.thing("policy")].into())
+    }
+
+    /// It names no file to write: memory is identified by its object.
+    fn presence(&self, _: &ProcessIdentity) -> Result<Presence, Error> {
+        Ok(Presence::There)
+    }
+
+    /// Restores the policies that the object had, unless it is gone.
+    fn take_back(&self, how: &TakeBack<'_>) -> Result<Option<String>, Error> {
+        let Some(found) = whereabouts::object(how.root, &self.object, &self.name)? else {
+            return Ok(None);
+        };
+        let (window, pages) = whole(&found)?;
+        let areas = areas(&window, pages)?;
+        if let Some(other) = areas.iter().find(|it| !how.force && !self.knows(it)) {
+            return Err(Error::Undo {
+                change: self.to_string(),
+                reason: format!("another process has set {} since", raw(&other.policy)),
+            });
+        }
+        for area in &self.before {
+            // An object that has shrunk has no policy beyond its end.
+            let end = area.first.saturating_add(area.pages).min(pages as u64);
+            let Some(count) = end.checked_sub(area.first).filter(|count| *count > 0) else {
+                continue;
+            };
+            let (first, count) = (area.first as usize, count as usize);
+            object_policy::set(&window, first, count, &raw(&area.policy))?;
+        }
+        let since = self
+            .allocated_bytes
+            .map(|then| found.allocated_bytes.saturating_sub(then))
+            .filter(|bytes| *bytes > 0);
+        Ok(since.map(|bytes| format!("{} allocated since stay where they are", ByteSize(bytes))))
+    }
+}
+
+impl SegmentPolicySet {
+    /// Whether an area has a policy that it had before, or got from us.
+    fn knows(&self, now: &PolicyArea) -> bool {
+        // Removing a policy sets the local one first; a kill may have come between.
+        now.policy == self.written
+            || now.policy == words(&RawPolicy::local())
+            || self
+                .before
+                .iter()
+                .any(|area| area.policy == now.policy && overlaps(area, now))
+    }
+}
+
+fn overlaps(one: &PolicyArea, other: &PolicyArea) -> bool {
+    let end = |area: &PolicyArea| area.first.saturating_add(area.pages);
+    one.first < end(other) && other.first < end(one)
+}
+
+fn whole(object: &MappedObject) -> Result<(Window, usize), SystemCallError> {
+    let pages = object.bytes.div_ceil(linux::process::page_bytes()) as usize;
+    Ok((object.window(0, pages)?, pages))
+}
+
+/// The policies of an object, by page range.
+fn areas(window: &Window, pages: usize) -> Result<Vec<PolicyArea>, SystemCallError> {
+    let step = (pages as u64).div_ceil(PROBES_MAX).max(1) as usize;
+    let mut areas: Vec<PolicyArea> = Vec::new();
+    let mut at = 0;
+    while at < pages {
+        let policy = words(&object_policy::at(window, at)?);
+        let begins_at = match areas.last() {
+            Some(last) if last.policy == policy => None,
+            Some(last) => Some(border(window, at.saturating_sub(step), at, &last.policy)?),
+            None => Some(0),
+        };
+        if let Some(first) = begins_at {
+            if let Some(last) = areas.last_mut() {
+                last.pages = first as u64 - last.first;
+            }
+            areas.push(PolicyArea {
+                first: first as u64,
+                pages: 0,
+                policy,
+            });
+        }
+        at += step;
+    }
+    if let Some(last) = areas.last_mut() {
+        last.pages = pages as u64 - last.first;
+    }
+    Ok(areas)
+}
+
+/// Finds the first page that differs: `low` has `policy`, `high` does not.
+fn border(
+    window: &Window,
+    mut low: usize,
+    mut high: usize,
+    policy: &PolicyWords,
+) -> Result<usize, SystemCallError> {
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if words(&object_policy::at(window, middle)?) == *policy {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(high)
+}
+
+fn words(policy: &RawPolicy) -> PolicyWords {
+    PolicyWords {
+        mode: policy.mode,
+        nodes: policy.nodes.clone(),
+    }
+}
+
+fn raw(policy: &PolicyWords) -> RawPolicy {
+    RawPolicy {
+        mode: policy.mode,
+        nodes: policy.nodes.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_of_any_numbers_overlap_or_not() {
+        let area = |first, pages| PolicyArea {
+            first,
+            pages,
+            policy: words(&RawPolicy::local()),
+        };
+        assert!(overlaps(&area(0, 2), &area(1, 2)));
+        assert!(!overlaps(&area(0, 1), &area(1, 1)));
+        assert!(overlaps(&area(5, u64::MAX), &area(9, 1)));
+        assert!(!overlaps(&area(u64::MAX, u64::MAX), &area(9, 1)));
+    }
+}
