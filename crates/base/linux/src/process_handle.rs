@@ -74,7 +74,8 @@ impl AsFd for ProcessHandle {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Child, Command};
+    use std::io::Read;
+    use std::process::{Child, Command, Stdio};
     use std::time::Duration;
 
     use super::ProcessHandle;
@@ -83,9 +84,23 @@ mod tests {
         Command::new("sleep").arg("600").spawn().unwrap()
     }
 
+    /// A process that has `SIGQUIT` at its default: a shell starts what runs in the background with
+    /// `SIGQUIT` ignored, and so this test.
+    fn quitter() -> Child {
+        let script = "echo; exec sleep 600";
+        let mut child = Command::new("env")
+            .args(["--default-signal=QUIT", "sh", "-c", script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        stdout.read_exact(&mut [0]).unwrap();
+        child
+    }
+
     #[test]
     fn a_process_is_signalled_and_waited_for() {
-        let mut child = sleeper();
+        let mut child = quitter();
         let handle = ProcessHandle::open(child.id()).unwrap().unwrap();
         assert!(!handle.ends_within(Duration::ZERO).unwrap());
         handle.quit().unwrap();
