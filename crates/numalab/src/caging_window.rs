@@ -1,6 +1,6 @@
-//! How long a window must be, so that instance caging gives every session a turn in it.
+//! The minimum length of a window under instance caging: long enough to give every session a turn.
 //!
-//! A session without a turn ends no statement: nothing proves where it would have run, and the
+//! A session without a turn completes no statement: nothing proves where it would have run, and the
 //! trial would not count.
 
 use experiment::Plan;
@@ -32,7 +32,8 @@ pub(crate) fn check(plan: &Plan, window_s: f64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Time for every session to have its turn once, and one turn more: they end a little late.
+/// Returns the time in which every session gets one turn, plus one more turn because turns end a
+/// little late.
 fn shortest_ns(sessions: u32, cpu_count: u32) -> u64 {
     let turns = sessions.div_ceil(cpu_count.max(1));
     instance::QUANTUM_NS * u64::from(turns + 1)

@@ -1,9 +1,9 @@
-//! For which pairs of nodes a curve is wanted, as a word.
+//! Parses the pairs of nodes to measure a curve for.
 
 use experiment::memory::CurvePairs;
 use model::{ID_MAX, NodeId};
 
-/// `local`, `all`, or the node of the CPU and the node of the memory as in `0:3`.
+/// Parses `local`, `all`, or the node of the CPU and the node of the memory as in `0:3`.
 pub(crate) fn parse(word: &str) -> Result<CurvePairs, String> {
     let id = |word: &str| {
         let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());

@@ -2,7 +2,7 @@
 
 /// The longest duration that makes sense for a window or a run: a week.
 const SECONDS_MAX: f64 = 7.0 * 86_400.0;
-/// The shortest window in which a rate can be read.
+/// The shortest window that yields a rate.
 const SECONDS_MIN: f64 = 0.05;
 
 /// Parses seconds, fractions allowed.

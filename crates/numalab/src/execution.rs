@@ -1,5 +1,5 @@
-//! Executing a request: the engines, the store, the progress bar, Ctrl-C, and what is taken back
-//! afterwards. The same for every command that measures.
+//! Executes a request: engines, store, progress, Ctrl-C, and what is undone afterwards. Every
+//! command that measures uses it.
 
 use experiment::workloads::{
     CommandWorkload, ConnectedWorkload, Engines, InstanceWorkload, KernelWorkload, PostgresWorkload,
@@ -13,13 +13,14 @@ use model::{Outcome, Run, RunStatus};
 use postgresql::Places;
 use store::{RunRecorder, Store};
 
+use crate::changes::KINDS;
 use crate::commands::internal;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::state_folder::StateFolder;
 use crate::{host, interrupt, output, run_id};
 
-/// What runs need and share.
+/// What the runs of a command share.
 pub(crate) struct Execution {
     state: StateFolder,
     store: Store,
@@ -28,12 +29,12 @@ pub(crate) struct Execution {
 }
 
 impl Execution {
-    /// Opens the store, listens for Ctrl-C, and says what earlier commands left in force.
+    /// Opens the store, listens for Ctrl-C, and reports what earlier commands left in force.
     pub(crate) fn open() -> Result<Self, Failure> {
         Self::with_postgres(host::postgres_places())
     }
 
-    /// The same, where PostgreSQL is to be looked for in these places.
+    /// Like [`Execution::open`], but looks for PostgreSQL in these places.
     pub(crate) fn with_postgres(postgres: Places) -> Result<Self, Failure> {
         let state = StateFolder::from_environment()?;
         let cancel = interrupt::cancel_on_signals()?;
@@ -47,7 +48,8 @@ impl Execution {
         })
     }
 
-    /// Executes a request and stores it while it goes on. `warnings` are stored with every trial.
+    /// Executes a request and stores the run as it progresses. `warnings` are stored with every
+    /// trial.
     pub(crate) fn execute(
         &mut self,
         request: RunRequest,
@@ -57,17 +59,17 @@ impl Execution {
             self.postgres.clone(),
             internal::postgres_launcher(),
             std::env::temp_dir(),
-            numa::hierarchy::find(&Root::live()).ok(),
+            placement::hierarchy::find(&Root::live()).ok(),
             self.state.journal(),
         );
         let result = self.execute_with(request, warnings, &mut servers);
-        // Its cluster goes with it, before what is left is looked for.
+        // Removes its cluster before what is left is undone.
         drop(servers);
         take_back(&self.state)?;
         result
     }
 
-    /// Executes a request on a server that runs already, and removes what was made there.
+    /// Executes a request on a running server, and removes what was created there.
     pub(crate) fn execute_connected(
         &mut self,
         request: RunRequest,
@@ -79,8 +81,8 @@ impl Execution {
         result
     }
 
-    /// The journal of changes.
-    pub(crate) fn journal(&self) -> numa::journal::Journal {
+    /// Returns the journal of changes.
+    pub(crate) fn journal(&self) -> journal::Journal {
         self.state.journal()
     }
 
@@ -96,7 +98,7 @@ impl Execution {
             .map_err(|error| Failure::new(ExitCode::MachineCannot, error.to_string()))?;
         let mut command = CommandWorkload::new(
             internal::command_guardian(),
-            numa::hierarchy::find(&Root::live()).ok(),
+            placement::hierarchy::find(&Root::live()).ok(),
             self.state.journal(),
         );
         let mut workload = Engines {
@@ -117,40 +119,41 @@ impl Execution {
         )?)
     }
 
-    /// An id for a run that starts now; no other run has it, of this process or another.
+    /// Claims an id for a run that starts now. No other run has it, of this process or another.
     pub(crate) fn claim_id(&mut self, now: &Zoned) -> Result<String, Failure> {
         Ok(run_id::claim(&mut self.store, now)?)
     }
 
-    /// Whether the user wants no more.
+    /// Whether the user asked to stop.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
 
-    /// Says where a run is kept.
+    /// Says where a run is stored.
     pub(crate) fn tell_where(&self, run: &Run) {
         let store = self.state.store();
         output::talk(&format!("stored as run {} in {}", run.id, store.display()));
     }
 }
 
-/// The embedded instance, its processes this very program, even if its file is replaced or removed
-/// meanwhile.
+/// Returns the embedded instance. Its processes run this very program, even if its file has been
+/// replaced or removed.
 pub(crate) fn embedded_instance(state: &StateFolder) -> InstanceWorkload {
     let coordinator = Coordinator {
         program: "/proc/self/exe".into(),
         arguments: vec![internal::INSTANCE.to_owned()],
     };
-    let hierarchy = numa::hierarchy::find(&Root::live()).ok();
+    let hierarchy = placement::hierarchy::find(&Root::live()).ok();
     InstanceWorkload::new(coordinator, hierarchy, state.journal(), state.folder())
 }
 
-/// Takes back what this process changed: the groups are gone; what is left is the controller that
-/// was enabled for them.
+/// Undoes what this process changed. Its groups are gone already; what is left is the controller
+/// that was enabled for them.
 pub(crate) fn take_back(state: &StateFolder) -> Result<(), Failure> {
     let (root, journal) = (Root::live(), state.journal());
-    for undone in numa::undo(
+    for undone in journal::undo(
         &journal,
+        KINDS,
         |entry| entry.made_by.is_this_process(&root),
         false,
     )? {
@@ -166,7 +169,7 @@ pub(crate) fn take_back(state: &StateFolder) -> Result<(), Failure> {
 fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {
     for entry in state.journal().in_force()? {
         if !entry.made_by.still_runs(&Root::live()) {
-            let change = entry.change;
+            let change = KINDS.describe(&entry);
             output::talk(&format!(
                 "still in force from an earlier command: {change}; `numalab undo` takes it back"
             ));
@@ -175,7 +178,7 @@ fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The exit code of a run: its cases must all have valid trials.
+/// Fails if the run was interrupted, or if all trials of a case were invalid or failed.
 pub(crate) fn conclusion(run: &Run) -> Result<(), Failure> {
     if run.status == RunStatus::Interrupted {
         let message = format!(

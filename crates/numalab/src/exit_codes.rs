@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use model::exit::ExitCode;
 
-/// The exit codes, one a line.
+/// Returns the exit codes, one per line.
 pub(crate) fn help() -> String {
     let mut text = "Exit codes:\n".to_owned();
     for (_, number, meaning) in ExitCode::TABLE {

@@ -3,7 +3,7 @@
 use linux::private_folder::PrivateFolderError;
 use model::exit::ExitCode;
 
-/// The hint where the journal has a line that numalab does not write.
+/// The hint for a journal with a line that numalab did not write.
 pub(crate) const NOT_OURS: &str = "look at journal.jsonl in the state folder, and move it away: \
                                    another program has written to it";
 
@@ -14,12 +14,12 @@ pub(crate) struct Failure {
     pub message: String,
     /// A hint, if there is one.
     pub advice: Option<String>,
-    /// What the shell sees.
+    /// The exit status for the shell.
     pub exit_code: ExitCode,
 }
 
 impl Failure {
-    /// A failure without advice.
+    /// Creates a failure without a hint.
     pub(crate) fn new(exit_code: ExitCode, message: impl Into<String>) -> Self {
         Failure {
             message: message.into(),
@@ -28,7 +28,7 @@ impl Failure {
         }
     }
 
-    /// The same failure with a hint.
+    /// Adds a hint.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
@@ -44,33 +44,48 @@ impl From<linux::Error> for Failure {
     }
 }
 
-impl From<numa::Error> for Failure {
-    fn from(error: numa::Error) -> Self {
-        let exit_code = match &error {
+impl From<placement::Error> for Failure {
+    fn from(error: placement::Error) -> Self {
+        let exit_code = match error {
+            placement::Error::Change(error) => return error.into(),
             _ if error.is_permission() => ExitCode::NotPermitted,
-            numa::Error::AtWork { .. } => ExitCode::NotPermitted,
-            numa::Error::Journal { .. }
-            | numa::Error::StateFolder(_)
-            | numa::Error::NotOurs { .. } => ExitCode::Store,
-            numa::Error::Group { .. } => ExitCode::Usage,
-            numa::Error::GroupNotHonoured { .. } => ExitCode::PlacementNotHonoured,
+            placement::Error::Group { .. } => ExitCode::Usage,
+            placement::Error::GroupNotHonoured { .. } => ExitCode::PlacementNotHonoured,
             _ => ExitCode::MachineCannot,
         };
         let failure = Failure::new(exit_code, error.to_string());
         match error {
-            numa::Error::GroupsNotPermitted { .. } => failure.advise(
+            placement::Error::GroupsNotPermitted { .. } => failure.advise(
                 "as root on the host; a container is placed from outside (--cpuset-cpus, \
                  --cpuset-mems); `numalab bind` needs no group",
             ),
-            numa::Error::AtWork { .. } => failure.advise("wait for it, or end it"),
-            numa::Error::NotOurs { .. } => failure.advise(NOT_OURS),
-            numa::Error::StateFolder(error) => failure.advise(advice_on_state_folder(&error)),
             _ => failure,
         }
     }
 }
 
-/// The hint where the state folder or a file in it is refused.
+impl From<journal::Error> for Failure {
+    fn from(error: journal::Error) -> Self {
+        let exit_code = match &error {
+            _ if error.is_permission() => ExitCode::NotPermitted,
+            journal::Error::AtWork { .. } => ExitCode::NotPermitted,
+            journal::Error::Journal { .. }
+            | journal::Error::StateFolder(_)
+            | journal::Error::Unknown { .. }
+            | journal::Error::NotOurs { .. } => ExitCode::Store,
+            _ => ExitCode::MachineCannot,
+        };
+        let failure = Failure::new(exit_code, error.to_string());
+        match error {
+            journal::Error::AtWork { .. } => failure.advise("wait for it, or end it"),
+            journal::Error::NotOurs { .. } => failure.advise(NOT_OURS),
+            journal::Error::StateFolder(error) => failure.advise(advice_on_state_folder(&error)),
+            _ => failure,
+        }
+    }
+}
+
+/// Returns the hint for a state folder, or a file in it, that is refused.
 fn advice_on_state_folder(error: &PrivateFolderError) -> String {
     match error {
         PrivateFolderError::OfAnother { user: 0, owner, .. } => format!(

@@ -1,4 +1,4 @@
-//! Whether this machine is fit to be measured now, and what happens if it is not.
+//! Checks whether this machine is fit to be measured now, and handles the case that it is not.
 
 use std::time::Duration;
 
@@ -13,35 +13,35 @@ use crate::output;
 /// How long the machine is watched.
 const WATCHED: Duration = Duration::from_millis(500);
 
-/// Governors under which a CPU may take long to come up to its clock.
+/// Frequency governors under which a CPU may take long to reach its full clock.
 const SLOW_GOVERNORS: [&str; 2] = ["powersave", "conservative"];
 
-/// What a numalab holds while it measures.
+/// The name that numalab claims while it measures.
 const NAME: &str = "numalab is measuring";
 
-/// What a measurement asks of the machine.
+/// What a measurement needs of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Needs {
-    /// CPUs that it keeps busy at once.
+    /// Number of CPUs that it keeps busy at once.
     pub cpus: usize,
-    /// Whether what others do meanwhile is looked at beforehand, for half a second.
+    /// Whether to watch what other processes do, for half a second beforehand.
     pub quiet: bool,
-    /// Whether it goes on whatever is wrong.
+    /// Whether to measure even if something is wrong.
     pub anyway: bool,
 }
 
-/// A machine that may be measured; no other numalab takes it for quiet while this is held.
+/// A machine that may be measured. While this is held, no other numalab considers it quiet.
 #[derive(Debug)]
 pub(crate) struct Fit {
-    /// What is wrong with it, where it is measured all the same.
+    /// What is wrong with it, if it is measured anyway.
     pub doubts: Vec<String>,
-    /// What is good to know, and no reason against measuring.
+    /// What the user should know, but no reason not to measure.
     pub notes: Vec<String>,
     _name: Option<ClaimedName>,
 }
 
 impl Fit {
-    /// Says all of it to the person at the terminal.
+    /// Prints notes and doubts to stderr.
     pub(crate) fn tell(&self) {
         for note in &self.notes {
             output::talk(&format!("note: {note}"));
@@ -49,7 +49,7 @@ impl Fit {
         self.tell_doubts();
     }
 
-    /// Says what is wrong with the machine.
+    /// Prints what is wrong with the machine to stderr.
     pub(crate) fn tell_doubts(&self) {
         for doubt in &self.doubts {
             output::talk(&format!("warning: {doubt}"));
@@ -57,18 +57,18 @@ impl Fit {
     }
 }
 
-/// Sees whether another numalab is measuring, and watches this machine. What is wrong with it is a
-/// failure, or, where it is measured anyway, a list of warnings.
+/// Checks whether another numalab is measuring, and watches this machine. What is wrong with it is
+/// a failure, or a list of warnings if it is measured anyway.
 ///
-/// An emulated machine is not watched: nothing measured on it means anything.
+/// An emulated machine is not watched: its figures mean nothing.
 pub(crate) fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
     let mut fit = claim();
     if topology.emulated != Some(true) {
         fit.notes.extend(governors(topology));
         let (root, cpus) = (Root::live(), topology.cpus.len());
         let fitness = match needs.quiet {
-            true => numa::fitness::look(&root, cpus, WATCHED)?,
-            false => numa::fitness::glance(&root, cpus)?,
+            true => judgement::fitness::look(&root, cpus, WATCHED)?,
+            false => judgement::fitness::glance(&root, cpus)?,
         };
         fit.doubts.extend(fitness.doubts(needs.cpus));
     }
@@ -81,7 +81,7 @@ pub(crate) fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
     Ok(fit)
 }
 
-/// Does what would disturb another numalab that is measuring; not if there is one.
+/// Does work that would disturb another numalab while it measures, unless one is measuring.
 pub(crate) fn unless_another_measures<T>(work: impl FnOnce() -> T) -> Option<T> {
     match claimed_name::claim(NAME) {
         Ok(Claim::Held { .. }) => None,
@@ -90,8 +90,8 @@ pub(crate) fn unless_another_measures<T>(work: impl FnOnce() -> T) -> Option<T> 
     }
 }
 
-/// Takes the machine, or says who has it: two that measure at once disturb each other, whoever runs
-/// them and wherever they keep their runs.
+/// Claims the machine, or reports which numalab has it. Two that measure at once disturb each
+/// other, whatever their users and state folders.
 fn claim() -> Fit {
     let mut fit = Fit {
         doubts: Vec::new(),
@@ -113,12 +113,12 @@ fn claim() -> Fit {
     fit
 }
 
-/// The other numalab, as a person knows it.
+/// Describes the other numalab to the user.
 fn other(pid: Option<u32>) -> String {
     let Some(pid) = pid else {
         return "another numalab, in a container of its own,".to_owned();
     };
-    // One that has ended meanwhile has no words.
+    // A process that has ended meanwhile has no command line.
     let words = proc_stat::command_words(&Root::live(), pid).unwrap_or_default();
     match what(&words) {
         Some(what) => format!("`numalab {what}` (process {pid})"),
@@ -126,8 +126,8 @@ fn other(pid: Option<u32>) -> String {
     }
 }
 
-/// What a command line measures: the command, and the experiment if it names one. Not the rest: it
-/// may hold a password, and is anybody's text.
+/// Returns what a command line measures: the command, and the experiment if it names one. The rest
+/// is left out: it is untrusted text and may hold a password.
 fn what(words: &[String]) -> Option<String> {
     let command = words.get(1).filter(|word| is_plain(word))?;
     let is_experiment = |word: &&String| {

@@ -1,13 +1,13 @@
-//! The table of commands, as clap has it: every command says in an imperative line what it does,
-//! then what question it answers, and has an example that it understands itself; what is hidden is
-//! hidden on purpose; `docs/reference/` has the help of every command.
+//! Tests of the command table. Every command says in one imperative line what it does, then which
+//! question it answers, and has an example that it accepts. What is hidden is hidden on purpose.
+//! `docs/reference/` has the help of every command.
 
 use clap::{Command, CommandFactory, Parser};
 
 use crate::arguments::Arguments;
 use crate::commands::internal;
 
-/// Commands that numalab starts itself with.
+/// Commands with which numalab starts itself.
 const HIDDEN_COMMANDS: [&str; 5] = [
     internal::INSTANCE,
     internal::POSTGRES,
@@ -15,10 +15,10 @@ const HIDDEN_COMMANDS: [&str; 5] = [
     internal::GUARDIAN,
     internal::SESSION,
 ];
-/// Options that numalab gives itself, after their commands.
+/// Options that numalab passes to itself, each after its command.
 const HIDDEN_OPTIONS: [&str; 2] = ["bind in_scope", "run in_scope"];
 
-/// The first line of a help text has at most so many characters.
+/// Maximum length of the first line of a help text.
 const ABOUT_MAX: usize = 70;
 /// The width of the texts in `docs/reference/`.
 const WIDTH: usize = 80;
@@ -26,7 +26,7 @@ const WIDTH: usize = 80;
 /// A command with the words that lead to it.
 type Found = (Vec<String>, Command);
 
-/// Every command of the table and every command of a command.
+/// Returns every command of the table, subcommands included.
 fn commands() -> Vec<Found> {
     let mut found = Vec::new();
     let mut table = Arguments::command().term_width(WIDTH);

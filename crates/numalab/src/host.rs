@@ -1,4 +1,4 @@
-//! What plans are made for: this machine, and what this process may use of it.
+//! The host that plans are made for: this machine, and what this process may use of it.
 
 use experiment::Support;
 use linux::{Root, SystemCallError, proc_status, proc_zoneinfo, sysfs_nodes};
@@ -6,7 +6,7 @@ use model::Topology;
 
 use crate::failure::Failure;
 
-/// Looks at what this process may use of the machine.
+/// Reads what this process may use of the machine.
 pub(crate) fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_>, Failure> {
     let root = Root::live();
     let allowed = proc_status::allowed(&root, std::process::id())?;
@@ -16,7 +16,7 @@ pub(crate) fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_
     host.groups = of_cgroups(&root, "cpuset")?;
     host.quotas = of_cgroups(&root, "cpu")?;
     if host.quotas == Support::Available {
-        host.quota_cpus_max = numa::cpu_quota::cpus_max(&root)?;
+        host.quota_cpus_max = placement::cpu_quota::cpus_max(&root)?;
     }
     host.policies = of_call(linux::mempolicy::try_policies());
     host.evidence = of_files(&root, ["proc/self/numa_maps", "proc/self/schedstat"]);
@@ -29,7 +29,7 @@ pub(crate) fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_
     host.no_postgres = installed.err().map(|error| error.to_string());
     host.base_page_bytes = linux::process::page_bytes();
     host.has_weighted_interleave = linux::interleave_weights::read(&root)?.is_some();
-    host.group_left_bytes = numa::memory_limit::left_bytes(&root)?;
+    host.group_left_bytes = placement::memory_limit::left_bytes(&root)?;
     host.shm_free_bytes = linux::shared_memory::shm_free_bytes();
     for node in &topology.nodes {
         let meminfo = sysfs_nodes::meminfo(&root, node.id)?;
@@ -44,7 +44,7 @@ pub(crate) fn of_this_process(topology: &Topology) -> Result<experiment::Host<'_
     Ok(host)
 }
 
-/// Where PostgreSQL is looked for when no option says so.
+/// Returns where to look for PostgreSQL if no option says so.
 pub(crate) fn postgres_places() -> postgresql::Places {
     postgresql::Places {
         path: std::env::var_os("PATH"),
@@ -52,17 +52,19 @@ pub(crate) fn postgres_places() -> postgresql::Places {
     }
 }
 
-/// Whether cgroups with a controller can be made.
+/// Whether cgroups with a controller can be created.
 fn of_cgroups(root: &Root, controller: &str) -> Result<Support, Failure> {
-    match numa::hierarchy::find_writable(root, controller) {
+    match placement::hierarchy::find_writable(root, controller) {
         Ok(_) => Ok(Support::Available),
-        Err(numa::Error::NoGroups { reason }) => Ok(Support::Missing { reason }),
-        Err(numa::Error::GroupsNotPermitted { reason }) => Ok(Support::NotPermitted { reason }),
+        Err(placement::Error::NoGroups { reason }) => Ok(Support::Missing { reason }),
+        Err(placement::Error::GroupsNotPermitted { reason }) => {
+            Ok(Support::NotPermitted { reason })
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether a system call that was tried can be made.
+/// Whether a system call is available, given the result of trying it.
 fn of_call(tried: Result<(), SystemCallError>) -> Support {
     match tried {
         Ok(()) => Support::Available,

@@ -1,11 +1,11 @@
-//! Ctrl-C and SIGTERM: a wish to stop that is looked at between and inside trials.
+//! Ctrl-C, SIGTERM and SIGHUP: a request to stop, checked between and during trials.
 
 use experiment::Cancel;
 use model::exit::ExitCode;
 
 use crate::failure::Failure;
 
-/// Has Ctrl-C, SIGTERM and SIGHUP set the returned flag.
+/// Makes Ctrl-C, SIGTERM and SIGHUP set the returned flag.
 pub(crate) fn cancel_on_signals() -> Result<Cancel, Failure> {
     let cancel = Cancel::new();
     let flag = cancel.clone();

@@ -1,4 +1,4 @@
-//! Licences as the command line names them: terms, and the cores that need them.
+//! Licence options: terms, and the number of cores to license.
 
 use clap::Args;
 use model::exit::ExitCode;
@@ -7,7 +7,7 @@ use report::LicenceTerms;
 
 use crate::failure::Failure;
 
-/// Licences per core unless told otherwise: Oracle's factor of most x86 processors.
+/// Default licences per core: Oracle's factor for most x86 processors.
 const CORE_FACTOR: f64 = 0.5;
 
 /// Options that say what a licence costs.
@@ -40,7 +40,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The terms, if licences were asked about at all.
+/// Returns the terms if a licence option was given.
 pub(crate) fn terms(arguments: &LicenceArguments) -> Option<LicenceTerms> {
     let asked = !arguments.licence_cores.is_empty()
         || arguments.core_factor.is_some()
@@ -53,8 +53,8 @@ pub(crate) fn terms(arguments: &LicenceArguments) -> Option<LicenceTerms> {
     })
 }
 
-/// The cores to be licensed for the run at place `which` of the command line: those named, or all
-/// of its machine.
+/// Returns the number of cores to license for the run at position `which` of the command line: the
+/// given number, or all cores of its machine.
 pub(crate) fn cores(arguments: &LicenceArguments, run: &Run, which: usize) -> Result<u32, Failure> {
     if run.metric.better() == Better::Less {
         let metric = run.metric.name();
@@ -83,7 +83,7 @@ pub(crate) fn cores(arguments: &LicenceArguments, run: &Run, which: usize) -> Re
         })
 }
 
-/// The cores that all reports name.
+/// Returns the number of cores if all reports state the same.
 fn cores_of_reports(run: &Run) -> Option<u32> {
     let trials = run.cases.iter().flat_map(|case| &case.trials);
     let mut cores = trials.map(|trial: &Trial| trial.report.as_ref()?.host.cores);

@@ -7,10 +7,10 @@ use model::{ByteSize, Machine, name_last_level_cache, shrink_last_level_cache};
 use crate::failure::Failure;
 use crate::{fitness, host};
 
-/// Reads the record of this machine, with the last-level cache that plans are made for if it is not
-/// the one that the kernel shows.
+/// Reads the record of this machine. A given size of the last-level cache replaces the one that the
+/// kernel shows.
 pub(crate) fn record(last_level_cache: Option<ByteSize>) -> Result<Machine, Failure> {
-    let mut topology = numa::topology::read(&Root::live())?;
+    let mut topology = topology::read(&Root::live())?;
     let last_level_cache =
         last_level_cache.map(|size| name_last_level_cache(&mut topology.caches, size.0));
     let virtualisation = linux::cpuid::virtualisation();
@@ -29,10 +29,10 @@ pub(crate) fn record(last_level_cache: Option<ByteSize>) -> Result<Machine, Fail
     })
 }
 
-/// Goes by the last-level cache that a process can have where this may be less than the kernel
-/// shows and would make memory of the experiment smaller: measures it. Where it cannot be told,
-/// and while another numalab measures, plans go by what is shown. Without an experiment that is
-/// named there are several, and the memory of some follows the caches.
+/// Measures the part of the last-level cache that a process gets, if it may be less than the kernel
+/// shows and would make memory of the experiment smaller, and plans with it. Where it cannot be
+/// measured, and while another numalab measures, plans use the size that the kernel shows. Without
+/// a named experiment there are several, and the memory of some depends on the caches.
 pub(crate) fn go_by_cache_share(
     machine: &mut Machine,
     named: Option<&Definition>,
@@ -50,15 +50,15 @@ pub(crate) fn go_by_cache_share(
     }
     let measure = || experiment::memory::cache_share(&root, &host);
     let measured = fitness::unless_another_measures(measure);
-    // A run without the measurement is as good as any; it only takes longer to set up.
+    // A run without this measurement is as valid; it only takes longer to set up.
     if let Some(Ok(Some(bytes))) = measured {
         machine.last_level_cache = shrink_last_level_cache(&mut machine.topology.caches, bytes);
     }
     Ok(())
 }
 
-/// Whether others may have a part of the caches that the kernel shows: the neighbours of a guest,
-/// or other groups of resctrl. What an emulated machine shows has no size that could be measured.
+/// Whether others may use a part of the caches that the kernel shows: neighbours of a guest, or
+/// other groups of resctrl. The caches that an emulated machine shows cannot be measured.
 fn may_have_a_part(root: &Root, machine: &Machine) -> bool {
     let has_resctrl = || {
         let schemata = root.read_optional("sys/fs/resctrl/schemata");
@@ -67,7 +67,7 @@ fn may_have_a_part(root: &Root, machine: &Machine) -> bool {
     machine.emulated != Some(true) && (machine.hypervisor.is_some() || has_resctrl())
 }
 
-/// Reads the size of a cache from the command line.
+/// Parses the size of a cache on the command line.
 pub(crate) fn cache_size(text: &str) -> Result<ByteSize, String> {
     match text.parse::<ByteSize>() {
         Ok(ByteSize(0)) => Err("a cache has more than 0 bytes".to_owned()),

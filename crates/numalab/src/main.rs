@@ -4,6 +4,7 @@
 mod arguments;
 mod caging_window;
 mod capture;
+mod changes;
 mod commands;
 mod curve_pairs;
 mod durations;

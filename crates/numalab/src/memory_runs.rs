@@ -1,4 +1,5 @@
-//! Runs that measure memory itself: what `latency`, `bandwidth` and the short `run` have in common.
+//! Runs that measure memory itself: what `latency`, `bandwidth` and `run` in quick mode have in
+//! common.
 
 use experiment::memory::{self, MemoryPlaces};
 use experiment::{Plan, RunRequest};
@@ -12,10 +13,10 @@ use crate::failure::Failure;
 use crate::fitness::{self, Fit, Needs};
 use crate::{host, output, run_id};
 
-/// What an average trial takes before the first was made, in seconds.
+/// Assumed duration of a trial, in seconds, before the first one was made.
 const TRIAL_S_GUESS: f64 = 0.5;
 
-/// The short matrix.
+/// Rounds of the matrix in quick mode.
 const SHORT: Rounds = Rounds {
     min: 5,
     max: 5,
@@ -26,26 +27,26 @@ const SHORT: Rounds = Rounds {
 /// How often a plan is measured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rounds {
-    /// At least.
+    /// Minimum number of rounds.
     pub min: u32,
-    /// At most.
+    /// Maximum number of rounds.
     pub max: u32,
-    /// Half-width of every interval, relative, at which it may end.
+    /// Half-width of every interval, relative to its median, at which the run may end.
     pub half_width_target: f64,
-    /// Seconds after which nothing is begun.
+    /// Seconds after which no trial starts.
     pub within_s: f64,
 }
 
 impl Rounds {
-    /// These rounds as the user wants them. On an emulated machine, where figures mean nothing, one
-    /// round proves the placement.
+    /// Applies the user's options to these rounds. On an emulated machine, where figures mean
+    /// nothing, one round proves the placement.
     pub(crate) fn asked(self, arguments: &MemoryArguments, emulated: bool) -> Self {
         let one = emulated.then_some(1);
         let exactly = arguments.rounds.or(one);
         Rounds {
             min: exactly.unwrap_or(self.min),
             max: exactly.unwrap_or(self.max),
-            // Emulated, a cell takes some 0.1 s, and all of them are to be proven.
+            // On an emulated machine a cell takes about 0.1 s, and all cells must be proven.
             within_s: arguments.within.unwrap_or(match emulated {
                 true => f64::from(u32::MAX),
                 false => self.within_s,
@@ -55,8 +56,8 @@ impl Rounds {
     }
 }
 
-/// The places of this machine, with the largest pages that all of them have, if it is fit to be
-/// measured.
+/// Returns the places of this machine, with the largest pages that all of them have, if the machine
+/// is fit to be measured.
 pub(crate) fn fit_places(
     machine: &Machine,
     arguments: &MemoryArguments,
@@ -74,7 +75,7 @@ pub(crate) fn fit_places(
     Ok((places, fit))
 }
 
-/// The instructions that are fastest for a kernel here.
+/// Returns the fastest instructions for a kernel on this machine.
 pub(crate) fn instructions(places: &MemoryPlaces, kernel: StreamKernel) -> Result<String, Failure> {
     let found = memory::fastest_instructions(&Root::live(), places, kernel)?;
     found.ok_or_else(|| {
@@ -113,11 +114,11 @@ pub(crate) fn execute(
     execution.execute(request, doubts)
 }
 
-/// The short matrix that comes before all experiments, so that their figures can be read: where
-/// the nodes are. Where it cannot be measured, the reason.
+/// Measures the matrix that precedes all experiments in quick mode and shows how far apart the
+/// nodes are. Returns the reason if it cannot be measured.
 ///
 /// # Errors
-/// When the run cannot be stored.
+/// When the run cannot be executed or stored.
 pub(crate) fn short_matrix(
     execution: &mut Execution,
     machine: &Machine,
@@ -139,7 +140,7 @@ pub(crate) fn short_matrix(
     }
 }
 
-/// Length of all windows of a trial, as planned; of a curve the longest that they can be.
+/// Returns the planned length of all windows of the longest trial; for a curve, the maximum.
 fn window_s(plan: &Plan) -> f64 {
     let ns = |work: &Work| match work {
         Work::MemoryLatency(work) => u64::from(work.windows) * work.window_ns,
@@ -152,7 +153,8 @@ fn window_s(plan: &Plan) -> f64 {
     longest.unwrap_or(1).max(1) as f64 / 1e9
 }
 
-/// The exit code of runs in which a case without figures is no failure: a node may have no room.
+/// Fails if a run was interrupted, a placement was not honoured, or nothing was measured. A case
+/// without figures is no failure: a node may have no room.
 pub(crate) fn conclusion(runs: &[Run]) -> Result<(), Failure> {
     for run in runs {
         if run.status == RunStatus::Interrupted {
@@ -186,7 +188,7 @@ pub(crate) fn conclusion(runs: &[Run]) -> Result<(), Failure> {
     Err(Failure::new(ExitCode::WorkloadFailed, message))
 }
 
-/// Writes a file that was asked for beside the result.
+/// Writes a file requested in addition to the result.
 pub(crate) fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|cause| unwritable(path, &cause))
 }
@@ -212,7 +214,7 @@ fn unwritable(path: &std::path::Path, cause: &std::io::Error) -> Failure {
     Failure::new(exit_code, message).advise("name a file that can be written")
 }
 
-/// Notes of a plan, for the person at the terminal.
+/// Prints the notes of a plan to stderr.
 pub(crate) fn tell_notes(plan: &Plan) {
     plan.notes.iter().for_each(|note| output::talk(note));
 }

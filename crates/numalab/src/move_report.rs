@@ -1,20 +1,21 @@
-//! The report of a move, put together from its plan, its outcome, and a look afterwards.
+//! The report of a move, built from its plan, its outcome, and an inspection afterwards.
 
 use linux::Root;
 use model::{BytesByNode, MoveReport, MoveStatus, MovedPart, Refused, Topology};
-use numa::instances::Target;
-use numa::moving::{self, Destination, Moved, PartKind, Plan, PlannedPart};
-use numa::residency::{self, Options};
+use placement::Destination;
+use relocation::{Moved, PartKind, Plan, PlannedPart};
+use residency::instances::Target;
+use residency::{self, Options};
 
 use crate::failure::Failure;
 
-/// A report that still grows.
+/// A report under construction.
 pub(crate) struct Building {
-    /// What is known so far.
+    /// The report so far.
     pub report: MoveReport,
 }
 
-/// What the plan of a move of `target`, as it was named, says.
+/// Starts a report from the plan of a move. `target` is as the user named it.
 pub(crate) fn of_plan(target: &str, to: &Destination, plan: &Plan) -> Result<Building, Failure> {
     let mut report = MoveReport {
         target: target.to_owned(),
@@ -43,7 +44,8 @@ pub(crate) fn of_plan(target: &str, to: &Destination, plan: &Plan) -> Result<Bui
     Ok(Building { report })
 }
 
-/// Private memory is shown by class, segments of one name together.
+/// Whether a planned part belongs to this part of the report: private memory is shown by class,
+/// segments of one name together.
 fn is_of(part: &MovedPart, planned: &PlannedPart) -> bool {
     let is_shared = planned.part.object().is_some();
     part.name == planned.part.name && part.shared == is_shared
@@ -54,7 +56,7 @@ fn first_of(planned: &PlannedPart) -> Result<MovedPart, Failure> {
         PartKind::Segment(kind) => (kind.word().to_owned(), None),
         PartKind::Private { .. } => ("private".to_owned(), Some(0)),
     };
-    let policies = moving::policy_of(&planned.part).map_err(moving::MoveError::from)?;
+    let policies = relocation::policy_of(&planned.part).map_err(relocation::MoveError::from)?;
     let (policy_before, policy_then) = policies.unzip();
     let mut part = MovedPart {
         name: planned.part.name.clone(),
@@ -83,7 +85,7 @@ fn add(part: &mut MovedPart, planned: &PlannedPart) {
 }
 
 impl Building {
-    /// What was done.
+    /// Adds what was done.
     pub(crate) fn add_outcome(&mut self, moved: &Moved) {
         let report = &mut self.report;
         report.status = match moved.is_interrupted {
@@ -95,7 +97,7 @@ impl Building {
         report.system_calls = Some(moved.sent.calls);
         report.seconds = Some(moved.seconds);
         let refused = moved.sent.refused.iter().map(|(number, bytes)| Refused {
-            reason: moving::reason(*number),
+            reason: relocation::reason(*number),
             bytes: *bytes,
         });
         report.refused = refused.collect();
@@ -106,7 +108,7 @@ impl Building {
         report.notes.extend(ended);
     }
 
-    /// Where the memory is now, by the method of `numalab inspect`.
+    /// Adds where the memory is now, read as `numalab inspect` does.
     pub(crate) fn verify(&mut self, root: &Root, target: &Target, topology: &Topology) {
         let report = &mut self.report;
         let residency = match residency::inspect(root, target, topology, &Options::default()) {

@@ -1,5 +1,5 @@
-//! Data to stdout, talk to stderr. A reader who has seen enough is no error. Names that others have
-//! given to processes and files are in both: nothing that goes through here moves a cursor.
+//! Data to stdout, messages to stderr. A closed pipe is not an error. Both may contain names of
+//! processes and files that others chose, so nothing that is written here can move the cursor.
 
 use std::io::{self, Write};
 
@@ -27,14 +27,14 @@ fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Says several lines, whose ends are of our own making.
+/// Writes several lines to stderr; numalab itself made the line ends.
 pub(crate) fn talk_lines(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", report::plain_lines(text));
 }
 
-/// Says one line to the person at the terminal: a name with a line end in it adds none.
+/// Writes one line to stderr. A line end in a name starts no new line.
 pub(crate) fn talk(line: &str) {
-    // Who closed stderr does not want to be told.
+    // If stderr is closed, there is no way to report that.
     let _ = writeln!(io::stderr().lock(), "{}", report::plain(line));
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Failure> {
     write(&json_text(document)?)
 }
 
-/// The text of a JSON document, fit for a terminal, with a line end.
+/// Renders a JSON document as text that is safe for a terminal, with a line end.
 pub(crate) fn json_text(document: &impl serde::Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(document).map_err(|error| {
         Failure::new(ExitCode::Bug, format!("cannot write the document: {error}"))

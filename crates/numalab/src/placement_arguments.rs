@@ -1,4 +1,4 @@
-//! Options that say where something is to run and have its memory: those of numactl, and ours.
+//! Placement options: those of numactl, and numalab's own.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use model::{ByteSize, CpuId, NodeId};
-use numa::bind::{Choice, CpuRequest, MemoryRequest, Request};
-use numa::groups::GroupName;
+use placement::bind::{Choice, CpuRequest, MemoryRequest, Request};
+use placement::groups::GroupName;
 use report::Configuration;
 
-/// The most CPUs that a quota can be of: Linux can be built for 8192.
+/// Maximum number of CPUs of a quota: Linux can be built for 8192.
 const CPU_LIMIT_MAX: f64 = 8192.0;
 
 /// CPUs, as numactl takes them.
@@ -27,7 +27,7 @@ pub(crate) struct CpuArguments {
 }
 
 impl CpuArguments {
-    /// What they request.
+    /// Returns the requested CPUs.
     pub(crate) fn request(&self) -> Option<CpuRequest> {
         let of_nodes = self.cpunodebind.clone().map(CpuRequest::OfNodes);
         of_nodes.or_else(|| self.physcpubind.clone().map(CpuRequest::These))
@@ -68,7 +68,7 @@ pub(crate) struct PolicyArguments {
 }
 
 impl PolicyArguments {
-    /// What they request.
+    /// Returns the requested memory policy.
     fn request(&self) -> Option<MemoryRequest> {
         let balancing = self.balancing;
         let bind = |nodes| MemoryRequest::Bind { nodes, balancing };
@@ -132,17 +132,17 @@ pub(crate) struct BindArguments {
     pub command: Vec<OsString>,
 }
 
-/// When to look where the memory of a program went.
+/// When to verify where the memory of a program went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trigger {
     /// After this time.
     After(Duration),
-    /// When it has so many bytes.
+    /// When the program has this many bytes.
     Bytes(u64),
 }
 
 impl BindArguments {
-    /// What is asked for.
+    /// Returns the requested placement.
     pub(crate) fn request(&self) -> Request {
         Request {
             cpus: self.cpus.request(),
@@ -151,7 +151,7 @@ impl BindArguments {
         }
     }
 
-    /// When to look.
+    /// Returns when to verify.
     pub(crate) fn trigger(&self) -> Trigger {
         match self.until_bytes {
             Some(bytes) => Trigger::Bytes(bytes.0),

@@ -1,23 +1,23 @@
-//! Progress on stderr when it is a terminal: one line that is written again and again, with the
-//! round, the time left, the case under way, and the comparison that leads so far.
+//! Progress on stderr if it is a terminal: one line, redrawn in place, with the round, the time
+//! left, the current case, and the leading comparison so far.
 
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use model::{Event, Metric, Observer, ObserverError, Phase, Run, Trial};
 
-/// Columns where the terminal does not say.
+/// Columns if the terminal does not report them.
 const COLUMNS: usize = 80;
 
-/// Shows a run on stderr.
+/// Shows the progress of a run on stderr.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// The run so far, where progress is shown.
+    /// The run so far, if progress is shown.
     run: Option<Run>,
     line: Line,
 }
 
-/// What the line says, part by part.
+/// The parts of the line.
 #[derive(Debug, Default)]
 struct Line {
     round: u32,
@@ -29,7 +29,7 @@ struct Line {
 }
 
 impl Line {
-    /// As much of it as fits: parts are shortened, and then left out.
+    /// Returns as much of the line as fits: parts are shortened, then left out.
     fn text(&self, columns: usize) -> String {
         let (round, most) = (self.round, self.rounds_at_most);
         let left = match self.seconds_left {
@@ -57,7 +57,7 @@ impl Line {
 }
 
 impl Progress {
-    /// A line when stderr is a terminal, else nothing.
+    /// Creates a line if stderr is a terminal, else a hidden one.
     pub(crate) fn on_stderr() -> Self {
         let bar = ProgressBar::hidden();
         if std::io::stderr().is_terminal() {
@@ -74,13 +74,13 @@ impl Progress {
 
     fn draw(&self) {
         let columns = linux::process::terminal_columns(std::io::stderr());
-        // A line that fills the last column is broken by some terminals.
+        // Some terminals break a line that fills the last column.
         let columns = columns.unwrap_or(COLUMNS).saturating_sub(1);
         let line = report::plain(&self.line.text(columns));
         self.bar.set_message(line);
     }
 
-    /// Keeps a trial. The ratio is computed when a round has ended, never beside a window.
+    /// Keeps a trial. The ratio is computed when a round has ended, never during a window.
     fn keep(&mut self, case_index: usize, trial: &Trial) {
         let Some(run) = &mut self.run else {
             return;
@@ -96,7 +96,7 @@ impl Progress {
     }
 }
 
-/// A bar of bytes when stderr is a terminal, else nothing.
+/// Creates a bar of bytes if stderr is a terminal, else a hidden one.
 pub(crate) fn bytes_on_stderr(bytes: u64) -> ProgressBar {
     let bar = ProgressBar::hidden();
     bar.set_length(bytes);
@@ -147,7 +147,7 @@ impl Observer for Progress {
                     Phase::WarmingUp => "warming up",
                     Phase::Measuring => "measuring",
                 };
-                // What says the same is not written again while a window is measured.
+                // An unchanged line is not redrawn while a window is measured.
                 if self.line.phase != phase {
                     self.line.phase = phase;
                     self.draw();
@@ -163,7 +163,7 @@ impl Observer for Progress {
     }
 }
 
-/// A rate as people are shown it, in millions where there are millions.
+/// Formats a rate for people, in millions from one million on.
 fn millions(logical_reads_per_s: f64) -> String {
     let unit = Metric::LogicalReadsPerSecond.facts().shown_unit;
     match logical_reads_per_s {

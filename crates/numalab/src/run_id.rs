@@ -3,12 +3,12 @@
 use jiff::{ToSpan, Zoned};
 use store::Store;
 
-/// How many milliseconds an id may be ahead of its run's start: more runs than that do not start in
-/// one millisecond on one store.
+/// Maximum number of milliseconds by which an id may be ahead of its run's start: no store sees
+/// more runs than that start in one millisecond.
 const AHEAD_MAX_MS: i64 = 1000;
 
-/// The id of a run that starts now: date, time and milliseconds, as in `20261121-034512-271`. Where
-/// another run has it, the next millisecond that is free; it is this run's from here on.
+/// Claims the id of a run that starts now: date, time and milliseconds, as in
+/// `20261121-034512-271`. If another run has it, claims the next free millisecond.
 pub(crate) fn claim(store: &mut Store, now: &Zoned) -> Result<String, store::Error> {
     store.claim_id((0..AHEAD_MAX_MS).map(|ahead_ms| of_moment(&(now + ahead_ms.milliseconds()))))
 }
@@ -17,7 +17,7 @@ fn of_moment(moment: &Zoned) -> String {
     moment.strftime("%Y%m%d-%H%M%S-%3f").to_string()
 }
 
-/// The time of a run's start, RFC 3339 with offset.
+/// Formats the time of a run's start (RFC 3339, with offset).
 pub(crate) fn rfc_3339(now: &Zoned) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }

@@ -1,5 +1,5 @@
-//! What `numalab run` asks for: the experiment that is named, and how long and how often its cases
-//! are measured.
+//! The request of `numalab run`: the named experiment, and how long and how often its cases are
+//! measured.
 
 use std::io;
 
@@ -12,28 +12,29 @@ use crate::failure::Failure;
 use crate::run_arguments::RunArguments;
 use crate::{host, output, run_id, user_file};
 
-/// Length of a window unless asked for otherwise.
+/// Default length of a window.
 const WINDOW_S: f64 = 2.0;
 /// Length of a window in quick mode.
 const WINDOW_SHORT_S: f64 = 1.0;
-/// Length of all windows of a trial that alternate with those of others. Rounds are short, and
-/// many: how much a round differs from the next counts for more than what is measured in it
+/// Total length of the windows of a trial that alternate with those of others. Rounds are short and
+/// many, because how much rounds differ matters more than how much is measured within one
 /// (docs/measurement.md).
 const WINDOWS_ALTERNATING_S: f64 = 0.8;
-/// Valid trials per case at most, unless asked for otherwise.
+/// Default maximum of valid trials per case.
 const TRIALS_MAX: u32 = 20;
-/// The same where windows alternate.
+/// The same if windows alternate.
 const TRIALS_MAX_ALTERNATING: u32 = 40;
 /// Half-width of every case's interval, relative to its median, at which a run may end.
 const HALF_WIDTH_TARGET: f64 = 0.02;
-/// Longest warm-up, as a multiple of the window, and at least in seconds.
+/// Longest warm-up: this multiple of the window, but at least this many seconds.
 const WARM_UP_MAX: (f64, f64) = (2.0, 3.0);
 /// Shortest warm-up in seconds.
 const WARM_UP_MIN_S: f64 = 0.3;
-/// The most of an experiment file that is read: whoever names /dev/zero is told, not starved.
+/// Maximum size of an experiment file: /dev/zero is an error and does not exhaust memory.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// A shipped experiment by name, or one of the user's by file: what has a slash or ends in .toml.
+/// Returns a shipped experiment by name, or one of the user's by file: a word with a slash or
+/// ending in .toml.
 pub(crate) fn definition(name: &str) -> Result<Definition, Failure> {
     if !name.contains('/') && !name.ends_with(".toml") {
         return Ok(experiment::find(name)?);
@@ -53,7 +54,7 @@ fn text_of(path: &str) -> io::Result<String> {
     String::from_utf8(bytes).map_err(not_text)
 }
 
-/// Length of each window of trials that are made one after another.
+/// Returns the length of each window of trials made one after another.
 pub(crate) fn window_s(arguments: &RunArguments) -> f64 {
     let usual = match arguments.experiment {
         Some(_) => WINDOW_S,
@@ -62,7 +63,7 @@ pub(crate) fn window_s(arguments: &RunArguments) -> f64 {
     arguments.seconds.unwrap_or(usual)
 }
 
-/// What a run of a plan is asked for; `share_s` bounds it in quick mode.
+/// Builds the request for a run of a plan; `share_s` limits its time in quick mode.
 pub(crate) fn request(
     execution: &mut Execution,
     arguments: &RunArguments,

@@ -1,4 +1,4 @@
-//! What a person at the terminal sees of runs: a screen of them, or all with `--full`.
+//! What the user sees of runs: one screen, or everything with `--full`.
 
 use experiment::memory;
 use model::Run;
@@ -8,14 +8,14 @@ use crate::failure::Failure;
 use crate::run_arguments::RunArguments;
 use crate::{output, text_options};
 
-/// The screen of `numalab run`; nothing is written to it where documents are asked for.
+/// The screen of `numalab run`; nothing is written to it if JSON is requested.
 pub(crate) struct RunScreen {
     screen: Screen,
     is_shown: bool,
 }
 
 impl RunScreen {
-    /// An empty one.
+    /// Creates an empty screen.
     pub(crate) fn new(arguments: &RunArguments) -> Self {
         RunScreen {
             screen: screen(arguments.full),
@@ -23,7 +23,7 @@ impl RunScreen {
         }
     }
 
-    /// The matrix of latencies that comes before all experiments.
+    /// Shows the latency matrix, which precedes all experiments.
     pub(crate) fn latency(&mut self, run: &Run) -> Result<(), Failure> {
         if !self.is_shown {
             return Ok(());
@@ -32,7 +32,7 @@ impl RunScreen {
         output::data(&self.screen.latency(run, &result))
     }
 
-    /// A run that has ended, and what would be typed to make it again.
+    /// Shows a finished run, and the command that repeats it.
     pub(crate) fn run(&mut self, run: &Run, called: &Called) -> Result<(), Failure> {
         match self.is_shown {
             true => output::data(&self.screen.run(run, called)),
@@ -40,7 +40,7 @@ impl RunScreen {
         }
     }
 
-    /// What is to be known of all of them, and what to do next.
+    /// Shows the notes on all runs, what was not run, and what to do next.
     pub(crate) fn end(&mut self, notes: &[String], not_run: &[NotRun]) -> Result<(), Failure> {
         match self.is_shown {
             true => output::data(&self.screen.end(notes, not_run)),
@@ -52,7 +52,7 @@ impl RunScreen {
     }
 }
 
-/// An empty screen for stdout.
+/// Creates an empty screen for stdout.
 pub(crate) fn screen(full: bool) -> Screen {
     let options = text_options::for_stdout();
     match full {

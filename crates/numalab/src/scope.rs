@@ -1,5 +1,5 @@
-//! Scopes: where systemd owns the tree of cgroups, a command that needs one of its own is started
-//! again in it.
+//! Scopes: where systemd owns the cgroup tree, a command that needs its own cgroup is started again
+//! in a scope.
 
 use std::ffi::OsString;
 
@@ -8,23 +8,23 @@ use model::exit::ExitCode;
 
 use crate::failure::Failure;
 
-/// Where systemd owns the tree, has the command `run` make its groups in a scope that systemd
-/// delegates to it, and forgets when the command has ended. Elsewhere, and where no groups can be
-/// made, does nothing.
+/// Where systemd owns the cgroup tree, makes the command `run` create its groups in a scope that
+/// systemd delegates to it and removes when the command has ended. Does nothing elsewhere, or where
+/// groups cannot be created.
 pub(crate) fn own_groups_of_run(root: &Root, in_scope: bool) -> Result<(), Failure> {
-    let belongs = numa::hierarchy::find(root).is_ok_and(|it| it.belongs_to_systemd(root));
+    let belongs = placement::hierarchy::find(root).is_ok_and(|it| it.belongs_to_systemd(root));
     match (belongs, in_scope) {
         (false, _) => Ok(()),
         (true, false) => Err(become_one("run", &["--property=Delegate=yes".to_owned()])),
-        (true, true) => Ok(numa::hierarchy::sit_down(root)?),
+        (true, true) => Ok(placement::hierarchy::sit_down(root)?),
     }
 }
 
-/// The word with which numalab says so to itself.
+/// The option that tells the restarted command that it is in its scope.
 pub(crate) const IN_SCOPE: &str = "--in-scope";
 
-/// Has systemd run this very command again in a scope of its own, with the word `--in-scope`: what
-/// it owns is filled by it. Returns only when that fails.
+/// Has systemd start this very command again in a scope, with the option `--in-scope`: systemd
+/// itself must fill the cgroups that it owns. Returns only if that fails.
 pub(crate) fn become_one(command: &str, options: &[String]) -> Failure {
     let failed = |error: std::io::Error| {
         let message = format!("cannot start a scope with systemd-run: {error}");

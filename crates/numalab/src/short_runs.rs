@@ -1,4 +1,5 @@
-//! What is run when no experiment is named: what this machine can answer in two minutes.
+//! Quick mode: without a named experiment, `run` answers what this machine can answer in two
+//! minutes.
 
 use experiment::{Host, Plan, TRIALS_MIN};
 use model::{CasePlan, Work};
@@ -6,13 +7,13 @@ use report::NotRun;
 
 use crate::failure::Failure;
 
-/// Seconds that all experiments together may take; what comes before takes up to 20 more.
+/// Seconds that all experiments together may take; what precedes them takes up to 20 more.
 pub(crate) const SHORT_S: f64 = 90.0;
-/// Seconds that a trial of the embedded instance takes, and one of PostgreSQL, whose cluster is
-/// made again: what two CPUs of a virtual machine needed, and a half.
+/// Seconds for a trial of the embedded instance, and for one of PostgreSQL, whose cluster is
+/// created anew: 1.5 times what a virtual machine with two CPUs needed.
 const TRIAL_S: (f64, f64) = (2.5, 6.0);
 
-/// The shipped experiments, as far as this machine can run them in the time, and the others.
+/// Plans the shipped experiments that this machine can run in the time, and lists the others.
 pub(crate) fn of(host: &Host<'_>) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
     let mut plans = Vec::new();
     let mut not_run = Vec::new();
@@ -25,7 +26,7 @@ pub(crate) fn of(host: &Host<'_>) -> Result<(Vec<Plan>, Vec<NotRun>), Failure> {
     Ok((fitting(plans, &mut not_run), not_run))
 }
 
-/// The plans that can come to a verdict in the time, in their order, at least one.
+/// Returns the plans that can reach a verdict in the time, in their order; at least one.
 fn fitting(plans: Vec<Plan>, not_run: &mut Vec<NotRun>) -> Vec<Plan> {
     let mut left_s = SHORT_S;
     let mut fitting: Vec<Plan> = Vec::new();
@@ -43,12 +44,13 @@ fn fitting(plans: Vec<Plan>, not_run: &mut Vec<NotRun>) -> Vec<Plan> {
             ));
         }
     }
-    // Those that can run when named come first.
+    // List those first that can run by name.
     not_run.splice(0..0, later);
     fitting
 }
 
-/// A first look has no time for cases that are made to tie.
+/// Drops controls, which are planned like another case and must tie with it: quick mode has no time
+/// for them.
 fn leave_controls_out(plan: &mut Plan) {
     let cases = plan.cases.clone();
     let mut index = 0;
@@ -59,7 +61,7 @@ fn leave_controls_out(plan: &mut Plan) {
     });
 }
 
-/// Seconds until every case of a plan has the trials that an interval needs.
+/// Returns the seconds until every case of a plan has the trials that an interval needs.
 pub(crate) fn seconds(plan: &Plan) -> f64 {
     let trial_s = |case: &CasePlan| match case.work {
         Work::Postgres(_) => TRIAL_S.1,

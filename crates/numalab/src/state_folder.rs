@@ -1,4 +1,4 @@
-//! Where runs and the journal are kept: the XDG state folder.
+//! The XDG state folder, where runs and the journal are kept.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,9 @@ use crate::failure::Failure;
 pub(crate) struct StateFolder(PathBuf);
 
 impl StateFolder {
-    /// `$XDG_STATE_HOME/numalab`, else `$HOME/.local/state/numalab` (XDG Base Directory
-    /// Specification 0.8; a relative path in the variable is to be ignored). What is in it is
-    /// obeyed, so one that others may have written is refused, as root finds under
-    /// `sudo -E`.
+    /// Returns `$XDG_STATE_HOME/numalab`, else `$HOME/.local/state/numalab` (XDG Base Directory
+    /// Specification 0.8; relative paths are ignored). numalab obeys what is in it, so it refuses a
+    /// folder that others may have written to, such as the one that root finds under `sudo -E`.
     pub(crate) fn from_environment() -> Result<Self, Failure> {
         let folder = Self::named_by_environment()?;
         if let Some(found) = PrivateFolder::open(&folder.0).map_err(refused)? {
@@ -39,22 +38,22 @@ impl StateFolder {
             })
     }
 
-    /// The folder itself: data files without names are made on its file system.
+    /// Returns the folder itself: unnamed data files are created on its file system.
     pub(crate) fn folder(&self) -> PathBuf {
         self.0.clone()
     }
 
-    /// The store of runs.
+    /// Returns the path of the store of runs.
     pub(crate) fn store(&self) -> PathBuf {
         self.0.join("runs.sqlite")
     }
 
-    /// The journal of changes.
-    pub(crate) fn journal(&self) -> numa::journal::Journal {
-        numa::journal::Journal::in_directory(&self.0)
+    /// Returns the journal of changes.
+    pub(crate) fn journal(&self) -> journal::Journal {
+        journal::Journal::in_directory(&self.0)
     }
 }
 
 fn refused(error: PrivateFolderError) -> Failure {
-    numa::Error::from(error).into()
+    journal::Error::from(error).into()
 }

@@ -1,18 +1,18 @@
-//! How text is laid out for the terminal at hand.
+//! The layout of text for the current terminal.
 
 use std::io::IsTerminal;
 
 use report::TextOptions;
 
-/// Columns when stdout is no terminal, or does not say.
+/// Columns if stdout is not a terminal or does not report them.
 const WIDTH_DEFAULT: usize = 80;
-/// Columns beyond which a report becomes no more readable.
+/// Columns beyond which a report does not become more readable.
 const WIDTH_MAX: usize = 140;
 /// Columns below which a table cannot be laid out.
 const WIDTH_MIN: usize = 60;
 
-/// The options for stdout. Colour only on a terminal, and not when `NO_COLOR` is set
-/// (no-color.org).
+/// Returns the options for stdout. Colour only on a terminal, and not if `NO_COLOR` is set and not
+/// empty (no-color.org).
 pub(crate) fn for_stdout() -> TextOptions {
     let stdout = std::io::stdout();
     let columns = stdout

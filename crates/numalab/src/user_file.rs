@@ -1,9 +1,9 @@
-//! Files that the user names: read whole, up to a bound, wherever they come from.
+//! Files that the user names: read whole, up to a limit, whatever their kind.
 
 use std::fs::File;
 use std::io::{self, Read};
 
-/// The bytes of a file. Whoever names /dev/zero is told, not starved.
+/// Reads the bytes of a file. /dev/zero is an error and does not exhaust memory.
 ///
 /// # Errors
 /// When it cannot be read, or has more than `bytes_max` bytes.

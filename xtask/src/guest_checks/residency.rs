@@ -1,7 +1,7 @@
-//! Where the kernel puts every backing with every allocation, small pages and huge, on four nodes
-//! and on thirty-two, and pages of 1 GiB on two: an instance is held up for each, and numa_maps,
-//! the kernel's own account, has what the kernel's rules say. And what a parallel worker reads with
-//! stealing off is local.
+//! Where the kernel puts every backing with every allocation, in small and huge pages, on four
+//! nodes and on thirty-two, and pages of 1 GiB on two: an instance is held up for each, and
+//! numa_maps, the kernel's own account, agrees with the kernel's rules. With stealing off, what a
+//! parallel worker reads is local.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -17,18 +17,25 @@ use crate::guest::Shape;
 /// The check.
 pub(super) const CHECK: Check = Check {
     name: "residency",
-    applies_to: |shape| ["four-node-ring", "thirty-two-node", "large-memory"].contains(&shape.name),
+    applies_to: |shape| ["four-node-ring", "thirty-two-node"].contains(&shape.name),
     cgroup: CgroupVersion::V2,
     seconds: 400,
     commands,
     judge,
 };
 
+/// The check with the largest pages, which take minutes to clear.
+pub(super) const CHECK_LONG: Check = Check {
+    name: "residency-largest-pages",
+    applies_to: |shape| shape.name == "large-memory",
+    ..CHECK
+};
+
 const SMALL: u64 = 4 << 10;
 const HUGE: u64 = 2 << 20;
 const LARGEST: u64 = 1 << 30;
 
-/// The size of huge pages that a shape is asked for, and how many are in the pool of each node.
+/// Returns the size of huge pages used on a shape, and how many are in the pool of each node.
 fn pool_of(shape: &Shape) -> (u64, u64) {
     match shape.name {
         "large-memory" => (LARGEST, 2),
@@ -36,7 +43,7 @@ fn pool_of(shape: &Shape) -> (u64, u64) {
     }
 }
 
-/// What is asked of the kernel in one case.
+/// What one case requests from the kernel.
 struct Asked {
     backing: &'static str,
     page_bytes: u64,
@@ -61,7 +68,7 @@ impl Allocation {
         Allocation::PerNode,
     ];
 
-    /// The word of an experiment file.
+    /// Returns its name in an experiment file.
     fn word(self, nodes: u64) -> String {
         match self {
             Allocation::OsDefault => "os-default".to_owned(),
@@ -72,7 +79,7 @@ impl Allocation {
         }
     }
 
-    /// The parts of the SGA that have a policy of their own, in the order of their addresses.
+    /// Returns the parts of the SGA that have their own policy, in the order of their addresses.
     fn parts(self, nodes: u64) -> Vec<Expected> {
         let everywhere = || Expected {
             policy: format!("interleave:0-{}", nodes - 1),
@@ -83,7 +90,7 @@ impl Allocation {
             nodes: vec![node],
         };
         match self {
-            // Memory lies where the CPU ran that first touched it: that of the file.
+            // Memory lies on the node of the CPU that first touched it, which the file names.
             Allocation::OsDefault => vec![on("default", HOME)],
             Allocation::Interleave => vec![everywhere()],
             Allocation::Bind => vec![on("bind:N", nodes - 2)],
@@ -99,7 +106,7 @@ impl Allocation {
 /// The node whose CPU all processes run on.
 const HOME: u64 = 1;
 
-/// Every case. Thirty-two emulated CPUs take turns on one of the host's, so there are fewer.
+/// Returns every case. Thirty-two emulated CPUs take turns on one of the host's, so they get fewer.
 fn asked(shape: &Shape) -> impl Iterator<Item = Asked> {
     let memory: &[(&str, u64)] = match shape.name {
         "thirty-two-node" => &[("sysv", HUGE), ("memfd", SMALL)],
@@ -132,8 +139,8 @@ impl Asked {
         format!("{}{pages}-{allocation}", self.backing)
     }
 
-    /// MiB of buffers: a pool has whole pages, and a table has four blocks. More than one of the
-    /// largest pages, so that they can be interleaved.
+    /// Returns MiB of buffers: a pool has whole pages, and a table has four blocks. The largest
+    /// pages are more than one, so that they can be interleaved.
     fn cache_mebibytes(&self, nodes: u64) -> u64 {
         match (self.allocation, self.page_bytes) {
             (Allocation::PerNode, HUGE | LARGEST) => (self.page_bytes >> 20) * nodes,
@@ -203,19 +210,22 @@ fn commands(shape: &Shape) -> Vec<GuestCommand> {
     commands
 }
 
-/// Thirty-two emulated CPUs take turns on one of the host's: too slow for as many workers.
+/// Whether scans run on a shape. Thirty-two emulated CPUs take turns on one of the host's, which is
+/// too slow for that many workers.
 fn scans(shape: &Shape) -> bool {
     shape.name == "four-node-ring"
 }
 
-/// Holds an instance up for each case, and shows the kernel's account of its SGA.
+/// Returns a script that holds an instance up for each case, and shows the kernel's account of its
+/// SGA.
 fn hold_each(shape: &Shape) -> String {
     let nodes = nodes_of(shape);
     let names: Vec<String> = asked(shape).map(|asked| asked.name(nodes)).collect();
     held::script("/tmp/residency.toml", &names)
 }
 
-/// CPUs of the first shared key of both files: where every page is touched first.
+/// Returns the experiment file. All processes run on one CPU of the home node, which touches every
+/// page first.
 fn experiment(shape: &Shape) -> String {
     let nodes = nodes_of(shape);
     let cpu = HOME * u64::from(shape.cores * shape.threads);
@@ -237,7 +247,7 @@ sessions = 1
         first.unwrap_or_default()
     );
     asked(shape).for_each(|asked| text.push_str(&asked.case(nodes)));
-    // More than the pool of the one node has, though not more than all pools have together.
+    // More than the pool of that node has, but no more than all pools together.
     let (page_bytes, pages) = pool_of(shape);
     text.push_str(&format!(
         "\n[[case]]\nname = \"too-large\"\nabout = \"More than the pool has.\"\n\
@@ -248,7 +258,7 @@ sessions = 1
     text
 }
 
-/// As many workers as nodes.
+/// Returns the experiment file of a scan with as many workers as nodes.
 fn scan_experiment(shape: &Shape) -> String {
     format!(
         r#"format = "numalab.experiment/1"
@@ -337,7 +347,7 @@ fn compare(asked: &Asked, nodes: u64, held: &Held, complaints: &mut Complaints) 
     complaints.expect(&what("all of the cache is there"), &(bytes >= least), &true);
 }
 
-/// Each worker on the CPUs of its node, and more than 95 % of what it read from there.
+/// Checks that each worker read more than 95 % of its bytes from its node.
 fn local_reads(nodes: u64, trial: &Value, complaints: &mut Complaints) {
     let none = Vec::new();
     let sessions = trial["evidence"]["sessions"].as_array().unwrap_or(&none);
@@ -358,11 +368,12 @@ mod tests {
     use super::super::numa_maps::lines;
     use super::Allocation;
 
-    /// A process of article 003's instance, which is NUMA-aware.
+    /// The numa_maps of a process of article 003's instance, which is NUMA-aware.
     const ARTICLE_003: &str =
-        include_str!("../../../crates/machine/numa/tests/article_003/pmon-numa-on.txt");
+        include_str!("../../../crates/machine/residency/tests/article_003/pmon-numa-on.txt");
 
-    /// What is asked of ours is what the article shows: an interleaved area, a pool on each node.
+    /// What is expected of numalab's instance is what the article shows: an interleaved area, a
+    /// pool on each node.
     #[test]
     fn the_form_of_a_numa_aware_instance_is_that_of_article_003() {
         let found: Vec<_> = lines(ARTICLE_003).iter().map(|it| it.found(32)).collect();

@@ -1,29 +1,29 @@
-//! What is inside a block: row blocks, index leaves, index branches.
+//! The content of a block: row blocks, index leaves, index branches, column blocks.
 //!
-//! The layout is drawn in docs/instance.md.
+//! docs/instance.md shows the layout.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::layout::{BLOCK_BYTES, BLOCK_WORDS, Block, BlockId, NONE};
 
-/// Words before the items.
+/// Words in the header.
 pub(crate) const HEADER_WORDS: usize = 4;
-/// The word of the header that is the block's own checksum.
+/// The header word that holds the block's checksum.
 const SEAL_WORD: usize = 3;
-/// Words of an index entry.
+/// Words in an index entry.
 const ENTRY_WORDS: usize = 2;
 /// Index entries that fit a block.
 pub(crate) const ENTRIES_MAX: u32 = ((BLOCK_WORDS - HEADER_WORDS) / ENTRY_WORDS) as u32;
-/// Values of a column block.
+/// Values in a column block.
 pub(crate) const COLUMN_VALUES: u32 = (BLOCK_WORDS - HEADER_WORDS) as u32;
-/// Words of a row before its filler.
+/// Words in a row before its filler.
 const ROW_WORDS: usize = 4;
-/// Bytes of a row, filler included.
+/// Bytes in a row, including filler.
 pub(crate) const ROW_BYTES: u64 = 1024;
 
-/// Words of a cache line.
+/// Words in a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
-/// What a block holds.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -33,25 +33,25 @@ pub(crate) enum Kind {
     Leaf = 2,
     /// Lowest keys and child blocks.
     Branch = 3,
-    /// Values of the column, nothing else.
+    /// Values of the column and nothing else.
     Column = 4,
 }
 
-/// A row as it lies in its block.
+/// A row as stored in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Key.
     pub key: u64,
-    /// The column that statements add up.
+    /// The column that statements sum.
     pub value: u64,
-    /// How often the row was updated since it was loaded.
+    /// Number of updates of the row since it was loaded.
     pub updates: u64,
-    /// [`checksum`] of the table and all that.
+    /// The [`checksum`] of the table number and the fields above.
     pub checksum: u64,
 }
 
 impl Row {
-    /// Row `key` of `table`.
+    /// Creates row `key` of `table`.
     pub(crate) fn of(table: u32, key: u64) -> Self {
         let value = mix(key ^ 0x5bd1_e995) >> 40;
         Row {
@@ -62,7 +62,7 @@ impl Row {
         }
     }
 
-    /// The same row of `table` after one more update.
+    /// Returns this row of `table` after one more update.
     #[inline]
     pub(crate) fn updated(self, table: u32) -> Self {
         let updates = self.updates.wrapping_add(1);
@@ -73,22 +73,22 @@ impl Row {
         }
     }
 
-    /// Whether this is row `key` of `table`, undamaged.
+    /// Returns whether this is row `key` of `table`, undamaged.
     #[inline]
     pub(crate) fn is(&self, table: u32, key: u64) -> bool {
         self.key == key && self.checksum == checksum(table, key, self.value, self.updates)
     }
 }
 
-/// The checksum of a row.
+/// Returns the checksum of a row.
 #[inline]
 pub(crate) fn checksum(table: u32, key: u64, value: u64, updates: u64) -> u64 {
-    // The odd factor gives each number of updates a word of its own.
+    // The odd factor maps each number of updates to a different word.
     let updates = updates.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mix(key ^ mix((value ^ u64::from(table) << 32).wrapping_add(updates)))
 }
 
-/// A 64-bit mix in which every input bit reaches every output bit (the finalizer of SplitMix64;
+/// Mixes 64 bits so that every input bit affects every output bit (the finalizer of SplitMix64;
 /// Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
 #[inline]
 fn mix(word: u64) -> u64 {
@@ -107,43 +107,43 @@ impl Block {
         self.words[index].store(value, Ordering::Relaxed);
     }
 
-    /// The id written in the block.
+    /// Returns the id stored in the block.
     #[inline]
     pub(crate) fn id(&self) -> BlockId {
         BlockId(self.word(0))
     }
 
-    /// Whether the block is of this kind.
+    /// Returns whether the block is of this kind.
     #[inline]
     pub(crate) fn is(&self, kind: Kind) -> bool {
         self.word(1) as u32 == kind as u32
     }
 
-    /// Number of entries or rows.
+    /// Returns the number of entries, rows or values.
     #[inline]
     pub(crate) fn items(&self) -> u32 {
         (self.word(1) >> 32) as u32
     }
 
-    /// The leaf with the next higher keys.
+    /// Returns the leaf with the next higher keys.
     #[inline]
     pub(crate) fn next_leaf(&self) -> Option<u32> {
         let next = self.word(2) as u32;
         (next != NONE).then_some(next)
     }
 
-    /// Writes the checksum of everything else in the block, before it goes to the data file.
+    /// Stores the checksum of the rest of the block, before the block is written to the data file.
     pub(crate) fn seal(&self) {
         self.set_word(SEAL_WORD, self.seal_of_content());
     }
 
-    /// Whether the block is as it was sealed.
+    /// Returns whether the block is unchanged since it was sealed.
     pub(crate) fn is_sealed(&self) -> bool {
         self.word(SEAL_WORD) == self.seal_of_content()
     }
 
-    /// Four sums side by side, so that no multiplication waits for the one before; the mix makes
-    /// every bit of a word count, and its place by the order.
+    /// Returns the checksum of the block. Four independent lanes avoid waiting for the previous
+    /// multiplication; every bit of a word and the word's position affect the result.
     fn seal_of_content(&self) -> u64 {
         let mut lanes = [1u64, 2, 3, 4];
         for (place, word) in self.words.iter().enumerate() {
@@ -185,7 +185,7 @@ impl Block {
         }
     }
 
-    /// Puts `row` where the row of slot `slot` is, which must exist.
+    /// Replaces the row of slot `slot`, which must exist.
     #[inline]
     pub(crate) fn replace_row(&self, slot: u32, row: Row) {
         let offset = self.word(HEADER_WORDS + slot as usize) & 0xffff;
@@ -199,7 +199,7 @@ impl Block {
         }
     }
 
-    /// The row of slot `slot`; `None` when this is not a row block with such a slot.
+    /// Returns the row of slot `slot`; `None` if this is not a row block with such a slot.
     #[inline]
     pub(crate) fn row(&self, slot: u32) -> Option<Row> {
         if !self.is(Kind::Row) || slot >= self.items() {
@@ -218,7 +218,7 @@ impl Block {
         })
     }
 
-    /// Makes this block `number` of the column; answers the sum of its values.
+    /// Makes this the column block `id`; returns the sum of its values.
     pub(crate) fn write_column(&self, id: BlockId) -> u64 {
         self.write_header(id, Kind::Column, COLUMN_VALUES, NONE);
         let first = (id.0 & 0xffff_ffff) * u64::from(COLUMN_VALUES);
@@ -250,14 +250,14 @@ impl Block {
         }
     }
 
-    /// Entry `index` of an index block: key and block number.
+    /// Returns entry `index` of an index block: key and block number.
     #[inline]
     pub(crate) fn entry(&self, index: u32) -> (u64, u32) {
         let first = HEADER_WORDS + index as usize * ENTRY_WORDS;
         (self.word(first), self.word(first + 1) as u32)
     }
 
-    /// Number of entries whose key is at most `key`, by binary search.
+    /// Returns the number of entries whose key is at most `key`, by binary search.
     #[inline]
     pub(crate) fn entries_up_to(&self, key: u64) -> u32 {
         let (mut low, mut high) = (0, self.items().min(ENTRIES_MAX));

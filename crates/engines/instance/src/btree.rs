@@ -1,9 +1,9 @@
-//! The B-tree index: how many blocks it takes, and how it is built. Reading it is `statement`'s.
+//! The B-tree index: its number of blocks, and how to build it. Module `statement` reads it.
 
 use crate::block::{ENTRIES_MAX, Kind};
 use crate::layout::NONE;
 
-/// One block of an index to be.
+/// One block of an index under construction.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct IndexBlock {
     /// Its number within the index.
@@ -16,7 +16,8 @@ pub(crate) struct IndexBlock {
     pub next_leaf: u32,
 }
 
-/// Blocks of an index over `rows` rows: full leaves, then branches level by level, the root last.
+/// Returns the blocks of an index over `rows` rows: full leaves, then branches level by level, the
+/// root last.
 pub(crate) fn index_blocks(rows: u32) -> u32 {
     let mut level = rows.div_ceil(ENTRIES_MAX);
     let mut blocks = level;
@@ -27,15 +28,15 @@ pub(crate) fn index_blocks(rows: u32) -> u32 {
     blocks
 }
 
-/// Number of the root block of an index over `rows` rows.
+/// Returns the number of the root block of an index over `rows` rows.
 pub(crate) fn root(rows: u32) -> u32 {
     index_blocks(rows) - 1
 }
 
-/// The most rows that fit `blocks` blocks together with their index.
+/// Returns the maximum number of rows that fit in `blocks` blocks together with their index.
 pub(crate) fn rows_that_fit(blocks: u32) -> u32 {
-    // Each full leaf serves ENTRIES_MAX rows; branches take less than one block in ENTRIES_MAX
-    // leaves. Begin there and step down.
+    // Each full leaf serves ENTRIES_MAX rows, and branches add about one block per ENTRIES_MAX
+    // leaves. Start from that estimate and step down.
     let estimate = u64::from(blocks) * u64::from(ENTRIES_MAX) / (u64::from(ENTRIES_MAX) + 1);
     let mut rows = estimate as u32;
     while rows > 0 && rows + index_blocks(rows) > blocks {
@@ -44,7 +45,8 @@ pub(crate) fn rows_that_fit(blocks: u32) -> u32 {
     rows
 }
 
-/// Builds the index of rows 0, 1, 2, … whose row blocks are `row_blocks`, handing over each block.
+/// Builds the index of rows 0, 1, 2, … whose row blocks are `row_blocks`; passes each block to
+/// `take`.
 pub(crate) fn build(row_blocks: &[u32], mut take: impl FnMut(IndexBlock)) {
     let leaves = (row_blocks.len() as u32).div_ceil(ENTRIES_MAX);
     let mut level = Vec::new();

@@ -1,4 +1,4 @@
-//! The buffer cache: finding and pinning a block, reading it if need be, and releasing it.
+//! The buffer cache: finds and pins a block, reads it if necessary, and releases it.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,7 +10,7 @@ use crate::storage::{READ_AHEAD_BLOCKS, Storage};
 use crate::wait_clock::WaitClock;
 use crate::{Error, content, replacement};
 
-/// A block that is found and pinned. Must be given back with [`Reader::release`].
+/// A pinned block. Release it with [`Reader::release`].
 #[must_use]
 pub(crate) struct Pinned<'m> {
     buffer: u32,
@@ -19,10 +19,10 @@ pub(crate) struct Pinned<'m> {
 }
 
 impl Pinned<'_> {
-    /// Whether the buffer holds the block that its header promises.
+    /// Checks that the buffer holds the block that its header names.
     ///
     /// # Errors
-    /// [`Error::WrongBlock`] when not, after which the pin is of no more use.
+    /// [`Error::WrongBlock`] if it does not, after which the pin need not be released.
     #[inline]
     pub(crate) fn check(&self, id: BlockId) -> Result<(), Error> {
         let found = self.block.id();
@@ -33,7 +33,7 @@ impl Pinned<'_> {
     }
 }
 
-/// One reader's way into the cache, with its counts of reads.
+/// One reader's access to the cache, with its counts of reads.
 pub(crate) struct Reader<'m> {
     sga: Sga<'m>,
     storage: Option<Storage<'m>>,
@@ -44,15 +44,15 @@ pub(crate) struct Reader<'m> {
     pub physical_reads: u64,
     /// Rows updated.
     pub rows_updated: u64,
-    /// The sum of their keys, modulo 2^64.
+    /// Sum of the keys of updated rows, modulo 2^64.
     pub updated_keys: u64,
-    /// Named waits met.
+    /// Counts and times of named waits.
     pub waits: WaitClock,
 }
 
 impl<'m> Reader<'m> {
-    /// A reader of `sga` that takes buffers of `home_pool` first. Without `storage`, what is not in
-    /// the cache cannot be had.
+    /// Creates a reader of `sga` that takes buffers of `home_pool` first. Without `storage`, blocks
+    /// that are not in the cache are not available.
     pub(crate) fn new(
         sga: Sga<'m>,
         storage: Option<Storage<'m>>,
@@ -71,12 +71,12 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Finds and pins a block: one logical read. Reads it from the data file if it has to.
+    /// Finds and pins a block: one logical read. Reads it from the data file if necessary.
     ///
     /// # Errors
     /// [`Error::NotCached`] when the block is not in the cache and there is no data file;
-    /// [`Error::WrongBlock`] when its buffer holds another, after which the pin is of no more use;
-    /// whatever keeps it from being read.
+    /// [`Error::WrongBlock`] when its buffer holds another block, after which the pin need not be
+    /// released; and the errors of reading it.
     #[inline]
     pub(crate) fn get(&mut self, id: BlockId) -> Result<Pinned<'m>, Error> {
         let pinned = self.pin(id)?;
@@ -84,7 +84,7 @@ impl<'m> Reader<'m> {
         Ok(pinned)
     }
 
-    /// As [`Reader::get`], but the block is not looked at: [`Pinned::check`] does that. A scan pins
+    /// Like [`Reader::get`], but does not access the block: [`Pinned::check`] does. A scan pins
     /// many blocks before it reads the first.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl<'m> Reader<'m> {
         Ok(self.pinned(buffer))
     }
 
-    /// A block in a buffer that is pinned: counts the logical read.
+    /// Returns the block of a pinned buffer and counts the logical read.
     #[inline]
     fn pinned(&mut self, buffer: u32) -> Pinned<'m> {
         self.logical_reads += 1;
@@ -122,7 +122,7 @@ impl<'m> Reader<'m> {
         Pinned { buffer, block }
     }
 
-    /// Reads one block that was not in the cache a moment ago.
+    /// Reads one block that was not found in the cache.
     #[cold]
     fn fetch(&mut self, id: BlockId) -> Result<Pinned<'m>, Error> {
         match self.claim(id)? {
@@ -130,13 +130,13 @@ impl<'m> Reader<'m> {
                 self.read(id, &[buffer], WaitEvent::SequentialRead)?;
                 Ok(self.pinned(buffer))
             }
-            // Another session was quicker.
+            // Another session was faster.
             None => self.pin(id),
         }
     }
 
-    /// Reads `count` consecutive blocks from `first` on as far as they are not in the cache, many
-    /// at once, for a scan that is about to get them.
+    /// Reads those of `count` consecutive blocks, starting with `first`, that are not in the cache,
+    /// many at once, for a scan that is about to pin them.
     ///
     /// # Errors
     /// As for [`Reader::get`].
@@ -161,7 +161,7 @@ impl<'m> Reader<'m> {
         self.read_run(end, &run[..length])
     }
 
-    /// Reads the blocks before `end` into the buffers claimed for them, and unpins them.
+    /// Reads the blocks that end before `end` into the buffers claimed for them, and unpins them.
     fn read_run(&mut self, end: BlockId, buffers: &[u32]) -> Result<(), Error> {
         if buffers.is_empty() {
             return Ok(());
@@ -178,8 +178,8 @@ impl<'m> Reader<'m> {
         Ok(())
     }
 
-    /// Takes a buffer for a block and puts it into the directory, to be read by the caller; `None`
-    /// when the block is there already.
+    /// Takes a buffer for a block and links it into the directory, for the caller to read into;
+    /// `None` if the block is there already.
     fn claim(&mut self, id: BlockId) -> Result<Option<u32>, Error> {
         if self.storage.is_none() {
             return Err(Error::NotCached(id));
@@ -206,7 +206,8 @@ impl<'m> Reader<'m> {
         Ok(is_missing.then_some(buffer))
     }
 
-    /// Reads consecutive blocks into the buffers claimed for them, and tells who waits for them.
+    /// Reads consecutive blocks into the buffers claimed for them, and wakes processes waiting for
+    /// them.
     fn read(&mut self, first: BlockId, buffers: &[u32], event: WaitEvent) -> Result<(), Error> {
         let storage = self.storage.as_ref().ok_or(Error::NotCached(first))?;
         let sga = self.sga;
@@ -240,8 +241,9 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Brings what finding these blocks needs into this processor's caches. The loads do not wait
-    /// for one another, as those between the locked instructions of [`Reader::pin`] do.
+    /// Loads the directory entries and headers of these blocks into this processor's caches. Unlike
+    /// those between the locked instructions of [`Reader::pin`], these loads do not wait for one
+    /// another.
     #[inline]
     pub(crate) fn approach(&self, first: BlockId, count: u32) {
         let ids = || (first.0..first.0 + u64::from(count)).map(BlockId);
@@ -258,15 +260,15 @@ impl<'m> Reader<'m> {
         std::hint::black_box(touched);
     }
 
-    /// The row of a pinned block, never half changed; `None` when it holds none.
+    /// Returns the row of a pinned block, never half changed; `None` if it holds none.
     #[inline]
     pub(crate) fn row(&mut self, pinned: &Pinned<'m>) -> Option<Row> {
         let header = &self.sga.headers[pinned.buffer as usize];
         content::read(header, &mut self.waits, || pinned.block.row(0))
     }
 
-    /// Updates row `key` of `table` in a pinned block; answers the row as it was. `None` when the
-    /// block does not hold it, undamaged.
+    /// Updates row `key` of `table` in a pinned block; returns the row as it was before, or `None`
+    /// if the block does not hold it, undamaged.
     #[inline]
     pub(crate) fn update_row(&mut self, pinned: &Pinned<'m>, table: u32, key: u64) -> Option<Row> {
         let row = content::update(&self.sga, pinned.buffer, (table, key), &mut self.waits)?;
@@ -275,7 +277,7 @@ impl<'m> Reader<'m> {
         Some(row)
     }
 
-    /// Gives a block back.
+    /// Unpins a block.
     #[inline]
     pub(crate) fn release(&self, pinned: Pinned<'m>) {
         self.sga.headers[pinned.buffer as usize]
@@ -284,7 +286,7 @@ impl<'m> Reader<'m> {
     }
 }
 
-/// The buffer of a block. Called with the bucket's latch held.
+/// Returns the buffer of a block. Call it with the bucket's latch held.
 #[inline]
 fn find(sga: &Sga<'_>, bucket: &Bucket, id: BlockId) -> Option<u32> {
     let mut buffer = bucket.first.load(Ordering::Relaxed);
@@ -298,7 +300,8 @@ fn find(sga: &Sga<'_>, bucket: &Bucket, id: BlockId) -> Option<u32> {
     None
 }
 
-/// Puts a buffer into the directory. Called with the bucket's latch held, or while nobody runs.
+/// Links a buffer into the directory. Call it with the bucket's latch held, or while no process
+/// runs.
 fn link(sga: &Sga<'_>, bucket: &Bucket, buffer: u32, id: BlockId, state: BufferState) {
     let header = &sga.headers[buffer as usize];
     header.block_id.store(id.0, Ordering::Relaxed);
@@ -309,7 +312,7 @@ fn link(sga: &Sga<'_>, bucket: &Bucket, buffer: u32, id: BlockId, state: BufferS
     bucket.first.store(buffer, Ordering::Release);
 }
 
-/// Makes every buffer free and the directory empty. For the loader: no session runs.
+/// Frees every buffer and empties the directory. For the loader: no session runs.
 pub(crate) fn clear(sga: &Sga<'_>) {
     for bucket in sga.directory {
         bucket.first.store(NONE, Ordering::Relaxed);
@@ -319,7 +322,7 @@ pub(crate) fn clear(sga: &Sga<'_>) {
     }
 }
 
-/// Puts a block into a free buffer and its header into the directory. For the loader: no session
+/// Links a free buffer, which holds block `id`, into the directory. For the loader: no session
 /// runs.
 pub(crate) fn install(sga: &Sga<'_>, buffer: u32, id: BlockId) {
     link(sga, sga.bucket_of(id), buffer, id, BufferState::Valid);
@@ -335,8 +338,8 @@ mod tests {
     use crate::statement::{Table, select};
     use crate::{Error, btree};
 
-    /// Every row of both tables, many times over, from several sides at once: each answer is right,
-    /// and afterwards nothing is pinned and every block is in the directory once.
+    /// Reads every row of both tables repeatedly in several threads: each answer is right, and
+    /// afterwards nothing is pinned and every block is in the directory at most once.
     #[test]
     fn many_readers_of_more_data_than_buffers_read_every_row_right() {
         for pools in [1, 4] {

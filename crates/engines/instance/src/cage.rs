@@ -1,4 +1,5 @@
-//! Instance caging: at most `cpu_count` sessions run, the others queue; a quantum of 100 ms.
+//! Instance caging: at most `cpu_count` sessions run and the others queue, with a quantum of 100
+//! ms.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -9,13 +10,13 @@ use crate::layout::{CageState, WaitEvent};
 use crate::sga::Sga;
 use crate::wait_clock::WaitClock;
 
-/// How long a session may run while others wait, wall-clock.
+/// How long a session may run while others wait, in wall-clock time.
 ///
-/// Article 001's 66.57 ms mean wait at 9 readers on 6 slots, with waits making 39.4 % of DB time,
-/// is what turns of 100 ms give.
+/// Turns of 100 ms explain article 001's mean wait of 66.57 ms with 9 readers on 6 slots, where
+/// waits made up 39.4 % of DB time.
 pub const QUANTUM_NS: u64 = 100_000_000;
 
-/// One session's place in the cage.
+/// One session's turn in the cage.
 pub(crate) struct Turn<'m> {
     sga: Sga<'m>,
     session: u32,
@@ -24,7 +25,7 @@ pub(crate) struct Turn<'m> {
 }
 
 impl<'m> Turn<'m> {
-    /// Enters the cage, waiting for a turn if need be.
+    /// Enters the cage, waiting for a turn if necessary.
     pub(crate) fn enter(sga: Sga<'m>, session: u32, waits: &mut WaitClock) -> Self {
         let cage = &sga.control.cage.0;
         let cpu_count = cage.cpu_count.load(Ordering::Relaxed);
@@ -53,7 +54,7 @@ impl<'m> Turn<'m> {
         turn
     }
 
-    /// Counts itself among those that run, with a turn that was dealt to it.
+    /// Counts this session, which was dealt a turn, among the running ones.
     fn count(&self, cage: &CageState) {
         if !self.is_over() {
             acquire(cage);
@@ -64,8 +65,8 @@ impl<'m> Turn<'m> {
         }
     }
 
-    /// Gives the turn to the longest waiting session if this one's quantum is over. Answers
-    /// whether it waited.
+    /// Hands the turn to the longest-waiting session if this one's quantum is over. Returns whether
+    /// this session waited.
     #[inline]
     pub(crate) fn offer(&mut self, now_ns: u64, waits: &mut WaitClock) -> bool {
         let over = self.caged && now_ns.saturating_sub(self.since_ns) >= QUANTUM_NS;
@@ -85,7 +86,7 @@ impl<'m> Turn<'m> {
         true
     }
 
-    /// Leaves the cage; the turn goes to the longest waiting session.
+    /// Leaves the cage; the longest-waiting session gets the turn.
     pub(crate) fn leave(self) {
         if !self.caged {
             return;
@@ -94,7 +95,7 @@ impl<'m> Turn<'m> {
         acquire(cage);
         match self.pop() {
             Some(next) => wake(&self.sga, next),
-            // Who left the queue at the end of a window was not counted.
+            // A session that left the queue at the end of a window was not counted.
             None => {
                 let running = cage.running.load(Ordering::Relaxed);
                 cage.running
@@ -104,8 +105,8 @@ impl<'m> Turn<'m> {
         cage.latch.release();
     }
 
-    /// Queues at the end, gives the cage's latch back, and sleeps until woken by another session
-    /// or by the end of the window. Called with the latch held.
+    /// Joins the end of the queue, releases the cage's latch, and sleeps until woken by another
+    /// session or by the end of the window. Call it with the latch held.
     fn queue_and_wait(&mut self, waits: &mut WaitClock) {
         let cage = &self.sga.control.cage.0;
         let turn = self.turn_word();
@@ -129,7 +130,7 @@ impl<'m> Turn<'m> {
         self.since_ns = monotonic_ns();
     }
 
-    /// The session that waited longest. Called with the latch held.
+    /// Removes the longest-waiting session from the queue. Call it with the latch held.
     fn pop(&self) -> Option<u32> {
         let cage = &self.sga.control.cage.0;
         let head = cage.head.load(Ordering::Relaxed);
@@ -148,15 +149,15 @@ impl<'m> Turn<'m> {
         &self.sga.slots[self.session as usize].turn.0
     }
 
-    /// Whether there is no turn to wait for any more.
+    /// Returns whether waiting for a turn is over.
     fn is_over(&self) -> bool {
         let control = self.sga.control;
         control.gate.0.stop.load(Ordering::Relaxed) != 0
             || monotonic_ns() >= control.window.0.end_ns.load(Ordering::Relaxed)
     }
 
-    /// How long to sleep: to the end of the window, or until it is worth asking again whether a
-    /// window has been set.
+    /// Returns how long to sleep: to the end of the window, or until it is time to check again
+    /// whether a window has been set.
     fn patience(&self) -> Duration {
         let end_ns = self.sga.control.window.0.end_ns.load(Ordering::Relaxed);
         if end_ns == u64::MAX {
@@ -166,9 +167,9 @@ impl<'m> Turn<'m> {
     }
 }
 
-/// Deals the turns of a window whose sessions all sleep: as many as may run have the first ones,
-/// in each window those after the ones that had them in the window before, and the others queue.
-/// Who still waited at the end of the last window has left the queue without a turn.
+/// Deals the turns of a window while all sessions sleep. As many sessions as may run get the first
+/// turns, in each window the ones after those of the window before; the others queue. Sessions that
+/// still waited at the end of the last window have left the queue without a turn.
 pub(crate) fn deal(sga: &Sga<'_>, window: u32) {
     let cage = &sga.control.cage.0;
     let sessions = sga.layout.sessions;
@@ -189,13 +190,13 @@ pub(crate) fn deal(sga: &Sga<'_>, window: u32) {
     }
     cage.head.store(0, Ordering::Relaxed);
     cage.tail.store(sessions - cpu_count, Ordering::Relaxed);
-    // Each counts itself when it runs.
+    // Each session counts itself when it runs.
     cage.running.store(0, Ordering::Relaxed);
     cage.dealt.store(1, Ordering::Release);
 }
 
 fn acquire(cage: &CageState) {
-    // Held for a few instructions, and part of what caging costs: its sleeps are not named.
+    // Held for a few instructions and part of the cost of caging: its sleeps are not a named wait.
     cage.latch.acquire(|sleep| sleep());
 }
 
@@ -239,7 +240,7 @@ mod tests {
             (2, [4, 0], [1, 2, 3]),
             (u32::MAX, [0, 1], [2, 3, 4]),
         ] {
-            // As the last window left them.
+            // The state that the last window left.
             cage.running.store(7, Ordering::Relaxed);
             (0..SESSIONS).for_each(|it| sga.slots[it as usize].turn.0.store(1, Ordering::Relaxed));
             deal(&sga, window);
@@ -257,7 +258,7 @@ mod tests {
             let queue: Vec<u32> = std::iter::from_fn(|| turn.pop()).collect();
             assert_eq!(queue, then, "window {window}");
         }
-        // What ran at once is what sessions counted, and no more than that was asked for.
+        // `running_max` counts sessions that ran, not turns dealt.
         assert_eq!(cage.running_max.load(Ordering::Relaxed), 0);
         deal(&sga, 0);
         sga.control

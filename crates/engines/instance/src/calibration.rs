@@ -1,8 +1,8 @@
-//! Finds the work unit at which the memory is measured, not the executor.
+//! Finds the work unit at which a trial measures the memory, not the executor.
 //!
-//! The rate of one session rises with the rows per statement until the work around a statement
-//! no longer counts (Bertrand Drouvot, "SLOB Logical I/O testing: check if your benchmark delivers
-//! the maximum", 2014). The sweep doubles until doublings gain too little.
+//! The rate of one session rises with the rows per statement until the overhead of a statement
+//! becomes negligible (Bertrand Drouvot, "SLOB Logical I/O testing: check if your benchmark
+//! delivers the maximum", 2014). The sweep doubles the work unit until doublings gain too little.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use crate::instance::Instance;
 use crate::order::{InstanceReport, Report, Task};
 use crate::sessions::Sessions;
 
-/// Parts of a step; the fastest stands for it. Whatever else the machine does only slows a part
-/// down, and the sweep asks what the session can do, not what it usually does.
+/// Parts of a step, of which the fastest counts. Other activity on the machine only slows a part
+/// down, and the sweep looks for what the session can do, not what it usually does.
 const PARTS: u32 = 4;
 
-/// Doublings in a row that must gain too little before the plateau is believed.
+/// Consecutive doublings that must gain too little before the sweep accepts a plateau.
 const IDLE_DOUBLINGS: u32 = 2;
 
-/// The sweep goes on to this work unit whatever the doublings gain: a machine that others disturb
-/// for the quarter of a second of two steps looks like a plateau.
+/// The sweep continues to this work unit whatever the doublings gain: a disturbance that lasts for
+/// the quarter of a second of two steps looks like a plateau.
 const WORK_UNIT_SEEN: u32 = 256;
 
 /// Sweeps work units 1, 2, 4, … and reports each point.
@@ -62,7 +62,7 @@ pub(crate) fn run(
     report(InstanceReport::Calibrated)
 }
 
-/// The rate at one work unit: that of the fastest part of the step.
+/// Returns the rate at one work unit: that of the fastest part of the step.
 fn rate_at(
     instance: &Instance<'_>,
     sessions: &mut Sessions,
@@ -76,7 +76,7 @@ fn rate_at(
         .0
         .work_unit
         .store(work_unit, Ordering::Relaxed);
-    // A tenth of the step lets the statement under way end.
+    // A tenth of the step lets the current statement end.
     std::thread::sleep(Duration::from_secs_f64(step_s / 10.0));
     let mut best = 0f64;
     for _ in 0..PARTS {

@@ -1,5 +1,5 @@
-//! The end of a trial with updates: everything is written, and the data file has every update that
-//! the sessions made, no more and no less.
+//! The end of a trial with updates: writes everything, and verifies that the data file has exactly
+//! the updates that the sessions made.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -14,23 +14,23 @@ use crate::sga::Sga;
 use crate::sga_layout::SgaLayout;
 use crate::storage::Storage;
 
-/// How long a checkpoint may take: every buffer of the largest SGA on a slow device.
+/// Timeout of a checkpoint: every buffer of the largest SGA on a slow device.
 const CHECKPOINT_WITHIN: Duration = Duration::from_secs(600);
 
-/// What a checkpoint came to.
+/// Result of a checkpoint.
 pub(crate) struct Checkpoint {
     pub seconds: f64,
-    /// Updates that the rows of the data file count.
+    /// Updates counted in the rows of the data file.
     pub updates_in_file: u64,
-    /// How the data file differs from what the sessions did.
+    /// How the data file differs from the updates that the sessions made.
     pub wrong: Option<String>,
 }
 
-/// Has the writers write everything, and compares the data file with what the sessions did. The
-/// sessions have finished.
+/// Makes the writers write everything, and compares the data file with the updates of the sessions,
+/// which must have finished.
 ///
 /// # Errors
-/// When a writer fails, or a block of the file is not what was written.
+/// When a writer fails, or a block of the file does not hold what was written.
 pub(crate) fn run(instance: &Instance<'_>, sessions: &mut Sessions) -> Result<Checkpoint, Error> {
     let sga = &instance.sga;
     let storage = instance.storage.as_ref().ok_or(Error::Protocol {
@@ -62,13 +62,13 @@ fn request(sga: &Sga<'_>) {
 /// The updates of one table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TableUpdates {
-    /// How many.
+    /// Number of updates.
     pub updates: u64,
-    /// The sum of the keys of the rows, each as often as it was updated, modulo 2^64.
+    /// Sum of the keys of the updated rows, one term per update, modulo 2^64.
     pub keys: u64,
 }
 
-/// What the sessions counted, by table.
+/// Returns the updates that the sessions counted, by table.
 pub(crate) fn updates_made(sga: &Sga<'_>) -> Vec<TableUpdates> {
     let mut tables = vec![TableUpdates::default(); sga.layout.tables as usize];
     for (session, slot) in sga.session_slots().iter().enumerate() {
@@ -81,10 +81,10 @@ pub(crate) fn updates_made(sga: &Sga<'_>) -> Vec<TableUpdates> {
     tables
 }
 
-/// What the rows of the data file count, by table; every block is verified.
+/// Returns the updates counted in the rows of the data file, by table; verifies every block.
 ///
 /// # Errors
-/// [`Error::Unreadable`] and [`Error::Corrupt`], with the block and its place.
+/// [`Error::Unreadable`] and [`Error::Corrupt`], with the block and its offset.
 pub(crate) fn updates_in_file(
     layout: &SgaLayout,
     storage: &Storage<'_>,
@@ -115,7 +115,7 @@ pub(crate) fn updates_in_file(
     Ok(tables)
 }
 
-/// The first table whose rows do not count what was done to them.
+/// Describes the first table whose rows do not count exactly the updates made; `None` if all do.
 pub(crate) fn difference(found: &[TableUpdates], made: &[TableUpdates]) -> Option<String> {
     let mut tables = found.iter().zip(made).enumerate();
     let (table, (found, made)) = tables.find(|(_, (found, made))| found != made)?;

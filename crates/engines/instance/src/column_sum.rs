@@ -1,29 +1,29 @@
-//! Adds up the values of a column block as fast as memory brings them.
+//! Sums the values of a column block at the speed of memory.
 
 use crate::block::{HEADER_WORDS, LINE_WORDS};
 use crate::layout::{BLOCK_WORDS, Block};
 
-/// How far ahead of the sum lines are asked for: 7 KiB, what a core reads within the latency of
-/// memory and while it pins a block.
+/// Prefetch distance in lines: 7 KiB, what a core reads within the latency of memory and while it
+/// pins a block.
 const LINES_AHEAD: usize = 112;
 
-/// Words of a block, of which nobody writes one.
+/// Words of a block that no process writes.
 type Words = [u64; BLOCK_WORDS];
 
-/// The sum of the values of a column block. `next` is the block that is added up after this one:
-/// its first lines are asked for here.
+/// Returns the sum of the values of a column block. `next` is the block to be summed after this
+/// one: its first lines are prefetched.
 ///
 /// # Safety
-/// Nobody may write to the two blocks meanwhile.
+/// No process may write to the two blocks during the call.
 #[inline]
 pub(crate) unsafe fn column_sum(block: &Block, next: &Block) -> u64 {
-    // SAFETY: an atomic word lies in memory as a plain one does, and the caller promises that none
-    // of them changes. Plain, because atomic loads are not made into wide ones: with eight
-    // instructions and more for a line, a core looks too few lines ahead to keep memory busy.
+    // SAFETY: an atomic word has the layout of a plain one, and the caller promises that none of
+    // them changes. Plain loads, because the compiler does not vectorize atomic ones: with eight or
+    // more instructions per line, a core looks too few lines ahead to keep memory busy.
     let (words, next) = unsafe { (plain(block), plain(next)) };
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: this processor has the instructions.
+        // SAFETY: this processor supports the instructions.
         return unsafe { sum_avx2(words, next) };
     }
     sum(words, next)
@@ -32,36 +32,36 @@ pub(crate) unsafe fn column_sum(block: &Block, next: &Block) -> u64 {
 /// # Safety
 /// As for [`column_sum`].
 unsafe fn plain(block: &Block) -> &Words {
-    // SAFETY: see above.
+    // SAFETY: as in [`column_sum`].
     unsafe { &*std::ptr::from_ref(&block.words).cast() }
 }
 
-/// The same loop, for 256 bits at a time.
+/// The loop of [`sum`], 256 bits at a time.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn sum_avx2(words: &Words, next: &Words) -> u64 {
     sum(words, next)
 }
 
-/// Asks for the cache line of a word, into the second cache level, which has room for more lines on
-/// their way than the first. Where the target has no such instruction, does nothing.
+/// Prefetches the cache line of a word into the second-level cache, which supports more outstanding
+/// lines than the first. Does nothing where the target has no such instruction.
 #[inline(always)]
 fn prefetch(word: &u64) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing that a program could see, whatever the address.
+        // SAFETY: a prefetch has no effect visible to a program, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(word).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = word;
 }
 
-/// Eight sums side by side, one for each word of a cache line, so that no addition waits for the
-/// one before.
+/// Sums into eight independent lanes, one for each word of a cache line, so that no addition waits
+/// for the previous one.
 ///
-/// The processor's own prefetching ends at every page of 4 KiB (Intel, "Optimization Reference
-/// Manual", 2.4, "Data Prefetching"), so lines are asked for ahead, from this block on into the
+/// The processor's own prefetching ends at every 4 KiB page (Intel, "Optimization Reference
+/// Manual", 2.4, "Data Prefetching"), so this prefetches lines ahead, from this block into the
 /// next.
 #[inline(always)]
 fn sum(words: &Words, next: &Words) -> u64 {
@@ -96,14 +96,14 @@ mod tests {
     #[test]
     fn the_sum_of_a_column_block_is_that_of_its_values() {
         let (block, next) = (Block::zeroed(), Block::zeroed());
-        // SAFETY: nobody else has the blocks.
+        // SAFETY: no other thread accesses the blocks.
         let sums = || unsafe {
             let next = plain(&next);
             [column_sum(&block, &block), sum(plain(&block), next)]
         };
         let expected = block.write_column(BlockId::column(7));
         assert_eq!(sums(), [expected; 2]);
-        // Each value counts once: one more in every place is as many more.
+        // Each value counts once: adding one to every word adds the number of values.
         for word in &block.words[4..] {
             word.fetch_add(1, Ordering::Relaxed);
         }

@@ -1,5 +1,5 @@
-//! Reading and changing the content of a pinned buffer, which others read, change and write to the
-//! data file meanwhile. docs/instance.md, "Updates", has the protocol.
+//! Reads and changes the content of a pinned buffer while others read it, change it and write it to
+//! the data file. docs/instance.md, "Updates", describes the protocol.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{Ordering, fence};
@@ -9,17 +9,17 @@ use crate::layout::{Block, BufferHeader, WaitEvent};
 use crate::sga::Sga;
 use crate::wait_clock::WaitClock;
 
-/// Times a content that is being changed is read again before the reader takes the content latch.
+/// Maximum number of optimistic reads of a content before the reader takes the content latch.
 const READS_MAX: u32 = 2000;
 
-/// What `read` finds in a pinned buffer, none of it half changed.
+/// Returns what `read` finds in a pinned buffer, never a half-changed content.
 #[inline]
 pub(crate) fn read<T>(header: &BufferHeader, waits: &mut WaitClock, read: impl Fn() -> T) -> T {
     for _ in 0..READS_MAX {
         let version = header.version.load(Ordering::Acquire);
         if version.is_multiple_of(2) {
             let found = read();
-            // The loads of the content come before the second look at the version.
+            // The loads of the content come before the second load of the version.
             fence(Ordering::Acquire);
             if header.version.load(Ordering::Relaxed) == version {
                 return found;
@@ -30,8 +30,8 @@ pub(crate) fn read<T>(header: &BufferHeader, waits: &mut WaitClock, read: impl F
     exclusively(header, waits, read)
 }
 
-/// Counts one more update in the row of slot 0 and makes the buffer dirty; answers the row as it
-/// was. A row that is not row `key` of `table` stays as it is.
+/// Counts one more update in the row of slot 0 and marks the buffer dirty; returns the row as it
+/// was before. Leaves a row that is not row `key` of `table` unchanged and returns `None`.
 pub(crate) fn update(
     sga: &Sga<'_>,
     buffer: u32,
@@ -60,7 +60,7 @@ pub(crate) fn update(
     })
 }
 
-/// Copies a pinned buffer if it is dirty, after which it no longer is. Answers whether it was.
+/// Copies a pinned buffer if it is dirty and marks it clean. Returns whether it was dirty.
 pub(crate) fn copy_if_dirty(
     sga: &Sga<'_>,
     buffer: u32,
@@ -80,7 +80,7 @@ pub(crate) fn copy_if_dirty(
     })
 }
 
-/// Does something to a pinned buffer while nobody else changes or copies its content.
+/// Runs `act` on a pinned buffer while no other process changes or copies its content.
 fn exclusively<T>(header: &BufferHeader, waits: &mut WaitClock, act: impl FnOnce() -> T) -> T {
     header
         .content
@@ -98,7 +98,7 @@ mod tests {
     use crate::layout::BlockId;
     use crate::small_sga::SmallSga;
 
-    /// Two change one row, two read it, all in a hurry.
+    /// Two threads change one row while two read it.
     #[test]
     fn no_reader_sees_half_an_update_and_no_update_is_lost() {
         const UPDATES: u64 = 20_000;

@@ -1,4 +1,4 @@
-//! The coordinator's end: starts one instance process and reads its reports.
+//! The coordinator's side: starts an instance process and reads its reports.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -14,10 +14,10 @@ use crate::ending::ended_early;
 use crate::order::{InstanceCommand, InstanceOrder, InstanceReport, Task};
 use crate::sessions::PROCESS_NAME;
 
-/// The most of an instance's standard error that is kept for a failure's reason.
+/// Maximum bytes of an instance's standard error to keep as the reason of a failure.
 const STDERR_BYTES_MAX: u64 = 4096;
 
-/// How instance processes are started.
+/// How to start instance processes.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
     /// The executable.
@@ -26,21 +26,21 @@ pub struct Coordinator {
     pub arguments: Vec<String>,
 }
 
-/// An instance process under way; its whole process group is killed when this is dropped.
+/// A running instance process. Dropping it kills the whole process group.
 pub struct Running {
     group: ChildGroup,
-    /// Open as long as the instance is to be told more.
+    /// Open while the instance takes commands.
     stdin: Option<ChildStdin>,
     reports: Receiver<Result<InstanceReport, Error>>,
     stderr: Option<JoinHandle<String>>,
 }
 
 impl Coordinator {
-    /// Starts an instance process and hands it its order. Must be called on a thread that lives as
-    /// long as the instance: the kernel ends it with that thread.
+    /// Starts an instance process and sends it its order. Call it on a thread that lives as long as
+    /// the instance: the kernel kills the instance when that thread ends.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be started.
+    /// [`Error::Io`] when the process cannot be started.
     pub fn start(&self, order: &InstanceOrder) -> Result<Running, Error> {
         let io = |what| move |cause| Error::Io { what, cause };
         let mut command = Command::new(&self.program);
@@ -59,7 +59,7 @@ impl Coordinator {
         std::thread::spawn(move || read_reports(stdout, &sender));
         let stderr = std::thread::spawn(move || {
             let mut text = Vec::new();
-            // What cannot be read is not known, and not worth failing for.
+            // An unreadable standard error is not worth failing for.
             let _ = stderr.take(STDERR_BYTES_MAX).read_to_end(&mut text);
             String::from_utf8_lossy(&text).trim().replace('\n', "; ")
         });
@@ -114,10 +114,10 @@ fn read_reports(
 }
 
 impl Running {
-    /// Tells an instance that takes commands what to do next.
+    /// Sends the next command to an instance that takes commands.
     ///
     /// # Errors
-    /// [`Error::Io`] when it has ended: why, its next report says.
+    /// [`Error::Io`] when the instance has ended; its next report gives the reason.
     pub fn tell(&mut self, command: &InstanceCommand) -> Result<(), Error> {
         let what = "telling the instance process what to do";
         match &mut self.stdin {
@@ -129,11 +129,11 @@ impl Running {
         }
     }
 
-    /// The next report; `None` when there was none within `timeout`.
+    /// Returns the next report; `None` if none arrives within `timeout`.
     ///
     /// # Errors
-    /// [`Error::Protocol`] when the instance ended without saying why, with what it wrote to its
-    /// standard error.
+    /// [`Error::Protocol`] when the instance ended without giving a reason, with the text it wrote
+    /// to its standard error.
     pub fn next_report(&mut self, timeout: Duration) -> Result<Option<InstanceReport>, Error> {
         match self.reports.recv_timeout(timeout) {
             Ok(report) => report.map(Some),
@@ -155,7 +155,7 @@ impl Running {
         }
     }
 
-    /// Process id of the instance.
+    /// Returns the process id of the instance.
     pub fn pid(&self) -> u32 {
         self.group.pid()
     }

@@ -1,11 +1,11 @@
-//! How a process of an instance ended, in words.
+//! Describes how a process of an instance ended.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// Says that a process ended before it was told to, and what may be behind it.
+/// Describes how a process ended early, with the likely cause.
 pub(crate) fn ended_early(status: ExitStatus) -> String {
-    // SIGKILL: nobody asks the process, and nothing else says why.
+    // SIGKILL cannot be caught, so the process leaves no reason.
     let hint = match status.signal() {
         Some(9) => "; if nobody killed it, the kernel did, for lack of memory (`dmesg` says so)",
         _ => "",

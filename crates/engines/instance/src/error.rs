@@ -1,32 +1,32 @@
-//! What can go wrong in an instance.
+//! Errors of an instance.
 
 use crate::layout::{BlockId, ProcessName};
 
-/// What can go wrong in an instance.
+/// An error of an instance.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The SGA cannot be laid out as asked, or is not what was announced.
+    /// The SGA cannot be laid out as requested, or does not match the expected layout.
     #[error("SGA: {0}")]
     Layout(String),
     /// A statement needs a block that is not in the cache.
     #[error("block {:#x} is not in the buffer cache", .0.0)]
     NotCached(BlockId),
-    /// A buffer holds another block than its header says.
+    /// A buffer holds a block other than its header names.
     #[error("buffer of block {:#x} holds block {:#x}", wanted.0, found.0)]
     WrongBlock {
-        /// What the header says.
+        /// The block that the header names.
         wanted: BlockId,
-        /// What the block says.
+        /// The id stored in the block.
         found: BlockId,
     },
     /// A block of the data file could not be read.
     #[error("block {:#x}, at byte {position} of the data file, cannot be read: {cause}", block.0)]
     Unreadable {
-        /// The block, or the first of several that were read at once.
+        /// The block, or the first of several read at once.
         block: BlockId,
-        /// Where it lies.
+        /// Its offset in the data file.
         position: u64,
-        /// The kernel's answer.
+        /// The error of the system call.
         #[source]
         cause: linux::SystemCallError,
     },
@@ -37,13 +37,13 @@ pub enum Error {
     Unwritable {
         /// The block.
         block: BlockId,
-        /// Where it lies.
+        /// Its offset in the data file.
         position: u64,
-        /// The kernel's answer.
+        /// The error of the system call.
         #[source]
         cause: linux::SystemCallError,
     },
-    /// A block of the data file is not what was written there.
+    /// A block of the data file does not hold what was written there.
     #[error(
         "block {:#x}, at byte {position} of the data file, is corrupt: its checksum is wrong",
         block.0
@@ -51,54 +51,54 @@ pub enum Error {
     Corrupt {
         /// The block.
         block: BlockId,
-        /// Where it lies.
+        /// Its offset in the data file.
         position: u64,
     },
-    /// A block that another session was reading did not come.
+    /// A block that another session was reading could not be read.
     #[error("block {:#x} could not be read by the session that tried", .0.0)]
     NotReadByOther(BlockId),
-    /// A scan found a block that holds no part of the column.
+    /// A scan found a block that is not part of the column.
     #[error("block {:#x} holds no values", .0.0)]
     NoColumn(BlockId),
     /// Every buffer is pinned, or dirty and not being written.
     #[error("no buffer for block {:#x}: every buffer is pinned or dirty", .0.0)]
     NoFreeBuffer(BlockId),
-    /// A session cannot have the memory of its own that it was to work in.
+    /// The own memory of a session could not be allocated.
     #[error("{what} of {} for each session: {cause}; {way_out}", model::ByteSize(*bytes))]
     OwnMemory {
-        /// What kind.
+        /// Kind of memory.
         what: &'static str,
-        /// How much.
+        /// Bytes for each session.
         bytes: u64,
-        /// The kernel's answer.
+        /// The error of the system call.
         #[source]
         cause: linux::SystemCallError,
-        /// What can be done.
+        /// A hint.
         way_out: &'static str,
     },
-    /// A load did not come to the result that it must have.
+    /// A load did not produce the expected result.
     #[error("{what}: found {found}, expected {expected}")]
     WrongResult {
-        /// What was looked at.
+        /// What was compared.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         found: String,
-        /// What it must be.
+        /// The expected value.
         expected: String,
     },
-    /// The kernel does not tell the run-queue wait.
+    /// The kernel does not report the run-queue wait.
     #[error("run-queue wait: {0} (the kernel needs CONFIG_SCHED_INFO)")]
     Schedstat(#[source] std::io::Error),
     /// A system call failed.
     #[error(transparent)]
     SystemCall(#[from] linux::SystemCallError),
-    /// The placement could not be carried out or read back.
+    /// The placement could not be applied or read back.
     #[error(transparent)]
-    Placement(#[from] numa::Error),
+    Placement(#[from] placement::Error),
     /// An order or report is not what was expected.
     #[error("{what}: {cause}")]
     Protocol {
-        /// Which document.
+        /// The document.
         what: &'static str,
         /// What is wrong with it.
         cause: String,
@@ -106,7 +106,7 @@ pub enum Error {
     /// A session or a database writer could not be started, or ended early.
     #[error("{process}: {cause}")]
     Process {
-        /// Which one.
+        /// The process.
         process: ProcessName,
         /// What happened to it.
         cause: String,
@@ -114,25 +114,25 @@ pub enum Error {
     /// A file or pipe failed.
     #[error("{what}: {cause}")]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         what: &'static str,
-        /// The kernel's answer.
+        /// The error.
         #[source]
         cause: std::io::Error,
     },
 }
 
 impl Error {
-    /// How to get the permission that is missing, as a lower-case fragment; `None` when it is not
-    /// for lack of permission.
+    /// Returns how to get the missing permission, as a lower-case fragment; `None` if the error is
+    /// not due to a missing permission.
     pub fn permission_wanted(&self) -> Option<&'static str> {
         match self {
             Error::SystemCall(error)
             | Error::OwnMemory { cause: error, .. }
-            | Error::Placement(numa::Error::SystemCall(error))
+            | Error::Placement(placement::Error::Change(journal::Error::SystemCall(error)))
                 if error.is_permission() =>
             {
-                // Docker's default profile refuses mbind, set_mempolicy and move_pages, unless the
+                // Docker's default profile refuses mbind, set_mempolicy and move_pages unless the
                 // container has this capability (moby, profiles/seccomp/default.json).
                 Some("in a container, allow it: docker run --cap-add SYS_NICE")
             }

@@ -1,14 +1,14 @@
-//! Last words of a session: why it failed, left in its slot for the instance to read.
+//! Stores in a session's slot why it failed, for the instance to read.
 
 use std::sync::atomic::Ordering;
 
 use crate::Error;
 use crate::layout::{FAILURE_WORDS, SessionSlot};
 
-/// Leaves the reason, cut to what there is room for.
+/// Stores the reason, truncated to the room available.
 pub(crate) fn leave(slot: &SessionSlot, error: &Error) {
     let text = error.to_string();
-    // The last byte stays zero: it ends the text.
+    // The last byte stays zero to terminate the text.
     let bytes = &text.as_bytes()[..text.len().min(FAILURE_WORDS * 8 - 1)];
     for (word, chunk) in slot.failure.0.iter().zip(bytes.chunks(8)) {
         let mut padded = [0; 8];
@@ -17,7 +17,7 @@ pub(crate) fn leave(slot: &SessionSlot, error: &Error) {
     }
 }
 
-/// The reason that was left; `None` when there is none.
+/// Returns the stored reason; `None` if there is none.
 pub(crate) fn read(slot: &SessionSlot) -> Option<String> {
     let words = slot.failure.0.iter();
     let bytes: Vec<u8> = words

@@ -1,14 +1,14 @@
 //! A histogram of durations with a relative error of at most one eighth.
 //!
-//! Buckets are logarithmic with eight linear steps to the power of two, as in Gil Tene's
-//! HdrHistogram; a library's cannot lie in shared memory, and 512 buckets hold 64 bits.
+//! Buckets are logarithmic with eight linear steps per power of two, as in Gil Tene's HdrHistogram.
+//! A library's histogram cannot lie in shared memory; 512 buckets cover 64-bit values.
 
 use crate::layout::HISTOGRAM_BUCKETS;
 
-/// Linear steps in each power of two, as a power of two.
+/// Binary logarithm of the number of linear steps per power of two.
 const STEP_BITS: u32 = 3;
 
-/// Number of the bucket that counts `value`.
+/// Returns the index of the bucket that counts `value`.
 #[inline]
 pub(crate) fn bucket(value: u64) -> usize {
     let power = (value | 1).ilog2();
@@ -19,7 +19,7 @@ pub(crate) fn bucket(value: u64) -> usize {
     ((power - STEP_BITS + 1) << STEP_BITS) as usize + step as usize
 }
 
-/// The middle of what bucket `index` counts.
+/// Returns the middle of the range that bucket `index` counts.
 fn middle(index: usize) -> u64 {
     let (power, step) = (
         (index >> STEP_BITS) as u32,
@@ -33,7 +33,7 @@ fn middle(index: usize) -> u64 {
     low + ((1u64 << shift) >> 1)
 }
 
-/// The `share` quantile of a histogram, `None` when it is empty.
+/// Returns the `share` quantile of a histogram; `None` if it is empty.
 pub(crate) fn quantile(counts: &[u64; HISTOGRAM_BUCKETS], share: f64) -> Option<u64> {
     let total: u64 = counts.iter().sum();
     if total == 0 {

@@ -1,4 +1,4 @@
-//! Holding an instance up, for others to look at: its sessions run, or wait at the barrier.
+//! Keeps an instance up for inspection: its sessions run, or wait at the barrier.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use crate::instance::Instance;
 use crate::order::{InstanceReport, Report};
 use crate::sessions::Sessions;
 
-/// How often the instance looks whether its sessions are alive.
+/// How often the instance checks that its sessions are alive.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Says which processes there are, and stays until the coordinator ends them.
+/// Reports its processes, and stays up until the coordinator ends them.
 ///
 /// # Errors
-/// [`Error::Process`] when a session or a writer ends before.
+/// [`Error::Process`] when a session or a writer ends before that.
 pub(crate) fn run(
     instance: &Instance<'_>,
     sessions: &mut Sessions,

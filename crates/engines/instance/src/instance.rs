@@ -1,19 +1,18 @@
-//! An instance that is up: its parts, and what can be asked and told of it as a whole. How it comes
-//! up is `instance_process`'s.
+//! A running instance: its parts, and operations on it as a whole. `instance_process` starts it.
 
 use std::sync::atomic::Ordering;
 
 use linux::Root;
 use linux::shared_memory::Mapping;
 use model::SgaEvidence;
-use numa::evidence::Residency;
+use placement::evidence::Residency;
 
 use crate::order::InstanceOrder;
 use crate::sga::Sga;
 use crate::storage::Storage;
 use crate::{Error, sga_memory};
 
-/// An instance that is up.
+/// A running instance.
 pub(crate) struct Instance<'m> {
     pub order: &'m InstanceOrder,
     pub root: Root,
@@ -23,20 +22,20 @@ pub(crate) struct Instance<'m> {
 }
 
 impl Instance<'_> {
-    /// What the kernel says of the SGA, given where its pages were before.
+    /// Returns what the kernel reports about the SGA, given where its pages were before.
     pub(crate) fn sga_evidence(&self, before: &Residency) -> Result<SgaEvidence, Error> {
         let (plan, layout) = (&self.order.work.sga, &self.sga.layout);
         sga_memory::evidence(&self.root, self.mapping, plan, layout, before)
     }
 
-    /// Lets the sessions run that wait at the barrier.
+    /// Starts the sessions that wait at the barrier.
     pub(crate) fn open_barrier(&self) {
         let start = &self.sga.control.gate.0.start;
         start.store(1, Ordering::Release);
         linux::futex::wake(start, u32::MAX >> 1);
     }
 
-    /// What a reader of the trial should know of the instance itself.
+    /// Returns warnings about the instance itself for readers of the trial.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let indirect = self
             .storage

@@ -1,4 +1,4 @@
-//! The instance process: makes the SGA under its placement, runs sessions, reads evidence back.
+//! The instance process: creates the SGA under its placement, runs sessions, reads evidence back.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use linux::Root;
 use linux::data_file::DataFile;
 use linux::shared_memory::SharedMemory;
 use model::{Allocation, CpuSet, Evidence, HugePoolEvidence, NodeId};
-use numa::evidence::{huge_pools, residency};
+use placement::evidence::{huge_pools, residency};
 
 use crate::instance::Instance;
 use crate::layout::{ProcessName, SessionState};
@@ -20,13 +20,13 @@ use crate::sga_layout::{Content, SgaLayout, SgaSize};
 use crate::storage::Storage;
 use crate::{Error, calibration, hold, loader, own_memory, scan, sga_memory, trial, windows};
 
-/// How long sessions may take to attach: generous, since emulated machines are slow.
+/// Timeout for sessions to attach; generous, since emulated machines are slow.
 const ATTACH_WITHIN: Duration = Duration::from_secs(120);
 
-/// Carries out an order from placement to evidence.
+/// Executes an order from placement to evidence.
 ///
 /// # Errors
-/// Whatever keeps the trial from being made; a trial that contradicts its placement is no error.
+/// When the trial cannot run; a trial that contradicts its placement is not an error.
 pub fn run(
     order: &InstanceOrder,
     program: &SessionProgram,
@@ -37,9 +37,9 @@ pub fn run(
         what: "prctl(PR_SET_PDEATHSIG)",
         cause,
     })?;
-    numa::placement::apply_to_this_process(&order.placement, order.groups.first().map(|it| &**it))?;
+    placement::apply_to_this_process(&order.placement, order.groups.first().map(|it| &**it))?;
     for group in &order.groups {
-        numa::hierarchy::join(group)?;
+        placement::hierarchy::join(group)?;
     }
     let root = Root::live();
     report(InstanceReport::Progress {
@@ -122,7 +122,7 @@ fn prepare_control(sga: &Sga<'_>, order: &InstanceOrder) {
         .store(cpu_count, Ordering::Relaxed);
 }
 
-/// Starts the sessions and the database writers and waits until all of them stand at the barrier.
+/// Starts the sessions and database writers and waits until all of them are at the barrier.
 fn start_sessions(
     instance: &Instance<'_>,
     memory: &SharedMemory,
@@ -156,7 +156,7 @@ fn start_sessions(
     Ok(sessions)
 }
 
-/// The pool on whose node a process runs.
+/// Returns the pool on whose node a process runs.
 fn pool_of_process(layout: &SgaLayout, process: u32) -> u32 {
     match layout.name_of(process) {
         ProcessName::Session(session) => layout.home_pool(session),
@@ -175,14 +175,14 @@ fn role_of(order: &InstanceOrder, layout: &SgaLayout, process: u32) -> Role {
     }
 }
 
-/// The CPUs of the node of each pool that this process may use; `None` for a node without. Empty
-/// when there is one pool for all.
+/// Returns, for each pool, the CPUs of its node that this process may use; `None` if there are
+/// none. Empty if one pool serves all nodes.
 fn cpus_of_pools(root: &Root, allocation: &Allocation) -> Result<Vec<Option<CpuSet>>, Error> {
     let nodes = allocation.pool_nodes();
     if nodes.is_empty() {
         return Ok(Vec::new());
     }
-    let topology = numa::topology::read(root).map_err(numa::Error::from)?;
+    let topology = topology::read(root).map_err(placement::Error::from)?;
     let allowed = linux::affinity::of_this_thread()?;
     let cpus_of = |node: NodeId| {
         let cpus = topology.node(node)?.cpus.intersection(&allowed);
@@ -191,7 +191,7 @@ fn cpus_of_pools(root: &Root, allocation: &Allocation) -> Result<Vec<Option<CpuS
     Ok(nodes.into_iter().map(cpus_of).collect())
 }
 
-/// The data file, where there is to be one.
+/// Creates the data file if the layout has one.
 fn data_file(order: &InstanceOrder, layout: &SgaLayout) -> Result<Option<DataFile>, Error> {
     if !layout.has_data_file() {
         return Ok(None);

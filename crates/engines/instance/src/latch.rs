@@ -1,7 +1,7 @@
 //! The latch: one word of shared memory that protects a hash bucket or the cage.
 //!
-//! Three states and a futex, so that a release without sleepers makes no system call (Ulrich
-//! Drepper, "Futexes Are Tricky", 2011, the second mutex).
+//! Three states and a futex: a release without sleepers makes no system call (Ulrich Drepper,
+//! "Futexes Are Tricky", 2011, the second mutex).
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,16 +10,16 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const HELD_WITH_SLEEPERS: u32 = 2;
 
-/// Times a held latch is looked at before the process sleeps. Oracle's `_spin_count` has had the
+/// Number of polls of a held latch before the process sleeps. Oracle's `_spin_count` has had the
 /// same value for decades.
 const SPINS: u32 = 2000;
 
-/// A latch in shared memory. All zeroes is a free latch.
+/// A latch in shared memory. A zero word is a free latch.
 #[repr(transparent)]
 pub(crate) struct Latch(AtomicU32);
 
 impl Latch {
-    /// Takes the latch if it is free.
+    /// Acquires the latch if it is free.
     #[inline]
     pub(crate) fn try_acquire(&self) -> bool {
         self.0
@@ -27,7 +27,7 @@ impl Latch {
             .is_ok()
     }
 
-    /// Takes the latch; `sleep` is called around every sleep, with the sleep itself to call.
+    /// Acquires the latch. Calls `sleep` for every sleep, passing the function that sleeps.
     #[inline]
     pub(crate) fn acquire(&self, sleep: impl FnMut(&dyn Fn())) {
         if !self.try_acquire() {
@@ -43,14 +43,14 @@ impl Latch {
             }
             spin_loop();
         }
-        // From here on the word says that someone sleeps, even when it turns out to be nobody:
+        // From here on the word claims that there are sleepers, even if there turn out to be none:
         // one wake too many is harmless, one too few is not.
         while self.0.swap(HELD_WITH_SLEEPERS, Ordering::Acquire) != FREE {
             sleep(&|| linux::futex::wait(&self.0, HELD_WITH_SLEEPERS, None));
         }
     }
 
-    /// Gives the latch back; only its holder may.
+    /// Releases the latch; only its holder may call this.
     #[inline]
     pub(crate) fn release(&self) {
         if self.0.swap(FREE, Ordering::Release) == HELD_WITH_SLEEPERS {
@@ -78,7 +78,7 @@ mod tests {
                             sleeps.fetch_add(1, Ordering::Relaxed);
                             sleep();
                         });
-                        // Not an atomic increment on purpose: two holders would lose one.
+                        // Deliberately not an atomic increment: two holders would lose one.
                         let value = counter.load(Ordering::Relaxed);
                         counter.store(value + 1, Ordering::Relaxed);
                         latch.release();

@@ -1,41 +1,40 @@
-//! The `repr(C)` structures of the SGA, and the ids of blocks and processes. Where they lie is
-//! `sga_layout`'s.
+//! The `repr(C)` structures of the SGA, and the ids of blocks and processes. `sga_layout` computes
+//! their offsets.
 //!
-//! docs/instance.md draws the same layout for people. Nothing here touches memory.
+//! docs/instance.md shows the same layout. Nothing here accesses memory.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::latch::Latch;
 
-/// Bytes of a block.
+/// Bytes in a block.
 pub const BLOCK_BYTES: u64 = 8192;
-/// Words of a block.
+/// Words in a block.
 pub(crate) const BLOCK_WORDS: usize = (BLOCK_BYTES / 8) as usize;
-/// The most sessions one instance can have.
+/// Maximum sessions per instance.
 pub const SESSIONS_MAX: u32 = 8192;
-/// The most blocks one cache can have: 16 TiB of them.
+/// Maximum blocks per cache: 16 TiB.
 pub(crate) const BUFFERS_MAX: u64 = 1 << 31;
-/// The most pools one cache can have: `MAX_NUMNODES` of the largest kernels (mm/Kconfig,
-/// `NODES_SHIFT`).
+/// Maximum pools per cache: `MAX_NUMNODES` of the largest kernels (mm/Kconfig, `NODES_SHIFT`).
 pub(crate) const POOLS_MAX: u32 = 1024;
-/// The largest pages: more than any architecture has (16 GiB).
+/// Maximum page size; larger than on any architecture (16 GiB).
 pub(crate) const PAGE_BYTES_MAX: u64 = 1 << 40;
-/// Marks an SGA of ours: "numalab\0".
+/// Marks an SGA of numalab: "numalab\0".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"numalab\0");
 /// Version of this layout.
 pub(crate) const LAYOUT_VERSION: u64 = 7;
 /// No buffer, no block, no session.
 pub(crate) const NONE: u32 = u32::MAX;
-/// Words of a set of CPUs: 8192, the most Linux can be built for.
+/// Words in a set of CPUs: 8192, the maximum that Linux can be built for.
 pub(crate) const CPU_WORDS: usize = 128;
-/// Buckets of a statement latency histogram.
+/// Buckets in a histogram of statement latency.
 pub(crate) const HISTOGRAM_BUCKETS: usize = 512;
 
-/// A cache line of its own. 128 bytes, since x86-64 processors fetch lines in pairs.
+/// A separate cache line. 128 bytes, since x86-64 processors fetch lines in pairs.
 #[repr(C, align(128))]
 pub(crate) struct Line<T>(pub T);
 
-/// What an attaching session checks before it believes anything else.
+/// Identity that an attaching session checks before it trusts anything else.
 #[repr(C)]
 pub(crate) struct Identity {
     pub magic: AtomicU64,
@@ -43,7 +42,7 @@ pub(crate) struct Identity {
     pub bytes: AtomicU64,
 }
 
-/// Barrier, stop sign, and what sessions do meanwhile.
+/// Barrier, stop flag, and instructions to running processes.
 #[repr(C)]
 pub(crate) struct Gate {
     /// Futex: 0 wait, 1 run.
@@ -52,7 +51,7 @@ pub(crate) struct Gate {
     pub stop: AtomicU32,
     /// Rows per statement.
     pub work_unit: AtomicU32,
-    /// 1: the database writers write everything that is dirty, and end.
+    /// 1: the database writers write every dirty buffer, and end.
     pub checkpoint: AtomicU32,
 }
 
@@ -61,9 +60,9 @@ pub(crate) struct Gate {
 pub(crate) struct Window {
     pub start_ns: AtomicU64,
     pub end_ns: AtomicU64,
-    /// Futex: windows that were opened. Sessions that are parked run again when it changes.
+    /// Futex: number of windows opened. Parked sessions run again when it changes.
     pub opened: AtomicU32,
-    /// 1: sessions park at the end of a window, and do not finish.
+    /// 1: sessions park at the end of a window instead of finishing.
     pub parks: AtomicU32,
 }
 
@@ -72,50 +71,50 @@ pub(crate) struct Window {
 pub(crate) struct CageState {
     /// Protects the other fields and the queue.
     pub latch: Latch,
-    /// Sessions that may run; 0 is no caging.
+    /// Sessions that may run at once; 0: no caging.
     pub cpu_count: AtomicU32,
-    /// Sessions that run.
+    /// Sessions that are running.
     pub running: AtomicU32,
-    /// The most that ever ran at once.
+    /// Maximum number of sessions that ran at once.
     pub running_max: AtomicU32,
-    /// Sessions ever queued, and ever taken from the queue.
+    /// Sessions queued, and sessions removed from the queue, since turns were last dealt.
     pub tail: AtomicU32,
     pub head: AtomicU32,
-    /// 1 once turns are dealt before each window: nobody queues to enter then.
+    /// 1 once turns are dealt before each window: sessions then do not queue to enter.
     pub dealt: AtomicU32,
 }
 
-/// A parallel scan under way.
+/// State of the current parallel scan.
 #[repr(C)]
 pub(crate) struct ScanState {
-    /// Futex: number of the scan; workers begin when it changes.
+    /// Futex: number of the scan; workers start when it changes.
     pub number: AtomicU32,
-    /// Futex: workers that have done their part of it.
+    /// Futex: workers that have finished their part of it.
     pub done: AtomicU32,
     /// One of [`ScanPhase`].
     pub phase: AtomicU32,
 }
 
-/// What workers do when the number of the scan changes.
+/// The action of workers when the number of the scan changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum ScanPhase {
-    /// Scan, without keeping books.
+    /// Scan without accounting.
     WarmUp = 0,
-    /// Scan; the first such scan begins the window.
+    /// Scan; the first such scan starts the window.
     Measure = 1,
     /// Publish what was measured.
     Publish = 2,
 }
 
-/// What the database writers of all pools have done.
+/// Progress of the database writers of all pools.
 #[repr(C)]
 pub(crate) struct WritingState {
-    /// Futex: raised whenever buffers have become clean.
+    /// Futex: incremented whenever buffers have become clean.
     pub cleaned: AtomicU32,
 }
 
-/// First page of the SGA.
+/// The first page of the SGA.
 #[repr(C)]
 pub(crate) struct Control {
     pub identity: Line<Identity>,
@@ -129,12 +128,12 @@ pub(crate) struct Control {
 /// Counters of one session, read by the instance while the session runs.
 #[repr(C)]
 pub(crate) struct LiveCounters {
-    /// Logical reads, or what else the sessions do.
+    /// Logical reads, or the work of the session's load.
     pub work: AtomicU64,
     pub statements: AtomicU64,
     /// One of [`SessionState`].
     pub state: AtomicU32,
-    /// Windows that are over and published.
+    /// Windows that have ended and been published.
     pub windows: AtomicU32,
     /// Updates of rows since the start, and the sum of the keys of those rows, modulo 2^64.
     pub updates: AtomicU64,
@@ -150,7 +149,7 @@ pub(crate) struct WriterCounters {
     pub cpu_ns: AtomicU64,
 }
 
-/// How far a session has come, as stored in [`LiveCounters::state`]; 0 while it attaches.
+/// State of a session, as stored in [`LiveCounters::state`]; 0 while it attaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum SessionState {
@@ -158,7 +157,7 @@ pub(crate) enum SessionState {
     Ready = 1,
     /// Executing statements.
     Running = 2,
-    /// Its window is over and its results are published.
+    /// Its window has ended and its results are published.
     Finished = 3,
 }
 
@@ -187,7 +186,7 @@ pub(crate) enum WaitEvent {
 /// Number of named waits.
 pub(crate) const WAIT_EVENTS: usize = 8;
 
-/// The events with their names, in the order of their numbers.
+/// The names of the events, in the order of their numbers.
 pub(crate) const WAIT_NAMES: [&str; WAIT_EVENTS] = [
     model::WAIT_CPU_QUANTUM,
     model::WAIT_BUCKET_LATCH,
@@ -206,18 +205,18 @@ pub(crate) struct WaitResult {
     pub ns: AtomicU64,
 }
 
-/// What one session measured in its window, published before its state is `Finished`.
+/// Measurements of one session in its window, published before its state is `Finished`.
 #[repr(C)]
 pub(crate) struct SessionResult {
     pub start_ns: AtomicU64,
     pub end_ns: AtomicU64,
-    /// Logical reads, or what else the sessions do.
+    /// Logical reads, or the work of the session's load.
     pub work: AtomicU64,
     pub logical_reads: AtomicU64,
     pub physical_reads: AtomicU64,
     pub statements: AtomicU64,
     pub cpu_ns: AtomicU64,
-    /// The part of `cpu_ns` in the kernel.
+    /// The part of `cpu_ns` spent in the kernel.
     pub kernel_cpu_ns: AtomicU64,
     pub run_queue_ns: AtomicU64,
     pub rows_verified: AtomicU64,
@@ -227,24 +226,24 @@ pub(crate) struct SessionResult {
     pub cpus_used: [AtomicU64; CPU_WORDS],
     pub latency: [AtomicU64; HISTOGRAM_BUCKETS],
     pub latency_max_ns: AtomicU64,
-    /// Time for which the session was parked, and CPU time that it used meanwhile.
+    /// Time for which the session was parked, and CPU time that it used while parked.
     pub parked_ns: AtomicU64,
     pub parked_cpu_ns: AtomicU64,
 }
 
-/// Everything that belongs to one session, or to one database writer.
+/// All data of one session or database writer.
 #[repr(C, align(4096))]
 pub(crate) struct SessionSlot {
     pub live: Line<LiveCounters>,
     /// Futex of the caging queue: 1 when it is this session's turn.
     pub turn: Line<AtomicU32>,
-    /// Why the session failed, as text that ends with a zero byte; all zeroes while it has not.
+    /// Why the session failed, as text that ends with a zero byte; all zeroes if it has not.
     pub failure: Line<[AtomicU64; FAILURE_WORDS]>,
-    /// What a parallel worker found in the scan under way.
+    /// Result of a parallel worker in the current scan.
     pub found: Line<ScanResult>,
-    /// What a database writer did.
+    /// Counters of a database writer.
     pub writer: Line<WriterCounters>,
-    /// Where the session has memory of its own mapped.
+    /// Where the session's own memory is mapped.
     pub own_memory: Line<MappedRange>,
     pub result: SessionResult,
 }
@@ -254,35 +253,36 @@ pub(crate) struct SessionSlot {
 pub(crate) struct ScanResult {
     /// Sum of the values, modulo 2^64.
     pub sum: AtomicU64,
-    /// Blocks added up.
+    /// Blocks summed.
     pub blocks: AtomicU64,
 }
 
-/// A stretch of the address space of a session; 0 bytes where there is none.
+/// An address range of a session; 0 bytes if there is none.
 #[repr(C)]
 pub(crate) struct MappedRange {
     pub address: AtomicU64,
     pub bytes: AtomicU64,
 }
 
-/// Words of a session's last words.
+/// Words in the text of a failure.
 pub(crate) const FAILURE_WORDS: usize = 64;
 
 /// One pool of buffers.
 #[repr(C)]
 pub(crate) struct Pool {
-    /// Buffers that the clock has passed since the start: the next one is this modulo their number.
+    /// Number of buffers that the clock has passed since the start. Modulo the pool's buffers, it
+    /// is the next buffer to examine.
     pub hand: Line<AtomicU64>,
-    /// Granules of the scan under way that were handed out.
+    /// Number of the next granule of the current scan to hand out.
     pub granule: Line<AtomicU64>,
-    /// What there is to write.
+    /// State of writing.
     pub writing: Line<PoolWriting>,
 }
 
-/// What there is to write of one pool.
+/// State of writing one pool's dirty buffers.
 #[repr(C)]
 pub(crate) struct PoolWriting {
-    /// Buffers that are dirty.
+    /// Dirty buffers.
     pub dirty: AtomicU32,
     /// Futex: 1 asks the pool's writer to write.
     pub wanted: AtomicU32,
@@ -304,32 +304,32 @@ pub(crate) struct BufferHeader {
     pub next: AtomicU32,
     /// Futex: one of [`BufferState`].
     pub state: AtomicU32,
-    /// Looks of the clock that the buffer survives.
+    /// Clock passes that the buffer survives.
     pub usage: AtomicU32,
-    /// Held while the content is changed or copied.
+    /// Held while the content is being changed or copied.
     pub content: Latch,
-    /// Odd while the content is changed.
+    /// Odd while the content is being changed.
     pub version: AtomicU32,
     /// 1: the content is newer than the data file.
     pub dirty: AtomicU32,
 }
 
-/// No block: the buffer is free, or whoever pins it is about to change that.
+/// No block: the buffer is free, or the process that pins it is about to fill it.
 pub(crate) const NO_BLOCK: u64 = u64::MAX;
 
-/// What may be expected in a buffer that is in the directory.
+/// State of a buffer that is in the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum BufferState {
     /// Its block is being read from the data file.
     Reading = 0,
-    /// Its block.
+    /// It holds its block.
     Valid = 1,
-    /// Nothing: the block could not be read.
+    /// The block could not be read.
     Failed = 2,
 }
 
-/// A block. Words, since every field of it may be read while another process writes.
+/// A block, as atomic words, since any field may be read while another process writes it.
 #[repr(C, align(4096))]
 pub(crate) struct Block {
     pub words: [AtomicU64; BLOCK_WORDS],
@@ -337,7 +337,7 @@ pub(crate) struct Block {
 
 #[cfg(test)]
 impl Block {
-    /// A block of zeros.
+    /// Creates a block of zeroes.
     pub(crate) fn zeroed() -> Box<Self> {
         Box::new(Block {
             words: [const { AtomicU64::new(0) }; BLOCK_WORDS],
@@ -352,31 +352,31 @@ const _: () = assert!(size_of::<Bucket>() == 8);
 const _: () = assert!(size_of::<BufferHeader>() == 64);
 const _: () = assert!(size_of::<Block>() == 8192 && align_of::<Block>() == 4096);
 
-/// The object number of the column: no table has it.
+/// Object number of the column; no table has it.
 pub(crate) const COLUMN_OBJECT: u64 = 0xffff_fffe;
 
-/// Names a block: object number in the upper half, block number in the lower.
+/// Id of a block: object number in the upper half, block number in the lower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlockId(pub u64);
 
 impl BlockId {
-    /// Row block `number` of table `table`.
+    /// Returns the id of row block `number` of table `table`.
     pub fn row(table: u32, number: u32) -> Self {
         BlockId(u64::from(2 * table) << 32 | u64::from(number))
     }
 
-    /// Block `number` of the column that parallel scans add up.
+    /// Returns the id of block `number` of the column that parallel scans sum.
     pub fn column(number: u32) -> Self {
         BlockId(COLUMN_OBJECT << 32 | u64::from(number))
     }
 
-    /// Block `number` of the index of table `table`.
+    /// Returns the id of block `number` of the index of table `table`.
     pub fn index(table: u32, number: u32) -> Self {
         BlockId(u64::from(2 * table + 1) << 32 | u64::from(number))
     }
 }
 
-/// A process of an instance, in words.
+/// A process of an instance, for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessName {
     /// A session, or a worker of a parallel scan.

@@ -1,4 +1,5 @@
-//! The embedded database instance: processes that share an SGA. docs/instance.md is its map.
+//! The embedded database instance: processes that share an SGA. See docs/instance.md for an
+//! overview.
 
 mod block;
 mod btree;

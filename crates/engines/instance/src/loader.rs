@@ -1,5 +1,5 @@
 //! Fills an empty SGA: tables in random physical order, their indexes, the hash directory, and the
-//! data file where there is one.
+//! data file if there is one.
 
 use crate::Error;
 use crate::block::Row;
@@ -9,9 +9,9 @@ use crate::layout::{Block, BlockId};
 use crate::sga::Sga;
 use crate::storage::Storage;
 
-/// Loads every table, or the column; answers the sum of the column. The order of rows on blocks
-/// follows from `seed`. With `storage`, every block is written to the data file as well; the
-/// buffers then hold the indexes, and as many rows as there is room for.
+/// Loads every table, or the column; returns the sum of the column. `seed` determines the order of
+/// rows on blocks. With `storage`, it also writes every block to the data file; the buffers then
+/// hold the indexes, and as many rows as fit.
 ///
 /// # Errors
 /// [`Error::Unwritable`] when the data file cannot be written.
@@ -25,7 +25,7 @@ pub(crate) fn load(sga: &Sga<'_>, storage: Option<&Storage<'_>>, seed: u64) -> R
         let image = TableImage::new(table, sga.layout.rows_per_table, &mut random);
         let first = sga.layout.first_buffer(table);
         if let Some(storage) = storage {
-            // Through one buffer, which is filled for good below.
+            // Uses one buffer, which gets its final content below.
             for number in 0..sga.layout.blocks_per_table() {
                 image.write(number, &sga.blocks[first as usize]);
                 storage.write(sga, first)?;
@@ -43,7 +43,7 @@ pub(crate) fn load(sga: &Sga<'_>, storage: Option<&Storage<'_>>, seed: u64) -> R
     Ok(0)
 }
 
-/// Loads the column, each stretch of it into the pool that is its home.
+/// Loads the column, each part of it into its home pool.
 fn load_column(sga: &Sga<'_>, storage: Option<&Storage<'_>>) -> Result<u64, Error> {
     let mut total = 0u64;
     for pool in 0..sga.layout.pools {
@@ -51,7 +51,7 @@ fn load_column(sga: &Sga<'_>, storage: Option<&Storage<'_>>) -> Result<u64, Erro
         let end = first + sga.layout.buffers_per_pool();
         for (place, number) in (first..).zip(sga.layout.column_stretch(pool)) {
             let (buffer, id) = (place.min(end - 1), BlockId::column(number));
-            // What there is no buffer for goes through the last one, which keeps the last block.
+            // Blocks beyond the buffers pass through the last buffer, which keeps the last block.
             let block = &sga.blocks[buffer as usize];
             total = total.wrapping_add(block.write_column(id));
             if let Some(storage) = storage {
@@ -65,7 +65,7 @@ fn load_column(sga: &Sga<'_>, storage: Option<&Storage<'_>>) -> Result<u64, Erro
     Ok(total)
 }
 
-/// The blocks of one table and its index, to be written anywhere.
+/// The blocks of one table and its index, writable to any buffer.
 struct TableImage {
     table: u32,
     /// Key of the row of each row block.
@@ -86,13 +86,13 @@ impl TableImage {
         TableImage { table, keys, index }
     }
 
-    /// The numbers of all blocks, those of the index first: they are read most.
+    /// Returns the numbers of all blocks, index blocks first: they are read most.
     fn index_first(&self) -> impl Iterator<Item = u32> + use<> {
         let rows = self.keys.len() as u32;
         (rows..rows + self.index.len() as u32).chain(0..rows)
     }
 
-    /// Writes block `number`: the rows come first, then the index.
+    /// Writes block `number`: rows come first, then the index.
     fn write(&self, number: u32, target: &Block) -> BlockId {
         if let Some(key) = self.keys.get(number as usize) {
             let id = BlockId::row(self.table, number);

@@ -1,4 +1,4 @@
-//! What the processes of an instance tell each other: orders down, reports up.
+//! Messages between the processes of an instance: orders down, reports up.
 
 use linux::data_file::DataFileTicket;
 use model::{CalibrationPoint, CpuSet, LogicalReads, OwnMemory, Phase, Placement, Stealing, Trial};
@@ -7,28 +7,29 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::sga_layout::SgaLayout;
 
-/// What the coordinator asks of an instance process.
+/// The order of the coordinator to an instance process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstanceOrder {
     /// Process id of the coordinator.
     pub parent_pid: u32,
-    /// Where its processes may run and their memory may lie.
+    /// Where its processes may run and where their memory may lie.
     pub placement: Placement,
-    /// Its shared memory and its load.
+    /// Its shared memory and load.
     pub work: LogicalReads,
-    /// What its sessions do in memory of their own; `None`: they read rows.
+    /// The load of its sessions on own memory; `None`: they read rows.
     pub own: Option<OwnMemory>,
-    /// Directories of the cgroups to join, made by the coordinator; a processor group is the first.
+    /// Directories of the cgroups to join, created by the coordinator; a processor group comes
+    /// first.
     pub groups: Vec<std::path::PathBuf>,
-    /// Directory on whose file system the data file is made, if one is needed.
+    /// Directory on whose file system to create the data file, if one is needed.
     pub data_directory: std::path::PathBuf,
     /// Seed of the physical order of rows and of the keys that sessions draw.
     pub seed: u64,
-    /// What to do.
+    /// The task of the instance.
     pub task: Task,
 }
 
-/// What an instance is started for.
+/// The task of an instance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "task")]
 pub enum Task {
@@ -45,8 +46,8 @@ pub enum Task {
         /// Longest warm-up.
         warm_up_s_max: f64,
     },
-    /// One trial of many short windows, each opened by the coordinator; between them the sessions
-    /// are parked, so that instances of other cases can have windows of theirs.
+    /// One trial of many short windows, each opened by the coordinator. Between windows the
+    /// sessions are parked, so that instances of other cases can have their windows.
     Windows {
         /// Round the trial belongs to.
         round: u32,
@@ -57,14 +58,14 @@ pub enum Task {
     Scan {
         /// Round the trial belongs to.
         round: u32,
-        /// Whether workers take work that is not theirs.
+        /// Whether workers take granules of other workers.
         stealing: Stealing,
-        /// Length of the measured window, to the end of the scan under way.
+        /// Length of the measured window; extended to the end of the scan in progress.
         window_s: f64,
-        /// Length of the warm-up, likewise.
+        /// Length of the warm-up; extended likewise.
         warm_up_s_min: f64,
     },
-    /// Nothing but being there, until the coordinator ends it.
+    /// Stay up until the coordinator ends the instance.
     Hold {
         /// Rows per statement.
         work_unit: u32,
@@ -75,68 +76,68 @@ pub enum Task {
     Calibration {
         /// Time at each work unit.
         step_s: f64,
-        /// Gain of a doubling below which the plateau is reached, relative.
+        /// Relative gain of a doubling below which the plateau is reached.
         gain_min: f64,
         /// Largest work unit to try.
         work_unit_max: u32,
     },
 }
 
-/// What the coordinator tells an instance with [`Task::Windows`] once it is ready, one JSON
-/// document a line.
+/// A command of the coordinator to an instance with [`Task::Windows`] that is ready, one JSON
+/// document per line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InstanceCommand {
     /// Let the sessions run, measure a window, park them again.
     Open {
-        /// From the moment the sessions run to the start of the window.
+        /// Time from the start of the sessions to the start of the window.
         lead_in_s: f64,
         /// Length of the window.
         window_s: f64,
     },
-    /// Let the sessions run to warm up, tell how many units of work were done by when, and park
+    /// Let the sessions warm up, report how many units of work were done at which time, and park
     /// them again.
     Trace {
-        /// For how long.
+        /// Duration of the warm-up.
         seconds: f64,
-        /// How often to look.
+        /// Sampling interval.
         every_s: f64,
     },
-    /// No window follows: report the trial.
+    /// Report the trial: no window follows.
     Close {
         /// Which of the windows count, in the order they were opened.
         kept: Vec<bool>,
     },
 }
 
-/// What the coordinator wants next; `None` when it is gone.
+/// Returns the next command of the coordinator; `None` when the coordinator is gone.
 pub type Commands<'a> = dyn FnMut() -> Result<Option<InstanceCommand>, Error> + 'a;
 
-/// What an instance says of one window, before anybody knows whether it counts.
+/// The report of an instance on one window, before it is known whether the window counts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WindowReport {
     /// Work of all sessions per second.
     pub work_per_s: f64,
-    /// Seconds for which the hypervisor ran others, over all CPUs; `None` where nobody says.
+    /// Steal time in seconds, over all CPUs; `None` if the kernel does not report it.
     pub steal_s: Option<f64>,
-    /// CPU time that other programs used meanwhile.
+    /// CPU time used by other programs during the window.
     pub other_cpu_s: Option<f64>,
 }
 
-/// What an instance process tells the coordinator, one JSON document a line.
+/// A report of an instance process to the coordinator, one JSON document per line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InstanceReport {
-    /// What it is doing, with the live rate when there is one.
+    /// The current phase, with the live rate if there is one.
     Progress {
-        /// Loading, warming up, measuring.
+        /// The phase.
         phase: PhaseWord,
-        /// The figure since the last report, in the metric of the run.
+        /// The figure since the last report, in the run's metric.
         value: Option<f64>,
     },
     /// One point of a calibration.
     Point(CalibrationPoint),
-    /// The instance is up and stays.
+    /// The instance is up and stays up.
     Held {
         /// Process id of the instance.
         instance_pid: u32,
@@ -145,29 +146,29 @@ pub enum InstanceReport {
         /// Process ids of its database writers.
         writer_pids: Vec<u32>,
     },
-    /// The sessions are there and parked.
+    /// The sessions are up and parked.
     Parked,
     /// A window is over, and the sessions are parked.
     Window(WindowReport),
-    /// Units of work done since the sessions ran, each with the seconds since then.
+    /// Units of work done since the sessions started, each with the seconds since then.
     Trace(Vec<(f64, u64)>),
-    /// The trial ended; valid or not.
+    /// The trial ended, valid or not.
     Trial(Box<Trial>),
     /// The calibration ended.
     Calibrated,
-    /// The instance could not do it.
+    /// The instance failed.
     Failed {
         /// Why.
         reason: String,
     },
-    /// The instance may not do it, and no other trial may.
+    /// A permission is missing, for this and every other trial.
     NotPermitted {
         /// What was refused, and a hint.
         reason: String,
     },
 }
 
-/// Told what the instance is doing.
+/// Receives the reports of the instance.
 pub(crate) type Report<'a> = dyn FnMut(InstanceReport) -> Result<(), Error> + 'a;
 
 impl From<Error> for InstanceReport {
@@ -205,20 +206,20 @@ impl From<PhaseWord> for Phase {
     }
 }
 
-/// What a session process does.
+/// The role of a session process.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "role")]
 pub enum Role {
     /// Executes statements.
     Statements {
-        /// Of a hundred statements, those that update the rows they come by.
+        /// Percentage of statements that update the rows they visit.
         update_pct: u32,
-        /// Extra work, as a percentage of the time of the logical reads.
+        /// Extra work, as a percentage of the time of logical reads.
         handicap_pct: f64,
     },
-    /// Is a worker of a parallel scan.
+    /// Works as a worker of a parallel scan.
     Scan {
-        /// Whether it takes work that is not its own.
+        /// Whether it takes granules of other workers.
         stealing: Stealing,
     },
     /// Writes the dirty buffers of a pool.
@@ -228,28 +229,28 @@ pub enum Role {
     },
 }
 
-/// What an instance asks of a session process, or of a database writer.
+/// The order of an instance to a session process or database writer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionOrder {
     /// Process id of the instance.
     pub parent_pid: u32,
-    /// Number of its slot, from 0: sessions come first.
+    /// Number of its slot, from 0; sessions come first.
     pub session: u32,
-    /// CPUs to bind itself to, those of its pool's node; `None` leaves it where the instance is.
+    /// CPUs to bind to: those of its pool's node. `None`: it keeps the CPUs of the instance.
     pub cpus: Option<CpuSet>,
-    /// What it does.
+    /// The role.
     pub role: Role,
-    /// What it does in memory of its own; `None`: it reads rows.
+    /// The load on own memory; `None`: it reads rows.
     pub own: Option<OwnMemory>,
-    /// Size of the pages of that memory.
+    /// Page size of that memory.
     pub page_bytes: u64,
-    /// Seed of the keys it draws.
+    /// Seed of the keys that it draws.
     pub seed: u64,
     /// Layout of the SGA.
     pub layout: SgaLayout,
     /// How to find the SGA.
     pub ticket: TicketWord,
-    /// How to find the data file, where there is one.
+    /// How to find the data file, if there is one.
     pub data: Option<DataTicketWord>,
 }
 
@@ -258,7 +259,7 @@ pub struct SessionOrder {
 pub struct DataTicketWord {
     /// Inherited file descriptor.
     pub descriptor: i32,
-    /// Whether the kernel's file cache has no part in it.
+    /// Whether the file is opened with `O_DIRECT`, bypassing the page cache.
     pub direct: bool,
 }
 

@@ -1,21 +1,20 @@
-//! Where the memory lies that sessions have for themselves, as the kernel says.
+//! Reads back where the own memory of sessions lies.
 
 use std::sync::atomic::Ordering;
 
 use model::{Evidence, SgaEvidence};
-use numa::evidence::{MappedMemory, of_mapping_in_process};
+use placement::evidence::{MappedMemory, of_mapping_in_process};
 
 use crate::Error;
 use crate::instance::Instance;
 
-/// What was found of the memory of each session, in order of session number; `None` where it has
-/// none.
+/// The own memory found of each session, in order of session number; `None` if it has none.
 pub(crate) type Found = Vec<Option<MappedMemory>>;
 
-/// Asks where the memory of each session lies.
+/// Reads where the own memory of each session lies.
 ///
 /// # Errors
-/// [`Error::Process`] when a session cannot be asked about.
+/// [`Error::Process`] when the memory of a session cannot be read back.
 pub(crate) fn found(instance: &Instance<'_>, pids: &[u32]) -> Result<Found, Error> {
     let slots = (0..).zip(pids.iter().zip(instance.sga.slots));
     let of_session = |(session, (pid, slot)): (u32, (&u32, &crate::layout::SessionSlot))| {

@@ -1,10 +1,10 @@
-//! Replacement: which buffer is given up for a block that is not in the cache. A clock for each
+//! Replacement: selects the buffer to evict for a block that is not in the cache. One clock per
 //! pool, balanced between the pools.
 //!
-//! Who owns a buffer: a buffer in the directory belongs to everyone who pins it, and only under
-//! its bucket's latch is it pinned for the first time or taken out. A buffer out of the directory
-//! has block id [`NO_BLOCK`] and belongs to the one who raised its pins from 0 to 1. A dirty buffer
-//! stays in the directory until its content is in the data file.
+//! Ownership: all processes that pin a buffer in the directory share it, and only the holder of its
+//! bucket's latch may pin it for the first time or remove it. A buffer out of the directory has
+//! block id [`NO_BLOCK`] and belongs to the process that raised its pins from 0 to 1. A dirty
+//! buffer stays in the directory until its content is in the data file.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,40 +13,41 @@ use crate::layout::{BlockId, BufferHeader, NO_BLOCK, NONE, WaitEvent};
 use crate::sga::Sga;
 use crate::wait_clock::WaitClock;
 
-/// Looks of the clock that a buffer survives at most, however often it is used between them.
-/// PostgreSQL has had the same for decades (`BM_MAX_USAGE_COUNT`).
+/// Maximum number of clock passes that a buffer survives, however often it is used between them.
+/// PostgreSQL has used the same value for decades (`BM_MAX_USAGE_COUNT`).
 pub(crate) const USAGE_MAX: u32 = 5;
 
-/// How far the clock of one pool may run ahead of that of another, as a share of a turn. A session
-/// takes buffers of its own pool up to there, then of the others: confined to its own pool, one
-/// session of PostgreSQL's trials could use a part of the cache only, and lost up to 27 %.
+/// Maximum lead of one pool's clock over another's: a turn divided by this. A session takes buffers
+/// of its own pool up to this lead, then of the others. Confined to its own pool, one session of
+/// PostgreSQL's trials could use only part of the cache, and lost up to 27 %.
 const LEAD_MAX: u64 = 8;
 
-/// The share of a pool's buffers that may be found dirty before a session stops looking and waits
-/// for the database writer.
+/// A session that has found more dirty buffers than a pool's buffers divided by this stops
+/// searching and waits for the database writer.
 const DIRTY_SEEN_SHARE: u32 = 8;
 
-/// How long a session sleeps before it looks again, though no writer has woken it.
+/// How long a session sleeps before it searches again although no writer woke it.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Sleeps in vain before a session gives up: a minute.
+/// Number of unsuccessful sleeps before a session gives up: a minute.
 const SLEEPS_MAX: u32 = 600;
 
-/// How long a session sleeps that found every buffer in use: sessions and writers pin for
-/// microseconds, and for as long as they are kept from a CPU.
+/// How long a session sleeps after it found every buffer in use. Sessions and writers hold pins for
+/// microseconds, or longer while they wait for a CPU.
 const LOOK_SOON: Duration = Duration::from_millis(1);
 
-/// Looks in a row that find every buffer in use before a session gives up: a second.
+/// Number of consecutive searches that find every buffer in use before a session gives up: a
+/// second.
 const LOOKS_IN_USE_MAX: u32 = 1000;
 
-/// A buffer to be filled, taken out of the directory: owned, pinned once, without a block. Waits
-/// for the database writers while all that could be taken is dirty. `None` when every buffer stays
-/// in use, or the writers do not write.
+/// Takes a buffer to fill: removed from the directory, owned, pinned once, without a block. Waits
+/// for the database writers while every candidate is dirty. Returns `None` if every buffer stays in
+/// use, or the writers do not write.
 pub(crate) fn take(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Option<u32> {
     let cleaned = &sga.control.writing.0.cleaned;
     let (mut sleeps, mut in_use) = (0, 0);
     while sleeps < SLEEPS_MAX && in_use < LOOKS_IN_USE_MAX {
-        // Before the look: what becomes clean after it ends the sleep.
+        // Load before the search: a buffer cleaned after this ends the sleep.
         let before = cleaned.load(Ordering::Acquire);
         match look_around(sga, home_pool, waits) {
             Found::Taken(buffer) => return Some(buffer),
@@ -65,17 +66,17 @@ pub(crate) fn take(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Opti
     None
 }
 
-/// What the clocks came to.
+/// Result of a search by the clocks.
 enum Found {
     /// This buffer was taken.
     Taken(u32),
-    /// So many dirty ones that their writers were asked to write.
+    /// Too many dirty buffers; their writers were asked to write.
     Dirty,
-    /// Every buffer that was looked at is pinned, or was used since.
+    /// Every buffer examined is pinned or was used recently.
     InUse,
 }
 
-/// Lets the clocks go on until a buffer is taken, or there is none to be had.
+/// Advances the clocks until a buffer is taken or the search fails.
 fn look_around(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Found {
     let mut dirty = 0;
     let turns = u64::from(USAGE_MAX + 2) * u64::from(sga.layout.buffers);
@@ -105,7 +106,7 @@ fn look_around(sga: &Sga<'_>, home_pool: u32, waits: &mut WaitClock) -> Found {
     }
 }
 
-/// Asks the writer of a pool to write, unless it has been asked.
+/// Asks the writer of a pool to write, unless it has been asked already.
 fn ask_writer(sga: &Sga<'_>, pool: u32) {
     let wanted = &sga.pools[pool as usize].writing.0.wanted;
     if wanted.load(Ordering::Relaxed) == 0 {
@@ -114,14 +115,15 @@ fn ask_writer(sga: &Sga<'_>, pool: u32) {
     }
 }
 
-/// The home pool, unless its clock is ahead of another's.
+/// Returns the home pool, or another one if the home pool's clock is too far ahead of it.
 fn choose_pool(sga: &Sga<'_>, home: u32, attempt: u64) -> u32 {
     let pools = sga.layout.pools;
     if pools == 1 {
         return 0;
     }
     let hand = |pool: u32| sga.pools[pool as usize].hand.0.load(Ordering::Relaxed);
-    // Another pool for each buffer that is needed, and each look in vain: all take part.
+    // Compare with a different pool for each buffer needed and each failed attempt, so that all
+    // take part.
     let step = 1 + (hand(home) + attempt) % u64::from(pools - 1);
     let other = (u64::from(home) + step) as u32 % pools;
     let lead = u64::from(sga.layout.buffers_per_pool()) / LEAD_MAX;
@@ -131,17 +133,17 @@ fn choose_pool(sga: &Sga<'_>, home: u32, attempt: u64) -> u32 {
     }
 }
 
-/// What one look of a clock came to.
+/// Result of examining one buffer.
 enum Look {
-    /// The buffer is the caller's.
+    /// The caller owns the buffer.
     Taken,
-    /// A session uses it, or did lately.
+    /// A process uses it or used it recently.
     InUse,
-    /// Only the data file's lagging behind keeps it from being taken.
+    /// It is unused, but its content is not in the data file yet.
     Dirty,
 }
 
-/// Takes a buffer if nobody uses it, nobody did lately, and the data file has its content.
+/// Takes a buffer that is not in use, was not used recently, and whose content is in the data file.
 fn try_take(sga: &Sga<'_>, buffer: u32, waits: &mut WaitClock) -> Look {
     let header = &sga.headers[buffer as usize];
     if header.pins.load(Ordering::Relaxed) != 0 {
@@ -167,7 +169,7 @@ fn try_take(sga: &Sga<'_>, buffer: u32, waits: &mut WaitClock) -> Look {
     let is_there = header.block_id.load(Ordering::Relaxed) == id;
     let look = match is_there && pin_unused(header) {
         false => Look::InUse,
-        // Only who pins a buffer changes whether it is dirty, and now nobody else does.
+        // Only a process that pins a buffer changes `dirty`, and no other process pins it now.
         true if header.dirty.load(Ordering::Relaxed) != 0 => {
             header.pins.fetch_sub(1, Ordering::Release);
             Look::Dirty
@@ -190,20 +192,20 @@ fn claim_free(header: &BufferHeader) -> bool {
     if header.block_id.load(Ordering::Relaxed) == NO_BLOCK {
         return true;
     }
-    // Another session filled it in between, and it is pinned like any other.
+    // Another session filled it in the meantime; it is pinned like any other.
     header.pins.fetch_sub(1, Ordering::Release);
     false
 }
 
 fn pin_unused(header: &BufferHeader) -> bool {
-    // Acquire: what its last user did with the content comes before what is done with it now.
+    // Acquire: the last user's accesses to the content happen before those that follow.
     let pinned = header
         .pins
         .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
     pinned.is_ok()
 }
 
-/// Takes a buffer out of its bucket's chain. Called with the bucket's latch held.
+/// Removes a buffer from its bucket's chain. Call it with the bucket's latch held.
 fn unlink(sga: &Sga<'_>, id: BlockId, buffer: u32) {
     let next = sga.headers[buffer as usize].next.load(Ordering::Relaxed);
     let mut link = &sga.bucket_of(id).first;
@@ -221,7 +223,7 @@ fn unlink(sga: &Sga<'_>, id: BlockId, buffer: u32) {
     }
 }
 
-/// Gives back a buffer that was taken and is not needed after all.
+/// Releases the caller's pin of a buffer.
 pub(crate) fn give_back(sga: &Sga<'_>, buffer: u32) {
     sga.headers[buffer as usize]
         .pins

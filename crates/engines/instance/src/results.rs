@@ -1,4 +1,4 @@
-//! Adds up what the sessions published.
+//! Sums the results that the sessions published.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::layout::{HISTOGRAM_BUCKETS, SessionSlot, WAIT_EVENTS, WAIT_NAMES};
 use crate::order::{InstanceOrder, Task};
 use crate::sga::Sga;
 
-/// The sum over all sessions, and over windows.
+/// Sums over all sessions, and over windows.
 pub(crate) struct Total {
     windows: u32,
     pub rows_verified: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Total {
     latency_max_ns: u64,
 }
 
-/// Adds up the published results of every session.
+/// Sums the published results of every session.
 pub(crate) fn collect(sga: &Sga<'_>) -> Total {
     let mut total = Total::of_no_window();
     total.windows = 1;
@@ -42,7 +42,7 @@ pub(crate) fn collect(sga: &Sga<'_>) -> Total {
 }
 
 impl Total {
-    /// The sum over nothing.
+    /// Returns the sums of no window.
     pub(crate) fn of_no_window() -> Self {
         Total {
             windows: 0,
@@ -90,7 +90,7 @@ impl Total {
         self.latency_max_ns = self.latency_max_ns.max(window.latency_max_ns);
     }
 
-    /// Work of all sessions per second: the mean of the windows, which are equally long.
+    /// Returns the work of all sessions per second: the mean over windows, which are equally long.
     pub(crate) fn work_per_s(&self) -> f64 {
         self.work_per_s / f64::from(self.windows.max(1))
     }
@@ -122,7 +122,7 @@ impl Total {
         self.latency_max_ns = self.latency_max_ns.max(get(&result.latency_max_ns));
     }
 
-    /// The words for what was measured.
+    /// Returns the sums as the figures of a trial.
     pub(crate) fn measured(
         &self,
         order: &InstanceOrder,
@@ -139,8 +139,8 @@ impl Total {
         }
     }
 
-    /// The figure in the metric of the work: work per second, but the time of a store of each
-    /// session where stores are timed.
+    /// Returns the figure in the metric of the work: work per second or, where stores are timed,
+    /// the time per store of each session.
     fn value(&self, order: &InstanceOrder) -> f64 {
         let load = order.own.as_ref().map(|own| own.load);
         match load.map(SessionLoad::metric) {
@@ -149,7 +149,7 @@ impl Total {
         }
     }
 
-    /// What the sessions did.
+    /// Returns the figures of the sessions.
     pub(crate) fn sessions(&self, order: &InstanceOrder, samples: Vec<Sample>) -> SessionFigures {
         let work_unit = match order.task {
             Task::Trial { work_unit, .. }
@@ -176,12 +176,12 @@ impl Total {
         }
     }
 
-    /// Seconds that each of so many sessions was measured.
+    /// Returns the mean measured time of a session, in seconds.
     pub(crate) fn seconds_of_a_session(&self, sessions: u32) -> f64 {
         self.db_time_ns as f64 / 1e9 / f64::from(sessions.max(1))
     }
 
-    /// CPU time of all sessions.
+    /// Returns the CPU time of all sessions.
     pub(crate) fn db_cpu_s(&self) -> f64 {
         self.db_cpu_ns as f64 / 1e9
     }

@@ -1,5 +1,4 @@
-//! A trial of parallel scans: the workers scan the column again and again, and every sum is
-//! verified.
+//! A trial of parallel scans: the workers scan the column repeatedly, and every sum is verified.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use linux::clock::monotonic_ns;
 use linux::machine_counters;
 use model::{Evidence, LatencySummary, Measured, NodeId, Outcome, Sample, Trial};
-use numa::evidence::Residency;
+use placement::evidence::Residency;
 
 use crate::block::COLUMN_VALUES;
 use crate::instance::Instance;
@@ -18,18 +17,18 @@ use crate::sessions::Sessions;
 use crate::trial::{evidence_of_sessions, note_counters};
 use crate::{Error, results};
 
-/// Bytes of a worker's part that are values: what a scan is said to have read.
+/// Bytes of values in a column block: what counts as read by a scan.
 const VALUE_BYTES: u64 = COLUMN_VALUES as u64 * 8;
-/// How often the instance looks whether its workers are alive while it waits for them.
+/// How often the instance checks that its workers are alive while it waits for them.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long workers may take to publish.
+/// Timeout for workers to publish.
 const PUBLISH_WITHIN: Duration = Duration::from_secs(60);
 
 /// One scan.
 struct Scan {
     start_ns: u64,
     end_ns: u64,
-    /// What is wrong with its sum.
+    /// What is wrong with its sum, if anything.
     wrong: Option<String>,
 }
 
@@ -71,9 +70,9 @@ pub(crate) fn run(
         PhaseWord::WarmingUp,
         report,
     )?;
-    let counters_before = machine_counters::read(&instance.root).map_err(numa::Error::from)?;
+    let counters_before = machine_counters::read(&instance.root).map_err(placement::Error::from)?;
     let window = scans.for_seconds(ScanPhase::Measure, window_s, PhaseWord::Measuring, report)?;
-    let counters_after = machine_counters::read(&instance.root).map_err(numa::Error::from)?;
+    let counters_after = machine_counters::read(&instance.root).map_err(placement::Error::from)?;
     scans.publish()?;
     evidence.sga = Some(instance.sga_evidence(before)?);
     evidence.sessions = evidence_of_sessions(&instance.root, &instance.sga, &sessions.pids())?;
@@ -98,7 +97,7 @@ pub(crate) fn run(
     })))
 }
 
-/// What makes scans happen, one after the other.
+/// Runs scans, one after the other.
 struct Scans<'i, 'm> {
     instance: &'i Instance<'m>,
     sessions: &'i mut Sessions,
@@ -106,7 +105,7 @@ struct Scans<'i, 'm> {
 }
 
 impl Scans<'_, '_> {
-    /// Scans until so many seconds are over: whole scans, one at least.
+    /// Runs whole scans, at least one, until `seconds` have passed.
     fn for_seconds(
         &mut self,
         phase: ScanPhase,
@@ -119,7 +118,7 @@ impl Scans<'_, '_> {
         let mut reported_ns = 0;
         while scans.is_empty() || monotonic_ns() < end_ns {
             let scan = self.scan(phase)?;
-            // Not after every scan: that of a small column takes less time than a report.
+            // Not after every scan: scanning a small column takes less time than a report.
             if scan.end_ns > reported_ns + 100_000_000 {
                 reported_ns = scan.end_ns;
                 report(InstanceReport::Progress {
@@ -136,7 +135,7 @@ impl Scans<'_, '_> {
         (u64::from(self.instance.sga.layout.column_blocks) * VALUE_BYTES) as f64
     }
 
-    /// One scan by all workers.
+    /// Runs one scan by all workers.
     fn scan(&mut self, phase: ScanPhase) -> Result<Scan, Error> {
         let sga = self.instance.sga;
         for pool in sga.pools {
@@ -168,7 +167,7 @@ impl Scans<'_, '_> {
         linux::futex::wake(&state.number, u32::MAX >> 1);
     }
 
-    /// What is wrong with the parts that the workers found, taken together.
+    /// Returns what is wrong with the parts that the workers found, taken together.
     fn wrong(&self) -> Option<String> {
         let sga = &self.instance.sga;
         let (mut sum, mut blocks) = (0u64, 0u64);
@@ -183,7 +182,7 @@ impl Scans<'_, '_> {
         })
     }
 
-    /// Has every worker publish what it measured.
+    /// Makes every worker publish its measurements.
     fn publish(&mut self) -> Result<(), Error> {
         self.begin(ScanPhase::Publish);
         let sga = &self.instance.sga;
@@ -192,7 +191,7 @@ impl Scans<'_, '_> {
     }
 }
 
-/// The words for what was measured.
+/// Returns the figures of the trial.
 fn measured(
     instance: &Instance<'_>,
     results: &results::Total,
@@ -232,8 +231,8 @@ fn measured(
     }
 }
 
-/// Notes how much each worker read from which node: what it read of each pool, spread as the pages
-/// of that pool are.
+/// Records how much each worker read from which node: what it read from each pool, in proportion to
+/// the pages of that pool on each node.
 fn note_reads(instance: &Instance<'_>, evidence: &mut Evidence) {
     let Some(sga) = &evidence.sga else { return };
     let pools = instance.sga.layout.pools as usize;

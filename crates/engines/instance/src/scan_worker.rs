@@ -1,4 +1,4 @@
-//! A worker of a parallel scan: takes granules, adds them up, tells the instance.
+//! A worker of a parallel scan: takes granules, sums them, reports to the instance.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -15,18 +15,18 @@ use crate::layout::{BLOCK_BYTES, BlockId, CPU_WORDS, ScanPhase, SessionState, Wa
 use crate::sga::Sga;
 use crate::snapshot::Snapshot;
 
-/// Blocks of a granule: 1 MiB. Large enough that taking one costs nothing, small enough that the
-/// last ones keep no worker waiting for long.
+/// Blocks in a granule: 1 MiB. Large enough to make taking one cheap, small enough that no worker
+/// waits long for the last ones.
 pub(crate) const GRANULE_BLOCKS: u32 = (1 << 20) / BLOCK_BYTES as u32;
 
-/// How many blocks the worker is ahead with pinning: what the lines of the next block are asked for
-/// by must be pinned, and more than one in a row lets the processor overlap their misses.
+/// Blocks that the worker pins ahead. A block must be pinned before its lines are prefetched, and
+/// pinning several in a row lets the processor overlap their misses.
 const LEAD_BLOCKS: usize = 8;
 
-/// Scans whenever the instance says so, until it wants to know what was measured.
+/// Scans each time the instance starts a scan, until the instance asks for the results.
 ///
 /// # Errors
-/// Whatever keeps a block from being read.
+/// When a block cannot be read.
 pub(crate) fn run(
     sga: Sga<'_>,
     reader: Reader<'_>,
@@ -71,11 +71,11 @@ struct Worker<'m> {
     scans: u64,
     window: Option<Snapshot>,
     cpus_used: [u64; CPU_WORDS],
-    /// The blocks of a granule that are pinned; made once, because nothing allocates in a window.
+    /// The pinned blocks of a granule; allocated once, because nothing allocates in a window.
     pinned: VecDeque<(BlockId, Pinned<'m>)>,
 }
 
-/// A stretch of blocks of one pool.
+/// A range of blocks of one pool.
 struct Granule {
     pool: u32,
     first: u32,
@@ -101,7 +101,7 @@ impl<'m> Worker<'m> {
         }
     }
 
-    /// One scan: this worker's part of it.
+    /// Runs this worker's part of one scan.
     fn scan(&mut self) -> Result<(), Error> {
         let (mut sum, mut blocks) = (0u64, 0u64);
         self.note_cpu();
@@ -129,7 +129,7 @@ impl<'m> Worker<'m> {
         self.cpus_used[cpu / 64 % CPU_WORDS] |= 1 << (cpu % 64);
     }
 
-    /// Pins the blocks of a granule, adds each up when some more are pinned, and releases it.
+    /// Pins the blocks of a granule, sums each once some more are pinned, and releases it.
     fn add_up(&mut self, granule: &Granule) -> Result<u64, Error> {
         let first = BlockId::column(granule.first);
         if !self.sga.layout.holds_everything() {
@@ -155,14 +155,14 @@ impl<'m> Worker<'m> {
             }
             let next = self.pinned.front();
             let next = next.map_or(found.block, |(_, next)| next.block);
-            // SAFETY: both are pinned, and blocks of the column are written by nobody but the
-            // loader and who reads them from the file, before they can be pinned.
+            // SAFETY: both are pinned. Column blocks are written only by the loader and by a reader
+            // that fills them from the file, before they can be pinned.
             sum = sum.wrapping_add(unsafe { column_sum(found.block, next) });
             self.reader.release(found);
         }
     }
 
-    /// The next granule to read, of the pools that are this worker's, then as stealing allows.
+    /// Takes the next granule, from this worker's pools first, then as stealing permits.
     fn next_granule(&self) -> Option<Granule> {
         let (pools, workers) = (self.sga.layout.pools, self.sga.layout.sessions);
         match self.stealing {
@@ -178,12 +178,12 @@ impl<'m> Worker<'m> {
         }
     }
 
-    /// Takes a granule of a pool, if there is one left.
+    /// Takes a granule of a pool, if any is left.
     fn take(&self, pool: u32) -> Option<Granule> {
         let stretch = self.sga.layout.column_stretch(pool);
         let granules = u64::from((stretch.end - stretch.start).div_ceil(GRANULE_BLOCKS));
         let counter = &self.sga.pools[pool as usize].granule.0;
-        // A look first: a pool that is done is asked often, and must not be written each time.
+        // Load first: workers often poll a finished pool and must not write to it each time.
         if counter.load(Ordering::Relaxed) >= granules {
             return None;
         }
@@ -216,8 +216,8 @@ impl<'m> Worker<'m> {
     }
 }
 
-/// The pools whose granules are worker `number`'s own: that of its node, and where there are fewer
-/// workers than pools, its share of those without one.
+/// Returns the pools of worker `number`: that of its node and, if there are fewer workers than
+/// pools, its share of the pools without one.
 fn own_pools(number: u32, workers: u32, pools: u32) -> impl Iterator<Item = u32> {
     (number % pools..pools).step_by(workers as usize)
 }

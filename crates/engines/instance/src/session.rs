@@ -1,5 +1,5 @@
-//! A session: attaches the SGA, waits at the barrier, runs statements, publishes what it measured.
-//! Workers of parallel scans and database writers begin alike.
+//! A session: attaches the SGA, waits at the barrier, runs statements, publishes its measurements.
+//! Workers of parallel scans and database writers start the same way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::{Error, failure, layout::SessionResult, scan_worker, writer};
 /// Runs one session to its end.
 ///
 /// # Errors
-/// Whatever keeps it from running; the instance sees the process end.
+/// When the session cannot run; the instance notices that the process ended.
 pub fn run(order: &SessionOrder) -> Result<(), Error> {
     linux::process::die_with_parent(order.parent_pid).map_err(|cause| Error::Io {
         what: "prctl(PR_SET_PDEATHSIG)",
@@ -48,7 +48,7 @@ pub fn run(order: &SessionOrder) -> Result<(), Error> {
     result
 }
 
-/// Refuses a slot or a pool that the SGA does not have.
+/// Rejects a slot or a pool that the SGA does not have.
 fn check(order: &SessionOrder) -> Result<(), Error> {
     let SessionOrder {
         session, layout, ..
@@ -67,7 +67,7 @@ fn check(order: &SessionOrder) -> Result<(), Error> {
     }
 }
 
-/// Everything after the SGA is there, in which failures can be left.
+/// Does everything after attaching the SGA, where failures can be recorded.
 fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Error> {
     let storage = match order.data {
         Some(ticket) => {
@@ -94,7 +94,7 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
             let mut session = Session::new(sga, reader(storage), load, order, update_pct);
             session.handicap = Handicap::of_percent(handicap_pct);
             execute(&mut session)?;
-            // Its own memory is there as long as the session is.
+            // The session keeps its own memory for as long as it lives.
             wait_to_be_read(&sga, order.session);
         }
         (Role::Scan { stealing }, storage) => {
@@ -116,8 +116,8 @@ fn work(sga: Sga<'_>, mapping: &Mapping, order: &SessionOrder) -> Result<(), Err
     Ok(())
 }
 
-/// Runs statements until the last window is over, in turns where there is a cage, and is parked
-/// between windows.
+/// Runs statements until the last window has ended, in turns if there is a cage, and parks between
+/// windows.
 fn execute(session: &mut Session<'_>) -> Result<(), Error> {
     let (sga, number) = (session.sga, session.number);
     loop {
@@ -143,7 +143,7 @@ fn execute(session: &mut Session<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the session does in place of reading rows, its memory made and told of.
+/// Creates the load that replaces reading rows, and publishes where its memory is.
 fn own_load(sga: &Sga<'_>, order: &SessionOrder) -> Result<Option<Box<dyn Load>>, Error> {
     let Some(own) = &order.own else {
         return Ok(None);
@@ -162,7 +162,7 @@ fn own_load(sga: &Sga<'_>, order: &SessionOrder) -> Result<Option<Box<dyn Load>>
     Ok(Some(load))
 }
 
-/// Stays until the instance has read what the kernel says of this process.
+/// Waits until the instance has read what the kernel reports about this process.
 fn wait_to_be_read(sga: &Sga<'_>, session: u32) {
     let state = &sga.slots[session as usize].live.0.state;
     if state.load(Ordering::Relaxed) != SessionState::Finished as u32 {
@@ -185,7 +185,7 @@ struct Session<'m> {
     sga: Sga<'m>,
     number: u32,
     table: Table,
-    /// What is done in place of statements.
+    /// The load that replaces statements.
     load: Option<Box<dyn Load>>,
     /// Work of the load.
     own_work: u64,
@@ -238,8 +238,8 @@ impl<'m> Session<'m> {
         }
     }
 
-    /// Executes one statement, or a piece of the load, and keeps the books. Answers whether to go
-    /// on.
+    /// Executes one statement, or a piece of the load, and updates the counters. Returns whether to
+    /// continue.
     #[inline]
     fn statement(&mut self) -> Result<bool, Error> {
         let start_ns = monotonic_ns();
@@ -261,13 +261,13 @@ impl<'m> Session<'m> {
         Ok(goes_on && stop.load(Ordering::Relaxed) == 0)
     }
 
-    /// Reads or updates as many rows as the work unit says; answers the logical reads so far.
+    /// Reads or updates as many rows as the work unit; returns the logical reads so far.
     #[inline]
     fn read_rows(&mut self) -> Result<u64, Error> {
         let work_unit = &self.sga.control.gate.0.work_unit;
         let work_unit = work_unit.load(Ordering::Relaxed).clamp(1, self.table.rows);
         let first_key = self.random.u64(0..=u64::from(self.table.rows - work_unit));
-        // Nothing is drawn where there is no choice.
+        // Draw no random number if there is no choice.
         let updates = self.update_pct > 0 && self.random.u32(0..100) < self.update_pct;
         let answer = match updates {
             false => select(&mut self.reader, self.table, first_key, work_unit)?,
@@ -285,7 +285,7 @@ impl<'m> Session<'m> {
         Ok(self.reader.logical_reads)
     }
 
-    /// Begins, continues or ends the measured window. Answers whether there is more to do.
+    /// Begins, continues or ends the measured window. Returns whether there is more to do.
     #[inline]
     fn keep_window(&mut self, latency_ns: u64) -> bool {
         let window = &self.sga.control.window.0;
@@ -306,7 +306,7 @@ impl<'m> Session<'m> {
         false
     }
 
-    /// Keeps the window after a wait for a turn, in which it may have begun or ended. Answers
+    /// Updates the window after a wait for a turn, during which it may have begun or ended. Returns
     /// whether there is more to do.
     fn after_wait(&mut self) -> bool {
         let window = &self.sga.control.window.0;
@@ -331,8 +331,8 @@ impl<'m> Session<'m> {
         }
     }
 
-    /// After a window: sleeps until the next one is opened, with books of its own. Answers whether
-    /// there is a next one.
+    /// Sleeps after a window until the next one is opened, and resets the counters of a window.
+    /// Returns whether there is a next one.
     fn park(&mut self) -> bool {
         let window = &self.sga.control.window.0;
         let stop = &self.sga.control.gate.0.stop;

@@ -1,4 +1,4 @@
-//! The session processes and database writers of one instance: started, watched, ended.
+//! Starts, watches and ends the session processes and database writers of one instance.
 
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
@@ -14,13 +14,13 @@ use crate::sga::Sga;
 use crate::sga_layout::SgaLayout;
 use crate::{Error, failure};
 
-/// How often the instance looks whether its sessions are alive while it waits for them.
+/// How often the instance checks that its sessions are alive while it waits for them.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// What ps(1) shows as the first word of a process of an instance, whatever its file is.
+/// First word of an instance's processes in ps(1), whatever their executable.
 pub(crate) const PROCESS_NAME: &str = "numalab";
 
-/// Session processes, then database writers, as their slots are; killed when dropped.
+/// Session processes, then database writers, in slot order; dropping this kills them.
 pub(crate) struct Sessions {
     children: Vec<Child>,
     layout: SgaLayout,
@@ -28,10 +28,10 @@ pub(crate) struct Sessions {
 
 impl Sessions {
     /// Starts one process per order with `program`, which must run [`crate::session::run`] on the
-    /// order it reads from its standard input.
+    /// order that it reads from standard input.
     ///
     /// # Errors
-    /// [`Error::Process`] when a process cannot be started; those started are ended.
+    /// [`Error::Process`] when a process cannot be started; those already started are killed.
     pub(crate) fn start(
         program: &SessionProgram,
         layout: SgaLayout,
@@ -60,7 +60,7 @@ impl Sessions {
                 .expect("standard input was asked to be a pipe")
                 .write_all(&document);
             match written {
-                // It has ended already, and `check_alive` says how.
+                // It has ended already; `check_alive` reports how.
                 Err(cause) if cause.kind() == ErrorKind::BrokenPipe => {}
                 written => written
                     .map_err(|cause| failed(format!("cannot hand over its order: {cause}")))?,
@@ -69,12 +69,12 @@ impl Sessions {
         Ok(sessions)
     }
 
-    /// Process ids in order of session number.
+    /// Returns the process ids of the sessions in order of session number.
     pub(crate) fn pids(&self) -> Vec<u32> {
         self.pids_of(0..self.layout.sessions as usize)
     }
 
-    /// Process ids of the database writers in order of their pools.
+    /// Returns the process ids of the database writers in order of their pools.
     pub(crate) fn writer_pids(&self) -> Vec<u32> {
         self.pids_of(self.layout.sessions as usize..self.children.len())
     }
@@ -83,11 +83,10 @@ impl Sessions {
         self.children[numbers].iter().map(Child::id).collect()
     }
 
-    /// Waits until the processes of `slots`, which are the first ones of `sga`, have reached
-    /// `state`.
+    /// Waits until the processes of `slots`, the first slots of `sga`, have reached `state`.
     ///
     /// # Errors
-    /// [`Error::Process`] when any process ends before, or the deadline passes.
+    /// [`Error::Process`] when any process ends before that, or the deadline passes.
     pub(crate) fn wait_for(
         &mut self,
         sga: &Sga<'_>,
@@ -113,10 +112,10 @@ impl Sessions {
         }
     }
 
-    /// Fails when a process has ended that has not finished its work.
+    /// Fails if a process has ended without finishing its work.
     ///
     /// # Errors
-    /// [`Error::Process`] with how it ended.
+    /// [`Error::Process`] with the process and how it ended.
     pub(crate) fn check_alive(&mut self, sga: &Sga<'_>) -> Result<(), Error> {
         for (number, child) in (0..).zip(&mut self.children) {
             let process = self.layout.name_of(number);
@@ -126,7 +125,7 @@ impl Sessions {
                 process,
                 cause: cause.to_string(),
             })?;
-            // Looked at after the process: it publishes first and ends then.
+            // Load the state after the exit status: a process publishes before it ends.
             let finished = state.load(Ordering::Acquire) == SessionState::Finished as u32;
             if let Some(status) = ended.filter(|_| !finished) {
                 return Err(Error::Process {
@@ -142,10 +141,10 @@ impl Sessions {
     }
 }
 
-/// Why a session could not be started, with a hint where there is one.
+/// Returns why a session could not be started, with a hint if there is one.
 fn not_started(program: &SessionProgram, cause: &io::Error, sessions: usize) -> String {
     let way_out = match cause.kind() {
-        // EAGAIN, by fork(2): a limit of the user, of the cgroup or of the kernel.
+        // EAGAIN from fork(2): a limit of the user, of the cgroup or of the kernel.
         ErrorKind::WouldBlock => format!(
             "; {sessions} sessions are more processes than are allowed here: raise `ulimit -u` \
              (or pids.max, or kernel.pid_max), or use fewer sessions"
@@ -158,14 +157,14 @@ fn not_started(program: &SessionProgram, cause: &io::Error, sessions: usize) -> 
 impl Drop for Sessions {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // A process that has ended cannot be killed, which is the aim.
+            // Killing a process that has already ended fails, which is fine.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// How a session process is started.
+/// How to start a session process.
 #[derive(Debug, Clone)]
 pub struct SessionProgram {
     /// The executable.

@@ -11,19 +11,19 @@ use crate::layout::{
 };
 use crate::sga_layout::SgaLayout;
 
-/// The parts of an SGA that is mapped as long as `'m`. All of it is atomics: any process may
-/// read or write any field at any time.
+/// The parts of an SGA mapped for `'m`. All of it is atomics: any process may read or write any
+/// field at any time.
 #[derive(Clone, Copy)]
 pub(crate) struct Sga<'m> {
-    /// How much there is of everything.
+    /// Sizes and offsets of all parts.
     pub layout: SgaLayout,
-    /// Identity, barrier, window, cage.
+    /// Identity, barrier, window, cage, scan, writing.
     pub control: &'m Control,
-    /// The ring of sessions that wait for a turn.
+    /// The ring of sessions that wait for a turn in the cage.
     pub queue: &'m [AtomicU32],
-    /// One per pool of buffers.
+    /// One per buffer pool.
     pub pools: &'m [Pool],
-    /// Blocks that each worker read of each pool, worker by worker.
+    /// Blocks that each worker read from each pool, grouped by worker.
     pub reads: &'m [AtomicU64],
     /// One per session, then one per database writer.
     pub slots: &'m [SessionSlot],
@@ -36,7 +36,7 @@ pub(crate) struct Sga<'m> {
 }
 
 impl<'m> Sga<'m> {
-    /// Views a new object, all zeroes, and writes its identity.
+    /// Creates views of a new object, which must be all zeroes, and writes its identity.
     pub(crate) fn create(mapping: &'m Mapping, layout: SgaLayout) -> Self {
         let sga = Self::view(mapping, layout);
         let identity = &sga.control.identity.0;
@@ -46,10 +46,10 @@ impl<'m> Sga<'m> {
         sga
     }
 
-    /// Views the SGA of another process.
+    /// Creates views of an SGA made by another process.
     ///
     /// # Errors
-    /// [`Error::Layout`] when it is not an SGA of this layout.
+    /// [`Error::Layout`] when the mapping is not an SGA of this layout.
     pub(crate) fn attach(mapping: &'m Mapping, layout: SgaLayout) -> Result<Self, Error> {
         if (mapping.len() as u64) < layout.bytes {
             return Err(Error::Layout(format!(
@@ -85,10 +85,10 @@ impl<'m> Sga<'m> {
                 .wrapping_byte_add(offset as usize)
                 .cast_const()
         };
-        // SAFETY: the mapping is alive as long as 'm and holds `layout.bytes`, which was just
-        // checked; a layout is made by `SgaLayout::new` alone, which places every part inside of
-        // it, apart from the others; `slice` checks the alignment. The types are atomics only: any
-        // bytes are values, and any process may write at any time.
+        // SAFETY: the mapping lives as long as 'm and holds `layout.bytes`, which was just checked.
+        // Only `SgaLayout::new` makes a layout, and it places every part inside the mapping,
+        // without overlap. `slice` checks the alignment. The types are atomics only: any bytes are
+        // valid values, and any process may write at any time.
         unsafe {
             Sga {
                 layout,
@@ -104,30 +104,30 @@ impl<'m> Sga<'m> {
         }
     }
 
-    /// The bucket a block belongs to (multiplicative hashing, Knuth, TAOCP 6.4).
+    /// Returns the bucket a block belongs to (multiplicative hashing, Knuth, TAOCP 6.4).
     #[inline]
     pub(crate) fn bucket_of(&self, id: BlockId) -> &'m Bucket {
         let hash = id.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         &self.directory[(hash >> (64 - self.layout.buckets.trailing_zeros())) as usize]
     }
 
-    /// The slots of the sessions.
+    /// Returns the slots of the sessions.
     pub(crate) fn session_slots(&self) -> &'m [SessionSlot] {
         &self.slots[..self.layout.sessions as usize]
     }
 
-    /// The slots of the database writers, one for each pool, or none.
+    /// Returns the slots of the database writers: one per pool, or none.
     pub(crate) fn writer_slots(&self) -> &'m [SessionSlot] {
         &self.slots[self.layout.sessions as usize..]
     }
 
-    /// Tells the instance how far process `process` has come.
+    /// Publishes the state of process `process` to the instance.
     pub(crate) fn set_state(&self, process: u32, state: SessionState) {
         let told = &self.slots[process as usize].live.0.state;
         told.store(state as u32, Ordering::Release);
     }
 
-    /// Work and statements of all sessions so far.
+    /// Returns the work and statements of all sessions so far.
     pub(crate) fn live_totals(&self) -> (u64, u64) {
         let live = self.session_slots().iter().map(|slot| &slot.live.0);
         live.fold((0, 0), |(work, statements), counters| {
@@ -146,7 +146,7 @@ pub(crate) unsafe fn slice<'m, T>(address: *const std::ffi::c_void, count: u32) 
         address.cast::<T>().is_aligned(),
         "shared memory is aligned for its parts"
     );
-    // SAFETY: the caller vouches for the range; alignment was just checked.
+    // SAFETY: the caller guarantees the range; alignment was just checked.
     unsafe { std::slice::from_raw_parts(address.cast(), count as usize) }
 }
 

@@ -1,6 +1,6 @@
-//! How much of everything an SGA holds, and at which offsets: pure arithmetic.
+//! Computes the sizes and offsets of the parts of an SGA: pure arithmetic.
 //!
-//! docs/instance.md draws the same layout for people.
+//! docs/instance.md shows the same layout.
 
 use model::{LoadPlan, SgaPlan};
 
@@ -10,37 +10,37 @@ use crate::layout::{
     SESSIONS_MAX, SessionSlot,
 };
 
-/// What an SGA is asked to hold.
+/// The requested contents of an SGA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SgaSize {
-    /// Sessions, each with a table of its own.
+    /// Sessions, each with a separate table.
     pub sessions: u32,
-    /// Bytes of blocks, over all pools.
+    /// Bytes of blocks in all pools.
     pub cache_bytes: u64,
     /// Size of a page.
     pub page_bytes: u64,
-    /// Pools of buffers that must lie on whole pages of their own; one where nothing is split.
+    /// Buffer pools; several pools each consist of whole pages, one pool covers all buffers.
     pub pools: u32,
     /// Bytes of all tables with their indexes, or of the column; `None`: as much as fits.
     pub data_bytes: Option<u64>,
-    /// What the data is.
+    /// The kind of data.
     pub content: Content,
-    /// Whether rows are updated, so that each pool has a database writer.
+    /// Whether rows are updated, which requires a database writer for each pool.
     pub updates: bool,
 }
 
-/// What the data of an instance is.
+/// The kind of data of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// A table with its index for each session.
     Tables,
-    /// One column of numbers, in blocks that lie behind one another.
+    /// One column of numbers in consecutive blocks.
     Column,
 }
 
 impl SgaSize {
-    /// What a case asks for.
+    /// Returns the size that a case requests.
     pub fn of(sga: &SgaPlan, load: &LoadPlan) -> Self {
         SgaSize {
             sessions: load.sessions,
@@ -53,7 +53,7 @@ impl SgaSize {
         }
     }
 
-    /// Buffers of each pool: as many as fill whole pages, where there are several.
+    /// Returns the buffers of each pool: with several pools, as many as fill whole pages.
     fn buffers_per_pool(&self) -> u64 {
         let buffers = self.cache_bytes / BLOCK_BYTES / u64::from(self.pools);
         let unit = match self.pools {
@@ -63,12 +63,13 @@ impl SgaSize {
         buffers / unit * unit
     }
 
-    /// Tables in the pool that has most of them.
+    /// Returns the tables in the pool with the most tables.
     fn tables_per_pool(&self) -> u64 {
         u64::from(self.sessions.div_ceil(self.pools))
     }
 
-    /// Blocks of each of `parts` equal parts of the data, where `cached` is what fits of a part.
+    /// Returns the blocks of each of `parts` equal parts of the data; `cached` blocks of a part
+    /// fit.
     fn data_blocks_of(&self, parts: u32, cached: u64) -> Result<u32, Error> {
         let blocks = match self.data_bytes {
             None => cached,
@@ -84,7 +85,7 @@ impl SgaSize {
         )))
     }
 
-    /// The smallest cache that holds such an SGA.
+    /// Returns the smallest cache that holds such an SGA.
     fn cache_bytes_min(&self) -> u64 {
         let pool = self.tables_per_pool() * BLOCKS_PER_TABLE_MIN * BLOCK_BYTES;
         let unit = match self.pools {
@@ -95,47 +96,47 @@ impl SgaSize {
     }
 }
 
-/// A root, and a row or two.
+/// Minimum blocks of a table: an index root and three rows.
 const BLOCKS_PER_TABLE_MIN: u64 = 4;
 
-/// How much of everything an SGA holds, and where it lies. Only [`SgaLayout::new`] makes one, and a
-/// process tells another no more than the size from which to make it: every part lies in the SGA,
-/// whatever a document says.
+/// Sizes and offsets of all parts of an SGA. Only [`SgaLayout::new`] makes one, and processes
+/// exchange only the size from which to compute it: every part lies in the SGA, whatever a document
+/// contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "SgaSize", into = "SgaSize")]
 pub struct SgaLayout {
-    /// What it was made for.
+    /// The size it was computed from.
     size: SgaSize,
     /// Sessions, whose slots come first.
     pub(crate) sessions: u32,
-    /// Database writers, whose slots follow: one for each pool, or none.
+    /// Database writers, whose slots follow: one per pool, or none.
     pub(crate) writers: u32,
-    /// Pools, each of as many buffers.
+    /// Pools, all with the same number of buffers.
     pub(crate) pools: u32,
-    /// Buffers, headers and blocks.
+    /// Buffers, each with a header and a block.
     pub(crate) buffers: u32,
     /// Hash buckets, a power of two.
     pub(crate) buckets: u32,
     /// Tables, each with its index.
     pub(crate) tables: u32,
-    /// Rows and row blocks of each table; 0 where there are none.
+    /// Rows and row blocks of each table; 0 without tables.
     pub(crate) rows_per_table: u32,
-    /// Blocks of each table that its share of the buffers holds: all, or fewer than there are.
+    /// Buffers available to each table; may be fewer or more than its blocks.
     pub(crate) buffers_per_table: u32,
-    /// Blocks of the column; 0 where there are tables.
+    /// Blocks of the column; 0 with tables.
     pub(crate) column_blocks: u32,
-    /// Offset of the blocks: whole pages where there are several pools.
+    /// Offset of the blocks: whole pages if there are several pools.
     pub(crate) blocks_offset: u64,
     /// Bytes of the whole SGA, whole pages.
     pub(crate) bytes: u64,
 }
 
 impl SgaLayout {
-    /// Lays out an SGA.
+    /// Computes the layout of an SGA.
     ///
     /// # Errors
-    /// [`Error::Layout`] when there are no sessions, too many, too little cache for a table with
-    /// its index per session, or pages or pools that no kernel has.
+    /// [`Error::Layout`] when there are no sessions or too many, too little cache for a table with
+    /// its index per session, or a page size or number of pools that no kernel supports.
     pub fn new(size: &SgaSize) -> Result<Self, Error> {
         let SgaSize {
             sessions,
@@ -179,7 +180,7 @@ impl SgaLayout {
             writers: if size.updates { pools } else { 0 },
             pools,
             buffers: buffers as u32,
-            // Two for each buffer, as long as their number is one of 32 bits.
+            // Two per buffer, as long as their number fits in 32 bits.
             buckets: (buffers as u32).next_power_of_two().min(1 << 30) * 2,
             tables: 0,
             rows_per_table: 0,
@@ -207,39 +208,39 @@ impl SgaLayout {
         Ok(layout)
     }
 
-    /// Bytes of the whole SGA, whole pages.
+    /// Returns the bytes of the whole SGA, whole pages.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Rows of each table; 0 where there are none.
+    /// Returns the rows of each table; 0 without tables.
     pub fn rows_per_table(&self) -> u32 {
         self.rows_per_table
     }
 
-    /// Buffers of each pool.
+    /// Returns the buffers of each pool.
     pub fn buffers_per_pool(&self) -> u32 {
         self.buffers / self.pools
     }
 
-    /// The part of the SGA that pool `pool` is.
+    /// Returns the byte range of pool `pool` in the SGA.
     pub fn pool_range(&self, pool: u32) -> std::ops::Range<usize> {
         let bytes = u64::from(self.buffers_per_pool()) * BLOCK_BYTES;
         let start = self.blocks_offset + u64::from(pool) * bytes;
         start as usize..(start + bytes) as usize
     }
 
-    /// The pool that holds table `table`, and whose node its session runs on.
+    /// Returns the pool that holds table `table`, and on whose node its session runs.
     pub fn home_pool(&self, table: u32) -> u32 {
         table % self.pools
     }
 
-    /// Blocks of each table and its index.
+    /// Returns the blocks of each table and its index.
     pub fn blocks_per_table(&self) -> u32 {
         self.rows_per_table + crate::btree::index_blocks(self.rows_per_table)
     }
 
-    /// Whether every block has a buffer, so that nothing is ever read from a data file.
+    /// Returns whether every block has a buffer, so that nothing is ever read from a data file.
     pub fn holds_everything(&self) -> bool {
         match self.column_blocks {
             0 => self.blocks_per_table() <= self.buffers_per_table,
@@ -247,22 +248,23 @@ impl SgaLayout {
         }
     }
 
-    /// Whether blocks lie in a data file: there are more than buffers, or they change.
+    /// Returns whether there is a data file: if there are more blocks than buffers, or blocks
+    /// change.
     pub fn has_data_file(&self) -> bool {
         self.writers > 0 || !self.holds_everything()
     }
 
-    /// The pool that a buffer belongs to.
+    /// Returns the pool that a buffer belongs to.
     pub fn pool_of(&self, buffer: u32) -> u32 {
         buffer / self.buffers_per_pool()
     }
 
-    /// Processes that have a slot: sessions, then database writers.
+    /// Returns the number of processes that have a slot: sessions, then database writers.
     pub fn processes(&self) -> u32 {
         self.sessions + self.writers
     }
 
-    /// What process `process` is called.
+    /// Returns the name of process `process`.
     pub fn name_of(&self, process: u32) -> ProcessName {
         match process.checked_sub(self.sessions) {
             None => ProcessName::Session(process),
@@ -270,26 +272,28 @@ impl SgaLayout {
         }
     }
 
-    /// Blocks of the column whose home is pool `pool`: a stretch of as many for each pool.
+    /// Returns the blocks of the column whose home is pool `pool`: one range of equal size per
+    /// pool.
     pub fn column_stretch(&self, pool: u32) -> std::ops::Range<u32> {
         let each = self.column_blocks.div_ceil(self.pools);
         let end = |pool: u32| (pool * each).min(self.column_blocks);
         end(pool)..end(pool + 1)
     }
 
-    /// The first of the buffers that table `table` has at the start.
+    /// Returns the first of the buffers that hold table `table` at the start.
     pub fn first_buffer(&self, table: u32) -> u32 {
         let each = self.buffers_per_table.min(self.blocks_per_table());
         self.home_pool(table) * self.buffers_per_pool() + table / self.pools * each
     }
 
-    /// Bytes of the data file.
+    /// Returns the bytes of the data file.
     pub fn data_file_bytes(&self) -> u64 {
         let of_tables = u64::from(self.tables) * u64::from(self.blocks_per_table());
         (of_tables + u64::from(self.column_blocks)) * BLOCK_BYTES
     }
 
-    /// Where a block lies in the data file: the rows of a table, its index, the next table.
+    /// Returns the offset of a block in the data file: the rows of a table, its index, the next
+    /// table.
     pub fn file_position(&self, id: BlockId) -> u64 {
         let (object, number) = (id.0 >> 32, id.0 & 0xffff_ffff);
         if object == COLUMN_OBJECT {
@@ -302,7 +306,7 @@ impl SgaLayout {
         (object / 2 * u64::from(self.blocks_per_table()) + in_table) * BLOCK_BYTES
     }
 
-    /// The block of the tables that lies in place `place` of the data file, counted in blocks.
+    /// Returns the table block at position `place` of the data file, counted in blocks.
     pub fn block_in_place(&self, place: u64) -> BlockId {
         let each = u64::from(self.blocks_per_table());
         let (table, number) = ((place / each) as u32, (place % each) as u32);
@@ -312,38 +316,38 @@ impl SgaLayout {
         }
     }
 
-    /// Offset of the pools.
+    /// Returns the offset of the pools.
     pub fn pools_offset(&self) -> u64 {
         (self.queue_offset() + u64::from(self.sessions) * 4).next_multiple_of(128)
     }
 
-    /// Offset of the ring of waiting sessions.
+    /// Returns the offset of the ring of waiting sessions.
     pub fn queue_offset(&self) -> u64 {
         4096
     }
 
-    /// Offset of the blocks that each worker read of each pool.
+    /// Returns the offset of the counters of blocks that each worker read from each pool.
     pub fn reads_offset(&self) -> u64 {
         let pools_end = self.pools_offset() + u64::from(self.pools) * size_of::<Pool>() as u64;
         pools_end.next_multiple_of(8)
     }
 
-    /// How many figures lie there.
+    /// Returns the number of these counters.
     pub fn reads_count(&self) -> u32 {
         self.sessions * self.pools
     }
 
-    /// Offset of the session slots.
+    /// Returns the offset of the session slots.
     pub fn slots_offset(&self) -> u64 {
         (self.reads_offset() + u64::from(self.reads_count()) * 8).next_multiple_of(8192)
     }
 
-    /// Offset of the hash directory.
+    /// Returns the offset of the hash directory.
     pub fn directory_offset(&self) -> u64 {
         self.slots_offset() + u64::from(self.processes()) * size_of::<SessionSlot>() as u64
     }
 
-    /// Offset of the buffer headers.
+    /// Returns the offset of the buffer headers.
     pub fn headers_offset(&self) -> u64 {
         (self.directory_offset() + u64::from(self.buckets) * 8).next_multiple_of(4096)
     }
@@ -382,7 +386,7 @@ mod tests {
         }
     }
 
-    /// Every part lies behind the one before it and in the SGA.
+    /// Checks that every part lies after the previous one and inside the SGA.
     fn check_parts(layout: &SgaLayout) {
         let slots = u64::from(layout.processes()) * size_of::<SessionSlot>() as u64;
         let parts = [
@@ -424,7 +428,7 @@ mod tests {
         }
     }
 
-    /// Sizes that can be, mixed with numbers that nobody would ask for.
+    /// Returns valid sizes, mixed with arbitrary numbers.
     fn any_size() -> impl Strategy<Value = SgaSize> {
         let number = |likely| prop_oneof![9 => likely, 1 => any::<u32>()];
         let power = |bits: std::ops::Range<u32>| {

@@ -1,19 +1,19 @@
-//! The memory of the SGA: made, placed, prefaulted, and asked where its pages are.
+//! Allocates, places and prefaults the memory of the SGA, and reads back where its pages are.
 
 use std::ops::Range;
 
 use linux::Root;
 use linux::shared_memory::{self, Mapping, ObjectKind, SharedMemory};
 use model::{Allocation, Backing, ByteSize, NodeId, PoolEvidence, SgaEvidence, SgaPlan};
-use numa::evidence::{Residency, numa_maps_lines, residency, residency_of_parts};
+use placement::evidence::{Residency, numa_maps_lines, residency, residency_of_parts};
 
 use crate::Error;
 use crate::sga_layout::SgaLayout;
 
-/// Makes the object, maps it, places it and prefaults it.
+/// Creates the object, maps it, places it and prefaults it.
 ///
 /// # Errors
-/// When the kernel has no such pages, too few of them, or refuses the policy.
+/// When the kernel does not have pages of this size, has too few, or refuses the policy.
 pub(crate) fn make(plan: &SgaPlan, layout: &SgaLayout) -> Result<(SharedMemory, Mapping), Error> {
     let kind = match plan.backing {
         Backing::Sysv => ObjectKind::Sysv,
@@ -25,12 +25,12 @@ pub(crate) fn make(plan: &SgaPlan, layout: &SgaLayout) -> Result<(SharedMemory, 
     }
     let memory = SharedMemory::create(kind, layout.bytes as usize, plan.page_bytes)?;
     let mapping = memory.map()?;
-    numa::placement::allocate_mapping(&mapping, &plan.allocation, &pools(plan, layout))?;
+    placement::allocate_mapping(&mapping, &plan.allocation, &pools(plan, layout))?;
     mapping.populate_for_writing()?;
     Ok((memory, mapping))
 }
 
-/// A full /dev/shm answers `MADV_POPULATE_WRITE` with a bare `EFAULT`: this one says what is short.
+/// Checks the room in /dev/shm: on a full one, `MADV_POPULATE_WRITE` fails with a bare `EFAULT`.
 fn check_shm(bytes: u64) -> Result<(), Error> {
     match shared_memory::shm_free_bytes() {
         Some(free) if free < bytes => Err(Error::Layout(format!(
@@ -43,7 +43,7 @@ fn check_shm(bytes: u64) -> Result<(), Error> {
     }
 }
 
-/// The pools that prefer a node, with their parts of the mapping.
+/// Returns the pools that prefer a node, with their parts of the mapping.
 fn pools(plan: &SgaPlan, layout: &SgaLayout) -> Vec<(NodeId, Range<usize>)> {
     let nodes = plan.allocation.pool_nodes().into_iter();
     (0..)
@@ -52,10 +52,10 @@ fn pools(plan: &SgaPlan, layout: &SgaLayout) -> Vec<(NodeId, Range<usize>)> {
         .collect()
 }
 
-/// What the kernel says of the SGA, given where its pages were before.
+/// Returns what the kernel reports about the SGA, given where its pages were before.
 ///
 /// # Errors
-/// When the kernel does not tell.
+/// When the kernel does not report it.
 pub(crate) fn evidence(
     root: &Root,
     mapping: &Mapping,
@@ -80,7 +80,7 @@ pub(crate) fn evidence(
     };
     let weights = match plan.allocation {
         Allocation::WeightedInterleave(_) => linux::interleave_weights::read(root)
-            .map_err(numa::Error::from)?
+            .map_err(placement::Error::from)?
             .unwrap_or_default(),
         _ => Default::default(),
     };
@@ -100,7 +100,7 @@ pub(crate) fn evidence(
 mod tests {
     use linux::Root;
     use model::{Allocation, Backing, LoadPlan, NodeId, SgaPlan};
-    use numa::evidence::residency;
+    use placement::evidence::residency;
     use testing::{Need, not_run};
 
     use super::{evidence, make};

@@ -1,5 +1,5 @@
-//! For tests: a small SGA with its data file, loaded, that many threads can look at, each through a
-//! mapping of its own, as processes do.
+//! For tests: a small, loaded SGA with its data file. Each thread accesses it through a separate
+//! mapping, as processes do.
 
 use linux::data_file::DataFile;
 use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
@@ -26,12 +26,12 @@ pub(crate) struct SmallSga {
 }
 
 impl SmallSga {
-    /// With 8 MiB of data, which is only read.
+    /// Creates one with 8 MiB of read-only data.
     pub(crate) fn new(pools: u32) -> Self {
         Self::of(pools, Some(8 * MIB), false)
     }
 
-    /// With so much data, or as much as there are buffers for, which may be updated.
+    /// Creates one with `data_bytes` of updatable data, or as much as the buffers hold.
     pub(crate) fn with_updates(pools: u32, data_bytes: Option<u64>) -> Self {
         Self::of(pools, data_bytes, true)
     }
@@ -62,7 +62,7 @@ impl SmallSga {
         small
     }
 
-    /// The SGA, mapped once more.
+    /// Maps the SGA once more.
     pub(crate) fn view(&self) -> View<'_> {
         View {
             small: self,
@@ -70,7 +70,7 @@ impl SmallSga {
         }
     }
 
-    /// One of its tables.
+    /// Returns one of its tables.
     pub(crate) fn table(&self, number: u32) -> Table {
         let rows = self.layout.rows_per_table;
         Table {
@@ -80,7 +80,7 @@ impl SmallSga {
         }
     }
 
-    /// The data file, opened again, to damage it.
+    /// Opens the data file again, to damage it.
     pub(crate) fn damage(&self) -> std::fs::File {
         let path = format!("/proc/self/fd/{}", self.file.ticket().descriptor);
         std::fs::File::options()
@@ -90,31 +90,31 @@ impl SmallSga {
             .unwrap()
     }
 
-    /// A row block that is not in the cache at the start: the last one of table 0.
+    /// Returns a row block that is not in the cache at the start: the last one of table 0.
     pub(crate) fn far_block(&self) -> BlockId {
         BlockId::row(0, self.layout.rows_per_table - 1)
     }
 }
 
-/// One thread's way to the SGA.
+/// One thread's mapping of the SGA.
 pub(crate) struct View<'s> {
     small: &'s SmallSga,
     mapping: Mapping,
 }
 
 impl View<'_> {
-    /// Its parts.
+    /// Returns its parts.
     pub(crate) fn sga(&self) -> Sga<'_> {
         Sga::attach(&self.mapping, self.small.layout).unwrap()
     }
 
-    /// Its data file.
+    /// Returns its data file.
     pub(crate) fn storage(&self) -> Storage<'_> {
         let file = DataFile::from_ticket(self.small.file.ticket()).unwrap();
         Storage::new(&self.mapping, file)
     }
 
-    /// A reader that takes buffers of `home_pool` first.
+    /// Returns a reader that takes buffers of `home_pool` first.
     pub(crate) fn reader(&self, home_pool: u32) -> Reader<'_> {
         let waits = WaitClock::new().unwrap();
         Reader::new(self.sga(), Some(self.storage()), home_pool, waits)

@@ -1,4 +1,4 @@
-//! The books of a session at one moment, and what it publishes of the time between two.
+//! Counters of a session at one point in time, and the publishing of the difference between two.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,14 +7,14 @@ use linux::clock::{monotonic_ns, process_cpu_ns, process_kernel_cpu_ns};
 use crate::buffer_cache::Reader;
 use crate::layout::{SessionResult, WAIT_EVENTS};
 
-/// Counters at one moment.
+/// Counters at one point in time.
 #[derive(Clone, Copy)]
 pub(crate) struct Snapshot {
     pub at_ns: u64,
     pub cpu_ns: u64,
     pub kernel_cpu_ns: u64,
     pub run_queue_ns: u64,
-    /// Work of a load; `None` for logical reads, which are counted anyway.
+    /// Work of a load; `None` for logical reads, which have their own counter.
     pub own_work: Option<u64>,
     pub logical_reads: u64,
     pub physical_reads: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The books now.
+    /// Takes a snapshot of the counters.
     pub(crate) fn take(reader: &Reader<'_>, statements: u64, rows: u64) -> Self {
         Snapshot {
             at_ns: monotonic_ns(),
@@ -44,7 +44,7 @@ impl Snapshot {
         }
     }
 
-    /// Publishes what was done from `start` to here.
+    /// Publishes the difference between `start` and this snapshot.
     pub(crate) fn publish_since(&self, start: &Snapshot, result: &SessionResult) {
         let set = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
         set(&result.start_ns, start.at_ns);

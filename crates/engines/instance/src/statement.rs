@@ -30,21 +30,21 @@ impl Table {
     }
 }
 
-/// What one statement found.
+/// Result of one statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Sum of the values of the rows.
     pub sum: u64,
-    /// Rows that were read and verified.
+    /// Rows read and verified.
     pub rows: u32,
-    /// Rows that were not what the index promised.
+    /// Rows that do not match their index entry.
     pub wrong: u32,
 }
 
-/// Reads rows `first_key`, `first_key + 1`, … of `table`, `count` of them or up to the last.
+/// Reads rows `first_key`, `first_key + 1`, … of `table`: `count` of them, or up to the last row.
 ///
 /// # Errors
-/// [`Error::NotCached`] when the index names a block that is not in the cache.
+/// As for [`Reader::get`], for any block that the index names.
 #[inline]
 pub(crate) fn select(
     reader: &mut Reader<'_>,
@@ -57,7 +57,7 @@ pub(crate) fn select(
     })
 }
 
-/// Updates the same rows as [`select`] reads; answers them as they were.
+/// Updates the rows that [`select`] would read; returns them as they were before.
 ///
 /// # Errors
 /// As for [`select`].
@@ -73,7 +73,7 @@ pub(crate) fn update(
     })
 }
 
-/// Comes by consecutive rows; `row_of` does to each what is to be done, and answers it.
+/// Visits consecutive rows; `row_of` processes each row and returns it.
 #[inline]
 fn walk<'m>(
     reader: &mut Reader<'m>,
@@ -84,7 +84,7 @@ fn walk<'m>(
 ) -> Result<Answer, Error> {
     let mut answer = Answer::default();
     let mut leaf = find_leaf(reader, table, first_key)?;
-    // The entry with the highest key up to `first_key` is the key itself: keys are dense.
+    // Keys are dense: the entry with the highest key up to `first_key` is the key itself.
     let mut position = leaf.block.entries_up_to(first_key).saturating_sub(1);
     while answer.rows + answer.wrong < count {
         if position == leaf.block.items() {

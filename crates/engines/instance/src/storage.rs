@@ -1,5 +1,5 @@
-//! The data file as buffers see it: blocks read into them and verified, and written from copies of
-//! them.
+//! The data file behind the buffers: reads blocks into buffers and verifies them, and writes blocks
+//! from copies of buffers.
 
 use std::ops::Range;
 
@@ -12,31 +12,32 @@ use crate::layout::{BLOCK_BYTES, Block, BlockId};
 use crate::sga::Sga;
 use crate::sga_layout::SgaLayout;
 
-/// The most blocks of one read: 256 KiB, which an NVMe device transfers in one command or two.
+/// Maximum number of blocks per read: 256 KiB, which an NVMe device transfers in one or two
+/// commands.
 pub(crate) const READ_AHEAD_BLOCKS: usize = PARTS_MAX;
 
-/// Where blocks are read from that are not in the cache.
+/// The data file that holds the blocks that are not in the cache.
 pub(crate) struct Storage<'m> {
     mapping: &'m Mapping,
     file: DataFile,
 }
 
 impl<'m> Storage<'m> {
-    /// The data file of the SGA that is mapped.
+    /// Creates the storage of the mapped SGA.
     pub(crate) fn new(mapping: &'m Mapping, file: DataFile) -> Self {
         Storage { mapping, file }
     }
 
-    /// The file.
+    /// Returns the file.
     pub(crate) fn file(&self) -> &DataFile {
         &self.file
     }
 
-    /// Reads `buffers.len()` consecutive blocks from `first` on into buffers that the caller owns,
-    /// and verifies each.
+    /// Reads `buffers.len()` consecutive blocks, starting with `first`, into buffers that the
+    /// caller owns, and verifies each.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when the file ends before or the device fails; [`Error::Corrupt`]
+    /// [`Error::Unreadable`] when the file is too short or the device fails; [`Error::Corrupt`]
     /// when a block is not what was written.
     pub(crate) fn read(&self, sga: &Sga<'_>, first: BlockId, buffers: &[u32]) -> Result<(), Error> {
         assert!(
@@ -56,8 +57,8 @@ impl<'m> Storage<'m> {
         Ok(())
     }
 
-    /// Reads `count` consecutive blocks from place `first` of the file on, counted in blocks, into
-    /// the first ones of `area`, and verifies each. The data is tables.
+    /// Reads `count` consecutive blocks, starting at position `first` of the file in blocks, into
+    /// the first blocks of `area`, and verifies each. The data must be tables.
     ///
     /// # Errors
     /// As for [`Storage::read`].
@@ -94,7 +95,8 @@ impl<'m> Storage<'m> {
             })
     }
 
-    /// Writes a buffer whose content nobody changes meanwhile to the place of its block.
+    /// Writes a buffer, whose content must not change during the call, to the position of its
+    /// block.
     ///
     /// # Errors
     /// [`Error::Unwritable`] when the file system is full or the device fails.
@@ -105,7 +107,7 @@ impl<'m> Storage<'m> {
         self.write_from(&sga.layout, block.id(), self.mapping, &[offset])
     }
 
-    /// Writes the first `count` blocks of `area` to their places, neighbours in the file at once.
+    /// Writes the first `count` blocks of `area` to their positions, adjacent ones in one call.
     ///
     /// # Errors
     /// As for [`Storage::write`].
@@ -156,7 +158,7 @@ impl<'m> Storage<'m> {
     }
 }
 
-/// Checks that a block that was read is the one that is kept there, as it was written.
+/// Checks that a block just read is the one expected there, as it was written.
 fn verify(layout: &SgaLayout, id: BlockId, block: &Block) -> Result<(), Error> {
     match block.id() == id && block.is_sealed() {
         true => Ok(()),
@@ -167,7 +169,7 @@ fn verify(layout: &SgaLayout, id: BlockId, block: &Block) -> Result<(), Error> {
     }
 }
 
-/// The stretches of `items` in which each is followed by its neighbour.
+/// Returns the maximal ranges of `items` in which each item is followed by its neighbour.
 fn neighbours(
     items: &[usize],
     is_next: impl Fn(usize, usize) -> bool,

@@ -1,4 +1,4 @@
-//! One trial of an instance that is up: warm-up, window, evidence, verdict on its validity.
+//! One trial of a running instance: warm-up, window, evidence, outcome.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use linux::Root;
 use linux::clock::monotonic_ns;
 use linux::machine_counters::{self, MachineCounters};
 use model::{CpuId, Evidence, Metric, Outcome, Sample, SessionEvidence, Trial, UpdateFigures};
-use numa::evidence::Residency;
+use placement::evidence::Residency;
 
 use crate::checkpoint::Checkpoint;
 use crate::instance::Instance;
@@ -17,22 +17,22 @@ use crate::sessions::Sessions;
 use crate::sga::Sga;
 use crate::{Error, checkpoint, own_memory, results};
 
-/// Samples in each half that the steady-state rule compares.
+/// Samples in each of the two halves that the steady-state rule compares.
 const STEADY_SAMPLES: usize = 3;
-/// How near the two halves must be, relative.
+/// Maximum relative difference of the two halves.
 const STEADY_TOLERANCE: f64 = 0.05;
-/// Samples of a window.
+/// Samples per window.
 const WINDOW_SAMPLES: u32 = 20;
-/// From setting a window to its start: time for every session to see it.
+/// Time from setting a window to its start, so that every session sees it.
 const WINDOW_LEAD_NS: u64 = 20_000_000;
-/// How long after the end of a window sessions may take to publish.
+/// Timeout for sessions to publish after the end of a window.
 pub(crate) const PUBLISH_WITHIN: Duration = Duration::from_secs(60);
 
-/// Where memory was before the window.
+/// Where memory lay before the window.
 pub(crate) struct Before {
-    /// That of the SGA.
+    /// The memory of the SGA.
     pub sga: Residency,
-    /// That which sessions have for themselves.
+    /// The own memory of sessions.
     pub own_memory: own_memory::Found,
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn run(
     }
     let mut warnings: Vec<String> = warm_up.warning().into_iter().collect();
     warnings.extend(instance.warnings());
-    // Whether the placement holds is judged by the coordinator, who reads the group back too.
+    // The coordinator, which reads the group back too, decides whether the placement holds.
     let outcome = match (total.rows_wrong, checkpoint.and_then(|it| it.wrong)) {
         (0, None) => Outcome::Valid,
         (0, Some(wrong)) => Outcome::Failed(wrong),
@@ -116,14 +116,14 @@ fn update_figures(
     }
 }
 
-/// How sessions became warm.
+/// Result of the warm-up.
 struct WarmUp {
     seconds: f64,
     steady: bool,
 }
 
 impl WarmUp {
-    /// What a reader should know of it.
+    /// Returns a warning if the rate was not steady.
     fn warning(&self) -> Option<String> {
         let seconds = self.seconds;
         let warning = || format!("the rate was not steady after {seconds:.1} s of warm-up");
@@ -131,7 +131,7 @@ impl WarmUp {
     }
 }
 
-/// Lets the sessions run until their rate is steady, within bounds in seconds.
+/// Lets the sessions run until their rate is steady, within limits in seconds.
 fn warm_up(
     instance: &Instance<'_>,
     sessions: &mut Sessions,
@@ -159,7 +159,7 @@ fn warm_up(
     }
 }
 
-/// A window that was measured.
+/// A measured window.
 struct Window {
     samples: Vec<Sample>,
     before: MachineCounters,
@@ -167,7 +167,7 @@ struct Window {
     writers: Written,
 }
 
-/// What all database writers have done, or did between two moments.
+/// Work of all database writers so far, or between two points in time.
 struct Written {
     blocks: u64,
     cpu_s: f64,
@@ -205,11 +205,11 @@ fn measure(
     let start_ns = monotonic_ns() + WINDOW_LEAD_NS;
     let end_ns = start_ns + (window_s * 1e9) as u64;
     let window = &instance.sga.control.window.0;
-    // The end first: a session that sees the start must see an end that belongs to it.
+    // Set the end first: a session that sees the start must see the matching end.
     window.end_ns.store(end_ns, Ordering::Release);
     window.start_ns.store(start_ns, Ordering::Release);
     sleep_until(start_ns);
-    let before = machine_counters::read(&instance.root).map_err(numa::Error::from)?;
+    let before = machine_counters::read(&instance.root).map_err(placement::Error::from)?;
     let written_before = Written::so_far(&instance.sga);
     let mut meter = Meter::start(instance);
     let mut samples = Vec::with_capacity(WINDOW_SAMPLES as usize);
@@ -228,7 +228,7 @@ fn measure(
             value: Some(live_value(instance, rate)),
         })?;
     }
-    let after = machine_counters::read(&instance.root).map_err(numa::Error::from)?;
+    let after = machine_counters::read(&instance.root).map_err(placement::Error::from)?;
     let writers = Written::so_far(&instance.sga).since(&written_before);
     let sga = &instance.sga;
     let slots = sga.session_slots();
@@ -241,7 +241,7 @@ fn measure(
     })
 }
 
-/// A rate of work in the metric of the run.
+/// Converts a rate of work to the metric of the run.
 pub(crate) fn live_value(instance: &Instance<'_>, rate: f64) -> f64 {
     let order = instance.order;
     match order.own.as_ref().map(|own| own.load.metric()) {
@@ -254,7 +254,7 @@ pub(crate) fn sleep_until(at_ns: u64) {
     std::thread::sleep(Duration::from_nanos(at_ns.saturating_sub(monotonic_ns())));
 }
 
-/// The rate of all sessions between two looks at their live counters.
+/// Measures the rate of all sessions between two readings of their live counters.
 struct Meter {
     work: u64,
     since_ns: u64,
@@ -291,8 +291,8 @@ pub(crate) fn note_counters(
     evidence.other_cpu_s = busy_s.map(|busy_s| (busy_s - ours_cpu_s).max(0.0));
 }
 
-/// What the kernel lets each session do, and what each did. Sessions stay until they are stopped,
-/// so that they can be asked about.
+/// Returns what the kernel permits each session, and which CPUs it used. Sessions stay alive until
+/// they are stopped, so that the kernel still reports on them.
 pub(crate) fn evidence_of_sessions(
     root: &Root,
     sga: &Sga<'_>,
@@ -301,7 +301,7 @@ pub(crate) fn evidence_of_sessions(
     evidence_of_processes(root, sga, 0, pids)
 }
 
-/// What the kernel lets each database writer do. They stay, too.
+/// Returns the same for each database writer. Writers stay alive, too.
 fn evidence_of_writers(
     root: &Root,
     sga: &Sga<'_>,
@@ -310,7 +310,7 @@ fn evidence_of_writers(
     evidence_of_processes(root, sga, sga.layout.sessions, pids)
 }
 
-/// The evidence of processes whose slots begin with number `first`.
+/// Returns the evidence of processes whose slots start with number `first`.
 fn evidence_of_processes(
     root: &Root,
     sga: &Sga<'_>,
@@ -321,7 +321,7 @@ fn evidence_of_processes(
         .zip(pids)
         .map(|(process, pid)| {
             let slot = &sga.slots[process as usize];
-            // A process that has ended since its window has nothing left that could be read.
+            // A process that has ended since its window can no longer be read.
             evidence_of(root, *pid, slot).map_err(|error| Error::Process {
                 process: sga.layout.name_of(process),
                 cause: format!("cannot be read back: {error}"),
@@ -331,7 +331,7 @@ fn evidence_of_processes(
 }
 
 fn evidence_of(root: &Root, pid: u32, slot: &SessionSlot) -> Result<SessionEvidence, Error> {
-    let allowed = linux::proc_status::allowed(root, pid).map_err(numa::Error::from)?;
+    let allowed = linux::proc_status::allowed(root, pid).map_err(placement::Error::from)?;
     let words = slot.result.cpus_used.iter();
     let cpus_used = (0u32..).zip(words).flat_map(|(index, word)| {
         let word = word.load(Ordering::Relaxed);
@@ -343,7 +343,7 @@ fn evidence_of(root: &Root, pid: u32, slot: &SessionSlot) -> Result<SessionEvide
         cpus_allowed: allowed.cpus,
         memory_nodes_allowed: allowed.memory_nodes,
         cpus_used: cpus_used.collect(),
-        policy: numa::evidence::policy_of_process(root, pid)?,
+        policy: placement::evidence::policy_of_process(root, pid)?,
         bytes_read_by_node: Default::default(),
         own_memory: None,
     })
@@ -373,7 +373,7 @@ mod tests {
         let memory = SharedMemory::create(ObjectKind::Memfd, layout.bytes as usize, 4096).unwrap();
         let mapping = memory.map().unwrap();
         let sga = Sga::create(&mapping, layout);
-        // No process has the highest id: the kernel's limit is far below.
+        // No process has the highest id: the kernel's limit is far lower.
         let pids = [std::process::id(), i32::MAX as u32];
         let error = evidence_of_sessions(&Root::live(), &sga, &pids).unwrap_err();
         let text = error.to_string();

@@ -1,4 +1,4 @@
-//! Timing of named waits, apart from the run-queue wait that may follow the wake-up.
+//! Times named waits, without the run-queue wait that may follow the wake-up.
 
 use linux::clock::{monotonic_ns, process_cpu_ns};
 use linux::schedstat::RunQueueWait;
@@ -6,7 +6,7 @@ use linux::schedstat::RunQueueWait;
 use crate::Error;
 use crate::layout::{WAIT_EVENTS, WaitEvent};
 
-/// One wait: its wall-clock ends, and how much of it was spent on a run queue.
+/// One wait: its start and end, and how much of it was spent on a run queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Interval {
     start_ns: u64,
@@ -15,7 +15,7 @@ struct Interval {
 }
 
 impl Interval {
-    /// The part of the wait after `floor_ns`, without the run-queue wait, which comes last.
+    /// Returns the part of the wait after `floor_ns`, without the run-queue wait, which comes last.
     fn ns_after(&self, floor_ns: u64) -> u64 {
         let asleep_until = self.end_ns.saturating_sub(self.run_queue_ns);
         asleep_until.saturating_sub(self.start_ns.max(floor_ns))
@@ -34,10 +34,10 @@ pub(crate) struct WaitClock {
 }
 
 impl WaitClock {
-    /// A clock at zero.
+    /// Creates a clock at zero.
     ///
     /// # Errors
-    /// [`Error::Schedstat`] when the kernel does not tell the run-queue wait.
+    /// [`Error::Schedstat`] when the kernel does not report the run-queue wait.
     pub(crate) fn new() -> Result<Self, Error> {
         let run_queue = RunQueueWait::open().map_err(Error::Schedstat)?;
         run_queue.read_ns().map_err(Error::Schedstat)?;
@@ -49,9 +49,9 @@ impl WaitClock {
         })
     }
 
-    /// Run-queue wait of this process so far, ns.
+    /// Returns the run-queue wait of this process so far, ns.
     pub(crate) fn run_queue_ns(&self) -> u64 {
-        // The file was read when the clock was made; it does not vanish under a live process.
+        // `new` has read the file; it does not vanish while the process lives.
         self.run_queue.read_ns().unwrap_or(0)
     }
 
@@ -70,8 +70,7 @@ impl WaitClock {
         self.last[event as usize] = Some(interval);
     }
 
-    /// Times one wait for a device, without the time that the call itself takes on a CPU: that is
-    /// DB CPU.
+    /// Times one wait for a device, excluding the CPU time of the call itself, which is DB CPU.
     pub(crate) fn time_device(&mut self, event: WaitEvent, transfer: impl FnOnce()) {
         let cpu_before = process_cpu_ns();
         let mut cpu_ns = 0;
@@ -90,8 +89,8 @@ impl WaitClock {
         self.time(WaitEvent::BucketLatch, sleep);
     }
 
-    /// Counts and times as they were at `start_ns`, when a window begins there: a wait that began
-    /// before and ended after belongs to the window with its later part.
+    /// Returns the counts and times as of `start_ns`, the start of a window: a wait that spans
+    /// `start_ns` belongs to the window with its later part.
     pub(crate) fn as_of(&self, start_ns: u64) -> ([u64; WAIT_EVENTS], [u64; WAIT_EVENTS]) {
         let (mut counts, mut ns) = (self.counts, self.ns);
         for event in 0..WAIT_EVENTS {

@@ -1,6 +1,6 @@
-//! One trial of many short windows. The coordinator opens each, with windows of other cases
-//! between them: a neighbour's busy second then falls on all cases alike. Between windows the
-//! sessions sleep on a futex.
+//! One trial of many short windows. The coordinator opens each, interleaved with windows of other
+//! cases, so that a neighbour's busy second affects all cases alike. Between windows the sessions
+//! sleep on a futex.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use linux::clock::monotonic_ns;
 use linux::machine_counters::{self, MachineCounters};
 use linux::proc_status::{self, Allowed};
 use model::{Evidence, Outcome, ParkedEvidence, Sample, Trial};
-use numa::evidence::residency;
+use placement::evidence::residency;
 
 use crate::instance::Instance;
 use crate::order::{
@@ -20,28 +20,28 @@ use crate::sessions::Sessions;
 use crate::trial::{Before, PUBLISH_WITHIN};
 use crate::{Error, cage, own_memory, trial};
 
-/// From setting a window without a lead-in to its start: time for every session to see it.
+/// Minimum time from setting a window to its start, so that every session sees it.
 const LEAD_MIN_NS: u64 = 1_000_000;
-/// How often it is looked whether all sessions are parked.
+/// How often to check whether all sessions are parked.
 const LOOK_EVERY: Duration = Duration::from_micros(500);
 
-/// An instance that is up, its sessions running.
+/// A running instance with running sessions.
 pub(crate) struct Up<'i, 'm> {
     instance: &'i Instance<'m>,
     sessions: &'i mut Sessions,
     evidence: Evidence,
     before: &'i Before,
-    /// What each session may use, when it was first parked.
+    /// The CPUs and nodes each session was permitted to use when it was first parked.
     allowed: Vec<Allowed>,
-    /// Placements that were seen to differ between windows, in words.
+    /// Changes of the placement between windows, as text.
     changed: Vec<String>,
-    /// Windows that were opened, those without length included.
+    /// Windows opened, including those without length.
     opened: u32,
-    /// Seconds for which sessions ran outside of windows and lead-ins.
+    /// Seconds that sessions ran outside of windows and lead-ins.
     warm_up_s: f64,
 }
 
-/// A window that was measured.
+/// A measured window.
 struct Window {
     at_ns: u64,
     total: Total,
@@ -49,8 +49,7 @@ struct Window {
     after: MachineCounters,
 }
 
-/// Parks the sessions, and carries out what the coordinator wants until it closes
-/// the trial.
+/// Parks the sessions, and executes the coordinator's commands until it closes the trial.
 ///
 /// # Errors
 /// [`Error::Process`] when a session ends, [`Error::Protocol`] when the coordinator is gone.
@@ -62,7 +61,7 @@ pub(crate) fn run(
     let Task::Windows { round, .. } = up.instance.order.task else {
         return Err(protocol("not asked for"));
     };
-    // A window without length.
+    // A window without length parks the sessions.
     let now_ns = monotonic_ns();
     up.set_window(now_ns, now_ns);
     up.wait_until_parked()?;
@@ -126,16 +125,16 @@ impl<'i, 'm> Up<'i, 'm> {
         }
     }
 
-    /// Sets the window for sessions that run.
+    /// Sets the window for running sessions.
     fn set_window(&mut self, start_ns: u64, end_ns: u64) {
         let window = &self.instance.sga.control.window.0;
-        // The end first: a session that sees the start must see an end that belongs to it.
+        // Set the end first: a session that sees the start must see the matching end.
         window.end_ns.store(end_ns, Ordering::Release);
         window.start_ns.store(start_ns, Ordering::Release);
         self.opened += 1;
     }
 
-    /// Lets parked sessions run, to a window.
+    /// Resumes parked sessions for a window.
     fn open(&mut self, start_ns: u64, end_ns: u64) {
         cage::deal(&self.instance.sga, self.opened);
         self.set_window(start_ns, end_ns);
@@ -169,7 +168,8 @@ impl<'i, 'm> Up<'i, 'm> {
     }
 
     fn measure(&mut self, lead_in_s: f64, window_s: f64) -> Result<Window, Error> {
-        let counters = || machine_counters::read(&self.instance.root).map_err(numa::Error::from);
+        let counters =
+            || machine_counters::read(&self.instance.root).map_err(placement::Error::from);
         let lead_ns = ((lead_in_s * 1e9) as u64).max(LEAD_MIN_NS);
         let start_ns = monotonic_ns() + lead_ns;
         let end_ns = start_ns + (window_s * 1e9) as u64;
@@ -188,7 +188,7 @@ impl<'i, 'm> Up<'i, 'm> {
         })
     }
 
-    /// Work done by when, from the moment that parked sessions may run.
+    /// Returns the work done over time, from the moment that parked sessions may run.
     fn trace(&mut self, seconds: f64, every_s: f64) -> Result<Vec<(f64, u64)>, Error> {
         let sga = &self.instance.sga;
         let (done, begun) = (sga.live_totals().0, Instant::now());
@@ -210,10 +210,10 @@ impl<'i, 'm> Up<'i, 'm> {
         let pids = self.sessions.pids().into_iter();
         let allowed = pids.map(|pid| proc_status::allowed(&self.instance.root, pid));
         let allowed: Result<Vec<Allowed>, linux::Error> = allowed.collect();
-        Ok(allowed.map_err(numa::Error::from)?)
+        Ok(allowed.map_err(placement::Error::from)?)
     }
 
-    /// Reads back where the pages are and what the sessions may use, after each window.
+    /// Reads back, after each window, where the pages are and what the sessions may use.
     fn look_at_the_placement(&mut self) -> Result<(), Error> {
         let page_bytes = self.instance.order.work.sga.page_bytes;
         let pages = residency(self.instance.mapping, page_bytes)?;
@@ -231,7 +231,7 @@ impl<'i, 'm> Up<'i, 'm> {
         Ok(())
     }
 
-    /// Lets the sessions finish, reads everything back, and adds up the windows that count.
+    /// Lets the sessions finish, reads all evidence back, and sums the windows that count.
     fn conclude(
         mut self,
         round: u32,
@@ -296,7 +296,7 @@ impl Window {
     }
 }
 
-/// What the hypervisor took between two readings, and what other programs did.
+/// Returns the steal time between two readings, and the CPU time of other programs.
 fn taken(
     before: &MachineCounters,
     after: &MachineCounters,
@@ -307,8 +307,8 @@ fn taken(
     (evidence.steal_s, evidence.other_cpu_s)
 }
 
-/// What was taken in the windows that count, and the pages that were balanced from the first window
-/// to the last.
+/// Records the steal and other CPU time of the windows that count, and the pages that automatic
+/// NUMA balancing migrated from the first window to the last.
 fn note_counters(evidence: &mut Evidence, windows: &[(Window, bool)]) {
     if let (Some((first, _)), Some((last, _))) = (windows.first(), windows.last()) {
         trial::note_counters(evidence, &first.before, &last.after, 0.0);
@@ -320,7 +320,7 @@ fn note_counters(evidence: &mut Evidence, windows: &[(Window, bool)]) {
     evidence.other_cpu_s = sum(|it| it.other_cpu_s);
 }
 
-/// A sample is a window.
+/// Returns one sample per window.
 fn samples(windows: &[(Window, bool)]) -> Vec<Sample> {
     let Some((first, _)) = windows.first() else {
         return Vec::new();
@@ -335,7 +335,7 @@ fn samples(windows: &[(Window, bool)]) -> Vec<Sample> {
     windows.iter().map(sample).collect()
 }
 
-/// How long the sessions were parked, and what CPU time they used meanwhile.
+/// Returns how long the sessions were parked, and how much CPU time they used while parked.
 fn parked(instance: &Instance<'_>, opened: u32) -> ParkedEvidence {
     let sum = |of: fn(&crate::layout::SessionResult) -> &AtomicU64| {
         let slots = instance.sga.session_slots().iter();

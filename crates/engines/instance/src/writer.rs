@@ -1,5 +1,5 @@
-//! A database writer: writes the dirty buffers of its pool to the data file, so that there are
-//! buffers to take, and all of them at the checkpoint.
+//! A database writer: writes the dirty buffers of its pool to the data file, so that sessions find
+//! clean buffers to take, and all of them at the checkpoint.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::storage::Storage;
 use crate::wait_clock::WaitClock;
 use crate::{Error, content, replacement};
 
-/// The share of its pool's buffers that may be dirty before a writer writes unasked.
+/// A writer writes without being asked when more than its pool's buffers divided by this are dirty.
 const DIRTY_SHARE: u32 = 4;
-/// Buffers that a writer writes before it looks again what it is asked for.
+/// Buffers that a writer writes before it checks for requests again.
 const ROUND_BLOCKS: u32 = 8 * COPY_BLOCKS as u32;
-/// How long a writer sleeps at most while nobody asks it for anything.
+/// Maximum sleep of a writer between checks while it has no requests.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Writes until the checkpoint is done, or the instance wants nothing any more.
+/// Writes until the checkpoint is done, or the instance stops.
 ///
 /// # Errors
 /// [`Error::Unwritable`] when the file system is full or the device fails.
@@ -47,23 +47,23 @@ pub(crate) fn run(sga: Sga<'_>, storage: &Storage<'_>, pool: u32) -> Result<(), 
     }
 }
 
-/// A writer with the blocks that it is about to write.
+/// A writer with the blocks it is about to write.
 pub(crate) struct Writer<'m, 's> {
     sga: Sga<'m>,
     storage: &'s Storage<'m>,
     pool: u32,
     waits: WaitClock,
     area: CopyArea,
-    /// Buffers that are pinned and copied, by the place of the copy.
+    /// Pinned and copied buffers, by the place of the copy.
     buffers: [u32; COPY_BLOCKS],
     count: usize,
 }
 
 impl<'m, 's> Writer<'m, 's> {
-    /// The writer of `pool`.
+    /// Creates the writer of `pool`.
     ///
     /// # Errors
-    /// When there is no memory for its copies.
+    /// When the memory for its copies cannot be allocated.
     pub(crate) fn new(sga: Sga<'m>, storage: &'s Storage<'m>, pool: u32) -> Result<Self, Error> {
         Ok(Writer {
             sga,
@@ -76,7 +76,7 @@ impl<'m, 's> Writer<'m, 's> {
         })
     }
 
-    /// Writes everything that is dirty in the pool, and has the device keep it. No session runs.
+    /// Writes every dirty buffer of the pool and syncs the file to the device. No session runs.
     ///
     /// # Errors
     /// As for [`run`].
@@ -85,8 +85,8 @@ impl<'m, 's> Writer<'m, 's> {
         Ok(self.storage.file().sync()?)
     }
 
-    /// Writes dirty buffers, `most` at most, from where the clock will look next; one turn.
-    /// Answers how many.
+    /// Writes dirty buffers in one turn of the pool, starting at the clock's hand, until at least
+    /// `most` are written, in batches of [`COPY_BLOCKS`]. Returns how many.
     ///
     /// # Errors
     /// As for [`run`].
@@ -126,7 +126,7 @@ impl<'m, 's> Writer<'m, 's> {
         }
     }
 
-    /// Pins a buffer as long as it holds this block.
+    /// Pins a buffer if it still holds this block.
     fn pin(&mut self, buffer: u32, id: BlockId) -> bool {
         let header = &self.sga.headers[buffer as usize];
         let bucket = self.sga.bucket_of(id);
@@ -140,7 +140,7 @@ impl<'m, 's> Writer<'m, 's> {
         is_there
     }
 
-    /// Writes what was copied; the buffers may be taken from then on. Answers how many.
+    /// Writes the copies and releases their buffers, which may then be taken. Returns how many.
     fn write(&mut self) -> Result<u32, Error> {
         let count = std::mem::take(&mut self.count);
         if count == 0 {
@@ -189,14 +189,14 @@ mod tests {
     use crate::small_sga::SmallSga;
     use crate::statement::{Table, select, update};
 
-    /// Statements of each thread of a stress.
+    /// Statements per thread of a stress test.
     const STATEMENTS: u32 = 150;
-    /// Threads that execute statements, two on each table.
+    /// Threads that execute statements, two per table.
     const THREADS: u32 = 4;
 
-    /// Reads and updates from several sides, with more data than buffers or not, while writers
-    /// write: every row that is read is whole, and after the checkpoint the data file has every
-    /// update once.
+    /// Reads and updates in several threads, with more data than buffers or not, while writers
+    /// write: every row read is whole, and after the checkpoint the data file has every update
+    /// once.
     fn every_update_is_in_the_file(pools: u32, data_bytes: Option<u64>, seed: u64) {
         let small = &SmallSga::with_updates(pools, data_bytes);
         let made = &Mutex::new(vec![TableUpdates::default(); 2]);
@@ -220,7 +220,7 @@ mod tests {
             };
             let sessions: Vec<_> = (0..THREADS).map(session).collect();
             let ends: Vec<_> = sessions.into_iter().map(|it| it.join()).collect();
-            // Whatever came of the sessions, the writers end.
+            // End the writers even if a session failed.
             let view = small.view();
             let checkpoint = &view.sga().control.gate.0.checkpoint;
             checkpoint.store(1, Ordering::Release);

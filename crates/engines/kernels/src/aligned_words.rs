@@ -1,8 +1,8 @@
-//! Memory for tests: words that begin at a cache line. What is measured lies in an `Arena`.
+//! Memory for tests: words that begin at a cache line. Measurements use `PlacedMemory`.
 
 use crate::cache_line::LINE_BYTES;
 
-/// Zeroed words, the first at the start of a cache line.
+/// Zeroed words; the first is at the start of a cache line.
 pub(crate) struct AlignedWords {
     words: Vec<u64>,
     first: usize,
@@ -10,7 +10,7 @@ pub(crate) struct AlignedWords {
 }
 
 impl AlignedWords {
-    /// As many words as fit in `bytes`.
+    /// Creates as many words as fit in `bytes`.
     pub(crate) fn zeroed(bytes: usize) -> Self {
         let count = bytes / size_of::<u64>();
         let words = vec![0; count + LINE_BYTES / size_of::<u64>()];

@@ -1,4 +1,4 @@
-//! Keeps CPUs busy with nothing, so that the clocks of their packages (mesh, links, memory
+//! Keeps CPUs busy with an empty loop, so that the clocks of their packages (mesh, links, memory
 //! controllers) do not slow down while another CPU measures (as Intel MLC does).
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use model::{CpuId, CpuSet};
 
 use crate::Error;
 
-/// CPUs that are busy until this is dropped. Their threads touch no memory but one flag.
+/// CPUs kept busy until this is dropped. Their threads access no memory except one flag.
 #[derive(Debug)]
 pub struct Awake {
     is_over: Arc<AtomicBool>,
@@ -17,8 +17,8 @@ pub struct Awake {
 }
 
 impl Awake {
-    /// Keeps each of `cpus` busy. A CPU that is offline or forbidden is left out: it cannot be
-    /// measured by either.
+    /// Keeps each of `cpus` busy. Skips CPUs that are offline or forbidden, which cannot measure
+    /// either.
     ///
     /// # Errors
     /// When a thread cannot be started.
@@ -52,7 +52,7 @@ impl Drop for Awake {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A thread that spins cannot panic.
+            // A spinning thread cannot panic.
             let _spun = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Measures bandwidth: threads on chosen CPUs, each with memory of its own on chosen nodes, all at
+//! Measures bandwidth: threads on chosen CPUs, each with separate memory on chosen nodes, all at
 //! the same time.
 
 use std::thread;
@@ -15,74 +15,76 @@ use crate::start_line::StartLine;
 use crate::stream::{CHUNK_BYTES, Stream, StreamWindow};
 use crate::timer::Timer;
 
-/// The share of their time that the windows of all threads must have in common. Below it, some ran
-/// while others did not, and the sum of their rates is no bandwidth of the machine.
+/// Minimum overlap of the windows of all threads. Below it, some threads ran while others did not,
+/// and the sum of their rates is not a bandwidth of the machine.
 pub const OVERLAP_MIN: f64 = 0.95;
 
-/// The least memory of one thread: room for a chunk of three arrays and what keeps them apart.
+/// Minimum memory of one thread: room for one chunk of three arrays and the gaps between them.
 pub const BYTES_PER_THREAD_MIN: usize = 4 * CHUNK_BYTES;
 
 /// One thread of a measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamThread {
-    /// Its CPU.
+    /// The CPU it runs on.
     pub cpu: CpuId,
-    /// Where its memory is to lie.
+    /// Nodes of its memory.
     pub nodes: MemoryNodes,
 }
 
-/// How bandwidth is to be measured, once.
+/// How to measure bandwidth, once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BandwidthPlan {
-    /// What the threads do.
+    /// The kernel that the threads run.
     pub kernel: StreamKernel,
-    /// With which instructions; ones that can run the kernel ([`Simd::can_run`]).
+    /// The instruction set, which must be able to run the kernel ([`Simd::can_run`]).
     pub simd: Simd,
     /// The threads.
     pub threads: Vec<StreamThread>,
-    /// Memory of each, all of its arrays together.
+    /// Memory per thread, all of its arrays together.
     pub bytes_per_thread: usize,
-    /// Pages.
+    /// Page kind.
     pub pages: PageChoice,
-    /// Windows timed.
+    /// Number of timed windows.
     pub windows: u32,
-    /// Length of a window.
+    /// Length of a window, ns.
     pub window_ns: u64,
 }
 
 /// One window of all threads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BandwidthWindow {
-    /// Bytes that the programs moved.
+    /// Bytes that the threads moved.
     pub bytes: u64,
-    /// The sum of the threads' rates, bytes per second.
+    /// Sum of the threads' rates, bytes per second.
     pub bytes_per_s: f64,
-    /// The stretch of time that all threads ran in, as a share of that in which any did.
+    /// Time during which all threads ran, as a share of the time from the first start to the last
+    /// end.
     pub overlap: f64,
 }
 
-/// What one measurement of bandwidth gave.
+/// Result of one measurement of bandwidth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandwidthMeasurement {
     /// The windows in the order they were timed, raw.
     pub windows: Vec<BandwidthWindow>,
-    /// Of each thread, what the kernel says of its memory and where it ran.
+    /// What the kernel reports about each thread: its memory and where it ran.
     pub evidence: Vec<MeasurementEvidence>,
-    /// How the evidence contradicts the plan, and results that are not what plain loops give; a
-    /// measurement with any is invalid.
+    /// How the evidence contradicts the plan, and results that differ from those of plain loops; a
+    /// measurement with any contradiction is invalid.
     pub contradictions: Vec<String>,
-    /// The sum of the threads' checksums.
+    /// Sum of the threads' checksums.
     pub checksum: u64,
 }
 
 impl BandwidthMeasurement {
-    /// Windows in which the threads did not run together for [`OVERLAP_MIN`] of the time.
+    /// Counts the windows whose overlap is below [`OVERLAP_MIN`].
     pub fn windows_apart(&self) -> usize {
         let is_apart = |window: &&BandwidthWindow| window.overlap < OVERLAP_MIN;
         self.windows.iter().filter(is_apart).count()
     }
 
-    /// Bytes per second of each window, those of [`BandwidthMeasurement::windows_apart`] too.
+    /// Returns the bytes per second of each window, including those of
+    /// [`BandwidthMeasurement::windows_apart`].
     pub fn samples_bytes_per_s(&self) -> Vec<f64> {
         self.windows
             .iter()
@@ -91,18 +93,18 @@ impl BandwidthMeasurement {
     }
 }
 
-/// What one thread brings back.
+/// Result of one thread.
 struct ThreadResult {
     windows: Vec<StreamWindow>,
     evidence: MeasurementEvidence,
     contradictions: Vec<String>,
 }
 
-/// Measures bandwidth, once: every thread makes and fills its memory, goes through it untimed, and
-/// then all time the same windows.
+/// Measures bandwidth once: every thread allocates and fills its memory, passes over it once
+/// untimed, and then all threads time the same windows.
 ///
 /// # Errors
-/// When memory cannot be had, a CPU cannot be used, or evidence cannot be read.
+/// When memory cannot be allocated, a CPU cannot be used, or evidence cannot be read.
 ///
 /// # Panics
 /// When there are no threads, their memory is below [`BYTES_PER_THREAD_MIN`], or this processor
@@ -127,8 +129,8 @@ pub fn measure_bandwidth(
         let mut running = Vec::with_capacity(plan.threads.len());
         for thread in &plan.threads {
             let work = move || stream_on(plan, thread, line, timer, root);
-            // A thread that cannot be started would leave the others waiting for ever: the
-            // standard library's panic is the better end.
+            // A thread that cannot be started would leave the others waiting forever; the panic of
+            // the standard library is preferable.
             running.push((thread.cpu, scope.spawn(work)));
         }
         let results = running.into_iter().map(|(cpu, thread)| join(cpu, thread));
@@ -153,8 +155,8 @@ pub fn measure_bandwidth(
     })
 }
 
-/// The work of one thread. What can fail comes before the first meeting or after the last, and a
-/// thread that failed still comes to every meeting.
+/// Runs one thread. Everything that can fail comes before the first meeting or after the last, and
+/// a thread that failed still attends every meeting.
 fn stream_on(
     plan: &BandwidthPlan,
     thread: &StreamThread,
@@ -203,7 +205,7 @@ fn stream_on(
     })
 }
 
-/// The windows of all threads as one.
+/// Combines the windows of all threads into one.
 fn together(windows: &[StreamWindow], timer: &Timer) -> BandwidthWindow {
     let rate = |window: &StreamWindow| {
         let seconds = timer.ns_between(window.begin, window.end) / 1e9;
@@ -226,8 +228,8 @@ fn together(windows: &[StreamWindow], timer: &Timer) -> BandwidthWindow {
     }
 }
 
-/// The fewest threads that reach the share [`KNEE_SHARE`] of the best bandwidth of a sweep, given
-/// as pairs of threads and bytes per second.
+/// Returns the smallest number of threads that reaches [`KNEE_SHARE`] of the best bandwidth of a
+/// sweep, given as pairs of threads and bytes per second.
 pub fn knee_threads(points: &[(u32, f64)]) -> Option<u32> {
     let best = points.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let is_near = |(_, rate): &&(u32, f64)| *rate >= best * KNEE_SHARE;
@@ -238,7 +240,7 @@ pub fn knee_threads(points: &[(u32, f64)]) -> Option<u32> {
         .min()
 }
 
-/// From this share of the best on, more threads bring nothing worth having.
+/// Share of the best bandwidth above which more threads add nothing worthwhile.
 pub const KNEE_SHARE: f64 = 0.95;
 
 #[cfg(test)]

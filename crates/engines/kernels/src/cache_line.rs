@@ -1,13 +1,13 @@
-//! Cache lines: their size, and how to write them back to memory and take them out of every cache.
+//! Cache lines: their size, and flushing them from every cache to memory.
 
-/// A cache line of every processor numalab runs on; arm64 cores with lines of 128 bytes fetch two
-/// of these at once, which is one more reason for strides.
+/// Size of a cache line on every processor numalab runs on. arm64 cores with lines of 128 bytes
+/// fetch two of these at once, which is another reason for strides.
 pub const LINE_BYTES: usize = 64;
 
-/// Flushes the lines of `bytes` from `first` on, so that a chase does not begin among lines that
-/// its making left behind (Intel MLC does the same: the last-level cache of Skylake-SP keeps lines
-/// by a rule of its own). Does nothing where programs may not. The content stays as it is, whoever
-/// else has it borrowed.
+/// Flushes the lines of `bytes` from `first` on, so that a chase does not start among lines that
+/// building it left in the caches (Intel MLC does the same: the last-level cache of Skylake-SP has
+/// its own policy for retaining lines). Does nothing on processors other than x86-64 and arm64. The
+/// content does not change, so other borrowers are not affected.
 ///
 /// # Safety
 /// The range is mapped.
@@ -29,8 +29,8 @@ unsafe fn flush_line(line: *const u8) {
 #[cfg(target_arch = "aarch64")]
 #[inline]
 unsafe fn flush_line(line: *const u8) {
-    // SAFETY: Linux lets programs clean and invalidate by address (SCTLR_EL1.UCI), and the caller
-    // promises that the line is mapped.
+    // SAFETY: Linux permits programs to clean and invalidate by address (SCTLR_EL1.UCI), and the
+    // caller promises that the line is mapped.
     unsafe { std::arch::asm!("dc civac, {}", in(reg) line, options(nostack, preserves_flags)) };
 }
 

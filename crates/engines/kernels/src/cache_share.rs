@@ -1,17 +1,17 @@
-//! Measures how much of its last cache a CPU can have: a guest is often shown the whole cache of
-//! its host, of which its neighbours leave it a part.
+//! Measures how much of its last-level cache a CPU can use. A guest often sees the whole cache of
+//! its host, of which its neighbours leave it only a part.
 //!
-//! A chase goes round working sets of growing size. Of a working set of W bytes the cache answers
-//! C, and memory the rest, so that an access takes
+//! A chase visits working sets of growing size. Of a working set of W bytes the cache serves C and
+//! memory serves the rest, so an access takes
 //!
 //! ```text
 //! latency(W) = C/W * near + (1 - C/W) * far      near: all from the cache, far: all from memory
 //!          C = W * (far - latency(W)) / (far - near)
 //! ```
 //!
-//! Each line is visited once a lap, so no cache answers more of a lap than it holds of it, and a
-//! cache that evicts what it will be asked for next answers less: C is the least that the cache can
-//! be. The largest C of all working sets is the share.
+//! Each line is visited once per lap, so no cache serves more of a lap than it holds, and a cache
+//! that evicts the lines needed next serves less: C is a lower bound of the cache's size. The
+//! largest C of all working sets is the share.
 
 use linux::Root;
 use model::{CpuId, CpuSet};
@@ -25,52 +25,52 @@ use crate::timer::Timer;
 /// The smallest working set.
 const BYTES_MIN: u64 = 1 << 20;
 
-/// How many times the cache before the last the smallest working set is at least, so that the last
-/// one answers most of it.
+/// Minimum ratio of the smallest working set to the next-inner cache, so that the last-level cache
+/// serves most of it.
 const TIMES_INNER: u64 = 2;
 
-/// The working set that measures memory: lines that were flushed and not visited since. One in four
-/// is visited before the neighbours of any are, 260 000 of 64 MiB, and windows and what precedes
-/// them visit fewer (20 000, and 10 ms: 125 000 at 80 ns).
+/// The working set that measures memory: its lines were flushed and not visited since. The first
+/// pass visits one line in four, 260 000 of 64 MiB, before any of their neighbours. The untimed
+/// accesses and the windows together visit fewer (20 000, and 10 ms: 125 000 at 80 ns).
 const FAR_BYTES: u64 = 64 << 20;
 
-/// Laps before a working set is timed. On a guest of a Zen 4 with neighbours, 4 MiB took seven
-/// laps, 30 ms, from the latency of memory to that of the cache.
+/// Laps before a working set is timed. On a guest of a Zen 4 with neighbours, 4 MiB took seven laps
+/// (30 ms) to drop from the latency of memory to that of the cache.
 const WARM: WarmUp = WarmUp::Laps {
     ns_min: 100_000_000,
 };
 
-/// Memory is told from the cache from this ratio of latencies on.
+/// Minimum ratio of latencies at which memory can be distinguished from the cache.
 const FAR_TO_NEAR_MIN: f64 = 1.3;
 
-/// Sweeps, of which the one that tells most counts: what neighbours do meanwhile only takes away
-/// from what the cache answers.
+/// Number of sweeps. The one with the largest share counts: activity of neighbours only reduces
+/// what the cache serves.
 const SWEEPS: u64 = 3;
 
-/// What is measured, and where.
+/// What to measure, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheSharePlan {
     /// The CPU that measures.
     pub cpu: CpuId,
-    /// Where the memory is to lie.
+    /// Nodes of the memory.
     pub nodes: MemoryNodes,
-    /// The last cache of this CPU as the kernel shows it.
+    /// The last-level cache of this CPU as reported by the kernel.
     pub last_cache_bytes: u64,
-    /// The cache before it; 0 where there is none.
+    /// The next-inner cache; 0 if there is none.
     pub inner_cache_bytes: u64,
-    /// The largest working set for which there is memory.
+    /// The largest working set that fits in memory.
     pub bytes_max: u64,
-    /// Seed of the orders; each cell takes a stream of its own.
+    /// Seed of the orders; each cell uses a separate stream.
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result of the measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheShare {
-    /// The part of the last cache that the CPU has, at most the cache that is shown; `None` where
-    /// it cannot be told.
+    /// The part of the last-level cache that the CPU can use, at most the reported size; `None` if
+    /// it cannot be determined.
     pub bytes: Option<u64>,
-    /// What this is from.
+    /// The sweeps it is derived from.
     pub sweeps: Vec<CacheSweep>,
 }
 
@@ -79,19 +79,19 @@ pub struct CacheShare {
 pub struct CacheSweep {
     /// Latency of memory, ns.
     pub far_ns: f64,
-    /// Working sets in bytes, ascending, with the latency of each in ns. Ends where the cache has
-    /// less than half of one, since larger ones tell no more.
+    /// Working sets in bytes, ascending, with the latency of each in ns. Ends with the first of
+    /// which the cache serves less than half, since larger ones add nothing.
     pub points: Vec<(u64, f64)>,
-    /// Whether there was no memory for a working set that would have told more.
+    /// Whether memory was too small for a working set that was still needed.
     pub is_cut_off: bool,
-    /// How the evidence contradicts the plan; a sweep with any tells nothing.
+    /// How the evidence contradicts the plan; a sweep with any contradiction is invalid.
     pub contradictions: Vec<String>,
 }
 
 /// Measures the share, in three sweeps with fresh memory for each working set.
 ///
 /// # Errors
-/// When the memory cannot be had, the CPU cannot be used, or evidence cannot be read.
+/// When the memory cannot be allocated, the CPU cannot be used, or evidence cannot be read.
 pub fn measure_cache_share(
     plan: &CacheSharePlan,
     timer: &Timer,
@@ -103,7 +103,7 @@ pub fn measure_cache_share(
     Ok(CacheShare { bytes, sweeps })
 }
 
-/// The largest share; `None` if a sweep cannot tell, since its share may be larger.
+/// Returns the largest share; `None` if any sweep has none, since that share might be larger.
 fn largest_share(sweeps: &[CacheSweep]) -> Option<u64> {
     let shares = sweeps.iter().map(CacheSweep::share_bytes);
     shares.collect::<Option<Vec<u64>>>()?.into_iter().max()
@@ -159,7 +159,8 @@ fn measure_sweep(
     Ok(sweep)
 }
 
-/// The last cache, its half, its quarter and so on down to what it has to answer itself, ascending.
+/// Returns the size of the last-level cache and its halves, quarters and so on down to the smallest
+/// working set that it must serve itself, ascending.
 fn working_sets(last_cache_bytes: u64, inner_cache_bytes: u64) -> Vec<u64> {
     let least = inner_cache_bytes.saturating_mul(TIMES_INNER).max(BYTES_MIN);
     let halves = std::iter::successors(Some(last_cache_bytes), |bytes| Some(bytes / 2));
@@ -172,19 +173,19 @@ fn working_sets(last_cache_bytes: u64, inner_cache_bytes: u64) -> Vec<u64> {
 }
 
 impl CacheSweep {
-    /// Whether the cache answered at least half of the last working set, so that a larger one may
-    /// tell more.
+    /// Returns whether the cache served at least half of the last working set, so that a larger one
+    /// may add information.
     fn goes_on(&self) -> bool {
         let answered = self.answered_bytes().last().copied();
         let last = answered.zip(self.points.last());
         last.is_some_and(|(answered, (bytes, _))| answered >= *bytes as f64 / 2.0)
     }
 
-    /// What the cache answered of each working set; empty where memory and cache cannot be told
-    /// apart.
+    /// Returns how many bytes of each working set the cache served; empty if memory and cache
+    /// cannot be distinguished.
     fn answered_bytes(&self) -> Vec<f64> {
         let mut all_ns = self.points.iter().map(|point| point.1);
-        // The smallest is the nearest, unless something interrupted it.
+        // The smallest working set is normally the fastest, unless something interrupted it.
         let near_ns = all_ns.clone().fold(f64::INFINITY, f64::min);
         let is_latency = |ns: f64| ns.is_finite() && ns > 0.0;
         let is_far = is_latency(self.far_ns) && self.far_ns >= near_ns * FAR_TO_NEAR_MIN;
@@ -198,7 +199,7 @@ impl CacheSweep {
         self.points.iter().map(answered).collect()
     }
 
-    /// The most that the cache answered of a working set; `None` where it cannot be told.
+    /// Returns the most bytes that the cache served of a working set; `None` if that is unknown.
     pub fn share_bytes(&self) -> Option<u64> {
         if self.is_cut_off || !self.contradictions.is_empty() {
             return None;
@@ -241,9 +242,9 @@ mod tests {
         check(120.0, &full, Some(32));
         check(120.0, &[(2, 20.0), (8, 20.0), (16, 70.0)], Some(8));
         check(120.0, &[(2, 20.0), (8, 20.0), (16, 45.0)], Some(12));
-        // A larger working set of which less is answered takes nothing back.
+        // A larger working set that is served less does not reduce the share.
         check(120.0, &[(8, 20.0), (16, 110.0)], Some(8));
-        // One faster than the smallest, which something interrupted, and one slower than memory.
+        // One faster than the smallest, which was interrupted, and one slower than memory.
         check(120.0, &[(2, 20.0), (4, 18.0)], Some(4));
         check(120.0, &[(2, 20.0), (4, 300.0)], Some(2));
     }

@@ -1,5 +1,5 @@
-//! Measures one cell of the latency matrix: one CPU, one memory node, one kind of pages, one
-//! working set. Gives raw samples and the evidence that they are of what was asked for.
+//! Measures one cell of the latency matrix: one CPU, one memory node, one page kind, one working
+//! set. Returns raw samples and the evidence that they measure what was requested.
 
 use linux::Root;
 use model::{CpuId, CpuSet, MeasurementEvidence};
@@ -13,95 +13,94 @@ use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
 use crate::placed_thread::{Watch, on_cpu};
 use crate::timer::Timer;
 
-/// How one cell is to be measured, once.
+/// How to measure one cell, once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellPlan {
     /// The CPU that measures.
     pub cpu: CpuId,
-    /// Where the memory is to lie.
+    /// Nodes of the memory.
     pub nodes: MemoryNodes,
-    /// The CPU that makes the memory and its content: one of the memory's own node, if it has any,
-    /// so that the caches and directories there are what they would be after a local program.
+    /// The CPU that allocates and fills the memory: one of the memory's node, if it has any, so
+    /// that the caches and directories there are as a local program would leave them.
     pub home_cpu: CpuId,
-    /// CPUs that are kept busy meanwhile.
+    /// CPUs kept busy during the measurement.
     pub awake_cpus: CpuSet,
-    /// Pages.
+    /// Page kind.
     pub pages: PageChoice,
-    /// Memory that one lap visits; rounded down to whole strides.
+    /// Memory visited in one lap; rounded down to whole strides.
     pub working_set_bytes: usize,
-    /// Whether pages are visited in groups that the TLB can hold. Without, page walks are part of
-    /// what is measured.
+    /// Whether to visit pages in groups that fit the TLB. If not, the latency includes page walks.
     pub by_tlb_groups: bool,
     /// Chains followed at once: 1 for latency.
     pub chains: usize,
-    /// What comes before the windows.
+    /// What precedes the windows.
     pub warm_up: WarmUp,
-    /// Windows timed: see [`WINDOWS`].
+    /// Number of timed windows: see [`WINDOWS`].
     pub windows: u32,
-    /// Length of a window, about: see [`WINDOW_NS`].
+    /// Approximate length of a window: see [`WINDOW_NS`].
     pub window_ns: u64,
     /// Seed of the order.
     pub seed: u64,
-    /// Stream of the seed: one of its own for every repeat.
+    /// Stream of the seed: a different one for every repetition.
     pub stream: u64,
 }
 
-/// What comes before the windows of a cell.
+/// What precedes the windows of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarmUp {
-    /// Lines are taken out of the caches, and the chase goes round once.
+    /// Lines are flushed from the caches, and the chase completes one lap.
     Lap,
-    /// Lines are taken out of the caches, and the windows time lines that no cache has held since,
-    /// as long as all of them together are shorter than a lap.
+    /// Lines are flushed from the caches, and the windows time lines that no cache has held since,
+    /// provided that all windows together are shorter than a lap.
     FirstVisits,
-    /// Lines stay where their making left them, and the chase goes round for so many ns, once at
-    /// least: a cache can take ten laps until it keeps what it is asked for.
+    /// Lines are not flushed, and the chase runs whole laps for at least `ns_min`: a cache can take
+    /// ten laps before it keeps the lines of the working set.
     Laps {
-        /// How long at least.
+        /// Minimum duration, ns.
         ns_min: u64,
     },
 }
 
-/// What one cell gave, once.
+/// Result of one measurement of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellMeasurement {
     /// The windows in the order they were timed, raw.
     pub windows: Vec<ChaseWindow>,
-    /// Memory that one lap visited.
+    /// Memory visited in one lap.
     pub working_set_bytes: u64,
-    /// Pages that are visited before others are; `None`: all.
+    /// Pages per TLB group; `None`: pages are not visited in groups.
     pub tlb_group_pages: Option<u32>,
-    /// How long the last lap before the windows took, or what came in place of one.
+    /// Duration of the last lap before the windows, or of the accesses that replaced it.
     pub lap_ns: f64,
-    /// Where the chase ended: the same for the same plan, on any machine.
+    /// Where the chase ended: the same for the same plan on any machine.
     pub checksum: u64,
-    /// What the kernel says of memory and thread.
+    /// What the kernel reports about memory and thread.
     pub evidence: MeasurementEvidence,
-    /// How the evidence contradicts the plan; a measurement with any is invalid.
+    /// How the evidence contradicts the plan; a measurement with any contradiction is invalid.
     pub contradictions: Vec<String>,
 }
 
 impl CellMeasurement {
-    /// Latency of one access in each window, in ns.
+    /// Returns the latency of one access in each window, in ns.
     pub fn samples_ns(&self) -> Vec<f64> {
         let windows = self.windows.iter();
         windows.map(ChaseWindow::ns_per_access).collect()
     }
 }
 
-/// Measures one cell, once: makes fresh memory on the home CPU, lays a fresh order through it,
-/// takes it out of the caches, reads where it lies, goes round once, untimed, from the measuring
-/// CPU (which fills directories and shows how long a window is; [`WarmUp`] has other ways), and
-/// times the windows.
+/// Measures one cell once: allocates fresh memory on the home CPU, lays a fresh order through it,
+/// flushes it from the caches, reads where it lies, makes one untimed lap from the measuring CPU
+/// (which fills directories and calibrates the length of a window; [`WarmUp`] lists alternatives),
+/// and times the windows.
 ///
 /// # Errors
-/// When the memory cannot be had, a CPU cannot be used, or evidence cannot be read.
+/// When the memory cannot be allocated, a CPU cannot be used, or evidence cannot be read.
 pub fn measure_cell(plan: &CellPlan, timer: &Timer, root: &Root) -> Result<CellMeasurement, Error> {
     measure_cell_between(plan, timer, root, || {})
 }
 
-/// The same; `edge` is called on the measuring thread just before the first window and just after
-/// the last.
+/// Like [`measure_cell`], but calls `edge` on the measuring thread just before the first window and
+/// just after the last.
 ///
 /// # Errors
 /// As for [`measure_cell`].
@@ -134,8 +133,8 @@ pub(crate) fn measure_cell_between(
     let cycle = &cycle;
     let _awake = Awake::keep(&plan.awake_cpus)?;
     on_cpu(plan.cpu, || {
-        // Before the lap: reading where pages are goes through the kernel's record of each, which
-        // drives page tables out of the caches. The lap brings them back.
+        // Read the evidence before the lap: the kernel walks its record of every page, which evicts
+        // page tables from the caches. The lap brings them back.
         let mut watch = Watch::begin(root, address)?;
         let mut chase = Chase::new(cycle);
         let lap = warm_up(&mut chase, cycle, plan.warm_up, timer);
@@ -181,22 +180,24 @@ fn warm_up(
     lap
 }
 
-/// Length of a window that is well below the time slice of a scheduler (3 ms on Linux): on a busy
-/// machine most windows are then not interrupted, and their median tells of memory.
+/// Length of a window, well below the time slice of a scheduler (3 ms on Linux): on a busy machine
+/// most windows are not interrupted, and their median reflects memory.
 pub const WINDOW_NS: u64 = 200_000;
 
-/// Windows of one cell in one round: with [`WINDOW_NS`], 10 ms and some 100 000 accesses.
+/// Windows of one cell in one round: with [`WINDOW_NS`], 10 ms and about 100 000 accesses.
 pub const WINDOWS: u32 = 51;
 
-/// The smallest working set for memory beyond all caches: multichase chases 256 MiB, of which it
-/// visits every fourth line; we visit every line.
+/// Minimum working set to measure memory beyond all caches: multichase chases 256 MiB, of which it
+/// visits every fourth line; numalab visits every line.
 pub const WORKING_SET_BYTES_MIN: u64 = 128 << 20;
 
-/// How many times the last cache a working set is: a cache that does not replace the longest
-/// unused line keeps a share of about 1 in this many of a working set that goes round.
+/// Ratio of the working set to the last-level cache. A cache that does not replace the least
+/// recently used line keeps about 1/4 of a working set of 4 times its size that is visited in
+/// cycles.
 pub const WORKING_SET_PER_CACHE: u64 = 4;
 
-/// The working set that measures memory and not caches, for a last cache of this size.
+/// Returns the working set that measures memory and not caches, for a last-level cache of this
+/// size.
 pub fn memory_working_set_bytes(last_cache_bytes: Option<u64>) -> u64 {
     let beyond = last_cache_bytes
         .unwrap_or(0)

@@ -1,38 +1,38 @@
-//! Follows a cycle, each address taken from the memory before: what one access costs when it has
-//! to wait for the one before it, or, with several chains, how many can be under way at once.
+//! Follows a cycle, taking each address from the previous load: the cost of one access that waits
+//! for the one before it or, with several chains, of accesses that overlap.
 
 use crate::cycle::{Cycle, Link};
 use crate::timer::Timer;
 
-/// The most chains that are followed at once: more than any core has misses under way in its
-/// first-level cache would tell nothing (12 on Skylake, 24 on Zen 4), and more than 16 pointers do
-/// not fit in the registers of x86-64.
+/// The maximum number of chains followed at once. More chains than a core has outstanding misses in
+/// its first-level cache (12 on Skylake, 24 on Zen 4) would show nothing new, and more than 16
+/// pointers do not fit in the registers of x86-64.
 pub const CHAINS_MAX: usize = 16;
 
-/// Accesses are counted in blocks, so that the loop around them costs nothing.
+/// Accesses per block. Counting in blocks makes the cost of the loop around them negligible.
 pub const BLOCK_ACCESSES: usize = 32;
 
-/// Accesses that come before the windows where a lap is no longer needed, because nothing that is
-/// visited has been visited before.
+/// Untimed accesses before the windows when no lap is needed because every line visited is visited
+/// for the first time.
 pub(crate) const ACCESSES_UNTIMED: u64 = 20_000;
 
 /// One timed window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChaseWindow {
-    /// Accesses, those of all chains added up.
+    /// Accesses of all chains together.
     pub accesses: u64,
     /// How long all of them took.
     pub elapsed_ns: f64,
 }
 
 impl ChaseWindow {
-    /// What one access costs, in ns.
+    /// Returns the latency of one access, in ns.
     pub fn ns_per_access(&self) -> f64 {
         self.elapsed_ns / self.accesses as f64
     }
 }
 
-/// A chase under way: it goes on where its last window ended.
+/// A chase in progress: each call continues where the previous one ended.
 #[derive(Debug)]
 pub struct Chase<'c, 'm> {
     cycle: &'c Cycle<'m>,
@@ -40,7 +40,7 @@ pub struct Chase<'c, 'm> {
 }
 
 impl<'c, 'm> Chase<'c, 'm> {
-    /// A chase along the cycle, with as many chains as it was built for.
+    /// Creates a chase along the cycle, with as many chains as it was built for.
     pub fn new(cycle: &'c Cycle<'m>) -> Self {
         assert!(cycle.starts().len() <= CHAINS_MAX, "at most 16 chains");
         Chase {
@@ -49,13 +49,13 @@ impl<'c, 'm> Chase<'c, 'm> {
         }
     }
 
-    /// Follows at least so many links in all, without timing.
+    /// Follows at least `accesses` links in total, untimed.
     pub fn go(&mut self, accesses: u64) {
         let blocks = self.blocks(accesses);
         follow_all(&mut self.at, blocks);
     }
 
-    /// Follows at least so many links in all, and times it.
+    /// Follows at least `accesses` links in total and times them.
     pub fn time(&mut self, accesses: u64, timer: &Timer) -> ChaseWindow {
         let blocks = self.blocks(accesses);
         let begin = timer.now();
@@ -71,24 +71,24 @@ impl<'c, 'm> Chase<'c, 'm> {
         accesses.div_ceil((BLOCK_ACCESSES * self.at.len()) as u64)
     }
 
-    /// Where the chains are, as one number that the same cycle gives after the same number of
-    /// accesses on every machine.
+    /// Returns the positions of the chains as one number: the same on every machine for the same
+    /// cycle and number of accesses.
     pub fn checksum(&self) -> u64 {
         let offsets = self.at.iter().map(|at| self.cycle.offset_bytes(*at) as u64);
         offsets.fold(0, |sum, offset| sum.rotate_left(7) ^ offset)
     }
 }
 
-/// Follows every chain by so many blocks.
+/// Follows every chain for `blocks` blocks.
 fn follow_all(at: &mut [*const Link], blocks: u64) {
-    /// One arm for each number of chains, so that each is code of its own.
+    /// One arm per number of chains, so that each is compiled separately.
     macro_rules! by_count {
         ($($count:literal)*) => {
             match at.len() {
                 $($count => {
                     let mut own = [std::ptr::null(); $count];
                     own.copy_from_slice(at);
-                    // SAFETY: the chains are links of a cycle that is borrowed by the caller.
+                    // SAFETY: the chains are links of a cycle that the caller borrows.
                     let end = unsafe { follow::<$count>(own, blocks) };
                     at.copy_from_slice(&end);
                 })*
@@ -99,10 +99,10 @@ fn follow_all(at: &mut [*const Link], blocks: u64) {
     by_count!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 }
 
-/// Follows `N` chains by so many blocks.
+/// Follows `N` chains for `blocks` blocks.
 ///
 /// # Safety
-/// Each of `at` is a link of a cycle whose memory stays as it is meanwhile.
+/// Each element of `at` is a link of a cycle whose memory does not change during the call.
 #[inline(never)]
 unsafe fn follow<const N: usize>(mut at: [*const Link; N], blocks: u64) -> [*const Link; N] {
     for _ in 0..blocks {

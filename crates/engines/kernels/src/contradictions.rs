@@ -1,14 +1,14 @@
-//! Compares what was asked for of a measurement with what the kernel says came of it. Pure.
+//! Compares the requested placement of a measurement with what the kernel reports. Pure.
 
 use model::{CpuId, MeasurementEvidence, MemoryEvidence};
 
 use crate::placed_memory::MemoryNodes;
 
-/// How far the share of a node may be from even under interleave, relative to the even share.
+/// Permitted deviation of a node's share under interleave, relative to an even share.
 const INTERLEAVE_TOLERANCE: f64 = 0.01;
 
-/// Every way in which the evidence contradicts the placement, in words; empty when it holds. A
-/// measurement with a contradiction is invalid.
+/// Returns every way in which the evidence contradicts the placement, as text; empty if the
+/// placement holds. A measurement with a contradiction is invalid.
 pub fn contradictions(
     cpu: CpuId,
     nodes: &MemoryNodes,

@@ -1,9 +1,9 @@
-//! Which CPUs measure. Pure.
+//! Selects the CPUs that measure. Pure.
 
 use model::{CpuId, CpuSet, NodeId, Topology};
 
-/// One CPU of each core of a node, in ascending order: the first that is allowed. CPU 0 comes last:
-/// it serves interrupts of its own (Intel MLC leaves it out, too).
+/// Returns one CPU of each core of a node in ascending order: the first that is allowed. CPU 0
+/// comes last because it also serves interrupts (Intel MLC leaves it out, too).
 pub fn cpus_of_cores(topology: &Topology, node: NodeId, allowed: &CpuSet) -> Vec<CpuId> {
     let Some(node) = topology.node(node) else {
         return Vec::new();
@@ -22,13 +22,13 @@ pub fn cpus_of_cores(topology: &Topology, node: NodeId, allowed: &CpuSet) -> Vec
     cpus
 }
 
-/// The CPU of a node that measures; `None` when the node has none that is allowed.
+/// Returns the CPU of a node that measures; `None` if none of the node's CPUs is allowed.
 pub fn measuring_cpu(topology: &Topology, node: NodeId, allowed: &CpuSet) -> Option<CpuId> {
     cpus_of_cores(topology, node, allowed).first().copied()
 }
 
-/// For each node but those in `resting`, a CPU that is to be kept busy, so that its package does
-/// not slow its clocks down while another measures its memory.
+/// Returns a CPU to keep busy for each node except those in `resting`, so that its package does not
+/// lower its clocks while another CPU measures its memory.
 pub fn cpus_to_keep_awake(topology: &Topology, resting: &[NodeId], allowed: &CpuSet) -> CpuSet {
     let nodes = topology.cpu_nodes();
     let others = nodes.iter().filter(|node| !resting.contains(node));
@@ -43,7 +43,7 @@ mod tests {
 
     use super::{cpus_of_cores, cpus_to_keep_awake, measuring_cpu};
 
-    /// Two nodes of two cores with two threads each, and one of memory alone.
+    /// Returns two nodes of two cores with two threads each, and one memory-only node.
     fn topology() -> Topology {
         let node = |id, cpus: &str| Node {
             id: NodeId(id),

@@ -15,59 +15,59 @@ use crate::timer::Timer;
 /// The smallest working set: four strides.
 pub const CURVE_BYTES_MIN: u64 = 1 << 10;
 
-/// Length of a window, ns, about: well below the time slice of a scheduler (3 ms on Linux), so that
-/// on a busy machine most windows are not interrupted and their median tells of memory.
+/// Approximate length of a window, ns. Well below the time slice of a scheduler (3 ms on Linux): on
+/// a busy machine most windows are not interrupted, and their median reflects memory.
 const WINDOW_NS: f64 = 400_000.0;
 
-/// Fewest windows timed at each point. Seven at 70 points are 0.2 s.
+/// Minimum number of windows timed at each point. Seven at 70 points take 0.2 s.
 const WINDOWS_MIN: u64 = 7;
 
-/// Most windows timed at each point.
+/// Maximum number of windows timed at each point.
 const WINDOWS_MAX: u64 = 101;
 
-/// Accesses timed at each point where a lap is longer: at 130 ns, 40 ms.
+/// Accesses timed at each point whose lap is longer: 40 ms at 130 ns.
 const ACCESSES_MAX: u64 = 300_000;
 
-/// How a curve is to be measured.
+/// How to measure a curve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurvePlan {
     /// The CPU that measures.
     pub cpu: CpuId,
-    /// Where the memory is to lie.
+    /// Nodes of the memory.
     pub nodes: MemoryNodes,
-    /// The CPU that makes the memory.
+    /// The CPU that allocates and populates the memory.
     pub home_cpu: CpuId,
-    /// Pages.
+    /// Page kind.
     pub pages: PageChoice,
     /// The largest working set.
     pub bytes_max: u64,
-    /// The last cache as the kernel gives it: points are dense up to beyond it.
+    /// The last-level cache as reported by the kernel: points are dense up to beyond it.
     pub last_cache_bytes: Option<u64>,
-    /// Seed of the orders; each point takes a stream of its own.
+    /// Seed of the orders; each point uses a separate stream.
     pub seed: u64,
 }
 
-/// A curve as it was measured.
+/// A measured curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurveMeasurement {
     /// By ascending working set.
     pub points: Vec<CurvePoint>,
-    /// All of their windows: latency of one access in ns, in the order they were timed.
+    /// All windows of each point: latency of one access in ns, in the order timed.
     pub samples_ns: Vec<Vec<f64>>,
-    /// Where the chases ended, as one number.
+    /// Where the chases ended, combined into one number.
     pub checksum: u64,
-    /// What the kernel says of memory and thread.
+    /// What the kernel reports about memory and thread.
     pub evidence: MeasurementEvidence,
-    /// How the evidence contradicts the plan; a curve with any is invalid.
+    /// How the evidence contradicts the plan; a curve with any contradiction is invalid.
     pub contradictions: Vec<String>,
 }
 
-/// Measures a curve, once, in memory that is made once. Up to beyond the last cache every point
-/// goes round once, untimed, and its windows are spread over the next round; further out, nothing
-/// that is timed has been in a cache since it was written.
+/// Measures a curve once, in memory allocated once. Up to beyond the last-level cache, every point
+/// starts with one untimed lap, and its windows time the following accesses. Further out, the
+/// windows time only lines that have not been accessed since they were written.
 ///
 /// # Errors
-/// When the memory cannot be had, a CPU cannot be used, or evidence cannot be read.
+/// When the memory cannot be allocated, a CPU cannot be used, or evidence cannot be read.
 pub fn measure_curve(
     plan: &CurvePlan,
     timer: &Timer,
@@ -112,7 +112,7 @@ pub fn measure_curve(
     })
 }
 
-/// The windows of one point, ns per access.
+/// Times the windows of one point, ns per access.
 fn time_point(
     chase: &mut Chase<'_, '_>,
     cycle: &Cycle<'_>,
@@ -138,25 +138,25 @@ fn point(bytes: u64, samples: &[f64]) -> CurvePoint {
     }
 }
 
-/// The largest working set that is gone round as a whole: twice what measures memory alone would
-/// take seconds a round.
+/// Returns the largest working set that gets a whole untimed lap. A lap of a working set that
+/// measures memory alone would take seconds.
 fn whole_laps_to(last_cache_bytes: Option<u64>) -> u64 {
     last_cache_bytes
         .map_or(DENSE_BYTES_DEFAULT, |bytes| bytes.saturating_mul(2))
         .max(DENSE_BYTES_MIN)
 }
 
-/// How far points are dense when the kernel tells no caches: the largest caches of one CPU known
-/// are below it but for some with stacked memory.
+/// Limit of dense points when the kernel reports no caches. All known caches of one CPU are
+/// smaller, except some with stacked memory.
 const DENSE_BYTES_DEFAULT: u64 = 128 << 20;
 
-/// Points are dense at least as far as this.
+/// Points are dense at least up to this size.
 const DENSE_BYTES_MIN: u64 = 16 << 20;
 
-/// Working sets: four to an octave up to twice the last cache, one to an octave beyond. Each is a
-/// whole number of strides.
+/// Returns the working sets: four per octave up to twice the last-level cache, one per octave
+/// beyond. Each is a whole number of strides.
 pub fn working_sets(bytes_max: u64, last_cache_bytes: Option<u64>) -> Vec<u64> {
-    /// Steps of an octave in 64ths, as near to the fourth root of 2 as strides allow.
+    /// Steps of an octave in 64ths, as close to the fourth root of 2 as strides permit.
     const STEPS: [u64; 4] = [64, 76, 91, 108];
     let dense_to = whole_laps_to(last_cache_bytes);
     let mut sizes = Vec::new();

@@ -1,18 +1,17 @@
-//! The order in which a chase visits memory: one random cycle through every cache line. Following
-//! it is in `chase`.
+//! The order in which a chase visits memory: one random cycle through every cache line. Module
+//! `chase` follows it.
 //!
-//! Four things keep prefetchers and caches from helping (the first three after google/multichase,
-//! whose comments say why; the code is ours):
+//! Four measures keep prefetchers and caches from helping (the first three follow
+//! google/multichase, whose comments explain why; the code is our own):
 //!
-//! - Pages are visited in groups ([`TLB_GROUP_PAGES`]): more than a stream prefetcher follows, few
-//!   enough for the TLB. The order of groups and the order within a group are random.
-//! - Of each stride of [`STRIDE_LINES`] lines one is visited per pass, a random one ("mixing"): the
-//!   neighbour that an adjacent-line prefetcher brings is not asked for before the next pass, and
+//! - The cycle visits pages in groups ([`TLB_GROUP_PAGES`]): more pages than a stream prefetcher
+//!   tracks, few enough for the TLB. The order of groups and the order within a group are random.
+//! - Each pass visits one random line of each stride of [`STRIDE_LINES`] lines ("mixing"). The
+//!   neighbour that an adjacent-line prefetcher fetches is not accessed before the next pass, and
 //!   no cache set or memory bank is favoured.
-//! - The word that holds the link is at a random place in its line, so that no word of a line that
-//!   arrives first is favoured.
-//! - As many passes as a stride has lines make up the cycle, so that it visits every line exactly
-//!   once and a working set of so many bytes fills so many bytes of cache.
+//! - The link is at a random word of its line, so that no word that arrives first is favoured.
+//! - The cycle has as many passes as a stride has lines. It visits every line exactly once, and a
+//!   working set of N bytes fills N bytes of cache.
 //!
 //! ```text
 //! memory  | stride 0          | stride 1          | stride 2          | …
@@ -27,15 +26,15 @@ use stats::Generator;
 
 use crate::cache_line::{self, LINE_BYTES};
 
-/// Lines in a stride. With 256 bytes neither the next-line nor the pairing (128 bytes) prefetcher
-/// gets hold of the next visit (multichase's default, for the same reason).
+/// Lines in a stride. At 256 bytes, neither the next-line prefetcher nor the pair prefetcher (128
+/// bytes) fetches the next line to be visited (multichase's default, for the same reason).
 pub const STRIDE_LINES: usize = 4;
 
 /// Bytes of a stride.
 pub const STRIDE_BYTES: usize = STRIDE_LINES * LINE_BYTES;
 
-/// Pages in a group: above the 32 streams that prefetchers have been seen to follow, and at most
-/// the entries of a first-level data TLB (64 on Skylake, 72 on Zen 4).
+/// Pages in a group: more than the 32 streams that prefetchers have been observed to track, and no
+/// more than the entries of a first-level data TLB (64 on Skylake, 72 on Zen 4).
 pub const TLB_GROUP_PAGES: u32 = 64;
 
 /// Words in a line.
@@ -44,7 +43,7 @@ const LINE_WORDS: usize = LINE_BYTES / size_of::<u64>();
 /// Words in a stride.
 const STRIDE_WORDS: usize = STRIDE_BYTES / size_of::<u64>();
 
-/// A link of the cycle, in memory: the address of the next link.
+/// A link of the cycle in memory: the address of the next link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Link(pub(crate) *const Link);
@@ -52,18 +51,18 @@ pub(crate) struct Link(pub(crate) *const Link);
 /// How a cycle is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CycleOrder {
-    /// Bytes that are visited at random before others are; `None`: all of the memory.
+    /// Bytes visited at random before moving on to others; `None`: all of the memory.
     pub group_bytes: Option<usize>,
     /// Seed of the order.
     pub seed: u64,
-    /// Stream of the seed: every repeat takes its own, because some processors learn an order
-    /// that they have seen (multichase, "longer chase to get around CMC prefetcher").
+    /// Stream of the seed. Every repetition uses a different one, because some processors learn an
+    /// order they have seen (multichase, "longer chase to get around CMC prefetcher").
     pub stream: u64,
-    /// Equally distant places at which chases can begin.
+    /// Number of equidistant places at which chases can begin.
     pub chains: usize,
 }
 
-/// One cycle through every line of a piece of memory, until that is used for something else.
+/// One cycle through every line of a block of memory, which it borrows.
 #[derive(Debug)]
 pub struct Cycle<'m> {
     /// Links at equal distances, one for each chain.
@@ -75,11 +74,12 @@ pub struct Cycle<'m> {
 
 // SAFETY: the links lie in memory that the cycle borrows exclusively, whichever thread reads them.
 unsafe impl Send for Cycle<'_> {}
-// SAFETY: once it is built, a cycle is only read.
+// SAFETY: a cycle is only read once it is built.
 unsafe impl Sync for Cycle<'_> {}
 
 impl<'m> Cycle<'m> {
-    /// Lays a cycle through all of `memory`, which must be whole strides, aligned to a line.
+    /// Lays a cycle through all of `memory`, which must be whole strides and aligned to a cache
+    /// line.
     pub fn build(memory: &'m mut [u64], order: CycleOrder) -> Self {
         assert!(
             !memory.is_empty() && memory.len().is_multiple_of(STRIDE_WORDS),
@@ -123,28 +123,28 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Lines, each visited once in a lap.
+    /// Returns the number of lines, each visited once per lap.
     pub fn lines(&self) -> usize {
         self.lines
     }
 
-    /// Where chases begin.
+    /// Returns where chases begin.
     pub(crate) fn starts(&self) -> &[*const Link] {
         &self.starts
     }
 
-    /// How far a link is from the first byte of the memory.
+    /// Returns the distance of a link from the first byte of the memory.
     pub(crate) fn offset_bytes(&self, link: *const Link) -> usize {
         link.addr() - self.base.addr()
     }
 
-    /// Takes every line out of all caches.
+    /// Flushes every line from all caches.
     pub fn flush(&self) {
-        // SAFETY: the memory is borrowed, so it is mapped.
+        // SAFETY: the memory is borrowed and therefore mapped.
         unsafe { cache_line::flush(self.base.cast(), self.lines * LINE_BYTES) };
     }
 
-    /// Whether a lap visits every line exactly once and ends where it began.
+    /// Returns whether a lap visits every line exactly once and ends where it began.
     pub fn visits_every_line_once(&self) -> bool {
         let mut is_visited = vec![false; self.lines];
         let mut at = self.starts[0];
@@ -160,17 +160,18 @@ impl<'m> Cycle<'m> {
     }
 }
 
-/// The word that a pass visits in a stride, counted from the start of the memory.
+/// Returns the word that a pass visits in a stride, counted from the start of the memory.
 fn place(stride: usize, pass: usize, mixing: u64) -> usize {
     let mixed = mixed(stride as u64 ^ mixing);
-    // Exclusive or with a fixed number is a permutation of the lines of the stride.
+    // XOR with a fixed number permutes the lines of the stride.
     let line = pass ^ (mixed as usize % STRIDE_LINES);
     let word = (mixed >> (8 + 8 * line)) as usize % LINE_WORDS;
     stride * STRIDE_WORDS + line * LINE_WORDS + word
 }
 
-/// A number whose bits all depend on all bits of the other (the finaliser of SplitMix64: Steele,
-/// Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators", OOPSLA).
+/// Returns a number each of whose bits depends on all bits of `number` (the finaliser of
+/// SplitMix64: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators",
+/// OOPSLA).
 fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -209,13 +210,13 @@ impl LinkWriter {
 
     fn visit(&mut self, word: usize) {
         assert!(word < self.words, "a place lies within the memory");
-        // SAFETY: the word is within the memory, by the line above.
+        // SAFETY: the word is within the memory, by the assertion above.
         let link = unsafe { self.base.add(word) };
         if self.visited.is_multiple_of(self.chain_lines) && self.starts.len() < self.chains {
             self.starts.push(link);
         }
         if !self.last.is_null() {
-            // SAFETY: `last` was such a word, too, and is aligned like the memory's words.
+            // SAFETY: `last` was checked in the same way, and is aligned like the memory's words.
             unsafe { self.last.write(Link(link)) };
         }
         self.last = link;
@@ -223,7 +224,7 @@ impl LinkWriter {
     }
 
     fn close(self) -> (Vec<*const Link>, *const Link) {
-        // SAFETY: as in `visit`; at least one stride was visited.
+        // SAFETY: as in `visit`; at least one stride has been visited.
         unsafe { self.last.write(Link(self.starts[0])) };
         (self.starts, self.base)
     }
@@ -245,7 +246,7 @@ mod tests {
         }
     }
 
-    /// The lines of one lap, in order.
+    /// Returns the lines of one lap, in order.
     fn lap(cycle: &Cycle<'_>) -> Vec<usize> {
         let mut at = cycle.starts()[0];
         let step = |_| {

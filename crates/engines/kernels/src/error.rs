@@ -1,43 +1,43 @@
-//! What can go wrong when a kernel is prepared or run.
+//! Errors of preparing and running a kernel.
 
 use model::{CpuId, NodeId};
 
-/// What can go wrong when a kernel is prepared or run.
+/// An error of preparing or running a kernel.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file of /proc or /sys could not be read or understood.
+    /// A file of /proc or /sys could not be read or parsed.
     #[error(transparent)]
     Read(#[from] linux::Error),
-    /// A system call was refused.
+    /// A system call failed.
     #[error(transparent)]
     SystemCall(#[from] linux::SystemCallError),
     /// Evidence could not be read back.
     #[error(transparent)]
-    Evidence(#[from] numa::Error),
-    /// A node has not enough free memory.
+    Evidence(#[from] placement::Error),
+    /// A node does not have enough free memory.
     #[error("node {node} has no room for {bytes} bytes in {kind} pages: {cause}")]
     NoMemory {
         /// The node.
         node: NodeId,
-        /// What was asked for.
+        /// Bytes requested.
         bytes: usize,
-        /// Name of the kind of pages.
+        /// Name of the page kind.
         kind: &'static str,
-        /// The kernel's answer.
+        /// The error of the system call.
         cause: linux::SystemCallError,
     },
-    /// The kernel gave other pages than were asked for.
+    /// The kernel provided pages of a kind other than requested.
     #[error("{bytes} bytes of {asked} are not in pages of the kind {kind}")]
     OtherPages {
-        /// Bytes in other pages.
+        /// Bytes in pages of another kind.
         bytes: u64,
-        /// Bytes asked for.
+        /// Bytes requested.
         asked: u64,
-        /// Name of the kind of pages asked for.
+        /// Name of the requested page kind.
         kind: &'static str,
     },
-    /// A CPU did not answer in a transfer of a cache line.
+    /// A CPU did not respond in a cache-line transfer.
     #[error("CPU {cpu} does not answer: it is offline or has other work")]
     NoAnswer {
         /// The CPU.
@@ -46,7 +46,7 @@ pub enum Error {
     /// A thread of a kernel panicked or could not be started.
     #[error("a measuring thread on CPU {cpu} failed: {reason}")]
     Thread {
-        /// The CPU it was for.
+        /// The CPU it was to run on.
         cpu: CpuId,
         /// Why.
         reason: String,
@@ -54,7 +54,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a permission is missing, so that the way without root should be named.
+    /// Returns whether a permission is missing, so that the caller can name the way without root.
     pub fn is_permission(&self) -> bool {
         match self {
             Error::SystemCall(error) => error.is_permission(),

@@ -1,5 +1,5 @@
-//! Kernels: loops that measure memory, and the procedures that place, run and prove them.
-//! docs/latency.md is their map.
+//! Kernels: loops that measure memory, and the procedures that place, run and verify them. For an
+//! overview see docs/latency.md.
 
 #[cfg(test)]
 mod aligned_words;

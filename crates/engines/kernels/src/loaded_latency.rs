@@ -1,6 +1,5 @@
-//! Measures latency while other CPUs load the memory: one chase, and streams that pause for a
-//! while after every block. The shorter the pause, the more load (Intel MLC injects load the same
-//! way).
+//! Measures latency while other CPUs load the memory: one chase, and streams that pause after every
+//! block. The shorter the pause, the higher the load (Intel MLC injects load the same way).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -18,57 +17,59 @@ use crate::simd::Simd;
 use crate::stream::Stream;
 use crate::timer::Timer;
 
-/// Bytes of each array between two pauses: small, so that the load is even.
+/// Bytes of each array between two pauses; small, to make the load even.
 const BLOCK_BYTES: usize = 4 << 10;
 
-/// Pauses of a ladder, in iterations of an empty loop, from hardly any load to all that the
-/// threads can make. An iteration takes one or two cycles, a block without a pause some 100 ns.
+/// Pauses of a ladder, in iterations of an empty loop, from almost no load to the maximum that the
+/// threads can generate. An iteration takes one or two cycles, a block without a pause about 100
+/// ns.
 pub const DELAYS: [u32; 10] = [20_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 120, 60, 0];
 
-/// How latency under load is to be measured, once: one rung of a ladder.
+/// How to measure latency under load, once: one rung of a ladder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadedPlan {
     /// The chase.
     pub chase: CellPlan,
-    /// The threads that make the load; none of them on the CPU of the chase.
+    /// The threads that generate the load; none of them on the CPU of the chase.
     pub load: Vec<StreamThread>,
-    /// What they do.
+    /// The kernel that they run.
     pub kernel: StreamKernel,
-    /// With which instructions; ones that can run the kernel.
+    /// The instruction set, which must be able to run the kernel.
     pub simd: Simd,
-    /// Memory of each.
+    /// Memory per thread.
     pub bytes_per_thread: usize,
-    /// Pages of the load's memory.
+    /// Page kind of the load's memory.
     pub pages: PageChoice,
     /// Iterations of an empty loop after every block.
     pub delay: u32,
 }
 
-/// What one rung gave.
+/// Result of one rung.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedMeasurement {
-    /// The chase, with its own evidence.
+    /// The chase, with its evidence.
     pub chase: CellMeasurement,
-    /// Bytes per second that the load moved from the first window of the chase to the last.
+    /// Bytes per second that the load moved between the start of the chase's first window and the
+    /// end of its last.
     pub load_bytes_per_s: f64,
-    /// Of each thread of the load, what the kernel says of its memory and where it ran.
+    /// What the kernel reports about each thread of the load: its memory and where it ran.
     pub load_evidence: Vec<MeasurementEvidence>,
-    /// How any evidence contradicts the plan; a measurement with any is invalid.
+    /// How any evidence contradicts the plan; a measurement with any contradiction is invalid.
     pub contradictions: Vec<String>,
 }
 
-/// How far one thread of the load has come, on a cache line of its own (two, because of the
-/// prefetcher that fetches pairs).
+/// Progress of one thread of the load, on a separate cache line (two, because of the prefetcher
+/// that fetches pairs).
 #[repr(align(128))]
 struct Progress {
     bytes: AtomicU64,
     is_running: AtomicBool,
 }
 
-/// Measures one rung, once. The load runs before the chase begins and until it has ended.
+/// Measures one rung once. The load starts before the chase and runs until it has ended.
 ///
 /// # Errors
-/// When memory cannot be had, a CPU cannot be used, or evidence cannot be read.
+/// When memory cannot be allocated, a CPU cannot be used, or evidence cannot be read.
 ///
 /// # Panics
 /// When the instructions cannot run the kernel, or a thread has too little memory.
@@ -122,7 +123,7 @@ pub fn measure_loaded(
     })
 }
 
-/// The rate between the first and the last of pairs of a moment in ticks and bytes so far.
+/// Returns the rate between the first and the last edge: pairs of a time in ticks and bytes so far.
 fn bytes_per_s(edges: &[(u64, u64)], timer: &Timer) -> f64 {
     let (Some((begin, before)), Some((end, after))) = (edges.first(), edges.last()) else {
         return 0.0;
@@ -152,7 +153,7 @@ fn wait_until_running<T>(
     }
 }
 
-/// The work of one thread of the load.
+/// Runs one thread of the load.
 fn load_on(
     plan: &LoadedPlan,
     thread: &StreamThread,
@@ -232,7 +233,7 @@ mod tests {
             pages: PageChoice::Largest,
             delay: 100,
         };
-        // On a busy machine the load may get no turn while the chase runs; it does in the end.
+        // On a busy machine the load may not be scheduled while the chase runs; repeat until it is.
         let has_load = (0..100).any(|_| {
             let measured = measure_loaded(&plan, &Timer::for_tests(), &Root::live()).unwrap();
             assert_eq!(measured.contradictions, Vec::<String>::new());

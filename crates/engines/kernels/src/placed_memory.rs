@@ -1,25 +1,25 @@
-//! Memory on chosen nodes with chosen pages, made, filled and read back.
+//! Allocates memory of a chosen page kind on chosen nodes, and reads its placement back.
 
 use std::collections::BTreeMap;
 
 use linux::anonymous_memory::{AnonymousMemory, Pages};
 use linux::{Root, SystemCallError, proc_smaps, proc_status, sysfs_nodes, transparent_huge_pages};
 use model::{MemoryEvidence, NodeId, NodeSet, PageKind};
-use numa::numa_maps;
+use residency::numa_maps;
 
 use crate::Error;
 
-/// On which nodes memory is to lie.
+/// The nodes on which to allocate memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryNodes {
-    /// On this one.
+    /// On this node.
     Bind(NodeId),
-    /// On these in turn, page by page.
+    /// Interleaved over these nodes, page by page.
     Interleave(NodeSet),
 }
 
 impl MemoryNodes {
-    /// Whether pages may lie on `node`.
+    /// Returns whether pages may lie on `node`.
     pub fn contains(&self, node: NodeId) -> bool {
         match self {
             MemoryNodes::Bind(only) => *only == node,
@@ -35,16 +35,16 @@ impl MemoryNodes {
     }
 }
 
-/// Which pages memory is to have.
+/// The pages of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageChoice {
-    /// Huge pages where the nodes have enough free ones, else transparent ones, else small ones.
+    /// Huge pages if the nodes have enough free, else transparent huge pages, else small pages.
     Largest,
-    /// Pages of this kind or none.
+    /// Pages of this kind only; fails if they are not available.
     Only(PageKind),
 }
 
-/// Memory that exists, on nodes of its own choosing.
+/// Populated memory on chosen nodes.
 #[derive(Debug)]
 pub struct PlacedMemory {
     memory: AnonymousMemory,
@@ -52,12 +52,12 @@ pub struct PlacedMemory {
 }
 
 impl PlacedMemory {
-    /// Makes `bytes` of memory and every page of it, from the calling thread: it should run on a
-    /// CPU of the node, so that the caches there hold what was last written.
+    /// Allocates `bytes` of memory and populates every page from the calling thread, which should
+    /// run on a CPU of the node, so that the caches there hold what was written last.
     ///
     /// # Errors
-    /// [`Error::NoMemory`] when the nodes have too little of it; [`Error::OtherPages`] when the
-    /// kernel gives other pages than [`PageChoice::Only`] asks for.
+    /// [`Error::NoMemory`] when the nodes have too little memory; [`Error::OtherPages`] when the
+    /// kernel provides pages of another kind than [`PageChoice::Only`] requests.
     pub fn make(
         root: &Root,
         bytes: usize,
@@ -114,7 +114,8 @@ impl PlacedMemory {
         Ok(placed)
     }
 
-    /// Where the kernel gave small pages, asks once more; then every page must be large.
+    /// Requests large pages again where the kernel provided small ones; then every page must be
+    /// large.
     fn collapse_the_rest(&self, root: &Root) -> Result<(), Error> {
         let small = || -> Result<u64, Error> {
             let entry = proc_smaps::entry_at(root, self.memory.address())?;
@@ -122,7 +123,7 @@ impl PlacedMemory {
             Ok((self.memory.len() as u64).saturating_sub(large))
         };
         if small()? > 0 {
-            // A refusal shows in what smaps says next.
+            // The next reading of smaps shows a refusal.
             let _refused = self.memory.collapse();
         }
         match small()? {
@@ -135,12 +136,12 @@ impl PlacedMemory {
         }
     }
 
-    /// Its words, the first at the start of a page.
+    /// Returns the words of the memory; the first is at the start of a page.
     pub fn words_mut(&mut self) -> &mut [u64] {
         self.memory.words_mut()
     }
 
-    /// Length in bytes, whole pages.
+    /// Returns the length in bytes, whole pages.
     #[expect(
         clippy::len_without_is_empty,
         reason = "there is no placed memory of no length"
@@ -149,7 +150,7 @@ impl PlacedMemory {
         self.memory.len()
     }
 
-    /// First address, by which its evidence is found while its words are borrowed.
+    /// Returns the address, which locates the evidence while the words are borrowed.
     pub fn address(&self) -> MemoryAddress {
         MemoryAddress {
             address: self.memory.address(),
@@ -158,13 +159,13 @@ impl PlacedMemory {
         }
     }
 
-    /// Size of a page as it was asked for.
+    /// Returns the requested page size.
     pub fn page_bytes(&self) -> u64 {
         self.memory.pages().page_bytes
     }
 }
 
-/// Where placed memory is, to read evidence of it.
+/// Address of placed memory, to read evidence of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryAddress {
     address: usize,
@@ -173,10 +174,10 @@ pub struct MemoryAddress {
 }
 
 impl MemoryAddress {
-    /// What the kernel says of the memory. Touches no page of it.
+    /// Reads what the kernel reports about the memory. Touches no page of it.
     ///
     /// # Errors
-    /// When a file of /proc cannot be read or understood, or does not know the memory.
+    /// When a file of /proc cannot be read or parsed, or does not list the memory.
     pub fn evidence(&self, root: &Root) -> Result<MemoryEvidence, Error> {
         let entry = proc_smaps::entry_at(root, self.address)?;
         let is_transparent = entry.transparent_huge_bytes == self.bytes;
@@ -199,8 +200,8 @@ impl MemoryAddress {
         })
     }
 
-    /// What numa_maps says. A kernel that was built without it has one node, which holds all that
-    /// was populated.
+    /// Reads policy and bytes by node from numa_maps. A kernel built without numa_maps has one
+    /// node, which holds all populated memory.
     fn policy_and_bytes(&self, root: &Root) -> Result<(String, BTreeMap<NodeId, u64>), Error> {
         let Some(file) = root.read_optional("proc/self/numa_maps")? else {
             return Ok(("none".to_owned(), BTreeMap::from([(NodeId(0), self.bytes)])));
@@ -208,7 +209,7 @@ impl MemoryAddress {
         let prefix = format!("{:x} ", self.address);
         let line = file.lines().find(|(_, line)| line.starts_with(&prefix));
         let (_, line) = line.ok_or_else(|| file.ended(format!("a line {prefix}…")))?;
-        let line = numa_maps::parse_line(line)?;
+        let line = numa_maps::parse_line(line).map_err(placement::Error::from)?;
         let counted_bytes = line.kernel_page_bytes.unwrap_or(Pages::small().page_bytes);
         let bytes_of = |(node, pages): (NodeId, u64)| (node, pages.saturating_mul(counted_bytes));
         Ok((
@@ -217,14 +218,14 @@ impl MemoryAddress {
         ))
     }
 
-    /// The kind of pages that was asked for.
+    /// Returns the requested page kind.
     pub fn kind_asked(&self) -> PageKind {
         self.kind
     }
 }
 
-/// The smallest size of huge pages of which every node of `nodes` has enough free; an interleaved
-/// memory needs its share of each.
+/// Returns the smallest huge page size of which every node of `nodes` has enough free. Interleaved
+/// memory needs only its share on each node.
 fn huge_page_bytes(root: &Root, bytes: usize, nodes: &MemoryNodes) -> Result<Option<u64>, Error> {
     let nodes: NodeSet = match nodes {
         MemoryNodes::Bind(node) => NodeSet::of(*node),
@@ -234,7 +235,7 @@ fn huge_page_bytes(root: &Root, bytes: usize, nodes: &MemoryNodes) -> Result<Opt
     for node in &nodes {
         let pools = match sysfs_nodes::huge_pages(root, node)? {
             Some(pools) => pools,
-            // A kernel without nodes has the pools of the machine alone.
+            // A kernel without NUMA has only the pools of the machine.
             None => linux::sysfs_huge_pages::machine(root)?.unwrap_or_default(),
         };
         let share = (bytes as u64).div_ceil(nodes.len() as u64);
@@ -249,8 +250,9 @@ fn huge_page_bytes(root: &Root, bytes: usize, nodes: &MemoryNodes) -> Result<Opt
     Ok(sizes.unwrap_or_default().into_iter().min())
 }
 
-/// A kernel without NUMA has no policies (`ENOSYS`), and needs none for its one node; nor does a
-/// process to which they are refused, and which may use one node only.
+/// Accepts a failed memory policy where it is not needed: a kernel without NUMA has no policies
+/// (`ENOSYS`) and only one node, and a process that may use one node only does not need the
+/// permission.
 fn one_node_is_enough(
     root: &Root,
     bound: Result<(), SystemCallError>,

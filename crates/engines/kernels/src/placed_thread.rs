@@ -1,4 +1,4 @@
-//! Threads on chosen CPUs, and the evidence of where they ran.
+//! Runs threads on chosen CPUs and collects evidence of where they ran.
 
 use std::thread;
 
@@ -8,11 +8,11 @@ use model::{CpuId, CpuSet, MeasurementEvidence, MemoryEvidence};
 use crate::Error;
 use crate::placed_memory::MemoryAddress;
 
-/// Runs `work` on a thread of its own that is bound to `cpu`, and waits for it. The calling thread
-/// keeps the CPUs it has.
+/// Runs `work` on a new thread bound to `cpu` and waits for it. The affinity of the calling thread
+/// does not change.
 ///
 /// # Errors
-/// When the CPU is offline or forbidden, or what `work` answers.
+/// When the CPU is offline or forbidden, and the errors of `work`.
 pub(crate) fn on_cpu<T: Send>(
     cpu: CpuId,
     work: impl FnOnce() -> Result<T, Error> + Send,
@@ -31,7 +31,7 @@ pub(crate) fn on_cpu<T: Send>(
     })
 }
 
-/// The answer of a thread; a panic is an error that names the CPU.
+/// Returns the result of a thread; a panic becomes an error that names the CPU.
 pub(crate) fn join<T>(
     cpu: CpuId,
     thread: thread::ScopedJoinHandle<'_, Result<T, Error>>,
@@ -53,7 +53,7 @@ pub(crate) struct Watch<'r> {
 }
 
 impl<'r> Watch<'r> {
-    /// Begins, on the measuring thread.
+    /// Starts the watch. Call it on the measuring thread.
     pub(crate) fn begin(root: &'r Root, memory: MemoryAddress) -> Result<Self, Error> {
         Ok(Watch {
             root,
@@ -65,12 +65,12 @@ impl<'r> Watch<'r> {
         })
     }
 
-    /// Looks where the thread is, between windows.
+    /// Records the CPU the thread runs on; called between windows.
     pub(crate) fn look(&mut self) {
         self.cpus_used.insert(affinity::current_cpu());
     }
 
-    /// Ends, on the measuring thread.
+    /// Ends the watch. Call it on the measuring thread.
     pub(crate) fn end(mut self) -> Result<MeasurementEvidence, Error> {
         self.look();
         let wait_after_ns = thread_wait::run_queue_wait_ns(self.root)?;

@@ -1,4 +1,4 @@
-//! Which vector instructions the streams are made of; chosen when the program runs.
+//! Vector instruction sets of the streams, chosen at run time.
 
 use model::StreamKernel;
 
@@ -9,23 +9,23 @@ use crate::stream_portable;
 #[cfg(target_arch = "x86_64")]
 use crate::{stream_avx2, stream_avx512, stream_sse2};
 
-/// A set of vector instructions.
+/// A vector instruction set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Simd {
-    /// Whatever the compiler makes of plain loops.
+    /// Plain loops, vectorized by the compiler.
     Portable,
-    /// 128 bits; every x86-64 has it.
+    /// 128 bits; available on every x86-64.
     Sse2,
     /// 256 bits.
     Avx2,
     /// 512 bits (AVX-512F).
     Avx512,
-    /// 128 bits; every arm64 under Linux has it.
+    /// 128 bits; available on every arm64 under Linux.
     Neon,
 }
 
 impl Simd {
-    /// Every set with its name, the narrowest first.
+    /// All sets with their names, narrowest first.
     pub const TABLE: [(Simd, &'static str); 5] = [
         (Simd::Portable, "portable"),
         (Simd::Sse2, "sse2"),
@@ -34,24 +34,24 @@ impl Simd {
         (Simd::Neon, "neon"),
     ];
 
-    /// Its name.
+    /// Returns the name of the set.
     pub fn name(self) -> &'static str {
         let row = Self::TABLE.iter().find(|(simd, _)| *simd == self);
         row.expect("the table has a row for every variant").1
     }
 
-    /// The sets that this processor has, the narrowest first.
+    /// Returns the sets this processor supports, narrowest first.
     pub fn available() -> Vec<Simd> {
         let all = Self::TABLE.iter().map(|(simd, _)| *simd);
         all.filter(|simd| simd.is_available()).collect()
     }
 
-    /// The widest set that this processor has.
+    /// Returns the widest set this processor supports.
     pub fn best() -> Simd {
         *Self::available().last().expect("plain loops always run")
     }
 
-    /// Whether this processor has it.
+    /// Returns whether this processor supports the set.
     pub fn is_available(self) -> bool {
         match self {
             Simd::Portable => true,
@@ -67,17 +67,18 @@ impl Simd {
         }
     }
 
-    /// Whether it can write past the caches.
+    /// Returns whether the set has stores that bypass the caches.
     pub fn has_non_temporal_stores(self) -> bool {
         self != Simd::Portable
     }
 
-    /// Whether it can run this kernel as its name says.
+    /// Returns whether the set can run this kernel, with non-temporal stores if the kernel requires
+    /// them.
     pub fn can_run(self, kernel: StreamKernel) -> bool {
         self.is_available() && (self.has_non_temporal_stores() || !kernel.facts().is_non_temporal)
     }
 
-    /// The loops. Calling one is safe only where [`Simd::is_available`].
+    /// Returns the loops. They are safe to call only where [`Simd::is_available`] returns `true`.
     pub(crate) fn functions(self) -> &'static StreamFunctions {
         match self {
             #[cfg(target_arch = "x86_64")]

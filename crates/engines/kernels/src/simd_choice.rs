@@ -1,4 +1,4 @@
-//! Chooses the vector instructions for a kernel by trying them: the widest are not always the
+//! Chooses the fastest vector instruction set for a kernel by trial: the widest is not always the
 //! fastest (on a Zen 4, AVX2 reads 5 to 8 % more than AVX-512).
 
 use linux::Root;
@@ -10,22 +10,22 @@ use crate::placed_memory::PageChoice;
 use crate::simd::Simd;
 use crate::timer::Timer;
 
-/// Memory of the trial: beyond all but the largest caches, and filled in some 20 ms.
+/// Memory of a trial: exceeds all but the largest caches, and takes about 20 ms to fill.
 const TRIAL_BYTES: usize = 96 << 20;
 
-/// Turns: each path is tried in each, so that a machine that is disturbed for some milliseconds
-/// does not choose.
+/// Rounds. Each round tries every set, so that a disturbance of some milliseconds does not decide
+/// the choice.
 const TRIAL_TURNS: usize = 3;
 
-/// Windows of a path in a turn.
+/// Windows per set and round.
 const TRIAL_WINDOWS: u32 = 5;
 
-/// Length of a window of the trial.
+/// Length of a trial window, ns.
 const TRIAL_WINDOW_NS: u64 = 1_000_000;
 
-/// The instructions that move most bytes in a short trial of this kernel by one thread; plain
-/// loops cannot write past the caches and are then not among them. `None` when this processor
-/// cannot run the kernel at all.
+/// Returns the instruction set that moves the most bytes per second in a short trial of this kernel
+/// on one thread. Plain loops do not compete in kernels that bypass the caches. `None` if this
+/// processor cannot run the kernel at all.
 ///
 /// # Errors
 /// As for [`measure_bandwidth`].

@@ -1,16 +1,16 @@
-//! Where threads wait for one another, so that their windows are the same stretch of time: they
-//! meet, agree on a moment a little ahead, and watch the clock until it comes. (The idea of a start
-//! by the hardware's counter is that of ARM's infra-microbenchmarks, "loaded-latency".)
+//! A start line at which threads wait for one another, so that their windows cover the same time:
+//! they meet, agree on a time slightly ahead, and poll the clock until it is reached. (The start by
+//! hardware counter follows ARM's infra-microbenchmarks, "loaded-latency".)
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::timer::Timer;
 
-/// From the meeting to the start: longer than a thread takes to wake up on another CPU.
+/// Time from the meeting to the start: longer than a thread takes to wake up on another CPU.
 const LEAD_NS: u64 = 500_000;
 
-/// A start that several threads make together, again and again.
+/// A start that several threads make together, repeatedly.
 pub(crate) struct StartLine {
     barrier: Barrier,
     /// The next start in ticks; every start differs from the one before.
@@ -18,7 +18,7 @@ pub(crate) struct StartLine {
 }
 
 impl StartLine {
-    /// For so many threads, which share the CPU's counter.
+    /// Creates a start line for this many threads, which must read the same clock.
     pub(crate) fn new(threads: usize) -> Self {
         StartLine {
             barrier: Barrier::new(threads),
@@ -26,7 +26,7 @@ impl StartLine {
         }
     }
 
-    /// Waits for all threads and then for the moment; says which it was, in ticks.
+    /// Waits for all threads and then for the start time, and returns it in ticks.
     pub(crate) fn wait(&self, timer: &Timer) -> u64 {
         let before = self.start.load(Ordering::Relaxed);
         if self.barrier.wait().is_leader() {

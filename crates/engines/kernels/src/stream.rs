@@ -1,4 +1,4 @@
-//! Reads, writes and copies arrays from end to end for a given time and counts the bytes.
+//! Reads, writes and copies whole arrays for a given time and counts the bytes.
 
 use model::StreamKernel;
 
@@ -8,37 +8,38 @@ use crate::stream_path::TURN_WORDS;
 use crate::stream_portable;
 use crate::timer::Timer;
 
-/// Bytes of each array between two looks at the clock: long enough that a look (some 10 ns, and no
-/// wait: see [`Timer::glance`]) costs below 1 % at 30 GB/s, short enough that threads stop
+/// Bytes of each array between two clock readings: long enough that a reading (about 10 ns, without
+/// stalling: see [`Timer::glance`]) costs less than 1 % at 30 GB/s, short enough that threads stop
 /// together.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
-/// How far the arrays of a thread are from being equal distances apart, so that their lines do not
-/// fall on the same places of the first-level cache (Intel calls loads after stores at the same
-/// distance from a page's start "4K aliasing"). An odd number of lines.
+/// Gap between the arrays of a thread, so that their lines do not map to the same sets of the
+/// first-level cache (Intel calls loads that follow stores at the same page offset "4K aliasing").
+/// An odd number of lines.
 const STAGGER_WORDS: usize = 17 * LINE_BYTES / size_of::<u64>();
 
-/// Words after which the content of the read arrays repeats, so that the sum of a chunk is known.
+/// Period, in words, of the content of the arrays that are read, so that the sum of a chunk is
+/// known.
 const PERIOD_WORDS: usize = 256;
 
-/// The multiple in triads. Small whole numbers and one half keep every result exact.
+/// Factor of the triads. With small integers, a factor of one half keeps every result exact.
 const FACTOR: f64 = 0.5;
 
 /// What one thread did in one window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StreamWindow {
-    /// Bytes that the program read and wrote, as its instructions say.
+    /// Bytes read and written by the program's instructions.
     pub bytes: u64,
-    /// When it began, in ticks of the timer.
+    /// Start, in ticks of the timer.
     pub begin: u64,
-    /// When it ended: after the first look at the clock at which the time was over, when all that
-    /// was read had come and all that was written past the caches had gone.
+    /// End: after the first clock reading past the deadline, when all loads have completed and all
+    /// non-temporal stores have left the processor.
     pub end: u64,
-    /// The sum of all words read by the kernel `read`; 0 for others.
+    /// Sum of all words read by the kernel `read`; 0 for others.
     pub checksum: u64,
 }
 
-/// The arrays of one thread and what is done with them.
+/// The arrays of one thread and the kernel to run on them.
 pub struct Stream<'m> {
     kernel: StreamKernel,
     simd: Simd,
@@ -50,21 +51,21 @@ pub struct Stream<'m> {
     c: &'m mut [u64],
     /// Words of each array in a chunk.
     chunk_words: usize,
-    /// The word of each array that the next chunk begins with.
+    /// Index of the first word of the next chunk in each array.
     at: usize,
-    /// The value of the next pass of a kernel that only writes.
+    /// Value that a write-only kernel stores in the current pass.
     value: u64,
 }
 
 impl<'m> Stream<'m> {
-    /// Arrays in `memory`, which must begin at a cache line and have room for a chunk of each;
-    /// their content is made here. `None` if it has not, or this processor cannot run the kernel
-    /// with these instructions.
+    /// Creates and fills arrays in `memory`, which must begin at a cache line. Returns `None` if
+    /// `memory` has no room for one chunk of each array, or if this processor cannot run the kernel
+    /// with this instruction set.
     pub fn new(memory: &'m mut [u64], kernel: StreamKernel, simd: Simd) -> Option<Self> {
         Self::with_chunk(memory, kernel, simd, CHUNK_BYTES)
     }
 
-    /// The same with chunks of so many bytes of each array: a multiple of 2 KiB.
+    /// Like [`Stream::new`], with chunks of `chunk_bytes` per array: a multiple of 2 KiB.
     pub(crate) fn with_chunk(
         memory: &'m mut [u64],
         kernel: StreamKernel,
@@ -107,7 +108,7 @@ impl<'m> Stream<'m> {
         Some(stream)
     }
 
-    /// Whole numbers as `f64`, the same in every period.
+    /// Fills the arrays with integers as `f64`, the same in every period.
     fn fill(&mut self) {
         let number = |index: usize, step: usize| ((index % PERIOD_WORDS) * step + 1) as f64;
         for (index, word) in self.a.iter_mut().enumerate() {
@@ -121,26 +122,26 @@ impl<'m> Stream<'m> {
         }
     }
 
-    /// Bytes of one array.
+    /// Returns the bytes of one array.
     pub fn array_bytes(&self) -> usize {
         size_of_val(self.a)
     }
 
-    /// Bytes that the program moves in one chunk, in all arrays.
+    /// Returns the bytes that the program moves per chunk, in all arrays.
     pub(crate) fn bytes_per_chunk(&self) -> u64 {
         let facts = self.kernel.facts();
         let arrays = u64::from(facts.arrays_read + facts.arrays_written);
         (self.chunk_words * size_of::<u64>()) as u64 * arrays
     }
 
-    /// Goes through the arrays once, so that what follows finds them as it will leave them.
+    /// Passes over the arrays once, so that the windows start in steady state.
     pub fn warm_up(&mut self) {
         for _ in 0..self.a.len() / self.chunk_words {
             self.chunk();
         }
     }
 
-    /// Goes through the arrays, again and again, until the clock passes `until`.
+    /// Passes over the arrays repeatedly until the clock reaches `until`.
     pub fn run(&mut self, until: u64, timer: &Timer) -> StreamWindow {
         let chunk_bytes = self.bytes_per_chunk();
         let begin = timer.now();
@@ -150,7 +151,7 @@ impl<'m> Stream<'m> {
             end: begin,
             checksum: 0,
         };
-        // At least one chunk: a thread that comes late shows in the times, not as a rate of 0.
+        // Always run one chunk: a thread that is late shows in the times, not as a rate of 0.
         loop {
             window.checksum = window.checksum.wrapping_add(self.chunk());
             window.bytes += chunk_bytes;
@@ -158,18 +159,18 @@ impl<'m> Stream<'m> {
                 break;
             }
         }
-        // SAFETY: `new` made sure that this processor has the instructions.
+        // SAFETY: `new` checked that this processor supports the instructions.
         unsafe { (self.simd.functions().drain)() };
         window.end = timer.now();
         window
     }
 
-    /// Works through one chunk; for `read`, says its sum.
+    /// Processes one chunk; returns its sum for `read`, else 0.
     pub(crate) fn chunk(&mut self) -> u64 {
         let part = self.at..self.at + self.chunk_words;
         let functions = self.simd.functions();
         let mut sum = 0;
-        // SAFETY: `new` made sure that this processor has the instructions.
+        // SAFETY: `new` checked that this processor supports the instructions.
         unsafe {
             match self.kernel {
                 StreamKernel::Read => sum = (functions.read)(&self.a[part]),
@@ -199,7 +200,8 @@ impl<'m> Stream<'m> {
         sum
     }
 
-    /// The checksum that [`Stream::run`] must give for this many bytes of the kernel `read`.
+    /// Returns the checksum that [`Stream::run`] must return for this many bytes of the kernel
+    /// `read`.
     pub fn checksum_expected(&self, bytes: u64) -> u64 {
         if self.kernel != StreamKernel::Read {
             return 0;
@@ -208,8 +210,8 @@ impl<'m> Stream<'m> {
         chunk.wrapping_mul(bytes / self.bytes_per_chunk())
     }
 
-    /// Whether the arrays hold what a plain loop would have made of them. To be asked after a
-    /// whole pass at least.
+    /// Returns whether the arrays hold what a plain loop would have stored. Call it after at least
+    /// one whole pass.
     pub fn is_right(&self) -> bool {
         match self.kernel {
             StreamKernel::Read => true,
@@ -240,7 +242,7 @@ mod tests {
     use crate::simd::Simd;
     use crate::timer::Timer;
 
-    /// Two chunks of three arrays, and their stagger.
+    /// Returns room for two chunks of three arrays and their gaps.
     fn memory() -> AlignedWords {
         AlignedWords::zeroed(3 * (2 * CHUNK_BYTES + 2048))
     }

@@ -71,7 +71,7 @@ fn plus_times(b: Vector, c: Vector, factor: Vector) -> Vector {
     _mm256_castpd_si256(_mm256_add_pd(_mm256_castsi256_pd(b), product))
 }
 
-/// Until here, writes past the caches are seen by nobody else.
+/// Orders preceding non-temporal stores, which may otherwise become visible late.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn drain() {

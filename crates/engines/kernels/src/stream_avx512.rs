@@ -1,4 +1,4 @@
-//! The streams in AVX-512, 512 bits, a whole cache line, at a time.
+//! The streams in AVX-512, 512 bits (a whole cache line) at a time.
 
 use std::arch::x86_64::{
     __m512i, _mm_sfence, _mm512_add_epi64, _mm512_add_pd, _mm512_castpd_si512, _mm512_castsi512_pd,
@@ -63,7 +63,7 @@ fn plus_times(b: Vector, c: Vector, factor: Vector) -> Vector {
     _mm512_castpd_si512(_mm512_add_pd(_mm512_castsi512_pd(b), product))
 }
 
-/// Until here, writes past the caches are seen by nobody else.
+/// Orders preceding non-temporal stores, which may otherwise become visible late.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn drain() {

@@ -24,7 +24,7 @@ unsafe fn store(at: *mut u64, value: Vector) {
     unsafe { vst1q_u64(at, value) };
 }
 
-/// `STNP` of two general registers: the hint that the line is not needed again soon.
+/// Stores with `STNP` of two general registers, a hint that the line is not needed again soon.
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn stream(at: *mut u64, value: Vector) {
@@ -73,7 +73,7 @@ fn plus_times(b: Vector, c: Vector, factor: Vector) -> Vector {
     vreinterpretq_u64_f64(vaddq_f64(vreinterpretq_f64_u64(b), product))
 }
 
-/// Until here, writes past the caches may be seen late by others.
+/// Orders preceding non-temporal stores, which may otherwise become visible late.
 #[inline]
 #[target_feature(enable = "neon")]
 fn drain() {

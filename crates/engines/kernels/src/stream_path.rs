@@ -1,33 +1,34 @@
-//! The loops of the streams, the same for every set of vector instructions: a path names its
-//! vectors and how they are loaded, stored and added, and [`stream_functions`] makes its loops.
+//! The loops of the streams, common to all vector instruction sets: a path defines its vectors and
+//! how to load, store and add them, and [`stream_functions`] generates its loops.
 
-/// Words that a loop takes in one turn: four of the widest vectors. Arrays are multiples of this.
+/// Words per loop iteration: four of the widest vectors. Array lengths are multiples of this.
 pub(crate) const TURN_WORDS: usize = 4 * 64 / size_of::<u64>();
 
-/// The loops of one path. All take arrays of one length, a multiple of [`TURN_WORDS`], that begin
+/// The loops of one path. All take arrays of equal length, a multiple of [`TURN_WORDS`], that begin
 /// at a cache line.
 pub(crate) struct StreamFunctions {
-    /// The sum of all words.
+    /// Returns the sum of all words.
     pub(crate) read: unsafe fn(&[u64]) -> u64,
     /// Sets every word.
     pub(crate) write: unsafe fn(&mut [u64], u64),
-    /// Sets every word, past the caches.
+    /// Sets every word with non-temporal stores, which bypass the caches.
     pub(crate) nt_write: unsafe fn(&mut [u64], u64),
     /// Copies the second array to the first.
     pub(crate) copy: unsafe fn(&mut [u64], &[u64]),
-    /// The same, past the caches.
+    /// Copies with non-temporal stores.
     pub(crate) nt_copy: unsafe fn(&mut [u64], &[u64]),
-    /// Sets the first array to the second plus so many times the third, as `f64`.
+    /// Sets the first array to the second plus the factor times the third, as `f64`.
     pub(crate) triad: unsafe fn(&mut [u64], &[u64], &[u64], f64),
-    /// The same, past the caches.
+    /// Computes the triad with non-temporal stores.
     pub(crate) nt_triad: unsafe fn(&mut [u64], &[u64], &[u64], f64),
-    /// Waits until what was written past the caches has left the processor. Not part of a loop: a
-    /// wait after every chunk leaves memory idle meanwhile.
+    /// Waits until non-temporal stores have left the processor. Not part of a loop: waiting after
+    /// every chunk would leave memory idle.
     pub(crate) drain: unsafe fn(),
 }
 
-/// Makes the loops of a path from what its module defines: `Vector`, `WORDS` in a vector, and the
-/// functions `load`, `store`, `stream`, `all`, `zero`, `add`, `sum`, `plus_times` and `drain`.
+/// Generates the loops of a path from what its module defines: `Vector`, `WORDS` (words per
+/// vector), and the functions `load`, `store`, `stream`, `all`, `zero`, `add`, `sum`, `plus_times`
+/// and `drain`.
 macro_rules! stream_functions {
     ($feature:literal) => {
         /// The loops of this path.

@@ -1,5 +1,5 @@
-//! The streams as plain loops, which the compiler makes vectors of as it can. They do not write
-//! past the caches: those entries are there so that every path has the same shape.
+//! The streams as plain loops, vectorized by the compiler where it can. They do not bypass the
+//! caches: the `nt_` entries only give every path the same shape.
 
 use crate::stream_path::StreamFunctions;
 
@@ -15,7 +15,7 @@ pub(crate) const FUNCTIONS: StreamFunctions = StreamFunctions {
     drain: || {},
 };
 
-/// The sum of all words.
+/// Returns the sum of all words.
 pub(crate) fn read(a: &[u64]) -> u64 {
     a.iter().fold(0, |sum, word| sum.wrapping_add(*word))
 }

@@ -64,7 +64,7 @@ fn plus_times(b: Vector, c: Vector, factor: Vector) -> Vector {
     _mm_castpd_si128(_mm_add_pd(_mm_castsi128_pd(b), product))
 }
 
-/// Until here, writes past the caches are seen by nobody else.
+/// Orders preceding non-temporal stores, which may otherwise become visible late.
 #[inline]
 #[target_feature(enable = "sse2")]
 fn drain() {

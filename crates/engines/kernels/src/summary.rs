@@ -1,30 +1,30 @@
-//! Makes one figure with an interval out of the rounds of a cell. Pure.
+//! Combines the rounds of a cell into one figure with an interval. Pure.
 
 use model::MatrixCell;
 use stats::Interval;
 
-/// The confidence of intervals.
+/// Confidence level of intervals.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// From this half width of its interval on (of its range, where there are too few rounds for an
-/// interval), as a share of the median, a cell is unsteady: the classes of hops are told apart by
-/// gaps of the same size (see `numa::hops`).
+/// Half width of the interval of the rounds (or of their range, if there are too few rounds for an
+/// interval), as a share of the median, above which a cell is unsteady. The classes of hops are
+/// separated by gaps of the same size (see `judgement::hops`).
 pub const UNSTEADY_SHARE: f64 = 0.05;
 
-/// What is added to an interval on each side, as a share of the median, for what all rounds of a
-/// run have in common: the minutes in which they were made. Beyond what their rounds explain, the
-/// medians of ten runs within two minutes scattered by 0.5 % (standard deviation), and those of ten
-/// others, an hour later, by 1.8 % (`cargo xtask bench latency --repeat 10`, a virtual machine with
-/// neighbours): pooled 1.3 %, of which 95 % of Student's distribution with 18 degrees of freedom
-/// make 2.8 %.
+/// Half width added to an interval, as a share of the median, for what all rounds of a run have in
+/// common: the minutes in which they were measured. Beyond what their rounds explain, the medians
+/// of ten runs within two minutes scattered by 0.5 % (standard deviation), and those of ten others,
+/// an hour later, by 1.8 % (`cargo xtask bench latency --repeat 10`, a virtual machine with
+/// neighbours). Pooled this is 1.3 %; the 95 % interval of Student's distribution with 18 degrees
+/// of freedom makes it 2.8 %.
 pub const BETWEEN_RUNS_SHARE: f64 = 0.028;
 
-/// The cell of the medians of its rounds. One round is one value, however many windows it had:
-/// windows in the same memory are no independent repeats.
+/// Returns the cell of the medians of its rounds. One round is one value, however many windows it
+/// had: windows in the same memory are not independent repetitions.
 ///
-/// The half widths that the rounds and [`BETWEEN_RUNS_SHARE`] give are combined as the square root
+/// The half widths from the rounds and from [`BETWEEN_RUNS_SHARE`] are combined as the square root
 /// of the sum of their squares (JCGM 100:2008, "Guide to the expression of uncertainty in
-/// measurement", 5.1.2, of uncertainties of type A and type B).
+/// measurement", 5.1.2, for type A and type B uncertainties).
 ///
 /// With fewer rounds than [`stats::VALUES_MIN`] the cell has a median but no interval.
 pub fn cell_of_rounds(medians: &[f64]) -> MatrixCell {
@@ -56,7 +56,7 @@ fn with_other_runs(half_width: f64, median: f64) -> f64 {
     half_width.hypot(BETWEEN_RUNS_SHARE * median)
 }
 
-/// Half of the range, as a share of the median.
+/// Returns half of the range as a share of the median.
 fn half_range(values: &[f64], median: f64) -> Option<f64> {
     let range = stats::quantile(values, 1.0)? - stats::quantile(values, 0.0)?;
     Some(range / 2.0 / median.abs()).filter(|share| share.is_finite())

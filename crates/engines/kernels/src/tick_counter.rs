@@ -1,8 +1,8 @@
-//! The counter that a processor lets programs read: one instruction and the fences around it.
+//! The counter that user programs can read: one instruction and the fences around it.
 
 use model::TimerSource;
 
-/// The counter, if it ticks at the same rate at all times.
+/// Returns the counter if it ticks at a constant rate.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn constant_rate_source() -> Option<TimerSource> {
     use std::arch::x86_64::__cpuid;
@@ -14,8 +14,9 @@ pub(crate) fn constant_rate_source() -> Option<TimerSource> {
     (has_leaf && __cpuid(POWER_LEAF).edx & INVARIANT_TSC != 0).then_some(TimerSource::Tsc)
 }
 
-/// Reads the time stamp counter when all loads before have ended and before any after has begun
-/// (Intel SDM, volume 2, RDTSC: `LFENCE` on both sides; Linux makes it wait on AMD, too).
+/// Reads the time stamp counter after all preceding loads have completed and before any following
+/// load starts (Intel SDM, volume 2, RDTSC: `LFENCE` on both sides; Linux makes `LFENCE`
+/// serializing on AMD, too).
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn read() -> u64 {
@@ -29,7 +30,7 @@ pub(crate) fn read() -> u64 {
     }
 }
 
-/// Reads the time stamp counter whenever it suits the processor.
+/// Reads the time stamp counter without ordering.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn glance() -> u64 {
@@ -37,18 +38,19 @@ pub(crate) fn glance() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// The virtual counter always ticks at the same rate (Arm ARM, D12.1).
+/// Returns the virtual counter, which always ticks at the same rate (Arm ARM, D12.1).
 #[cfg(target_arch = "aarch64")]
 pub(crate) fn constant_rate_source() -> Option<TimerSource> {
     Some(TimerSource::VirtualCounter)
 }
 
-/// Reads the virtual counter, when all loads before have ended and before any after has begun.
+/// Reads the virtual counter after all preceding loads have completed and before any following load
+/// starts.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub(crate) fn read() -> u64 {
     let ticks: u64;
-    // SAFETY: Linux lets programs read this register; nothing else is touched.
+    // SAFETY: Linux permits programs to read this register; nothing else is accessed.
     unsafe {
         std::arch::asm!(
             "dsb ld",
@@ -62,31 +64,31 @@ pub(crate) fn read() -> u64 {
     ticks
 }
 
-/// Reads the virtual counter whenever it suits the processor.
+/// Reads the virtual counter without ordering.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub(crate) fn glance() -> u64 {
     let ticks: u64;
-    // SAFETY: Linux lets programs read this register; nothing else is touched.
+    // SAFETY: Linux permits programs to read this register; nothing else is accessed.
     unsafe {
         std::arch::asm!("mrs {ticks}, cntvct_el0", ticks = out(reg) ticks, options(nomem, nostack));
     }
     ticks
 }
 
-/// No counter is known: the kernel's clock is read instead.
+/// Returns `None`: no counter is known, and the timer reads the kernel's clock instead.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) fn constant_rate_source() -> Option<TimerSource> {
     None
 }
 
-/// The kernel's clock, which makes its ticks those of any other.
+/// Reads the kernel's clock in place of a counter.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) fn read() -> u64 {
     linux::clock::monotonic_ns()
 }
 
-/// The kernel's clock; there is no quicker one.
+/// Reads the kernel's clock; there is no faster one.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) fn glance() -> u64 {
     read()

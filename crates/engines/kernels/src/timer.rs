@@ -1,5 +1,5 @@
-//! The clock of the measured windows: it knows what it reads, how finely, and what a reading
-//! costs. Where the processor's counter cannot be trusted it reads the kernel's clock.
+//! The clock of the measured windows. It knows its source, its precision and the cost of a reading.
+//! Where the processor's counter is not trusted, it reads the kernel's clock.
 
 use linux::Root;
 use model::{TimerFacts, TimerSource};
@@ -7,19 +7,19 @@ use model::{TimerFacts, TimerSource};
 use crate::Error;
 use crate::tick_counter;
 
-/// How long the counter is compared with the kernel's clock: with readings that differ by some
-/// 50 ns at both ends, its rate is known to 1 in 100 000.
+/// How long to compare the counter with the kernel's clock. With readings that differ by about 50
+/// ns at each end, the rate is accurate to 1 in 100 000.
 const CALIBRATION_NS: u64 = 10_000_000;
 
-/// Readings of both clocks at each end, of which the closest pair is taken: an interruption
-/// between two readings spoils some of them, not all.
+/// Readings of both clocks at each end, of which the closest pair counts: an interruption between
+/// two readings spoils some pairs, not all.
 const CALIBRATION_READINGS: usize = 32;
 
-/// Readings from which precision and overhead are taken.
+/// Readings used to determine precision and overhead.
 const OVERHEAD_READINGS: usize = 1001;
 
-/// Clock sources of the kernel under which it trusts the counter to tell the time, or reads it
-/// itself (kernel, arch/x86/kernel/tsc.c, kvmclock.c, drivers/clocksource/hyperv_timer.c,
+/// Kernel clock sources under which the kernel itself relies on the counter for time or reads it
+/// (kernel, arch/x86/kernel/tsc.c, kvmclock.c, drivers/clocksource/hyperv_timer.c,
 /// arch/x86/xen/time.c).
 const TRUSTED_CLOCK_SOURCES: [&str; 5] = [
     "tsc",
@@ -29,7 +29,7 @@ const TRUSTED_CLOCK_SOURCES: [&str; 5] = [
     "arch_sys_counter",
 ];
 
-/// A clock that has been measured.
+/// A clock whose precision and overhead have been measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timer {
     facts: TimerFacts,
@@ -37,7 +37,7 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Chooses and measures the clock of this machine. Takes about 10 ms.
+    /// Selects and measures the clock of this machine. Takes about 10 ms.
     ///
     /// # Errors
     /// When the file that names the kernel's clock source is malformed.
@@ -54,12 +54,12 @@ impl Timer {
         }
     }
 
-    /// The kernel's clock.
+    /// Uses the kernel's clock.
     fn of_the_kernel() -> Self {
         Self::measured(TimerSource::ClockMonotonic, 1e9)
     }
 
-    /// The processor's counter, its rate found by the kernel's clock.
+    /// Uses the processor's counter, calibrated against the kernel's clock.
     fn calibrated(source: TimerSource) -> Self {
         let (begin_ns, begin_ticks) = both_clocks();
         while linux::clock::monotonic_ns() - begin_ns < CALIBRATION_NS {
@@ -92,13 +92,13 @@ impl Timer {
         timer
     }
 
-    /// What it is and how well it tells time.
+    /// Returns the clock's source, rate, precision and overhead.
     pub fn facts(&self) -> TimerFacts {
         self.facts
     }
 
-    /// Now, in ticks. What comes before in the program has been done by then, and what comes after
-    /// has not begun. No system call where the clock source is the counter.
+    /// Returns the current time in ticks. Preceding loads have completed, and following ones have
+    /// not started. Makes no system call where the clock source is the counter.
     #[inline]
     pub fn now(&self) -> u64 {
         match self.facts.source {
@@ -107,8 +107,8 @@ impl Timer {
         }
     }
 
-    /// About now, in ticks, without waiting for what comes before or keeping back what comes after:
-    /// a loop that only asks whether its time is over is not held up by it.
+    /// Returns the approximate current time in ticks without ordering it against preceding or
+    /// following instructions, so that polling it does not stall a loop.
     #[inline]
     pub fn glance(&self) -> u64 {
         match self.facts.source {
@@ -117,24 +117,24 @@ impl Timer {
         }
     }
 
-    /// The time between two readings, in ns; 0 if the second is the earlier one.
+    /// Returns the time between two readings in ns; 0 if the second is the earlier one.
     pub fn ns_between(&self, begin: u64, end: u64) -> f64 {
         end.saturating_sub(begin) as f64 * self.ns_per_tick
     }
 
-    /// So many ns, in ticks.
+    /// Converts ns to ticks.
     pub fn ticks_of(&self, ns: u64) -> u64 {
         (ns as f64 / self.ns_per_tick) as u64
     }
 
-    /// A clock for tests.
+    /// Returns a clock for tests.
     #[cfg(test)]
     pub(crate) fn for_tests() -> Self {
         Timer::of_the_kernel()
     }
 }
 
-/// Both clocks at nearly the same time: ns of the kernel's, ticks of the counter.
+/// Reads both clocks at nearly the same time: the kernel's in ns, the counter in ticks.
 fn both_clocks() -> (u64, u64) {
     let reading = |_| {
         let before = linux::clock::monotonic_ns();

@@ -1,6 +1,6 @@
-//! Measures how long a cache line takes from the CPU that wrote it to the CPU that reads it next.
-//! The node whose memory holds the line is the caller's choice: the line's home takes part in every
-//! transfer between sockets, and a fixed home makes one of two equal CPUs look slower
+//! Measures how long a cache line takes to move from the CPU that wrote it to the CPU that reads it
+//! next. The caller chooses the node whose memory holds the line: the line's home takes part in
+//! every transfer between sockets, and a fixed home makes one of two equal CPUs look slower
 //! (core-to-core-latency, issues 97 and 156).
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,51 +15,51 @@ use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
 use crate::placed_thread::{Watch, join};
 use crate::timer::Timer;
 
-/// How a transfer is to be measured, once.
+/// How to measure a transfer, once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransferPlan {
-    /// The CPU that begins, and keeps the time.
+    /// The CPU that writes first and keeps the time.
     pub from: CpuId,
-    /// The CPU that answers; another one.
+    /// The CPU that answers; must differ from `from`.
     pub to: CpuId,
-    /// Where the line is to lie.
+    /// Node of the line.
     pub home: MemoryNodes,
-    /// Windows timed.
+    /// Number of timed windows.
     pub windows: u32,
     /// Round trips in a window.
     pub round_trips: u32,
 }
 
-/// What one transfer gave.
+/// Result of one transfer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TransferMeasurement {
-    /// One way in each window, in ns: half of a round trip.
+    /// One-way latency in each window, in ns: half a round trip.
     pub samples_ns: Vec<f64>,
-    /// The last number that went to and fro: twice the round trips made.
+    /// The last number exchanged: twice the number of round trips.
     pub checksum: u64,
-    /// What the kernel says of the line's page and of the thread that kept the time.
+    /// What the kernel reports about the line's page and the thread that kept the time.
     pub evidence: MeasurementEvidence,
-    /// How the evidence contradicts the plan; a measurement with any is invalid.
+    /// How the evidence contradicts the plan; a measurement with any contradiction is invalid.
     pub contradictions: Vec<String>,
 }
 
-/// Round trips that come before the first window: the first ones find the line in memory.
+/// Untimed round trips before the first window: the first ones fetch the line from memory.
 const ROUND_TRIPS_UNTIMED: u32 = 100;
 
-/// Looks at the line between two looks at the clock: some 0.1 ms.
+/// Polls of the line between two clock readings: about 0.1 ms.
 const LOOKS: u32 = 1 << 16;
 
-/// How long an answer is waited for. A CPU that serves others comes back within some 0.1 s.
+/// Timeout for an answer. A CPU that runs other work comes back within about 0.1 s.
 const ANSWER_NS: u64 = 2_000_000_000;
 
-/// What is written when one side gives up, so that the other does, too.
+/// Written by a side that gives up, so that the other gives up, too.
 const OVER: u64 = u64::MAX;
 
-/// Measures the transfer between two CPUs, once, on a fresh page.
+/// Measures the transfer between two CPUs once, on a fresh page.
 ///
 /// # Errors
-/// [`Error::NoAnswer`] when a CPU does not answer for two seconds; when a CPU cannot be used, the
-/// page cannot be had, or evidence cannot be read.
+/// [`Error::NoAnswer`] when a CPU does not answer for two seconds. Also when a CPU cannot be used,
+/// the page cannot be allocated, or evidence cannot be read.
 ///
 /// # Panics
 /// When both CPUs are the same.
@@ -73,8 +73,8 @@ pub fn measure_transfer(
     let mut memory = PlacedMemory::make(root, 1, &plan.home, small)?;
     let address = memory.address();
     let line: *mut u64 = memory.words_mut().as_mut_ptr();
-    // SAFETY: the word is aligned and mapped, `memory` outlives the threads, and nobody uses its
-    // words but through this.
+    // SAFETY: the word is aligned and mapped, `memory` outlives the threads, and its words are
+    // accessed only through this reference.
     let line = unsafe { AtomicU64::from_ptr(line) };
     let in_all =
         u64::from(ROUND_TRIPS_UNTIMED) + u64::from(plan.windows) * u64::from(plan.round_trips);
@@ -97,13 +97,13 @@ pub fn measure_transfer(
             asked
         });
         let asked = join(plan.from, asking);
-        // Why the other side gave up says more than that it did.
+        // Report the answering side's error first: the asking side sees only that no answer came.
         join(plan.to, answering)?;
         asked
     })
 }
 
-/// The side that keeps the time: writes odd numbers, waits for the even ones that follow.
+/// Runs the side that keeps the time: writes odd numbers and waits for the even ones that follow.
 fn ask<'r>(
     line: &AtomicU64,
     plan: &TransferPlan,
@@ -139,7 +139,7 @@ fn ask<'r>(
     })
 }
 
-/// The side that answers: waits for odd numbers and writes the next even one.
+/// Runs the side that answers: waits for odd numbers and writes the next even one.
 fn answer(line: &AtomicU64, round_trips: u64, plan: &TransferPlan) -> Result<(), Error> {
     for round_trip in 0..round_trips {
         let number = 2 * round_trip + 1;
@@ -149,7 +149,8 @@ fn answer(line: &AtomicU64, round_trips: u64, plan: &TransferPlan) -> Result<(),
     Ok(())
 }
 
-/// Looks at the line until it holds `number`. Without a pause instruction: it would be measured.
+/// Polls the line until it holds `number`. Uses no pause instruction, which would add to the
+/// latency.
 #[inline]
 fn wait_for(line: &AtomicU64, number: u64, from: CpuId) -> Result<(), Error> {
     let mut begin_ns = None;

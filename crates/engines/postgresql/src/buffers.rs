@@ -1,17 +1,17 @@
-//! Where the blocks of a server's shared buffers lie: their place in its shared memory, and the
-//! node of every page.
+//! The blocks of a server's shared buffers: their position in its shared memory, and the node of
+//! every page.
 
 use linux::Root;
 use linux::proc_maps::{self, Mapping};
 use model::SgaEvidence;
-use numa::residency::{RangePages, nodes_of_range};
 use postgres::Client;
+use residency::{RangePages, nodes_of_range};
 
 use crate::Error;
 use crate::results::ByNode;
 
-/// `PG_IO_ALIGN_SIZE` (src/include/pg_config_manual.h): since 16 the blocks begin at such a
-/// multiple within their allocation, which is longer by as much.
+/// `PG_IO_ALIGN_SIZE` (src/include/pg_config_manual.h): since 16 the blocks start at a multiple of
+/// this within their allocation, which is larger by as much.
 const IO_ALIGN_BYTES: u64 = 4096;
 
 /// The blocks of the shared buffers of one server.
@@ -21,7 +21,7 @@ pub(crate) struct BufferBlocks {
     pub postmaster: u32,
     /// Its mapping of the shared memory.
     pub mapping: Mapping,
-    /// Offset in the shared memory object of the first block.
+    /// Offset of the first block in the shared memory object.
     pub offset: u64,
     /// Size of a block.
     pub block_bytes: u64,
@@ -29,12 +29,12 @@ pub(crate) struct BufferBlocks {
     pub blocks: u64,
 }
 
-/// Where the server says that its shared buffers are.
+/// Position of the shared buffers as reported by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allocation {
-    /// Offset in the shared memory of what was allocated for them.
+    /// Offset of the allocation in the shared memory.
     offset: u64,
-    /// Length of that.
+    /// Length of the allocation.
     bytes: u64,
     /// Size of a block.
     pub block_bytes: u64,
@@ -43,10 +43,10 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
-    /// Asks the server.
+    /// Queries the server.
     ///
     /// # Errors
-    /// When it does not say: `pg_read_all_stats` is needed (a superuser before 14).
+    /// When the server does not report it: this needs `pg_read_all_stats` (a superuser before 14).
     pub(crate) fn ask(client: &mut Client) -> Result<Self, Error> {
         let sql = "SELECT off, size, current_setting('block_size')::bigint, \
                           (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') \
@@ -64,10 +64,10 @@ impl Allocation {
 }
 
 impl BufferBlocks {
-    /// Finds them in the memory of the postmaster.
+    /// Finds the blocks in the memory of the postmaster.
     ///
     /// # Errors
-    /// When its maps cannot be read or have no such mapping.
+    /// When its maps cannot be read or do not have such a mapping.
     pub(crate) fn find(
         root: &Root,
         allocation: &Allocation,
@@ -95,10 +95,10 @@ impl BufferBlocks {
         })
     }
 
-    /// The node of each page of them, as the server's processes show it.
+    /// Returns the node of each page of the blocks, as the server's processes show it.
     ///
     /// # Errors
-    /// When none of the processes may be read.
+    /// When no process may be read.
     pub(crate) fn pages(&self, root: &Root, pids: &[u32]) -> Result<RangePages, Error> {
         let range = (self.offset, self.blocks * self.block_bytes);
         Ok(nodes_of_range(
@@ -110,7 +110,7 @@ impl BufferBlocks {
         )?)
     }
 
-    /// Bytes by node, of pages that exist.
+    /// Returns the bytes by node of the pages that exist.
     pub(crate) fn bytes_by_node(&self, pages: &RangePages) -> ByNode {
         let all = pages.bytes_by_node(self.offset, self.blocks * self.block_bytes);
         let known = all
@@ -119,8 +119,8 @@ impl BufferBlocks {
         known.collect()
     }
 
-    /// What the kernel says of them, given where they were before; page size and policy are those
-    /// that process `pid` has, which must have touched them.
+    /// Returns what the kernel reports about the blocks, given where they were before. Page size
+    /// and policy are those of process `pid`, which must have touched the blocks.
     ///
     /// # Errors
     /// When its numa_maps cannot be read or has no line for them.
@@ -139,7 +139,7 @@ impl BufferBlocks {
             expected: format!("a line for the shared memory, {prefix}"),
             found: "none".to_owned(),
         })?;
-        let line = numa::numa_maps::parse_line(line)?;
+        let line = residency::numa_maps::parse_line(line).map_err(placement::Error::from)?;
         Ok(SgaEvidence {
             name: self.mapping.name.clone(),
             page_bytes: line.kernel_page_bytes.unwrap_or(0),
@@ -153,12 +153,12 @@ impl BufferBlocks {
     }
 }
 
-/// The mapping of the server's shared memory: the largest of shared memory that can hold what the
-/// server says it allocated (`mmap` or `sysv`, whatever `shared_memory_type` says).
+/// Returns the mapping of the server's shared memory: the largest shared mapping that can hold what
+/// the server reports as allocated (`mmap` or `sysv`, whichever `shared_memory_type` selects).
 fn main_mapping(root: &Root, postmaster: u32, bytes_min: u64) -> Result<Mapping, Error> {
     let mappings = proc_maps::read(root, postmaster)?.list;
     let is_main = |mapping: &Mapping| {
-        let kind = numa::residency::kind_of(&mapping.name, mapping.is_executable, false);
+        let kind = residency::kind_of(&mapping.name, mapping.is_executable, false);
         mapping.is_shared && kind.is_shared_memory() && mapping.bytes() >= bytes_min
     };
     let candidates = mappings.into_iter().filter(is_main);

@@ -1,4 +1,4 @@
-//! The sweep of work units: doubled until doubling gains next to nothing.
+//! The sweep of work units: doubles the work unit until doubling gains almost nothing.
 
 use linux::Root;
 use model::{CalibrationPoint, Phase};
@@ -9,24 +9,24 @@ use crate::sessions::{CALL_SLACK, Sessions};
 use crate::statement::hits_per_statement;
 use crate::{Cluster, Error, Launcher, ServerPlan, TablesPlan, Watch};
 
-/// How a sweep goes.
+/// The parameters of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CalibrationOrder {
     /// Seed of the rows and keys.
     pub seed: u64,
-    /// Gain of a doubling below which the plateau is reached, relative.
+    /// Relative gain of a doubling below which the plateau is reached.
     pub gain_min: f64,
     /// Largest work unit to try.
     pub work_unit_max: u32,
 }
 
-/// Doublings without gain that end the sweep: one alone may be chance.
+/// Number of doublings without gain that end the sweep: a single one may be chance.
 const FLAT_DOUBLINGS: u32 = 2;
 
-/// Sweeps on a fresh server of `cluster`, with one session.
+/// Runs a sweep on a fresh server of `cluster`, with one session.
 ///
 /// # Errors
-/// Whatever keeps it from being made; [`Error::Cancelled`].
+/// When the sweep fails; [`Error::Cancelled`].
 pub fn calibrate(
     cluster: &Cluster,
     launcher: &Launcher,
@@ -50,17 +50,18 @@ pub fn calibrate(
     server.explain(swept)
 }
 
-/// Sweeps on tables that are loaded.
+/// Runs a sweep on loaded tables.
 ///
 /// # Errors
-/// As [`calibrate`].
+/// As for [`calibrate`].
 pub(crate) fn sweep(
     loaded: &mut Loaded,
     order: &CalibrationOrder,
     on_point: &mut dyn FnMut(CalibrationPoint),
     watch: &mut Watch<'_>,
 ) -> Result<(), Error> {
-    // Read as in a trial, so that a placement that cannot be read back is found before any.
+    // Read the buffers back as in a trial, to detect an unreadable placement before the first
+    // trial.
     if loaded.is_ours {
         loaded.buffers(&Root::live())?;
     }
@@ -88,7 +89,7 @@ pub(crate) fn sweep(
     Ok(())
 }
 
-/// Statements per second of the second call: the first also plans.
+/// Returns the statements per second of the second call: the first also plans.
 fn rate(
     sessions: &mut Sessions,
     work_unit: u32,

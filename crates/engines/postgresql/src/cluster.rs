@@ -1,24 +1,25 @@
-//! A throw-away cluster: made by `initdb` as a user that is not root, removed with all that is in
-//! it. The folder stays ours, and has folders that are the server's: data, socket and, if they were
-//! fetched, programs. What we write is written where only we can write.
+//! A throw-away cluster: created by `initdb` as an unprivileged user, and removed with everything
+//! in it. The directory belongs to this process's user; its subdirectories data, socket and, if
+//! fetched, the programs belong to the server's user. numalab writes only where no other user can
+//! write.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use numa::journal::Journal;
-use numa::scratch_cluster::ScratchCluster;
+use crate::scratch_cluster::ScratchCluster;
+use journal::Journal;
 
 use crate::folders::Folders;
 use crate::programs::{ServerUser, one_line, server_user, set_user, without_settings_of_others};
 use crate::server::{SUPERUSER, Server};
 use crate::{Error, Installation, Launcher, Places, ServerPlan, fetched, installation};
 
-/// The folder of programs that were fetched.
+/// Subdirectory of fetched programs.
 const PROGRAMS: &str = "postgresql";
 
-/// Settings that every server of ours has; docs/postgres.md says why.
+/// Settings of every server that numalab starts; docs/postgres.md explains them.
 const SETTINGS: &str = "\
 # Written by numalab.
 listen_addresses = ''
@@ -43,7 +44,7 @@ logging_collector = off
 log_min_messages = warning
 ";
 
-/// A cluster that exists; removed by [`Cluster::remove`], or when dropped.
+/// An existing cluster; removed by [`Cluster::remove`] or on drop.
 #[derive(Debug)]
 pub struct Cluster {
     folders: Folders,
@@ -52,12 +53,13 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Makes a cluster in a folder of its own below `parent`, of a PostgreSQL that is installed or,
-    /// if so asked, is fetched into that folder. `number` tells several of one process apart.
+    /// Creates a cluster in a directory below `parent`, with an installed PostgreSQL or, if
+    /// requested, one fetched into that directory. `number` distinguishes several clusters of one
+    /// process.
     ///
     /// # Errors
-    /// When there is no PostgreSQL, the folder cannot be made or `initdb` fails; nothing is left
-    /// behind then.
+    /// When there is no PostgreSQL, the directory cannot be created or `initdb` fails; nothing is
+    /// left behind then.
     pub fn create(
         places: &Places,
         parent: &Path,
@@ -91,9 +93,10 @@ impl Cluster {
             .arg("--pgdata")
             .arg(&self.folders.data)
             .args(["--auth", "trust", "--username", SUPERUSER, "--no-sync"])
-            // What it leaves names the System V segment of a server that failed; we remove both.
+            // What `initdb` leaves names the System V segment of a server that failed; numalab
+            // removes both.
             .arg("--no-clean")
-            // The C locale is built in: none need be installed.
+            // The C locale is built in, so no locale need be installed.
             .args(["--locale", "C", "--encoding", "UTF8"]);
         let output = self
             .as_user(&mut command)
@@ -109,38 +112,38 @@ impl Cluster {
         })
     }
 
-    /// Has a command run as the user of the server, in its folder, without settings of the caller.
+    /// Makes a command run as the server's user, in its directory, without settings of the caller.
     fn as_user<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command.current_dir(&self.folders.data);
         set_user(self.user, without_settings_of_others(command));
         command
     }
 
-    /// Starts the server as the plan says, and waits until it answers.
+    /// Starts the server according to the plan, and waits until it responds.
     ///
     /// # Errors
-    /// When it cannot be placed, or does not come up: with the end of its log.
+    /// When it cannot be placed, or does not come up; includes the end of its log.
     pub fn start(&self, plan: &ServerPlan, launcher: &Launcher) -> Result<Server, Error> {
         let user = self.user.map(|user| (user.uid, user.gid));
         let program = self.installation.program("postgres");
         Server::start(&self.folders, program, user, plan, launcher)
     }
 
-    /// Which PostgreSQL it is.
+    /// Returns the PostgreSQL installation of the cluster.
     pub fn installation(&self) -> &Installation {
         &self.installation
     }
 
-    /// Removes it.
+    /// Removes the cluster.
     ///
     /// # Errors
-    /// When something cannot be removed; it is in the journal then.
+    /// When something cannot be removed; it is still in the journal then.
     pub fn remove(self) -> Result<(), Error> {
         self.folders.remove()
     }
 }
 
-/// Lets the server's user read a file of ours, whatever our umask.
+/// Makes a file readable for the server's user, whatever the umask.
 fn open_to_all(path: &Path) -> std::io::Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(0o644))
 }

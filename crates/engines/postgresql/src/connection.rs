@@ -1,8 +1,8 @@
 //! A server with loaded tables, ready for sessions.
 
 use linux::Root;
-use numa::instances::{self, Target};
 use postgres::Client;
+use residency::instances::{self, Target};
 
 use crate::buffers::{Allocation, BufferBlocks};
 use crate::counters::ServerCounters;
@@ -13,19 +13,19 @@ use crate::tables::{self, SCHEMA, Table};
 use crate::version::version_of;
 use crate::{Error, ServerPlan, Version};
 
-/// A connection to a server whose tables are loaded and cached.
+/// A connection to a server with loaded and cached tables.
 pub(crate) struct Loaded {
-    /// The connection that loaded them, bound to the CPUs of the prewarming.
+    /// The connection that loaded them, bound to the prewarming CPUs.
     pub client: Client,
-    /// Its backend.
+    /// The PID of its backend.
     pub pid: u32,
     pub version: Version,
     pub tables: Vec<Table>,
     /// How sessions connect.
     config: postgres::Config,
-    /// The postmaster, where it is a process of this machine.
+    /// The postmaster, if it is a process of this machine.
     postmaster: Option<u32>,
-    /// Whether the server is a throw-away one.
+    /// Whether it is a throw-away server.
     pub is_ours: bool,
 }
 
@@ -42,7 +42,7 @@ impl Loaded {
             linux::affinity::bind_process(pid, cpus)?;
         }
         let schema = format!("CREATE SCHEMA {SCHEMA}; SET maintenance_work_mem = '256MB'");
-        // A cluster is used for several servers: what the last one left goes.
+        // A cluster serves several servers in turn: drop what the last one left.
         let schema = format!("DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; {schema}");
         client
             .batch_execute(&schema)
@@ -63,7 +63,7 @@ impl Loaded {
         })
     }
 
-    /// Tables of a server that runs already.
+    /// Wraps the tables of a server that is already running.
     ///
     /// # Errors
     /// When a statement fails.
@@ -85,12 +85,12 @@ impl Loaded {
         })
     }
 
-    /// Whether the processes of the server are of this machine.
+    /// Returns whether the server's processes are on this machine.
     pub(crate) fn is_on_this_machine(&self) -> bool {
         self.postmaster.is_some()
     }
 
-    /// The counters of the server, as of now.
+    /// Returns the current counters of the server.
     ///
     /// # Errors
     /// When a statement fails.
@@ -98,7 +98,7 @@ impl Loaded {
         ServerCounters::read(&mut self.client, &self.version, &self.tables)
     }
 
-    /// The orders of its sessions; the keys they draw come from `seed`.
+    /// Returns the orders of its sessions; `seed` determines the keys they draw.
     pub(crate) fn session_orders(&self, seed: u64) -> Vec<SessionOrder> {
         (0..)
             .zip(&self.tables)
@@ -113,10 +113,10 @@ impl Loaded {
             .collect()
     }
 
-    /// The blocks of the shared buffers, and the processes that may have them mapped.
+    /// Returns the blocks of the shared buffers, and the processes that may have them mapped.
     ///
     /// # Errors
-    /// When the server is not on this machine, or does not say where they are.
+    /// When the server is not on this machine, or does not report where they are.
     pub(crate) fn buffers(&mut self, root: &Root) -> Result<(BufferBlocks, Vec<u32>), Error> {
         let postmaster = self.postmaster.ok_or_else(|| Error::Answer {
             what: "the shared buffers",
@@ -127,7 +127,8 @@ impl Loaded {
         Ok((blocks, self.processes(root, postmaster)))
     }
 
-    /// The processes of the server, the one that has touched most first.
+    /// Returns the processes of the server, first the backend that loaded the tables, which has
+    /// touched the most.
     pub(crate) fn processes(&self, root: &Root, postmaster: u32) -> Vec<u32> {
         let members = instances::find(root, &Target::Process(postmaster));
         let others = members
@@ -146,7 +147,7 @@ fn backend(client: &mut Client) -> Result<u32, Error> {
     Ok(pid.unsigned_abs())
 }
 
-/// A seed as setseed() wants it: from -1 to 1.
+/// Converts a seed to the range of setseed(): from -1 to 1.
 fn unit(seed: u64) -> f64 {
     let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
     mixed as f64 / (1_u64 << 53) as f64 * 2.0 - 1.0

@@ -1,4 +1,4 @@
-//! The server's own counts of hits, and how far they are from ours.
+//! The server's own counters of hits, and their difference from numalab's.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use postgres::Client;
 use crate::tables::Table;
 use crate::{Error, Version};
 
-/// The share by which a count may differ from ours.
+/// Maximum relative difference of a server's counter.
 pub(crate) const DISAGREEMENT_MAX: f64 = 0.01;
 /// A session of PostgreSQL 14 or earlier reports at most every 500 ms (pgstat.c,
-/// `PGSTAT_STAT_INTERVAL`), to a collector that writes its file as often.
+/// `PGSTAT_STAT_INTERVAL`), to a collector that writes its file at most as often.
 const COLLECTOR_LAG: Duration = Duration::from_millis(650);
 
-/// Where a count comes from.
+/// The source of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterSource {
     /// `pg_stat_database`.
@@ -25,7 +25,7 @@ pub enum CounterSource {
 }
 
 impl CounterSource {
-    /// Its name in the server.
+    /// Returns its name in the server.
     pub fn name(self) -> &'static str {
         match self {
             CounterSource::Database => "pg_stat_database",
@@ -35,24 +35,24 @@ impl CounterSource {
     }
 }
 
-/// One count of the server against ours.
+/// One counter of the server compared with numalab's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CounterCheck {
-    /// Where it comes from.
+    /// The source of the counter.
     pub source: CounterSource,
-    /// What the server counted.
+    /// Hits counted by the server.
     pub hits: u64,
-    /// What we counted: statements times hits per statement.
+    /// Hits counted by numalab: statements times hits per statement.
     pub expected: f64,
 }
 
 impl CounterCheck {
-    /// How far the server's count is from ours, relative to ours.
+    /// Returns the relative difference of the server's counter from numalab's.
     pub fn disagreement(&self) -> f64 {
         (self.hits as f64 - self.expected) / self.expected.max(1.0)
     }
 
-    /// Why a trial with this count is invalid, if it is.
+    /// Returns why a trial with this counter is invalid, if it is.
     pub(crate) fn contradiction(&self) -> Option<String> {
         let disagreement = self.disagreement();
         (disagreement.abs() > DISAGREEMENT_MAX || !disagreement.is_finite()).then(|| {
@@ -67,19 +67,19 @@ impl CounterCheck {
     }
 }
 
-/// The counters of the whole server at one moment when no session runs.
+/// The counters of the whole server at a time when no session runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerCounters {
     /// `blks_hit` of the database.
     pub database_hits: u64,
-    /// Blocks of the tables of the load and of their indexes that were read from outside.
+    /// Blocks of the load's tables and indexes that were read from outside the shared buffers.
     pub table_reads: u64,
     /// Hits of client backends; `None` before PostgreSQL 16.
     pub io_hits: Option<u64>,
 }
 
 impl ServerCounters {
-    /// Reads them.
+    /// Reads the counters.
     ///
     /// # Errors
     /// When a statement fails.
@@ -88,7 +88,8 @@ impl ServerCounters {
         version: &Version,
         tables: &[Table],
     ) -> Result<Self, Error> {
-        // What this very connection has read before must not come into the difference later.
+        // Flush what this connection has read so far, so that it does not appear in the difference
+        // later.
         hand_in(client, version)?;
         let what = || Error::client("reading the server's counters");
         let sql = "SELECT blks_hit FROM pg_stat_database WHERE datname = current_database()";
@@ -113,7 +114,7 @@ impl ServerCounters {
         })
     }
 
-    /// What was added since `before`, against our count.
+    /// Compares the increase since `before` with numalab's count.
     pub(crate) fn checks(&self, before: &Self, expected: f64) -> Vec<CounterCheck> {
         let check = |source, hits| CounterCheck {
             source,
@@ -128,14 +129,14 @@ impl ServerCounters {
         checks
     }
 
-    /// Blocks of the tables of the load and of their indexes that were read from outside the shared
+    /// Returns the blocks of the load's tables and indexes that were read from outside the shared
     /// buffers since `before`.
     pub(crate) fn table_reads(&self, before: &Self) -> u64 {
         self.table_reads.saturating_sub(before.table_reads)
     }
 }
 
-/// Has the session of `client` hand in its counters; answers its own hits where the server counts
+/// Makes the session of `client` report its counters; returns its own hits if the server counts
 /// them (18 and later).
 ///
 /// # Errors

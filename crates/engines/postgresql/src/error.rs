@@ -1,4 +1,4 @@
-//! What can go wrong with a PostgreSQL server, and which exit code says so.
+//! Errors of PostgreSQL servers, with their exit codes and hints.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,58 +6,58 @@ use std::path::PathBuf;
 use model::exit::ExitCode;
 use postgres::error::SqlState;
 
-/// What can go wrong with a PostgreSQL server.
+/// An error of a PostgreSQL server.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No PostgreSQL is installed where we look.
+    /// No PostgreSQL is installed where numalab searches.
     #[error("no PostgreSQL was found in {}", looked.join(", "))]
     NotFound {
-        /// Where was looked.
+        /// The places searched.
         looked: Vec<String>,
     },
-    /// The folder named holds no server.
+    /// The directory named is not a PostgreSQL bin directory.
     #[error("{} is not a PostgreSQL bin directory: it has no {missing}", bin.display())]
     NotInstalled {
-        /// The folder.
+        /// The directory.
         bin: PathBuf,
-        /// The program that is missing.
+        /// The missing program.
         missing: &'static str,
     },
     /// A release could not be fetched.
     #[error("PostgreSQL {version} cannot be fetched from Maven Central: {cause}")]
     NotFetched {
-        /// What was asked for.
+        /// The version requested.
         version: String,
         /// What went wrong.
         cause: String,
     },
-    /// The server is older than what its views allow.
+    /// The server is older than the oldest supported version.
     #[error("PostgreSQL {found} is too old: expected {oldest} or later")]
     TooOld {
         /// Its version.
         found: String,
-        /// The oldest that will do.
+        /// The oldest supported version.
         oldest: u32,
     },
-    /// We are root, and there is no user to run a server as.
+    /// This process is root, and there is no user to run a server as.
     #[error("PostgreSQL does not run as root, and there is neither a user postgres nor nobody")]
     NoUser,
-    /// No database that lets us in has the extension that tells what buffers hold.
+    /// No accessible database has the extension that reports the content of the buffers.
     #[error("no database of this server that lets us in has the extension pg_buffercache")]
     NoBufferCacheExtension {
         /// Whether its files are installed.
         is_available: bool,
     },
-    /// The words that name a server are none. They may hold a password, so they are not shown.
+    /// The URL of a server is invalid. It may hold a password, so the message does not show it.
     #[error("the URL of the server cannot be read: {}", words_of(cause))]
     Url {
         /// What is wrong with it.
         cause: postgres::Error,
     },
-    /// Tables were to be made in a server that only follows another.
+    /// The server is a standby, in which tables cannot be created.
     #[error("the server is a standby, in which no tables can be made")]
     Standby,
-    /// The load cannot read the table that was named.
+    /// The load cannot read the table named.
     #[error("the table to read: expected {expected}, found {found}")]
     UnfitTable {
         /// What it should have.
@@ -72,13 +72,13 @@ pub enum Error {
         program: &'static str,
         /// How it ended.
         status: String,
-        /// What it said, one line.
+        /// Its output, one line.
         said: String,
     },
-    /// The server ended, or does not answer.
+    /// The server ended, or does not respond.
     #[error("the PostgreSQL server {what}: {said}")]
     Server {
-        /// What it did.
+        /// What happened.
         what: &'static str,
         /// The end of its log, one line.
         said: String,
@@ -86,19 +86,19 @@ pub enum Error {
     /// A statement or a connection failed.
     #[error("{what}: {}", words_of(cause))]
     Client {
-        /// What was tried.
+        /// The operation that failed.
         what: String,
-        /// What the server or the library said.
+        /// The error of the server or the library.
         cause: postgres::Error,
     },
-    /// The server answered something else than it should.
+    /// The server or a program gave an unexpected answer.
     #[error("{what}: expected {expected}, found {found}")]
     Answer {
-        /// What was asked.
+        /// What was queried.
         what: &'static str,
-        /// What would have been right.
+        /// The expected answer.
         expected: String,
-        /// What came.
+        /// The actual answer.
         found: String,
     },
     /// A session failed.
@@ -106,40 +106,43 @@ pub enum Error {
     Session {
         /// Its number.
         session: u32,
-        /// What failed.
+        /// The error.
         cause: Box<Error>,
     },
-    /// Something took longer than it may.
+    /// A time limit was exceeded.
     #[error("{what} took longer than {seconds} s")]
     Late {
-        /// What.
+        /// The operation.
         what: &'static str,
         /// The limit.
         seconds: u64,
     },
-    /// It was told to stop.
+    /// The operation was cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// A file or process of ours failed.
+    /// A file or process of numalab's failed.
     #[error("{what}: {cause}")]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         what: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         cause: io::Error,
     },
-    /// Placing or reading back failed.
+    /// Placing a process or reading evidence back failed.
     #[error(transparent)]
-    Numa(#[from] numa::Error),
+    Placement(#[from] placement::Error),
+    /// The journal could not be written, or something could not be removed again.
+    #[error(transparent)]
+    Journal(#[from] journal::Error),
     /// A file of the kernel could not be read.
     #[error(transparent)]
     Read(#[from] linux::Error),
-    /// A system call was refused.
+    /// A system call failed.
     #[error(transparent)]
     SystemCall(#[from] linux::SystemCallError),
 }
 
-/// What a server said, or else what the library did; with its hint.
+/// Returns the server's message with its hint, or else the library's.
 fn words_of(error: &postgres::Error) -> String {
     let Some(said) = error.as_db_error() else {
         let mut words = error.to_string();
@@ -155,19 +158,19 @@ fn words_of(error: &postgres::Error) -> String {
 }
 
 impl Error {
-    /// The error of an operation of the operating system.
+    /// Creates the error of an operation of the operating system.
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |cause| Error::Io { what, cause }
     }
 
-    /// The error of a statement or a connection.
+    /// Creates the error of a statement or a connection.
     pub(crate) fn client(what: impl Into<String>) -> impl FnOnce(postgres::Error) -> Self {
         let what = what.into();
         move |cause| Error::Client { what, cause }
     }
 
-    /// The exit code that says what kind of failure it is.
+    /// Returns the exit code for this kind of failure.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Error::NotFound { .. }
@@ -180,14 +183,15 @@ impl Error {
             | Error::Standby
             | Error::UnfitTable { .. } => ExitCode::Usage,
             Error::Cancelled => ExitCode::Interrupted,
-            Error::Numa(error) if error.is_permission() => ExitCode::NotPermitted,
+            Error::Placement(error) if error.is_permission() => ExitCode::NotPermitted,
+            Error::Journal(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::SystemCall(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::Client { cause, .. } if is_permission(cause) => ExitCode::NotPermitted,
             _ => ExitCode::WorkloadFailed,
         }
     }
 
-    /// Whether a connection was refused because there is no such database.
+    /// Returns whether a connection was rejected because there is no such database.
     pub(crate) fn is_no_database(&self) -> bool {
         let Error::Client { cause, .. } = self else {
             return false;
@@ -195,7 +199,7 @@ impl Error {
         cause.code() == Some(&SqlState::INVALID_CATALOG_NAME)
     }
 
-    /// A hint, where there is one.
+    /// Returns a hint, if there is one.
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Error::NotFound { .. } => Some(
@@ -229,7 +233,7 @@ impl Error {
     }
 }
 
-/// What the server refuses, and what would make it let us.
+/// Errors due to a missing privilege, with what would grant it.
 const REFUSALS: [(SqlState, &str); 3] = [
     (
         SqlState::INSUFFICIENT_PRIVILEGE,
@@ -251,7 +255,7 @@ fn advice_on(error: &postgres::Error) -> Option<&'static str> {
     refusal.map(|(_, advice)| *advice)
 }
 
-/// Insufficient privilege, or a refused log-in.
+/// Returns whether the error is an insufficient privilege or a rejected login.
 fn is_permission(error: &postgres::Error) -> bool {
     advice_on(error).is_some()
 }

@@ -1,9 +1,9 @@
-//! Fetches the programs of a PostgreSQL where none is installed: those that the project
+//! Fetches the programs of a PostgreSQL if none is installed: those that the project
 //! embedded-postgres-binaries builds and publishes at Maven Central (io.zonky.test.postgres).
 //!
-//! Programs that hosts have anyway do the work (curl, sha512sum, unzip, tar), so that no TLS stack
-//! is compiled in. All of them, and whatever was fetched, run as the user of the server: root
-//! neither runs nor reads anything that came over the network.
+//! Programs that most hosts have (curl, sha512sum, unzip, tar) do the work, so no TLS stack is
+//! compiled in. They and everything fetched run as the server's user: root neither runs nor reads
+//! anything that came over the network.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,29 +14,29 @@ use crate::programs::{ServerUser, one_line, set_user, without_settings_of_others
 use crate::version::Release;
 use crate::{Error, Installation};
 
-/// Where releases are published.
+/// The repository of the releases.
 const REPOSITORY: Repository = Repository {
     url: "https://repo1.maven.org/maven2/io/zonky/test/postgres",
     protocol: "=https",
 };
-/// The archive in the folder, while it is unpacked.
+/// Name of the archive in the directory until it is unpacked.
 const ARCHIVE: &str = "archive.jar";
-/// The most bytes of an archive: releases have 10 to 40 MB.
+/// Maximum size of an archive; releases have 10 to 40 MB.
 const ARCHIVE_BYTES_MAX: &str = "256M";
-/// Seconds for one file at most, and those after which curl gives up a silent connection.
+/// Timeout for one file, and for a silent connection, in seconds.
 const SECONDS_MAX: &str = "600";
 const SILENT_SECONDS_MAX: &str = "30";
 
 /// A Maven repository.
 struct Repository {
-    /// The folder of the artifacts.
+    /// The URL of the directory of the artifacts.
     url: &'static str,
     /// What curl's `--proto` allows.
     protocol: &'static str,
 }
 
 impl Release {
-    /// The newest build of this release that a `maven-metadata.xml` names.
+    /// Returns the newest build of this release that a `maven-metadata.xml` lists.
     ///
     /// ```text
     ///       <version>18.6.0</version>
@@ -55,7 +55,7 @@ impl Release {
     }
 }
 
-/// The numbers of `18.6.0` or `11.1.0-1`; `None` of anything else, a beta for one.
+/// Returns the numbers of `18.6.0` or `11.1.0-1`; `None` for anything else, such as a beta.
 fn numbers(version: &str) -> Option<Vec<u32>> {
     let parts = version.split(['.', '-']);
     parts.map(|part| part.parse().ok()).collect()
@@ -64,8 +64,8 @@ fn numbers(version: &str) -> Option<Vec<u32>> {
 /// Fetches the programs into `folder`, which belongs to `user` and is empty.
 ///
 /// # Errors
-/// When a program that does it is missing, the release is not there, its checksum is another, or
-/// it does not run here.
+/// When a required program is missing, the release does not exist, its checksum differs, or it does
+/// not run here.
 pub(crate) fn fetch(
     release: &Release,
     folder: &Path,
@@ -80,7 +80,7 @@ pub(crate) fn fetch(
     installation::of(&folder.join("bin"), user)
 }
 
-/// Programs that work in one folder as one user.
+/// Runs programs in one directory as one user.
 struct Work<'f> {
     folder: &'f Path,
     user: Option<ServerUser>,
@@ -105,7 +105,7 @@ impl Work<'_> {
         succeeded("rm", removed).map(drop)
     }
 
-    /// Downloads a file; its content, unless it goes to a file.
+    /// Downloads a file; returns its content unless it goes to a file.
     fn download(&self, repository: &Repository, url: &str, to: &[&str]) -> Result<Vec<u8>, String> {
         let words = [
             "--silent",
@@ -150,7 +150,7 @@ impl Work<'_> {
         }
     }
 
-    /// The archive holds one compressed tar archive of `bin`, `lib` and `share`.
+    /// Unpacks the archive, which holds one compressed tar archive of `bin`, `lib` and `share`.
     fn unpack(&self) -> Result<(), String> {
         let mut unzip = self.program("unzip", &["-p", ARCHIVE, "*.txz"]);
         let mut unzip = unzip
@@ -176,7 +176,7 @@ impl Work<'_> {
     }
 }
 
-/// The platform in the words of the artifacts.
+/// Returns the platform as the artifacts name it.
 fn platform() -> Result<String, String> {
     let known = [
         ("x86_64", "amd64"),
@@ -188,7 +188,7 @@ fn platform() -> Result<String, String> {
         .into_iter()
         .find(|(name, _)| *name == own)
         .ok_or_else(|| format!("none is published for {own}"))?;
-    // Programs for glibc do not run on Alpine, and the other way round.
+    // Programs built for glibc do not run on Alpine, nor the reverse.
     let is_alpine = Path::new("/etc/alpine-release").exists();
     Ok(format!("{name}{}", if is_alpine { "-alpine" } else { "" }))
 }
@@ -209,7 +209,7 @@ fn not_started(program: &str, cause: &std::io::Error) -> String {
     }
 }
 
-/// What a program wrote, if it succeeded.
+/// Returns the output of a program if it succeeded.
 fn succeeded(program: &str, output: std::io::Result<Output>) -> Result<Vec<u8>, String> {
     let output = output.map_err(|cause| not_started(program, &cause))?;
     if output.status.success() {
@@ -252,7 +252,7 @@ mod tests {
         );
     }
 
-    /// A repository in a folder, with one release whose archive is `content`.
+    /// Creates a repository in a directory, with one release whose archive is `content`.
     fn repository(folder: &Path, content: &[u8], checksum: &str) -> Repository {
         let artifact = format!("embedded-postgres-binaries-linux-{}", platform().unwrap());
         let release = folder.join(&artifact).join("16.1.0");

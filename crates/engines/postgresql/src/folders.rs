@@ -1,31 +1,31 @@
-//! The folders of a throw-away cluster: where its data, its socket, our settings and its log are.
+//! The directories of a throw-away cluster: its data, its socket, its settings and its log.
 
 use std::path::PathBuf;
 
-use numa::scratch_cluster::ScratchCluster;
+use crate::scratch_cluster::ScratchCluster;
 
 use crate::Error;
 
-/// The folder of the server's socket.
+/// The directory of the server's socket.
 const SOCKET: &str = "socket";
-/// Our file of settings, which takes the place of the one that `initdb` writes.
+/// The settings file, which replaces the one that `initdb` writes.
 const SETTINGS_FILE: &str = "postgresql.conf";
 
-/// Where things of a cluster are.
+/// The paths of a cluster.
 #[derive(Debug)]
 pub(crate) struct Folders {
     scratch: ScratchCluster,
     /// The data directory.
     pub data: PathBuf,
-    /// The folder of the socket.
+    /// The directory of the socket.
     pub socket: PathBuf,
 }
 
 impl Folders {
-    /// Makes those of the server.
+    /// Creates the directories of the server.
     ///
     /// # Errors
-    /// When one cannot be made.
+    /// When one cannot be created.
     pub(crate) fn make(scratch: ScratchCluster) -> Result<Self, Error> {
         Ok(Folders {
             data: scratch.give_data()?,
@@ -34,20 +34,20 @@ impl Folders {
         })
     }
 
-    /// Our file of settings.
+    /// Returns the path of the settings file.
     pub(crate) fn settings(&self) -> PathBuf {
         self.scratch.directory().join(SETTINGS_FILE)
     }
 
-    /// What the server says.
+    /// Returns the path of the server's log.
     pub(crate) fn log(&self) -> PathBuf {
         self.scratch.directory().join("log")
     }
 
-    /// Removes all of them.
+    /// Removes the cluster's directory.
     ///
     /// # Errors
-    /// When something cannot be removed; it is in the journal then.
+    /// When something cannot be removed; it is still in the journal then.
     pub(crate) fn remove(self) -> Result<(), Error> {
         Ok(self.scratch.remove()?)
     }

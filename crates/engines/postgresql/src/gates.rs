@@ -1,24 +1,24 @@
-//! Whether a trial counts, as far as the server and the scheduler tell. Pure.
+//! Checks whether a trial counts, according to the server and the scheduler. Pure.
 
 use model::TimeModel;
 
 use crate::counters::CounterCheck;
 
-/// The least share of DB time that must be CPU, run queue or a named wait.
+/// Minimum share of DB time that must be CPU, run queue or a named wait.
 const ACCOUNTED_MIN: f64 = 0.99;
 
-/// What the gates look at.
+/// The input of the checks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Gates<'a> {
-    /// The server's counts.
+    /// The server's counters.
     pub checks: &'a [CounterCheck],
-    /// Blocks of the load's own tables and indexes that were read from outside the shared buffers.
-    /// Those of catalogs are not the load's.
+    /// Blocks of the load's tables and indexes that were read from outside the shared buffers.
+    /// Blocks of catalogs do not belong to the load.
     pub table_reads: u64,
 }
 
 impl Gates<'_> {
-    /// Every reason why the trial does not count.
+    /// Returns every reason why the trial does not count.
     pub(crate) fn contradictions(&self) -> Vec<String> {
         let mut found: Vec<String> = self
             .checks
@@ -35,7 +35,7 @@ impl Gates<'_> {
     }
 }
 
-/// Why a trial does not count whose DB time went elsewhere than to CPU, run queue and named waits.
+/// Returns why a trial does not count if its DB time is not CPU, run queue and named waits.
 pub fn unaccounted(time: &TimeModel) -> Option<String> {
     let share = 1.0 - time.unaccounted_s() / time.db_time_s;
     // Without DB time nothing was measured.

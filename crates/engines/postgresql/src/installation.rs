@@ -8,47 +8,47 @@ use crate::Error;
 use crate::programs::{ServerUser, server_user, set_user};
 use crate::version::{Release, Version, parse_version};
 
-/// Folders of packages: Debian's, Red Hat's.
+/// Directories of packages: Debian's, Red Hat's.
 const PACKAGES: [(&str, &str, &str); 2] = [
     ("/usr/lib/postgresql", "", "bin"),
     ("/usr", "pgsql-", "bin"),
 ];
-/// Where `make install` puts it.
+/// Directory used by `make install`.
 const BUILT: &str = "/usr/local/pgsql/bin";
-/// The programs that must be there.
+/// The programs that must exist.
 const PROGRAMS: [&str; 2] = ["postgres", "initdb"];
 
-/// Where to look.
+/// Where to search.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// The folder that the user named: nothing else is looked at then.
+    /// The directory that the user named; if set, no other is searched.
     pub named: Option<PathBuf>,
     /// `PATH`.
     pub path: Option<OsString>,
-    /// The release to fetch: nothing is looked for then.
+    /// The release to fetch; if set, nothing is searched.
     pub release: Option<Release>,
 }
 
 /// An installed PostgreSQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
-    /// The folder of its programs.
+    /// The directory of its programs.
     pub bin: PathBuf,
     /// Its version.
     pub version: Version,
 }
 
 impl Installation {
-    /// A program of it.
+    /// Returns the path of one of its programs.
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin.join(name)
     }
 }
 
-/// Finds one, in the order of docs/postgres.md.
+/// Finds an installation, in the order of docs/postgres.md.
 ///
 /// # Errors
-/// When there is none, or the one that was named is none or too old.
+/// When there is none, or the one named is not an installation or is too old.
 pub fn find(places: &Places) -> Result<Installation, Error> {
     let user = server_user()?;
     if let Some(bin) = &places.named {
@@ -99,7 +99,7 @@ fn candidates(places: &Places) -> Vec<PathBuf> {
     candidates
 }
 
-/// The folders `PARENT/PREFIXnn/BIN`, the highest number first.
+/// Returns the directories `PARENT/PREFIXnn/BIN`, highest number first.
 fn versions_in(parent: &Path, prefix: &str, bin: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let mut found: Vec<(u32, PathBuf)> = entries
@@ -113,7 +113,7 @@ fn versions_in(parent: &Path, prefix: &str, bin: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The one whose programs are in a folder, as the user of the server finds them.
+/// Returns the installation in a directory, as the server's user finds it.
 pub(crate) fn of(bin: &Path, user: Option<ServerUser>) -> Result<Installation, Error> {
     let program = bin.join("postgres");
     let mut command = Command::new(&program);
@@ -142,7 +142,7 @@ mod tests {
     use super::{Places, find, versions_in};
     use crate::Error;
 
-    /// A folder with programs that say this version.
+    /// Creates programs that report this version.
     fn programs(bin: &Path, version: &str) {
         fs::create_dir_all(bin).unwrap();
         for name in ["postgres", "initdb"] {
@@ -151,7 +151,7 @@ mod tests {
             let mode = fs::Permissions::from_mode(0o755);
             fs::set_permissions(bin.join(name), mode).unwrap();
         }
-        // The server's user passes through.
+        // The server's user must be able to enter every directory above.
         let open = fs::Permissions::from_mode(0o755);
         let temporary = std::env::temp_dir();
         for folder in bin.ancestors().take_while(|it| *it != temporary) {

@@ -1,5 +1,5 @@
-//! Starts a server under a placement: a process of ours is placed, gives up root, asks to be told
-//! when its parent ends, and becomes `postgres`.
+//! Starts a server under a placement: a process of numalab's is placed, gives up root, requests a
+//! signal for the end of its parent, and executes `postgres`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -12,34 +12,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// The program that becomes the server: numalab itself, with the arguments of its hidden command.
+/// The program that becomes the server: numalab with the arguments of its hidden command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
     /// The program.
     pub program: PathBuf,
-    /// Its arguments. Without further ones it reads a [`LaunchOrder`] on stdin; with those of
-    /// [`execute_server`] it does that.
+    /// Its arguments. With these alone it reads a [`LaunchOrder`] on stdin; with the arguments of
+    /// [`execute_server`] added it runs that.
     pub arguments: Vec<String>,
 }
 
-/// What the launched process is to become.
+/// What the launched process is to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchOrder {
     /// Process id of the coordinator.
     pub parent_pid: u32,
     /// CPUs and memory nodes.
     pub placement: Placement,
-    /// The cgroups to join; a processor group is the first.
+    /// The cgroups to join; a processor group comes first.
     pub groups: Vec<PathBuf>,
     /// The memory policy.
     pub allocation: Allocation,
-    /// User and group id to become; `None` when we are not root.
+    /// User and group id to become; `None` if this process is not root.
     pub user: Option<(u32, u32)>,
     /// The server and its arguments.
     pub command: Vec<OsString>,
 }
 
-/// Places this process and becomes the server; returns only when that failed.
+/// Places this process and becomes the server; returns only on failure.
 pub fn place_and_execute(order: &LaunchOrder, launcher: &Launcher) -> Error {
     if let Err(error) = place(order) {
         return error;
@@ -48,14 +48,14 @@ pub fn place_and_execute(order: &LaunchOrder, launcher: &Launcher) -> Error {
     let Some((uid, gid)) = order.user else {
         return execute_server(&[&[parent], &order.command[..]].concat());
     };
-    // The wish to be told of the parent's end does not outlive a change of user (prctl(2)), so it
-    // is stated afterwards, by another execution of this program.
+    // A change of user cancels the request for a signal at the parent's end (prctl(2)), so another
+    // execution of this program makes it afterwards.
     let mut command = Command::new(&launcher.program);
     command
         .args(&launcher.arguments)
         .arg(&parent)
         .args(&order.command);
-    // The supplementary groups of root are given up with it (std, `CommandExt::uid`).
+    // This also drops the supplementary groups of root (std, `CommandExt::uid`).
     let cause = command.uid(uid).gid(gid).exec();
     Error::io(format!(
         "executing {} as user {uid}",
@@ -63,8 +63,8 @@ pub fn place_and_execute(order: &LaunchOrder, launcher: &Launcher) -> Error {
     ))(cause)
 }
 
-/// Becomes the server: the id of the parent, the program, its arguments. Returns only when that
-/// failed.
+/// Becomes the server. `words` are the parent's PID, the program and its arguments. Returns only on
+/// failure.
 pub fn execute_server(words: &[OsString]) -> Error {
     let [parent, program, arguments @ ..] = words else {
         return Error::Answer {
@@ -86,9 +86,9 @@ pub fn execute_server(words: &[OsString]) -> Error {
 
 fn place(order: &LaunchOrder) -> Result<(), Error> {
     let first = order.groups.first().map(PathBuf::as_path);
-    numa::placement::apply_to_this_process(&order.placement, first)?;
+    placement::apply_to_this_process(&order.placement, first)?;
     for group in &order.groups {
-        numa::hierarchy::join(group)?;
+        placement::hierarchy::join(group)?;
     }
     let policy = match &order.allocation {
         Allocation::OsDefault => return Ok(()),

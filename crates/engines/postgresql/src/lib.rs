@@ -1,9 +1,10 @@
-//! PostgreSQL: throw-away clusters under a placement, a load of logical reads, and where the shared
-//! buffers lie. docs/postgres.md is the protocol.
+//! PostgreSQL: throw-away clusters under a placement, a load of logical reads, and the location of
+//! the shared buffers. See docs/postgres.md for the protocol.
 #![forbid(unsafe_code)]
 
 mod buffers;
 mod calibration;
+mod changes;
 mod cluster;
 mod connected;
 mod connection;
@@ -20,6 +21,7 @@ mod prewarm;
 mod programs;
 mod relations;
 mod results;
+mod scratch_cluster;
 mod server;
 mod server_settings;
 mod session;
@@ -31,8 +33,9 @@ mod version;
 mod window;
 
 pub use calibration::{CalibrationOrder, calibrate};
+pub use changes::CHANGES;
 pub use cluster::Cluster;
-pub use connected::{ConnectOrder, Connected, Source, drop_schema};
+pub use connected::{ConnectOrder, Connected, Source};
 pub use counters::{CounterCheck, CounterSource};
 pub use error::Error;
 pub use gates::unaccounted;

@@ -1,14 +1,15 @@
-//! What a server, its load and a trial of it are to be like, and who watches the trial.
+//! The plan of a server, its load and a trial, and the callbacks of a trial.
 
 use std::path::PathBuf;
 
 use model::{Allocation, CpuSet, LoadPlan, Phase, Placement, SgaPlan};
 
-/// Bytes of one block: PostgreSQL's default, which every package keeps.
+/// Bytes in a block: PostgreSQL's default, which every package keeps.
 pub(crate) const BLOCK_BYTES: u64 = 8192;
 /// Room in the shared buffers for catalogs.
 const CATALOG_BYTES: u64 = 32 << 20;
-/// Room for indexes: one entry of 16 bytes and its 4 of line pointer for each block, generously.
+/// Room for indexes, as a fraction of the tables: 20 bytes (entry 16, line pointer 4) per block,
+/// with ample reserve.
 const INDEX_SHARE: u64 = 64;
 
 /// One server.
@@ -18,7 +19,7 @@ pub struct ServerPlan {
     pub placed: Placed,
     /// Whether its shared memory comes from the pool of huge pages.
     pub huge_pages: bool,
-    /// The tables and who reads them.
+    /// The tables and the sessions that read them.
     pub tables: TablesPlan,
 }
 
@@ -27,24 +28,24 @@ pub struct ServerPlan {
 pub struct Placed {
     /// CPUs and memory nodes.
     pub placement: Placement,
-    /// The cgroups that were made for it: a processor group, a quota.
+    /// The cgroups created for it: a processor group, a quota.
     pub groups: Vec<PathBuf>,
     /// The memory policy of all its processes.
     pub allocation: Allocation,
-    /// The CPUs of the backend that loads and prewarms; `None`: as placed.
+    /// The CPUs of the backend that loads and prewarms; `None`: those of the placement.
     pub prewarm_cpus: Option<CpuSet>,
 }
 
-/// The tables and who reads them.
+/// The tables and the sessions that read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TablesPlan {
-    /// Sessions, and tables: each has its own.
+    /// Sessions, each with a separate table.
     pub sessions: u32,
     /// Bytes of all tables together.
     pub cache_bytes: u64,
 }
 
-/// What a trial is to be like, apart from its server.
+/// The parameters of a trial, apart from its server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialOrder {
     /// Seed of the physical order of rows and of the keys that are read.
@@ -59,16 +60,16 @@ pub struct TrialOrder {
     pub warm_up_s_max: f64,
 }
 
-/// Who watches a trial.
+/// Callbacks of a trial.
 pub struct Watch<'a> {
-    /// Told what it does, with the live logical reads per second when there are any.
+    /// Receives the current phase, with the live logical reads per second if there are any.
     pub live: &'a mut dyn FnMut(Phase, Option<f64>),
-    /// Whether it is to stop.
+    /// Returns whether the trial is to stop.
     pub cancelled: &'a dyn Fn() -> bool,
 }
 
 impl TablesPlan {
-    /// What a case asks for.
+    /// Returns the tables that a case requests.
     pub fn of(sga: &SgaPlan, load: &LoadPlan) -> Self {
         TablesPlan {
             sessions: load.sessions,
@@ -76,13 +77,13 @@ impl TablesPlan {
         }
     }
 
-    /// Rows of one table, which are its blocks.
+    /// Returns the rows of one table, which equal its blocks.
     pub fn rows_per_table(&self) -> u32 {
         let rows = self.cache_bytes / BLOCK_BYTES / u64::from(self.sessions.max(1));
         u32::try_from(rows).unwrap_or(u32::MAX)
     }
 
-    /// `shared_buffers` in blocks.
+    /// Returns `shared_buffers` in blocks.
     pub(crate) fn shared_buffers(&self) -> u64 {
         let bytes = self.cache_bytes + self.cache_bytes / INDEX_SHARE + CATALOG_BYTES;
         bytes.div_ceil(BLOCK_BYTES)

@@ -5,7 +5,7 @@ use postgres::Client;
 use crate::Error;
 use crate::tables::Table;
 
-/// Reads them, with the extension pg_prewarm where the server has it.
+/// Reads the tables, with the extension pg_prewarm if the server has it.
 ///
 /// # Errors
 /// When a statement fails.
@@ -32,7 +32,7 @@ pub(crate) fn prewarm(client: &mut Client, tables: &[Table]) -> Result<(), Error
     Ok(())
 }
 
-/// Reads all rows through the index: a scan of a large table alone would keep to a ring of 32
+/// Reads all rows through the index: a sequential scan of a large table would use only a ring of 32
 /// buffers.
 ///
 /// # Errors

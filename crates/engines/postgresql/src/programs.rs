@@ -1,5 +1,5 @@
-//! How programs of PostgreSQL and their like are run: as which user, since PostgreSQL refuses to be
-//! root, in which environment, and what they said.
+//! Runs programs of PostgreSQL and others: as an unprivileged user, since PostgreSQL refuses to run
+//! as root, in a clean environment, with their output as one line.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -11,21 +11,21 @@ use crate::Error;
 /// Users to try, in this order.
 const NAMES: [&str; 2] = ["postgres", "nobody"];
 
-/// A user that is not root.
+/// An unprivileged user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ServerUser {
     pub uid: u32,
     pub gid: u32,
 }
 
-/// Has a command run as the server's user, without any group of root (std, `CommandExt::uid`).
+/// Makes a command run as the server's user, without the groups of root (std, `CommandExt::uid`).
 pub(crate) fn set_user(user: Option<ServerUser>, command: &mut Command) {
     if let Some(user) = user {
         command.uid(user.uid).gid(user.gid);
     }
 }
 
-/// Who to become; `None` when we are not root and need not change.
+/// Returns the user to become; `None` if this process is not root and need not change.
 pub(crate) fn server_user() -> Result<Option<ServerUser>, Error> {
     if !linux::process::is_root() {
         return Ok(None);
@@ -40,8 +40,8 @@ pub(crate) fn server_user() -> Result<Option<ServerUser>, Error> {
     }))
 }
 
-/// Runs a program of PostgreSQL without what the user's environment says of other servers: PGPORT
-/// would be the port of ours (guc.c, `InitializeGUCOptionsFromEnvironment`).
+/// Removes the user's settings for other servers from a command's environment: PGPORT would set the
+/// port of the server it starts (guc.c, `InitializeGUCOptionsFromEnvironment`).
 pub(crate) fn without_settings_of_others(command: &mut Command) -> &mut Command {
     for name in ["PGDATA", "PGOPTIONS", "PGPORT", "PGHOST", "PG_COLOR"] {
         command.env_remove(name);
@@ -49,7 +49,7 @@ pub(crate) fn without_settings_of_others(command: &mut Command) -> &mut Command 
     command.env("LC_ALL", "C")
 }
 
-/// What a program said, as one line: the end of it, where the reason is.
+/// Returns the end of a program's output, where the reason is, as one line.
 pub(crate) fn one_line(said: &[u8]) -> String {
     const CHARACTERS_MAX: usize = 600;
     let text = String::from_utf8_lossy(said);

@@ -1,4 +1,4 @@
-//! What a trial found, before anybody judges the placement.
+//! The result of a trial, before its placement is judged.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,24 @@ use model::{CpuSet, HugePoolEvidence, NodeId, Sample, SessionEvidence, SgaEviden
 
 use crate::CounterCheck;
 
-/// What a trial found.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialResult {
     /// The windows of the sessions.
     pub windows: Vec<Window>,
     /// Length of the warm-up.
     pub warm_up_s: f64,
-    /// Whether the rate was steady at its end.
+    /// Whether the rate was steady at the end of the warm-up.
     pub was_steady: bool,
-    /// Hits of one statement.
+    /// Shared buffer hits per statement.
     pub hits_per_statement: f64,
     /// Live samples.
     pub samples: Vec<Sample>,
-    /// The server's counts against ours.
+    /// The server's counters compared with numalab's.
     pub checks: Vec<CounterCheck>,
     /// Blocks of the tables and their indexes that were read from outside the shared buffers.
     pub table_reads: u64,
-    /// Where the blocks of the shared buffers lie; `None` when that cannot be seen.
+    /// Where the blocks of the shared buffers lie; `None` if that is not visible.
     pub buffers: Option<SgaEvidence>,
     /// The backends, in order of session.
     pub sessions: Vec<SessionEvidence>,
@@ -31,22 +31,22 @@ pub struct TrialResult {
     pub huge_pages_before: Vec<HugePoolEvidence>,
     /// Pools of huge pages while it ran.
     pub huge_pages_during: Vec<HugePoolEvidence>,
-    /// Counters of the machine: pages moved, time stolen, CPU time of others.
+    /// Counters of the machine: pages migrated, steal time, CPU time of others.
     pub machine: MachineGain,
-    /// Reasons why the trial does not count, apart from its placement.
+    /// Reasons why the trial does not count, other than its placement.
     pub contradictions: Vec<String>,
-    /// What could not be seen.
+    /// What was not visible.
     pub remarks: Vec<String>,
 }
 
-/// What the machine's counters gained during the window.
+/// Increase of the machine's counters during the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MachineGain {
     /// `numa_pages_migrated`.
     pub pages_migrated: Option<u64>,
-    /// Time the hypervisor took.
+    /// Steal time.
     pub steal_s: Option<f64>,
-    /// CPU time of anything but the sessions.
+    /// CPU time of everything except the sessions.
     pub other_cpu_s: Option<f64>,
 }
 
@@ -55,33 +55,33 @@ pub struct MachineGain {
 pub struct Window {
     /// Statements that ended in it.
     pub statements: u64,
-    /// Its length by the session's own two clock readings.
+    /// Its length by the session's own clock.
     pub seconds: f64,
     /// The longest statement, s.
     pub longest_s: f64,
-    /// Time on a CPU; `None` where it cannot be read.
+    /// Time on a CPU; `None` if it cannot be read.
     pub cpu_s: Option<f64>,
     /// Time on a run queue.
     pub run_queue_s: Option<f64>,
-    /// Statements of the whole call, margins included.
+    /// Statements of the whole call, including before and after the window.
     pub statements_of_call: u64,
-    /// CPUs on which it was seen.
+    /// CPUs on which the session was seen.
     pub cpus_used: CpuSet,
 }
 
 impl TrialResult {
-    /// The sum of the sessions' own rates.
+    /// Returns the sum of the sessions' rates.
     pub fn logical_reads_per_s(&self) -> f64 {
         let rate = |window: &Window| window.statements as f64 / window.seconds;
         self.windows.iter().map(rate).sum::<f64>() * self.hits_per_statement
     }
 
-    /// Statements of all sessions.
+    /// Returns the statements of all sessions.
     pub fn statements(&self) -> u64 {
         self.windows.iter().map(|window| window.statements).sum()
     }
 
-    /// Logical reads of all sessions.
+    /// Returns the logical reads of all sessions.
     pub fn logical_reads(&self) -> u64 {
         (self.statements() as f64 * self.hits_per_statement).round() as u64
     }

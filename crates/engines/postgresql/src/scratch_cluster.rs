@@ -1,39 +1,65 @@
 //! The directory of a throw-away database cluster: created through the journal, and removed with
-//! the server in it, in whatever state that is. Stops and removes nothing that is not certainly
-//! ours.
+//! its server, whatever their state. Stops and removes only what is certainly numalab's.
 
+use std::fmt::{self, Display, Formatter};
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use journal::{Change, Error, Journal, Presence, ProcessIdentity, TakeBack};
 use linux::Root;
 use linux::process_handle::ProcessHandle;
-
-use crate::Error;
-use crate::journal::{Change, Journal};
+use serde::{Deserialize, Serialize};
 
 /// Prefix of the name of every such directory.
 const NAME: &str = "numalab-postgres-";
-/// The file that marks a directory as ours: created first, removed last.
+/// The file that marks a directory as numalab's: created first, removed last.
 const MARKER: &str = "numalab.cluster";
 /// The data directory inside it.
 const DATA: &str = "data";
-/// Where a server identifies itself; the file has some 100 bytes.
+/// The file in which a server identifies itself, about 100 bytes.
 const LOCK_FILE: &str = "postmaster.pid";
-/// The most bytes of it to read.
+/// Maximum bytes of it to read.
 const LOCK_FILE_BYTES_MAX: u64 = 4096;
-/// How long a server may take to end after an immediate shutdown request.
+/// Timeout for a server to end after an immediate shutdown request.
 const QUIT_WITHIN: Duration = Duration::from_secs(10);
-/// How long the kernel may take to end a killed process.
+/// Timeout for the kernel to end a killed process.
 const KILL_WITHIN: Duration = Duration::from_secs(5);
 
-/// A directory that exists; removed by [`ScratchCluster::remove`] or on drop.
-#[derive(Debug)]
-pub struct ScratchCluster {
+/// A throw-away database cluster was created.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ClusterMade {
+    /// Its directory.
     directory: PathBuf,
-    /// User and group of the server, where they are not ours.
+}
+
+impl Display for ClusterMade {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "throw-away cluster {}", self.directory.display())
+    }
+}
+
+impl Change for ClusterMade {
+    const KIND: &'static str = "cluster-made";
+    const OUTLIVES_A_BOOT: bool = true;
+
+    fn presence(&self, made_by: &ProcessIdentity) -> Result<Presence, Error> {
+        let is_ours = is_name_of(&self.directory, made_by.pid);
+        Ok(Presence::there_if(is_ours, self.directory.display()))
+    }
+
+    fn take_back(&self, _: &TakeBack<'_>) -> Result<Option<String>, Error> {
+        remove(&self.directory).map(|()| None)
+    }
+}
+
+/// An existing directory; removed by [`ScratchCluster::remove`] or on drop.
+#[derive(Debug)]
+pub(crate) struct ScratchCluster {
+    directory: PathBuf,
+    /// User and group of the server, if they are not this process's.
     user: Option<(u32, u32)>,
     journal: Journal,
     entry: u64,
@@ -41,13 +67,13 @@ pub struct ScratchCluster {
 }
 
 impl ScratchCluster {
-    /// Creates a directory in `parent` that stays ours. No other user may enter it except the
-    /// server's, if that is another user: it passes through to what [`ScratchCluster::give`] gives
-    /// it. `number` distinguishes several directories of one process.
+    /// Creates a directory in `parent` that stays this user's. No other user may enter it except
+    /// the server's, if that is another user: it passes through to what [`ScratchCluster::give`]
+    /// gives it. `number` distinguishes several directories of one process.
     ///
     /// # Errors
-    /// When the journal or the folder cannot be written; nothing is left behind then.
-    pub fn create(
+    /// When the journal or the directory cannot be written; nothing is left behind then.
+    pub(crate) fn create(
         parent: &Path,
         number: u32,
         user: Option<(u32, u32)>,
@@ -60,9 +86,10 @@ impl ScratchCluster {
             .and_then(|parent| require_safe(&parent).map(|()| parent))
             .map_err(|cause| folder_error("use", parent, cause))?;
         let directory = parent.join(name);
-        let entry = journal.record(Change::ClusterMade {
+        let entry = ClusterMade {
             directory: directory.clone(),
-        })?;
+        }
+        .record(journal)?;
         if let Err(cause) = make(&directory, user) {
             let removed = fs::remove_dir(&directory);
             // What cannot be removed stays in the journal; what was never created need not.
@@ -80,12 +107,12 @@ impl ScratchCluster {
         })
     }
 
-    /// Creates an empty directory in it that belongs to the server's user, and only to that user.
-    /// From then on we must neither write nor trust anything in there.
+    /// Creates an empty subdirectory that belongs to the server's user, and only to that user. From
+    /// then on numalab must neither write nor trust anything in it.
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn give(&self, name: &str) -> Result<PathBuf, Error> {
+    pub(crate) fn give(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.directory.join(name);
         let made = DirBuilder::new().mode(0o700).create(&path);
         let given = made.and_then(|()| match self.user {
@@ -96,16 +123,16 @@ impl ScratchCluster {
         Ok(path)
     }
 
-    /// The directory.
-    pub fn directory(&self) -> &Path {
+    /// Returns the directory.
+    pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The data directory, which identifies its server, given to the server's user.
+    /// Creates the data directory, which identifies its server, for the server's user.
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn give_data(&self) -> Result<PathBuf, Error> {
+    pub(crate) fn give_data(&self) -> Result<PathBuf, Error> {
         self.give(DATA)
     }
 
@@ -113,7 +140,7 @@ impl ScratchCluster {
     ///
     /// # Errors
     /// When it cannot be stopped or removed; it is still in the journal then.
-    pub fn remove(mut self) -> Result<(), Error> {
+    pub(crate) fn remove(mut self) -> Result<(), Error> {
         self.remove_once()
     }
 
@@ -133,7 +160,7 @@ impl Drop for ScratchCluster {
     }
 }
 
-/// Refuses a directory in which another user could replace ours.
+/// Refuses a directory in which another user could replace numalab's.
 fn require_safe(parent: &Path) -> io::Result<()> {
     let status = fs::metadata(parent)?;
     let is_owner_trusted = [0, linux::process::user()].contains(&status.uid());
@@ -149,7 +176,8 @@ fn require_safe(parent: &Path) -> io::Result<()> {
     )))
 }
 
-/// Whether this is the name of a directory that process `pid` created, without links in the path.
+/// Returns whether this is the path of a directory that process `pid` created, without symbolic
+/// links.
 pub(crate) fn is_name_of(directory: &Path, pid: u32) -> bool {
     let name = directory.file_name().and_then(|name| name.to_str());
     let number = name.and_then(|name| name.strip_prefix(NAME)?.strip_prefix(&format!("{pid}-")));
@@ -182,13 +210,13 @@ fn folder_error(action: &'static str, directory: &Path, cause: io::Error) -> Err
 /// Stops the server of a directory and removes the directory. A missing one is not an error.
 ///
 /// # Errors
-/// [`Error::Undo`] when the directory is not ours, or its server does not end.
+/// [`Error::Undo`] when the directory is not numalab's, or its server does not end.
 pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
     if !directory.exists() {
         return Ok(());
     }
     let refused = |reason: String| Error::Undo {
-        change: Change::ClusterMade {
+        change: ClusterMade {
             directory: directory.to_owned(),
         }
         .to_string(),
@@ -225,7 +253,7 @@ fn require_ours(directory: &Path) -> Result<(), String> {
         let status = path.symlink_metadata().map_err(|cause| cause.to_string())?;
         let is_kind = match is_folder {
             true => status.is_dir(),
-            // A file with a second name existed before.
+            // A file with a second hard link existed before.
             false => status.is_file() && status.nlink() == 1,
         };
         if !is_kind {
@@ -248,7 +276,7 @@ fn require_ours(directory: &Path) -> Result<(), String> {
         .map_err(|reason| format!("the folder is not one that this user's numalab made: {reason}"))
 }
 
-/// What `postmaster.pid` holds: the id of the server, and the key and id of its System V segment.
+/// Parses `postmaster.pid`: the PID of the server, and the key and id of its System V segment.
 ///
 /// ```text
 /// 4711                 line 1: PID
@@ -277,8 +305,8 @@ fn stop_server(data: &Path) -> Result<(), String> {
     let Ok(status) = data.symlink_metadata() else {
         return Ok(());
     };
-    // The server's user writes the file: it may be anything, and only tells which processes and
-    // which segment to examine.
+    // The server's user writes the file: it may be anything, and serves only to select the
+    // processes and the segment to examine.
     let path = data.join(LOCK_FILE);
     let text = linux::plain_file::read_start(&path, LOCK_FILE_BYTES_MAX).unwrap_or_default();
     let (pid, segment) = parse_lock_file(&text.unwrap_or_default());
@@ -291,15 +319,15 @@ fn stop_server(data: &Path) -> Result<(), String> {
     }
     kill_orphans(data)?;
     if let Some((key, id)) = segment {
-        // A segment with this id that another process has created since has another key, or is
-        // attached; one that the server's user did not create is not the server's.
+        // If another process has created a segment with this id since, it has another key or is
+        // attached; a segment that the server's user did not create is not the server's.
         let removed = linux::sysv_segments::remove_if_unused(key, id, status.uid());
         removed.map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-/// Kills the processes of a server that was killed: a session in the middle of a call outlives it.
+/// Kills what a killed server left behind: a session in the middle of a call outlives it.
 fn kill_orphans(data: &Path) -> Result<(), String> {
     let pids = linux::proc_stat::pids(&Root::live()).map_err(|error| error.to_string())?;
     let orphans = pids
@@ -320,9 +348,9 @@ fn kill(pid: u32, process: &ProcessHandle) -> Result<(), String> {
     }
 }
 
-/// Opens the process of this id, if it is a `postgres` that works in this data directory, as every
-/// process of a server does (postmaster.c, `ChangeToDataDir`). It is opened before it is examined,
-/// since ids are reused.
+/// Opens the process with this id if it is a `postgres` whose working directory is this data
+/// directory, as it is for every process of a server (postmaster.c, `ChangeToDataDir`). It is
+/// opened before it is examined, since ids are reused.
 fn process_of(pid: u32, data: &Path) -> Option<ProcessHandle> {
     let handle = ProcessHandle::open(pid).ok()??;
     let stat = linux::proc_stat::read(&Root::live(), pid).ok()?;
@@ -392,7 +420,7 @@ mod tests {
         let link = parent.path().join(format!("{NAME}3-0"));
         std::os::unix::fs::symlink(parent.path().join("var-lib-postgresql"), &link).unwrap();
         assert!(remove(&link).is_err());
-        // A marker that existed before, and now has this name, too.
+        // A marker that existed before and now also has this name.
         let linked = parent.path().join(format!("{NAME}5-0"));
         fs::create_dir(&linked).unwrap();
         let marker = parent.path().join("var-lib-postgresql").join(MARKER);
@@ -453,8 +481,8 @@ mod tests {
         assert!(journal.in_force().unwrap().is_empty());
     }
 
-    /// What root creates stays root's: the server's user cannot replace anything that root writes,
-    /// reads, removes or stops.
+    /// The server's user cannot replace anything that root writes, reads, removes or stops, since
+    /// it stays root's.
     #[test]
     fn the_servers_user_cannot_lead_root_elsewhere() {
         if !linux::process::is_root() {

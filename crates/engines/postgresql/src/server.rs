@@ -1,4 +1,4 @@
-//! A server that runs: started under its placement, stopped when dropped.
+//! A running server: started under its placement, stopped on drop.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,18 +16,18 @@ use crate::{Error, LaunchOrder, Launcher, ServerPlan};
 
 /// The superuser of a throw-away cluster.
 pub(crate) const SUPERUSER: &str = "numalab";
-/// How long a server may take to let us in: generous, since emulated machines are slow.
+/// Timeout for a server to accept a connection; generous, since emulated machines are slow.
 pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(120);
-/// How long it may take to end when it was told to end at once; it kills its processes itself
+/// Timeout for a server to end after an immediate shutdown request; it kills its processes itself
 /// after 5 s (postmaster.c, `SIGKILL_CHILDREN_AFTER_SECS`).
 const ENDS_WITHIN: Duration = Duration::from_secs(15);
-/// Between two looks.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A server that runs; stopped when dropped.
+/// A running server; stopped on drop.
 #[derive(Debug)]
 pub struct Server {
-    /// The postmaster; its processes have groups of their own, and end with it.
+    /// The postmaster. Its processes have separate process groups, and end with it.
     postmaster: ChildGroup,
     socket: PathBuf,
     log: PathBuf,
@@ -69,12 +69,12 @@ impl Server {
         };
         let document = serde_json::to_vec(&order).expect("an order of plain words is JSON");
         let written = stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&document));
-        // One that died before it had its order says why in the log.
+        // A server that died before it received its order reports why in the log.
         let _ = written;
         server.answering()
     }
 
-    /// Waits until it answers.
+    /// Waits until the server accepts connections.
     fn answering(mut self) -> Result<Self, Error> {
         let deadline = Instant::now() + CONNECT_WITHIN;
         loop {
@@ -93,35 +93,35 @@ impl Server {
         }
     }
 
-    /// Why it is no longer there.
+    /// Returns an error with the end of the server's log.
     pub(crate) fn failure(&self, what: &'static str) -> Error {
         let said = one_line(&std::fs::read(&self.log).unwrap_or_default());
         Error::Server { what, said }
     }
 
-    /// What came of some work with it; if it has ended meanwhile, that is the reason.
+    /// Returns `result`, or why the server ended if it has ended.
     pub(crate) fn explain<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         match result {
             Err(Error::Cancelled) => Err(Error::Cancelled),
-            // What a client says of a server that died is less than what its log says.
+            // The log of a dead server is more informative than a client's error.
             Err(_) if self.has_ended() => Err(self.failure("ended in the middle of the trial")),
             result => result,
         }
     }
 
-    /// Whether it has ended by itself.
+    /// Returns whether the server has ended.
     pub(crate) fn has_ended(&mut self) -> bool {
         matches!(self.postmaster.try_end(), Ok(Some(_)) | Err(_))
     }
 
-    /// A connection as superuser.
+    /// Connects as superuser.
     pub(crate) fn connect(&self) -> Result<Client, Error> {
         self.config()
             .connect(NoTls)
             .map_err(Error::client("connecting to the server"))
     }
 
-    /// How to connect.
+    /// Returns the configuration to connect with.
     pub(crate) fn config(&self) -> postgres::Config {
         let mut config = postgres::Config::new();
         config
@@ -132,16 +132,16 @@ impl Server {
         config
     }
 
-    /// The postmaster.
+    /// Returns the PID of the postmaster.
     pub fn pid(&self) -> u32 {
         self.postmaster.pid()
     }
 
     fn stop(&mut self) {
-        // Immediate shutdown: nothing of this server is wanted any more.
+        // Immediate shutdown: nothing of this server is needed any more.
         self.postmaster.quit();
         let deadline = Instant::now() + ENDS_WITHIN;
-        // One that does not end is killed when it is dropped.
+        // A server that does not end is killed on drop.
         while !self.has_ended() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -154,13 +154,13 @@ impl Drop for Server {
     }
 }
 
-/// The server's command line: what varies from case to case.
+/// Returns the server's command line: the settings that vary from case to case.
 fn command(folders: &Folders, program: PathBuf, plan: &ServerPlan) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec![program.into(), "-D".into(), folders.data.clone().into()];
     let socket = folders.socket.display();
     let huge_pages = if plan.huge_pages { "on" } else { "off" };
     let settings = [
-        // A list, in which a comma would divide; double quotes keep it whole.
+        // The setting is a list; double quotes keep a path with a comma in one piece.
         ("unix_socket_directories", format!("\"{socket}\"")),
         ("config_file", folders.settings().display().to_string()),
         ("shared_buffers", plan.tables.shared_buffers().to_string()),

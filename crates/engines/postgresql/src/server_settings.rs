@@ -1,22 +1,23 @@
-//! What a running server says of its settings, for the doctor.
+//! Reads the settings of a running server for the doctor.
 
 use std::path::Path;
 
+use judgement::doctor::PostgresSettings;
 use linux::Root;
 use linux::proc_meminfo::Meminfo;
-use numa::doctor::PostgresSettings;
 
 use crate::Error;
 use crate::local::LocalServer;
 
-/// Asks the server of a data directory, as `role`; `None`: as the user who asks.
+/// Queries the server of a data directory, as `role`; `None`: the one named like the connecting
+/// user.
 ///
 /// # Errors
-/// When it does not run, or does not let us in.
+/// When the server does not run, or rejects the connection.
 pub fn server_settings(data: &Path, role: Option<&str>) -> Result<PostgresSettings, Error> {
     LocalServer::of(data, role)?.ask(|door| {
         let mut client = door.connect_somewhere()?;
-        // Sizes are text such as 2MB, or 0 for the kernel's default; before 14 there is none.
+        // Sizes are text such as 2MB, or 0 for the kernel's default; before 14 there are none.
         let sql = "SELECT current_setting('huge_pages'), \
                           nullif(current_setting('shared_memory_size_in_huge_pages', true), \
                                  '')::bigint, \
@@ -27,7 +28,7 @@ pub fn server_settings(data: &Path, role: Option<&str>) -> Result<PostgresSettin
         let bytes: i64 = row.get(2);
         Ok(PostgresSettings {
             huge_pages: row.get(0),
-            // -1 where the server has no huge pages at all.
+            // -1 if the server does not support huge pages.
             huge_pages_needed: needed.and_then(|needed| u64::try_from(needed).ok()),
             huge_page_bytes: match u64::try_from(bytes) {
                 Ok(bytes) if bytes > 0 => Some(bytes),

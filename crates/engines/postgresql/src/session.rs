@@ -1,7 +1,7 @@
 //! One session: its block of PL/pgSQL, and the thread of its client.
 //!
-//! The block is anonymous (`DO`): nothing is created in the server for it. It says what it found in
-//! notices, which the server sends at once.
+//! The block is anonymous (`DO`), so nothing is created in the server for it. It reports its
+//! results in notices, which the server sends at once.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex};
@@ -15,77 +15,77 @@ use crate::counters::hand_in;
 use crate::tables::Table;
 use crate::{Error, Version};
 
-/// Length of one call of the warm-up.
+/// Duration of one call of the warm-up.
 pub(crate) const SLICE_S: f64 = 0.1;
 
-/// Settings that whoever runs statements of the load needs, wherever that is.
+/// Settings of every connection that runs statements of the load, on any server.
 pub(crate) const SETTINGS: &str = "SET client_min_messages = notice; SET enable_seqscan = off; \
      SET enable_bitmapscan = off; SET enable_indexonlyscan = off; \
      SET plan_cache_mode = force_generic_plan; SET jit = off; \
      SET max_parallel_workers_per_gather = 0; SET statement_timeout = 0; \
      SET idle_in_transaction_session_timeout = 0";
 
-/// The scheduler's times of the backend, read by itself. Files of /proc say that their length is 0,
-/// so a length must be given. Time on a CPU is brought up to date at a tick, and when a process
-/// reads its own `stat` (kernel/sched/cputime.c, `thread_group_cputime`), so that is read before.
+/// SQL expression with which the backend reads its own scheduler times. Files of /proc report a
+/// length of 0, so the length must be given. CPU time is updated at a tick and when a process reads
+/// its own `stat` (kernel/sched/cputime.c, `thread_group_cputime`), so `stat` is read first.
 const OWN_TIMES: &str = "left(pg_read_file('/proc/self/stat', 0, 1), 0) \
                          || pg_read_file('/proc/self/schedstat', 0, 200)";
 
-/// What the coordinator tells a session.
+/// A command of the coordinator to a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Command {
-    /// Run calls until the next command, with this work unit.
+    /// Run calls with this work unit until the next command.
     WarmUp { work_unit: u32 },
-    /// Hand in counters.
+    /// Report counters.
     Settle,
-    /// One call over the window: from, to, and when it may end.
+    /// Run one call over the window.
     Measure { work_unit: u32, call: Call },
 }
 
-/// The times of one call, s since the epoch.
+/// The times of one call, in seconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Call {
-    /// The window begins; infinite: there is none.
+    /// Start of the window; infinite: no window.
     pub starts: f64,
-    /// The window ends.
+    /// End of the window.
     pub ends: f64,
     /// The call ends at the first statement end after this.
     pub until: f64,
-    /// Between two samples.
+    /// Time between two samples.
     pub sample_s: f64,
 }
 
-/// What a session tells the coordinator.
+/// An event that a session reports to the coordinator.
 pub(crate) enum Event {
-    /// It is connected, with this backend, which can be told to stop what it does.
+    /// The session is connected to this backend; `stop` cancels its query.
     Connected {
         pid: u32,
         stop: postgres::CancelToken,
     },
-    /// A call of the warm-up ended: its statements per second.
+    /// A call of the warm-up ended; its statements per second.
     Slice { statements_per_s: f64 },
-    /// Counters are handed in; its own hits, if the server counts them.
+    /// Counters are reported; its own hits, if the server counts them.
     Settled { own_hits: Option<u64> },
     /// Statements of the window so far.
     Sample { statements: u64 },
-    /// The window began or ended for it.
+    /// The window began or ended for this session.
     Mark(Mark),
     /// The call over the window ended.
     Measured { done: Done, own_hits: Option<u64> },
-    /// It cannot go on.
+    /// The session cannot continue.
     Failed(Error),
 }
 
-/// The begin or the end of a window, with the scheduler's times of the backend; `None` where they
-/// cannot be read.
+/// The start or end of a window, with the scheduler's times of the backend; `None` if they cannot
+/// be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
-    /// When we read them; `None`: the backend did, at the very moment.
+    /// When numalab read them; `None`: the backend did, at that very moment.
     pub read_at: Option<Instant>,
     pub times: Option<ScheduleTimes>,
 }
 
-/// What a call found.
+/// Result of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Done {
     /// Statements of the call.
@@ -96,24 +96,24 @@ pub(crate) struct Done {
     pub window_us: u64,
     /// The longest statement of the window, µs.
     pub longest_us: u64,
-    /// Statements whose rows were not what was written.
+    /// Statements that did not return the rows that were written.
     pub wrong: u64,
 }
 
-/// What a session is.
+/// The parameters of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionOrder {
     pub session: u32,
     pub config: postgres::Config,
     pub version: Version,
     pub table: Table,
-    /// Seed of the keys it draws, from -1 to 1 as setseed() wants it.
+    /// Seed of the keys that it draws, in the range of setseed(): -1 to 1.
     pub seed: f64,
     /// Whether its backend is a process of this machine.
     pub is_local: bool,
 }
 
-/// The text of the block. Its keys are drawn uniformly. `times` is the SQL expression of the
+/// Returns the text of the block. It draws its keys uniformly. `times` is the SQL expression of the
 /// scheduler's times.
 pub(crate) fn block(table: &Table, work_unit: u32, call: &Call, times: &str) -> String {
     let rows = i128::from(table.rows());
@@ -171,7 +171,7 @@ END $numalab$"
     )
 }
 
-/// What a notice says.
+/// The content of a notice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Notice {
     Mark(Option<ScheduleTimes>),
@@ -204,11 +204,11 @@ fn parse_notice(text: &str) -> Option<Notice> {
     }
 }
 
-/// The thread of a session: until its commands end.
+/// Runs the thread of a session until its commands end.
 pub(crate) fn run(order: SessionOrder, commands: Receiver<Command>, events: Sender<(u32, Event)>) {
     let session = order.session;
     if let Err(error) = serve(order, &commands, &events) {
-        // Nobody listens any more when the trial was given up.
+        // The receiver is gone if the trial was given up.
         let _ = events.send((session, Event::Failed(error)));
     }
 }
@@ -236,7 +236,8 @@ fn serve(
         .connect(NoTls)
         .map_err(Error::client("connecting to the server"))?;
     let pid = prepare(&mut client, seed)?;
-    // The backend's own reading is exact; ours may be late, and misses a wait that goes on.
+    // The backend's own reading is exact. numalab's reading may be late, and misses a wait in
+    // progress.
     let can_read = client
         .query_one(&format!("SELECT {OWN_TIMES}"), &[])
         .is_ok();
@@ -260,7 +261,7 @@ fn serve(
                 let done = notices.call(&mut client, &block(&table, work_unit, &call, times))?;
                 let statements_per_s = done.statements as f64 / begun.elapsed().as_secs_f64();
                 tell(Event::Slice { statements_per_s });
-                // Again, unless there is something else to do.
+                // Repeat unless there is another command.
                 next = match commands.try_recv() {
                     Ok(command) => Some(command),
                     Err(TryRecvError::Empty) => Some(Command::WarmUp { work_unit }),
@@ -283,7 +284,7 @@ fn serve(
     Ok(())
 }
 
-/// Settings that a session needs wherever it is; answers the id of its backend.
+/// Applies the settings of a session; returns the PID of its backend.
 fn prepare(client: &mut Client, seed: f64) -> Result<u32, Error> {
     let what = || Error::client("preparing the session");
     client.batch_execute(SETTINGS).map_err(what())?;
@@ -292,13 +293,13 @@ fn prepare(client: &mut Client, seed: f64) -> Result<u32, Error> {
     Ok(pid.unsigned_abs())
 }
 
-/// Seconds since the epoch.
+/// Converts a time to seconds since the epoch.
 pub(crate) fn seconds(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH)
         .map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// What the notices of a session said.
+/// Collects the notices of a session.
 #[derive(Default)]
 struct NoticeSink {
     pid: Mutex<Option<u32>>,
@@ -306,7 +307,7 @@ struct NoticeSink {
 }
 
 impl NoticeSink {
-    /// Takes a notice in, in the thread that reads from the server.
+    /// Processes a notice, in the thread that reads from the server.
     fn take(&self, text: &str, session: u32, events: &Sender<(u32, Event)>) {
         let tell = |event| {
             let _ = events.send((session, event));

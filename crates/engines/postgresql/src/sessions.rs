@@ -1,4 +1,4 @@
-//! All sessions of a trial: their threads, commands to them and events from them.
+//! All sessions of a trial: their threads, the commands to them and the events from them.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -10,26 +10,26 @@ use crate::Error;
 use crate::server::CONNECT_WITHIN;
 use crate::session::{self, Command, Event, SessionOrder};
 
-/// How long a call of a session may take beyond its own time before it counts as stuck.
+/// How much longer than its own duration a call of a session may take before it counts as stuck.
 pub(crate) const CALL_SLACK: Duration = Duration::from_secs(60);
 /// How often a waiting thread checks whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Sessions that are connected; told to stop and waited for when dropped.
+/// Connected sessions; dropping this stops them and waits for them.
 pub(crate) struct Sessions {
     commands: Vec<Sender<Command>>,
     events: Receiver<(u32, Event)>,
     threads: Vec<JoinHandle<()>>,
     stops: Vec<CancelToken>,
-    /// The backends, in order of session.
+    /// PIDs of the backends, in order of session.
     pub pids: Vec<u32>,
 }
 
 impl Sessions {
-    /// Starts them and waits until all are connected.
+    /// Starts the sessions and waits until all are connected.
     ///
     /// # Errors
-    /// When one cannot connect, or it is cancelled.
+    /// When one cannot connect, or the trial is cancelled.
     pub(crate) fn start(
         orders: Vec<SessionOrder>,
         cancelled: &dyn Fn() -> bool,
@@ -69,23 +69,23 @@ impl Sessions {
         Ok(sessions)
     }
 
-    /// How many there are.
+    /// Returns the number of sessions.
     pub(crate) fn len(&self) -> usize {
         self.pids.len()
     }
 
-    /// Tells all of them.
+    /// Sends a command to all sessions.
     pub(crate) fn tell(&self, command: Command) {
         for sender in &self.commands {
-            // One that has ended has said why, or will.
+            // A session that has ended reports why.
             let _ = sender.send(command);
         }
     }
 
-    /// The next event before `until`; `None` when there was none.
+    /// Returns the next event before `until`; `None` if there is none.
     ///
     /// # Errors
-    /// When a session failed, or it is cancelled.
+    /// When a session failed, or the trial is cancelled.
     pub(crate) fn next(
         &self,
         until: Instant,
@@ -103,16 +103,16 @@ impl Sessions {
                 }
                 Ok(event) => return Ok(Some(event)),
                 Err(RecvTimeoutError::Timeout) if left > LOOK_EVERY => {}
-                // A session that ends says so first, so there is nothing more to come.
+                // A session that ends reports it first, so no further event follows.
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(None),
             }
         }
     }
 
-    /// Waits until `take` was true once for each session.
+    /// Waits until `take` has returned true once for each session.
     ///
     /// # Errors
-    /// As [`Sessions::next`], and when it takes longer than `within`.
+    /// As for [`Sessions::next`], and when it takes longer than `within`.
     pub(crate) fn all(
         &mut self,
         what: &'static str,
@@ -138,12 +138,12 @@ impl Drop for Sessions {
         self.commands.clear();
         for (thread, stop) in self.threads.iter().zip(&self.stops) {
             if !thread.is_finished() {
-                // A server that is gone has ended them already.
+                // If the server is gone, its queries have ended already.
                 let _ = stop.cancel_query(NoTls);
             }
         }
         for thread in self.threads.drain(..) {
-            // A session that panicked has nothing more to say.
+            // A session that panicked reports nothing more.
             let _ = thread.join();
         }
     }

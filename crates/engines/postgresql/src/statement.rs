@@ -1,5 +1,5 @@
-//! What one statement of the load does: its plan must be an index scan, and EXPLAIN says how many
-//! blocks it finds in the shared buffers.
+//! One statement of the load: checks that its plan is an index scan, and reads from EXPLAIN how
+//! many blocks it finds in the shared buffers.
 
 use postgres::{Client, SimpleQueryMessage};
 use serde_json::Value;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::Error;
 use crate::tables::Table;
 
-/// Statements that are looked at: where a range of keys begins in a leaf decides whether it needs
-/// one leaf more.
+/// Number of statements to explain: where a range of keys starts in a leaf decides whether it needs
+/// another leaf.
 const STATEMENTS: u32 = 16;
 
-/// What EXPLAIN says of one execution.
+/// What EXPLAIN reports about one execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Explained {
     hits: u64,
@@ -19,7 +19,7 @@ struct Explained {
     is_index_scan: bool,
 }
 
-/// The mean of the hits of one statement of `work_unit` rows.
+/// Returns the mean hits of one statement of `work_unit` rows.
 ///
 /// # Errors
 /// When the plan is not an index scan, or a block is read from outside the shared buffers.
@@ -32,7 +32,7 @@ pub(crate) fn hits_per_statement(
     let starts = table.rows().saturating_sub(u64::from(work_unit)) + 1;
     let mut hits = 0;
     for number in 0..u64::from(STATEMENTS) {
-        // Any spread will do; this one is the same for all cases of a round.
+        // Any spread is fine; this one is the same for all cases of a round.
         let draw = (seed ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
         let first = table.key_min + (draw % starts).cast_signed();
         let last = first + i64::from(work_unit) - 1;

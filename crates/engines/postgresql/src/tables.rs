@@ -4,41 +4,41 @@ use postgres::Client;
 
 use crate::{Error, TablesPlan};
 
-/// Bytes of the filler of a row; the row is about 1 KiB with it.
+/// Bytes of the filler of a row, which makes the row about 1 KiB.
 const FILLER_BYTES: u32 = 1000;
-/// What the key of a row is multiplied by to give its value.
+/// Factor from the key of a row to its value.
 const FACTOR: i64 = 7;
-/// The schema of a throw-away cluster.
+/// The schema in a throw-away cluster.
 pub(crate) const SCHEMA: &str = "numalab";
 
-/// A table that sessions read, with what is known of it.
+/// A table that sessions read, and its known properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
-    /// Its name, quoted as SQL needs it.
+    /// Its name, quoted for SQL.
     pub name: String,
     /// The column that the index is on, quoted.
     pub key: String,
-    /// What a statement computes of the rows it reads.
+    /// The SQL aggregate that a statement computes from the rows.
     pub sum: String,
-    /// Keys run from here without gaps,
+    /// The smallest key.
     pub key_min: i64,
-    /// to here.
+    /// The largest key; there are no gaps.
     pub key_max: i64,
-    /// What is known of the values of its rows.
+    /// The known values of its rows.
     pub values: Values,
 }
 
-/// What is known of the values of a table, so that statements can be verified.
+/// The known values of a table, with which statements are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Values {
-    /// That of row `k` is `7 k` plus this; statements add them up.
+    /// The value of row `k` is `7 k` plus this; statements sum the values.
     Ours(i64),
-    /// Nothing: the table is another's, and statements answer the last key.
+    /// Unknown, since the table is the user's; statements return the last key.
     LastKey,
 }
 
 impl Table {
-    /// Table `number` of our own design.
+    /// Returns table `number` of numalab's own design.
     pub(crate) fn ours(schema: &str, number: u32, rows: u32) -> Self {
         Table {
             name: format!("{}.table_{number}", quoted(schema)),
@@ -50,18 +50,19 @@ impl Table {
         }
     }
 
-    /// Rows, and keys.
+    /// Returns the number of rows, which is that of keys.
     pub(crate) fn rows(&self) -> u64 {
         self.key_max.abs_diff(self.key_min) + 1
     }
 
-    /// The statement of the load, with these bounds of the key.
+    /// Returns the statement of the load with these bounds of the key.
     pub(crate) fn statement(&self, first: &str, last: &str) -> String {
         let Table { name, key, sum, .. } = self;
         format!("SELECT {sum}, count(*) FROM {name} WHERE {key} BETWEEN {first} AND {last}")
     }
 
-    /// The SQL expression of what the statement of the `work_unit` rows from `first` on answers.
+    /// Returns the SQL expression of the expected result for the `work_unit` rows starting at
+    /// `first`.
     pub(crate) fn expected_sum(&self, first: &str, work_unit: u32) -> String {
         let unit = i64::from(work_unit);
         let Values::Ours(tag) = self.values else {
@@ -72,16 +73,16 @@ impl Table {
     }
 }
 
-/// A name of SQL, quoted.
+/// Quotes an SQL identifier.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Makes and fills the tables of a load in `schema`, which must exist and be empty of them. Rows
-/// lie in an order that `seed` decides.
+/// Creates and fills the tables of a load in `schema`, which must exist and not contain them.
+/// `seed` determines the physical order of the rows.
 ///
 /// # Errors
-/// When a statement fails (a full disk above all), or a block got other than one row.
+/// When a statement fails (above all on a full disk), or there is not one row per block.
 pub(crate) fn make(
     client: &mut Client,
     schema: &str,
@@ -96,7 +97,7 @@ pub(crate) fn make(
         let what = || format!("loading {}", table.name);
         let sql = table_sql(table, rows, seed.wrapping_add(number));
         client.batch_execute(&sql).map_err(Error::client(what()))?;
-        // VACUUM runs in no transaction block, so not together with others.
+        // VACUUM cannot run in a transaction block, so not together with other statements.
         let vacuum = format!("VACUUM (FREEZE, ANALYZE) {}", table.name);
         client
             .batch_execute(&vacuum)
@@ -124,7 +125,7 @@ fn table_sql(table: &Table, rows: u32, seed: u64) -> String {
         Values::Ours(tag) => tag,
         Values::LastKey => 0,
     };
-    // hashint4extended takes its seed as a signed number.
+    // hashint4extended takes a signed seed.
     let seed = seed.cast_signed();
     format!(
         "CREATE UNLOGGED TABLE {name} (k int, v int, filler text) WITH (fillfactor = 10);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use linux::Root;
 use model::{Phase, SessionEvidence};
-use numa::residency::RangePages;
+use residency::RangePages;
 
 use crate::buffers::BufferBlocks;
 use crate::connection::Loaded;
@@ -16,18 +16,18 @@ use crate::statement::hits_per_statement;
 use crate::window::window;
 use crate::{Cluster, Error, Launcher, ServerPlan, TrialOrder, TrialResult, Watch, Window};
 
-/// Length of the window that is only a rehearsal.
+/// Length of the rehearsal window.
 const REHEARSAL_S: f64 = 0.05;
-/// Samples in each half that the steady-state rule compares.
+/// Samples in each of the two halves that the steady-state rule compares.
 const STEADY_SAMPLES: usize = 3;
-/// How near the two halves must be, relative.
+/// Maximum relative difference of the two halves.
 const STEADY_TOLERANCE: f64 = 0.05;
 
 /// Runs a trial on a fresh server of `cluster`, which is stopped at the end.
 ///
 /// # Errors
-/// Whatever keeps it from being made; [`Error::Cancelled`]. A trial that does not count is no
-/// error: its result says why.
+/// When the trial cannot run; [`Error::Cancelled`]. A trial that does not count is not an error:
+/// its result gives the reason.
 pub fn run_trial(
     cluster: &Cluster,
     launcher: &Launcher,
@@ -37,7 +37,7 @@ pub fn run_trial(
 ) -> Result<TrialResult, Error> {
     (watch.live)(Phase::Loading, None);
     let root = Root::live();
-    let huge_pages_before = numa::evidence::huge_pools(&root)?;
+    let huge_pages_before = placement::evidence::huge_pools(&root)?;
     let mut server = cluster.start(plan, launcher)?;
     let result = Loaded::ours(&server, plan, order.seed)
         .and_then(|mut loaded| measure(&root, &mut loaded, order, watch));
@@ -50,7 +50,7 @@ pub fn run_trial(
 /// Measures a server whose tables are loaded.
 ///
 /// # Errors
-/// As [`run_trial`].
+/// As for [`run_trial`].
 pub(crate) fn measure(
     root: &Root,
     loaded: &mut Loaded,
@@ -64,7 +64,7 @@ pub(crate) fn measure(
     let mut sessions = Sessions::start(loaded.session_orders(order.seed), watch.cancelled)?;
     let (warm_up_s, was_steady) = warm_up(&sessions, order, hits, watch)?;
     let (sight, remarks) = Sight::of(root, loaded)?;
-    // Once in small, for the catalogs and files that the calls and the reading themselves need.
+    // A rehearsal loads the catalogs and files that the calls and the reading of counters need.
     let rehearsal = TrialOrder {
         window_s: REHEARSAL_S,
         ..*order
@@ -87,7 +87,7 @@ pub(crate) fn measure(
     let table_reads = counters.table_reads(&counters_before);
     let own = own_check(&own_before, &measured.own_hits, expected);
     if own.is_some() && !loaded.is_ours {
-        // What others read there meanwhile is in the other counts.
+        // The other counters include what others read in the meantime.
         checks.clear();
     }
     checks.extend(own);
@@ -115,7 +115,7 @@ pub(crate) fn measure(
         buffers,
         sessions: evidence,
         huge_pages_before: Vec::new(),
-        huge_pages_during: numa::evidence::huge_pools(root)?,
+        huge_pages_during: placement::evidence::huge_pools(root)?,
         contradictions,
         remarks,
     })
@@ -128,7 +128,7 @@ struct Sight {
 }
 
 impl Sight {
-    /// Looks. What cannot be seen of a server that is not ours is a remark.
+    /// Reads where the blocks are. On a server that is not numalab's, a failure is only a remark.
     fn of(root: &Root, loaded: &mut Loaded) -> Result<(Option<Self>, Vec<String>), Error> {
         let looked = loaded.buffers(root).and_then(|(blocks, processes)| {
             let before = blocks.pages(root, &processes)?;
@@ -144,12 +144,12 @@ impl Sight {
         }
     }
 
-    /// Looks again.
+    /// Reads again where the blocks are, and returns the evidence.
     fn evidence(&self, root: &Root, loaded: &Loaded) -> Result<model::SgaEvidence, Error> {
         let Sight { blocks, before } = self;
         let processes = loaded.processes(root, blocks.postmaster);
         let mut after = blocks.pages(root, &processes)?;
-        // A buffer that was unused before has not moved.
+        // A page that did not exist before has not moved.
         for (node, before) in after.nodes.iter_mut().zip(&before.nodes) {
             *node = node.filter(|_| before.is_some());
         }
@@ -158,8 +158,8 @@ impl Sight {
     }
 }
 
-/// Lets the sessions run until their rate is steady, within bounds; answers how long that took and
-/// whether it was.
+/// Lets the sessions run until their rate is steady, within limits; returns how long that took and
+/// whether the rate was steady.
 fn warm_up(
     sessions: &Sessions,
     order: &TrialOrder,
@@ -194,7 +194,7 @@ fn warm_up(
     }
 }
 
-/// Has all sessions hand in their counters, and wait.
+/// Makes all sessions report their counters, and waits for them.
 fn settle(
     sessions: &mut Sessions,
     cancelled: &dyn Fn() -> bool,
@@ -216,7 +216,7 @@ fn settle(
     Ok(own)
 }
 
-/// The sessions' own counts, where the server keeps them for all.
+/// Returns the check of the sessions' own counters, if the server keeps them for all sessions.
 fn own_check(before: &[Option<u64>], after: &[Option<u64>], expected: f64) -> Option<CounterCheck> {
     let gained = before
         .iter()
@@ -243,7 +243,7 @@ fn evidence_of_sessions(
             cpus_allowed: allowed.cpus,
             memory_nodes_allowed: allowed.memory_nodes,
             cpus_used: window.cpus_used.clone(),
-            policy: numa::evidence::policy_of_process(root, *pid)?,
+            policy: placement::evidence::policy_of_process(root, *pid)?,
             bytes_read_by_node: Default::default(),
             own_memory: None,
         })

@@ -1,5 +1,5 @@
-//! Versions of PostgreSQL: which ones we know, what a program or a server says of its own, and the
-//! release that a user asks for.
+//! Versions of PostgreSQL: which ones numalab supports, the versions that programs and servers
+//! report, and the release that a user requests.
 
 use std::str::FromStr;
 
@@ -7,22 +7,22 @@ use postgres::Client;
 
 use crate::Error;
 
-/// The oldest version that has all that is needed (`pg_shmem_allocations`).
+/// The oldest version with everything that numalab needs (`pg_shmem_allocations`).
 const OLDEST: u32 = 13;
-/// The newest version that what we ask of a server is known to be right for.
+/// The newest version for which numalab's queries are known to be correct.
 const NEWEST: u32 = 19;
 
-/// A version.
+/// A version of PostgreSQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// 15 of 15.14.
+    /// Major version: 15 for 15.14.
     pub major: u32,
-    /// All of it, as the server says it.
+    /// The whole version, as the server reports it.
     pub text: String,
 }
 
 impl Version {
-    /// From `server_version_num` and `server_version` of a server.
+    /// Creates a version from `server_version_num` and `server_version` of a server.
     pub(crate) fn of_server(number: u32, text: &str) -> Self {
         Version {
             major: number / 10_000,
@@ -30,7 +30,7 @@ impl Version {
         }
     }
 
-    /// What is to be said of it: that it is newer than what we know.
+    /// Returns a remark if the version is newer than the newest known one.
     pub fn remark(&self) -> Option<String> {
         let text = &self.text;
         (self.major > NEWEST).then(|| {
@@ -41,7 +41,7 @@ impl Version {
         })
     }
 
-    /// Refuses what is older than anything numalab works with.
+    /// Rejects versions older than the oldest supported one.
     pub(crate) fn require_oldest(&self) -> Result<(), Error> {
         if self.major >= OLDEST {
             return Ok(());
@@ -53,7 +53,7 @@ impl Version {
     }
 }
 
-/// `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, `… 19beta1`, `… 18devel`.
+/// Parses `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, `… 19beta1`, `… 18devel`.
 pub(crate) fn parse_version(text: &str) -> Option<Version> {
     let (_, after) = text.split_once("(PostgreSQL) ")?;
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
@@ -63,10 +63,10 @@ pub(crate) fn parse_version(text: &str) -> Option<Version> {
     })
 }
 
-/// The version of the server behind a connection.
+/// Returns the version of the server of a connection.
 ///
 /// # Errors
-/// When it is too old, or does not say.
+/// When it is too old, or the server does not report it.
 pub(crate) fn version_of(client: &mut Client) -> Result<Version, Error> {
     let sql =
         "SELECT current_setting('server_version_num')::int, current_setting('server_version')";
@@ -78,7 +78,7 @@ pub(crate) fn version_of(client: &mut Client) -> Result<Version, Error> {
     Ok(version)
 }
 
-/// A release to fetch: the newest of a major version (`18`), or that one (`18.6`).
+/// A release to fetch: the newest of a major version (`18`), or a minor release (`18.6`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     pub(crate) major: u32,

@@ -1,4 +1,4 @@
-//! The window of a trial: what the sessions say while they are measured.
+//! The window of a trial: collects what the sessions report while they are measured.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,14 +11,15 @@ use crate::session::{Call, Command, Done, Event, Mark, seconds};
 use crate::sessions::{CALL_SLACK, Sessions};
 use crate::{Error, TrialOrder, Watch, Window};
 
-/// From setting a window to its start: every session must be in its call by then.
+/// Time from setting a window to its start, by which every session must be in its call.
 const LEAD_S: f64 = 0.2;
-/// How long a session runs on after its window, so that others are not alone at the end of theirs.
+/// How long a session continues after its window, so that no session runs alone at the end of its
+/// own.
 const TAIL_S: f64 = 0.05;
-/// Samples of a window.
+/// Samples per window.
 const WINDOW_SAMPLES: u32 = 20;
 
-/// What a window gave.
+/// Result of a window.
 pub(crate) struct Measured {
     pub windows: Vec<Window>,
     pub own_hits: Vec<Option<u64>>,
@@ -46,7 +47,7 @@ impl Measured {
     }
 }
 
-/// What was heard of the sessions in their calls.
+/// What the sessions reported in their calls.
 struct Hearing {
     counted: Vec<u64>,
     marks: Vec<Vec<Mark>>,
@@ -74,7 +75,7 @@ impl Hearing {
         }
     }
 
-    /// Notes the CPUs of the sessions that are in their windows.
+    /// Records the CPUs of the sessions that are in their windows.
     fn look_at_cpus(&mut self, root: &Root, pids: &[u32]) {
         for ((pid, marks), cpus) in pids.iter().zip(&self.marks).zip(&mut self.cpus) {
             let stat = linux::proc_stat::read(root, *pid).ok();
@@ -105,8 +106,8 @@ impl Hearing {
     }
 }
 
-/// Shares of wall time on a CPU and on a run queue between the two marks of a session, which are
-/// `seconds` apart for the backend itself.
+/// Returns the shares of wall time on a CPU and on a run queue between the two marks of a session,
+/// which are `seconds` apart by the backend's own clock.
 fn shares(marks: &[Mark], seconds: f64) -> Option<(f64, f64)> {
     let [first, last] = marks else {
         return None;
@@ -123,7 +124,7 @@ fn shares(marks: &[Mark], seconds: f64) -> Option<(f64, f64)> {
     ))
 }
 
-/// Sets the window, listens, and waits until every session's call has ended.
+/// Sets the window, receives events, and waits until every session's call has ended.
 pub(crate) fn window(
     root: &Root,
     sessions: &Sessions,
@@ -164,7 +165,7 @@ pub(crate) fn window(
     })
 }
 
-/// Listens through the window: the live samples, and the CPUs that sessions are seen on.
+/// Receives events during the window: takes live samples, and records the CPUs that sessions use.
 fn samples(
     root: &Root,
     sessions: &Sessions,
@@ -211,7 +212,7 @@ fn finish(
     Ok(())
 }
 
-/// Takes events in until a moment.
+/// Receives events until a point in time.
 fn listen(
     sessions: &Sessions,
     hearing: &mut Hearing,

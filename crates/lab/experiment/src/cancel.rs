@@ -1,11 +1,11 @@
-//! A sign that something is to end early.
+//! Cancellation: a flag that asks a run to end early.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that is raised once and seen by everyone who holds a clone.
+/// A flag that is raised once; all its clones see it.
 ///
-/// A child is raised by its parent as well, but not the other way round.
+/// Raising a flag also raises its children, but not its parent.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
     raised: Arc<AtomicBool>,
@@ -13,12 +13,12 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// A flag that is not raised.
+    /// Creates a flag that is not raised.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A flag that a signal handler raises by storing true.
+    /// Wraps a flag that a signal handler raises by storing true.
     pub fn from_flag(raised: Arc<AtomicBool>) -> Self {
         Cancel {
             raised,
@@ -26,7 +26,7 @@ impl Cancel {
         }
     }
 
-    /// A flag that is raised when this one is, or by itself.
+    /// Creates a child: it is raised when this flag is, or on its own.
     pub fn child(&self) -> Self {
         Cancel {
             raised: Arc::default(),
@@ -39,7 +39,7 @@ impl Cancel {
         self.raised.store(true, Ordering::Release);
     }
 
-    /// Whether the flag is raised.
+    /// Returns whether the flag is raised.
     pub fn is_cancelled(&self) -> bool {
         let parent = self.parent.as_deref();
         self.raised.load(Ordering::Acquire) || parent.is_some_and(Cancel::is_cancelled)

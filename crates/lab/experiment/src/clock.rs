@@ -1,12 +1,12 @@
-//! Time as the runner sees it: real, or simulated so that a run can be tested to the digit.
+//! The runner's clock: real, or simulated so that tests can check a run exactly.
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// A clock that never goes back.
+/// A monotonic clock.
 pub trait Clock {
-    /// Seconds since some moment that does not change.
+    /// Returns the seconds since a fixed moment.
     fn now_s(&self) -> f64;
 }
 
@@ -17,7 +17,7 @@ pub struct RealClock {
 }
 
 impl RealClock {
-    /// A clock that starts at 0 now.
+    /// Starts a clock at 0.
     pub fn start() -> Self {
         RealClock {
             start: Instant::now(),
@@ -31,19 +31,19 @@ impl Clock for RealClock {
     }
 }
 
-/// A clock that stands still unless it is moved. Clones are the same clock.
+/// A clock that stands still until advanced. Clones share the same time.
 #[derive(Debug, Clone, Default)]
 pub struct SimulatedClock {
     now_s: Rc<Cell<f64>>,
 }
 
 impl SimulatedClock {
-    /// A clock at 0.
+    /// Creates a clock at 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Moves the clock on. A negative or unfit duration does not move it.
+    /// Advances the clock. A negative or non-finite duration has no effect.
     pub fn advance(&self, seconds: f64) {
         if seconds.is_finite() && seconds > 0.0 {
             self.now_s.set(self.now_s.get() + seconds);

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a definition, or with naming one.
+//! Errors in a definition, or in the name of one.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file is not TOML, or is no file for people at all.
+    /// The file is not TOML, or is too large for an experiment file.
     #[error("{file}, line {line}: {message}")]
     Syntax {
         /// The file, as the caller named it.
@@ -16,17 +16,17 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
-    /// A key is missing, unknown, or holds what it must not.
+    /// A key is missing or unknown, or its value is not allowed.
     #[error("{0}")]
     Key(Box<KeyError>),
     /// No experiment has this name.
     #[error("no experiment is named {name:?}; there are {known}{}", hint(nearest))]
     UnknownExperiment {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The existing names.
         known: String,
-        /// The name that is most like it.
+        /// The most similar name.
         nearest: Option<String>,
     },
 }
@@ -40,11 +40,11 @@ pub struct KeyError {
     pub line: usize,
     /// The key and its table, as in `cache in [sga]`.
     pub key: String,
-    /// What would have been right.
+    /// What was expected.
     pub expected: String,
-    /// What is there.
+    /// What was found.
     pub found: String,
-    /// The right word that is most like it.
+    /// The most similar valid word.
     pub nearest: Option<String>,
 }
 
@@ -73,7 +73,7 @@ fn hint(nearest: &Option<String>) -> String {
     }
 }
 
-/// A text of unknown origin, in quotes, escaped and short enough for one line of a message.
+/// Quotes, escapes and truncates untrusted text so that it fits on one line of a message.
 pub(crate) fn quoted(text: &str) -> String {
     const CHARS_MAX: usize = 40;
     let mut short: String = text.chars().take(CHARS_MAX).collect();

@@ -1,5 +1,6 @@
-//! Experiments: what is asked (definitions), what that means on a machine (plans), and the runner
-//! that turns a plan into trials. Adapters to the engines that are measured live in `workloads`.
+//! Experiments: definitions (the question and its cases), plans (a definition resolved on a
+//! machine), and the runner that turns a plan into trials. Adapters to the measured engines live in
+//! `workloads`.
 #![forbid(unsafe_code)]
 
 mod cancel;

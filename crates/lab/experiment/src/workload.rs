@@ -1,4 +1,4 @@
-//! What the runner asks of an engine: find a work unit if there is one, execute a trial.
+//! The interface between runner and engine: calibrate the work unit, execute trials.
 
 use model::exit::ExitCode;
 use model::{Calibration, CalibrationPoint, CasePlan, Phase, Trial};
@@ -9,13 +9,13 @@ use crate::Cancel;
 ///
 /// Implemented by the adapter of each engine, and by [`crate::workloads::Simulated`].
 pub trait Workload {
-    /// Rows of each table of a case, which bound its work unit; `None` where nothing does.
+    /// Returns the rows of each table of a case, which bound its work unit; `None` means no bound.
     fn rows_per_table(&mut self, _case: &CasePlan) -> Option<u32> {
         None
     }
 
-    /// Finds the work unit at which the memory is measured and not the executor, on the case
-    /// given; `None` where the work has no such unit.
+    /// Finds, with the given case, the work unit that measures the memory and not the executor.
+    /// Returns `None` where the work has no such unit.
     fn calibrate(
         &mut self,
         _case: &CasePlan,
@@ -28,8 +28,8 @@ pub trait Workload {
 
     /// Executes one trial: fresh processes, fresh memory, placement read back.
     ///
-    /// A trial that dies, or whose evidence contradicts its placement, is `Ok` with an outcome
-    /// that says so; the run goes on. An error ends the run.
+    /// A trial that dies, or whose evidence contradicts its placement, returns `Ok` with an outcome
+    /// that says so, and the run goes on. An error ends the run.
     fn trial(
         &mut self,
         case: &CasePlan,
@@ -38,8 +38,8 @@ pub trait Workload {
         cancel: &Cancel,
     ) -> Result<Trial, WorkloadError>;
 
-    /// Executes one trial of each case, all of them up at once; their windows alternate, and who
-    /// has none sleeps. `None` where the workload cannot do that.
+    /// Executes one trial of each case, with all cases up at once and their windows alternating; a
+    /// case without an open window sleeps. Returns `None` where the workload cannot alternate.
     ///
     /// # Errors
     /// As [`Workload::trial`].
@@ -54,52 +54,53 @@ pub trait Workload {
     }
 }
 
-/// What a round of trials is to be like, apart from its cases.
+/// The parameters of a round of trials, apart from its cases.
 #[derive(Clone, Copy)]
 pub struct RoundSpec<'r> {
-    /// What each trial is to be like; its window is the length of all windows of a trial together.
+    /// The parameters of each trial; `window_s` is the total length of all windows of a trial.
     pub trial: TrialSpec,
-    /// Seed of the order of windows.
+    /// Seed for the order of windows.
     pub order_seed: u64,
-    /// Whether the time of the run is up: then a round ends as soon as it can.
+    /// Returns whether the round has used its share of the run's time; it then ends as soon as it
+    /// can.
     pub is_over: &'r dyn Fn() -> bool,
 }
 
-/// What a calibration is to be like, apart from its case.
+/// The parameters of a calibration, apart from its case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CalibrationSpec {
     /// Seed of the physical order of rows and of the keys that are read.
     pub seed: u64,
-    /// Rows of the smallest table of any case of the run: all cases get the work unit, and the
-    /// calibration's one session may have a larger table. `None`: no bound.
+    /// Rows of the smallest table of any case of the run: all cases use the work unit, and the
+    /// table of the calibration's single session may be larger. `None`: no bound.
     pub rows_max: Option<u32>,
 }
 
-/// What one trial is to be like, apart from its case.
+/// The parameters of one trial, apart from its case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialSpec {
-    /// Round of the run, from 0.
+    /// Number of the round, from 0.
     pub round: u32,
-    /// Seed of the physical order of rows and of the keys that are read. All cases of a round get
-    /// the same one, so that they differ in placement only.
+    /// Seed of the physical order of rows and of the keys that are read. All cases of a round use
+    /// the same seed, so that they differ only in placement.
     pub seed: u64,
     /// Rows per statement; `None` where the work has no such unit.
     pub work_unit: Option<u32>,
     /// Length of the measured window.
     pub window_s: f64,
-    /// The warm-up lasts at least so long.
+    /// Minimum length of the warm-up.
     pub warm_up_s_min: f64,
-    /// The warm-up ends after so long even if the rate still moves.
+    /// Maximum length of the warm-up, even if the rate is not yet steady.
     pub warm_up_s_max: f64,
 }
 
 /// Why a workload ends a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
-    /// It was told to stop.
+    /// It was cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// It cannot go on, and no other trial will do better.
+    /// It cannot go on, and another trial would fail the same way.
     #[error("{message}")]
     Fatal {
         /// What failed and how, as a lower-case fragment.

@@ -1,5 +1,5 @@
-//! The experiments that benchmarks run are ones that numalab can read: a benchmark is not run by
-//! the tests, so that nothing else would say so.
+//! Checks that the experiment files of benchmarks parse: the tests do not run benchmarks, so
+//! nothing else would notice.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn the_experiments_of_benchmarks_can_be_read() {
         if path.extension().is_none_or(|it| it != "toml") {
             continue;
         }
-        // One of them is run with several engines, whose name is put in.
+        // One of them runs with several engines; the name replaces ENGINE.
         let text = fs::read_to_string(&path).unwrap();
         let text = text.replace("ENGINE", "instance");
         let file = path.display().to_string();

@@ -7,7 +7,7 @@ use linux::Root;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Error, Journal, ProcessIdentity, Thing};
+use crate::{Error, Journal, ProcessIdentity, Recorded, Thing};
 
 /// A change to something outside our own processes, with what is needed to undo it. Its fields are
 /// what a line of the journal holds; `Display` describes it in a list of changes.
@@ -16,6 +16,21 @@ pub trait Change: Serialize + DeserializeOwned + Display + 'static {
     const KIND: &'static str;
     /// Whether it survives a reboot.
     const OUTLIVES_A_BOOT: bool = false;
+
+    /// Writes and syncs that this change is about to be made; returns its number.
+    ///
+    /// # Errors
+    /// [`Error::Journal`]; then the change must not be made.
+    fn record(&self, journal: &Journal) -> Result<u64, Error> {
+        let recorded = Recorded::new(Self::KIND, self);
+        journal.record(recorded.map_err(|cause| journal.error(cause.into()))?)
+    }
+
+    /// The change that the journal holds, if it is of this kind and its fields are whole.
+    fn of(recorded: &Recorded) -> Option<Self> {
+        let is_of_kind = recorded.kind() == Self::KIND;
+        is_of_kind.then(|| recorded.parse().ok()).flatten()
+    }
 
     /// The things that it changes; none if no other change can be of the same, as with a created
     /// group. `entry` is its number in the journal.

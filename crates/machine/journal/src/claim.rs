@@ -59,7 +59,8 @@ pub fn claim_path(path: &Path, deadline: Instant) -> Result<Option<Claim>, Error
         what: what.clone(),
         cause,
     })?;
-    file.map(|file| claim_file(&file, &what, deadline)).transpose()
+    file.map(|file| claim_file(&file, &what, deadline))
+        .transpose()
 }
 
 /// The holder of a lock in words: `process 4711`, with its name unless it is a numalab.
@@ -99,7 +100,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let claim = claim_path(folder.path(), Instant::now()).unwrap();
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| claim_path(folder.path(), deadline()).map(|it| it.is_some()));
+            let other =
+                scope.spawn(|| claim_path(folder.path(), deadline()).map(|it| it.is_some()));
             drop(claim);
             assert!(other.join().unwrap().unwrap());
         });

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use linux::Root;
 use linux::private_folder::PrivateFolder;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Change, Error, Origin, ProcessIdentity};
+use crate::{Error, Origin, ProcessIdentity};
 
 /// A change that is still in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,21 +40,17 @@ impl Recorded {
         &self.kind
     }
 
-    /// The change, if it is of this kind and its fields are whole.
-    pub fn read<C: Change>(&self) -> Option<C> {
-        (self.kind == C::KIND).then(|| self.parse().ok()).flatten()
-    }
-
-    /// The change of this kind that its fields describe.
-    pub(crate) fn parse<C: Change>(&self) -> Result<C, serde_json::Error> {
-        C::deserialize(Value::Object(self.fields.clone()))
-    }
-
-    fn new<C: Change>(change: &C) -> Result<Self, serde_json::Error> {
+    /// A change of this kind, with its fields.
+    pub(crate) fn new(kind: &str, change: impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Recorded {
-            kind: C::KIND.to_owned(),
+            kind: kind.to_owned(),
             fields: serde_json::from_value(serde_json::to_value(change)?)?,
         })
+    }
+
+    /// What its fields describe.
+    pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        T::deserialize(Value::Object(self.fields.clone()))
     }
 }
 
@@ -136,8 +133,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`Error::Journal`]; then the change must not be made.
-    pub fn record<C: Change>(&self, change: &C) -> Result<u64, Error> {
-        let change = Recorded::new(change).map_err(|cause| self.error(cause.into()))?;
+    pub(crate) fn record(&self, change: Recorded) -> Result<u64, Error> {
         self.with_file(|file, entries, last_entry| {
             if entries.is_empty() {
                 file.set_len(0)?;
@@ -227,7 +223,7 @@ impl Journal {
         run().map_err(|cause| self.error(cause))
     }
 
-    fn error(&self, cause: io::Error) -> Error {
+    pub(crate) fn error(&self, cause: io::Error) -> Error {
         Error::Journal {
             path: self.path(),
             cause,
@@ -278,41 +274,13 @@ fn parse(text: &str) -> io::Result<(Vec<Entry>, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::{self, Display, Formatter};
-    use std::path::PathBuf;
-
     use linux::Root;
-    use serde::{Deserialize, Serialize};
 
-    use super::Journal;
-    use crate::{Change, Error, Presence, ProcessIdentity, TakeBack};
+    use super::{Journal, Recorded};
 
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Made {
-        directory: PathBuf,
-    }
-
-    impl Display for Made {
-        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-            write!(f, "{}", self.directory.display())
-        }
-    }
-
-    impl Change for Made {
-        const KIND: &'static str = "made";
-
-        fn presence(&self, _: &ProcessIdentity) -> Result<Presence, Error> {
-            Ok(Presence::There)
-        }
-
-        fn take_back(&self, _: &TakeBack<'_>) -> Result<Option<String>, Error> {
-            Ok(None)
-        }
-    }
-
-    fn change(name: &str) -> Made {
-        let directory = PathBuf::from(name);
-        Made { directory }
+    fn change(name: &str) -> Recorded {
+        let fields = serde_json::json!({ "directory": name });
+        Recorded::new("made", fields).unwrap()
     }
 
     #[test]
@@ -320,13 +288,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::in_directory(&directory.path().join("new"));
         assert_eq!(journal.in_force().unwrap(), []);
-        let first = journal.record(&change("/a")).unwrap();
-        let second = journal.record(&change("/b")).unwrap();
+        let first = journal.record(change("/a")).unwrap();
+        let second = journal.record(change("/b")).unwrap();
         journal.mark_undone(first).unwrap();
         let left = journal.in_force().unwrap();
         assert_eq!(left.len(), 1);
         assert_eq!(left[0].entry, second);
-        assert_eq!(left[0].change.read(), Some(change("/b")));
+        assert_eq!(left[0].change, change("/b"));
         journal.mark_undone(second).unwrap();
         assert_eq!(journal.in_force().unwrap(), []);
     }
@@ -335,7 +303,7 @@ mod tests {
     fn changes_of_another_boot_are_told_from_those_of_this_one() {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::in_directory(directory.path());
-        journal.record(&change("/a")).unwrap();
+        journal.record(change("/a")).unwrap();
         assert_eq!(journal.of_this_boot(&Root::live()).unwrap().len(), 1);
         let other = directory.path().join("proc/sys/kernel/random");
         std::fs::create_dir_all(&other).unwrap();
@@ -349,7 +317,7 @@ mod tests {
     fn the_list_of_a_change_goes_with_it() {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::in_directory(directory.path());
-        let entry = journal.record(&change("/a")).unwrap();
+        let entry = journal.record(change("/a")).unwrap();
         journal.new_list(entry).unwrap();
         assert!(journal.list_path(entry).is_file());
         journal.mark_undone(entry).unwrap();
@@ -361,7 +329,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::in_directory(directory.path());
         for _ in 0..50 {
-            let entry = journal.record(&change("/a")).unwrap();
+            let entry = journal.record(change("/a")).unwrap();
             journal.mark_undone(entry).unwrap();
         }
         let length = std::fs::metadata(journal.path()).unwrap().len();
@@ -372,11 +340,11 @@ mod tests {
     fn the_last_number_of_all_is_followed_by_no_other() {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::in_directory(directory.path());
-        journal.record(&change("/a")).unwrap();
+        journal.record(change("/a")).unwrap();
         let text = std::fs::read_to_string(journal.path()).unwrap();
         let last = text.replace("\"entry\":1", &format!("\"entry\":{}", u64::MAX));
         std::fs::write(journal.path(), last).unwrap();
-        let error = journal.record(&change("/b")).unwrap_err().to_string();
+        let error = journal.record(change("/b")).unwrap_err().to_string();
         assert!(error.contains("no number after"), "{error}");
     }
 
@@ -384,14 +352,14 @@ mod tests {
     fn a_cut_last_line_is_forgotten_and_a_foreign_line_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::in_directory(directory.path());
-        journal.record(&change("/a")).unwrap();
+        journal.record(change("/a")).unwrap();
         let whole = std::fs::read_to_string(journal.path()).unwrap();
         for cut in 1..whole.len() {
             std::fs::write(journal.path(), format!("{whole}{}", &whole[..cut])).unwrap();
             let expected = if cut == whole.len() { 2 } else { 1 };
             assert_eq!(journal.in_force().unwrap().len(), expected, "cut at {cut}");
         }
-        journal.record(&change("/b")).unwrap();
+        journal.record(change("/b")).unwrap();
         assert_eq!(journal.in_force().unwrap().len(), 2);
         std::fs::write(journal.path(), "hello\n").unwrap();
         let error = journal.in_force().unwrap_err().to_string();

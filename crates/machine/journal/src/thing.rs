@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use linux::Root;
 
-use crate::claim::{self, Claim};
 use crate::Error;
+use crate::claim::{self, Claim};
 
 /// One thing, and which aspect of it. Two with the same name are the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,9 +57,9 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// A lock that `take` takes, given a deadline; `None` when what it covers is gone. Several locks
-    /// are taken in the order of their names, so that of two processes that want the same locks one
-    /// gets all.
+    /// A lock that `take` takes, given a deadline; `None` when what it covers is gone. Several
+    /// locks are taken in the order of their names, so that of two processes that want the same
+    /// locks one gets all.
     pub fn new(
         name: String,
         take: impl Fn(&Root, Instant) -> Result<Option<Claim>, Error> + 'static,

@@ -274,7 +274,7 @@ mod tests {
                     before,
                     written,
                 };
-                files.journal.record(&change).unwrap();
+                change.record(&files.journal).unwrap();
                 fs::write(files.path(), value).unwrap();
             }
             files
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn what_outlives_a_boot_is_not_struck_off_after_one() {
         let files = Files::changed_twice();
-        files.journal.record(&Lasting {}).unwrap();
+        Lasting {}.record(&files.journal).unwrap();
         files.made(|entry| entry["boot"] = "before".into());
         let (said, _) = files.undo(|_| true, false);
         assert!(said[0].ends_with("it lasts"), "{said:?}");

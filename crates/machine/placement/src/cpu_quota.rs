@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use journal::Journal;
+use journal::{Change, Journal};
 use linux::{Root, control_group};
 use model::QuotaEvidence;
 
@@ -123,9 +123,10 @@ impl Drop for CpuQuota {
 }
 
 fn make(directory: &Path, journal: &Journal) -> Result<u64, Error> {
-    let entry = journal.record(&GroupCreated {
+    let entry = GroupCreated {
         directory: directory.to_owned(),
-    })?;
+    }
+    .record(journal)?;
     if let Err(error) = control_group::create(directory) {
         journal.mark_undone(entry)?;
         return Err(error.into());

@@ -1,20 +1,16 @@
-//! What can go wrong when memory nodes are read, used or changed.
+//! What can go wrong when something is placed, or a placement is read back.
 
-use std::io;
-use std::path::PathBuf;
+use residency::numa_maps::NumaMapsError;
 
-/// What can go wrong when memory nodes are read, used or changed.
+/// What can go wrong when something is placed, or a placement is read back.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file of /proc or /sys could not be read or understood.
+    /// A change could not be made or undone, or what the kernel says could not be read.
     #[error(transparent)]
-    Read(#[from] linux::Error),
-    /// A system call was refused.
+    Change(#[from] journal::Error),
+    /// A line of numa_maps is malformed, or missing.
     #[error(transparent)]
-    SystemCall(#[from] linux::SystemCallError),
-    /// A cgroup file or directory was refused.
-    #[error(transparent)]
-    ControlGroup(#[from] linux::control_group::ControlGroupError),
+    NumaMaps(#[from] NumaMapsError),
     /// No processor group can be created here.
     #[error("no processor group can be made: {reason}")]
     NoGroups {
@@ -27,9 +23,6 @@ pub enum Error {
         /// Why.
         reason: String,
     },
-    /// systemd refused.
-    #[error(transparent)]
-    Systemd(#[from] linux::systemd::SystemdError),
     /// A processor group cannot be created, changed or used as requested.
     #[error("group {name}: {reason}")]
     Group {
@@ -46,82 +39,32 @@ pub enum Error {
         /// What differs.
         reason: String,
     },
-    /// A line of numa_maps is malformed.
-    #[error("numa_maps: expected {expected}, found {found:?}")]
-    NumaMaps {
-        /// What was expected.
-        expected: &'static str,
-        /// What was found.
-        found: String,
-    },
-    /// The journal of changes could not be read or written.
-    #[error("journal {}: {cause}", path.display())]
-    Journal {
-        /// The file.
-        path: PathBuf,
-        /// The operating system's error, or what is wrong with the file.
-        cause: io::Error,
-    },
-    /// The folder of the journal, or a file in it, cannot be used.
-    #[error("cannot use the state folder: {0}")]
-    StateFolder(#[from] linux::private_folder::PrivateFolderError),
-    /// One of our directories could not be created or removed.
-    #[error("cannot {action} {}: {cause}", path.display())]
-    Folder {
-        /// The attempted action, a verb.
-        action: &'static str,
-        /// The folder or file.
-        path: PathBuf,
-        /// The operating system's error.
-        cause: io::Error,
-    },
-    /// Another process is changing the same thing.
-    #[error("{holder} is at work on {what}")]
-    AtWork {
-        /// That process.
-        holder: String,
-        /// What it is changing.
-        what: String,
-    },
-    /// The lock that keeps other processes from changing the same thing cannot be taken.
-    #[error("cannot lock {what}: {cause}")]
-    Claim {
-        /// What it protects.
-        what: String,
-        /// The operating system's error.
-        cause: io::Error,
-    },
-    /// The journal has a line that numalab does not write.
-    #[error(
-        "numalab changes nothing like {what}, so it did not write what the journal says: {change}"
-    )]
-    NotOurs {
-        /// The change, in words.
-        change: String,
-        /// Which part of it.
-        what: String,
-    },
-    /// A change is still in use and cannot be undone now.
-    #[error("cannot undo {change}: {reason}")]
-    Undo {
-        /// The change, in words.
-        change: String,
-        /// Why not.
-        reason: String,
-    },
 }
+
+/// What the kernel refuses goes by way of [`journal::Error`].
+macro_rules! from_refusals {
+    ($($refusal:ty),+) => {
+        $(impl From<$refusal> for Error {
+            fn from(refusal: $refusal) -> Self {
+                Error::Change(refusal.into())
+            }
+        })+
+    };
+}
+
+from_refusals!(
+    linux::Error,
+    linux::SystemCallError,
+    linux::control_group::ControlGroupError,
+    linux::systemd::SystemdError
+);
 
 impl Error {
     /// Whether a permission is missing, so that a way without root should be suggested.
     pub fn is_permission(&self) -> bool {
         match self {
-            Error::SystemCall(error) => error.is_permission(),
-            Error::ControlGroup(error) => error.is_permission(),
-            Error::Systemd(error) => error.is_permission(),
+            Error::Change(error) => error.is_permission(),
             Error::GroupsNotPermitted { .. } => true,
-            Error::Folder { cause, .. } | Error::Claim { cause, .. } => {
-                cause.kind() == io::ErrorKind::PermissionDenied
-            }
             _ => false,
         }
     }

@@ -8,7 +8,7 @@ use linux::{Root, mempolicy};
 use model::{HugePoolEvidence, NodeId};
 
 use crate::Error;
-use crate::numa_maps::{self, NumaMapsLine};
+use residency::numa_maps::{self, NumaMapsError, NumaMapsLine};
 
 /// Bytes of one mapping by node, and bytes for which the kernel names no node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -101,10 +101,10 @@ pub fn numa_maps_lines(root: &Root, mapping: &Mapping) -> Result<Vec<NumaMapsLin
         }
     }
     if lines.first().is_none_or(|line| line.address != start) {
-        return Err(Error::NumaMaps {
+        return Err(Error::NumaMaps(NumaMapsError {
             expected: "a line for the SGA",
             found: format!("none that begins with {start:x}"),
-        });
+        }));
     }
     Ok(lines)
 }
@@ -158,7 +158,7 @@ pub struct MappedMemory {
 pub fn policy_of_process(root: &Root, pid: u32) -> Result<String, Error> {
     let file = root.read(&format!("proc/{pid}/numa_maps"))?;
     let line = file.lines().find(|(_, line)| line.contains(" stack"));
-    let (_, line) = line.ok_or_else(|| Error::NumaMaps {
+    let (_, line) = line.ok_or_else(|| NumaMapsError {
         expected: "a line for the stack",
         found: format!("none in {}", file.path().display()),
     })?;
@@ -170,7 +170,7 @@ pub fn policy_of_process(root: &Root, pid: u32) -> Result<String, Error> {
 /// # Errors
 /// When a file of /sys is malformed.
 pub fn huge_pools(root: &Root) -> Result<Vec<HugePoolEvidence>, Error> {
-    let topology = crate::topology::read(root)?;
+    let topology = topology::read(root)?;
     let pools = topology.nodes.iter().flat_map(|node| {
         node.huge_pages.iter().map(|pool| HugePoolEvidence {
             node: node.id,
@@ -194,7 +194,7 @@ mod tests {
         MappedMemory, counted_in_numa_maps, huge_pools, numa_maps_lines, of_mapping_in_process,
         policy_of_process, residency, residency_of_parts,
     };
-    use crate::placement::allocate_mapping;
+    use crate::apply::allocate_mapping;
 
     #[test]
     fn a_bound_mapping_shows_its_policy_and_its_pages() {

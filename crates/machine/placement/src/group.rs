@@ -48,9 +48,10 @@ impl Group {
             enable_controller(&hierarchy.parent, "cpuset", journal)?;
         }
         let directory = hierarchy.parent.join(name);
-        let entry = journal.record(&GroupCreated {
+        let entry = GroupCreated {
             directory: directory.clone(),
-        })?;
+        }
+        .record(journal)?;
         if let Err(error) = control_group::create(&directory) {
             journal.mark_undone(entry)?;
             return Err(error.into());
@@ -288,10 +289,11 @@ pub(crate) fn enable_controller(parent: &Path, name: &str, journal: &Journal) ->
         return Ok(());
     }
     let controller = name.to_owned();
-    let entry = journal.record(&ControllerEnabled {
+    let entry = ControllerEnabled {
         directory: parent.to_owned(),
         controller,
-    })?;
+    }
+    .record(journal)?;
     if let Err(error) = control_group::write(&file, &format!("+{name}")) {
         journal.mark_undone(entry)?;
         return Err(error.into());

@@ -56,12 +56,13 @@ pub fn write(journal: &Journal, path: &Path, value: &str) -> Result<Option<u64>,
     if before == value {
         return Ok(None);
     }
-    let entry = journal.record(&FileWritten {
+    let entry = FileWritten {
         path: path.to_owned(),
         before,
         written: value.to_owned(),
         reached: None,
-    })?;
+    }
+    .record(journal)?;
     if let Err(error) = control_group::write(path, value) {
         journal.mark_undone(entry)?;
         return Err(error.into());
@@ -155,8 +156,8 @@ mod tests {
     }
 
     fn undo_all(journal: &Journal, force: bool) -> Vec<Undone> {
-        let kinds = Kinds(&[&[Kind::of::<OfOrdinaryFile>()]]);
-        undo(journal, kinds, |_| true, force).unwrap()
+        const KINDS: Kinds = Kinds(&[&[Kind::of::<OfOrdinaryFile>()]]);
+        undo(journal, KINDS, |_| true, force).unwrap()
     }
 
     #[test]
@@ -166,8 +167,8 @@ mod tests {
         let file = directory.path().join("cpuset.cpus");
         fs::write(&file, "0-3").unwrap();
         write(&journal, &file, "0-1").unwrap();
-        let kinds = Kinds(&[&[Kind::of::<FileWritten>()]]);
-        let undone = undo(&journal, kinds, |_| true, true).unwrap();
+        const KINDS: Kinds = Kinds(&[&[Kind::of::<FileWritten>()]]);
+        let undone = undo(&journal, KINDS, |_| true, true).unwrap();
         let refused = matches!(undone[0].failure, Some(Error::NotOurs { .. }));
         assert!(refused, "{undone:?}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "0-1");
@@ -236,7 +237,7 @@ mod tests {
             written: "999".to_owned(),
             reached: None,
         };
-        let entry = journal.record(&change).unwrap();
+        let entry = change.record(&journal).unwrap();
         journal.note_reached(entry, "900").unwrap();
         let undone = undo_all(&journal, false);
         assert!(undone[0].failure.is_none(), "{undone:?}");

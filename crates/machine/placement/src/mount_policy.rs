@@ -30,11 +30,12 @@ pub fn set(journal: &Journal, mount: &Tmpfs, policy: &str) -> Result<bool, Error
     if mount.policy.as_deref() == Some(policy) {
         return Ok(false);
     }
-    let entry = journal.record(&MountPolicySet {
+    let entry = MountPolicySet {
         mount_point: mount.mount_point.clone(),
         before: mount.policy.clone(),
         written: policy.to_owned(),
-    })?;
+    }
+    .record(journal)?;
     if let Err(error) = tmpfs::set_policy(&mount.mount_point, policy) {
         journal.mark_undone(entry)?;
         return Err(error.into());

@@ -13,7 +13,7 @@ use linux::{Root, control_group, proc_buddyinfo, sysfs_huge_pages, sysfs_nodes};
 use model::{NodeId, PoolChange, PoolNeed, PoolOfNode, Topology};
 use serde::{Deserialize, Serialize};
 
-use crate::moving::Pattern;
+use crate::destination::Pattern;
 
 /// Sets the pool of one node and size to `asked` pages, through the journal. Where the kernel stops
 /// short, asks it to compact the node's memory and tries once more.
@@ -41,11 +41,12 @@ pub fn set(
     if before == asked {
         return Ok(change);
     }
-    let entry = journal.record(&PoolResized {
+    let entry = PoolResized {
         path: path.clone(),
         before,
         asked,
-    })?;
+    }
+    .record(journal)?;
     if let Err(error) = control_group::write(&path, &asked.to_string()) {
         journal.mark_undone(entry)?;
         return Err(error.into());
@@ -214,7 +215,7 @@ mod tests {
     use model::NodeSet;
 
     use super::*;
-    use crate::moving::Destination;
+    use crate::destination::Destination;
 
     fn undo(change: &PoolResized, force: bool) -> Result<Option<String>, Error> {
         let root = Root::live();
@@ -270,14 +271,14 @@ mod tests {
             free: Some(10),
             ..PoolOfNode::default()
         };
-        let topology = model::Topology {
+        let topology = Topology {
             nodes: (0..3)
                 .map(|id| model::Node {
                     id: NodeId(id),
                     ..model::Node::default()
                 })
                 .collect(),
-            ..model::Topology::default()
+            ..Topology::default()
         };
         let pattern = Destination::Interleave(None).pattern(&topology, &NodeSet::default());
         let pools: Vec<PoolOfNode> = (0..3).map(pool).collect();

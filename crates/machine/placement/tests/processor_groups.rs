@@ -1,15 +1,18 @@
 //! Processor groups on this machine's own cgroup hierarchy, v1 or v2. Needs permission to make
 //! cgroups; without it the tests say so and check the refusal instead.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
+use journal::{Journal, Kinds};
 use linux::Root;
 use model::CpuSet;
-use numa::group::Group;
-use numa::hierarchy::{self, Hierarchy};
-use numa::journal::Journal;
+use placement::group::Group;
+use placement::hierarchy::{self, Hierarchy};
 use testing::{Need, not_run};
+
+const KINDS: Kinds = Kinds(&[placement::CHANGES]);
 
 fn hierarchy_or_refusal(test: &str) -> Option<Hierarchy> {
     match hierarchy::find(&Root::live()) {
@@ -20,7 +23,7 @@ fn hierarchy_or_refusal(test: &str) -> Option<Hierarchy> {
                 false => Need::Kernel,
             };
             not_run(test, need, &error.to_string());
-            let missing = matches!(error, numa::Error::NoGroups { .. });
+            let missing = matches!(error, placement::Error::NoGroups { .. });
             assert!(missing || error.is_permission(), "{error}");
             None
         }
@@ -64,7 +67,7 @@ fn a_group_has_what_was_asked_and_leaves_nothing() {
     );
     group.remove().unwrap();
     assert!(!directory.exists());
-    numa::undo(&journal, |_| true, false).unwrap();
+    journal::undo(&journal, KINDS, |_| true, false).unwrap();
     assert_eq!(journal.in_force().unwrap(), []);
 }
 
@@ -83,7 +86,7 @@ fn a_group_left_behind_is_undone_from_the_journal() {
     std::mem::forget(group);
     assert!(directory.exists());
     for expected in [1, 0] {
-        let undone = numa::undo(&journal, |_| true, false).unwrap();
+        let undone = journal::undo(&journal, KINDS, |_| true, false).unwrap();
         assert!(
             undone.iter().all(|undone| undone.failure.is_none()),
             "{undone:?}"
@@ -114,11 +117,11 @@ fn what_a_trial_left_in_its_group_is_killed() {
     };
     let folder = tempfile::tempdir().unwrap();
     let journal = Journal::in_directory(folder.path());
-    let name = numa::group::trial_name(None);
+    let name = placement::group::trial_name(None);
     let group = Group::create(&hierarchy, &name, Some(&one_cpu()), None, &journal).unwrap();
     let mut member = member_of(group.directory());
     std::mem::forget(group);
-    let undone = numa::undo(&journal, |_| true, false).unwrap();
+    let undone = journal::undo(&journal, KINDS, |_| true, false).unwrap();
     assert!(undone.iter().all(|it| it.failure.is_none()), "{undone:?}");
     assert_eq!(member.wait().unwrap().signal(), Some(9));
     assert_eq!(journal.in_force().unwrap(), []);
@@ -136,6 +139,6 @@ fn a_group_that_cannot_be_made_is_not_in_the_journal() {
     let error = Group::create(&hierarchy, &name("c"), Some(&absent), None, &journal).unwrap_err();
     assert!(error.to_string().contains("cpuset.cpus"), "{error}");
     assert!(!hierarchy.parent.join(name("c")).exists());
-    numa::undo(&journal, |_| true, false).unwrap();
+    journal::undo(&journal, KINDS, |_| true, false).unwrap();
     assert_eq!(journal.in_force().unwrap(), []);
 }

@@ -2,7 +2,6 @@
 //! have it mapped, and one on every process whose private memory is moved.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use journal::{Claim, Error, claim_file, deadline};
 use linux::Root;

@@ -2,7 +2,7 @@
 
 use model::{ByteSize, NodeId, NodeSet};
 
-use crate::instances::InstanceError;
+use residency::instances::InstanceError;
 
 /// Why memory cannot be moved.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum MoveError {
     SystemCall(#[from] linux::SystemCallError),
     /// The journal could not be written, or another numalab is at work on these processes.
     #[error(transparent)]
-    Journal(#[from] crate::Error),
+    Journal(#[from] journal::Error),
     /// The destination is impossible.
     #[error("cannot move to {destination}: {reason}")]
     Destination {

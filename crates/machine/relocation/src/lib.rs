@@ -1,9 +1,10 @@
 //! Moves the memory of running processes: where it is, what a move would do, and moving it so that
 //! it can be undone.
+#![forbid(unsafe_code)]
 
+mod changes;
 mod chunk_log;
 mod claims;
-mod destination;
 mod error;
 mod memory;
 mod mover;
@@ -20,12 +21,8 @@ mod survey;
 mod take_back;
 mod whereabouts;
 
-use journal::Kind;
-use policy::SegmentPolicySet;
-use take_back::PagesMoved;
-
+pub use changes::CHANGES;
 pub use claims::{Claims, claim};
-pub use destination::{Destination, Pattern};
 pub use error::MoveError;
 pub use memory::{CHUNK_BYTES, Part, PartKind};
 pub use mover::{Moved, Pace, carry_out};
@@ -35,6 +32,3 @@ pub use rate::own_bytes_per_s;
 pub use room::check_room;
 pub use sender::{Sent, reason};
 pub use survey::{Choice, Survey, survey};
-
-/// The kinds of changes that moving memory makes.
-pub const CHANGES: &[Kind] = &[Kind::of::<SegmentPolicySet>(), Kind::of::<PagesMoved>()];

@@ -5,7 +5,7 @@ use linux::map_files::MappedObject;
 use linux::proc_maps::ObjectId;
 use model::SegmentKind;
 
-use super::destination::Pattern;
+use placement::Pattern;
 
 /// Memory that is read, journalled and moved at once: bounds the list of pages in one call and the
 /// time for which the kernel locks the memory map of the process.

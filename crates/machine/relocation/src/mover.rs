@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use journal::{Change, Error, Journal};
 use linux::{Root, proc_stat};
 use model::NodeId;
 
@@ -14,8 +15,8 @@ use super::plan::Plan;
 use super::reader::{Chunk, ReadError, Reader, Unit};
 use super::sender::{self, Sent};
 use super::survey::extents;
-use super::{policy, sequence};
 use super::take_back::PagesMoved;
+use super::{policy, sequence};
 
 /// The longest time between two checks whether to stop.
 const NAP: Duration = Duration::from_millis(50);
@@ -64,11 +65,12 @@ pub fn carry_out(
     pace: &mut Pace<'_>,
 ) -> Result<Moved, MoveError> {
     let (target, to) = names;
-    let entry = journal.record(&PagesMoved {
+    let entry = PagesMoved {
         target: target.to_owned(),
         to: to.to_owned(),
         pids: plan.pids.clone(),
-    })?;
+    }
+    .record(journal)?;
     let began = Instant::now();
     let mut mover = Mover {
         root,

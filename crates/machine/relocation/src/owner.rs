@@ -1,5 +1,5 @@
-//! Who owns pages that were moved: a shared object, or a process. Its lock covers all changes of its
-//! memory.
+//! The owner of pages that were moved: a shared object, or a process. Its lock covers every change
+//! of its memory.
 
 use std::cmp::Ordering;
 use std::time::Instant;
@@ -133,7 +133,13 @@ mod tests {
 
     fn owner() -> impl Strategy<Value = Owner> {
         let number = || prop_oneof![0..3_u64, any::<u64>()];
-        let object = (0..2_u32, any::<u32>(), number(), any::<bool>(), proptest::option::of(number()));
+        let object = (
+            0..2_u32,
+            any::<u32>(),
+            number(),
+            any::<bool>(),
+            proptest::option::of(number()),
+        );
         let object = object.prop_map(|(major, minor, inode, is_sysv, ipc_namespace)| {
             let id = ObjectWords {
                 major,

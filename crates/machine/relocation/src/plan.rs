@@ -3,11 +3,11 @@
 use linux::Root;
 use model::BytesByNode;
 
-use super::destination::Pattern;
 use super::error::MoveError;
 use super::memory::{Part, PartKind};
 use super::reader::Reader;
 use super::survey::Survey;
+use placement::Pattern;
 
 /// The whole plan.
 #[derive(Debug, Default)]
@@ -164,8 +164,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::moving::destination::Destination;
-    use crate::moving::memory::Source;
+    use crate::memory::Source;
+    use placement::Destination;
 
     fn part(nodes: u32) -> Part {
         let node = |id| model::Node {

@@ -56,13 +56,14 @@ pub(super) fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
     if before.iter().all(|area| area.policy == written) {
         return Ok(false);
     }
-    let entry = journal.record(&SegmentPolicySet {
+    let entry = SegmentPolicySet {
         object: (*id).into(),
         name: part.name.clone(),
         before,
         written,
         allocated_bytes: object.allocated_bytes_now().ok(),
-    })?;
+    }
+    .record(journal)?;
     if let Err(error) = object_policy::set(&window, 0, pages, &policy) {
         journal.mark_undone(entry)?;
         return Err(error.into());

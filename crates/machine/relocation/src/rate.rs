@@ -10,10 +10,10 @@ use linux::shared_memory_file::SharedMemoryFile;
 use linux::{Root, proc_status};
 use model::{NodeId, SegmentKind, Topology};
 
-use super::destination::Pattern;
 use super::memory::{Part, PartKind, Source, Stretch};
 use super::reader::Reader;
 use super::sender;
+use placement::Pattern;
 
 /// Memory moved in one round: a millisecond's worth or two.
 const BYTES: u64 = 2 << 20;
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_rate_takes_two_nodes() {
         let root = Root::live();
-        let topology = crate::topology::read(&root).unwrap();
+        let topology = topology::read(&root).unwrap();
         let rate = own_bytes_per_s(&root, &topology);
         if topology.memory_nodes().len() < 2 {
             assert_eq!(rate, None);

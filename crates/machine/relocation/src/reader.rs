@@ -10,7 +10,7 @@ use linux::{Error, Root, SystemCallError, move_pages};
 use model::NodeId;
 
 use super::memory::{Part, Source, Stretch};
-use crate::residency::page_set::PageSet;
+use residency::PageSet;
 
 /// Pages that the kernel moves together: one page, or all pages of a larger one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

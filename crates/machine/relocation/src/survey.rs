@@ -7,12 +7,12 @@ use linux::proc_maps::{self, Mapping, ObjectId};
 use linux::{Root, proc_stat, proc_status};
 use model::{NodeSet, Topology};
 
-use super::destination::{Destination, Pattern};
 use super::error::MoveError;
 use super::memory::{Part, PartKind, Source, Stretch, stretches};
-use crate::instances::{self, Member, Target};
-use crate::residency::kind_of;
-use crate::residency::process_maps::has_pages;
+use placement::{Destination, Pattern};
+use residency::has_pages;
+use residency::instances::{self, Member, Target};
+use residency::kind_of;
 
 /// Which memory of a target to move.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use model::{ByteSize, NodeId, SegmentKind};
 use serde::{Deserialize, Serialize};
 
 use super::chunk_log::{self, ChunkLine};
-use super::destination::Pattern;
 use super::memory::{Part, PartKind, Source, Stretch};
 use super::owner::Owner;
 use super::reader::{Reader, Unit};
 use super::sender::{self, Sent};
 use super::{sequence, whereabouts};
+use placement::Pattern;
 
 /// Pages were moved; a list beside the journal says which ones, and from where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

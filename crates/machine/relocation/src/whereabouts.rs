@@ -3,12 +3,12 @@
 
 use std::io;
 
+use journal::Error;
 use linux::map_files::MappedObject;
 use linux::proc_maps::{self, Mapping, ObjectId};
 use linux::{Root, capabilities, ipc_namespace, proc_stat, sysv_segments};
 
-use crate::Error;
-use crate::ObjectWords;
+use super::object_words::ObjectWords;
 
 /// Where an object is mapped: the processes and their mappings.
 pub(super) fn mappings(root: &Root, object: &ObjectWords) -> Result<Vec<(u32, Mapping)>, Error> {
@@ -119,7 +119,7 @@ mod tests {
     use testing::{Need, not_run};
 
     use super::object;
-    use crate::ObjectWords;
+    use crate::object_words::ObjectWords;
 
     /// No file system has such an inode.
     const NOWHERE: ObjectWords = ObjectWords {

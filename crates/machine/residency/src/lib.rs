@@ -1,23 +1,27 @@
 //! Residency: the node of every page of a set of processes, each page counted once and none
 //! touched.
+#![forbid(unsafe_code)]
 
+pub mod capture;
 mod data_files;
 mod frames;
 mod gaps;
 mod inspect;
+pub mod instances;
 mod kind;
 mod layout;
 mod looked;
 mod near_files;
 mod nearness;
+pub mod numa_maps;
 mod numa_maps_method;
 mod object_part;
 mod objects;
-pub(crate) mod page_set;
+mod page_set;
 mod pagemap_method;
 mod policies;
 mod pool_bound;
-pub(crate) mod process_maps;
+mod process_maps;
 mod processes;
 mod range;
 mod sampled_object;
@@ -32,5 +36,7 @@ pub use inspect::{InspectError, Options, inspect};
 pub use kind::kind_of;
 pub use layout::node_of_pool;
 pub use near_files::{far_files, far_text};
+pub use page_set::PageSet;
+pub use process_maps::has_pages;
 pub use range::{RangePages, nodes_of_range};
 pub use skew::{Skew, judge as judge_skew, own_memory, share_words, shared_memory};

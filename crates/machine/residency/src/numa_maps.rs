@@ -9,7 +9,15 @@ use std::collections::BTreeMap;
 
 use model::NodeId;
 
-use crate::Error;
+/// A line of numa_maps is malformed, or missing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("numa_maps: expected {expected}, found {found:?}")]
+pub struct NumaMapsError {
+    /// What was expected.
+    pub expected: &'static str,
+    /// What was found.
+    pub found: String,
+}
 
 /// One mapping of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,9 +55,9 @@ const BARE_FIELDS: [&str; 3] = ["heap", "stack", "huge"];
 /// Parses one line.
 ///
 /// # Errors
-/// [`Error::NumaMaps`] when it is not what the kernel writes.
-pub fn parse_line(line: &str) -> Result<NumaMapsLine, Error> {
-    let wrong = |expected, found: &str| Error::NumaMaps {
+/// When it is not what the kernel writes.
+pub fn parse_line(line: &str) -> Result<NumaMapsLine, NumaMapsError> {
+    let wrong = |expected, found: &str| NumaMapsError {
         expected,
         found: found.chars().take(120).collect(),
     };

@@ -38,7 +38,7 @@ impl Chunk {
 
 /// A set of page numbers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PageSet {
+pub struct PageSet {
     chunks: HashMap<u64, Chunk>,
 }
 
@@ -49,7 +49,7 @@ impl PageSet {
     }
 
     /// Adds a page; returns false if it was already there.
-    pub(crate) fn insert(&mut self, page: u64) -> bool {
+    pub fn insert(&mut self, page: u64) -> bool {
         self.chunk(page / CHUNK_PAGES)
             .insert((page % CHUNK_PAGES) as usize)
     }

@@ -24,7 +24,7 @@ const OF_THE_KERNEL: [&str; 4] = ["[vdso]", "[vvar]", "[vvar_vclock]", "[vsyscal
 const RESERVATION_BYTES: u64 = 1 << 30;
 
 /// Whether a mapping is worth scanning.
-pub(crate) fn has_pages(mapping: &Mapping) -> bool {
+pub fn has_pages(mapping: &Mapping) -> bool {
     let name = mapping.name.as_str();
     let of_kernel = OF_THE_KERNEL.contains(&name);
     let of_device = name.starts_with("/dev/")

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use linux::{Error, Root, sysfs_caches};
 use model::{Cache, CacheKind, CpuId, CpuSet};
 
-use crate::topology_gaps::Gaps;
+use crate::gaps::Gaps;
 
 /// The properties of a cache besides its level and kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,8 +6,8 @@ use linux::sysfs_cpus::{self, CpuPosition};
 use linux::{Error, Root};
 use model::{Core, CpuGovernor, CpuId, CpuSet, Node, NodeId};
 
-use crate::topology_gaps::Gaps;
-use crate::topology_packages::Numbers;
+use crate::gaps::Gaps;
+use crate::packages::Numbers;
 
 /// The cores of a machine and their counts; a count is `None` unless every CPU reports its place.
 pub(crate) struct Cores {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use linux::{Error, Root, sysfs_nodes};
 use model::NodeSet;
 
-use crate::topology_gaps::Gaps;
+use crate::gaps::Gaps;
 
 /// The distance of a node to itself (ACPI 6.5, 5.2.17).
 const LOCAL: u32 = 10;

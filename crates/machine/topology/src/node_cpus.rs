@@ -8,7 +8,7 @@ use linux::sysfs_cpus::{self, CpuLists};
 use linux::{Error, Root, sysfs_nodes};
 use model::{CpuId, CpuSet, NodeId, NodeSet};
 
-use crate::topology_gaps::Gaps;
+use crate::gaps::Gaps;
 
 /// The online CPUs of each node; `None` where they are unknown. No CPU is on two nodes.
 pub(crate) fn read(

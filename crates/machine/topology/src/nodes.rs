@@ -6,8 +6,8 @@ use linux::sysfs_huge_pages::HugePagePool;
 use linux::{Error, Root, sysfs_nodes};
 use model::{ByteSize, CpuSet, MachineHugePages, Node, NodeHugePages, NodeId, NodeSet};
 
-use crate::topology_gaps::Gaps;
-use crate::topology_node_cpus;
+use crate::gaps::Gaps;
+use crate::node_cpus;
 
 /// The online nodes; empty when the kernel knows none.
 pub(crate) fn ids(root: &Root, gaps: &mut Gaps) -> Result<NodeSet, Error> {
@@ -43,7 +43,7 @@ pub(crate) fn read(
     default_page_bytes: Option<u64>,
     gaps: &mut Gaps,
 ) -> Result<Vec<Node>, Error> {
-    let cpus = topology_node_cpus::read(root, ids, lists, gaps)?;
+    let cpus = node_cpus::read(root, ids, lists, gaps)?;
     let mut missing = Missing::default();
     let mut nodes = Vec::new();
     for (id, cpus) in cpus {

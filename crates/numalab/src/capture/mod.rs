@@ -1,5 +1,5 @@
-//! Captures: a machine's files in one archive that can be sent to others, and `--root`,
-//! which takes such an archive or a folder in place of this machine.
+//! Captures: archives of a machine's files, and `--root`, which reads such an archive or a
+//! directory instead of this machine.
 
 mod pack;
 mod root;

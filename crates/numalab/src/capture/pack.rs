@@ -2,33 +2,33 @@
 
 use std::io::{self, Write};
 
-use numa::capture::{Content, Entry};
+use residency::capture::{Content, Entry};
 use serde::{Deserialize, Serialize};
 
 /// The name of the manifest in the archive.
 const MANIFEST: &str = "numalab-capture.json";
 
-/// The name of its format.
+/// The name of the manifest's format.
 const FORMAT: &str = "numalab.capture/1";
 
-/// What a capture says of itself.
+/// The manifest of a capture: what it holds and what is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     /// [`FORMAT`].
     pub format: String,
     /// The version of numalab that wrote it.
     pub numalab: String,
-    /// When, by the clock of the machine.
+    /// The time of the capture, by the clock of the machine.
     pub captured_at: String,
-    /// The target, as it was asked for.
+    /// The requested target.
     pub target: Option<String>,
     /// How many processes the target had.
     pub processes: usize,
-    /// How many files follow.
+    /// How many files the archive has, without the manifest.
     pub files: usize,
-    /// Bytes of them, before they were compressed.
+    /// Total size of these files before compression.
     pub files_bytes: u64,
-    /// What is there on the machine and could not be read.
+    /// Files that exist on the machine but could not be read.
     pub missing: Vec<Missing>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Missing {
 }
 
 impl Manifest {
-    /// That of a capture with nothing in it yet.
+    /// Returns the manifest of an empty capture.
     pub(crate) fn new(captured_at: String, target: Option<String>, processes: usize) -> Self {
         Manifest {
             format: FORMAT.to_owned(),
@@ -64,7 +64,7 @@ pub(crate) struct Packer<W: Write> {
 }
 
 impl<W: Write> Packer<W> {
-    /// Begins an archive.
+    /// Starts an archive.
     pub(crate) fn new(to: W, manifest: Manifest) -> io::Result<Self> {
         let mut compressed = zstd::Encoder::new(to, zstd::DEFAULT_COMPRESSION_LEVEL)?;
         compressed.include_checksum(true)?;
@@ -72,7 +72,7 @@ impl<W: Write> Packer<W> {
         Ok(Packer { archive, manifest })
     }
 
-    /// Adds a file, or the word that it could not be read.
+    /// Adds a file, or records in the manifest that it could not be read.
     pub(crate) fn add(&mut self, entry: Entry) -> io::Result<()> {
         match entry.content {
             Content::Text(text) => {
@@ -88,7 +88,7 @@ impl<W: Write> Packer<W> {
         }
     }
 
-    /// Adds the manifest and ends the archive.
+    /// Adds the manifest and finishes the archive.
     pub(crate) fn finish(mut self) -> io::Result<(W, Manifest)> {
         let text = serde_json::to_string_pretty(&self.manifest)? + "\n";
         self.file(MANIFEST, text.as_bytes())?;
@@ -96,7 +96,8 @@ impl<W: Write> Packer<W> {
         Ok((written, self.manifest))
     }
 
-    /// Owner, time and permissions of the kernel's files tell nothing.
+    /// Appends a file. Owner, time and permissions of the kernel's files carry no information and
+    /// are not kept.
     fn file(&mut self, path: &str, content: &[u8]) -> io::Result<()> {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);

@@ -1,5 +1,5 @@
-//! `--root`: this machine, a folder with a captured one, or an archive, which is unpacked to a
-//! temporary folder for as long as it is looked at.
+//! `--root`: this machine, a directory with a captured one, or an archive, which is unpacked to a
+//! temporary directory while it is in use.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::unpack::unpack;
 use crate::failure::Failure;
 
-/// A root directory, and the folder that goes when it does.
+/// A root directory, and the temporary directory that is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct MachineRoot {
     root: Root,
@@ -18,7 +18,7 @@ pub(crate) struct MachineRoot {
 }
 
 impl MachineRoot {
-    /// This machine when no path is given.
+    /// Opens the machine at a path, or this machine if there is none.
     pub(crate) fn at(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else {
             let root = Root::live();
@@ -51,13 +51,13 @@ impl MachineRoot {
         })
     }
 
-    /// Where to read.
+    /// Returns the root to read from.
     pub(crate) fn root(&self) -> &Root {
         &self.root
     }
 }
 
-/// What can be given.
+/// The hint that says what `--root` accepts.
 pub(crate) const WHAT_ROOT_TAKES: &str = "--root takes what `numalab capture FILE.tar.zst` wrote, \
                                           or a folder that holds a captured sys and proc";
 

@@ -1,5 +1,5 @@
-//! Unpacking a capture that came from somewhere else: nothing but files and folders, nothing
-//! outside the folder it is unpacked to, and no more than a capture has.
+//! Unpacks a capture from an untrusted source: only files and directories, only below the
+//! destination, and no more than a capture can have.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -7,23 +7,24 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The most bytes that are unpacked: maps and numa_maps of thousands of processes with thousands
+/// Maximum number of bytes to unpack: maps and numa_maps of thousands of processes with thousands
 /// of mappings each.
 const BYTES_MAX: u64 = 8 << 30;
-/// The most files.
+/// Maximum number of files.
 const FILES_MAX: usize = 1 << 20;
-/// The most bytes of a path (`PATH_MAX`): it is kept in memory.
+/// Maximum length of a path in bytes (`PATH_MAX`); paths are read into memory.
 const PATH_BYTES_MAX: u64 = 4096;
-/// The most folders that a path leads through; those of /sys/devices have some twenty.
+/// Maximum number of components of a path; those of /sys/devices have about twenty.
 const DEPTH_MAX: usize = 64;
 
 /// Why an archive cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    /// The archive cannot be read: it is cut, damaged, or something else.
+    /// The archive cannot be read because it is truncated, damaged or not an archive; or its files
+    /// cannot be written.
     #[error("{0}")]
     Read(#[from] io::Error),
-    /// It has something that captures do not have.
+    /// The archive has an entry that captures do not have.
     #[error("{path:?} in it is {found}; a capture has only files below its own folder")]
     Entry {
         /// The path.
@@ -31,19 +32,19 @@ pub(super) enum Error {
         /// What it is.
         found: &'static str,
     },
-    /// It has more than captures have.
+    /// The archive is larger than captures are.
     #[error("it has more than {BYTES_MAX} bytes or {FILES_MAX} files")]
     TooLarge,
 }
 
-/// Unpacks the archive into a folder, which is empty and which nobody else may write to.
+/// Unpacks the archive into a directory, which must be empty and writable by nobody else.
 pub(super) fn unpack(archive: &Path, into: &Path) -> Result<(), Error> {
     let decompressed = zstd::Decoder::new(File::open(archive)?)?;
     let mut archive = tar::Archive::new(decompressed.take(BYTES_MAX));
     let mut files = 0;
     let mut read = 0_u64;
     let mut long_path = None;
-    // Raw: the crate would read the path of a long one into memory, however long it is.
+    // Raw, because otherwise `tar` reads a long path into memory, however long it is.
     for entry in archive.entries()?.raw(true) {
         let mut entry = entry?;
         files += 1;
@@ -64,7 +65,7 @@ pub(super) fn unpack(archive: &Path, into: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The path of the entry that follows.
+/// Reads the path of the next entry.
 fn read_path(entry: &mut tar::Entry<impl Read>) -> Result<PathBuf, Error> {
     if entry.size() > PATH_BYTES_MAX {
         let (path, found) = (entry.path()?.into_owned(), "a path that is too long");
@@ -103,7 +104,7 @@ fn unpack_entry(
 
 #[cfg(test)]
 mod tests {
-    use numa::capture::{Content, Entry};
+    use residency::capture::{Content, Entry};
 
     use super::super::{Manifest, Packer};
     use super::unpack;

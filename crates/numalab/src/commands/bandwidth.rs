@@ -1,4 +1,4 @@
-//! `numalab bandwidth`: how much memory delivers, and how far it is under load.
+//! `numalab bandwidth`: measures memory bandwidth, and latency under load.
 
 use experiment::memory::{self, BandwidthChoice, bandwidth_plan, loaded_plan};
 use model::exit::ExitCode;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::memory_runs::{self, Rounds};
 use crate::{host, machine, output, text_options};
 
-/// Rounds of everything.
+/// Rounds of each plan.
 const ROUNDS: Rounds = Rounds {
     min: 5,
     max: 10,
@@ -18,7 +18,7 @@ const ROUNDS: Rounds = Rounds {
     within_s: 300.0,
 };
 
-/// Measures and shows it.
+/// Measures bandwidth and prints the result.
 pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
     memory_runs::check_writable(arguments.csv.as_ref())?;
     let kernel = StreamKernel::named(&arguments.kernel).ok_or_else(|| {
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
     memory_runs::conclusion(&runs)
 }
 
-/// What runs of bandwidth say.
+/// Returns the result of bandwidth runs.
 pub(crate) fn result(runs: &[Run]) -> Result<BandwidthResult, Failure> {
     memory::bandwidth_result(runs)
         .ok_or_else(|| Failure::new(ExitCode::Bug, "a run of bandwidth moved no bytes"))

@@ -1,10 +1,10 @@
-//! `numalab bind`: starts a program under a placement. Without anything to do after its start,
-//! numalab becomes the program.
+//! `numalab bind`: starts a program under a placement. numalab becomes the program unless it has
+//! something to do after the start.
 
 use linux::{Root, sysfs_nodes};
 use model::exit::ExitCode;
 use model::{BindAsked, Finding, NodeHugePages, NodeId};
-use numa::bind::{BindError, InForce, Machine, Order, Saved, Subject};
+use placement::bind::{BindError, InForce, Machine, Order, Saved, Subject};
 
 use super::bind_scope::Scope;
 use super::bind_watch::{self, Watch, end_unstarted};
@@ -12,14 +12,14 @@ use crate::failure::Failure;
 use crate::output;
 use crate::placement_arguments::BindArguments;
 
-/// Places, lints and starts.
+/// Places, lints and starts the program.
 pub(crate) fn run(arguments: &BindArguments) -> Result<(), Failure> {
     let root = Root::live();
     let mut machine = Machine::read(&root)?;
     let before = Saved::now()?;
     let scope = Scope::take(&root, arguments)?;
     let started = start(arguments, &root, &mut machine, &before, &scope);
-    // Only what was not started comes back here.
+    // `start` returns only on failure.
     started.inspect_err(|_| {
         let _ = scope.end();
     })
@@ -37,7 +37,7 @@ fn start(
         machine.nodes_allowed = group.memory_nodes.clone();
     }
     let order = Order::new(root, &arguments.request(), machine)?;
-    let in_force = numa::bind::apply(root, &order)?;
+    let in_force = placement::bind::apply(root, &order)?;
     let lints = lint(arguments, root, machine, &order, &in_force)?;
     if !arguments.verify && !scope.is_temporary() {
         let error = linux::exec::exec(&arguments.command);
@@ -64,7 +64,7 @@ fn start(
     })
 }
 
-/// Says what is doubtful; answers it for the report.
+/// Warns of doubtful placements and returns the warnings for the report.
 fn lint(
     arguments: &BindArguments,
     root: &Root,
@@ -79,7 +79,7 @@ fn lint(
         Some(_) => huge_pages(root, machine)?,
         None => Vec::new(),
     };
-    let lints = numa::bind::lints(&Subject {
+    let lints = placement::bind::lints(&Subject {
         machine,
         order,
         cpus: &in_force.cpus,

@@ -1,25 +1,27 @@
-//! Where a program is put before it starts: a processor group, or a cgroup that limits its time.
+//! Where a program is put before it starts: a processor group, or a cgroup that limits its CPU
+//! time.
 
+use journal::Journal;
 use linux::{Root, systemd};
-use numa::groups::{self, Group, Joined, Limit};
-use numa::journal::Journal;
+use placement::groups::{self, Group, Joined, Limit};
 
+use crate::changes::KINDS;
 use crate::failure::Failure;
 use crate::placement_arguments::BindArguments;
 use crate::scope;
 use crate::state_folder::StateFolder;
 
-/// What there is of a taken.
+/// The group or the limit that a program starts in.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    /// The group, as it was.
+    /// The group, as found before the start.
     pub group: Option<Group>,
     limit: Option<Limit>,
     joined: Vec<Joined>,
 }
 
 impl Scope {
-    /// Finds the group, or makes the limit; puts this process there.
+    /// Finds the group or creates the limit, and moves this process into it.
     pub(super) fn take(root: &Root, arguments: &BindArguments) -> Result<Self, Failure> {
         let mut taken = Scope::default();
         if let Some(name) = &arguments.group {
@@ -55,27 +57,28 @@ impl Scope {
         Ok(taken)
     }
 
-    /// Whether something is to be taken away after the program has ended.
+    /// Whether something must be removed after the program has ended.
     pub(super) fn is_temporary(&self) -> bool {
         self.limit.is_some()
     }
 
-    /// numalab itself goes back to where it was; the program stays.
+    /// Moves numalab itself back to its previous cgroup; the program stays.
     pub(super) fn leave(&self) {
         self.joined.iter().for_each(Joined::leave);
     }
 
-    /// Takes away what was made for the program alone.
+    /// Removes what was created for this program only.
     pub(super) fn end(&self) -> Result<(), Failure> {
         let Some(limit) = &self.limit else {
             return Ok(());
         };
         self.leave();
         limit.remove()?;
-        // The controller that was enabled for it, unless another process uses it meanwhile.
+        // Disables the controller that was enabled for it, unless another process uses it by now.
         let root = Root::live();
-        numa::undo(
+        journal::undo(
             &journal()?,
+            KINDS,
             |entry| entry.made_by.is_this_process(&root),
             false,
         )?;

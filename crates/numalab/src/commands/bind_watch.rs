@@ -1,6 +1,6 @@
-//! The other form of `numalab bind`: numalab stays as the parent of the program, out of its way,
-//! looks where its memory went, and ends as it ended. How either form ends where the program cannot
-//! be started is here, too.
+//! The watching form of `numalab bind`: numalab stays as the parent of the program, forwards its
+//! signals, verifies where its memory went, and ends as it ended. Also the exit of both forms if
+//! the program cannot be started.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,57 +13,58 @@ use linux::signal_queue::SignalQueue;
 use linux::{Root, proc_status};
 use model::exit::ExitCode;
 use model::{BindAsked, BindReport, Finding, Topology};
-use numa::bind::{InForce, Look, Machine, Order, Saved, contradictions};
-use numa::instances::{self, Target};
+use placement::bind::{InForce, Look, Machine, Order, Saved, contradictions};
+use residency::instances::{self, Target};
 
 use super::bind_scope::Scope;
 use crate::failure::Failure;
 use crate::output;
 use crate::placement_arguments::{BindArguments, Trigger};
 
-/// The first look comes so early that even `ls` on a slow machine is seen.
+/// Time of the first look: early enough to see even `ls` on a slow machine.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
-/// A placement that seems not to be honoured is looked at again after this.
+/// Delay before a second look at a placement that seems not to be honoured.
 const SECOND_LOOK_AFTER: Duration = Duration::from_millis(100);
-/// While it is waited for an amount of memory, it is asked for at least this often.
+/// Longest interval between two checks whether the program has an amount of memory, unless a check
+/// itself takes long.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// A look may take this part of the time since the last one.
+/// Looks may take one part in this many of the time since the last one.
 const SHARE_OF_TIME: u32 = 20;
 
-/// Exit status for a program that does not exist, and for one that cannot be executed, as shells
-/// have them (POSIX, "Exit Status for Commands").
+/// Exit status for a program that does not exist, and for one that cannot be executed, as in shells
+/// (POSIX, "Exit Status for Commands").
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
-/// Everything about a program that is to be watched.
+/// Everything needed to watch a program.
 pub(super) struct Watch<'a> {
-    /// What was said on the command line.
+    /// The command line.
     pub arguments: &'a BindArguments,
-    /// The machine as it was before.
+    /// The machine before the program started.
     pub machine: &'a Machine,
-    /// What is to be honoured.
+    /// The requested placement.
     pub order: Order,
-    /// The same for the report.
+    /// The requested placement, for the report.
     pub asked: BindAsked,
-    /// What the kernel said is in force.
+    /// The placement that the kernel reported to be in force.
     pub in_force: InForce,
-    /// What was doubtful.
+    /// Warnings about the placement.
     pub lints: Vec<Finding>,
-    /// How numalab itself is placed again.
+    /// The placement of numalab itself, to be restored.
     pub before: &'a Saved,
-    /// Where the program is put.
+    /// The group or the limit of the program.
     pub scope: &'a Scope,
 }
 
-/// Starts the program and stays until it has ended. Ends this process as the program ended, or with
-/// the code of a placement that was not honoured; returns only for what went wrong here.
+/// Starts the program and waits until it ends. Then ends this process as the program ended, or with
+/// the exit code of a placement that was not honoured. Returns only if numalab itself failed.
 pub(super) fn run(watch: &Watch<'_>) -> Result<(), Failure> {
     let report_file = open_report(watch.arguments)?;
     let queue = SignalQueue::new()
         .map_err(|error| Failure::new(ExitCode::Bug, format!("cannot watch signals: {error}")))?;
     let command = &watch.arguments.command;
     let child = Child::start(command, &queue).map_err(|error| {
-        // What was made for the program is of no use any more; what stays is in the journal.
+        // The program did not start: remove its limit. The journal records what cannot be removed.
         let _ = watch.scope.end();
         end_unstarted(command, &error)
     })?;
@@ -75,7 +76,7 @@ pub(super) fn run(watch: &Watch<'_>) -> Result<(), Failure> {
     })?;
     let mut looker = Looker::new(watch, &child, report_file)?;
     let end = follow(&child, &queue, &mut witness, &mut looker)?;
-    // Whoever leaves by `exit` drops nothing.
+    // `exit` runs no destructors.
     drop(witness);
     drop(queue);
     looker.finish(end)?;
@@ -86,7 +87,7 @@ pub(super) fn run(watch: &Watch<'_>) -> Result<(), Failure> {
             child::end_by_signal(signal);
             std::process::exit(128 + signal)
         }
-        // The report has said why.
+        // The report says why.
         ChildEvent::Exited(0) if !honoured => {
             std::process::exit(i32::from(ExitCode::PlacementNotHonoured.number()))
         }
@@ -95,8 +96,7 @@ pub(super) fn run(watch: &Watch<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Opens the file for the report before the program is started: what is wrong with it is known in
-/// time.
+/// Opens the file for the report before the program starts, so that errors are reported in time.
 fn open_report(arguments: &BindArguments) -> Result<Option<File>, Failure> {
     let Some(path) = &arguments.report else {
         return Ok(None);
@@ -112,8 +112,8 @@ fn open_report(arguments: &BindArguments) -> Result<Option<File>, Failure> {
     })
 }
 
-/// Ends as a shell does when it cannot start a program: its codes are not numalab's, so this never
-/// returns where they apply.
+/// Exits as a shell does if it cannot start a program. Its exit codes are not numalab's, so this
+/// never returns.
 pub(super) fn end_unstarted(command: &[OsString], error: &io::Error) -> Failure {
     let program = command
         .first()
@@ -127,7 +127,7 @@ pub(super) fn end_unstarted(command: &[OsString], error: &io::Error) -> Failure 
     std::process::exit(i32::from(status))
 }
 
-/// Waits for the end of the program; meanwhile signals are passed on, and it is looked at.
+/// Waits for the program to end; meanwhile forwards signals and looks at its memory.
 fn follow(
     child: &Child,
     queue: &SignalQueue,
@@ -146,7 +146,8 @@ fn follow(
             match event {
                 ChildEvent::Exited(_) | ChildEvent::Killed(_) => return Ok(event),
                 ChildEvent::Stopped(_) => {
-                    // So that the shell sees its job stopped; whoever continues us means it.
+                    // Stop too, so that the shell sees its job stopped. When numalab is continued,
+                    // continue the program.
                     child::stop_this_process();
                     child.signal(CONTINUE);
                 }
@@ -156,8 +157,9 @@ fn follow(
         match queue.next(looker.due_in()).map_err(lost)? {
             None => looker.tick()?,
             Some(signal) if signal.number == CHILD => {}
-            // What the kernel sends, it sends to the program as well: that of the terminal. So
-            // does who sends to the whole process group.
+            // Do not deliver a signal twice: those of the terminal come from the kernel, which
+            // sends them to the program as well, and a signal to the whole process group reaches
+            // it, too.
             Some(signal) => {
                 let from_outside = |sender| sender != own && sender != child.pid();
                 if signal.sender.is_some_and(from_outside) && !witness.saw(signal) {
@@ -172,7 +174,7 @@ fn follow(
 const CHILD: i32 = 17;
 const CONTINUE: i32 = 18;
 
-/// Looks at the program now and then, and reports once.
+/// Looks at the program from time to time, and reports once.
 struct Looker<'a> {
     watch: &'a Watch<'a>,
     target: Target,
@@ -207,7 +209,7 @@ impl<'a> Looker<'a> {
         Ok(Looker {
             watch,
             target: Target::Process(child.pid()),
-            topology: numa::topology::read(&Root::live())?,
+            topology: topology::read(&Root::live())?,
             started,
             next: FIRST_LOOK,
             next_look: Duration::ZERO,
@@ -218,7 +220,7 @@ impl<'a> Looker<'a> {
         })
     }
 
-    /// How long nothing is to be done.
+    /// Returns the time until the next look is due.
     fn due_in(&self) -> Duration {
         match self.reported {
             true => Duration::MAX,
@@ -226,7 +228,7 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Looks, and reports when it is time to.
+    /// Looks if a look is due, and reports once the trigger is reached.
     fn tick(&mut self) -> Result<(), Failure> {
         let elapsed = self.started.elapsed();
         let trigger = self.watch.arguments.trigger();
@@ -234,7 +236,7 @@ impl<'a> Looker<'a> {
             Trigger::After(time) => elapsed >= time,
             Trigger::Bytes(bytes) => self.resident_bytes() >= bytes,
         };
-        // What asking for the amount costs decides how often it is asked for; a look is dearer.
+        // The cost of a check limits how often the amount is checked; a look costs more.
         let asked = self.started.elapsed() - elapsed;
         if self.report.trigger_reached || elapsed >= self.next_look {
             self.look(elapsed);
@@ -254,15 +256,15 @@ impl<'a> Looker<'a> {
 
     fn look(&mut self, at: Duration) {
         let policy = self.policy_at_start();
-        let look = numa::bind::look(&Root::live(), &self.target, &self.topology, &policy);
-        // A program that is just ending cannot be read; the look before counts.
+        let look = placement::bind::look(&Root::live(), &self.target, &self.topology, &policy);
+        // A program that is ending cannot be read; the previous look counts.
         if let Ok(look) = look {
             self.report.looks += 1;
             self.last = Some((at, look));
         }
     }
 
-    /// What was in force when the program began, in the kernel's words.
+    /// Returns the policy that was in force when the program started, in the kernel's words.
     fn policy_at_start(&self) -> String {
         let in_force = self.watch.in_force.policy.clone();
         let asked = || {
@@ -277,7 +279,8 @@ impl<'a> Looker<'a> {
             .unwrap_or_else(|| "default".to_owned())
     }
 
-    /// Private memory of all processes, and the most shared memory of one of them.
+    /// Returns the private memory of all processes plus the shared memory of the process with the
+    /// most.
     fn resident_bytes(&self) -> u64 {
         let root = Root::live();
         let members = instances::find(&root, &self.target).unwrap_or_default();
@@ -293,7 +296,7 @@ impl<'a> Looker<'a> {
         private.saturating_add(shared)
     }
 
-    /// Judges the last look, and reports.
+    /// Judges the last look and reports.
     fn finish_looking(&mut self) -> Result<(), Failure> {
         if self.reported {
             return Ok(());
@@ -301,7 +304,7 @@ impl<'a> Looker<'a> {
         self.reported = true;
         let is_contradicted = |it: &(Duration, Look)| !self.judge(&it.1).is_empty();
         if self.last.as_ref().is_some_and(is_contradicted) {
-            // A page may be on its way, or about to be given back: what lasts counts.
+            // A page may be migrating or about to be freed: only a lasting contradiction counts.
             std::thread::sleep(SECOND_LOOK_AFTER);
             self.look(self.started.elapsed());
         }
@@ -353,7 +356,7 @@ impl<'a> Looker<'a> {
         })
     }
 
-    /// The program has ended: what was seen of it last is reported, if it was not before.
+    /// Records the exit status. Reports the last look, unless that was done before.
     fn finish(&mut self, end: ChildEvent) -> Result<(), Failure> {
         self.report.exit_status = match end {
             ChildEvent::Exited(status) => Some(status),

@@ -1,5 +1,5 @@
-//! `numalab capture`: what one needs to judge a machine, and the memory of a database on it,
-//! elsewhere, in one file.
+//! `numalab capture`: saves in one file what is needed to judge a machine, and the memory of a
+//! database on it, elsewhere.
 
 use std::fs::Permissions;
 use std::io::{self, Write};
@@ -9,15 +9,15 @@ use std::path::Path;
 use linux::{Root, proc_stat};
 use model::ByteSize;
 use model::exit::ExitCode;
-use numa::instances::{self, Member, Target};
-use numa::residency::InspectError;
+use residency::InspectError;
+use residency::instances::{self, Member, Target};
 
 use crate::arguments::CaptureArguments;
 use crate::capture::{Manifest, Packer};
 use crate::failure::Failure;
 use crate::output;
 
-/// Reads and writes.
+/// Reads the files and writes the archive.
 pub(crate) fn run(arguments: &CaptureArguments) -> Result<(), Failure> {
     let root = Root::live();
     let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &CaptureArguments) -> Result<(), Failure> {
         refuse_unseen(&root, &manifest, &members)?;
         manifest
     } else {
-        // Whatever had this name before stays until the new file is whole.
+        // An existing file of this name stays until the new one is complete.
         let partial = partial_file(file).map_err(failed)?;
         let packed = pack(&root, target.as_ref(), &members, partial);
         let (partial, manifest) = packed.map_err(failed)?;
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &CaptureArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A file beside the one asked for, with the permissions of an ordinary new file.
+/// Creates a file beside the requested one, with the permissions of an ordinary new file.
 fn partial_file(file: &Path) -> io::Result<tempfile::NamedTempFile> {
     let folder = file.parent().filter(|folder| *folder != Path::new(""));
     tempfile::Builder::new()
@@ -66,19 +66,20 @@ fn pack<W: Write>(
         .to_string();
     let manifest = Manifest::new(now, target.map(Target::to_string), members.len());
     let mut packer = Packer::new(to, manifest)?;
-    let mut paths = numa::capture::paths_of_machine(root);
+    let mut paths = residency::capture::paths_of_machine(root);
     paths.extend(target.map_or(Vec::new(), |target| {
-        numa::capture::paths_of_processes(target, members)
+        residency::capture::paths_of_processes(target, members)
     }));
     for path in paths {
-        if let Some(entry) = numa::capture::read(root, &path) {
+        if let Some(entry) = residency::capture::read(root, &path) {
             packer.add(entry)?;
         }
     }
     packer.finish()
 }
 
-/// A capture of processes that have ended, or may not be read, would tell nothing about them.
+/// Refuses a capture of processes that have all ended or cannot be read: it would say nothing about
+/// them.
 fn refuse_unseen(root: &Root, manifest: &Manifest, members: &[Member]) -> Result<(), Failure> {
     let processes = members.len();
     if processes == 0 {

@@ -1,4 +1,4 @@
-//! `numalab compare`: two stored runs, or two cases of any.
+//! `numalab compare`: compares two stored runs, or two cases of any.
 
 use clap::Args;
 use model::Run;
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
         .map_or(Ok(()), |limit| hold(&found, limit))
 }
 
-/// A run by its id, and the case behind a colon.
+/// Loads a run by its id, and splits off the name of the case after the colon.
 fn load(store: &Store, named: &str) -> Result<(Run, Option<String>), Failure> {
     let (run, case) = match named.split_once(':') {
         Some((run, case)) => (run, Some(case.to_owned())),
@@ -86,7 +86,7 @@ fn load(store: &Store, named: &str) -> Result<(Run, Option<String>), Failure> {
     Ok((store.load(run)?, case))
 }
 
-/// The exit code of a comparison that is held against a limit.
+/// Fails if a pair is below the limit of `--fail-below`.
 fn hold(found: &RunComparison, limit: f64) -> Result<(), Failure> {
     let below: Vec<String> = found
         .pairs

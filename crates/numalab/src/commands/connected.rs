@@ -1,4 +1,4 @@
-//! `numalab run --connect`: a PostgreSQL server that runs already, measured as it is.
+//! `numalab run --connect`: measures a running PostgreSQL server as it is.
 
 use experiment::TRIALS_MIN;
 use experiment::workloads::{ConnectedWorkload, connected_plan};
@@ -14,7 +14,7 @@ use crate::run_request::request;
 use crate::run_screen::RunScreen;
 use crate::{machine, output};
 
-/// Measures it.
+/// Measures the server.
 pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
     let source = source(arguments)?;
     if let Some(trials) = arguments.trials.filter(|trials| *trials < TRIALS_MIN) {
@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
         source,
         sessions: arguments.sessions,
     };
-    // Others may use the server, and do the work there: only another numalab disturbs.
+    // Others may use the server, which does the work itself: only another numalab disturbs.
     let needs = Needs {
         cpus: 0,
         quiet: false,
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
     execution::conclusion(&finished)
 }
 
-/// What is read there.
+/// Returns what to read on the server.
 fn source(arguments: &RunArguments) -> Result<Source, Failure> {
     match (&arguments.table, &arguments.create) {
         (Some(table), _) => Ok(Source::Table(table.clone())),

@@ -1,24 +1,24 @@
-//! `numalab doctor`: what is wrong with this machine, and with the memory of a database on it.
+//! `numalab doctor`: diagnoses this machine, and the memory of a database on it.
 
 use std::path::Path;
 
+use judgement::doctor::{self, DoctorInput, FINDINGS, PostgresSettings};
 use model::Severity;
 use model::exit::ExitCode;
-use numa::doctor::{self, DoctorInput, FINDINGS, PostgresSettings};
-use numa::instances::Target;
-use numa::residency::{self, Options};
+use residency::instances::Target;
+use residency::{self, Options};
 
 use crate::arguments::{DoctorArguments, FailOn};
 use crate::capture::MachineRoot;
 use crate::failure::Failure;
 use crate::{output, text_options};
 
-/// Looks, shows, and fails when something as bad as `--fail-on` was found.
+/// Prints the findings, and fails if one is at least as severe as `--fail-on`.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
-    let topology = numa::topology::read(root)?;
+    let topology = topology::read(root)?;
     let options = Options {
         data_files: arguments.data_files,
         ..Options::default()
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     }
 }
 
-/// What a PostgreSQL server says of its settings, if it is one and answers.
+/// Returns the settings of a PostgreSQL server, if the target is one and it answers.
 fn settings(target: &Target, arguments: &DoctorArguments) -> Option<PostgresSettings> {
     let Target::Postgres(data) = target else {
         return None;

@@ -1,4 +1,4 @@
-//! `numalab explain`: why the winner of a stored run won.
+//! `numalab explain`: explains why the winner of a stored run won.
 
 use clap::Args;
 use linux::TextFile;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::state_folder::StateFolder;
 use crate::{output, text_options, user_file};
 
-/// The most of a file of latencies that is read.
+/// Maximum size of a file of latencies.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Options of `numalab explain`.
@@ -54,14 +54,14 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     output::data(&report::explanation_text(&run, &found, &options))
 }
 
-/// Latencies that were measured on the machine of the run.
+/// Reads latencies measured on the machine of the run.
 fn latency(path: &str) -> Result<NodeMatrix, Failure> {
     let bytes = user_file::read(path, FILE_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read the latencies {path}: {error}");
         Failure::new(ExitCode::Usage, message)
     })?;
     let file = TextFile::from_bytes(path.into(), bytes);
-    let matrix = file.and_then(|file| numa::hops::matrix_of_file(&file));
+    let matrix = file.and_then(|file| judgement::hops::matrix_of_file(&file));
     let matrix = matrix.map_err(|error| {
         let message = format!("cannot read the latencies: {error}");
         Failure::new(ExitCode::Usage, message)

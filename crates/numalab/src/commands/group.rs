@@ -1,13 +1,13 @@
-//! `numalab group`: processor groups with names.
+//! `numalab group`: named processor groups.
 
+use journal::Journal;
 use linux::Root;
 use model::exit::ExitCode;
 use model::{GroupMember, GroupState, NodeSet, Topology};
-use numa::bind::{Machine, MemoryRequest, Order, Request};
-use numa::groups::{self, Group, Set};
-use numa::instances::{self, Target};
-use numa::journal::Journal;
-use numa::residency::{self, Options};
+use placement::bind::{Machine, MemoryRequest, Order, Request};
+use placement::groups::{self, Group, Set};
+use residency::instances::{self, Target};
+use residency::{self, Options};
 
 use crate::failure::Failure;
 use crate::output;
@@ -17,7 +17,7 @@ use crate::placement_arguments::{
 };
 use crate::state_folder::StateFolder;
 
-/// Does what the subcommand says.
+/// Executes the subcommand.
 pub(crate) fn run(arguments: &GroupArguments) -> Result<(), Failure> {
     let (root, journal) = (Root::live(), StateFolder::from_environment()?.journal());
     match &arguments.command {
@@ -50,12 +50,12 @@ fn create(root: &Root, journal: &Journal, arguments: &GroupCreateArguments) -> R
     show(root, &[made], arguments.json)
 }
 
-/// The group that an order would make, for a configuration.
+/// Returns the group that an order would create, for a configuration.
 fn requested(order: &groups::Order, machine: &Machine) -> GroupState {
     let nodes = || machine.memory_nodes.clone();
     GroupState {
         name: order.name.to_string(),
-        cgroup_version: numa::hierarchy::find_controller(&Root::live(), "cpuset")
+        cgroup_version: placement::hierarchy::find_controller(&Root::live(), "cpuset")
             .map_or(2, |hierarchy| hierarchy.version),
         cpus: order.cpus.clone().unwrap_or_else(|| machine.cpus()),
         memory_nodes: order.memory_nodes.clone().unwrap_or_else(nodes),
@@ -91,7 +91,7 @@ fn add(root: &Root, journal: &Journal, name: &str, processes: &[String]) -> Resu
     output::data(&format!("added to {name}: {count} processes\n"))
 }
 
-/// CPUs and memory nodes of the lists on the command line.
+/// Resolves the lists on the command line to CPUs and memory nodes.
 fn resolved(
     root: &Root,
     machine: &Machine,
@@ -130,7 +130,7 @@ fn list(root: &Root, journal: &Journal, arguments: &GroupListArguments) -> Resul
 fn show(root: &Root, groups: &[Group], json: bool) -> Result<(), Failure> {
     let topology = match groups.iter().all(|group| group.members.is_empty()) {
         true => None,
-        false => Some(numa::topology::read(root)?),
+        false => Some(topology::read(root)?),
     };
     let states: Vec<_> = groups
         .iter()
@@ -142,7 +142,7 @@ fn show(root: &Root, groups: &[Group], json: bool) -> Result<(), Failure> {
     }
 }
 
-/// A group with where its memory lies, if that is to be looked at.
+/// Returns the state of a group, and where its memory lies if a topology is given.
 fn state(root: &Root, topology: Option<&Topology>, group: Group) -> GroupState {
     let member = |pid: &u32| GroupMember {
         pid: *pid,
@@ -162,7 +162,7 @@ fn state(root: &Root, topology: Option<&Topology>, group: Group) -> GroupState {
         name: group.name.clone(),
         ..GroupState::default()
     };
-    let path = numa::hierarchy::find_controller(root, "cpuset").ok();
+    let path = placement::hierarchy::find_controller(root, "cpuset").ok();
     let path = path.map(|hierarchy| hierarchy.path(&group.directories[0]));
     let (Some(topology), Some(path), false) = (topology, path, group.members.is_empty()) else {
         return state;

@@ -1,4 +1,4 @@
-//! `numalab history`: the stored runs.
+//! `numalab history`: lists the stored runs.
 
 use serde_json::json;
 use store::Store;

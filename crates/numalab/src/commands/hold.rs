@@ -1,4 +1,4 @@
-//! `numalab run … --hold CASE`: an instance that stays up for others to look at.
+//! `numalab run … --hold CASE`: keeps an instance up for other tools to inspect.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::run_request::definition;
 use crate::state_folder::StateFolder;
 use crate::{execution, host, interrupt, machine, output};
 
-/// Rows per statement: on the plateau of most machines, which is all that is needed here.
+/// Rows per statement: on the plateau of most machines, which is good enough here.
 const WORK_UNIT: u32 = 64;
 
-/// Keeps the instance of one case up until Ctrl-C, or for the seconds asked for.
+/// Keeps the instance of one case up until Ctrl-C, or for the requested seconds.
 pub(crate) fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
     let name = arguments.experiment.as_deref().unwrap_or_default();
     let definition = definition(name)?;
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &RunArguments, case: &str) -> Result<(), Failure> {
     })
 }
 
-/// The plan of one case, whatever this machine makes of the others.
+/// Plans one case, whether or not this machine can run the others.
 fn case_plan(definition: &Definition, case: &str, host: &Host<'_>) -> Result<CasePlan, Failure> {
     let mut alone = definition.clone();
     alone.cases.retain(|candidate| candidate.name == case);

@@ -1,4 +1,4 @@
-//! `numalab import`: reports of other programs as a run.
+//! `numalab import`: stores reports of other programs as a run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::state_folder::StateFolder;
 use crate::{output, run_id, user_file};
 
-/// The most of a report that is read; those of busy databases have some megabytes.
+/// Maximum size of a report; those of busy databases have a few megabytes.
 const FILE_BYTES_MAX: u64 = 32 << 20;
 
 /// Options of `numalab import`.
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
     output::data(&format!("{}\n", run.id))
 }
 
-/// The cases in the order of the command line: each file on its own, then those with a name.
+/// Returns the cases in the order of the command line: one for each file, then the named ones.
 fn cases(arguments: &ImportAwrArguments) -> Result<Vec<ReportedCase>, Failure> {
     let mut cases: Vec<ReportedCase> = Vec::new();
     for file in &arguments.files {
@@ -111,7 +111,7 @@ fn cases(arguments: &ImportAwrArguments) -> Result<Vec<ReportedCase>, Failure> {
     Ok(cases)
 }
 
-/// The name of a file without its folder and its last extension.
+/// Returns the name of a file without its directory and its last extension.
 fn name_of_file(file: &str) -> String {
     let stem = Path::new(file).file_stem();
     stem.map_or_else(
@@ -125,7 +125,7 @@ fn reports(arguments: &ImportAwrArguments, file: &str) -> Result<Vec<LoadReport>
         let message = format!("cannot read the report {file}: {error}");
         Failure::new(ExitCode::Usage, message)
     })?;
-    // The text of statements in a report may be in any encoding; what is read here is ASCII.
+    // Statements in a report may be in any encoding; what numalab reads of it is ASCII.
     let text = TextFile::new(file, String::from_utf8_lossy(&bytes));
     let mut reports = import::reports_of_file(&text).map_err(|error| {
         let failure = Failure::new(ExitCode::Usage, format!("cannot read the report: {error}"));
@@ -137,7 +137,7 @@ fn reports(arguments: &ImportAwrArguments, file: &str) -> Result<Vec<LoadReport>
     Ok(reports)
 }
 
-/// The case that others are compared with: the one named, or the first.
+/// Returns the case that others are compared with: the named one, or the first.
 fn baseline(arguments: &ImportAwrArguments, cases: &[ReportedCase]) -> Result<String, Failure> {
     let names = || cases.iter().map(|case| case.name.as_str());
     match &arguments.baseline {
@@ -154,7 +154,7 @@ fn baseline(arguments: &ImportAwrArguments, cases: &[ReportedCase]) -> Result<St
     }
 }
 
-/// What was read, and what should be known about it.
+/// Prints what was read, with its warnings.
 fn say_what_was_read(run: &Run) {
     for case in &run.cases {
         let count = case.trials.len();

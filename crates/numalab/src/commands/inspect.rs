@@ -1,26 +1,27 @@
-//! `numalab inspect`: where the memory of a process or of a whole instance lies.
+//! `numalab inspect`: shows where the memory of a process or of a whole instance lies.
 
 use std::path::PathBuf;
 
 use model::exit::ExitCode;
-use numa::instances::{InstanceError, Target, TargetError};
-use numa::residency::{self, InspectError, Options};
 use postgresql::RelationsOrder;
+use residency::instances::{InstanceError, Target, TargetError};
+use residency::{self, InspectError, Options};
 
 use crate::arguments::InspectArguments;
 use crate::capture::MachineRoot;
 use crate::failure::Failure;
 use crate::{output, text_options};
 
-/// Two looks at one segment are at the same pages, so that what differs between them has moved.
+/// Fixed, so that two inspections of a segment sample the same pages: a difference between them
+/// means that pages have moved.
 const SAMPLE_SEED: u64 = 1;
 
-/// Looks and shows.
+/// Inspects the target and prints the result.
 pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let target: Target = arguments.target.parse()?;
     let machine = MachineRoot::at(arguments.root.as_deref())?;
     let root = machine.root();
-    let topology = numa::topology::read(root)?;
+    let topology = topology::read(root)?;
     let options = Options {
         only_numa_maps: arguments.numa_maps,
         sample_seed: arguments.sample.then_some(SAMPLE_SEED),
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     ))
 }
 
-/// The data directory whose tables are asked for.
+/// Returns the data directory of the target, for `--relations`.
 fn data_directory(target: &Target) -> Result<PathBuf, Failure> {
     match target {
         Target::Postgres(data) => Ok(PathBuf::from(data)),

@@ -1,5 +1,5 @@
-//! Hidden commands: the processes of the embedded instance, that which becomes a PostgreSQL server,
-//! and those which guard and become an external program.
+//! Hidden commands: the processes of the embedded instance, the process that becomes a PostgreSQL
+//! server, and those that guard and become an external program.
 
 use std::ffi::{CStr, OsString};
 use std::io::{Read, Write};
@@ -16,18 +16,19 @@ use crate::failure::Failure;
 pub(crate) const INSTANCE: &str = "internal-instance";
 /// The argument that makes this binary the process that becomes an external program.
 pub(crate) const COMMAND: &str = "internal-command";
-/// The argument that makes this binary the process that outlives neither such a program nor its
-/// coordinator, and leaves nothing of it.
+/// The argument that makes this binary the guardian of an external program: it ends with the
+/// program or the coordinator, and leaves no process of the program behind.
 pub(crate) const GUARDIAN: &str = "internal-guardian";
 /// The argument that makes this binary the process that becomes a PostgreSQL server.
 pub(crate) const POSTGRES: &str = "internal-postgres";
 /// The argument that makes this binary a session process.
 pub(crate) const SESSION: &str = "internal-session";
 
-/// The kernel's name for these processes, which would be that of /proc/self/exe.
+/// The name of these processes (comm); started as /proc/self/exe, they would be called `exe`.
 const NAME: &CStr = c"numalab";
 
-/// The instance process: one order on stdin, then commands, a line each; reports on stdout.
+/// Runs the instance process: reads one order from stdin, then commands, one per line; writes
+/// reports to stdout.
 pub(crate) fn instance() -> Result<(), Failure> {
     linux::process::set_name(NAME);
     let order = read_line::<InstanceOrder>().map_err(wrong_order)?;
@@ -49,8 +50,8 @@ pub(crate) fn instance() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What starts PostgreSQL servers: this very program, even if its file is replaced or removed
-/// meanwhile.
+/// Returns the launcher of PostgreSQL servers: this very program, even if its file has been
+/// replaced or removed.
 pub(crate) fn postgres_launcher() -> Launcher {
     Launcher {
         program: "/proc/self/exe".into(),
@@ -58,7 +59,8 @@ pub(crate) fn postgres_launcher() -> Launcher {
     }
 }
 
-/// The process that becomes a PostgreSQL server: an order on stdin, or what is left to do.
+/// Becomes a PostgreSQL server: reads an order from stdin, or executes `words`, which are left
+/// after the change of user.
 pub(crate) fn postgres(words: &[OsString]) -> Result<(), Failure> {
     let error = if words.is_empty() {
         let order: LaunchOrder = read_order()?;
@@ -69,7 +71,7 @@ pub(crate) fn postgres(words: &[OsString]) -> Result<(), Failure> {
     Err(error.into())
 }
 
-/// What starts external programs and ends them: this very program.
+/// Returns the launcher of guardians, which start and end external programs: this very program.
 pub(crate) fn command_guardian() -> CommandLauncher {
     this_program(GUARDIAN)
 }
@@ -81,8 +83,8 @@ fn this_program(argument: &str) -> CommandLauncher {
     }
 }
 
-/// The process that guards an external program: an order on stdin, which then stays open.
-/// Ends as the program ended.
+/// Guards an external program: reads an order from stdin, which then stays open. Ends as the
+/// program ended.
 pub(crate) fn guardian() -> Result<(), Failure> {
     linux::process::set_name(NAME);
     let ended = experiment::workloads::guard(&this_program(COMMAND));
@@ -98,14 +100,14 @@ pub(crate) fn guardian() -> Result<(), Failure> {
     std::process::exit(status.code().unwrap_or(i32::from(ExitCode::Bug.number())))
 }
 
-/// The process that becomes an external program: an order on stdin.
+/// Becomes an external program: reads an order from stdin.
 pub(crate) fn command() -> Result<(), Failure> {
     let order: CommandOrder = read_order()?;
     let reason = experiment::workloads::place_and_execute(&order);
     Err(Failure::new(ExitCode::WorkloadFailed, reason))
 }
 
-/// A session process: one order on stdin.
+/// Runs a session process: reads one order from stdin.
 pub(crate) fn session() -> Result<(), Failure> {
     linux::process::set_name(NAME);
     let order: SessionOrder = read_order()?;
@@ -120,8 +122,8 @@ fn read_order<T: serde::de::DeserializeOwned>() -> Result<T, Failure> {
     serde_json::from_str(&text).map_err(|error| wrong_order(error.to_string()))
 }
 
-/// One document, which is the next line; `None` at the end. Nothing after it is lost: standard
-/// input is buffered for the whole process.
+/// Reads one document from the next line of stdin; `None` at the end. Nothing after it is lost,
+/// because the buffer of stdin belongs to the whole process.
 fn read_line<T: serde::de::DeserializeOwned>() -> Result<Option<T>, String> {
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line);

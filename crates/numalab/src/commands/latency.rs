@@ -1,14 +1,14 @@
-//! `numalab latency`: how far memory is, measured, and what the firmware hides.
+//! `numalab latency`: measures memory latency, and shows what the firmware's distances hide.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use experiment::memory::{self, curve_plan, latency_plan, transfers_plan};
+use judgement::hops;
 use linux::TextFile;
 use model::exit::ExitCode;
 use model::{DistanceTable, LatencyResult, NodeMatrix, NodeSet};
-use numa::hops;
 
 use crate::arguments::LatencyArguments;
 use crate::execution::Execution;
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::memory_runs::{self, Rounds};
 use crate::{host, machine, output, text_options};
 
-/// Cells up to which every one is measured ten times at least.
+/// Number of cells up to which each is measured at least ten times.
 const CELLS_FEW: usize = 32;
 /// Rounds of the matrix.
 const MATRIX: Rounds = Rounds {
@@ -25,24 +25,24 @@ const MATRIX: Rounds = Rounds {
     half_width_target: 0.02,
     within_s: 300.0,
 };
-/// Rounds of a curve: a picture of many points, each of which has windows enough.
+/// Rounds of a curve: one is enough, because each of its many points has several windows.
 const CURVE: Rounds = Rounds {
     min: 1,
     max: 1,
     half_width_target: 0.02,
     within_s: 600.0,
 };
-/// Rounds of transfers.
+/// Rounds of cache-line transfers.
 const TRANSFERS: Rounds = Rounds {
     min: 5,
     max: 5,
     half_width_target: 0.02,
     within_s: 300.0,
 };
-/// The most of a matrix file that is read.
+/// Maximum size of a matrix file.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// Measures, or judges what was measured elsewhere, and shows it.
+/// Measures latency, or judges a matrix measured elsewhere, and prints the result.
 pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
     if let Some(file) = &arguments.from {
         let result = from_file(file, arguments.distances.as_deref())?;
@@ -117,7 +117,7 @@ fn show(arguments: &LatencyArguments, result: &LatencyResult) -> Result<(), Fail
     Ok(())
 }
 
-/// Everything that a result has, as text.
+/// Renders all parts of a result as text.
 pub(crate) fn text(result: &LatencyResult, options: &report::TextOptions) -> String {
     let has_curves = !result.curves.is_empty();
     let has_transfers = !result.transfers.is_empty();
@@ -134,7 +134,7 @@ pub(crate) fn text(result: &LatencyResult, options: &report::TextOptions) -> Str
     parts.join("\n")
 }
 
-/// The judgement of a matrix that was measured elsewhere.
+/// Judges a matrix measured elsewhere.
 fn from_file(file: &Path, distances: Option<&Path>) -> Result<LatencyResult, Failure> {
     let read = hops::matrix_of_file(&text_file(file)?);
     let read = read.map_err(|error| wrong_file("matrix", &error))?;
@@ -167,8 +167,8 @@ fn from_file(file: &Path, distances: Option<&Path>) -> Result<LatencyResult, Fai
     })
 }
 
-/// Refuses distances that are not those of the machine that was measured: any judgement of one by
-/// the other would be nonsense.
+/// Refuses distances of another machine than the measured one: comparing the two would be
+/// meaningless.
 fn check_same_nodes(
     matrix: &NodeMatrix,
     file: &Path,

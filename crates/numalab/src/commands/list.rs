@@ -1,4 +1,4 @@
-//! `numalab list`: the experiments, and what of each this machine can run.
+//! `numalab list`: lists the experiments, and which cases of each this machine can run.
 
 use experiment::{Cannot, Definition, Plan, SHIPPED, SkippedCase};
 use report::TextOptions;
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<(), Failure> {
     output::data(&text(&all, &text_options::for_stdout()))
 }
 
-/// Those that run here, those that cannot, and each hint once.
+/// Renders the experiments that run here, those that cannot, and each hint once.
 fn text(all: &[Listed], options: &TextOptions) -> String {
     let mut text = String::new();
     for (heading, runs) in [("Runs here", true), ("Cannot run here", false)] {
@@ -60,14 +60,14 @@ fn text(all: &[Listed], options: &TextOptions) -> String {
     text
 }
 
-/// The name of an experiment, its question, and what is missing for it.
+/// Renders the name of an experiment, its question, and what is missing for it.
 fn entry(listed: &Listed, options: &TextOptions) -> String {
     let mut text = format!("  {}\n", listed.definition.name);
     text.push_str(&options.wrapped("    ", &listed.definition.question));
     if let Err(cannot) = &listed.plan {
         text.push_str(&options.wrapped("    skipped: ", &cannot.reason));
     }
-    // Cases that are skipped for one reason follow one another in the files, or nearly so.
+    // Cases skipped for the same reason are adjacent in the files, or nearly so.
     let mut rest = skipped(&listed.plan);
     while let Some(SkippedCase { cannot, .. }) = rest.first().copied() {
         let (same, others): (Vec<&SkippedCase>, _) =
@@ -80,8 +80,8 @@ fn entry(listed: &Listed, options: &TextOptions) -> String {
     text
 }
 
-/// Each hint with the experiments that it is for, in their order. In a hint that has the name of
-/// its experiment, NAME stands for it.
+/// Returns each hint with the experiments it applies to, in their order. NAME replaces the name of
+/// the experiment in a hint.
 fn hints(all: &[Listed]) -> Vec<(String, Vec<String>)> {
     let mut hints: Vec<(String, Vec<String>)> = Vec::new();
     for Listed { definition, plan } in all {

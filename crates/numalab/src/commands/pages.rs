@@ -1,11 +1,11 @@
-//! `numalab pages`: pools of huge pages by node and size, and the memory policy of a tmpfs.
+//! `numalab pages`: huge-page pools by node and size, and the memory policy of a tmpfs.
 
 use clap::Args;
 use linux::Root;
 use model::exit::ExitCode;
 use model::{ByteSize, NodeId, NodeSet, PoolChange, PoolOfNode, Topology};
-use numa::moving::Destination;
-use numa::{mount_policy, pools};
+use placement::Destination;
+use placement::{mount_policy, pools};
 use report::{NeedsDocument, TextOptions};
 use serde_json::json;
 
@@ -45,13 +45,13 @@ pub(crate) struct PagesArguments {
     pub json: bool,
 }
 
-/// Shows, sets or computes.
+/// Shows, sets or computes huge-page pools, or shows or sets the policy of a tmpfs.
 pub(crate) fn run(arguments: &PagesArguments) -> Result<(), Failure> {
     let root = Root::live();
     if let Some(mount_point) = &arguments.tmpfs {
         return tmpfs(&root, mount_point, arguments);
     }
-    let topology = numa::topology::read(&root)?;
+    let topology = topology::read(&root)?;
     let page_bytes = || page_bytes(&topology, arguments.size);
     let mut changes = Vec::new();
     if !arguments.set.is_empty() {
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &PagesArguments) -> Result<(), Failure> {
             changes.push(set.map_err(|error| refused(error.into()))?);
         }
     }
-    let topology = numa::topology::read(&root)?;
+    let topology = topology::read(&root)?;
     let pools = pools::of_machine(&root, &topology)?;
     let mut needs = None;
     if let Some(sga) = arguments.sga {
@@ -117,7 +117,7 @@ fn text(
     }
 }
 
-/// A pool that did not become as large as was asked is a failure of the machine.
+/// Fails if a pool did not reach the requested size.
 fn conclusion(changes: &[PoolChange], pools: &[PoolOfNode]) -> Result<(), Failure> {
     let short = changes.iter().find(|change| change.reached < change.asked);
     let Some(short) = short else {
@@ -129,7 +129,7 @@ fn conclusion(changes: &[PoolChange], pools: &[PoolOfNode]) -> Result<(), Failur
     Err(Failure::new(ExitCode::MachineCannot, message).advise(advice))
 }
 
-/// The size that was asked for, or the default one; it must exist.
+/// Returns the requested huge-page size, or the default; the kernel must have it.
 fn page_bytes(topology: &Topology, size: Option<ByteSize>) -> Result<u64, Failure> {
     let pools = &topology.huge_pages;
     let known: Vec<String> = pools
@@ -158,7 +158,7 @@ fn page_bytes(topology: &Topology, size: Option<ByteSize>) -> Result<u64, Failur
         })
 }
 
-/// `0=1000`, `0-3=500`, `all=100`.
+/// Parses `0=1000`, `0-3=500`, `all=100`.
 fn wanted(
     topology: &Topology,
     page_bytes: u64,
@@ -243,9 +243,9 @@ fn tmpfs(root: &Root, mount_point: &str, arguments: &PagesArguments) -> Result<(
     output::data(&text)
 }
 
-fn refused_policy(policy: &str, error: numa::Error) -> Failure {
+fn refused_policy(policy: &str, error: journal::Error) -> Failure {
     match &error {
-        numa::Error::SystemCall(call) if call.errno() == Some(22) => {
+        journal::Error::SystemCall(call) if call.errno() == Some(22) => {
             let message = format!("the kernel does not take the policy {policy:?}: {error}");
             let advice = "interleave:NODES, bind:NODES, prefer:NODE or local, with nodes that have \
                           memory";

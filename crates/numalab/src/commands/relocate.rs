@@ -1,11 +1,12 @@
-//! `numalab move`: the memory of a running database goes where it is asked for, live.
+//! `numalab move`: moves the memory of a running process or database to other nodes.
 
 use clap::Args;
 use linux::Root;
 use model::exit::ExitCode;
 use model::{MoveReport, MoveStatus, Topology};
-use numa::instances::Target;
-use numa::moving::{self, Choice, Claims, Destination, MoveError, Moved, Pace, Plan, Survey};
+use placement::Destination;
+use relocation::{Choice, Claims, MoveError, Moved, Pace, Plan, Survey};
+use residency::instances::Target;
 
 use crate::failure::Failure;
 use crate::move_report;
@@ -42,22 +43,22 @@ pub(crate) struct MoveArguments {
     pub json: bool,
 }
 
-/// A shared segment whose shares differ from the plan by more than this was not placed.
+/// Maximum deviation of a shared segment's shares from the plan, beyond which it was not placed.
 const SHARE_ERROR_MAX: f64 = 0.01;
 
-/// Plans, moves, and looks where the memory is.
+/// Plans the move, carries it out, and verifies where the memory is.
 pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     let target: Target = arguments.target.parse()?;
     let root = Root::live();
-    let topology = numa::topology::read(&root)?;
+    let topology = topology::read(&root)?;
     let survey = survey(&root, &target, &topology, arguments)?;
     let locked = match arguments.dry_run {
         true => None,
-        // Before it is looked where the memory is: nobody else moves it from then on.
-        false => Some(moving::claim(&root, &survey).map_err(MoveError::from)?),
+        // Claim before reading where the memory is: from then on no other numalab moves it.
+        false => Some(relocation::claim(&root, &survey).map_err(MoveError::from)?),
     };
-    let plan = moving::plan(&root, survey)?;
-    moving::check_room(&root, &plan, &topology)?;
+    let plan = relocation::plan(&root, survey)?;
+    relocation::check_room(&root, &plan, &topology)?;
     let mut report = move_report::of_plan(&arguments.target, &arguments.to, &plan)?;
     let Some(locked) = locked else {
         if has_ended(&root, &target) {
@@ -88,7 +89,7 @@ fn survey(
         private: !arguments.shared && arguments.segment.is_empty(),
         segments: arguments.segment.clone(),
     };
-    moving::survey(root, target, topology, &arguments.to, &choice)
+    relocation::survey(root, target, topology, &arguments.to, &choice)
 }
 
 fn carry_out(
@@ -108,7 +109,7 @@ fn carry_out(
         watch: &mut |bytes| bar.set_position(bytes),
     };
     let names = (target.to_string(), arguments.to.to_string());
-    let moved = moving::carry_out(
+    let moved = relocation::carry_out(
         root,
         plan,
         locked,
@@ -121,7 +122,7 @@ fn carry_out(
 }
 
 fn has_ended(root: &Root, target: &Target) -> bool {
-    numa::instances::find(root, target).is_err()
+    residency::instances::find(root, target).is_err()
 }
 
 fn show(arguments: &MoveArguments, report: &move_report::Building) -> Result<(), Failure> {

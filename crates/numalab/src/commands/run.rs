@@ -1,4 +1,4 @@
-//! `numalab run`: executes experiments and says what they found.
+//! `numalab run`: executes experiments and shows what they found.
 
 use experiment::{Definition, Plan, TRIALS_MIN};
 use linux::Root;
@@ -17,7 +17,7 @@ use crate::run_screen::RunScreen;
 use crate::short_runs::{self, SHORT_S};
 use crate::{caging_window, host, machine, memory_runs, output, scope};
 
-/// Runs one experiment, or all that this machine can run.
+/// Runs one experiment, or in quick mode those that this machine can run.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Some(url) = &arguments.connect {
         return connected::run(arguments, url);
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut execution = Execution::with_postgres(postgres_places(arguments))?;
     let fit = fitness::check(&machine.topology, needs(arguments, &plans))?;
     if arguments.json {
-        // A screen has them with its warnings.
+        // The screen shows them with its warnings.
         fit.tell_doubts();
     }
     let mut notes = fit.notes.clone();
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     runs.iter().try_for_each(execution::conclusion)
 }
 
-/// What is about to be measured, in a line.
+/// Says in one line what will be measured.
 fn begins(arguments: &RunArguments, plans: &[Plan]) -> String {
     let matrix = arguments.experiment.is_none().then_some("memory latency");
     let names = plans.iter().map(|plan| plan.experiment.as_str());
@@ -100,8 +100,8 @@ fn begins(arguments: &RunArguments, plans: &[Plan]) -> String {
     )
 }
 
-/// What runs of plans ask of the machine. Unless they are made anyway: what others take while they
-/// are made is in the evidence of every window.
+/// Returns what plans need of the machine. With `--anyway` it need not be quiet: the evidence of
+/// every window records what other processes used.
 fn needs(arguments: &RunArguments, plans: &[Plan]) -> Needs {
     let usable = linux::affinity::of_this_thread().map_or(usize::MAX, |cpus| cpus.len());
     let cases = plans.iter().flat_map(|plan| &plan.cases);
@@ -116,7 +116,7 @@ fn needs(arguments: &RunArguments, plans: &[Plan]) -> Needs {
     }
 }
 
-/// Which PostgreSQL the options ask for.
+/// Returns where to look for PostgreSQL, according to the options.
 fn postgres_places(arguments: &RunArguments) -> postgresql::Places {
     postgresql::Places {
         named: arguments.pg_bin.clone(),
@@ -125,7 +125,8 @@ fn postgres_places(arguments: &RunArguments) -> postgresql::Places {
     }
 }
 
-/// What to run: the experiment named, or what this machine can answer in short; and what not.
+/// Plans the named experiment, or what this machine can answer in quick mode; returns what is left
+/// out, too.
 fn plans(
     arguments: &RunArguments,
     named: Option<&Definition>,

@@ -1,4 +1,4 @@
-//! `numalab show`: a stored run, judged and rendered again.
+//! `numalab show`: judges and renders a stored run again.
 
 use std::slice;
 
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::state_folder::StateFolder;
 use crate::{licences, output, run_screen, text_options};
 
-/// A run's document with what its cases do per licence.
+/// A run's document with the throughput per licence of its cases.
 #[derive(Serialize)]
 struct WithLicences<'r> {
     #[serde(flatten)]
@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), Failure> {
     }
 }
 
-/// A run of memory itself by its own view, any other as a comparison of its cases.
+/// Renders a run that measures memory itself in its own view, any other as a comparison of its
+/// cases.
 fn text(run: &Run, arguments: &ShowArguments) -> String {
     let all = |is_one: fn(&Work) -> bool| {
         !run.cases.is_empty() && run.cases.iter().all(|case| is_one(&case.plan.work))

@@ -1,4 +1,4 @@
-//! `numalab topology`: what this machine, or a captured one, is.
+//! `numalab topology`: shows this machine, or a captured one.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -15,15 +15,15 @@ use crate::failure::Failure;
 /// Why the topology could not be shown.
 #[derive(Debug)]
 pub(crate) enum Error {
-    /// There is no such captured machine.
+    /// The captured machine cannot be opened.
     Root(Failure),
     /// A file of the machine is missing or malformed.
     Read(linux::Error),
     /// The picture could not be written.
     Picture {
-        /// Where to.
+        /// The path.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         cause: io::Error,
     },
 }
@@ -54,7 +54,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Writes the picture, if one is asked for, and returns the text or document for stdout.
+/// Writes the picture if requested, and returns the text or document for stdout.
 pub(crate) fn run(arguments: &TopologyArguments, options: &TextOptions) -> Result<String, Error> {
     let topology = match &arguments.root {
         Some(directory) => captured(directory)?,
@@ -77,11 +77,11 @@ pub(crate) fn run(arguments: &TopologyArguments, options: &TextOptions) -> Resul
 
 fn captured(directory: &Path) -> Result<Topology, Error> {
     let machine = MachineRoot::at(Some(directory)).map_err(Error::Root)?;
-    numa::topology::read(machine.root()).map_err(Error::Read)
+    topology::read(machine.root()).map_err(Error::Read)
 }
 
 fn live() -> Result<Topology, Error> {
-    let topology = numa::topology::read(&Root::live()).map_err(Error::Read)?;
+    let topology = topology::read(&Root::live()).map_err(Error::Read)?;
     let virtualisation = linux::cpuid::virtualisation();
     Ok(Topology {
         hypervisor: virtualisation.hypervisor,

@@ -1,11 +1,11 @@
-//! `numalab undo`: takes back what the journal still holds.
+//! `numalab undo`: undoes the changes in the journal that are still in force.
 
 use clap::Args;
+use journal::{Entry, Journal, Origin};
 use linux::Root;
 use model::exit::ExitCode;
-use numa::Origin;
-use numa::journal::{Change, Entry, Journal};
 
+use crate::changes::KINDS;
 use crate::failure::{Failure, NOT_OURS};
 use crate::output;
 use crate::state_folder::StateFolder;
@@ -25,7 +25,7 @@ pub(crate) struct UndoArguments {
     pub force: bool,
 }
 
-/// Lists or takes back the changes in force.
+/// Lists or undoes the changes in force.
 pub(crate) fn run(arguments: &UndoArguments) -> Result<(), Failure> {
     let journal = StateFolder::from_environment()?.journal();
     if arguments.list {
@@ -36,51 +36,36 @@ pub(crate) fn run(arguments: &UndoArguments) -> Result<(), Failure> {
     strike_off(&root, &journal, arguments, &mut said)?;
     let of_no_one_running =
         |entry: &Entry| is_wanted(arguments, entry) && !entry.made_by.still_runs(&root);
-    for entry in journal
-        .in_force()?
-        .iter()
-        .filter(|it| of_no_one_running(it))
-    {
-        if let Change::SchemaMade { server, schema } = &entry.change {
-            // What the server refuses is said below, with the statement that does it by hand.
-            match postgresql::drop_schema(server, schema) {
-                Ok(()) => {
-                    journal.mark_undone(entry.entry)?;
-                    said.done(format!("undone: {}", entry.change));
-                }
-                Err(error) => said.failures.push(error.to_string()),
-            }
-        }
-    }
-    for undone in numa::undo(&journal, of_no_one_running, arguments.force)? {
+    for undone in journal::undo(&journal, KINDS, of_no_one_running, arguments.force)? {
         match undone.failure {
             None => {
+                let change = KINDS.describe(&undone.entry);
                 let remains = undone.remains.map_or(String::new(), |it| format!("; {it}"));
-                said.done(format!("undone: {}{remains}", undone.entry.change));
+                said.done(format!("undone: {change}{remains}"));
             }
             Some(error) => {
-                said.has_foreign |= matches!(error, numa::Error::NotOurs { .. });
+                said.has_foreign |= matches!(error, journal::Error::NotOurs { .. });
                 said.failures.push(error.to_string());
             }
         }
     }
     for entry in journal.in_force()? {
-        said.left(&root, arguments, entry);
+        said.left(&root, arguments, &entry);
     }
     said.conclude()
 }
 
-/// The hint where something was made elsewhere.
+/// The hint for a change made on another machine.
 const ELSEWHERE: &str = "run `numalab undo` on that machine; if it is gone, or was this one, \
                          `numalab undo --force NUMBER` strikes the change off here";
 
-/// Whether the user means this change: one that was named, or any where none was.
+/// Whether the user selected this change: it is named, or none is.
 fn is_wanted(arguments: &UndoArguments, entry: &Entry) -> bool {
     arguments.entries.is_empty() || arguments.entries.contains(&entry.entry)
 }
 
-/// Strikes off what was made elsewhere and is named with `--force`: there is nothing to take back
-/// here, and the machine may be gone.
+/// Strikes off changes that were made on another machine and are named with `--force`: there is
+/// nothing to undo here, and that machine may be gone.
 fn strike_off(
     root: &Root,
     journal: &Journal,
@@ -91,21 +76,23 @@ fn strike_off(
         let is_named = arguments.force && arguments.entries.contains(&entry.entry);
         if let (true, Origin::Elsewhere(made)) = (is_named, entry.made_by.origin(root)) {
             journal.mark_undone(entry.entry)?;
-            said.done(format!("struck off: {}, made {made}", entry.change));
+            let change = KINDS.describe(&entry);
+            said.done(format!("struck off: {change}, made {made}"));
         }
     }
     Ok(())
 }
 
-/// What is said in the end.
+/// What to print at the end.
 #[derive(Default)]
 struct Said {
     text: String,
     failures: Vec<String>,
-    /// Whether a change that was named, or one that was not, was made elsewhere.
+    /// Whether a named change was made on another machine.
     is_elsewhere: bool,
+    /// Whether a change that was not named was made on another machine.
     is_left: bool,
-    /// Whether a line is not of numalab.
+    /// Whether the journal has a line that numalab did not write.
     has_foreign: bool,
 }
 
@@ -115,10 +102,11 @@ impl Said {
         self.text.push('\n');
     }
 
-    /// Says why a change that is in force was left alone. One of another machine is no failure
-    /// unless it was named.
-    fn left(&mut self, root: &Root, arguments: &UndoArguments, entry: Entry) {
-        let (number, change, pid) = (entry.entry, &entry.change, entry.made_by.pid);
+    /// Reports why a change in force was left alone. A change made on another machine is a failure
+    /// only if it was named.
+    fn left(&mut self, root: &Root, arguments: &UndoArguments, entry: &Entry) {
+        let (number, pid) = (entry.entry, entry.made_by.pid);
+        let change = KINDS.describe(entry);
         match entry.made_by.origin(root) {
             Origin::Elsewhere(made) if arguments.entries.contains(&number) => {
                 self.is_elsewhere = true;
@@ -162,7 +150,8 @@ impl Said {
 fn list(journal: &Journal) -> Result<(), Failure> {
     let (root, mut text) = (Root::live(), String::new());
     for entry in journal.in_force()? {
-        let (number, change, pid) = (entry.entry, &entry.change, entry.made_by.pid);
+        let (number, pid) = (entry.entry, entry.made_by.pid);
+        let change = KINDS.describe(&entry);
         let made_by = match entry.made_by.origin(&root) {
             Origin::Elsewhere(made) => format!("made {made} by process {pid}"),
             _ if entry.made_by.still_runs(&root) => format!("by process {pid}, which runs"),

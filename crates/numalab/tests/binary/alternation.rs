@@ -1,4 +1,5 @@
-//! Cases of a round that are up at once: their windows alternate, and who has none sleeps.
+//! Cases of a round that are up at once: their windows alternate, and a case without a window
+//! sleeps.
 
 use std::time::Duration;
 
@@ -46,8 +47,8 @@ fn windows_of_two_cases_alternate_and_who_is_parked_sleeps() {
     let words = ["run", &path, "--json", "--trials", "5", "--seconds", "1"];
     let mut under_way = laboratory.start(&words);
     let sessions = under_way.until_there_are(4, Role::Session);
-    // By the kernel: hardly ever more than the sessions of one case want a CPU. On a busy machine
-    // who is to sleep may have to wait for a CPU to do so.
+    // According to the kernel, more processes than the sessions of one case rarely want a CPU. On a
+    // busy machine, a session may have to wait for a CPU before it can go to sleep.
     let mut looks = Vec::new();
     while sessions
         .iter()
@@ -70,7 +71,7 @@ fn windows_of_two_cases_alternate_and_who_is_parked_sleeps() {
             assert!(parked["cpu_s"].as_f64() <= Some(allowed_s), "{parked}");
             let samples = trial["samples"].as_array().unwrap();
             assert!(samples.len() > 1, "{trial:#}");
-            // Its length is that of the statements in it, which a busy machine makes late.
+            // Its length is that of its statements, which a busy machine delays.
             assert!(trial["window_s"].as_f64() > Some(0.1), "{trial:#}");
         }
     }
@@ -145,7 +146,7 @@ fn cases_that_cannot_be_up_at_once_are_tried_one_after_another_with_the_reason()
     laboratory.nothing_is_left();
 }
 
-/// The yardstick of what is claimed of small differences: it is there, and its size is found.
+/// The yardstick for claims about small differences: a known handicap is found, and its size, too.
 #[test]
 fn a_handicap_of_known_size_is_found() {
     let laboratory = Laboratory::new();
@@ -154,7 +155,7 @@ fn a_handicap_of_known_size_is_found() {
         .case("dearer", "handicap = \"40 %\"");
     let path = laboratory.file("handicap.toml", experiment.text());
     let words = ["run", &path, "--json", "--trials", "5", "--seconds", "1"];
-    // 1 / 1.4, with room for a machine that does other things, and another go beside busy ones.
+    // 1 / 1.4, with a margin for a machine that does other work, and another attempt if it is busy.
     let is_found = (1..=3).any(|attempt| {
         let run = laboratory.document(&words);
         let found = &run["comparisons"][0];

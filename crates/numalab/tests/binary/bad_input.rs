@@ -1,5 +1,5 @@
-//! Wrong words on the command line, in experiment files and in captured machines: what is wrong,
-//! where, what was expected, and never a panic.
+//! Bad input on the command line, in experiment files and in captured machines: errors say what is
+//! wrong, where, and what was expected, and numalab never panics.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn an_unknown_experiment_names_the_nearest() {
     laboratory.nothing_is_left();
 }
 
-/// Replaces `old` in a good file by `new` and looks for `expected` in what is said.
+/// Replaces `old` in a good file by `new` and looks for `expected` in the error.
 #[track_caller]
 fn check(laboratory: &Laboratory, old: &str, new: &str, expected: &[&str]) {
     let good = ExperimentFile::new("one", SMALL)
@@ -114,7 +114,7 @@ fn a_file_that_cannot_be_read_is_named() {
         .run(&["run", &binary])
         .with_code(2)
         .says(&[&binary, "UTF-8"]);
-    // Neither of these ends, or fits: they must not be read whole.
+    // Endless or too large: these must not be read whole.
     laboratory
         .run(&["run", "/dev/zero"])
         .with_code(2)

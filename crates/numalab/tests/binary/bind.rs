@@ -1,5 +1,5 @@
-//! `numalab bind`: a program starts where it shall, ends as it would without numalab, and what came
-//! of its placement is told.
+//! `numalab bind`: a program starts where requested, ends as it would without numalab, and the
+//! report says whether its placement took effect.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::laboratory::Laboratory;
 use crate::patience::until;
 
-/// The program sees this of where it may run, and of its policy.
+/// Prints the CPUs that the program may use, and its policy.
 const SHOW: &str = "grep Cpus_allowed_list /proc/self/status; grep stack /proc/self/numa_maps";
 
 #[test]
@@ -118,7 +118,7 @@ fn a_program_that_sets_its_own_policy_is_found_out() {
     let verify = [
         "bind", "-m", "0", "--verify", "--after", "0.2", "--json", "--report", &file,
     ];
-    // numalab itself sets the policy again: any program that calls set_mempolicy will do.
+    // numalab itself sets the policy again; any program that calls set_mempolicy would do.
     let binary = env!("CARGO_BIN_EXE_numalab");
     let words: Vec<_> = verify
         .iter()

@@ -25,7 +25,7 @@ fn article_001_is_repeated_with_its_evidence() {
         "--trials",
         "5",
         "--seconds",
-        "1",
+        "0.5",
     ];
     let run = laboratory.document(&words);
     every_case_has_its_valid_trials(&run);
@@ -60,7 +60,7 @@ fn every_case_has_its_valid_trials(run: &Value) {
     }
 }
 
-/// On two CPUs the limit is one: every session worked on that one and on no other.
+/// With two CPUs the limit is one: every session used that CPU and no other.
 fn binding_is_kept_by_every_session(run: &Value) {
     let case = case(run, "binding");
     let asked = &case["placement"]["cpus"];
@@ -115,7 +115,7 @@ fn caging_shows_as_its_wait(run: &Value) {
     }
 }
 
-/// Of the median trial: a host that takes a CPU away may spoil one.
+/// Checks the median trial, because a host that takes a CPU away may spoil one.
 fn time_is_accounted_for(case: &Value) {
     let name = &case["name"];
     let trials = valid_trials(case);

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 pub(crate) struct Busy(Vec<Child>);
 
 impl Busy {
-    /// Twice as many as there are CPUs.
+    /// Starts twice as many as there are CPUs.
     pub(crate) fn everywhere() -> Self {
         let cpus = std::thread::available_parallelism().unwrap().get();
         let spin = || {

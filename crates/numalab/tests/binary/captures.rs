@@ -1,5 +1,5 @@
-//! A captured machine is judged elsewhere as it would be here, has no secrets, and an archive from
-//! another host can do no harm.
+//! A captured machine is judged elsewhere as it would be here, a capture holds no secrets, and an
+//! archive from another host can do no harm.
 
 use std::fs::File;
 use std::io::Read;
@@ -36,7 +36,7 @@ impl Drop for Sleeper {
     }
 }
 
-/// Everything in an archive, paths and contents.
+/// Returns everything in an archive, paths and contents.
 fn content(archive: &str) -> String {
     let mut text = String::new();
     let decompressed = zstd::Decoder::new(File::open(archive).unwrap()).unwrap();
@@ -129,18 +129,18 @@ fn a_capture_of_processes_that_may_not_be_read_is_refused() {
     assert!(!std::path::Path::new(&archive).exists());
 }
 
-/// An archive with one entry.
+/// Returns an archive with one entry.
 fn archive_of(path: &str, kind: tar::EntryType, content: &[u8]) -> Vec<u8> {
     archive_that_says(path, kind, content.len() as u64, content)
 }
 
-/// The same that says of its entry that it has so many bytes.
+/// Like [`archive_of`], but the header claims this size of the entry.
 fn archive_that_says(path: &str, kind: tar::EntryType, bytes: u64, content: &[u8]) -> Vec<u8> {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(kind);
     header.set_size(bytes);
     header.set_mode(0o644);
-    // The crate itself writes no path that leads out.
+    // The crate itself refuses to write a path that leads outside.
     header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
     if kind == tar::EntryType::Symlink {
         header.set_link_name("/etc").unwrap();
@@ -188,7 +188,7 @@ fn an_archive_that_is_damaged_or_hostile_is_refused_by_name() {
         &zstd::encode_all(&deep[..], 1).unwrap(),
         "below too many folders",
     );
-    // What unpacks to more than there is room for, on disk or in memory.
+    // Archives that unpack to more than fits on disk or in memory.
     check(
         &archive_that_says("proc/stat", Regular, 9 << 30, b"x"),
         "more than 8589934592 bytes or 1048576 files",

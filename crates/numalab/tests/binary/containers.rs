@@ -1,5 +1,5 @@
-//! Where a container's seccomp profile refuses what places memory and says where it is: what needs
-//! none of that works, the rest is refused with a hint.
+//! A container's seccomp profile refuses the calls that place memory and report where it is: what
+//! needs none of them works, the rest is refused with a hint.
 
 use crate::environments::Environment;
 use crate::experiment_file::{ExperimentFile, SMALL};
@@ -106,7 +106,9 @@ fn a_read_only_view_of_cgroups_is_named() {
         return;
     }
     let mut laboratory = Laboratory::new();
-    let mount = numa::hierarchy::find(&linux::Root::live()).unwrap().mount;
+    let mount = placement::hierarchy::find(&linux::Root::live())
+        .unwrap()
+        .mount;
     let script = format!(
         "mount -o remount,bind,ro {} && exec \"$@\"",
         mount.display()

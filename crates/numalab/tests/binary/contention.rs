@@ -1,4 +1,4 @@
-//! Many sessions on few blocks and few places: sums stay right, and nobody waits for ever.
+//! Many sessions on few blocks and few turns: sums stay right, and no session waits forever.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -35,7 +35,7 @@ fn sums_are_right_under_contention() {
     laboratory.nothing_is_left();
 }
 
-/// The tables are so small that an index is one leaf: a statement reads that, then its rows.
+/// The tables are so small that an index is one leaf: a statement reads the leaf, then its rows.
 fn sums_are_right(trial: &Value) {
     let number = |value: &Value| value.as_u64().unwrap();
     let statements = number(&trial["statements"]);
@@ -59,7 +59,7 @@ fn caging_that_would_do_nothing_is_refused() {
     laboratory.nothing_is_left();
 }
 
-/// Otherwise some sessions have no turn in the window, and the trial says nothing of them.
+/// Otherwise some sessions get no turn in the window, and the trial says nothing about them.
 #[test]
 fn a_window_too_short_for_every_session_to_have_its_turn_is_refused() {
     let laboratory = Laboratory::new();

@@ -1,5 +1,5 @@
-//! Targets that have ended before they are looked at, or end meanwhile: they are refused, or named
-//! among what is missing, and never have a figure.
+//! Targets that end before or during an inspection: they are refused, or listed as missing, and
+//! never get a figure.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use testing::{Need, not_run};
 use crate::laboratory::{Laboratory, kill};
 use crate::patience::until;
 
-/// A program that has ended and is reaped when dropped.
+/// A program that has ended; reaped when dropped.
 struct Zombie(Child);
 
 impl Zombie {
@@ -46,7 +46,7 @@ fn a_target_that_waits_to_be_reaped_is_refused_by_every_command() {
     let cluster = format!("postgres:{}", data.display());
     let archive = laboratory.file("ended.tar.zst", "");
     let parent = format!("by its parent, process {}", std::process::id());
-    // At most 15 bytes of a name are kept.
+    // The kernel keeps at most 15 bytes of a name.
     for target in [pid.as_str(), "numalab-test-en", &cluster] {
         for words in [
             &["inspect", target][..],
@@ -69,10 +69,11 @@ fn a_target_that_waits_to_be_reaped_is_refused_by_every_command() {
     assert_eq!(listed.stdout, "nothing is in force\n");
 }
 
-/// What each of the processes has of its own.
+/// Private memory of each process.
 const EACH_MIB: u64 = 16;
 
-/// Starts processes that each fill memory of their own, says their ids, and ends with its input.
+/// Starts processes that each fill private memory, prints their ids, and ends at the end of its
+/// input.
 const FAMILY: &str = r"
 import os, sys
 ready, said = os.pipe()
@@ -107,7 +108,7 @@ struct Script {
 }
 
 impl Script {
-    /// `None`, and said, where there is no Python.
+    /// Returns `None` if there is no Python, and reports that the test is not run.
     fn start(test: &str, script: &str, arguments: &[&str]) -> Option<Self> {
         let mut command = Command::new("python3");
         command.args(["-c", script]).args(arguments);
@@ -156,7 +157,7 @@ fn a_process_that_is_killed_during_the_look_has_no_figure() {
     for (number, victim) in (0..).zip(&family.said) {
         let method = ["--numa-maps", "--sample"][number % 2];
         let look = laboratory.start(&["inspect", &pid, "--json", method]);
-        // Later with each: some moments are before the look, most in the middle of it.
+        // Later for each victim: some kills come before the inspection, most in the middle of it.
         std::thread::sleep(Duration::from_millis(4 * number as u64));
         kill(*victim);
         let found = look.finish().with_code(0).document();
@@ -191,7 +192,7 @@ fn a_target_that_is_killed_during_the_look_is_refused() {
         kill(family.child.id());
         let finished = look.finish();
         match finished.status.code() {
-            // It had ended its look, or had it not begun.
+            // The inspection had ended already.
             Some(0) => assert!(bytes(&finished.document()["bytes_by_node"]) > 1 << 20),
             _ => {
                 let refused = finished.with_code(8);

@@ -1,6 +1,6 @@
-//! Where numalab has less than root has on a host: another user, a seccomp filter, control groups
-//! and /sys that are read-only or absent, a container. Each is made by programs that numalab is
-//! started behind.
+//! Environments in which numalab has less than root has on a host: another user, a seccomp filter,
+//! control groups and /sys that are read-only or absent, a container. numalab is started behind
+//! programs that set them up.
 
 use std::process::Command;
 
@@ -14,33 +14,33 @@ use crate::user::NOBODY;
 /// profile refuses without CAP_SYS_NICE (moby, profiles/seccomp/default.json).
 #[cfg(target_arch = "x86_64")]
 const REFUSED: &str = "237,238,239,256,279";
-/// The same by the numbers that newer architectures share (include/uapi/asm-generic/unistd.h).
+/// The same, with the numbers that newer architectures share (include/uapi/asm-generic/unistd.h).
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED: &str = "235,237,236,238,239";
 
-/// What numalab runs in.
+/// The environment that numalab runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Environment {
     /// Root on the host.
     Root,
-    /// A user without any privilege.
+    /// An unprivileged user.
     Nobody,
-    /// Root, with a filter that refuses what places memory and says where it is.
+    /// Root, with a filter that refuses the calls that place memory and report where it is.
     Seccomp,
-    /// The same without any privilege.
+    /// The same filter for an unprivileged user.
     SeccompNobody,
-    /// Root, whose control groups cannot be written.
+    /// Root, with read-only control groups.
     ReadOnlyGroups,
-    /// Root, who sees no control groups.
+    /// Root, without control groups.
     NoGroups,
-    /// Root, whose /sys cannot be written.
+    /// Root, with a read-only /sys.
     ReadOnlySys,
-    /// Root of a container: processes of its own, one CPU, control groups that cannot be written.
+    /// Root in a container: its own PID namespace, one CPU, read-only control groups.
     Container,
 }
 
 impl Environment {
-    /// All of them.
+    /// All environments.
     pub(crate) const ALL: [Environment; 8] = [
         Environment::Root,
         Environment::Nobody,
@@ -52,7 +52,8 @@ impl Environment {
         Environment::Container,
     ];
 
-    /// A numalab there; says that `test` is not run where there can be none.
+    /// Returns a laboratory in this environment, or reports that `test` is not run if it cannot be
+    /// set up.
     pub(crate) fn laboratory(self, test: &str) -> Option<Laboratory> {
         if !is_root(test) {
             return None;
@@ -77,7 +78,7 @@ impl Environment {
         Some(laboratory)
     }
 
-    /// What makes its file systems, for a shell in a mount namespace of its own.
+    /// Returns the script that sets up its file systems, for a shell in its own mount namespace.
     fn mounts(self) -> Option<String> {
         let read_only = |paths: &str| {
             format!("for path in {paths}; do mount -o remount,bind,ro $path || exit 111; done")
@@ -92,7 +93,7 @@ impl Environment {
         })
     }
 
-    /// Whether cgroups can be made there, if they can by root on the host.
+    /// Whether cgroups can be created there, provided that root can on the host.
     pub(crate) fn has_groups(self) -> bool {
         use Environment::{ReadOnlySys, Root, Seccomp};
         matches!(self, Root | Seccomp | ReadOnlySys)
@@ -104,8 +105,8 @@ impl Environment {
     }
 }
 
-/// Runs numalab behind a filter that refuses these system calls, numbers separated by commas; says
-/// that `test` is not run where there is no C compiler to build it.
+/// Runs numalab behind a filter that refuses these system calls (numbers separated by commas).
+/// Reports that `test` is not run if there is no C compiler to build the filter.
 pub(crate) fn behind_filter(test: &str, laboratory: &mut Laboratory, refused: &str) -> bool {
     let source = laboratory.file("refuse_calls.c", include_str!("refuse_calls.c"));
     let filter = source.strip_suffix(".c").unwrap().to_owned();

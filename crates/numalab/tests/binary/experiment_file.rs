@@ -1,11 +1,11 @@
-//! Experiment files of a user's own, small enough for a test.
+//! Experiment files as a user writes them, small enough for a test.
 
 /// The text of an experiment file whose first case is the baseline.
 #[derive(Debug, Clone)]
 pub(crate) struct ExperimentFile(String);
 
 impl ExperimentFile {
-    /// An experiment without cases. `defaults` are tables such as `[load]`, for every case.
+    /// Creates an experiment without cases. `defaults` are tables such as `[load]`, for every case.
     pub(crate) fn new(baseline: &str, defaults: &str) -> Self {
         ExperimentFile(format!(
             "format = \"numalab.experiment/1\"\nname = \"mine\"\nquestion = \"Does it matter?\"\n\
@@ -13,7 +13,7 @@ impl ExperimentFile {
         ))
     }
 
-    /// The same with one more case, which sets `keys`.
+    /// Adds a case that sets `keys`.
     pub(crate) fn case(mut self, name: &str, keys: &str) -> Self {
         self.0.push_str(&format!(
             "\n[[case]]\nname = \"{name}\"\nabout = \"A case of a test.\"\n{keys}\n"
@@ -21,11 +21,11 @@ impl ExperimentFile {
         self
     }
 
-    /// The text.
+    /// Returns the text.
     pub(crate) fn text(&self) -> &str {
         &self.0
     }
 }
 
-/// The smallest load that is one: trials of it are mostly starting and ending processes.
+/// The smallest possible load: its trials consist mostly of starting and ending processes.
 pub(crate) const SMALL: &str = "[sga]\ncache = \"1MiB\"\n[load]\nsessions = 2";

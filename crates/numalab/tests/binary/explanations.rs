@@ -1,4 +1,4 @@
-//! `numalab explain` of a run that was made here, with and without the latencies of the machine.
+//! `numalab explain` of a run made here, with and without the latencies of the machine.
 
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::Laboratory;
@@ -10,7 +10,7 @@ const LATENCY: &str = r#"{"format": "numalab.latency/1", "cpu_nodes": [0], "memo
 #[test]
 fn a_run_that_was_made_here_is_split_into_cpus_and_cost() {
     let laboratory = Laboratory::new();
-    // Three sessions get the CPUs of three, or of one by turns: what differs is CPUs delivered.
+    // Three sessions get three CPUs, or take turns on one: the cases differ in CPUs delivered.
     let experiment = ExperimentFile::new("free", "[sga]\ncache = \"2MiB\"\n[load]\nsessions = 3")
         .case("free", "")
         .case("caged", "cpu-count = 1");
@@ -40,7 +40,7 @@ fn a_run_that_was_made_here_is_split_into_cpus_and_cost() {
         low.unwrap() <= reads && reads <= high.unwrap(),
         "{difference:#}"
     );
-    // Reads are CPUs over cost, and the rest is what medians of ratios leave of that.
+    // Reads are CPUs divided by cost; the rest is the deviation left by medians of ratios.
     let rest = difference["rest_ratio"].as_f64().unwrap();
     assert!(
         (reads / (cpus / cost * rest) - 1.0).abs() < 1e-9,

@@ -1,10 +1,10 @@
-//! A numalab that has ended: its exit code and what it said.
+//! A numalab that has ended: its exit code and its output.
 
 use std::process::ExitStatus;
 
 use serde_json::Value;
 
-/// What a numalab that has ended left to its caller.
+/// The exit status and output of a numalab that has ended.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub status: ExitStatus,
@@ -13,7 +13,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// The same, which must have ended with this exit code.
+    /// Asserts that it ended with this exit code.
     #[track_caller]
     pub(crate) fn with_code(self, code: i32) -> Self {
         let Finished {
@@ -29,14 +29,14 @@ impl Finished {
         self
     }
 
-    /// The JSON document on stdout.
+    /// Returns the JSON document on stdout.
     #[track_caller]
     pub(crate) fn document(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
     }
 
-    /// Every one of `texts` stands in stderr, in this order.
+    /// Asserts that stderr contains all of `texts`, in this order.
     #[track_caller]
     pub(crate) fn says(&self, texts: &[&str]) {
         let mut rest = self.stderr.as_str();

@@ -1,11 +1,11 @@
-//! `numalab run` without a word, as people first run it, wherever that is: an answer.
+//! `numalab run` without an experiment, as new users run it, gives an answer in every environment.
 
 use crate::environments::Environment;
 use crate::laboratory::Laboratory;
 use crate::little_memory::LittleMemory;
 
-/// The screen of a run that ends soon: an answer about CPU limits, or about what there was time
-/// for, and the machine.
+/// Checks the screen of a short run: it names the machine and gives an answer, or the time that an
+/// answer needs.
 fn answers(laboratory: &Laboratory) {
     let ended = laboratory.run(&["run", "--within", "8"]).with_code(0);
     let screen = ended.stdout.clone();
@@ -16,7 +16,7 @@ fn answers(laboratory: &Laboratory) {
     let run = laboratory.document(&["show", "last", "--json"]);
     let compared = run["comparisons"].as_array().unwrap();
     let with_interval = compared.iter().filter(|it| !it["low"].is_null());
-    // On a machine that is so busy that there was no time, it says what would be enough.
+    // On a machine too busy to answer in time, the verdict says how much time is enough.
     let verdict = run["verdict"].as_str().unwrap();
     let is_answered = with_interval.count() > 0;
     assert!(is_answered || verdict.contains("`--within "), "{screen}");

@@ -1,4 +1,5 @@
-//! `numalab group`: made, filled, changed, listed, removed, undone on this machine's own cgroups.
+//! `numalab group`: groups are created, filled, changed, listed, deleted and undone on this
+//! machine's own cgroups.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -9,12 +10,12 @@ use crate::laboratory::Laboratory;
 use crate::unmet_need::{has_groups, is_root};
 use crate::user::NOBODY;
 
-/// A name that no other test and no other run of the tests uses.
+/// Returns a name that no other test and no other test run uses.
 fn name(test: &str) -> String {
     format!("numalab-check-{}-{test}", std::process::id())
 }
 
-/// A process that waits to be moved; ended when dropped.
+/// A process to be moved; killed when dropped.
 struct Sleeper(Child);
 
 impl Sleeper {
@@ -42,7 +43,7 @@ impl Drop for Sleeper {
     }
 }
 
-/// The only group of a document, and its directory.
+/// Returns the only group of a document, and its directory.
 #[track_caller]
 fn only(document: &Value) -> (Value, PathBuf) {
     assert_eq!(document["format"], "numalab.groups/1");

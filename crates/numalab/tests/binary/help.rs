@@ -5,13 +5,13 @@ use model::exit::ExitCode;
 
 use crate::laboratory::Laboratory;
 
-/// The names of the commands, from the help itself, which has all of the table but the hidden ones
+/// Returns the names of the commands in the help, which lists all but the hidden ones
 /// (`src/help_tests.rs`).
 fn commands(laboratory: &Laboratory) -> Vec<String> {
     let help = laboratory.run(&["--help"]).with_code(0).stdout;
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let lines = lines.take_while(|line| !line.is_empty());
-    // A line that is indented deeper continues the one before.
+    // A line with a deeper indentation continues the line before.
     let names = lines.filter_map(|line| line.strip_prefix("  ").filter(|it| !it.starts_with(' ')));
     let names: Vec<String> = names
         .map(|line| line.split(' ').next().unwrap().to_owned())

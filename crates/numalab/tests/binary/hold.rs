@@ -1,4 +1,4 @@
-//! `numalab run … --hold CASE`: an instance that stays up until it is told to end.
+//! `numalab run … --hold CASE`: an instance stays up until it is asked to end.
 
 use rustix::process::Signal;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! Processes and files call themselves what they like. Nothing of that reaches the terminal of
-//! whoever looks at them as more than letters, and no name adds a line to what is said.
+//! Processes and files can have any name. Their names reach the terminal only as printable
+//! characters, and no name adds a line to the output.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -8,11 +8,11 @@ use crate::finished::Finished;
 use crate::laboratory::Laboratory;
 use crate::unmet_need::has_groups;
 
-/// Clears the screen, begins a line, clears it again (C1), and writes from right to left. The
-/// kernel keeps 15 bytes of it as the name of the process.
+/// Clears the screen, starts a line, clears the screen again (C1), and switches to right-to-left.
+/// The kernel keeps 15 bytes of it as the name of the process.
 const NAME: &str = "x\u{1b}[2J\nFORGED\u{9b}2J\u{202e}";
 
-/// A program of that name, sleeping, until dropped.
+/// A sleeping program with that name; killed when dropped.
 struct Sleeper(Child);
 
 impl Sleeper {
@@ -33,7 +33,7 @@ impl Drop for Sleeper {
     }
 }
 
-/// A laboratory with a program of that name, which sleeps.
+/// Returns a laboratory with a program of that name, which sleeps.
 fn with_program() -> (Laboratory, String) {
     let laboratory = Laboratory::new();
     let sleep = std::fs::read("/bin/sleep").unwrap();
@@ -42,7 +42,7 @@ fn with_program() -> (Laboratory, String) {
     (laboratory, program)
 }
 
-/// Nothing that it wrote does more to a terminal than to show letters.
+/// Asserts that its output can only show characters on a terminal.
 #[track_caller]
 fn shows_letters(finished: Finished) -> Finished {
     for text in [&finished.stdout, &finished.stderr] {
@@ -74,11 +74,11 @@ fn no_name_of_a_process_does_anything_to_a_terminal() {
 #[test]
 fn no_name_of_a_file_does_anything_to_a_terminal() {
     let (laboratory, program) = with_program();
-    // A store, in which no run is called so.
+    // Create a store, in which no run has that name.
     let report = laboratory.file("report.txt", testing::reports::ARTICLE_001[0]);
     laboratory.run(&["import", "awr", &report]).with_code(0);
-    // A program, a table of latencies, an archive, a report, a data directory: all are something
-    // else, and refused by name.
+    // Used as an experiment, a matrix, an archive, a report or a data directory, the file is of
+    // another kind and refused by name.
     for words in [
         &["run", &program][..],
         &["latency", "--from", &program],
@@ -114,7 +114,7 @@ fn no_name_of_a_member_does_anything_to_a_terminal() {
     shows_letters(laboratory.run(&["group", "add", &name, &pid]));
     let listed = shows_letters(laboratory.run(&["group", "list"]).with_code(0));
     assert!(listed.stdout.contains("x\\u{1b}[2J"), "{}", listed.stdout);
-    // It has a member, who is named.
+    // The group has a member, which the error names.
     let refused = shows_letters(laboratory.run(&["group", "delete", &name]));
     assert!(refused.stderr.contains("\\u{1b}"), "{}", refused.stderr);
     drop(sleeper);

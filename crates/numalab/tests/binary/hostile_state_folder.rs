@@ -1,6 +1,5 @@
-//! The state folder and the journal are commands to whoever runs numalab, root above all: what
-//! others may have written there is refused by name, and what a line says is done only as
-//! far as numalab itself could have written it.
+//! numalab obeys the state folder and the journal, as root above all. So it refuses by name what
+//! others may have written there, and executes a line only if numalab itself could have written it.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -13,7 +12,7 @@ use crate::laboratory::Laboratory;
 use crate::unmet_need::is_root;
 use crate::user::{NOBODY, User};
 
-/// A laboratory with a file that must never change, and a journal that would have it changed.
+/// A laboratory with a file that must never change, and a journal that asks to change it.
 struct Attacked {
     laboratory: Laboratory,
     precious: PathBuf,
@@ -41,7 +40,7 @@ impl Attacked {
         self.folder().join("journal.jsonl")
     }
 
-    /// Writes a journal with these changes, by a process that is gone.
+    /// Writes a journal with these changes, made by a process that is gone.
     fn write(&self, changes: &[&str]) {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
         let folder = PrivateFolder::open_or_make(&self.folder()).unwrap();
@@ -53,8 +52,8 @@ impl Attacked {
         }
     }
 
-    /// Nothing that uses the folder does anything, and all say why: the owner, the mode, the way
-    /// out.
+    /// Asserts that every command that uses the folder fails without effect and reports the owner,
+    /// the mode and a hint.
     #[track_caller]
     fn is_refused(&self, expected: &[&str]) {
         for words in [
@@ -105,7 +104,7 @@ fn what_others_may_write_is_refused_with_its_owner_and_mode() {
         fs::set_permissions(path, before).unwrap();
     }
     set_mode(&journal, 0o600);
-    // A run of another user would be shown as ours.
+    // A run of another user would be shown as our own.
     let store = attacked.folder().join("runs.sqlite");
     fs::write(&store, "").unwrap();
     set_mode(&store, 0o666);
@@ -152,7 +151,8 @@ fn root_obeys_no_folder_of_another_user() {
         ];
         attacked.is_refused(&expected);
     }
-    // As under `sudo -E`: even the parent is the user's, and there is nothing yet.
+    // As under `sudo -E`: even the parent directory belongs to the user, and the folder does not
+    // exist yet.
     let state = attacked.laboratory.state();
     fs::remove_dir_all(attacked.folder()).unwrap();
     NOBODY.owns(&state);
@@ -162,15 +162,15 @@ fn root_obeys_no_folder_of_another_user() {
     assert!(!attacked.folder().exists());
 }
 
-/// A folder with files that look like what numalab changes and are not, and a program in the place
-/// of systemctl that says that it was run.
+/// A directory with decoys of the files that numalab changes, and a fake systemctl that records
+/// that it was run.
 struct Bait {
     attacked: Attacked,
     folder: PathBuf,
     run: PathBuf,
 }
 
-/// What every file of the bait says, before and after.
+/// The content of every decoy, before and after.
 const UNTOUCHED: &str = "7\n";
 
 impl Bait {
@@ -208,7 +208,8 @@ impl Bait {
         }
     }
 
-    /// A change is refused, named, and stays in the journal; nothing was touched.
+    /// Asserts that a change is refused and named, stays in the journal, and that nothing was
+    /// touched.
     fn check(&self, change: &str) {
         let change = change.replace("BAIT", self.folder.to_str().unwrap());
         self.attacked.write(&[&change]);
@@ -251,7 +252,7 @@ impl Bait {
 #[test]
 fn a_line_can_ask_for_nothing_that_numalab_does_not_change() {
     let bait = Bait::new();
-    // Files that are none of the kernel's, or not of those that numalab writes.
+    // Files that are not the kernel's, or that numalab never writes.
     let file = |path: &str| {
         format!(r#"{{"kind":"file-written","path":"{path}","before":"1","written":"7"}}"#)
     };
@@ -263,7 +264,7 @@ fn a_line_can_ask_for_nothing_that_numalab_does_not_change() {
     bait.check(&pool("BAIT/hugepages-2048kB"));
     bait.check(&pool("BAIT/node/possible"));
     bait.check(&pool("/sys/devices/system/node/possible"));
-    // Folders that are no cgroups, or cgroups that are not ours.
+    // Directories that are not cgroups, or cgroups that are not numalab's.
     let group = |path: &str| format!(r#"{{"kind":"group-created","directory":"{path}"}}"#);
     bait.check(&group("BAIT/numalab-empty"));
     bait.check(&group("/sys/fs/cgroup"));
@@ -284,7 +285,7 @@ fn a_line_can_ask_for_nothing_that_numalab_does_not_change() {
     let member = format!(r#""pid":{pid},"start_ticks":{}"#, stat.start_ticks);
     let places = r#""from":["BAIT/other"],"to":["BAIT/numalab-group"]"#;
     bait.check(&format!(r#"{{"kind":"member-moved",{member},{places}}}"#));
-    // A folder that another process has made, or nobody.
+    // A directory that another process has made, or none has.
     let cluster = |path: &str| format!(r#"{{"kind":"cluster-made","directory":"{path}"}}"#);
     bait.check(&cluster("BAIT/numalab-postgres-1-0"));
     bait.check(&cluster("BAIT"));

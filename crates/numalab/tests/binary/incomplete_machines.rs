@@ -1,4 +1,4 @@
-//! Machines whose kernel or capture leaves something out are shown with all that is known of them.
+//! Machines whose kernel or capture omits something are shown with all that is known about them.
 
 use serde_json::Value;
 use testing::tree::Unpacked;
@@ -60,7 +60,8 @@ fn what_is_unknown_is_unknown_in_text_and_null_in_json() {
     );
 }
 
-/// Two nodes with a process that has 4 huge pages on one and 8 small ones on the other.
+/// Returns a machine with two nodes and a process that has 4 huge pages on one and 8 small ones on
+/// the other.
 fn with_process() -> Tree {
     let mut tree = Tree::captured("two-node").unwrap();
     let numa_maps = "7f0000000000 prefer:1 file=/SYSV00000000\\040(deleted) huge dirty=4 mapmax=2 \

@@ -12,10 +12,10 @@ use testing::{Need, not_run};
 use crate::laboratory::Laboratory;
 use crate::unmet_need::is_root;
 
-/// Looks while something goes on.
+/// Number of inspections while something changes.
 const LOOKS: usize = 20;
 
-/// A program that is killed in the end.
+/// A program; killed when dropped.
 struct Running(Child);
 
 impl Running {
@@ -48,8 +48,8 @@ impl Drop for Running {
     }
 }
 
-/// Bytes found of each memfd of this size that numalab's library made. Tests that run beside each
-/// other in this process have theirs of other sizes.
+/// Returns the bytes found of each memfd of this size that numalab's library made. Other tests in
+/// this process run in parallel and use other sizes.
 fn bytes_of_memfds(residency: &Value, mapped: u64) -> Vec<u64> {
     let segments = residency["segments"].as_array().unwrap().iter();
     let ours = segments.filter(|segment| {
@@ -73,7 +73,7 @@ fn processes_that_end_meanwhile_leave_a_partial_answer() {
     ]);
     for _ in 0..LOOKS {
         let found = laboratory.document(&["inspect", &shell.pid(), "--json"]);
-        // Not the first: ids begin again when the largest has been given away.
+        // Not necessarily the first: after the largest id, ids wrap around.
         let mut processes = found["processes"].as_array().unwrap().iter();
         assert!(processes.any(|it| it["pid"] == shell.0.id()), "{found:#}");
     }
@@ -122,8 +122,8 @@ fn ten_thousand_mappings_of_one_object_are_one_object() {
     }
 }
 
-/// Binds its first thread to one CPU and another thread to another; says which, and ends with its
-/// input.
+/// Binds its first thread to one CPU and another thread to another, prints both CPUs, and ends at
+/// the end of its input.
 const TWO_THREADS: &str = r"
 import os, sys, threading
 one, *_, other = sorted(os.sched_getaffinity(0))
@@ -152,7 +152,7 @@ fn the_cpus_of_a_process_are_those_of_all_its_threads() {
     let found = laboratory.document(&["inspect", &process.pid(), "--json"]);
     let of_it = &found["processes"][0];
     assert_eq!(of_it["cpus"], expected.to_string(), "{of_it:#}");
-    let topology = numa::topology::read(&linux::Root::live()).unwrap();
+    let topology = topology::read(&linux::Root::live()).unwrap();
     let private = of_it["private_bytes_by_node"].as_object().unwrap();
     let of_node = |node: &str| private.get(node).map_or(0.0, |it| it.as_f64().unwrap());
     let all: f64 = private.keys().map(|node| of_node(node)).sum();
@@ -178,13 +178,13 @@ fn a_process_of_another_pid_namespace_has_the_id_that_we_see() {
     let inside = &found["processes"][1];
     assert_eq!(inside["name"], "sleep");
     assert!(inside["pid"].as_u64().unwrap() > 1);
-    // From the inside, nobody outside exists.
+    // From inside, no process outside exists.
     let binary = env!("CARGO_BIN_EXE_numalab");
     let own = std::process::id().to_string();
     let words = ["--pid", "--fork", "--mount-proc", binary, "inspect", &own];
     let refused = Command::new("unshare").args(words).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr);
-    // What unshare(1) says is about itself, and then numalab was not started.
+    // If unshare(1) itself failed, numalab was not started.
     if said.starts_with("unshare: ") {
         return not_run(TEST, Need::Kernel, &format!("from the inside: {said}"));
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C and `kill`: finished trials are kept, everything else is taken back.
+//! Ctrl-C, SIGTERM and SIGHUP: finished trials are kept, everything else is undone.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::laboratory::Laboratory;
 use crate::patience::until;
 use crate::processes::Role;
 
-/// An experiment that would go on for a long time; its groups are made where that is possible.
+/// Returns an experiment that takes a long time; it creates groups where that is possible.
 fn long_experiment(laboratory: &Laboratory) -> String {
     let experiment = ExperimentFile::new("one", SMALL)
         .case("one", "cpus = \"all:1\"")
@@ -62,7 +62,7 @@ fn a_termination_keeps_the_finished_trials_and_leaves_nothing_behind() {
     interrupt_after_two_trials(Signal::TERM);
 }
 
-/// A terminal that is closed under a run, or a connection that is lost.
+/// As when the terminal of a run is closed, or the connection to it is lost.
 #[test]
 fn a_hang_up_keeps_the_finished_trials_and_leaves_nothing_behind() {
     interrupt_after_two_trials(Signal::HUP);
@@ -96,7 +96,7 @@ fn control_c_ends_everything_that_was_to_be_run() {
     under_way.signal_group(Signal::INT);
     let document = under_way.finish().with_code(130).document();
     assert_eq!(document["format"], "numalab.runs/1");
-    // The matrix of latencies comes before the first experiment.
+    // The latency matrix precedes the first experiment.
     assert_eq!(document["runs"].as_array().unwrap().len(), 2);
     assert_eq!(document["runs"][0]["experiment"], "latency");
     assert_eq!(document["runs"][1]["status"], "interrupted");

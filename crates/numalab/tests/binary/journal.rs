@@ -1,4 +1,5 @@
-//! Whose change is still in use: `numalab undo` asks for the process that made it, not for its id.
+//! Which changes are still in use: `numalab undo` looks for the process that made a change, not
+//! only for its id.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +14,7 @@ use crate::laboratory::Laboratory;
 use crate::processes::Role;
 use crate::unmet_need::has_groups;
 
-/// A laboratory whose journal says that a process `pid` made a group, which is gone by now.
+/// Returns a laboratory whose journal says that a process created a group, which is gone by now.
 fn with_entry(maker: &str) -> Laboratory {
     let laboratory = Laboratory::new();
     let change = r#"{"kind":"group-created","directory":"/sys/fs/cgroup/cpuset/numalab-none"}"#;
@@ -28,7 +29,7 @@ fn with_a_group() -> ExperimentFile {
     ExperimentFile::new("one", SMALL).case("one", "cpus = \"all:1\"\nmechanism = \"group\"")
 }
 
-/// In a container nobody may collect a coordinator that was killed.
+/// In a container, a killed coordinator may stay a zombie.
 #[test]
 fn a_killed_coordinator_that_nobody_collects_holds_nothing() {
     if !has_groups("a_killed_coordinator_that_nobody_collects_holds_nothing") {
@@ -48,7 +49,7 @@ fn a_killed_coordinator_that_nobody_collects_holds_nothing() {
 
 #[test]
 fn another_process_with_the_same_id_holds_nothing() {
-    // Process 1 runs, but it did not start so late.
+    // Process 1 runs, but it did not start that late.
     let pid = "\"pid\":1,\"boot\":\"BOOT\",\"start_ticks\":99999999999999";
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let later = with_entry(&pid.replace("BOOT", boot.trim()));
@@ -56,20 +57,20 @@ fn another_process_with_the_same_id_holds_nothing() {
     later.nothing_is_left();
 }
 
-/// The machine on which the tests run, as a line of the journal has it; `None` where it has no id.
+/// Returns the machine on which the tests run, as in a line of the journal; `None` if it has no id.
 fn this_machine() -> Option<String> {
     let id = linux::machine_id::read(&Root::live())?;
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     Some(format!("{{\"id\":\"{id}\",\"host\":\"{}\"}}", host.trim()))
 }
 
-/// A process that was under another boot.
+/// Returns a process of an earlier boot.
 fn earlier(machine: &str) -> String {
     let boot = "00000000-0000-0000-0000-000000000000";
     format!("\"pid\":1,\"boot\":\"{boot}\",\"start_ticks\":7,\"machine\":{machine}")
 }
 
-/// After the machine was rebooted, ids and start times mean other processes.
+/// After a reboot, ids and start times belong to other processes.
 #[test]
 fn what_was_made_before_the_machine_was_rebooted_is_struck_off() {
     let test = "what_was_made_before_the_machine_was_rebooted_is_struck_off";
@@ -107,7 +108,7 @@ fn what_another_machine_changed_is_named_and_left_alone() {
     let id = "00112233445566778899aabbccddeeff";
     let other = format!("{{\"id\":\"{id}\",\"host\":\"db2\"}}");
     check(&earlier(&other), "on db2");
-    // Neither a machine without an id nor a line of the first versions tells which machine it was.
+    // A machine without an id and a line of the first versions do not tell which machine it was.
     let unknown = "under another boot, and on which machine is not known";
     check(&earlier("{}"), unknown);
     let first_versions = earlier("{}").replace(",\"machine\":{}", "");

@@ -1,5 +1,5 @@
 //! `kill -9` of the coordinator: its processes end by themselves, what was stored stays, and
-//! `numalab undo` takes back the rest.
+//! `numalab undo` undoes the rest.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ fn a_kill_in_a_trial_loses_no_stored_trial_and_undo_removes_its_group() {
         let said = next.stderr();
         (said.contains(&warning) && said.contains("numalab undo")).then_some(())
     });
-    // Its handler of signals is there once it starts processes.
+    // Its signal handler is installed by the time it starts processes.
     next.until_there_are(1, Role::Session);
     next.signal_group(Signal::INT);
     next.finish().with_code(130);
@@ -98,7 +98,7 @@ fn whenever_a_kill_comes_undo_takes_everything_back() {
     for _ in 0..10 {
         let moment = Duration::from_millis(random.u64(0..3_500));
         let under_way = laboratory.start(&words(&path));
-        // Nothing is waited for here: the kill is to come at any moment of a run.
+        // Do not wait for anything: the kill must be able to come at any moment of a run.
         std::thread::sleep(moment);
         under_way.kill();
         under_way.finish();

@@ -1,4 +1,5 @@
-//! One test's own numalab: its state folder, its processes, and that nothing is left of them.
+//! A numalab for one test: its state folder, its processes, and checks that nothing is left of
+//! them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -21,21 +22,21 @@ use crate::patience::{until, until_within};
 use crate::processes::{self, Process, Role};
 use crate::user::{User, open_to_all};
 
-/// What is killed may take so long to be gone.
+/// Killed processes may take this long to disappear.
 const GONE_WITHIN: Duration = Duration::from_secs(20);
 
-/// The size of the last-level cache that tests plan for: what is a multiple of it stays small
-/// wherever a virtual machine is shown its host's. A test that asks about it names its own.
+/// The last-level cache size that tests plan for: multiples of it stay small even where a virtual
+/// machine sees the cache of its host. A test about this size sets its own.
 pub(crate) const CACHE: &str = "4MiB";
-/// What names it.
+/// The option that sets it.
 pub(crate) const CACHE_OPTION: &str = "--last-level-cache";
 
-/// Tests that measure shares of time run alone, the others beside each other.
+/// Tests that measure shares of time run alone, the others in parallel.
 static MACHINE: RwLock<()> = RwLock::new(());
 
 thread_local! {
-    /// Laboratories of this test. The first holds the machine for all: to wait for it again would
-    /// be to wait for ever.
+    /// Number of laboratories of this test. The first holds the lock for all of them: taking it
+    /// again would deadlock.
     static LABORATORIES: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -46,7 +47,7 @@ enum Use {
     OfTheFirst,
 }
 
-/// A numalab of its own.
+/// A numalab for one test.
 pub(crate) struct Laboratory {
     folder: TempDir,
     launcher: Vec<String>,
@@ -59,13 +60,13 @@ pub(crate) struct Laboratory {
 }
 
 impl Laboratory {
-    /// A numalab of the user who runs the tests.
+    /// Creates a laboratory of the user who runs the tests.
     pub(crate) fn new() -> Self {
         if LABORATORIES.get() > 0 {
             return Self::using(Use::OfTheFirst);
         }
         // On cgroup v2 all groups share the controller that the first of them enabled.
-        let hierarchy = numa::hierarchy::find(&Root::live());
+        let hierarchy = placement::hierarchy::find(&Root::live());
         if hierarchy.is_ok_and(|hierarchy| hierarchy.version == 2) {
             return Self::alone();
         }
@@ -73,13 +74,14 @@ impl Laboratory {
         Self::using(Use::Shared(guard))
     }
 
-    /// The same; no other test of this file's program runs meanwhile.
+    /// Like [`Self::new`], but no other test of this binary runs meanwhile.
     pub(crate) fn alone() -> Self {
         let guard = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
         Self::using(Use::Alone(guard))
     }
 
-    /// A numalab of another user, who can read a copy of the binary and write the state folder.
+    /// Creates a laboratory of another user, who can read a copy of the binary and write the state
+    /// folder.
     pub(crate) fn of(user: User) -> Self {
         let mut laboratory = Self::new();
         open_to_all(laboratory.folder.path());
@@ -105,11 +107,12 @@ impl Laboratory {
         }
     }
 
-    /// Runs a copy of the binary from now on; answers where it is.
+    /// Runs a copy of the binary from now on; returns its path.
     pub(crate) fn use_a_copy(&mut self) -> PathBuf {
         let copy = self.folder.path().join("numalab");
-        // Not by this process: another thread may be starting something just now, which would hold
-        // the copy open for writing, and what is written to cannot be executed (ETXTBSY).
+        // Not copied by this process: a child that another thread starts at this moment would
+        // inherit the copy open for writing, and a file open for writing cannot be executed
+        // (ETXTBSY).
         let mut copying = Command::new("cp");
         let ended = copying.arg(&self.binary).arg(&copy).status().unwrap();
         assert!(ended.success(), "{ended}");
@@ -118,42 +121,42 @@ impl Laboratory {
         copy
     }
 
-    /// Starts numalab behind a program that ends by starting it, such as `prlimit`.
+    /// Starts numalab behind a program that executes it in the end, such as `prlimit`.
     pub(crate) fn launch_behind(&mut self, words: &[&str]) {
         self.launcher
             .extend(words.iter().map(|&word| word.to_owned()));
     }
 
-    /// Starts numalab, and what it is started behind, behind a program of which the same holds.
+    /// Starts numalab and all its launchers behind another such program.
     pub(crate) fn launch_all_behind(&mut self, words: &[&str]) {
         let words = words.iter().map(|&word| word.to_owned());
         self.launcher.splice(0..0, words);
     }
 
-    /// Has runs refuse a machine on which others are at work, as they do for users. Tests measure
-    /// beside each other, so without this they are made with `--anyway`.
+    /// Makes runs refuse a busy machine, as they do for users. Tests measure in parallel, so by
+    /// default runs get `--anyway`.
     pub(crate) fn mind_others(&mut self) {
         self.minds_others = true;
     }
 
-    /// The state folder's parent: what `XDG_STATE_HOME` is set to.
+    /// Returns the parent of the state folder, the value of `XDG_STATE_HOME`.
     pub(crate) fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
-    /// The store of runs.
+    /// Returns the path of the store of runs.
     pub(crate) fn store(&self) -> PathBuf {
         self.state().join("numalab/runs.sqlite")
     }
 
-    /// Writes a file; answers its path as an argument.
+    /// Writes a file; returns its path as an argument.
     pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.folder.path().join(name);
         fs::write(&path, content).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
-    /// The command with these arguments, not started yet.
+    /// Returns the command with these arguments, not started yet.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let binary = self.binary.to_str().unwrap().to_owned();
         let mut words = self.launcher.iter().chain([&binary]);
@@ -166,7 +169,7 @@ impl Laboratory {
         command
     }
 
-    /// Options that every test wants and that a person would not think of.
+    /// Returns the options that tests need but users would not pass.
     fn added(&self, arguments: &[&str]) -> Vec<&'static str> {
         let name = arguments.first().copied().unwrap_or_default();
         let has_any = |options: &[&str]| {
@@ -193,7 +196,7 @@ impl Laboratory {
         added
     }
 
-    /// Starts numalab, as a shell does: in a process group of its own.
+    /// Starts numalab as a shell does, in its own process group.
     pub(crate) fn start(&self, arguments: &[&str]) -> UnderWay<'_> {
         let number = self.coordinators.borrow().len();
         let path = |stream| self.folder.path().join(format!("{number}.{stream}"));
@@ -219,13 +222,13 @@ impl Laboratory {
         self.start(arguments).finish()
     }
 
-    /// The document of a command that must work.
+    /// Returns the document of a command that must succeed.
     #[track_caller]
     pub(crate) fn document(&self, arguments: &[&str]) -> Value {
         self.run(arguments).with_code(0).document()
     }
 
-    /// The newest run, which `last` is only if it has a trial.
+    /// Returns the newest run; `last` is the newest with a trial.
     #[track_caller]
     pub(crate) fn newest_run(&self) -> Value {
         let history = self.document(&["history", "--limit", "1", "--json"]);
@@ -233,19 +236,19 @@ impl Laboratory {
         self.document(&["show", id, "--json"])
     }
 
-    /// Pids of the live processes in this role, ascending.
+    /// Returns the pids of the live processes in this role, ascending.
     pub(crate) fn pids(&self, role: Role) -> Vec<u32> {
         let found = processes::of_state_folder(&self.state()).into_iter();
         let in_role = found.filter(|process| process.role == role);
         in_role.map(|Process { pid, .. }| pid).collect()
     }
 
-    /// Processor groups of this numalab that exist.
+    /// Returns the existing processor groups of this numalab.
     pub(crate) fn groups(&self) -> Vec<PathBuf> {
         leftovers::groups_of(&self.coordinators.borrow())
     }
 
-    /// No process and no shared memory is left, of whatever was started here.
+    /// Asserts that no process and no shared memory is left of anything started here.
     #[track_caller]
     pub(crate) fn no_process_or_memory_is_left(&self) {
         let look = || {
@@ -264,7 +267,7 @@ impl Laboratory {
         assert!(gone.is_some(), "left behind: {:?}", look());
     }
 
-    /// Nothing at all is left of whatever was started here.
+    /// Asserts that nothing at all is left of anything started here.
     #[track_caller]
     pub(crate) fn nothing_is_left(&self) {
         self.no_process_or_memory_is_left();
@@ -294,22 +297,22 @@ pub(crate) struct UnderWay<'l> {
 }
 
 impl UnderWay<'_> {
-    /// What it has said to stderr so far.
+    /// Returns what it has written to stderr so far.
     pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap()
     }
 
-    /// What it has written to stdout so far.
+    /// Returns what it has written to stdout so far.
     pub(crate) fn stdout(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap()
     }
 
-    /// Sends a signal to it alone.
+    /// Sends a signal to this process alone.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(pid(self.child.id()), signal).unwrap();
     }
 
-    /// Waits until so many trials of this laboratory's newest run are stored.
+    /// Waits until this many trials of the laboratory's newest run are stored.
     pub(crate) fn until_trials_are_stored(&mut self, trials: u32) {
         let store = self.laboratory.store();
         until("trials are stored", || {
@@ -318,7 +321,7 @@ impl UnderWay<'_> {
         });
     }
 
-    /// Waits until exactly so many live processes of this laboratory are in this role.
+    /// Waits until exactly this many live processes of the laboratory are in this role.
     pub(crate) fn until_there_are(&mut self, count: usize, role: Role) -> Vec<u32> {
         until("processes are there", || {
             assert!(!self.has_ended(), "it ended early: {}", self.stderr());
@@ -332,12 +335,13 @@ impl UnderWay<'_> {
         kill_process_group(pid(self.child.id()), signal).unwrap();
     }
 
-    /// Kills it alone, with a signal that it cannot see, and leaves it for [`Self::finish`].
+    /// Kills this process alone, with a signal that it cannot catch, and leaves it for
+    /// [`Self::finish`].
     pub(crate) fn kill(&self) {
         kill(self.child.id());
     }
 
-    /// Its process id, if what it was started behind became it.
+    /// Returns its process id, if its launchers execute it in the same process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -347,7 +351,7 @@ impl UnderWay<'_> {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Waits for its end.
+    /// Waits until it ends.
     pub(crate) fn finish(mut self) -> Finished {
         let status = until("numalab ends", || self.child.try_wait().unwrap());
         Finished {
@@ -365,17 +369,18 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// Ends a process, which cannot do anything about it. One that is gone already is no error.
+/// Kills a process with SIGKILL. One that is gone already is no error.
 pub(crate) fn kill(process: u32) {
     let _ = kill_process(pid(process), Signal::KILL);
 }
 
-/// An id as the calls want it.
+/// Converts an id for the system calls.
 pub(crate) fn pid(process: u32) -> Pid {
     Pid::from_raw(i32::try_from(process).unwrap()).unwrap()
 }
 
-/// Trials of the newest run that are stored, whatever came of them; none while the store is made.
+/// Returns the number of stored trials of the newest run, whatever their outcome; 0 while the store
+/// is being created.
 fn stored_trials(store: &Path) -> u32 {
     let headers = Store::open_existing(store).and_then(|store| store.history(1));
     let count = |run: &model::RunHeader| run.trials_valid + run.trials_invalid + run.trials_failed;

@@ -1,10 +1,10 @@
-//! What a numalab could leave behind on the machine: processor groups, shared memory.
+//! What numalab could leave behind on the machine: processor groups, shared memory.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Processor groups of the coordinators `pids`, in every cpuset hierarchy that is mounted.
+/// Returns the processor groups of the coordinators `pids`, in every mounted cpuset hierarchy.
 pub(crate) fn groups_of(pids: &[u32]) -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/mounts").unwrap();
     let mut found = Vec::new();
@@ -24,7 +24,7 @@ pub(crate) fn groups_of(pids: &[u32]) -> Vec<PathBuf> {
 
 fn groups_below(parent: &Path, pids: &[u32]) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    // A group that vanishes meanwhile has nothing in it.
+    // A group that vanishes meanwhile contains nothing.
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
@@ -42,7 +42,7 @@ fn groups_below(parent: &Path, pids: &[u32]) -> Vec<PathBuf> {
     found
 }
 
-/// Ids of the System V segments that no process has attached.
+/// Returns the ids of the System V segments that no process has attached.
 ///
 /// The columns of /proc/sysvipc/shm: `key shmid perms size cpid lpid nattch uid gid …`.
 pub(crate) fn segments_nobody_uses() -> BTreeSet<String> {
@@ -56,7 +56,7 @@ pub(crate) fn segments_nobody_uses() -> BTreeSet<String> {
         .collect()
 }
 
-/// Names in /dev/shm.
+/// Returns numalab's names in /dev/shm.
 pub(crate) fn named_shared_memory() -> BTreeSet<String> {
     let entries = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -1,4 +1,4 @@
-//! A control group with a limit of memory, as a container has one.
+//! A control group with a memory limit, as a container has one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use crate::laboratory::Laboratory;
 use crate::patience::until_within;
 use crate::unmet_need::refused_need;
 
-/// The group, as long as this lives.
+/// The group; removed when dropped.
 pub(crate) struct LittleMemory(PathBuf);
 
 impl LittleMemory {
-    /// A group with so much memory; says that `test` is not run where it may not make one.
+    /// Creates a group with this much memory, or reports that `test` is not run if it may not.
     pub(crate) fn new(test: &str, mebibytes: u64) -> Option<Self> {
         let group = Self::made(test, mebibytes);
         if group.is_none() {
@@ -34,18 +34,19 @@ impl LittleMemory {
         fs::create_dir(&group).ok()?;
         let group = LittleMemory(group);
         fs::write(group.0.join(limit), (mebibytes << 20).to_string()).ok()?;
-        // Without a limit of swap, pages would go there.
+        // Without a swap limit, pages would be swapped out.
         let _ = fs::write(group.0.join("memory.swap.max"), "0");
         Some(group)
     }
 
-    /// Has a laboratory start numalab in it.
+    /// Makes a laboratory start numalab in this group.
     pub(crate) fn launches(&self, laboratory: &mut Laboratory) {
         let enter = format!("echo $$ >{}/cgroup.procs && exec \"$@\"", self.0.display());
         laboratory.launch_behind(&["sh", "-c", &enter, "sh"]);
     }
 
-    /// Has a laboratory start numalab in it where no control groups are shown, and so no limit.
+    /// Makes a laboratory start numalab in this group with control groups hidden, and so the limit,
+    /// too.
     pub(crate) fn is_hidden_from(&self, laboratory: &mut Laboratory) {
         self.launches(laboratory);
         let hide = "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"";
@@ -55,7 +56,7 @@ impl LittleMemory {
 
 impl Drop for LittleMemory {
     fn drop(&mut self) {
-        // The kernel may still be taking leave of the last process.
+        // The kernel may still be cleaning up the last process.
         let _ = until_within(Duration::from_secs(5), || fs::remove_dir(&self.0).ok());
     }
 }

@@ -1,7 +1,7 @@
-//! The binary as a person uses it: real processes, real shared memory, the machine's own cgroups.
+//! The binary as users run it: real processes, real shared memory, the machine's own cgroups.
 //!
-//! One file per concept. Every test has a state folder of its own (`Laboratory`), and most end by
-//! looking for what numalab may have left behind on the machine.
+//! One file per concept. Every test has its own state folder (`Laboratory`), and most end by
+//! checking that numalab left nothing behind on the machine.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,

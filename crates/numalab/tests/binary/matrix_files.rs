@@ -1,11 +1,12 @@
-//! `numalab latency --from`: text of Intel MLC under each of its headings, with the firmware's
+//! `numalab latency --from`: output of Intel MLC under each of its headings, with the firmware's
 //! distances from `numactl --hardware`.
 
 use serde_json::json;
 
 use crate::laboratory::Laboratory;
 
-/// Two sockets and, behind the first, memory that no CPU is near: a figure less than a row.
+/// Two sockets and, behind the first, a memory node without CPUs: the matrix has one row less than
+/// columns.
 const NUMACTL: &str = "available: 3 nodes (0-2)
 node 0 cpus: 0 1
 node 0 size: 64215 MB
@@ -23,7 +24,7 @@ node   0   1   2
   2:  17  28  10
 ";
 
-/// What surrounds the matrix, and the matrix below `heading`.
+/// Returns output of MLC with the matrix below `heading`.
 fn mlc(heading: &str) -> String {
     format!(
         "Intel(R) Memory Latency Checker - v3.11b\n\
@@ -66,7 +67,7 @@ fn every_heading_of_intel_mlc_is_read_and_its_kind_of_access_told() {
             assert!(note.unwrap().contains(access), "{heading}: {note:?}");
             assert!(text.contains(access), "{text}");
         }
-        // 17 is nearer than 21, and measures further.
+        // A distance of 17 is less than 21, but its latency is higher.
         let findings = document["findings"].as_array().unwrap();
         let ids: Vec<&str> = findings.iter().filter_map(|it| it["id"].as_str()).collect();
         assert!(ids.contains(&"understated"), "{ids:?}");

@@ -1,5 +1,5 @@
-//! `numalab latency` and `numalab bandwidth`: what is measured is stored and shown, matrices that
-//! were measured elsewhere are judged, and whatever is wrong is named with a hint.
+//! `numalab latency` and `numalab bandwidth`: results are stored and shown, matrices measured
+//! elsewhere are judged, and errors name what is wrong, with a hint.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn the_hidden_hop_of_article_002_is_found() {
         message.contains("14") && message.contains("17"),
         "{message}"
     );
-    // Our own document is read back as it was written.
+    // numalab's own document is read back as it was written.
     let own = laboratory.file("own.json", document.to_string());
     let again = laboratory.run(&["latency", "--from", &own, "--json"]);
     let again = again.with_code(0).document();
@@ -59,7 +59,7 @@ fn a_matrix_file_that_is_wrong_is_named_with_its_line() {
     check("10,20\n30,forty\n", &["line 2", "forty"]);
     check("", &["expected"]);
     check("{\"format\": \"numalab.run/1\"}", &["numalab.latency/1"]);
-    // Commas, headings, and what was not measured are no errors.
+    // Commas, headings and unmeasured cells are no errors.
     for good in ["10,20\n20,10\n", "node 0 1\n0 10 -\n1 20 10\n"] {
         let path = laboratory.file("matrix.txt", good);
         laboratory.run(&["latency", "--from", &path]).with_code(0);

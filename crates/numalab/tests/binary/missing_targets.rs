@@ -1,5 +1,5 @@
-//! Targets of every kind that are not there: wrong usage (exit code 2), with advice that shows what
-//! there is of that kind.
+//! Targets of every kind that do not exist: wrong usage (exit code 2), with a hint that shows how
+//! to list those that do.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use crate::laboratory::Laboratory;
 use crate::unmet_need::{has_groups, is_root};
 use crate::user::NOBODY;
 
-/// A process that is no server; ended when dropped.
+/// A process that is not a server; killed when dropped.
 struct Sleeper(Child);
 
 impl Drop for Sleeper {
@@ -19,7 +19,7 @@ impl Drop for Sleeper {
     }
 }
 
-/// Every command that takes a target refuses it, and says this in this order.
+/// Asserts that every command that takes a target refuses it with these texts, in this order.
 fn check(laboratory: &Laboratory, target: &str, code: i32, expected: &[&str]) {
     let archive = laboratory.file("none.tar.zst", "");
     for words in [
@@ -113,7 +113,7 @@ fn a_control_group_without_processes_is_told_from_none() {
     let words = ["group", "create", &group, "--all", "--json"];
     let made = laboratory.document(&words);
     let directory = made["groups"][0]["directories"][0].as_str().unwrap();
-    let hierarchy = numa::hierarchy::find_controller(&linux::Root::live(), "cpuset").unwrap();
+    let hierarchy = placement::hierarchy::find_controller(&linux::Root::live(), "cpuset").unwrap();
     let path = hierarchy.path(directory.as_ref());
     let target = format!("cgroup:{path}");
     check(

@@ -1,4 +1,4 @@
-//! More data than buffers: what is not cached is read from a data file, and verified.
+//! More data than buffers: uncached blocks are read from a data file, and verified.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ fn physical_reads_are_counted_and_waited_for() {
                 continue;
             }
             assert!(physical > 0 && physical < trial["logical_reads"].as_u64().unwrap());
-            // One block a wait; a window may begin or end within one.
+            // One block per wait; a window may begin or end during one.
             let waits = wait["count"].as_u64().unwrap();
             assert!(
                 waits.abs_diff(physical) <= 2,
@@ -45,7 +45,7 @@ fn physical_reads_are_counted_and_waited_for() {
     laboratory.nothing_is_left();
 }
 
-/// The descriptor of the data file of process `pid`: a file without a name below `folder`.
+/// Returns the descriptor of the data file of process `pid`: an unnamed file below `folder`.
 pub(crate) fn data_file(pid: u32, folder: &Path) -> PathBuf {
     let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let is_ours = |path: &PathBuf| {
@@ -56,7 +56,7 @@ pub(crate) fn data_file(pid: u32, folder: &Path) -> PathBuf {
     paths.find(is_ours).expect("the instance has a data file")
 }
 
-/// Does something to the data file of an instance under load; answers what numalab says.
+/// Damages the data file of an instance under load; returns the error.
 fn after(harm: impl Fn(&std::fs::File)) -> String {
     let laboratory = Laboratory::new();
     let path = experiment(&laboratory);

@@ -1,4 +1,5 @@
-//! Asking for more than the machine has: what is there, what is asked, how to get it.
+//! Requests for more than the machine has: the error says what is there, what was requested, and
+//! how to get it.
 
 use std::fs;
 
@@ -11,7 +12,7 @@ use crate::little_memory::LittleMemory;
 use crate::unmet_need::{is_root, refused_need};
 use crate::user::User;
 
-/// What numalab says to an experiment of one case with these keys.
+/// Returns numalab's refusal of an experiment of one case with these keys.
 #[track_caller]
 fn refused(laboratory: &Laboratory, keys: &str, code: i32) -> Finished {
     let experiment = ExperimentFile::new("one", "").case("one", keys);
@@ -93,14 +94,14 @@ fn more_sessions_than_an_instance_can_have_are_refused() {
     refused(&laboratory, keys, 2).says(&["8192 sessions need a cache of 512 MiB", "hint: "]);
 }
 
-/// A limit of a user's processes (`ulimit -u`) is only met when they are started.
+/// The limit of a user's processes (`ulimit -u`) takes effect only when they are started.
 #[test]
 fn more_sessions_than_the_user_may_have_fail_with_the_way_out() {
     const NAME: &str = "more_sessions_than_the_user_may_have_fail_with_the_way_out";
     if !is_root(NAME) {
         return;
     }
-    // A user of its own: the kernel counts all processes of a user.
+    // A user of this test only, because the kernel counts all processes of a user.
     let mut laboratory = Laboratory::of(User(54_321));
     laboratory.launch_behind(&["prlimit", "--nproc=12"]);
     let experiment = ExperimentFile::new("one", "[sga]\ncache = \"2MiB\"\n[load]\nsessions = 32")
@@ -138,7 +139,7 @@ fn one_node_cannot_be_local_and_remote() {
     let listed = laboratory.run(&["list"]).with_code(0).stdout;
     let (_, cannot) = listed.split_once("\nCannot run here\n").unwrap();
     assert!(cannot.contains("\n  local-vs-remote\n"), "{listed}");
-    // One hint for all that need a second node.
+    // One hint for all experiments that need a second node.
     assert_eq!(listed.matches("cargo xtask guest").count(), 1, "{listed}");
     assert!(listed.lines().all(|line| line.len() <= 80), "{listed}");
     laboratory.nothing_is_left();
@@ -184,7 +185,7 @@ fn memory_that_runs_out_in_a_control_group_ends_the_run_with_the_reason() {
 fn more_than_dev_shm_has_room_for_is_an_error_and_no_signal() {
     const NAME: &str = "more_than_dev_shm_has_room_for_is_an_error_and_no_signal";
     let mut laboratory = Laboratory::new();
-    // A /dev/shm of its own, which nobody else sees.
+    // A private /dev/shm.
     let enter = "mount -t tmpfs -o size=4m tmpfs /dev/shm && exec \"$@\"";
     let words = ["unshare", "--mount", "sh", "-c", enter, "sh"];
     let can_mount = std::process::Command::new(words[0])

@@ -1,5 +1,6 @@
-//! `numalab move` and `numalab pages` on this machine: what means nothing, or is not allowed, is
-//! refused by name and changes nothing. What they do is shown on machines with nodes, in guests.
+//! `numalab move` and `numalab pages` on this machine: meaningless or forbidden requests are
+//! refused by name and change nothing. What the commands do is tested on machines with several
+//! nodes, in guests.
 
 use std::process::{Child, Command};
 
@@ -7,7 +8,7 @@ use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
 
-/// A process whose memory could be moved; ended when dropped.
+/// A process whose memory could be moved; killed when dropped.
 struct Sleeper(Child);
 
 impl Drop for Sleeper {
@@ -52,7 +53,7 @@ fn a_move_that_means_nothing_is_refused() {
     assert_eq!(listed.stdout, "nothing is in force\n");
 }
 
-/// What `numalab pages` says to what cannot be; nothing is changed by it.
+/// Asserts that `numalab pages` refuses impossible requests with these texts and changes nothing.
 #[track_caller]
 fn refused_pages(refusals: &[(&[&str], &str)]) {
     let laboratory = Laboratory::new();

@@ -1,5 +1,5 @@
-//! `--last-level-cache`: what is a multiple of the processor's caches follows the size that the
-//! user names, not what the kernel shows, and the stored run says so.
+//! `--last-level-cache`: sizes that are multiples of the caches follow the given size, not the one
+//! that the kernel shows, and the stored run says so.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ const MIB: u64 = 1 << 20;
 #[test]
 fn the_working_set_of_latencies_follows_the_cache_that_is_named() {
     let laboratory = Laboratory::new();
-    // Four times the cache, and 128 MiB at least (docs/latency.md).
+    // Four times the cache, but at least 128 MiB (docs/latency.md).
     for (cache, working_set) in [("4MiB", 128 * MIB), ("40MiB", 160 * MIB)] {
         let arguments = ["latency", "--anyway", "--rounds", "1", "--json"];
         let arguments = [&arguments[..], &[CACHE_OPTION, cache]].concat();

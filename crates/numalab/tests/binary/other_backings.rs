@@ -1,4 +1,4 @@
-//! The kinds of shared memory behind an SGA, chosen in a user's own experiment file.
+//! The kinds of shared memory that can back an SGA, chosen in a user's experiment file.
 
 use testing::{Need, not_run};
 

@@ -1,4 +1,4 @@
-//! External programs: their number, their placement proven, and how they can fail.
+//! External programs: the number they print, proof of their placement, and how they can fail.
 
 use linux::Root;
 use rustix::process::{Signal, kill_process};
@@ -9,7 +9,7 @@ use crate::patience::until;
 use crate::processes::Role;
 use crate::unmet_need::has_groups;
 
-/// What a trial of one case with these keys comes to, in words; every trial fails alike.
+/// Asserts that every trial of one case with these keys fails with these texts.
 #[track_caller]
 fn fails(laboratory: &Laboratory, keys: &str, says: &[&str]) {
     let experiment = ExperimentFile::new("one", "[load]\nwork = \"command\"").case("one", keys);
@@ -23,7 +23,7 @@ fn a_program_runs_placed_and_its_number_is_compared() {
     let laboratory = Laboratory::new();
     let defaults = "[load]\nwork = \"command\"\nnumber = \"regex:^rate = (.*)$\"\nunit = \"MB/s\"\n\
                     better = \"less\"";
-    // What is printed depends on the placement, so a program that ran elsewhere would tell.
+    // The output depends on the placement, so it would reveal a program that ran elsewhere.
     let print = "echo noise 7; grep Cpus_allowed_list /proc/self/status; echo rate = $((40 + 2))";
     let experiment = ExperimentFile::new("one", defaults)
         .case("one", &format!("command = \"{print}\"\ncpus = \"0\""))
@@ -114,8 +114,8 @@ fn what_cannot_be_run_is_refused_beforehand() {
     laboratory.nothing_is_left();
 }
 
-/// A shell that waits for others: one in its process group, one in a session of its own, one whose
-/// parent has ended.
+/// A shell that waits for others: one in its process group, one in a new session, one whose parent
+/// has ended.
 fn family(seconds: &str) -> String {
     format!(
         "sleep {seconds}0 & setsid sleep {seconds}1 & (setsid sleep {seconds}2 &); \
@@ -124,12 +124,12 @@ fn family(seconds: &str) -> String {
 }
 const FAMILY_MEMBERS: usize = 4;
 
-/// First digits of a time to sleep that no other test and no other run of the tests has.
+/// Returns the first digits of a sleep time that no other test and no other test run uses.
 fn seconds_of(test: u8) -> String {
     format!("{test}{:08}", std::process::id())
 }
 
-/// The processes that were started as `sleep SECONDS`, where the seconds begin with these digits.
+/// Counts the processes started as `sleep SECONDS` whose seconds begin with these digits.
 fn sleepers(digits: &str) -> usize {
     let root = Root::live();
     let pids = linux::proc_stat::pids(&root).unwrap();
@@ -147,7 +147,8 @@ fn program(laboratory: &Laboratory, command: &str, keys: &str) -> String {
     laboratory.file("program.toml", experiment.text())
 }
 
-/// What `end` does to a run in the middle of a program that has started others.
+/// Applies `end` to a run in the middle of a program that has started others, and asserts that no
+/// process is left.
 #[track_caller]
 fn nobody_is_left_after(test: u8, end: impl Fn(&UnderWay<'_>), exit_code: Option<i32>) {
     let laboratory = Laboratory::new();
@@ -171,13 +172,13 @@ fn ctrl_c_ends_what_a_program_started() {
     nobody_is_left_after(1, |under_way| under_way.signal(Signal::INT), Some(130));
 }
 
-/// Nobody in numalab can do anything about SIGKILL: the guardian sees that its pipe is closed.
+/// numalab cannot catch SIGKILL: the guardian sees that its pipe is closed.
 #[test]
 fn a_kill_of_numalab_ends_what_a_program_started() {
     nobody_is_left_after(2, |under_way| under_way.kill(), None);
 }
 
-/// What it left would hold the pipe from which its number is read.
+/// A leftover process would hold open the pipe from which the number is read.
 #[test]
 fn what_a_program_leaves_ends_with_it() {
     let laboratory = Laboratory::new();
@@ -190,7 +191,7 @@ fn what_a_program_leaves_ends_with_it() {
     laboratory.nothing_is_left();
 }
 
-/// `pkill -9 numalab` ends the guardian, too. Where there is a cgroup, undo ends what is in it.
+/// `pkill -9 numalab` kills the guardian, too. With a cgroup, undo ends the processes in it.
 #[test]
 fn undo_ends_what_a_program_left_in_its_group() {
     if !has_groups("undo_ends_what_a_program_left_in_its_group") {
@@ -209,12 +210,12 @@ fn undo_ends_what_a_program_left_in_its_group() {
     until("both programs run", || {
         (sleepers(&seconds) == 2).then_some(())
     });
-    // Stopped, it cannot act between the two kills.
+    // While stopped, it cannot act between the two kills.
     kill_process(pid(guardian), Signal::STOP).unwrap();
     under_way.kill();
     under_way.finish();
     kill(guardian);
-    // The shell dies with its parent, the guardian; what it started does not.
+    // The shell dies with its parent, the guardian; its children do not.
     assert!(sleepers(&seconds) > 0);
     assert_eq!(laboratory.groups().len(), 1);
     let undone = laboratory.run(&["undo"]).with_code(0).stdout;

@@ -1,11 +1,11 @@
-//! Loads in memory of their own: each is verified, its memory is proven, what goes wrong is told.
+//! Loads in their own memory: each is verified, its memory is proven, and failures are reported.
 
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{Laboratory, kill};
 use crate::little_memory::LittleMemory;
 use crate::processes::Role;
 
-/// Works with the metric of each.
+/// Loads, with the metric of each.
 const LOADS: [(&str, &str); 4] = [
     ("memory-hammer", "ns_per_store"),
     ("compute", "rows_per_s"),
@@ -25,7 +25,7 @@ fn every_load_is_verified_and_its_memory_is_proven() {
     for (work, metric) in LOADS {
         let bound = "own-allocation = \"bind:first-node\"";
         let experiment = ExperimentFile::new("first", &defaults(work)).case("first", bound);
-        // One control is enough, and is looked for in what is shown of the last.
+        // One control is enough; it is in the last experiment, whose screen is checked below.
         let has_control = work == LOADS[3].0;
         let spread = "own-allocation = \"interleave:all\"";
         let experiment = experiment.case("spread", spread);
@@ -61,7 +61,7 @@ fn every_load_is_verified_and_its_memory_is_proven() {
                     let after = sum("bytes_by_node_after");
                     let missing = memory["bytes_without_node"].as_u64().unwrap_or(0);
                     let expected = if work == "spin" { 0 } else { 2 << 20 };
-                    // The kernel may take a page away before the look, and that is said.
+                    // The kernel may reclaim a page before it is read back; the evidence says so.
                     let all = before + after + missing;
                     assert_eq!(all, 2 * expected, "{work}: {session:#}");
                     assert!(missing <= expected / 100, "{work}: {session:#}");
@@ -70,7 +70,7 @@ fn every_load_is_verified_and_its_memory_is_proven() {
         }
     }
     let shown = laboratory.run(&["show", "--full"]).with_code(0).stdout;
-    // Whether a control ties is the machine's affair; the screen says what the document says.
+    // Whether a control ties depends on the machine; the screen must agree with the document.
     let run = laboratory.document(&["show", "--json"]);
     let control = run["controls"][0]["verdict"].as_str().unwrap();
     for words in [
@@ -162,8 +162,8 @@ fn more_than_there_is_room_for_is_refused_with_the_way_out() {
     laboratory.nothing_is_left();
 }
 
-/// The instance prefaults in a cgroup that has too little memory: the kernel kills a session, and
-/// the trial says so.
+/// The sessions prefault in a cgroup with too little memory: the kernel kills one, and the trial
+/// says so.
 #[test]
 fn a_session_that_runs_out_of_memory_is_told_of() {
     const NAME: &str = "a_session_that_runs_out_of_memory_is_told_of";

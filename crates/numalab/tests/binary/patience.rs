@@ -1,18 +1,18 @@
-//! Waiting for something that other processes bring about: looked at again and again, with a
-//! deadline, and never by sleeping for as long as it usually takes.
+//! Waits for something that other processes do: polls with a deadline, and never sleeps for as long
+//! as it usually takes.
 
 use std::time::{Duration, Instant};
 
-/// Generous: the machine may be busy, and a test that passes never waits so long.
+/// Generous, because the machine may be busy; a test that passes never waits that long.
 const WITHIN: Duration = Duration::from_secs(300);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// The answer of `look` as soon as it has one.
+/// Returns the answer of `look` as soon as it has one.
 pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     until_within(WITHIN, look).unwrap_or_else(|| panic!("waited {WITHIN:?} for this: {what}"))
 }
 
-/// The answer of `look` as soon as it has one; `None` when it has none within `within`.
+/// Returns the answer of `look` as soon as it has one; `None` if it has none within `within`.
 pub(crate) fn until_within<T>(within: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + within;
     loop {

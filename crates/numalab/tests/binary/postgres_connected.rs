@@ -1,5 +1,4 @@
-//! `numalab run --connect`: a server that runs already is measured, and is afterwards what it
-//! was before.
+//! `numalab run --connect`: measures a running server and leaves it as it was before.
 
 use std::fs;
 
@@ -10,13 +9,13 @@ use crate::laboratory::Laboratory;
 use crate::patience::until;
 use crate::postgres_server::{Server, installed};
 
-/// A run that is short.
+/// Returns the arguments of a short run.
 fn words<'w>(url: &'w str, more: &[&'w str]) -> Vec<&'w str> {
     let words = ["run", "--connect", url, "--trials", "5", "--seconds", "0.2"];
     [&words[..], more].concat()
 }
 
-/// A table of 500 blocks with a key, and a role that may read it and nothing else.
+/// Creates a table of 500 blocks with a key, and a role that may not read anything.
 fn with_a_table(server: &Server) {
     server.query(
         "CREATE TABLE orders AS SELECT k, repeat('x', 900) AS filler \
@@ -27,7 +26,7 @@ fn with_a_table(server: &Server) {
     server.query("CREATE ROLE reader LOGIN");
 }
 
-/// Everything in a database but its statistics.
+/// Returns everything in a database but its statistics.
 fn inventory(server: &Server) -> String {
     server.query(
         "SELECT string_agg(oid::text || relname, ' ' ORDER BY oid) FROM pg_class \
@@ -36,8 +35,9 @@ fn inventory(server: &Server) -> String {
     )
 }
 
-/// Trials that were measured, valid or not: on a busy machine sessions wait for what is not ours,
-/// and a run of such trials alone is given up. What is asked here is what is done to the server.
+/// Counts the measured trials, valid or not: on a busy machine sessions wait for events outside
+/// numalab, and a run with no other trials is given up. These tests check only the effects on the
+/// server.
 fn trials_of(run: &Value) -> usize {
     let trials = run["cases"][0]["trials"].as_array().unwrap();
     let measured = trials.iter().filter(|trial| {

@@ -1,5 +1,5 @@
-//! `numalab inspect` and `numalab doctor` of a whole PostgreSQL server: to root nothing is missing,
-//! and nobody who has every privilege is told to get more.
+//! `numalab inspect` and `numalab doctor` of a whole PostgreSQL server: root sees everything, and
+//! is never told to get more privileges.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,7 +12,7 @@ use crate::postgres_server::{Server, installed};
 use crate::unmet_need::is_root;
 use crate::user::NOBODY;
 
-/// The segments in /dev/shm.
+/// Returns the segments in /dev/shm.
 fn in_dev_shm(residency: &Value) -> Vec<&Value> {
     let all = residency["segments"].as_array().unwrap().iter();
     all.filter(|it| it["kind"] == "dev-shm").collect()
@@ -23,7 +23,7 @@ fn bytes(by_node: &Value) -> u64 {
     nodes.map(|bytes| bytes.as_u64().unwrap()).sum()
 }
 
-/// The finding that data is incomplete, if there is one.
+/// Returns the finding that data is incomplete, if there is one.
 fn incomplete(doctor: &Value) -> Option<&Value> {
     let findings = doctor["findings"].as_array().unwrap();
     findings.iter().find(|it| it["id"] == "incomplete-data")
@@ -38,7 +38,7 @@ fn to_root_nothing_of_a_server_is_missing_and_others_learn_what_shows_more() {
     let laboratory = Laboratory::new();
     let server = Server::start(&bin);
     let target = server.target();
-    // A process of the server may come or go, or touch a page, during a look.
+    // A process of the server may come or go, or touch a page, during an inspection.
     let found = until("a look that nothing disturbs", || {
         let found = laboratory.document(&["inspect", &target, "--json"]);
         (found["complete"] == true).then_some(found)
@@ -66,7 +66,7 @@ fn to_root_nothing_of_a_server_is_missing_and_others_learn_what_shows_more() {
         let found = laboratory.document(&doctor);
         incomplete(&found).is_none().then_some(())
     });
-    // The server's own user may look at it, and is shown no frame numbers.
+    // The server's own user may inspect it, but sees no page frame numbers.
     let found = Laboratory::of(NOBODY).document(&doctor);
     let fix = incomplete(&found).unwrap()["fix"].to_string();
     assert!(

@@ -1,11 +1,11 @@
-//! `numalab inspect --relations` of a real PostgreSQL server, and everything that may be missing.
+//! `numalab inspect --relations` of a real PostgreSQL server, and everything that it may lack.
 
 use serde_json::Value;
 
 use crate::laboratory::Laboratory;
 use crate::postgres_server::{Server, installed};
 
-/// The relation of this name.
+/// Returns the relation of this name.
 fn relation<'d>(document: &'d Value, name: &str) -> &'d Value {
     let relations = document["relations"]["relations"].as_array().unwrap();
     let found = relations.iter().find(|relation| relation["name"] == name);

@@ -1,5 +1,5 @@
-//! Runs with a PostgreSQL of their own, and that nothing is left of them: no process, no folder, no
-//! segment, after success, failure, Ctrl-C and `kill -9`.
+//! Runs with their own PostgreSQL leave nothing behind: no process, no directory, no segment, after
+//! success, failure, Ctrl-C and `kill -9`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::postgres_server::installed;
 use crate::unmet_need::is_root;
 use crate::user::open_to_all;
 
-/// A laboratory whose clusters are in a folder of its own, and an experiment with PostgreSQL.
+/// A laboratory with its own directory for clusters, and an experiment with PostgreSQL.
 struct Bench {
     laboratory: Laboratory,
     clusters: PathBuf,
@@ -26,11 +26,11 @@ impl Bench {
         let mut laboratory = Laboratory::new();
         let clusters = laboratory.state().join("clusters");
         fs::create_dir(&clusters).unwrap();
-        // The server's user passes through.
+        // The server's user must be able to enter.
         for folder in clusters.ancestors().take(3) {
             open_to_all(folder);
         }
-        // Names of servers and locales that are not there must not reach the cluster.
+        // Servers and locales that do not exist must not affect the cluster.
         laboratory.launch_behind(&[
             "env",
             &format!("TMPDIR={}", clusters.display()),
@@ -63,14 +63,14 @@ impl Bench {
         ]
     }
 
-    /// Servers that work in the folder.
+    /// Returns the servers that work in the directory.
     fn servers(&self) -> Vec<u32> {
         let entries = fs::read_dir("/proc").unwrap().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         pids.filter(|pid| works_in(*pid, &self.clusters)).collect()
     }
 
-    /// The postmaster of a run, once it is there and sessions run.
+    /// Returns the postmaster of a run, once sessions run.
     fn postmaster(&self, under_way: &mut UnderWay<'_>) -> u32 {
         until("a server with a session", || {
             assert!(!under_way.has_ended(), "{}", under_way.stderr());
@@ -124,8 +124,8 @@ fn a_run_with_postgres_is_valid_counts_as_the_server_does_and_leaves_nothing() {
     bench.nothing_is_left();
 }
 
-/// One that is installed is left alone when another one is asked for; and a umask that keeps files
-/// from others does not keep the programs from the server's user.
+/// `--pg-fetch` takes precedence over an installed PostgreSQL, and a umask that keeps files private
+/// does not keep the programs from the server's user.
 #[test]
 fn a_server_can_be_fetched_for_a_run_and_goes_with_it() {
     let mut bench = Bench::new();
@@ -166,7 +166,7 @@ fn a_server_that_is_killed_in_the_middle_fails_the_trial_and_leaves_nothing() {
     }
     let bench = Bench::new();
     let mut under_way = bench.laboratory.start(&bench.words());
-    // In the calibration, so that there is no other trial to take its place.
+    // Killed in the calibration, so that no other trial can replace it.
     kill(bench.postmaster(&mut under_way));
     let finished = under_way.finish().with_code(8);
     finished.says(&["cannot calibrate the work unit"]);
@@ -211,13 +211,13 @@ fn a_full_disk_is_said_and_leaves_nothing() {
         return;
     }
     let mut bench = Bench::new();
-    // A file system of its own that is gone with the last process that sees it.
+    // A private file system that goes with the last process that sees it.
     let script = "mount -t tmpfs -o mode=1777,size=20m small \"$TMPDIR\" && exec \"$@\"";
     bench
         .laboratory
         .launch_behind(&["unshare", "--mount", "sh", "-c", script, "sh"]);
     let finished = bench.laboratory.run(&bench.words()).with_code(8);
-    // The system's words, or the server's hint, by what was written just then.
+    // The system's error or the server's hint, depending on what was being written.
     let said = ["No space left on device", "Check free disk space"];
     let has = said.iter().any(|words| finished.stderr.contains(words));
     assert!(has, "{}", finished.stderr);

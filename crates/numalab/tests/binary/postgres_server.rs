@@ -1,4 +1,4 @@
-//! A PostgreSQL server of a test, which numalab finds running.
+//! A running PostgreSQL server of a test, for numalab to find.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use testing::{Need, not_run};
 
 use crate::user::{NOBODY, User, open_to_all};
 
-/// The installed PostgreSQL; says that `test` is not run where there is none.
+/// Finds the installed PostgreSQL, or reports that `test` is not run if there is none.
 pub(crate) fn installed(test: &str) -> Option<PathBuf> {
     let places = postgresql::Places {
         path: std::env::var_os("PATH"),
         ..postgresql::Places::default()
     };
     match postgresql::find(&places) {
-        // The other programs are where the server really is, whatever leads there.
+        // The other programs are in the directory that symbolic links to the server resolve to.
         Ok(found) => {
             let server = fs::canonicalize(found.program("postgres")).unwrap();
             Some(server.parent().unwrap().to_owned())
@@ -35,7 +35,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Makes and starts one; its superuser is `postgres`.
+    /// Creates and starts a server; its superuser is `postgres`.
     pub(crate) fn start(bin: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         if linux::process::is_root() {
@@ -70,7 +70,7 @@ impl Server {
         server
     }
 
-    /// Starts it, after it was stopped.
+    /// Starts the server, also after it was stopped.
     pub(crate) fn start_again(&self) {
         let (data, log) = (self.data(), self.folder.path().join("log"));
         let log = log.display().to_string();
@@ -78,23 +78,23 @@ impl Server {
         self.succeeds("pg_ctl", &words);
     }
 
-    /// How `numalab run --connect` calls it.
+    /// Returns its connection string for `numalab run --connect`.
     pub(crate) fn url(&self, role: &str) -> String {
         let folder = self.folder.path().display();
         format!("host='{folder}' port=54399 user={role} dbname=postgres")
     }
 
-    /// The data directory.
+    /// Returns the data directory.
     pub(crate) fn data(&self) -> String {
         self.folder.path().join("data").display().to_string()
     }
 
-    /// How `numalab inspect` calls it.
+    /// Returns its name as a target of `numalab inspect`.
     pub(crate) fn target(&self) -> String {
         format!("postgres:{}", self.data())
     }
 
-    /// Runs a statement as superuser; answers its rows.
+    /// Runs a statement as superuser; returns its rows.
     pub(crate) fn query(&self, sql: &str) -> String {
         let folder = self.folder.path().display().to_string();
         let words = [
@@ -104,7 +104,7 @@ impl Server {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Stops it.
+    /// Stops the server.
     pub(crate) fn stop(&self) {
         let data = self.data();
         self.command("pg_ctl", &["-D", &data, "-m", "immediate", "-w", "stop"])

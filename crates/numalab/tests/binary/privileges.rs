@@ -1,5 +1,5 @@
-//! What numalab may not have: each experiment is measured as far as that goes, the rest is named
-//! before anything is started, and `list` says what `run` does.
+//! numalab with fewer privileges: each experiment is measured as far as possible, what is skipped
+//! is named before anything starts, and `list` predicts what `run` does.
 
 use serde_json::Value;
 
@@ -9,12 +9,12 @@ use crate::environments::Environment;
 use crate::finished::Finished;
 use crate::laboratory::Laboratory;
 
-/// Characters of a reason at most.
+/// Maximum number of characters of a reason.
 const REASON_CHARS_MAX: usize = 60;
-/// Set where there is time for the whole table of runs.
+/// Set if there is time for the whole table of runs.
 const LONG: &str = "NUMALAB_LONG_TESTS";
 
-/// What `list` says of every experiment.
+/// Returns what `list` says about every experiment.
 fn listed(laboratory: &Laboratory) -> Vec<Value> {
     let document = laboratory.document(&["list", "--json"]);
     document["experiments"].as_array().unwrap().clone()
@@ -52,13 +52,13 @@ fn every_experiment_has_an_answer_in_every_environment() {
 }
 
 fn the_quotas_are_left_out_where_none_can_be_set(environment: Environment, experiment: &Value) {
-    let host = numa::hierarchy::find_writable(&linux::Root::live(), "cpu");
+    let host = placement::hierarchy::find_writable(&linux::Root::live(), "cpu");
     let has_quotas = environment.has_groups() && host.is_ok();
     let is_skipped = names(&experiment["skipped"]).contains(&"binding-and-quota");
     assert_eq!(is_skipped, !has_quotas, "{environment:?}: {experiment}");
 }
 
-/// `binding-vs-caging` with the least cache, and as many rows per statement as it takes.
+/// Writes `binding-vs-caging` with the smallest cache and a fixed work unit.
 fn small_binding_vs_caging(laboratory: &Laboratory) -> String {
     let shipped = experiment::SHIPPED.iter();
     let shipped = shipped.clone().find(|it| it.name == "binding-vs-caging");
@@ -67,7 +67,7 @@ fn small_binding_vs_caging(laboratory: &Laboratory) -> String {
     laboratory.file("small.toml", text)
 }
 
-/// Trials of it, as many as there is time for: those that there are count.
+/// Runs it for as many trials as there is time for; all that were made must count.
 fn binding_vs_caging_runs_as_it_is_listed(environment: Environment, test: &str) {
     let Some(laboratory) = environment.laboratory(test) else {
         return;
@@ -88,7 +88,7 @@ fn binding_vs_caging_runs_as_it_is_listed(environment: Environment, test: &str) 
     laboratory.nothing_is_left();
 }
 
-/// It ends before anything is started, with the reason and the right code.
+/// Asserts that it ended before anything started, with the listed reason and the right code.
 #[track_caller]
 fn refused_as_listed(ended: &Finished, listed: &Value) {
     let code = ended.status.code();
@@ -105,7 +105,7 @@ fn some_trial_counts_and_none_does_not(environment: Environment, run: &Value) {
     let mut count = 0;
     for case in run["cases"].as_array().unwrap() {
         for trial in case["trials"].as_array().unwrap() {
-            // On a machine that is so busy that a session had no CPU in any window.
+            // On a very busy machine, a session may get no CPU in a window.
             let reason = trial["reason"].as_str().unwrap_or("");
             if reason.contains("ended no statement in the window") {
                 continue;
@@ -121,7 +121,7 @@ fn some_trial_counts_and_none_does_not(environment: Environment, run: &Value) {
         let is_bound = !case["placement"]["cpus"].is_null();
         let by_group = case["placement"]["mechanism"] == "group";
         assert!(!by_group || environment.has_groups(), "{case:#}");
-        let host = numa::hierarchy::find(&linux::Root::live());
+        let host = placement::hierarchy::find(&linux::Root::live());
         let can = environment.has_groups() && host.is_ok();
         assert_eq!(by_group, is_bound && can, "{environment:?}: {case:#}");
     }
@@ -170,7 +170,7 @@ fn a_container_with_one_cpu_says_what_is_missing() {
     binding_vs_caging_runs_as_it_is_listed(Environment::Container, name);
 }
 
-/// The whole table: each shipped experiment, as it is shipped, in each environment.
+/// The whole table: each shipped experiment, unchanged, in each environment.
 #[test]
 fn every_experiment_runs_as_it_is_listed_in_every_environment() {
     const NAME: &str = "every_experiment_runs_as_it_is_listed_in_every_environment";
@@ -187,7 +187,7 @@ fn every_experiment_runs_as_it_is_listed_in_every_environment() {
         };
         for listed in listed(&laboratory) {
             let name = text(&listed["name"]);
-            // A cluster is made and calibrated before the first trial.
+            // A cluster is created and calibrated before the first trial.
             let is_server = name.starts_with("postgres");
             let within = if is_server { "30" } else { "6" };
             let words = ["run", name, "--json", "--seconds", "1", "--within", within];
@@ -204,8 +204,8 @@ fn every_experiment_runs_as_it_is_listed_in_every_environment() {
                 .flat_map(|case| case["trials"].as_array().unwrap());
             let (valid, invalid): (Vec<&Value>, _) = trials.partition(|it| it["valid"] == true);
             assert!(!valid.is_empty(), "{environment:?}, {name}: {run:#}");
-            // On a busy machine a server waits for what has no name, or ends no statement in the
-            // window.
+            // On a busy machine, a server has waits without a name, or completes no statement in
+            // the window.
             let reasons = ["of DB time", "ended no statement in the window"];
             let is_of_load = |it: &&Value| {
                 let reason = text(&it["reason"]);

@@ -1,4 +1,4 @@
-//! A process of a trial that dies: the trial fails and says which, the run goes on.
+//! A process of a trial dies: the trial fails and names it, and the run goes on.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ fn experiment(laboratory: &Laboratory) -> String {
     laboratory.file("deaths.toml", experiment.text())
 }
 
-/// Kills a process in three trials that are not neighbours, each a little later in the trial, and
-/// answers the reasons of the trials that failed.
+/// Kills a process in three trials that are not adjacent, a little later in each, and returns the
+/// reasons of the failed trials.
 fn reasons(
     laboratory: &Laboratory,
     victim: impl Fn(&mut crate::laboratory::UnderWay<'_>) -> u32,
@@ -26,7 +26,7 @@ fn reasons(
     for (stored, later_ms) in [(1, 0), (3, 150), (5, 300)] {
         under_way.until_trials_are_stored(stored);
         let process = victim(&mut under_way);
-        // A moment within the trial: warm-up and window take 700 ms at least.
+        // A moment within the trial: warm-up and window take at least 700 ms.
         std::thread::sleep(Duration::from_millis(later_ms));
         kill(process);
         under_way.until_trials_are_stored(stored + 1);
@@ -73,7 +73,7 @@ fn an_instance_that_dies_fails_its_trial_only() {
     laboratory.nothing_is_left();
 }
 
-/// Without a work unit there is nothing to run.
+/// Without a work unit, nothing can run.
 #[test]
 fn a_session_that_dies_in_the_calibration_ends_the_run() {
     let laboratory = Laboratory::new();
@@ -87,7 +87,7 @@ fn a_session_that_dies_in_the_calibration_ends_the_run() {
     laboratory.nothing_is_left();
 }
 
-/// As when a package is upgraded, or rebuilt, while a long run is under way.
+/// As when a package is upgraded, or rebuilt, during a long run.
 #[test]
 fn a_binary_that_is_replaced_does_not_disturb_a_run() {
     let mut laboratory = Laboratory::new();

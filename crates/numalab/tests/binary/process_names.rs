@@ -1,4 +1,4 @@
-//! What ps and top call the processes of a run.
+//! The names of a run's processes in ps and top.
 
 use std::fs;
 

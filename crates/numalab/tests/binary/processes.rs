@@ -1,10 +1,10 @@
 //! The processes of one numalab, found by the state folder in their environment, which instances
-//! and sessions inherit. So other numalabs on the machine are never taken for ours.
+//! and sessions inherit. So other numalabs on the machine are never mistaken for it.
 
 use std::fs;
 use std::path::Path;
 
-/// What a process of numalab is.
+/// The role of a numalab process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Coordinator,
@@ -13,14 +13,14 @@ pub(crate) enum Role {
     Session,
 }
 
-/// One live process; one that has ended and was not collected yet does not count.
+/// One live process; a zombie does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process {
     pub pid: u32,
     pub role: Role,
 }
 
-/// Every live process whose state folder is below `state`.
+/// Returns every live process whose state folder is below `state`.
 pub(crate) fn of_state_folder(state: &Path) -> Vec<Process> {
     let variable = format!("XDG_STATE_HOME={}", state.display());
     let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -38,7 +38,7 @@ pub(crate) fn of_state_folder(state: &Path) -> Vec<Process> {
     found
 }
 
-/// A process that is gone, or ending, has no environment.
+/// Whether a process has this environment variable; one that is gone, or ending, has none.
 fn has_variable(pid: u32, variable: &str) -> bool {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let mut variables = environment.split(|byte| *byte == 0);

@@ -1,5 +1,5 @@
-/* Has the kernel refuse system calls with EPERM (seccomp(2)), then becomes another program. The
-   arguments: numbers of calls, separated by commas; the program; its arguments. */
+/* Makes the kernel refuse system calls with EPERM (seccomp(2)), then executes another program.
+   Arguments: numbers of the calls, separated by commas; the program; its arguments. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,18 +1,19 @@
-//! Reports of Oracle, imported, compared and explained: the figures of the articles to the digit.
+//! Oracle's reports, imported, compared and explained: they reproduce the figures of the articles
+//! to the digit.
 
 use serde_json::Value;
 use testing::reports;
 
 use crate::laboratory::Laboratory;
 
-/// The tables of article 001 in files as they are called there, in a laboratory.
+/// Writes the tables of article 001 to files with the names that the article uses.
 fn article_001(laboratory: &Laboratory) -> Vec<String> {
     let files = (1..).zip(reports::ARTICLE_001);
     let files = files.map(|(test, text)| laboratory.file(&format!("test{test}.txt"), text));
     files.collect()
 }
 
-/// Imports files; answers the run's id.
+/// Imports files; returns the run's id.
 fn import(laboratory: &Laboratory, options: &[&str], files: &[String]) -> String {
     let files = files.iter().map(String::as_str);
     let words: Vec<&str> = ["import", "awr"]
@@ -29,7 +30,7 @@ fn named<'d>(list: &'d Value, key: &str, name: &str) -> &'d Value {
     found.unwrap_or_else(|| panic!("{name} is not in {list}"))
 }
 
-/// A figure with so many decimals.
+/// Formats a figure with this many decimals.
 fn digits(figure: &Value, places: usize) -> String {
     format!("{:.places$}", figure.as_f64().unwrap())
 }
@@ -145,13 +146,13 @@ fn article_000_has_two_trials_of_each_case() {
     let (local, remote) = (format!("{run}:local"), format!("{run}:remote"));
     let compared = laboratory.document(&["compare", &remote, &local, "--json"]);
     let pair = &compared["comparisons"][0];
-    // The author rounds before he divides and has 2.15.
+    // The author rounds before dividing and gets 2.15.
     assert_eq!(digits(&pair["ratio"], 2), "2.13");
     assert_eq!(
         (&pair["low"], &pair["verdict"]),
         (&Value::Null, &"undecided".into())
     );
-    // Both kept 7.9 CPUs busy: all of it is cost.
+    // Both kept 7.9 CPUs busy, so all of the difference is cost.
     let explained = laboratory.document(&["explain", &run, "--json"]);
     let difference = &explained["differences"][0];
     assert_eq!(difference["larger_part"], "cpu_time_per_logical_read");
@@ -190,7 +191,7 @@ fn several_files_are_trials_of_a_case_and_five_of_them_carry_an_interval() {
         ("b", reports::ARTICLE_001[3]),
     ] {
         for trial in 0..5 {
-            // The first digit behind the comma tells the trials apart.
+            // One changed digit distinguishes the trials.
             let text = text.replace("5,786,0", &format!("5,78{trial},0"));
             let text = text.replace("5,182,6", &format!("5,18{trial},6"));
             let file = laboratory.file(&format!("{name}{trial}.txt"), text);
@@ -280,7 +281,7 @@ fn bad_reports_are_named_with_their_line() {
     check(&[&good, &good], "two files are called good");
     let html = laboratory.file("page.txt", "<html>");
     check(&[&html], "found a page in HTML");
-    // Nothing of it was stored.
+    // Nothing was stored.
     let history = laboratory.document(&["history", "--json"]);
     assert_eq!(history["runs"], Value::Array(Vec::new()));
 }

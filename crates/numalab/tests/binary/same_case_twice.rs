@@ -1,4 +1,4 @@
-//! A/A: two names for the same case must not become a winner and a loser.
+//! A/A test: two names for the same case must not yield a winner and a loser.
 
 use testing::not_run::say;
 use testing::{Need, not_run};
@@ -15,7 +15,7 @@ fn the_same_case_under_two_names_is_a_tie() {
         .case("other", "");
     let path = laboratory.file("same.toml", experiment.text());
     let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.3"];
-    // An interval of 93.75 % leaves out the truth once in 16 runs; three running, once in 4096.
+    // An interval of 93.75 % misses the truth in one of 16 runs; three in a row, in one of 4096.
     for attempt in 1..=3 {
         let run = laboratory.document(&words);
         if run["machine"]["emulated"] == true {

@@ -1,4 +1,4 @@
-//! What `run` and `show` print fits a screen of 40 lines and 80 columns; `--full` has the rest.
+//! The output of `run` and `show` fits a screen of 40 lines and 80 columns; `--full` has the rest.
 
 use crate::experiment_file::{ExperimentFile, SMALL};
 use crate::laboratory::Laboratory;
@@ -7,7 +7,8 @@ use crate::terminal::{on_a_terminal, shown, without_escapes};
 const LINES: usize = 40;
 const COLUMNS: usize = 80;
 
-/// Cases that run, in no time, and four that cannot, three of them for one reason.
+/// Writes an experiment with cases that run quickly, and four that cannot run, three of them for
+/// the same reason.
 fn experiment(laboratory: &Laboratory, cases: u32) -> String {
     let number = "[load]\nwork = \"command\"\nunit = \"MB/s\"";
     let mut experiment = ExperimentFile::new("case-0", number);
@@ -25,7 +26,7 @@ fn experiment(laboratory: &Laboratory, cases: u32) -> String {
     laboratory.file("many.toml", experiment.text())
 }
 
-/// All characters of a screen have one column.
+/// Asserts that lines fit the screen; every character in them is one column wide.
 #[track_caller]
 fn fits(lines: &[String]) {
     let text = lines.join("\n");
@@ -39,7 +40,7 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The parts of a screen, in their order, and nothing of what `--full` adds.
+/// Asserts that a screen has its parts in order, and nothing that `--full` adds.
 #[track_caller]
 fn has_its_parts(lines: &[String]) {
     let text = lines.join("\n");
@@ -127,20 +128,20 @@ fn a_terminal_shows_the_progress_in_one_line_and_then_the_screen() {
         assert!(state.contains(" left; case-"), "{state}");
         assert!(state.trim_end().chars().count() < COLUMNS, "{state}");
     }
-    // From the fifth round on, the comparison that leads with its interval.
+    // From the fifth round on, progress shows the leading comparison with its interval.
     let leads = |it: &&&String| it.contains(" to ") && it.trim_end().ends_with(')');
     assert!(states.iter().filter(leads).count() > 0, "{states:?}");
-    // It is written again and again, and gone in the end.
+    // The progress line is redrawn in place, and gone in the end.
     let left = shown(&written).into_iter().filter(|it| is_progress(&it));
     assert_eq!(left.count(), 0, "{written:?}");
     laboratory.no_process_or_memory_is_left();
 }
 
-/// Where nobody looks, nothing is written but what is said.
+/// Without a terminal, only messages are written.
 #[test]
 fn without_a_terminal_no_progress_is_written() {
     let laboratory = Laboratory::new();
-    // Nothing is calibrated, so that the first trial is made in time.
+    // A fixed work unit skips the calibration, so that the first trial is made in time.
     let experiment = ExperimentFile::new("one", SMALL).case("one", "work-unit = 16");
     let path = laboratory.file("one.toml", experiment.text());
     let words = ["run", &path, "--seconds", "0.2", "--within", "2"];

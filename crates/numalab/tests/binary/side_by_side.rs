@@ -1,4 +1,5 @@
-//! Two runs at once: they keep apart, and they see each other.
+//! Two runs at once do not interfere with each other's files and groups, and each detects the
+//! other.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ fn two_runs_at_once_keep_apart() {
     let path = laboratory.file("two.toml", experiment.text());
     let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.2"];
     let mut first = laboratory.start(&words);
-    // Ids are times: the second run does not start in the millisecond of the first.
+    // Ids are times: make sure that the second run does not start in the same millisecond.
     first.until_there_are(1, Role::Instance);
     let second = laboratory.start(&words);
     let runs = [first, second].map(|run| run.finish().with_code(0).document());
@@ -42,8 +43,8 @@ fn two_runs_at_once_keep_apart() {
     laboratory.nothing_is_left();
 }
 
-/// Of two users, with two stores. Names are those of a network namespace, so that other tests of
-/// this machine are not seen.
+/// Two users with two stores. Claimed names belong to a network namespace; a new one hides the
+/// other tests on this machine.
 #[test]
 fn a_run_beside_another_is_refused_and_names_it() {
     const NAME: &str = "a_run_beside_another_is_refused_and_names_it";

@@ -17,7 +17,7 @@ const COMMANDS: [&[&str]; 4] = [
     &["run", "binding-vs-caging"],
 ];
 
-/// A laboratory whose store was made, closed, and then changed by `change`.
+/// Returns a laboratory whose store was created, closed, and then changed by `change`.
 fn with_store(change: impl FnOnce(&Path)) -> Laboratory {
     let laboratory = Laboratory::new();
     drop(Store::open(&laboratory.store()).unwrap());

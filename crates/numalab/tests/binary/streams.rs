@@ -1,4 +1,4 @@
-//! stdout is data, stderr is talk; a reader who has seen enough is no error.
+//! stdout is for data, stderr for messages; a closed pipe is not an error.
 
 use std::process::Stdio;
 
@@ -16,7 +16,7 @@ const COMMANDS: [&[&str]; 9] = [
     &["run", "--help"],
 ];
 
-/// A pipe nobody reads from, as after `| head -c 10`.
+/// Returns a pipe that nobody reads from, as after `| head -c 10`.
 fn closed_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

@@ -1,7 +1,7 @@
-//! System V segments in IPC namespaces of their own, as containers have them: there the first
-//! segment has the id 0, which is its inode, too, and two namespaces have one each.
+//! System V segments in separate IPC namespaces, as in containers: the first segment of each
+//! namespace has the id 0, which is also its inode number, so two namespaces have one each.
 //!
-//! The segments are made by a few lines of Python, since no crate may have unsafe code for a test.
+//! A short Python script creates the segments, since no test may contain unsafe code.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -15,8 +15,8 @@ use crate::laboratory::Laboratory;
 use crate::unmet_need::is_root;
 use crate::user::{NOBODY, User};
 
-/// Makes one segment and has it attached and touched in two processes, at two addresses; says their
-/// ids, and ends when stdin does. The arguments: MiB, and which user to become.
+/// Creates one segment, attaches and touches it in two processes at two addresses, prints their
+/// ids, and ends at the end of stdin. Arguments: size in MiB, and the user to become.
 const ATTACH: &str = r"
 import ctypes, os, sys
 size, user = int(sys.argv[1]) << 20, int(sys.argv[2])
@@ -45,19 +45,19 @@ sys.stdin.read()
 
 const BYTES: u64 = 64 << 20;
 
-/// What no other test has, since tests run beside each other in one process.
+/// A size that no other test uses, because tests run in parallel in one process.
 const BYTES_OF_TWO: u64 = 48 << 20;
 
-/// Two processes with one segment in a namespace of their own, until dropped.
+/// Two processes with one segment in their own namespace, until dropped.
 struct Attached {
     child: Child,
-    /// What `shmget` answered.
+    /// The id that `shmget` returned.
     shmid: u64,
     pids: Vec<u32>,
 }
 
 impl Attached {
-    /// `None`, and said, where there can be none.
+    /// Returns `None` if that is impossible, and reports that the test is not run.
     fn start(test: &str, laboratory: &Laboratory, bytes: u64, user: Option<User>) -> Option<Self> {
         if !is_root(test) {
             return None;
@@ -95,7 +95,8 @@ impl Attached {
         self.child.id().to_string()
     }
 
-    /// What the kernel says that each process has of the segment, read by other means than ours.
+    /// Returns how much of the segment each process has mapped according to smaps, which numalab
+    /// does not read.
     fn bytes_by_smaps(&self) -> Vec<u64> {
         let of_process = |pid: &u32| {
             let smaps = fs::read_to_string(format!("/proc/{pid}/smaps")).unwrap();
@@ -110,7 +111,7 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        // Both processes end with their input.
+        // Both processes end at the end of their input.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
@@ -121,7 +122,7 @@ fn bytes(by_node: &Value) -> u64 {
     nodes.map(|bytes| bytes.as_u64().unwrap()).sum()
 }
 
-/// The System V segments of a residency.
+/// Returns the System V segments of a residency.
 fn segments(residency: &Value) -> Vec<&Value> {
     let all = residency["segments"].as_array().unwrap().iter();
     all.filter(|it| it["kind"] == "sysv").collect()

@@ -1,4 +1,4 @@
-//! A terminal for numalab: what a person at one sees.
+//! A terminal for numalab, to test what its user sees.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
 
-/// Runs a command on a terminal of so many columns and copies what it writes there.
+/// Runs a command on a terminal with this many columns, and copies its output.
 const TERMINAL: &str = r#"
 import fcntl, os, pty, struct, subprocess, sys, termios
 main, terminal = pty.openpty()
@@ -26,8 +26,7 @@ sys.stdout.flush()
 sys.exit(child.wait())
 "#;
 
-/// Starts what `laboratory` starts on a terminal of 80 columns from now on; `None` where none can
-/// be made.
+/// Makes `laboratory` start everything on a terminal of 80 columns; `None` if none can be created.
 pub(crate) fn on_a_terminal(laboratory: &mut Laboratory, test: &str) -> Option<()> {
     if Command::new("python3").args(["-c", ""]).status().is_err() {
         not_run(test, Need::Package, "it needs python3, to make a terminal");
@@ -38,8 +37,8 @@ pub(crate) fn on_a_terminal(laboratory: &mut Laboratory, test: &str) -> Option<(
     Some(())
 }
 
-/// The lines that a terminal shows in the end: of a line that is written again the last, and no
-/// colours.
+/// Returns the lines that a terminal finally shows: only the last version of a redrawn line,
+/// without colours.
 pub(crate) fn shown(written: &str) -> Vec<String> {
     let last = |line: &str| {
         let parts = line.rsplit('\r').map(without_escapes);
@@ -49,7 +48,7 @@ pub(crate) fn shown(written: &str) -> Vec<String> {
     written.replace("\r\n", "\n").lines().map(last).collect()
 }
 
-/// Text without the escape sequences that set colours and clear lines.
+/// Returns text without the escape sequences that set colours and clear lines.
 pub(crate) fn without_escapes(text: &str) -> String {
     let mut rest = text;
     let mut plain = String::new();

@@ -1,6 +1,6 @@
 //! `numalab move` and `numalab undo` of one target at once: one of them changes it, the other is
-//! refused, whatever state folder each has. Here policies are set and taken back, which needs one
-//! node only; pages are moved in guests (`cargo xtask kills --only undo-beside-move`).
+//! refused, whatever the state folder of each. These tests set and undo policies, which takes only
+//! one node; pages are moved in guests (`cargo xtask kills --only undo-beside-move`).
 
 use std::fs::{self, File};
 
@@ -19,12 +19,13 @@ struct Segment {
     mapping: Mapping,
 }
 
-/// Bytes of it, and how many of them exist at first.
+/// Size of the segment in bytes, and how many of them are touched at first.
 const BYTES: usize = 1 << 20;
 const TOUCHED: usize = BYTES / 2;
 
 impl Segment {
-    /// `None` where numalab may not open the memory of processes; says so.
+    /// Returns `None` if numalab may not open the memory of processes, and reports that the test is
+    /// not run.
     fn new(test: &str) -> Option<Self> {
         let memory = SharedMemory::create(ObjectKind::Shm, BYTES, 4096).unwrap();
         let mapping = memory.map().unwrap();
@@ -43,7 +44,7 @@ impl Segment {
         }
     }
 
-    /// Makes pages of it.
+    /// Writes to it, which allocates pages.
     fn touch(&self, from: usize, bytes: usize) {
         let file = SharedMemoryFile::of(&self.memory).unwrap();
         file.write(&vec![1; bytes], from as u64).unwrap();
@@ -57,7 +58,7 @@ impl Segment {
         line.expect("it is mapped").to_owned()
     }
 
-    /// Its name, as `numalab inspect` gives it.
+    /// Returns its name, as `numalab inspect` shows it.
     fn name(&self) -> String {
         let line = self.line("maps");
         let name = &line[line.find('/').unwrap()..];
@@ -70,7 +71,7 @@ impl Segment {
         format!("/proc/self/map_files/{range}")
     }
 
-    /// Its policy by the kernel's word.
+    /// Returns its policy, as the kernel shows it.
     fn policy(&self) -> String {
         let line = self.line("numa_maps");
         line.split(' ').nth(1).unwrap().to_owned()

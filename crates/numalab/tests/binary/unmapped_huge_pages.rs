@@ -1,8 +1,8 @@
-//! Huge pages that only processes had touched which have ended: they are found, and looking takes
-//! none from the pool, reserves none and makes none. Where the kernel does not show them, the pools
-//! bound where they are.
+//! Huge pages that were touched only by processes that have ended: they are found, and the
+//! inspection takes none from the pool, reserves none and allocates none. Where the kernel does not
+//! show them, the pools bound where they are.
 //!
-//! They are made by a few lines of Python, since no crate may have unsafe code for a test.
+//! A short Python script creates them, since no test may contain unsafe code.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,12 +19,12 @@ use crate::unmet_need::is_root;
 
 const HUGE: u64 = 2 << 20;
 
-/// Pages of each object, and how many of them are touched.
+/// Number of pages of each object, and how many of them are touched.
 const PAGES: u64 = 8;
 const TOUCHED: u64 = 3;
 
-/// Makes objects of huge pages in every way and has a child touch some pages of each, which ends;
-/// says its id, and ends with its input.
+/// Creates huge-page objects in every way; for each, a child touches some pages and ends. Prints
+/// its process id, and ends at the end of its input.
 const MAKE: &str = r"
 import ctypes, os, sys
 HUGE, SIZE = 2 << 20, 8 * (2 << 20)
@@ -55,7 +55,7 @@ print(os.getpid(), flush=True)
 sys.stdin.read()
 ";
 
-/// A pool of huge pages for the time of a test: `numalab pages`, and `numalab undo` when dropped.
+/// A huge-page pool for the duration of a test: `numalab pages`, and `numalab undo` when dropped.
 struct Pool<'a>(&'a Laboratory);
 
 impl<'a> Pool<'a> {
@@ -84,14 +84,14 @@ impl Drop for Pool<'_> {
     }
 }
 
-/// What a file of the machine's pool of pages of 2 MiB says.
+/// Reads a file of the machine's pool of 2 MiB pages.
 fn count(file: &str) -> u32 {
     let path = format!("/sys/kernel/mm/hugepages/hugepages-2048kB/{file}");
     let text = fs::read_to_string(path).unwrap_or_else(|_| "0".to_owned());
     text.trim().parse().unwrap()
 }
 
-/// The pages in use of every node's pool.
+/// Returns the number of pages in use in every node's pool.
 fn pools_in_use() -> Vec<(String, u64)> {
     let nodes = fs::read_dir("/sys/devices/system/node").unwrap();
     let used = nodes.filter_map(|node| {
@@ -108,7 +108,7 @@ fn pools_in_use() -> Vec<(String, u64)> {
     used.collect()
 }
 
-/// The counters of the pool, of which none may change.
+/// Returns the counters of the pool, none of which may change.
 fn counters() -> [u32; 4] {
     let files = [
         "nr_hugepages",
@@ -119,7 +119,7 @@ fn counters() -> [u32; 4] {
     files.map(count)
 }
 
-/// Who has the objects, until dropped.
+/// The process that holds the objects, until dropped.
 struct Holder(Child);
 
 impl Holder {
@@ -138,7 +138,7 @@ impl Holder {
         Some(Holder(child))
     }
 
-    /// Length, and units of 512 bytes, of every object of huge pages, by the kernel's own count.
+    /// Returns the length, and the kernel's count of 512-byte units, of every huge-page object.
     fn sizes(&self) -> Vec<(u64, u64)> {
         let directory = format!("/proc/{}/map_files", self.0.id());
         let files = fs::read_dir(directory)
@@ -157,7 +157,7 @@ impl Drop for Holder {
     }
 }
 
-/// The segments of huge pages.
+/// Returns the segments of huge pages.
 fn segments(residency: &Value) -> Vec<&Value> {
     let all = residency["segments"].as_array().unwrap().iter();
     all.filter(|it| it["page_bytes"] == HUGE).collect()
@@ -209,7 +209,7 @@ fn huge_pages_that_nobody_has_mapped_are_found_and_none_is_made() {
 #[test]
 fn where_the_kernel_does_not_show_them_the_pools_bound_where_they_are() {
     const NAME: &str = "where_the_kernel_does_not_show_them_the_pools_bound_where_they_are";
-    /// userfaultfd on x86-64.
+    /// The system call number of userfaultfd on x86-64.
     const REFUSED: &str = "323";
     let mut filtered = Laboratory::alone();
     let laboratory = Laboratory::new();

@@ -1,11 +1,11 @@
-//! What many tests need and this machine may not have.
+//! What many tests need and this machine may lack.
 
 use linux::Root;
 use testing::{Need, not_run};
 
-/// Whether processor groups can be made here; says that `test` is not run where they cannot.
+/// Whether processor groups can be created here; if not, reports that `test` is not run.
 pub(crate) fn has_groups(test: &str) -> bool {
-    match numa::hierarchy::find(&Root::live()) {
+    match placement::hierarchy::find(&Root::live()) {
         Ok(_) => true,
         Err(error) => {
             let need = match error.is_permission() {
@@ -18,7 +18,7 @@ pub(crate) fn has_groups(test: &str) -> bool {
     }
 }
 
-/// Whether this process may become other users; says that `test` is not run where it may not.
+/// Whether this process may become other users; if not, reports that `test` is not run.
 pub(crate) fn is_root(test: &str) -> bool {
     let root = linux::process::is_root();
     if !root {
@@ -27,7 +27,7 @@ pub(crate) fn is_root(test: &str) -> bool {
     root
 }
 
-/// What is missing where something that takes root was refused.
+/// Returns what is missing if something that needs root was refused.
 pub(crate) fn refused_need() -> Need {
     Need::root_or_kernel(linux::process::is_root())
 }

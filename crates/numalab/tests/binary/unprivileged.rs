@@ -1,4 +1,4 @@
-//! Everything that needs no root works without it, and says so where it does not.
+//! Everything that does not need root works without it, and the rest says what it needs.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn a_group_that_may_not_be_made_is_refused_with_the_way_without_root() {
         ExperimentFile::new("one", SMALL).case("one", "cpus = \"all:1\"\nmechanism = \"group\"");
     let path = laboratory.file("group.toml", experiment.text());
     let finished = laboratory.run(&["run", &path]);
-    // 3 where no hierarchy has the cpuset controller, so that root could not do it either.
+    // 3 if no hierarchy has the cpuset controller, so that not even root could do it.
     let code = if finished.stderr.contains("is mounted") {
         3
     } else {

@@ -1,4 +1,4 @@
-//! Updates: each of them is in the data file after the checkpoint, or the trial does not count.
+//! Updates: each is in the data file after the checkpoint, or the trial does not count.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn every_update_is_in_the_data_file_whatever_the_cache_holds() {
             }
         }
     }
-    // Two sessions dirty 128 buffers in less time than a writer writes them.
+    // Two sessions dirty 128 buffers faster than a writer writes them.
     assert!(free_buffer_waits > 0, "nobody waited for a free buffer");
     let shown = laboratory.run(&["show", "--full"]).with_code(0).stdout;
     for words in ["Rows updated", "50 % of statements update"] {
@@ -59,7 +59,7 @@ fn every_update_is_in_the_data_file_whatever_the_cache_holds() {
     laboratory.nothing_is_left();
 }
 
-/// Does something to the second trial of a run, and answers why it failed.
+/// Disturbs the second trial of a run, and returns why it failed.
 fn reason_after(harm: impl Fn(&Laboratory, &mut UnderWay<'_>)) -> String {
     let laboratory = Laboratory::new();
     let experiment = ExperimentFile::new("one", DEFAULTS).case("one", "");
@@ -93,7 +93,7 @@ fn a_session_or_a_writer_that_dies_fails_its_trial_only() {
     }
 }
 
-/// The cache holds everything, so nobody reads the file before the checkpoint has been written.
+/// The cache holds everything, so nothing reads the file before the checkpoint is complete.
 #[test]
 fn a_block_that_is_corrupt_after_the_checkpoint_is_named() {
     let reason = reason_after(|laboratory, under_way| {
@@ -113,7 +113,7 @@ fn a_block_that_is_corrupt_after_the_checkpoint_is_named() {
     assert!(reason.contains("block 0x"), "{reason}");
 }
 
-/// A file system of so many MiB, as long as this lives.
+/// A file system of this many MiB; unmounted when dropped.
 struct SmallFileSystem<'p>(&'p Path);
 
 impl<'p> SmallFileSystem<'p> {
@@ -155,7 +155,7 @@ fn a_full_file_system_is_an_error_that_names_the_block() {
     held.until_there_are(3, Role::Session);
     let file = data_file(instance, &state);
     let file = std::fs::File::options().write(true).open(file).unwrap();
-    // What the file has taken is given back, and taken by another.
+    // Free the blocks of the file, and let another file take them.
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     fallocate(&file, flags, 0, 24 << 20).unwrap();
     let other = std::fs::File::create(state.join("other")).unwrap();

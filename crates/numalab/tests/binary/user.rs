@@ -1,4 +1,4 @@
-//! Another user than the one who runs the tests, without any privilege.
+//! Another user than the one who runs the tests, without privileges.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -12,7 +12,7 @@ pub(crate) const NOBODY: User = User(65_534);
 pub(crate) struct User(pub u32);
 
 impl User {
-    /// The words that start a program as this user, without any other group (util-linux).
+    /// Returns the words that start a program as this user, without any other group (util-linux).
     pub(crate) fn launcher(self) -> Vec<String> {
         let User(id) = self;
         let words = [
@@ -24,20 +24,20 @@ impl User {
         words.to_vec()
     }
 
-    /// More words, for these capabilities (capabilities(7)) and no other.
+    /// Returns further words that grant these capabilities (capabilities(7)) and no others.
     pub(crate) fn capabilities(names: &[&str]) -> [String; 3] {
         let set = names.iter().map(|name| format!(",+{name}"));
         let set = format!("-all{}", set.collect::<String>());
         ["inh-caps", "ambient-caps", "bounding-set"].map(|of| format!("--{of}={set}"))
     }
 
-    /// Lets this user have a folder.
+    /// Gives a directory to this user.
     pub(crate) fn owns(self, folder: &Path) {
         chown(folder, Some(self.0), Some(self.0)).unwrap();
     }
 }
 
-/// Lets everyone enter a folder, or read and execute a file.
+/// Lets everyone enter a directory, or read and execute a file.
 pub(crate) fn open_to_all(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -1,9 +1,9 @@
-//! A sort and a hash join in private memory, with reads from the buffer cache in between: the shape
-//! of the test behind article 004's 12 to 15 %.
+//! A sort and a hash join in private memory, with reads from the buffer cache in between: the
+//! pattern of the test behind article 004's 12 to 15 %.
 //!
-//! Each piece draws a run of keys, sorts it, writes it behind the runs before it, and looks each
-//! key up in a hash table that is larger than the processor's caches. One half of the memory is
-//! the table, the other holds runs.
+//! Each piece draws a run of keys, sorts it, appends it to the previous runs, and looks each key up
+//! in a hash table that is larger than the processor's caches. The table takes up to half of the
+//! memory; the rest holds runs.
 
 use linux::anonymous_memory::AnonymousMemory;
 
@@ -13,24 +13,24 @@ use crate::Error;
 use crate::buffer_cache::Reader;
 use crate::statement::{Table, select};
 
-/// Rows of one piece.
+/// Rows per piece.
 const RUN_ROWS: usize = 1 << 13;
-/// Rows read from the buffer cache in one piece.
+/// Rows read from the buffer cache per piece.
 const CACHED_ROWS: u32 = 64;
-/// Words of a slot of the hash table: key and value.
+/// Words in a slot of the hash table: key and value.
 const SLOT_WORDS: usize = 2;
 
 /// The load.
 pub(super) struct Compute {
     memory: AnonymousMemory,
-    /// Slots of the hash table, a power of two; half of them hold keys from 1 on.
+    /// Slots of the hash table, a power of two; half of them hold the keys from 1 on.
     slots: usize,
-    /// Where the next run is written, in words from the begin of the runs.
+    /// Position of the next run, in words from the start of the runs.
     next_run: usize,
     run: Vec<u64>,
     table: Table,
     random: fastrand::Rng,
-    /// Sums of what was found, and of what must have been.
+    /// Sums of the values found, and of those expected.
     found: u64,
     expected: u64,
     last_run: Option<(usize, u64)>,
@@ -65,12 +65,12 @@ impl Compute {
     }
 }
 
-/// The first slot that a key may be in (multiplicative hashing, Knuth, TAOCP 6.4).
+/// Returns the first slot of a key's probe sequence (multiplicative hashing, Knuth, TAOCP 6.4).
 fn slot_of(key: u64, slots: usize) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - slots.trailing_zeros())) as usize
 }
 
-/// The value of a key, 0 where there is none.
+/// Returns the value of a key, or 0 if the table does not have it.
 #[inline]
 fn value_of(table: &[u64], slots: usize, key: u64) -> u64 {
     let mut slot = slot_of(key, slots);
@@ -126,7 +126,8 @@ impl Load for Compute {
         Some((self.memory.address(), self.memory.len()))
     }
 
-    /// The join found the value of every key, and the last run holds what was drawn, in order.
+    /// Verifies that the join found the value of every key, and that the last run holds the drawn
+    /// keys in order.
     fn verify(&mut self) -> Result<(), Error> {
         if self.found != self.expected {
             return Err(Error::WrongResult {
@@ -161,7 +162,7 @@ mod tests {
     #[test]
     fn rows_are_sorted_joined_and_read() {
         with_load(SessionLoad::Compute, 1 << 20, |load, reader| {
-            // Often enough for the runs to begin again.
+            // Enough pieces for the runs to wrap around.
             for _ in 0..20 {
                 assert_eq!(load.piece(reader).unwrap(), RUN_ROWS as u64);
             }

@@ -1,4 +1,4 @@
-//! What a load is to a session, and what it is made of.
+//! The interface between sessions and loads.
 
 use model::OwnMemory;
 
@@ -6,32 +6,32 @@ use crate::Error;
 use crate::buffer_cache::Reader;
 use crate::statement::Table;
 
-/// What a session does piece by piece.
+/// A load, which a session executes piece by piece.
 pub(crate) trait Load {
-    /// Does about a millisecond's work; answers how much that was, in the units of the metric.
+    /// Does a piece of work, about a millisecond; returns its amount in the units of the metric.
     ///
     /// # Errors
-    /// Whatever keeps it from going on.
+    /// When the load cannot continue.
     fn piece(&mut self, reader: &mut Reader<'_>) -> Result<u64, Error>;
 
-    /// Where its memory is mapped in this process: the first address and the bytes.
+    /// Returns where its memory is mapped in this process: address and bytes.
     fn memory(&self) -> Option<(usize, usize)>;
 
-    /// Compares what the window did with what it must have done; comes after the window.
+    /// Compares what the load did with what it must have done; called after the window.
     ///
     /// # Errors
-    /// [`Error::WrongResult`] when that is something else.
+    /// [`Error::WrongResult`] when they differ.
     fn verify(&mut self) -> Result<(), Error>;
 }
 
-/// What a load is made of.
+/// Parameters to create a load.
 pub(crate) struct Ingredients<'o> {
-    /// What is asked for.
+    /// The requested load and memory.
     pub own: &'o OwnMemory,
-    /// Size of its pages.
+    /// Its page size.
     pub page_bytes: u64,
     /// The table of the session.
     pub table: Table,
-    /// Seed of what it draws.
+    /// Seed of its random numbers.
     pub seed: u64,
 }

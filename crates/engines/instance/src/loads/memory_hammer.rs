@@ -1,7 +1,7 @@
-//! Random stores to private memory: each goes to another line, and none waits for a value.
+//! Stores to random words of private memory; no store waits for a value.
 //!
-//! Article 004's memhammer did the same: 156 ns a store by 8 processes where memory was
-//! interleaved, 97 ns where it was near.
+//! Article 004's memhammer did the same: 156 ns per store with 8 processes on interleaved memory,
+//! 97 ns on local memory.
 
 use linux::anonymous_memory::AnonymousMemory;
 
@@ -10,7 +10,7 @@ use super::{Ingredients, Load, own_memory};
 use crate::Error;
 use crate::buffer_cache::Reader;
 
-/// Stores of one piece.
+/// Stores per piece.
 const STORES: u64 = 1 << 16;
 
 /// The load.
@@ -18,7 +18,7 @@ pub(super) struct MemoryHammer {
     memory: AnonymousMemory,
     seed: u64,
     random: fastrand::Rng,
-    /// The generator as it was before the last piece.
+    /// The generator's state before the last piece.
     before: fastrand::Rng,
 }
 
@@ -34,13 +34,13 @@ impl MemoryHammer {
     }
 }
 
-/// A place below `count` (Lemire, "Fast Random Integer Generation in an Interval", 2019).
+/// Draws a place below `count` (Lemire, "Fast Random Integer Generation in an Interval", 2019).
 #[inline]
 fn place(random: &mut fastrand::Rng, count: usize) -> usize {
     ((u128::from(random.u64(..)) * count as u128) >> 64) as usize
 }
 
-/// What belongs into a place; never 0, which is what a page holds before.
+/// Returns the value that belongs in a place; never 0, which is the content of a fresh page.
 #[inline]
 fn content(seed: u64, place: usize) -> u64 {
     (place as u64)
@@ -65,7 +65,8 @@ impl Load for MemoryHammer {
         Some((self.memory.address(), self.memory.len()))
     }
 
-    /// Every word is untouched or what belongs there, and the stores of the last piece are there.
+    /// Verifies that every word is untouched or correct, and that the stores of the last piece are
+    /// present.
     fn verify(&mut self) -> Result<(), Error> {
         let seed = self.seed;
         let words = self.memory.words_mut();
@@ -86,7 +87,7 @@ impl Load for MemoryHammer {
                 return Err(wrong(place, words[place]));
             }
         }
-        // The sum keeps the compiler from dropping stores that nothing else reads.
+        // Using a word keeps the compiler from dropping stores that nothing else reads.
         std::hint::black_box(mix(words[0]));
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Numbers that look drawn and can be worked out again.
+//! Pseudorandom numbers that can be recomputed from their input.
 
-/// A 64-bit mix without fixed pattern (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-/// Generators", 2014: the finalizer of SplitMix64). It is a bijection.
+/// Mixes 64 bits (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014:
+/// the finalizer of SplitMix64). It is a bijection.
 pub(super) fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,8 +1,8 @@
-//! What sessions do when they do not read rows: one file for each load, behind one trait.
+//! Loads that sessions run in place of reading rows: one file per load, behind one trait.
 //!
-//! To add one: a file here, a variant of `model::SessionLoad`, a line in `table::make`, and a word
-//! in the experiment crate's table of works. Placement, barrier, window, evidence and books are
-//! those of every session.
+//! To add a load, add a file here, a variant of `model::SessionLoad`, a line in `table::make`, and
+//! a word in the experiment crate's table of works. All sessions share placement, barrier, window,
+//! evidence and accounting.
 
 mod compute;
 mod load;

@@ -1,14 +1,15 @@
-//! Memory that a session has for itself: mapped, placed and prefaulted.
+//! The own memory of a session: mapped, placed and prefaulted.
 
 use linux::anonymous_memory::{AnonymousMemory, Pages, base_page_bytes};
 use model::{Allocation, OwnMemory, PageKind};
 
 use crate::Error;
 
-/// Makes the private memory that is asked for; every page is there.
+/// Allocates the requested private memory and populates every page.
 ///
 /// # Errors
-/// [`Error::OwnMemory`] when the kernel has no such pages, too few, or refuses the policy.
+/// [`Error::OwnMemory`] when the kernel does not have such pages, has too few, or refuses the
+/// policy.
 pub(super) fn make(own: &OwnMemory, page_bytes: u64) -> Result<AnonymousMemory, Error> {
     let pages = match page_bytes == base_page_bytes() {
         true => Pages::small(),
@@ -28,7 +29,7 @@ pub(super) fn make(own: &OwnMemory, page_bytes: u64) -> Result<AnonymousMemory, 
         Allocation::Interleave(nodes) => memory.interleave_over(nodes),
         Allocation::Bind(nodes) => memory.bind_to(nodes),
         Allocation::Prefer(node) => memory.prefer(*node),
-        // The plan lets no other through.
+        // `OsDefault` needs no policy, and the plan rejects the other two.
         Allocation::OsDefault | Allocation::WeightedInterleave(_) | Allocation::PerNode(_) => {
             Ok(())
         }

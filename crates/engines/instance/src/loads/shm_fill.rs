@@ -1,6 +1,6 @@
-//! A file in /dev/shm that is written from begin to end, emptied, and written again, as dd does.
+//! A file in /dev/shm that is written from start to end, emptied, and written again, as with dd.
 //!
-//! Nearly all of its CPU time is the kernel's, which finds, clears and fills pages.
+//! Nearly all of its CPU time is spent in the kernel, which finds, clears and fills pages.
 
 use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
 use linux::shared_memory_file::SharedMemoryFile;
@@ -11,14 +11,14 @@ use super::{Ingredients, Load};
 use crate::Error;
 use crate::buffer_cache::Reader;
 
-/// Bytes of one write.
+/// Bytes per write.
 const WRITE_BYTES: usize = 1 << 20;
 
 /// The load.
 pub(super) struct ShmFill {
     own: OwnMemory,
     file: SharedMemoryFile,
-    /// Where its pages can be asked for; never touched, for the file may be full or empty.
+    /// Mapping used only to query its pages; never accessed, since the file may be full or empty.
     mapping: Mapping,
     pattern: Vec<u8>,
     position: u64,
@@ -26,7 +26,7 @@ pub(super) struct ShmFill {
 }
 
 impl ShmFill {
-    /// The file, written once.
+    /// Creates the file and writes it once.
     pub(super) fn new(of: &Ingredients<'_>) -> Result<Self, Error> {
         let bytes = of.own.bytes.next_multiple_of(WRITE_BYTES as u64);
         let failed = |cause| shortage(bytes, cause);
@@ -34,8 +34,8 @@ impl ShmFill {
         let memory = SharedMemory::create(ObjectKind::Shm, bytes as usize, page_bytes);
         let memory = memory.map_err(failed)?;
         let mapping = memory.map().map_err(failed)?;
-        // The policy belongs to the file from here on, and stays when its pages go.
-        numa::placement::allocate_mapping(&mapping, &of.own.allocation, &[])?;
+        // From here on the file has the policy and keeps it when its pages are freed.
+        placement::allocate_mapping(&mapping, &of.own.allocation, &[])?;
         let pattern =
             (0..WRITE_BYTES as u64 / 8).flat_map(|word| mix(of.seed ^ word).to_le_bytes());
         let mut fill = ShmFill {
@@ -50,7 +50,7 @@ impl ShmFill {
         Ok(fill)
     }
 
-    /// Writes what is missing, and lets this process see every page.
+    /// Writes the rest of the file, and maps every page in this process.
     fn complete(&mut self) -> Result<(), Error> {
         while self.position < self.bytes {
             self.write()?;
@@ -92,7 +92,7 @@ impl Load for ShmFill {
         Some((self.mapping.address().addr(), self.mapping.len()))
     }
 
-    /// The file is whole, and every byte of it is the one that was written.
+    /// Verifies that the file is complete and that every byte is as written.
     fn verify(&mut self) -> Result<(), Error> {
         self.complete()?;
         let mut read = vec![0; WRITE_BYTES];

@@ -1,13 +1,13 @@
-//! A computation that touches no memory: the negative control. Where memory lies cannot matter to
-//! it, so where it seems to, something else differs.
+//! A computation that accesses no memory: the negative control. The location of memory cannot
+//! affect it; if it seems to, something else differs.
 
 use super::Load;
 use crate::Error;
 use crate::buffer_cache::Reader;
 
-/// Steps of one piece.
+/// Steps per piece.
 const STEPS: u64 = 1 << 20;
-/// A linear congruential generator modulo 2^64 (Knuth, MMIX): each step waits for the one before.
+/// A linear congruential generator modulo 2^64 (Knuth, MMIX): each step waits for the previous one.
 const FACTOR: u64 = 6_364_136_223_846_793_005;
 const SUMMAND: u64 = 1_442_695_040_888_963_407;
 
@@ -28,8 +28,8 @@ impl Spin {
     }
 }
 
-/// The state after `steps` steps from `state`, in as many squarings as `steps` has bits (Brown,
-/// "Random Number Generation with Arbitrary Strides", 1994).
+/// Returns the state after `steps` steps from `state`, in as many squarings as `steps` has bits
+/// (Brown, "Random Number Generation with Arbitrary Strides", 1994).
 fn after(state: u64, mut steps: u64) -> u64 {
     let (mut factor, mut summand) = (FACTOR, SUMMAND);
     let (mut all_factor, mut all_summand) = (1u64, 0u64);
@@ -49,7 +49,7 @@ impl Load for Spin {
     fn piece(&mut self, _: &mut Reader<'_>) -> Result<u64, Error> {
         let mut state = self.state;
         for _ in 0..STEPS {
-            // Not known to the compiler, which could otherwise jump ahead as `after` does.
+            // Hide the value from the compiler, which could otherwise jump ahead as `after` does.
             state = std::hint::black_box(state.wrapping_mul(FACTOR).wrapping_add(SUMMAND));
         }
         self.state = state;

@@ -1,14 +1,14 @@
-//! The table of loads: which file makes which.
+//! The table of loads: creates each variant with its module.
 
 use model::SessionLoad;
 
 use super::{Ingredients, Load, compute, memory_hammer, shm_fill, spin};
 use crate::Error;
 
-/// Makes the load of a session, its memory placed and prefaulted.
+/// Creates the load of a session, with its memory placed and prefaulted.
 ///
 /// # Errors
-/// When the memory cannot be had.
+/// When the memory cannot be allocated.
 pub(crate) fn make(of: &Ingredients<'_>) -> Result<Box<dyn Load>, Error> {
     Ok(match of.own.load {
         SessionLoad::MemoryHammer => Box::new(memory_hammer::MemoryHammer::new(of)?),

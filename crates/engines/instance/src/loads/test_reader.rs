@@ -1,4 +1,4 @@
-//! A loaded SGA to read from.
+//! For tests: a load with a loaded SGA to read from.
 
 use model::{Allocation, OwnMemory, SessionLoad};
 
@@ -7,7 +7,7 @@ use crate::buffer_cache::Reader;
 use crate::statement::tests::with_loaded_sga;
 use crate::wait_clock::WaitClock;
 
-/// Makes a load of so many bytes and hands it to `check` with a reader.
+/// Creates a load of `bytes` bytes and passes it to `check` with a reader.
 pub(super) fn with_load(
     load: SessionLoad,
     bytes: u64,

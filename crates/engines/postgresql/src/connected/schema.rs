@@ -1,17 +1,20 @@
-//! A schema of ours in another's database: made through the journal, and dropped with all
-//! that is in it. Only one that carries our mark is dropped.
+//! A schema of numalab's in a database of the user's: created through the journal, and dropped with
+//! everything in it. Only a schema with numalab's mark is dropped.
 
-use numa::journal::{Change, Journal};
+use std::fmt::{self, Display, Formatter};
+
+use journal::{Change, Journal, Presence, ProcessIdentity, TakeBack};
 use postgres::Client;
+use serde::{Deserialize, Serialize};
 
 use super::url::{config, connect, without_password};
 use crate::tables::{self, Table, quoted};
 use crate::{Error, TablesPlan};
 
-/// What the comment of every such schema is.
+/// The comment on every such schema.
 const MARK: &str = "made by numalab, to be dropped by it";
 
-/// A schema that exists; dropped by [`OwnSchema::remove`], or when the value is.
+/// An existing schema; dropped by [`OwnSchema::remove`] or on drop.
 pub(super) struct OwnSchema {
     config: postgres::Config,
     name: String,
@@ -21,11 +24,11 @@ pub(super) struct OwnSchema {
 }
 
 impl OwnSchema {
-    /// Makes it, and its tables. `url` is kept for `numalab undo`, without its password.
+    /// Creates the schema and its tables. Keeps `url` for `numalab undo`, without its password.
     ///
     /// # Errors
-    /// When there is one already, the role may not, or the server is a standby or its disk full;
-    /// nothing is left behind then.
+    /// When the schema exists already, the role lacks the privilege, the server is a standby or its
+    /// disk is full; nothing is left behind then.
     pub(super) fn make(
         client: &mut Client,
         config: &postgres::Config,
@@ -42,10 +45,11 @@ impl OwnSchema {
         if is_standby {
             return Err(Error::Standby);
         }
-        let entry = journal.record(Change::SchemaMade {
+        let entry = SchemaMade {
             server: without_password(url, config),
             schema: name.to_owned(),
-        })?;
+        }
+        .record(journal)?;
         let quoted_name = quoted(name);
         let sql = format!(
             "BEGIN; CREATE SCHEMA {quoted_name}; \
@@ -69,10 +73,10 @@ impl OwnSchema {
         Ok((schema, tables))
     }
 
-    /// Drops it.
+    /// Drops the schema.
     ///
     /// # Errors
-    /// When the server does not; it is still in the journal then.
+    /// When the server does not drop it; it is still in the journal then.
     pub(super) fn remove(mut self) -> Result<(), Error> {
         self.remove_once()
     }
@@ -87,18 +91,54 @@ impl OwnSchema {
 impl Drop for OwnSchema {
     fn drop(&mut self) {
         if !self.is_removed {
-            // What fails here stays in the journal, and `numalab undo` takes it back.
+            // What fails here stays in the journal for `numalab undo`.
             let _ = self.remove_once();
         }
     }
 }
 
-/// Drops a schema that a numalab which is gone has made. One that is gone is no error.
-///
-/// # Errors
-/// When the server does not let us in, or there is one of this name that is not ours.
-pub fn drop_schema(url: &str, name: &str) -> Result<(), Error> {
-    drop_if_ours(&mut connect(&config(url, false)?)?, name)
+/// A schema was created in a database of an existing server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SchemaMade {
+    /// How to reach the server, without a password.
+    server: String,
+    /// The schema.
+    schema: String,
+}
+
+impl Display for SchemaMade {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "schema {} in the database of {}",
+            self.schema, self.server
+        )
+    }
+}
+
+impl Change for SchemaMade {
+    const KIND: &'static str = "schema-made";
+    const OUTLIVES_A_BOOT: bool = true;
+
+    /// Always [`Presence::There`]: only the server has the comment that marks the schema, and
+    /// `drop_if_ours` checks it.
+    fn presence(&self, _: &ProcessIdentity) -> Result<Presence, journal::Error> {
+        Ok(Presence::There)
+    }
+
+    /// Makes the server drop the schema, unless it is gone.
+    fn take_back(&self, _: &TakeBack<'_>) -> Result<Option<String>, journal::Error> {
+        let client = config(&self.server, false).and_then(|config| connect(&config));
+        let dropped = client.and_then(|mut client| drop_if_ours(&mut client, &self.schema));
+        dropped.map_err(|error| journal::Error::Undo {
+            change: self.to_string(),
+            reason: format!(
+                "{error}; by hand: DROP SCHEMA {} CASCADE",
+                quoted(&self.schema)
+            ),
+        })?;
+        Ok(None)
+    }
 }
 
 fn drop_if_ours(client: &mut Client, name: &str) -> Result<(), Error> {

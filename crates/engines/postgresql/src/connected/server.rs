@@ -1,8 +1,8 @@
-//! The connection to a server that runs already, and what is measured there.
+//! Connects to a server that is already running, and measures it.
 
+use journal::Journal;
 use linux::Root;
 use model::CalibrationPoint;
-use numa::journal::Journal;
 use postgres::Client;
 
 use super::schema::OwnSchema;
@@ -17,45 +17,45 @@ use crate::trial::measure;
 use crate::version::version_of;
 use crate::{CalibrationOrder, Error, TablesPlan, TrialOrder, TrialResult, Version, Watch};
 
-/// What is read.
+/// What to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A table of theirs, by all sessions; nothing is written.
+    /// A table of the user's, read by all sessions; nothing is written.
     Table(String),
-    /// A table of ours for each session, in a schema that is made for them, and removed.
+    /// A table of numalab's for each session, in a schema created for them and dropped afterwards.
     Schema(String),
 }
 
-/// A server and what is read there.
+/// A server and what to read there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectOrder {
     /// `postgresql://ROLE@HOST:PORT/DATABASE`, or `host=… user=…`.
     pub url: String,
-    /// What is read.
+    /// What to read.
     pub source: Source,
     /// Sessions that read.
     pub sessions: u32,
 }
 
-/// A server that we are connected to, with tables to read.
+/// A connected server with tables to read.
 pub struct Connected {
     config: postgres::Config,
     version: Version,
     tables: Vec<Table>,
-    /// Where they lie, if they are ours.
+    /// The schema of the tables, if they are numalab's.
     schema: Option<OwnSchema>,
     /// `shared_buffers`.
     pub shared_buffers_bytes: u64,
-    /// The postmaster, where the server is on this machine.
+    /// The postmaster, if the server is on this machine.
     postmaster: Option<u32>,
 }
 
 impl Connected {
-    /// Connects and looks the table up, or makes the schema and fills its tables.
+    /// Connects, and looks the table up or creates the schema and fills its tables.
     ///
     /// # Errors
-    /// When the URL is none, the server does not let us in or is too old, the table cannot be
-    /// measured, or the schema cannot be made; nothing is left behind then.
+    /// When the URL is invalid, the server rejects the connection or is too old, the table cannot
+    /// be measured, or the schema cannot be created; nothing is left behind then.
     pub fn open(order: &ConnectOrder, journal: &Journal) -> Result<Self, Error> {
         let config = config(&order.url, matches!(order.source, Source::Table(_)))?;
         let mut client = connect(&config)?;
@@ -70,7 +70,7 @@ impl Connected {
             Source::Schema(name) => {
                 let load = TablesPlan {
                     sessions: order.sessions,
-                    // A quarter: what others need of the buffers is not taken from them.
+                    // A quarter, to leave the buffers that others need.
                     cache_bytes: shared_buffers_bytes / 4,
                 };
                 let (schema, tables) =
@@ -88,20 +88,21 @@ impl Connected {
         })
     }
 
-    /// Whether the server is on this machine, so that its processes and memory can be looked at.
+    /// Returns whether the server is on this machine, so that its processes and memory can be
+    /// inspected.
     pub fn is_on_this_machine(&self) -> bool {
         self.postmaster.is_some()
     }
 
-    /// The version of the server.
+    /// Returns the version of the server.
     pub fn version(&self) -> &Version {
         &self.version
     }
 
-    /// Finds the rates of work units, with one session.
+    /// Measures the rates of work units with one session.
     ///
     /// # Errors
-    /// Whatever keeps it from being done; [`Error::Cancelled`].
+    /// When the sweep fails; [`Error::Cancelled`].
     pub fn calibrate(
         &self,
         order: &CalibrationOrder,
@@ -109,7 +110,7 @@ impl Connected {
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         let mut loaded = self.load()?;
-        // The work unit is for all tables, also those that the one session does not read.
+        // The work unit applies to all tables, including those that the one session does not read.
         let rows = loaded.tables.iter().map(Table::rows).min().unwrap_or(0);
         let order = CalibrationOrder {
             work_unit_max: u32::try_from(rows)
@@ -123,12 +124,12 @@ impl Connected {
     /// Runs a trial.
     ///
     /// # Errors
-    /// As [`crate::run_trial`].
+    /// As for [`crate::run_trial`].
     pub fn trial(&self, order: &TrialOrder, watch: &mut Watch<'_>) -> Result<TrialResult, Error> {
         measure(&Root::live(), &mut self.load()?, order, watch)
     }
 
-    /// A connection with all tables read into the shared buffers.
+    /// Connects and reads all tables into the shared buffers.
     fn load(&self) -> Result<Loaded, Error> {
         let mut client = connect(&self.config)?;
         client
@@ -146,17 +147,18 @@ impl Connected {
         )
     }
 
-    /// Removes what was made.
+    /// Drops the schema, if one was created.
     ///
     /// # Errors
-    /// When the server does not do it; it is in the journal then.
+    /// When the server does not drop it; it is still in the journal then.
     pub fn close(mut self) -> Result<(), Error> {
         self.schema.take().map_or(Ok(()), OwnSchema::remove)
     }
 }
 
-/// The postmaster, if the backend behind a connection is a process of this machine: it came through
-/// a socket or the loopback address, and the process of its number says that it is a server.
+/// Returns the postmaster if the backend of a connection is a process of this machine: the
+/// connection uses a socket or the loopback address, and the process with its PID is named
+/// `postgres`.
 fn postmaster(client: &mut Client) -> Result<Option<u32>, Error> {
     let sql = "SELECT pg_backend_pid(), coalesce(host(inet_server_addr()), '')";
     let row = client.query_one(sql, &[]);

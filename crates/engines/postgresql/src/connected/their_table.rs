@@ -1,4 +1,4 @@
-//! A table of the user's that the load can read as it reads its own.
+//! A table of the user's that the load can read like its own.
 
 use model::ByteSize;
 use postgres::Client;
@@ -7,11 +7,12 @@ use postgres::error::SqlState;
 use crate::Error;
 use crate::tables::{Table, Values};
 
-/// What a table must have: an index that finds one row for each key, and no gap between keys, so
-/// that a range of keys has as many rows. All of it must fit the shared buffers.
+/// Looks up a table that the load can read. It must have an index that finds one row for each key,
+/// and no gap between keys, so that a range of keys has as many rows. It must fit in the shared
+/// buffers.
 ///
 /// # Errors
-/// When there is no such table, it has no such index or keys, or may not be read.
+/// When there is no such table, it has no such index or keys, or the role may not read it.
 pub(super) fn look_up(
     client: &mut Client,
     name: &str,

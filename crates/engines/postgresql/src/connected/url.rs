@@ -1,11 +1,13 @@
-//! The URL of a server that runs already: read, connected to, and kept without its password.
+//! The URL of a server that is already running: parses it, connects to it, and removes its
+//! password.
 
 use postgres::{Client, NoTls};
 
 use crate::Error;
 use crate::server::CONNECT_WITHIN;
 
-/// How to connect. A session that may not write is one by the server's own rule.
+/// Parses the URL of a server. With `is_read_only`, the server itself rejects writes in the
+/// session.
 pub(super) fn config(url: &str, is_read_only: bool) -> Result<postgres::Config, Error> {
     let mut config: postgres::Config = url.parse().map_err(|cause| Error::Url { cause })?;
     config.application_name("numalab");
@@ -38,7 +40,7 @@ pub(super) fn connect(config: &postgres::Config) -> Result<Client, Error> {
     config.connect(NoTls).map_err(Error::client(what))
 }
 
-/// A URL that can be kept: the words of the configuration, without the password.
+/// Returns a URL that can be stored: the parameters of the configuration, without the password.
 pub(super) fn without_password(url: &str, config: &postgres::Config) -> String {
     let password = config.get_password().map(String::from_utf8_lossy);
     match password {
@@ -47,7 +49,7 @@ pub(super) fn without_password(url: &str, config: &postgres::Config) -> String {
     }
 }
 
-/// `host=… port=… user=… dbname=…`.
+/// Returns `host=… port=… user=… dbname=…`.
 fn plain_words(config: &postgres::Config) -> String {
     let word = |name: &str, value: &str| {
         let value = value.replace('\\', "\\\\").replace('\'', "\\'");

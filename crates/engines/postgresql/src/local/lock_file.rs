@@ -1,4 +1,4 @@
-//! `postmaster.pid` of a running server: who it is and where it listens.
+//! `postmaster.pid` of a running server: its PID and where it listens.
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +6,20 @@ use linux::Root;
 
 use crate::Error;
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LockFile {
     pub postmaster: u32,
     pub port: u16,
-    /// Folder of its socket.
+    /// Directory of its socket.
     pub socket: PathBuf,
 }
 
 impl LockFile {
-    /// Reads that of a data directory.
+    /// Reads the file of a data directory.
     ///
     /// # Errors
-    /// When there is none (the server does not run), or it names no socket.
+    /// When there is none (the server does not run), or it names no socket directory.
     pub(super) fn read(data: &Path) -> Result<Self, Error> {
         let path = data.join("postmaster.pid");
         let file = Root::live().read_lossy(&path.to_string_lossy())?;
@@ -33,8 +33,8 @@ impl LockFile {
         Ok(found.seen_from_here())
     }
 
-    /// The folder is named as the server sees it. In a container that is below another root, which
-    /// /proc shows.
+    /// Resolves the socket directory, which is named as the server sees it: in a container it is
+    /// below another root, which /proc shows.
     fn seen_from_here(mut self) -> Self {
         if !self.socket.exists() {
             let root = PathBuf::from(format!("/proc/{}/root", self.postmaster));

@@ -1,5 +1,5 @@
-//! A running server of this machine, named by its data directory: reached through its socket, as
-//! its owner.
+//! A running server on this machine, named by its data directory: reached through its socket as its
+//! owner.
 
 mod lock_file;
 mod owner;

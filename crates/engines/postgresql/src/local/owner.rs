@@ -1,5 +1,5 @@
-//! Who asks a server: peer authentication lets the owner of its data directory in, and root is not
-//! that.
+//! Selects the user and role to query a server: peer authentication accepts the owner of its data
+//! directory, not root.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -8,17 +8,17 @@ use nix::unistd::{Gid, Uid, User};
 
 use crate::Error;
 
-/// Who asks, and as which role.
+/// The user and role that query a server.
 pub(super) struct Asker {
-    /// The user to become for it; `None`: nobody else.
+    /// The user to become for it; `None`: no other user.
     user: Option<(u32, u32)>,
     role: String,
 }
 
-/// Who asks the server of a data directory.
+/// Returns the user and role to query the server of a data directory.
 ///
 /// # Errors
-/// When the directory cannot be looked at, or its owner has no name.
+/// When the directory cannot be read, or its owner has no name.
 pub(super) fn asker(data: &Path, role: Option<&str>) -> Result<Asker, Error> {
     let owner = std::fs::metadata(data);
     let owner = owner.map_err(Error::io(format!("looking at {}", data.display())))?;
@@ -41,7 +41,7 @@ pub(super) fn asker(data: &Path, role: Option<&str>) -> Result<Asker, Error> {
 }
 
 impl Asker {
-    /// Does what is given as that user.
+    /// Runs `work` as that user.
     ///
     /// # Errors
     /// When root may not become another user.

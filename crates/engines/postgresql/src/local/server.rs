@@ -1,4 +1,4 @@
-//! The way into a server of this machine.
+//! Access to a server on this machine.
 
 use std::path::Path;
 
@@ -9,20 +9,21 @@ use super::owner::{self, Asker};
 use crate::Error;
 use crate::server::CONNECT_WITHIN;
 
-/// Databases that are there in every cluster, unless an administrator removed them.
+/// Databases that exist in every cluster, unless an administrator dropped them.
 const USUAL: [&str; 2] = ["postgres", "template1"];
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct LocalServer {
     lock_file: LockFile,
     asker: Asker,
 }
 
 impl LocalServer {
-    /// That of a data directory, to be asked as `role`; `None`: as the user who asks.
+    /// Finds the server of a data directory, to be queried as `role`; `None`: the one named like
+    /// the connecting user.
     ///
     /// # Errors
-    /// When it does not run, or nobody is found to ask it.
+    /// When it does not run, or there is no user and role to query it.
     pub(crate) fn of(data: &Path, role: Option<&str>) -> Result<Self, Error> {
         Ok(LocalServer {
             lock_file: LockFile::read(data)?,
@@ -30,15 +31,15 @@ impl LocalServer {
         })
     }
 
-    /// The postmaster.
+    /// Returns the PID of the postmaster.
     pub(crate) fn pid(&self) -> u32 {
         self.lock_file.postmaster
     }
 
-    /// Does `work` as the user whom the server lets in.
+    /// Runs `work` as the user whom the server accepts.
     ///
     /// # Errors
-    /// Those of `work`, and when root may not become that user.
+    /// The errors of `work`, and when root may not become that user.
     pub(crate) fn ask<T: Send>(
         &self,
         work: impl FnOnce(&Door<'_>) -> Result<T, Error> + Send,
@@ -48,17 +49,17 @@ impl LocalServer {
     }
 }
 
-/// The way into a server.
+/// Access to a server as one role.
 pub(crate) struct Door<'s> {
     lock_file: &'s LockFile,
     role: &'s str,
 }
 
 impl Door<'_> {
-    /// A connection to a database.
+    /// Connects to a database.
     ///
     /// # Errors
-    /// When the server does not let us in.
+    /// When the server rejects the connection.
     pub(crate) fn connect(&self, database: &str) -> Result<Client, Error> {
         let LockFile { socket, port, .. } = self.lock_file;
         let role = self.role;
@@ -76,10 +77,10 @@ impl Door<'_> {
             )))
     }
 
-    /// A connection to whatever database is usual.
+    /// Connects to a database that usually exists.
     ///
     /// # Errors
-    /// As [`Door::connect`].
+    /// As for [`Door::connect`].
     pub(crate) fn connect_somewhere(&self) -> Result<Client, Error> {
         self.connect(USUAL[0])
             .or_else(|refused| match refused.is_no_database() {

@@ -1,4 +1,4 @@
-//! What is asked of a server, through its socket.
+//! Queries a server through its socket.
 
 use postgres::Client;
 
@@ -10,7 +10,7 @@ use crate::local::Door;
 use crate::version::version_of;
 use crate::{Error, Version};
 
-/// What the server said.
+/// The server's answers.
 pub(super) struct Answers {
     pub version: Version,
     pub allocation: Allocation,
@@ -19,10 +19,10 @@ pub(super) struct Answers {
     pub server_view: Said,
 }
 
-/// Asks.
+/// Queries everything.
 ///
 /// # Errors
-/// When it cannot be reached, lacks the extension, or the role may not look.
+/// When the server cannot be reached or lacks the extension, or the role lacks the privilege.
 pub(super) fn ask(door: &Door<'_>, with_server_view: bool) -> Result<Answers, Error> {
     let mut first = door.connect_somewhere()?;
     let version = version_of(&mut first)?;
@@ -41,7 +41,8 @@ pub(super) fn ask(door: &Door<'_>, with_server_view: bool) -> Result<Answers, Er
     })
 }
 
-/// A connection to a database that has the extension, and the schema that it is in, quoted.
+/// Returns a connection to a database that has the extension, and the quoted schema of the
+/// extension.
 fn with_extension(
     first: Client,
     databases: &[Database],
@@ -50,7 +51,7 @@ fn with_extension(
     let mut first = Some(first);
     let mut is_available = false;
     for name in std::iter::once(None).chain(databases.iter().map(|it| Some(&it.name))) {
-        // One that does not let us in may have it, and is of no use.
+        // A database that rejects the connection may have the extension, but is of no use.
         let client = name.map_or_else(|| first.take(), |name| door.connect(name).ok());
         let Some(mut client) = client else {
             continue;

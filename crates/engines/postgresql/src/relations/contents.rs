@@ -1,4 +1,4 @@
-//! Which block each shared buffer holds.
+//! Reads which block each shared buffer holds.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use postgres::types::ToSql;
 
 use crate::Error;
 
-/// The file of a relation: what tells relations apart in a cluster.
+/// The file of a relation, which identifies the relation in a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct RelationFile {
-    /// Its database; 0 for relations that all share.
+    /// Its database; 0 for relations shared by all databases.
     pub database: u32,
     pub tablespace: u32,
     pub filenode: u32,
@@ -20,17 +20,17 @@ pub(super) struct RelationFile {
 /// What the shared buffers hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Contents {
-    /// The relations that have blocks in them.
+    /// The relations that have blocks in the buffers.
     pub files: Vec<RelationFile>,
-    /// The used buffers, from 0 on, and which of the files each has a block of.
+    /// The used buffers, numbered from 0, each with the index of the file of its block.
     pub buffers: Vec<(u32, u32)>,
 }
 
 impl Contents {
-    /// Reads the view of the extension, which is in the schema `schema`, row by row.
+    /// Reads the view of the extension, which is in schema `schema`, row by row.
     ///
     /// # Errors
-    /// When the role may not.
+    /// When the role may not read it.
     pub(super) fn read(client: &mut Client, schema: &str) -> Result<Self, Error> {
         let what = || Error::client("reading pg_buffercache");
         let sql = format!(
@@ -51,7 +51,7 @@ impl Contents {
                 contents.files.push(file);
                 contents.files.len() - 1
             });
-            // Buffers are numbered from 1 on.
+            // The view numbers buffers from 1.
             let buffer = row.get::<_, i32>(0).unsigned_abs().saturating_sub(1);
             contents.buffers.push((buffer, number as u32));
         }

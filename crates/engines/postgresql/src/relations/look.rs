@@ -1,4 +1,4 @@
-//! The look: the server's words and the kernel's, joined.
+//! Joins what the server and the kernel report about the shared buffers.
 
 use std::path::PathBuf;
 
@@ -10,22 +10,22 @@ use crate::Error;
 use crate::buffers::BufferBlocks;
 use crate::local::LocalServer;
 
-/// What is to be looked at.
+/// What to inspect.
 #[derive(Clone, Debug)]
 pub struct RelationsOrder {
     /// The data directory.
     pub data: PathBuf,
-    /// The role to be; `None`: that of the user who asks.
+    /// The role to connect as; `None`: the one named like the connecting user.
     pub role: Option<String>,
-    /// Whether the server's own view is asked, which touches every page.
+    /// Whether to query the server's own view, which touches every page.
     pub with_server_view: bool,
 }
 
-/// Looks. `residency` is that of the server's processes.
+/// Inspects the relations. `residency` is that of the server's processes.
 ///
 /// # Errors
-/// When the server cannot be asked (with the statement or grant that would let it), or none of its
-/// processes may be read.
+/// When the server cannot be queried (the error has the statement or grant that would permit it),
+/// or none of its processes may be read.
 pub fn relations(
     root: &Root,
     order: &RelationsOrder,

@@ -1,5 +1,5 @@
-//! Which node holds which table of a running server: what its shared buffers hold, joined with
-//! where their pages lie. Nothing is created in the server, and no page of the buffers is touched.
+//! Which node holds which table of a running server: the content of its shared buffers, joined with
+//! the location of their pages. Creates nothing in the server and touches no page of the buffers.
 
 mod ask;
 mod contents;

@@ -1,4 +1,4 @@
-//! The names of databases, and of relations, which each database knows of its own only.
+//! The names of databases and of relations. Each database knows only its own relations.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use super::contents::{Contents, RelationFile};
 use crate::Error;
 use crate::local::Door;
 
-/// A database that lets people in.
+/// A database that accepts connections.
 pub(super) struct Database {
     pub oid: u32,
     pub name: String,
 }
 
-/// What is known of a relation.
+/// The name and kind of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name {
     /// Schema and name.
@@ -28,11 +28,11 @@ pub(super) struct Names {
     pub of_files: HashMap<RelationFile, Name>,
     /// Names of databases by their id.
     pub of_databases: HashMap<u32, String>,
-    /// Databases that did not let us in.
+    /// Databases that rejected the connection.
     pub refused: Vec<String>,
 }
 
-/// The words for `relkind` (pg_class in the documentation); others have no blocks.
+/// The names of `relkind` (pg_class in the documentation); relations of other kinds have no blocks.
 const KINDS: [(&str, &str); 6] = [
     ("r", "table"),
     ("i", "index"),
@@ -42,7 +42,7 @@ const KINDS: [(&str, &str); 6] = [
     ("p", "partitioned table"),
 ];
 
-/// The databases that let people in.
+/// Returns the databases that accept connections.
 ///
 /// # Errors
 /// When the server does not list them.
@@ -57,10 +57,10 @@ pub(super) fn databases(client: &mut Client) -> Result<Vec<Database>, Error> {
     Ok(rows.iter().map(database).collect())
 }
 
-/// Looks the names of relations up in every database that has blocks in the buffers.
+/// Looks up the names of relations in every database that has blocks in the buffers.
 ///
 /// # Errors
-/// When a database that lets us in does not answer.
+/// When a database that accepts the connection does not answer.
 pub(super) fn look_up(
     contents: &Contents,
     databases: &[Database],
@@ -90,7 +90,7 @@ pub(super) fn look_up(
     Ok(names)
 }
 
-/// Those of one database and those that all share.
+/// Adds the names of the relations of one database and of those shared by all databases.
 fn of_database(client: &mut Client, database: u32, names: &mut Names) -> Result<(), Error> {
     let sql = "SELECT pg_relation_filenode(c.oid), \
                       CASE c.reltablespace WHEN 0 THEN d.dattablespace ELSE c.reltablespace END, \

@@ -1,32 +1,32 @@
-//! The server's own view of its buffers' nodes (18 and later), against what we found.
+//! Compares the server's own view of its buffers' nodes (18 and later) with numalab's findings.
 
 use model::{NodeId, ServerView};
-use numa::residency::RangePages;
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::ToSql;
+use residency::RangePages;
 
 use crate::Error;
 use crate::buffers::BufferBlocks;
 
-/// A page of a buffer as the server sees it: the buffer, from 0 on, and its node; `None`: unknown.
+/// A page of a buffer as the server sees it: the buffer, from 0, and its node; `None`: unknown.
 type ServerPage = (u32, Option<NodeId>);
 
-/// What the server said.
+/// The answer of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Absent,
     WithoutLibnuma,
     NotAsked,
-    /// In the order of buffers, and of pages in each.
+    /// In order of buffers, and of pages in each.
     Pages(Vec<ServerPage>),
 }
 
 impl Said {
-    /// Asks, if that is wanted, in the database and schema of the extension.
+    /// Queries the view, if wanted, in the database and schema of the extension.
     ///
     /// # Errors
-    /// When the role may not.
+    /// When the role may not read it.
     pub(super) fn of(client: &mut Client, schema: &str, is_wanted: bool) -> Result<Self, Error> {
         let what = || Error::client("reading pg_buffercache_numa");
         let sql = "SELECT to_regclass($1) IS NOT NULL";
@@ -47,7 +47,7 @@ impl Said {
         let mut rows = client.query_raw(&sql, none).map_err(what())?;
         let mut pages = Vec::new();
         while let Some(row) = rows.next().map_err(what())? {
-            // Buffers are numbered from 1 on; an error of the kernel is below 0.
+            // The view numbers buffers from 1; a negative node is an error of the kernel.
             let buffer = row.get::<_, i32>(0).unsigned_abs().saturating_sub(1);
             let node: Option<i32> = row.get(1);
             let node = node.and_then(|node| u32::try_from(node).ok()).map(NodeId);
@@ -56,7 +56,7 @@ impl Said {
         Ok(Said::Pages(pages))
     }
 
-    /// Against what we found.
+    /// Compares the answer with what numalab found.
     pub(super) fn compare(&self, blocks: &BufferBlocks, found: &RangePages) -> ServerView {
         let pages = match self {
             Said::Absent => return ServerView::Absent,
@@ -72,7 +72,7 @@ impl Said {
             let mut ours: Vec<Option<NodeId>> = ours.map(|(node, _)| node).collect();
             let mut theirs: Vec<Option<NodeId>> = of_buffer.iter().map(|it| it.1).collect();
             if ours.len() != theirs.len() {
-                // A huge page is one of theirs and many of ours.
+                // A huge page is one page to the server and many pages here.
                 ours.dedup();
                 theirs.dedup();
             }
@@ -103,7 +103,7 @@ impl Said {
 mod tests {
     use linux::proc_maps::Mapping;
     use model::{NodeId, ServerView};
-    use numa::residency::RangePages;
+    use residency::RangePages;
 
     use super::Said;
     use crate::buffers::BufferBlocks;

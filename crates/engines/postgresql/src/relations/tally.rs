@@ -1,16 +1,16 @@
-//! Buffers and the nodes of their pages, summed up by relation. Pure.
+//! Sums buffers and the nodes of their pages by relation. Pure.
 
 use std::cmp::Reverse;
 
 use model::{BytesByNode, NodeSet, RelationResidency, Relations};
-use numa::residency::RangePages;
+use residency::RangePages;
 
 use super::ask::Answers;
 use super::contents::{Contents, RelationFile};
 use super::names::Names;
 use crate::buffers::BufferBlocks;
 
-/// Sums up, the largest relation first.
+/// Returns the sums by relation, largest first.
 pub(super) fn tally(
     answers: &Answers,
     blocks: &BufferBlocks,
@@ -64,7 +64,7 @@ fn named(file: RelationFile, names: &Names) -> RelationResidency {
     }
 }
 
-/// What the fullest node has beyond an even share of `nodes` nodes.
+/// Returns the bytes that the fullest node has beyond an even share of `nodes` nodes.
 fn beyond_even(bytes: &BytesByNode, nodes: usize) -> u64 {
     let all: u64 = bytes.values().sum();
     let most = bytes.values().copied().max().unwrap_or(0);

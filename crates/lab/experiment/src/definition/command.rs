@@ -1,26 +1,26 @@
-//! A program that prints a number, as an experiment file asks for it.
+//! An external program that prints a number, as an experiment file defines it.
 
 use model::NumberPlace;
 
 use super::vocabulary::Word;
 
-/// The most characters of a unit.
+/// Maximum length of a unit, in characters.
 pub(crate) const UNIT_CHARS_MAX: usize = 24;
 
-/// What a case says of its program.
+/// The program of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandChoice {
-    /// What the shell is given; empty where no program is run.
+    /// The command line for the shell; empty where no program runs.
     pub command: String,
-    /// Where its number is.
+    /// Where in its output the number is.
     pub number: NumberPlace,
     /// The unit of the number.
     pub unit: String,
-    /// Whether more of it is better.
+    /// Whether a higher number is better.
     pub more_is_better: bool,
 }
 
-/// The table of what is better.
+/// The words for which direction is better.
 pub const DIRECTIONS: &[Word<bool>] = &[
     Word {
         value: true,
@@ -34,11 +34,11 @@ pub const DIRECTIONS: &[Word<bool>] = &[
     },
 ];
 
-/// What a key that names a place may hold.
+/// The values that a key for the number's place accepts, for messages.
 pub(crate) const NUMBER_EXPECTED: &str = "last, line:N, regex:EXPRESSION or json:POINTER, as in \
                                           regex:^tps = ([0-9.]+) or json:/results/0";
 
-/// The places, for documents.
+/// The number places, for documents.
 pub(crate) const NUMBER_PLACES: &[(&str, &str)] = &[
     ("last", "the last number that is printed"),
     ("line:N", "the only number of line N, counted from 1"),
@@ -53,7 +53,7 @@ pub(crate) const NUMBER_PLACES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Reads a place.
+/// Parses a number place.
 pub(crate) fn parse_number_place(text: &str) -> Option<NumberPlace> {
     if text == "last" {
         return Some(NumberPlace::Last);

@@ -9,18 +9,18 @@ use super::quantity::Quantity;
 use super::sga::{AllocationChoice, CacheSize};
 use super::vocabulary::Word;
 
-/// A question with its cases, apart from any machine.
+/// A question with its cases, independent of any machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     /// Its name: lower-case words with hyphens.
     pub name: String,
-    /// The question it answers, for people.
+    /// The question it answers, for display.
     pub question: String,
-    /// Name of the case that others are compared with.
+    /// Name of the case that the others are compared with.
     pub baseline: String,
     /// Whether the cases differ in where memory lies, so that an emulated machine has no answer.
     pub asks_about_memory: bool,
-    /// What reads.
+    /// The engine that executes the load.
     pub engine: Engine,
     /// What a machine must have.
     pub needs: Needs,
@@ -31,7 +31,7 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Whether the memory of a case is a multiple of the processor's caches.
+    /// Returns whether the memory of any case is sized as a multiple of the processor's caches.
     pub fn goes_by_caches(&self) -> bool {
         self.cases.iter().any(|case| match case.work {
             WorkChoice::LogicalReads | WorkChoice::ParallelScan => {
@@ -48,7 +48,7 @@ impl Definition {
     }
 }
 
-/// What a machine must have for an experiment to make sense on it.
+/// The minimum machine on which an experiment makes sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// CPUs, on the whole machine.
@@ -62,17 +62,17 @@ pub struct Needs {
 pub struct CaseDefinition {
     /// Its name: lower-case words with hyphens, unique within the experiment.
     pub name: String,
-    /// One line for people: what this case is.
+    /// One line for display: what this case is.
     pub about: String,
     /// CPUs its processes may use.
     pub cpus: CpuChoice,
     /// Memory nodes its processes may use.
     pub memory_nodes: MemoryChoice,
-    /// What carries the placement out.
+    /// The mechanism that applies the placement.
     pub mechanism: MechanismChoice,
-    /// A CPU quota of so many CPUs; `None` is off.
+    /// CPU quota, in CPUs; `None` is off.
     pub cpu_quota: Option<Quantity>,
-    /// CPUs of the backend that loads and prewarms.
+    /// CPUs of the backend that loads and prewarms the data.
     pub prewarm_cpus: CpuChoice,
     /// Size of the buffer cache.
     pub cache: CacheSize,
@@ -80,7 +80,7 @@ pub struct CaseDefinition {
     pub backing: Backing,
     /// Page size of the SGA.
     pub page_bytes: u64,
-    /// On which nodes the SGA lies.
+    /// The nodes on which the SGA lies.
     pub allocation: AllocationChoice,
     /// Sessions that run the load.
     pub sessions: Quantity,
@@ -88,30 +88,30 @@ pub struct CaseDefinition {
     pub cpu_count: Option<Quantity>,
     /// Size of the data.
     pub data: DataSize,
-    /// Of a hundred statements, those that update.
+    /// Share of statements that update, in percent.
     pub update_pct: u32,
     /// Extra work, in hundredths of a percent of the time of the logical reads.
     pub handicap: u32,
     /// What the sessions do.
     pub work: WorkChoice,
-    /// The program, where one is the work.
+    /// The external program; used where the work is [`WorkChoice::Command`].
     pub command: CommandChoice,
     /// Rows per statement.
     pub work_unit: WorkUnit,
-    /// Size of the memory that each session has for itself.
+    /// Size of each session's own memory.
     pub own_memory: CacheSize,
-    /// On which nodes it lies.
+    /// The nodes on which the own memory lies.
     pub own_allocation: AllocationChoice,
-    /// Whether workers of a parallel scan take work that is not theirs.
+    /// Whether workers of a parallel scan take granules of other nodes.
     pub stealing: Stealing,
 }
 
-/// What reads.
+/// The engine that executes the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     /// The embedded instance.
     Instance,
-    /// A PostgreSQL server of its own.
+    /// A private PostgreSQL server.
     Postgres,
 }
 
@@ -131,12 +131,12 @@ pub const ENGINES: &[Word<Engine>] = &[
     },
 ];
 
-/// What is to carry a placement out.
+/// The requested mechanism that applies a placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MechanismChoice {
-    /// A processor group where one can be made, otherwise affinity.
+    /// A processor group where one can be created, otherwise affinity.
     Auto,
-    /// A processor group or nothing.
+    /// A processor group; without one the case cannot run.
     Group,
     /// Affinity and memory policy.
     Affinity,

@@ -1,4 +1,4 @@
-//! An experiment file as tables of located keys, with errors that name the place.
+//! An experiment file as tables of located keys, with errors that name file and line.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -8,10 +8,10 @@ use super::vocabulary::nearest;
 use crate::Error;
 use crate::error::{KeyError, quoted};
 
-/// The most bytes an experiment file may have.
+/// Maximum size of an experiment file, in bytes.
 pub(crate) const FILE_BYTES_MAX: usize = 1 << 20;
 
-/// The file being read: its name and text, to say where something is.
+/// The file being read: its name and text, from which errors derive their location.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'t> {
     pub(crate) file: &'t str,
@@ -19,7 +19,7 @@ pub(crate) struct Source<'t> {
 }
 
 impl<'t> Source<'t> {
-    /// The file's top table.
+    /// Parses the file into its top-level table.
     pub(crate) fn parse(self) -> Result<DeTable<'t>, Error> {
         if self.text.len() > FILE_BYTES_MAX {
             return Err(self.syntax(0, "the file has more than 1 MiB"));
@@ -42,7 +42,7 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// The line, from 1, of a byte of the text.
+    /// Returns the line, from 1, of a byte offset in the text.
     fn line(self, offset: usize) -> usize {
         let before = self.text.as_bytes().iter().take(offset);
         1 + before.filter(|byte| **byte == b'\n').count()
@@ -54,13 +54,13 @@ impl<'t> Source<'t> {
 pub(crate) struct Section<'t> {
     source: Source<'t>,
     table: Table,
-    /// Where the table begins, in bytes.
+    /// Byte offset at which the table begins.
     start: usize,
     entries: Option<&'t DeTable<'t>>,
 }
 
 impl<'t> Section<'t> {
-    /// The top of the file.
+    /// Returns the top-level section and rejects unknown keys.
     pub(crate) fn top(source: Source<'t>, entries: &'t DeTable<'t>) -> Result<Self, Error> {
         let top = Section {
             source,
@@ -72,7 +72,7 @@ impl<'t> Section<'t> {
         Ok(top)
     }
 
-    /// The table `key` below this one; one without entries if it is not there.
+    /// Returns the subtable `key`; without entries if it is absent.
     pub(crate) fn section(&self, key: &'static str, table: Table) -> Result<Section<'t>, Error> {
         match self.get(key) {
             Some(field) => field.section(table),
@@ -80,7 +80,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// A table of which nothing is there.
+    /// Returns a section without entries.
     pub(crate) fn without_entries(&self, table: Table) -> Section<'t> {
         Section {
             table,
@@ -89,7 +89,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// The field of a key, if it is there.
+    /// Returns the field of a key, if present.
     pub(crate) fn get(&self, key: &'static str) -> Option<Field<'t>> {
         let value = self.entries?.get(key)?;
         Some(Field {
@@ -99,13 +99,13 @@ impl<'t> Section<'t> {
         })
     }
 
-    /// The field of a key that must be there.
+    /// Returns the field of a required key.
     pub(crate) fn require(&self, key: &'static str, expected: &str) -> Result<Field<'t>, Error> {
         self.get(key)
             .ok_or_else(|| self.error(self.start, key, expected, "nothing".to_owned(), None))
     }
 
-    /// An error about a key of this table that is not there, or about the table as a whole.
+    /// Returns an error about a missing key of this table, or about the table as a whole.
     pub(crate) fn error(
         &self,
         offset: usize,
@@ -124,7 +124,7 @@ impl<'t> Section<'t> {
         }))
     }
 
-    /// Where the table begins, in bytes.
+    /// Returns the byte offset at which the table begins.
     pub(crate) fn start(&self) -> usize {
         self.start
     }
@@ -157,12 +157,12 @@ pub(crate) struct Field<'t> {
 }
 
 impl<'t> Field<'t> {
-    /// The value as a table of its own.
+    /// Returns the value as a table.
     fn section(&self, table: Table) -> Result<Section<'t>, Error> {
         self.table_at(self.value, table)
     }
 
-    /// The value as tables of their own (`[[key]]`).
+    /// Returns the value as an array of tables (`[[key]]`).
     pub(crate) fn sections(&self, table: Table) -> Result<Vec<Section<'t>>, Error> {
         let DeValue::Array(values) = self.value.get_ref() else {
             return Err(self.wrong("tables such as [[case]]"));
@@ -189,7 +189,7 @@ impl<'t> Field<'t> {
         Ok(section)
     }
 
-    /// The value as text.
+    /// Returns the value as text.
     pub(crate) fn text(&self, expected: &str) -> Result<&'t str, Error> {
         match self.value.get_ref() {
             DeValue::String(text) => Ok(text),
@@ -197,7 +197,7 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// The value as true or false.
+    /// Returns the value as a boolean.
     pub(crate) fn boolean(&self) -> Result<bool, Error> {
         match self.value.get_ref() {
             DeValue::Boolean(boolean) => Ok(*boolean),
@@ -205,7 +205,7 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// The value as a whole number, if it is one that fits.
+    /// Returns the value as a whole number, if it is one and fits in 32 bits.
     pub(crate) fn number(&self) -> Option<u32> {
         match self.value.get_ref() {
             DeValue::Integer(integer) => {
@@ -215,7 +215,7 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// The value as text that `parse` understands.
+    /// Returns the value as text parsed by `parse`.
     pub(crate) fn parsed<T>(
         &self,
         expected: &str,
@@ -226,12 +226,12 @@ impl<'t> Field<'t> {
         parse(text).ok_or_else(|| self.wrong_but(expected, nearest(text)))
     }
 
-    /// The error that something else was expected here.
+    /// Returns the error for an unexpected value.
     pub(crate) fn wrong(&self, expected: &str) -> Error {
         self.wrong_but(expected, None)
     }
 
-    /// The same, with the right word that is most like what was found.
+    /// Returns the same error with the most similar valid word.
     pub(crate) fn wrong_but(&self, expected: &str, nearest: Option<String>) -> Error {
         let offset = self.value.span().start;
         self.section.error(
@@ -244,7 +244,7 @@ impl<'t> Field<'t> {
     }
 }
 
-/// A value as a message shows it.
+/// Formats a value for a message.
 fn found(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => quoted(text),

@@ -1,11 +1,12 @@
-//! The keys of an experiment file: the one table behind reading, messages and documents.
+//! The keys of an experiment file: the single table from which parsing, messages and documents
+//! derive.
 
 /// A table of an experiment file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Table {
     /// The keys at the top of the file.
     Top,
-    /// `[needs]`.
+    /// `[needs]`: the minimum machine.
     Needs,
     /// `[placement]`: defaults of every case.
     Placement,
@@ -13,12 +14,12 @@ pub enum Table {
     Sga,
     /// `[load]`: defaults of every case.
     Load,
-    /// `[[case]]`: its own keys, and all of `[placement]`, `[sga]` and `[load]`.
+    /// `[[case]]`: its own keys, and all keys of `[placement]`, `[sga]` and `[load]`.
     Case,
 }
 
 impl Table {
-    /// Every table, in the order documents list them.
+    /// All tables, in the order in which documents list them.
     pub const ALL: [Table; 6] = [
         Table::Top,
         Table::Needs,
@@ -28,7 +29,7 @@ impl Table {
         Table::Case,
     ];
 
-    /// How the table is written.
+    /// Returns the table as it is written in a file.
     pub fn name(self) -> &'static str {
         match self {
             Table::Top => "the top of the file",
@@ -40,7 +41,7 @@ impl Table {
         }
     }
 
-    /// Whether `key` may stand in this table.
+    /// Returns whether `key` is allowed in this table.
     pub fn allows(self, key: &Key) -> bool {
         let is_default_of_cases = matches!(key.table, Table::Placement | Table::Sga | Table::Load);
         key.table == self || (self == Table::Case && is_default_of_cases)
@@ -54,9 +55,9 @@ pub struct Key {
     pub table: Table,
     /// Its name.
     pub name: &'static str,
-    /// Its value when it is left out; `None` when it must not be.
+    /// Its default; `None` for a required key.
     pub default: Option<&'static str>,
-    /// What it says, as a sentence fragment.
+    /// Its meaning, as a sentence fragment.
     pub about: &'static str,
 }
 
@@ -74,7 +75,7 @@ const fn key(
     }
 }
 
-/// Every key. Beside those of [`Table::Top`], the other tables stand at the top of a file.
+/// All keys. The top level of a file holds the keys of [`Table::Top`] and the other tables.
 pub const KEYS: &[Key] = &[
     key(Table::Top, "format", None, "always `numalab.experiment/1`"),
     key(Table::Top, "name", None, "lower-case words with hyphens"),
@@ -265,10 +266,10 @@ pub const KEYS: &[Key] = &[
     key(Table::Case, "about", None, "what this case is, one line"),
 ];
 
-/// The tables that may stand at the top of a file.
+/// The tables allowed at the top level of a file.
 pub(crate) const TABLE_KEYS: [&str; 5] = ["needs", "placement", "sga", "load", "case"];
 
-/// The names of the keys that may stand in `table`.
+/// Returns the names of the keys allowed in `table`.
 pub(crate) fn names_in(table: Table) -> Vec<&'static str> {
     let allowed = KEYS.iter().filter(|key| table.allows(key));
     let mut names: Vec<&str> = allowed.map(|key| key.name).collect();
@@ -278,7 +279,7 @@ pub(crate) fn names_in(table: Table) -> Vec<&'static str> {
     names
 }
 
-/// The default of a key that has one, as a file would write it.
+/// Returns the default of a key that has one, as a file would write it.
 pub(crate) fn default_of(table: Table, name: &str) -> &'static str {
     KEYS.iter()
         .find(|key| key.table == table && key.name == name)

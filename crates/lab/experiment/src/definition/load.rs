@@ -1,4 +1,4 @@
-//! The load of a case, as asked for: what is done, with how much data.
+//! The requested load of a case: the work and the amount of data.
 
 use model::{ByteSize, SessionLoad, Stealing};
 
@@ -10,11 +10,11 @@ use super::vocabulary::Word;
 pub enum WorkChoice {
     /// They read rows through an index.
     LogicalReads,
-    /// They are workers that add up a column together.
+    /// They are workers that together add up a column.
     ParallelScan,
     /// They work in memory of their own.
     Own(SessionLoad),
-    /// There are none: an external program runs.
+    /// There are no sessions: an external program runs.
     Command,
 }
 
@@ -64,7 +64,7 @@ pub const WORKS: &[Word<WorkChoice>] = &[
     },
 ];
 
-/// The table of stealing.
+/// The table of stealing policies.
 pub const STEALINGS: &[Word<Stealing>] = &[
     Word {
         value: Stealing::Off,
@@ -83,35 +83,35 @@ pub const STEALINGS: &[Word<Stealing>] = &[
     },
 ];
 
-/// The word for a work unit that is found beforehand.
+/// The word for a work unit that a calibration finds before the run.
 pub const CALIBRATED: &str = "calibrated";
 
-/// The most rows of a statement that can be asked for.
+/// Maximum work unit, in rows per statement.
 pub const WORK_UNIT_MAX: u32 = 1 << 20;
 
 /// Rows per statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkUnit {
-    /// As many as the calibration finds.
+    /// The number that the calibration finds.
     Calibrated,
-    /// So many.
+    /// A fixed number.
     Rows(u32),
 }
 
 impl WorkUnit {
-    /// What a key may hold.
+    /// Returns the accepted values, for messages.
     pub(crate) fn expected() -> String {
         format!("a number of rows from 1 to {WORK_UNIT_MAX}, or {CALIBRATED:?}")
     }
 
-    /// So many rows, if there can be.
+    /// Returns a fixed number of rows, if it is in range.
     pub(crate) fn of_number(rows: u32) -> Option<Self> {
         (1..=WORK_UNIT_MAX)
             .contains(&rows)
             .then_some(WorkUnit::Rows(rows))
     }
 
-    /// The rows asked for; `None` for those of the calibration.
+    /// Returns the requested rows; `None` for those of the calibration.
     pub(crate) fn rows(self) -> Option<u32> {
         match self {
             WorkUnit::Calibrated => None,
@@ -120,20 +120,20 @@ impl WorkUnit {
     }
 }
 
-/// The word for data that the buffer cache holds whole.
+/// The word for data that fits in the buffer cache.
 pub const CACHED: &str = "cached";
 
-/// How much data there is, indexes included.
+/// The amount of data, indexes included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataSize {
     /// As much as the buffer cache holds.
     Cached,
-    /// So many bytes; what the cache does not hold is read from a data file.
+    /// A fixed number of bytes; blocks not in the cache are read from a data file.
     Bytes(u64),
 }
 
 impl DataSize {
-    /// Reads a size or [`CACHED`].
+    /// Parses a size or [`CACHED`].
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text == CACHED {
             return Some(DataSize::Cached);
@@ -143,13 +143,13 @@ impl DataSize {
         can_be.contains(&bytes).then_some(DataSize::Bytes(bytes))
     }
 
-    /// What [`Self::parse`] accepts.
+    /// Returns what [`Self::parse`] accepts, for messages.
     pub(crate) fn expected() -> String {
         let (min, max) = (ByteSize(CACHE_BYTES_MIN), ByteSize(CACHE_BYTES_MAX));
         format!("a size from {min} to {max} such as 1GiB, or {CACHED}")
     }
 
-    /// The bytes asked for; `None` for as much as is cached.
+    /// Returns the requested bytes; `None` for as much as the cache holds.
     pub(crate) fn bytes(self) -> Option<u64> {
         match self {
             DataSize::Cached => None,

@@ -1,4 +1,4 @@
-//! What an experiment asks for, apart from any machine: types, tables of words, reading of files.
+//! Experiment definitions, independent of any machine: types, tables of words, file parsing.
 
 mod command;
 mod experiment;

@@ -1,4 +1,4 @@
-//! Places: nodes and CPUs named by what they are, or by the kernel's lists.
+//! Places: nodes and CPUs, as symbolic names or as lists in the kernel's format.
 
 use model::{CpuId, Id, IdSet, NodeId};
 
@@ -8,22 +8,22 @@ use super::vocabulary::{Word, names, nearest, value_of};
 /// Some nodes, or the CPUs of some nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place<I: Id> {
-    /// Named by what it is on the machine at hand.
+    /// A symbolic name, resolved on the machine.
     Symbol(Symbol),
-    /// Named by ids.
+    /// A list of ids.
     List(IdSet<I>),
 }
 
-/// A place named by what it is.
+/// A symbolic place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symbol {
     /// Everything.
     All,
     /// The first node with CPUs and memory.
     FirstNode,
-    /// The node with memory that is nearest to it.
+    /// The other node with memory that is nearest to the first node.
     Nearest,
-    /// The node with memory that is farthest from it.
+    /// The node with memory that is farthest from the first node.
     Farthest,
 }
 
@@ -54,7 +54,7 @@ pub const PLACES: &[Word<Symbol>] = &[
 ];
 
 impl<I: Id> Place<I> {
-    /// Reads a symbolic place or a list of at least one id.
+    /// Parses a symbolic place or a non-empty list of ids.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(symbol) = value_of(PLACES, text) {
             return Some(Place::Symbol(symbol));
@@ -63,13 +63,13 @@ impl<I: Id> Place<I> {
         (!list.is_empty()).then_some(Place::List(list))
     }
 
-    /// What [`Self::parse`] accepts.
+    /// Returns what [`Self::parse`] accepts, for messages.
     pub(crate) fn expected() -> String {
         format!("{}, or a list of ids such as 0-3,8", names(PLACES))
     }
 }
 
-/// The symbolic place that `text` is most like.
+/// Returns the symbolic place most similar to `text`.
 pub(crate) fn nearest_place(text: &str) -> Option<&'static str> {
     nearest(text, PLACES.iter().map(|word| word.name))
 }
@@ -77,11 +77,11 @@ pub(crate) fn nearest_place(text: &str) -> Option<&'static str> {
 /// Two CPUs, by what they share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CpuPair {
-    /// The hardware threads of one core.
+    /// Two hardware threads of one core.
     OneCore,
     /// Two cores of one package.
     TwoCores,
-    /// Two packages.
+    /// Cores of two packages.
     TwoPackages,
 }
 
@@ -104,10 +104,10 @@ pub const CPU_PAIRS: &[Word<CpuPair>] = &[
     },
 ];
 
-/// The word for leaving CPUs or memory nodes as they were inherited.
+/// The word for keeping inherited CPUs or memory nodes.
 pub const INHERITED: &str = "inherited";
 
-/// The memory nodes processes may use, as asked for.
+/// The requested memory nodes of the processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryChoice {
     /// As inherited.
@@ -117,7 +117,7 @@ pub enum MemoryChoice {
 }
 
 impl MemoryChoice {
-    /// Reads `inherited` or a place.
+    /// Parses `inherited` or a place.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text == INHERITED {
             return Some(MemoryChoice::Inherited);
@@ -125,29 +125,29 @@ impl MemoryChoice {
         Place::parse(text).map(MemoryChoice::Only)
     }
 
-    /// What [`Self::parse`] accepts.
+    /// Returns what [`Self::parse`] accepts, for messages.
     pub(crate) fn expected() -> String {
         format!("{INHERITED}, {}", Place::<NodeId>::expected())
     }
 }
 
-/// The CPUs processes may use, as asked for.
+/// The requested CPUs of the processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CpuChoice {
     /// As inherited.
     Inherited,
     /// All CPUs of a place.
     All(Place<CpuId>),
-    /// So many CPUs of a place.
+    /// A number of CPUs of a place.
     Some(Place<CpuId>, Quantity),
-    /// Two CPUs.
+    /// Two CPUs, by what they share.
     Pair(CpuPair),
 }
 
 impl CpuChoice {
-    /// Reads `inherited`, a place, or a place and a quantity: `first-node:6`.
+    /// Parses `inherited`, a pair of CPUs, a place, or a place with a quantity: `first-node:6`.
     ///
-    /// A list of ids may itself hold colons (`0-10:2/4`); what follows the colon decides.
+    /// A list of ids may itself contain colons (`0-10:2/4`); the text after the last colon decides.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text == INHERITED {
             return Some(CpuChoice::Inherited);
@@ -164,7 +164,7 @@ impl CpuChoice {
         counted.or_else(|| Place::parse(text).map(CpuChoice::All))
     }
 
-    /// What [`Self::parse`] accepts.
+    /// Returns what [`Self::parse`] accepts, for messages.
     pub(crate) fn expected() -> String {
         format!(
             "{INHERITED}, {}, {}; a colon and a quantity may follow, as in first-node:6 or \
@@ -174,7 +174,7 @@ impl CpuChoice {
         )
     }
 
-    /// `text` with the word replaced that was most likely mistyped.
+    /// Returns `text` with the misspelt part replaced by the most similar valid word.
     pub(crate) fn nearest(text: &str) -> Option<String> {
         let Some((place, count)) = text.rsplit_once(':') else {
             let words = PLACES.iter().map(|word| word.name);

@@ -1,8 +1,8 @@
-//! Quantities of sessions and CPUs that scale with the machine.
+//! Numbers of sessions and CPUs that scale with the machine.
 
 use super::vocabulary::{Word, names, nearest, value_of};
 
-/// The most sessions or CPUs a definition may ask for: as many as Linux can have CPUs.
+/// Maximum number of sessions or CPUs in a definition: Linux supports at most 8192 CPUs.
 pub const QUANTITY_MAX: u32 = 8192;
 
 /// A number of sessions or CPUs.
@@ -10,11 +10,11 @@ pub const QUANTITY_MAX: u32 = 8192;
 pub enum Quantity {
     /// A plain number, from 1 to [`QUANTITY_MAX`].
     Number(u32),
-    /// One that depends on the machine.
+    /// A number that depends on the machine.
     Scaled(Scaled),
 }
 
-/// A number that an article used, scaled to the machine.
+/// A number from an article, scaled to the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scaled {
     /// Article 001's nine readers.
@@ -31,7 +31,7 @@ pub enum Scaled {
     AllCpus,
 }
 
-/// The table of scaled quantities. "CPUs" are those of `first-node` that may be used.
+/// The table of scaled quantities. "CPUs" are the usable CPUs of `first-node`.
 pub const QUANTITIES: &[Word<Scaled>] = &[
     Word {
         value: Scaled::Readers,
@@ -67,7 +67,7 @@ pub const QUANTITIES: &[Word<Scaled>] = &[
 ];
 
 impl Quantity {
-    /// Reads a number or the name of a scaled quantity.
+    /// Parses a number or the name of a scaled quantity.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(scaled) = value_of(QUANTITIES, text) {
             return Some(Quantity::Scaled(scaled));
@@ -77,14 +77,14 @@ impl Quantity {
         number.and_then(Self::of_number)
     }
 
-    /// A plain number, if it is in range.
+    /// Returns a plain number, if it is in range.
     pub(crate) fn of_number(number: u32) -> Option<Self> {
         (1..=QUANTITY_MAX)
             .contains(&number)
             .then_some(Quantity::Number(number))
     }
 
-    /// What [`Self::parse`] accepts.
+    /// Returns what [`Self::parse`] accepts, for messages.
     pub(crate) fn expected() -> String {
         format!(
             "a number from 1 to {QUANTITY_MAX}, or one of {}",
@@ -92,15 +92,15 @@ impl Quantity {
         )
     }
 
-    /// The scaled quantity that `text` is most like.
+    /// Returns the scaled quantity most similar to `text`.
     pub(crate) fn nearest(text: &str) -> Option<&'static str> {
         nearest(text, QUANTITIES.iter().map(|word| word.name))
     }
 
-    /// How many that is where first-node has `cpus` CPUs to use. `None` where the quantity has no
-    /// value there: a limit needs two CPUs, anything needs one.
+    /// Returns the quantity on a machine whose first-node has `cpus` usable CPUs. `None` where it
+    /// has no value: a limit needs two CPUs, any other scaled quantity needs one.
     ///
-    /// `all-cpus` is not about first-node and has no value here.
+    /// `all-cpus` does not depend on first-node and has no value here.
     pub fn on_first_node_with(self, cpus: u32) -> Option<u32> {
         let scaled = match self {
             Quantity::Number(number) => return Some(number),

@@ -1,7 +1,7 @@
-//! Reads a definition from the text of an experiment file: its top, and which cases it has.
+//! Parses a definition from the text of an experiment file: the top level and the list of cases.
 //!
-//! What a case says is `read_case`'s, single values are `read_value`'s, and their words are read by
-//! their own types.
+//! `read_case` parses a case, `read_value` parses single values, and each type parses its own
+//! words.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use super::vocabulary::{names, nearest, value_of};
 use crate::Error;
 use crate::error::quoted;
 
-/// The format this version reads.
+/// The format that this version reads.
 pub(crate) const FORMAT: &str = "numalab.experiment/1";
-/// The most cases one experiment may have.
+/// Maximum number of cases of an experiment.
 const CASES_MAX: usize = 64;
 
 impl Definition {
-    /// Reads a definition. `file` is what messages call the text.
+    /// Parses a definition. `file` is the name that messages use for the text.
     pub fn parse(file: &str, text: &str) -> Result<Definition, Error> {
         let source = Source { file, text };
         let entries = source.parse()?;
@@ -97,7 +97,7 @@ fn cases(top: Section<'_>) -> Result<Vec<CaseDefinition>, Error> {
         sga: top.section("sga", Table::Sga)?,
         load: top.section("load", Table::Load)?,
     };
-    // Defaults are read by the cases that use them, and here for those that none uses.
+    // Cases check the defaults that they use; this checks those that no case uses.
     defaults.check_values()?;
     let expected = format!("1 to {CASES_MAX} tables [[case]]");
     let field = top.require("case", &expected)?;

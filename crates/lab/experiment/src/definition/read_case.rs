@@ -1,4 +1,4 @@
-//! Reads one case: each key from the case itself, or from the table that holds its default.
+//! Parses one case: each key from the case itself, or from the table that holds its default.
 
 use model::Backing;
 
@@ -18,15 +18,15 @@ use super::sga::{
 use super::vocabulary::{Word, names, nearest, value_of};
 use crate::Error;
 
-/// The most characters of a program with its arguments.
+/// Maximum length of a program with its arguments, in characters.
 const COMMAND_CHARS_MAX: usize = 4000;
 
-/// Whether a text can be shown on one line.
+/// Returns whether a text fits on one line and has no control characters.
 fn is_line(text: &str, chars_max: usize) -> bool {
     text.chars().count() <= chars_max && !text.chars().any(char::is_control)
 }
 
-/// A case, and the tables that hold what it does not say itself.
+/// A case, and the tables that hold its defaults.
 #[derive(Clone, Copy)]
 pub(super) struct CaseSections<'t> {
     pub case: Section<'t>,
@@ -36,7 +36,7 @@ pub(super) struct CaseSections<'t> {
 }
 
 impl<'t> CaseSections<'t> {
-    /// The field of a key, in the case or in the table of its default.
+    /// Returns the field of a key, from the case or from the table of its default.
     fn get(&self, table: Table, key: &'static str) -> Option<Field<'t>> {
         let defaults = match table {
             Table::Placement => self.placement,
@@ -46,7 +46,8 @@ impl<'t> CaseSections<'t> {
         self.case.get(key).or_else(|| defaults.get(key))
     }
 
-    /// The value of a key whose values are texts; its default is read like any other.
+    /// Returns the value of a key with text values; a built-in default is parsed like any other
+    /// text.
     fn value<T>(
         &self,
         table: Table,
@@ -61,7 +62,7 @@ impl<'t> CaseSections<'t> {
         }
     }
 
-    /// The value of a key whose values are the words of a table.
+    /// Returns the value of a key whose values are the words of a table.
     fn word<T: Copy>(
         &self,
         table: Table,
@@ -99,7 +100,7 @@ impl<'t> CaseSections<'t> {
     fn sessions(&self, work: WorkChoice) -> Result<Quantity, Error> {
         match self.get(Table::Load, "sessions") {
             Some(field) => quantity(field),
-            // A program is no session.
+            // An external program has no sessions.
             None if work == WorkChoice::Command => Ok(Quantity::Number(1)),
             None => {
                 let expected = format!("{}, here or in [load]", Quantity::expected());
@@ -168,7 +169,7 @@ impl<'t> CaseSections<'t> {
         self.size(Table::Sga, "cache")
     }
 
-    /// A size of memory.
+    /// Parses a memory size.
     fn size(&self, table: Table, key: &'static str) -> Result<CacheSize, Error> {
         self.value(
             table,
@@ -232,7 +233,7 @@ impl<'t> CaseSections<'t> {
         )
     }
 
-    /// On which nodes memory lies.
+    /// Parses the nodes on which memory lies.
     fn allocation(&self, table: Table, key: &'static str) -> Result<AllocationChoice, Error> {
         self.value(
             table,
@@ -243,7 +244,7 @@ impl<'t> CaseSections<'t> {
         )
     }
 
-    /// Reads the case.
+    /// Parses the case.
     pub(super) fn read(&self) -> Result<CaseDefinition, Error> {
         let work = self.word(Table::Load, "work", WORKS)?;
         let sessions = self.sessions(work)?;
@@ -273,7 +274,7 @@ impl<'t> CaseSections<'t> {
         })
     }
 
-    /// Reads every value and keeps none.
+    /// Parses every value and discards it, to report errors.
     pub(super) fn check_values(&self) -> Result<(), Error> {
         self.cpus()?;
         self.memory_nodes()?;
@@ -303,7 +304,7 @@ impl<'t> CaseSections<'t> {
     }
 }
 
-/// `3 %`, `2.5%`, in hundredths of a percent.
+/// Parses a percentage such as `3 %` or `2.5%` into hundredths of a percent.
 fn parse_handicap(text: &str) -> Option<u32> {
     let share: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
     (0.0..=100.0)

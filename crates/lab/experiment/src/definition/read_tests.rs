@@ -1,4 +1,4 @@
-//! Reading a whole file: what is filled in, and what each slip is told.
+//! Tests of parsing a whole file: defaults and error messages.
 
 use super::super::file::FILE_BYTES_MAX;
 use super::super::keys::KEYS;
@@ -56,7 +56,7 @@ cpu-quota = 2
 prewarm-cpus = "first-node"
 "#;
 
-/// The error of SMALL with one text replaced by another.
+/// Returns the error of SMALL with `old` replaced by `new`.
 fn error(old: &str, new: &str) -> String {
     assert!(SMALL.contains(old), "{old}");
     let text = SMALL.replacen(old, new, 1);
@@ -98,7 +98,7 @@ fn memory_goes_by_caches_where_there_is_memory_and_no_size() {
     check("spin", false);
     let mut definition = Definition::parse("mine.toml", SMALL).unwrap();
     assert!(definition.goes_by_caches());
-    // The second case says how large its cache is.
+    // The second case sets its cache size.
     definition.cases.remove(0);
     assert!(!definition.goes_by_caches());
 }
@@ -130,7 +130,7 @@ fn a_case_overrides_every_default() {
         CpuChoice::All(Place::Symbol(Symbol::FirstNode))
     );
     assert_eq!(definition.engine, Engine::Instance);
-    // Every key that has a default was overridden by case two.
+    // Case two overrides every key that has a default.
     for key in KEYS
         .iter()
         .filter(|key| key.default.is_some())
@@ -244,7 +244,7 @@ fn missing_keys_are_named() {
     assert!(error.contains("`case` in the top of the file: expected 1 to 64 tables"));
 }
 
-/// Rows of what is replaced in SMALL, by what, and a part of the error.
+/// Checks rows of (old text, new text, part of the error), replaced in SMALL.
 fn check_errors(rows: &[[&str; 3]]) {
     for [old, new, expected] in rows {
         let error = error(old, new);
@@ -268,7 +268,7 @@ fn wrong_types_say_what_was_expected() {
             "`cpus` in [[case]]: expected inherited, one-core, ",
         ],
         ["[load]", "load = 3\n[lod]", "the top of the file"],
-        // Case two overrides it, case one does not use it.
+        // Case two overrides it, and case one does not use it.
         [
             "\n[load]",
             "[sga]\nbacking = 1\n[load]",

@@ -1,17 +1,17 @@
-//! Reads single values that more than one table has: names, lines for people, quantities.
+//! Parses single values that several tables share: names, lines of text, quantities.
 
 use super::file::{Field, Section};
 use super::quantity::Quantity;
 use crate::Error;
 
-/// The most characters of a name, and of a line for people.
+/// Maximum length of a name and of a line of text, in characters.
 const NAME_CHARS_MAX: usize = 40;
 const LINE_CHARS_MAX: usize = 400;
 
-/// The word for no instance caging.
+/// The word that switches instance caging off.
 pub(super) const OFF: &str = "off";
 
-/// A quantity, or none where it is off.
+/// Parses a quantity; `None` when it is off.
 pub(super) fn cpu_count(field: Field<'_>) -> Result<Option<Quantity>, Error> {
     if field.text("").is_ok_and(|text| text == OFF) {
         return Ok(None);
@@ -19,7 +19,7 @@ pub(super) fn cpu_count(field: Field<'_>) -> Result<Option<Quantity>, Error> {
     quantity(field).map(Some)
 }
 
-/// A quantity: a whole number, or its name in quotes.
+/// Parses a quantity: a whole number, or its name in quotes.
 pub(super) fn quantity(field: Field<'_>) -> Result<Quantity, Error> {
     if let Some(quantity) = field.number().and_then(Quantity::of_number) {
         return Ok(quantity);
@@ -29,7 +29,7 @@ pub(super) fn quantity(field: Field<'_>) -> Result<Quantity, Error> {
     })
 }
 
-/// A name: it becomes a directory, an argument, a column.
+/// Parses a name. It is restricted because it becomes a directory, an argument, a column.
 pub(super) fn name(section: Section<'_>) -> Result<String, Error> {
     let expected = format!("lower-case words with hyphens, at most {NAME_CHARS_MAX} characters");
     let field = section.require("name", &expected)?;
@@ -48,7 +48,7 @@ fn is_name(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
-/// A line for people: it is printed, so it must not steer a terminal.
+/// Parses a line of text. It is printed, so it must not contain terminal control characters.
 pub(super) fn line(section: Section<'_>, key: &'static str) -> Result<String, Error> {
     let expected = format!("one line of at most {LINE_CHARS_MAX} characters");
     let is_line = |text: &str| {

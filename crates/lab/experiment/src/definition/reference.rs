@@ -1,4 +1,4 @@
-//! The words of experiment files as Markdown, from the tables that reading uses.
+//! The vocabulary of experiment files as Markdown, from the tables that the parser uses.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use super::quantity::QUANTITIES;
 use super::sga::{ALLOCATIONS, BACKINGS};
 use super::vocabulary::Word;
 
-/// The reference part of docs/experiments.md. A test compares it with the file.
+/// Returns the reference part of docs/experiments.md. A test compares it with the file.
 pub fn reference() -> String {
     let mut text = String::from("### Keys\n\n| table | key | default | meaning |\n");
     text.push_str("| --- | --- | --- | --- |\n");

@@ -1,4 +1,4 @@
-//! The shared memory of a case, as asked for: size, kind, page size, nodes.
+//! The requested shared memory of a case: size, backing, page size, nodes.
 
 use model::{Backing, ByteSize, NodeId};
 
@@ -7,15 +7,15 @@ use super::vocabulary::{Word, names, value_of};
 
 /// The smallest buffer cache, in bytes.
 pub const CACHE_BYTES_MIN: u64 = 1 << 20;
-/// The largest: 16 TiB, as many blocks as the embedded instance can count.
+/// The largest buffer cache: 16 TiB, the most blocks that the embedded instance can count.
 pub const CACHE_BYTES_MAX: u64 = 1 << 44;
 
 /// The size of the buffer cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheSize {
-    /// So many bytes.
+    /// A fixed number of bytes.
     Bytes(u64),
-    /// So large that the processor's caches do not answer in place of memory.
+    /// Large enough that the processor's caches do not answer in place of memory.
     BeyondCaches,
 }
 
@@ -23,7 +23,7 @@ pub enum CacheSize {
 pub const BEYOND_CACHES: &str = "beyond-caches";
 
 impl CacheSize {
-    /// Reads a size or [`BEYOND_CACHES`].
+    /// Parses a size or [`BEYOND_CACHES`].
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text == BEYOND_CACHES {
             return Some(CacheSize::BeyondCaches);
@@ -34,7 +34,7 @@ impl CacheSize {
             .then_some(CacheSize::Bytes(bytes))
     }
 
-    /// What [`Self::parse`] accepts.
+    /// Returns what [`Self::parse`] accepts, for messages.
     pub(crate) fn expected() -> String {
         let (min, max) = (ByteSize(CACHE_BYTES_MIN), ByteSize(CACHE_BYTES_MAX));
         format!("a size from {min} to {max} such as 256MiB, or {BEYOND_CACHES}")
@@ -60,29 +60,29 @@ pub const BACKINGS: &[Word<Backing>] = &[
     },
 ];
 
-/// Reads a page size: a power of two of at least 4 KiB.
+/// Parses a page size: a power of two of at least 4 KiB.
 pub(crate) fn parse_page_bytes(text: &str) -> Option<u64> {
     let ByteSize(bytes) = text.parse().ok()?;
     (bytes >= 4096 && bytes.is_power_of_two()).then_some(bytes)
 }
 
-/// What [`parse_page_bytes`] accepts.
+/// What [`parse_page_bytes`] accepts, for messages.
 pub(crate) const PAGE_SIZE_EXPECTED: &str = "a page size such as 4KiB, 2MiB or 1GiB";
 
-/// On which nodes the pages are to lie.
+/// The requested allocation of pages to nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AllocationChoice {
     /// No policy.
     OsDefault,
-    /// Page by page over these nodes.
+    /// Interleaved page by page over these nodes.
     Interleave(Place<NodeId>),
-    /// The same by the kernel's weights.
+    /// Interleaved by the kernel's weights.
     WeightedInterleave(Place<NodeId>),
     /// On these nodes only.
     Bind(Place<NodeId>),
-    /// On this node as long as it has room; the place must be one node.
+    /// On this node as long as it has free memory; the place must be one node.
     Prefer(Place<NodeId>),
-    /// A pool on each of these nodes, and the rest interleaved over them.
+    /// A buffer pool on each of these nodes; everything else interleaved over them.
     PerNode(Place<NodeId>),
 }
 
@@ -141,7 +141,7 @@ pub const ALLOCATIONS: &[Word<AllocationKind>] = &[
 ];
 
 impl AllocationChoice {
-    /// Reads a kind and, where the kind has one, its place.
+    /// Parses a kind and, where the kind has one, its place.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (kind, place) = match text.split_once(':') {
             Some((kind, place)) => (format!("{kind}:PLACE"), Some(Place::parse(place)?)),
@@ -161,7 +161,7 @@ impl AllocationChoice {
         }
     }
 
-    /// What [`Self::parse`] accepts.
+    /// Returns what [`Self::parse`] accepts, for messages.
     pub(crate) fn expected() -> String {
         format!(
             "{} where PLACE is {}",
@@ -170,7 +170,7 @@ impl AllocationChoice {
         )
     }
 
-    /// `text` with the word replaced that was most likely mistyped.
+    /// Returns `text` with the misspelt part replaced by the most similar valid word.
     pub(crate) fn nearest(text: &str) -> Option<String> {
         use super::place::nearest_place;
         use super::vocabulary::nearest;

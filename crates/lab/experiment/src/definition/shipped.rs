@@ -1,11 +1,11 @@
-//! The experiments that come with numalab: files that are examples as well.
+//! The experiments shipped with numalab; the files also serve as examples.
 
 use super::experiment::Definition;
 use super::vocabulary::nearest;
 use crate::Error;
 use crate::error::quoted;
 
-/// An experiment that comes with numalab.
+/// An experiment shipped with numalab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
     /// Its name.
@@ -15,7 +15,7 @@ pub struct Shipped {
 }
 
 impl Shipped {
-    /// Reads it. Shipped files are tested to be readable; an error here is a defect of numalab.
+    /// Parses the file. A test parses every shipped file, so an error here is a bug in numalab.
     pub fn definition(&self) -> Result<Definition, Error> {
         Definition::parse(&format!("{}.toml", self.name), self.text)
     }
@@ -85,7 +85,7 @@ pub const SHIPPED: &[Shipped] = &[
     },
 ];
 
-/// The shipped experiment of this name.
+/// Returns the shipped experiment with this name.
 pub fn find(name: &str) -> Result<Definition, Error> {
     if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == name) {
         return shipped.definition();

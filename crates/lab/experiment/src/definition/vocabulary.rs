@@ -1,9 +1,10 @@
-//! Words a definition may use: one table for each choice, behind parsing, messages and documents.
+//! The words of definitions: one table for each choice, from which parsing, messages and documents
+//! derive.
 
 /// One word of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<T> {
-    /// What it stands for.
+    /// The value it stands for.
     pub value: T,
     /// How it is written.
     pub name: &'static str,
@@ -11,7 +12,7 @@ pub struct Word<T> {
     pub about: &'static str,
 }
 
-/// What a word stands for.
+/// Returns the value that a word stands for.
 pub(crate) fn value_of<T: Copy>(words: &[Word<T>], name: &str) -> Option<T> {
     words
         .iter()
@@ -19,16 +20,17 @@ pub(crate) fn value_of<T: Copy>(words: &[Word<T>], name: &str) -> Option<T> {
         .map(|word| word.value)
 }
 
-/// The words, separated by commas.
+/// Returns the words, separated by commas.
 pub(crate) fn names<T>(words: &[Word<T>]) -> String {
     let names: Vec<&str> = words.iter().map(|word| word.name).collect();
     names.join(", ")
 }
 
-/// The candidate most like `name`, if one is alike enough to be what was meant.
+/// Returns the candidate most similar to `name`, if one is similar enough to be a likely
+/// correction.
 ///
-/// The limit of 0.75 on the Jaro–Winkler similarity finds transposed, missing and doubled letters
-/// and wrong endings, and leaves words alone that merely share a few letters.
+/// The limit of 0.75 on the Jaro–Winkler similarity accepts transposed, missing and doubled letters
+/// and wrong endings, and rejects words that merely share a few letters.
 pub(crate) fn nearest<'c>(
     name: &str,
     candidates: impl IntoIterator<Item = &'c str>,

@@ -1,5 +1,5 @@
-//! Plans of `numalab bandwidth`: the matrix, more and more threads, the whole machine, and latency
-//! under load.
+//! Plans of `numalab bandwidth`: the matrix, thread sweeps, the whole machine, and latency under
+//! load.
 
 use model::{
     Allocation, CasePlan, CpuId, CpuSet, LoadedLatency, Metric, NodeId, NodeSet, StreamKernel,
@@ -14,33 +14,33 @@ use crate::plan::{Cannot, Host, Plan, SkippedCase};
 
 /// Windows of one round.
 const WINDOWS: u32 = 9;
-/// Length of a window: short enough that on a busy machine some are not interrupted.
+/// Length of a window: short enough that some are uninterrupted even on a busy machine.
 const WINDOW_NS: u64 = 5_000_000;
-/// The least memory of a thread.
+/// Minimum memory of a thread, in bytes.
 const BYTES_PER_THREAD_MIN: u64 = 32 << 20;
-/// The same on an emulated machine.
+/// Memory of a thread on an emulated machine, in bytes.
 const BYTES_PER_THREAD_EMULATED: u64 = 256 << 10;
 
-/// Where memory lies when all CPUs work, and the name of the case.
+/// The whole-machine cases: their names and where memory lies.
 pub(crate) const WHOLE_MACHINE: [(&str, WholeMachineMemory); 3] = [
     ("all-cpus-local", WholeMachineMemory::Local),
     ("all-cpus-interleaved", WholeMachineMemory::Interleaved),
     ("all-cpus-remote", WholeMachineMemory::Remote),
 ];
 
-/// What a bandwidth is measured with.
+/// How bandwidth is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BandwidthChoice {
-    /// What the threads do.
+    /// The kernel that the threads run.
     pub kernel: StreamKernel,
-    /// Instructions that can run it.
+    /// The SIMD instructions for it.
     pub simd: String,
-    /// Whether more and more threads and the whole machine are measured, too.
+    /// Whether to also measure thread sweeps and the whole machine.
     pub is_whole: bool,
 }
 
-/// The matrix with all CPUs of each node; with [`BandwidthChoice::is_whole`] also more and more
-/// threads on each node, and the whole machine with local, interleaved and remote memory.
+/// Plans the matrix with all CPUs of each node; with [`BandwidthChoice::is_whole`] also sweeps of
+/// the thread count on each node, and the whole machine with local, interleaved and remote memory.
 ///
 /// # Errors
 /// When no cell can be measured.
@@ -84,7 +84,7 @@ impl Planner<'_> {
         self.case_on(name, cpus, to)
     }
 
-    /// Threads on these CPUs of one node, memory on one node.
+    /// Plans threads on these CPUs of one node, with memory on one node.
     fn case_on(&self, name: String, cpus: &[CpuId], to: NodeId) -> Result<CasePlan, String> {
         if let Some(reason) = self.places.without_room.get(&to) {
             return Err(reason.clone());
@@ -107,19 +107,20 @@ impl Planner<'_> {
         stream_work(self.places, self.choice, threads, bytes_per_thread)
     }
 
-    /// Four times the last caches that the threads use, as long as there is room.
+    /// Returns the memory of each thread: together four times the last-level caches, if there is
+    /// room.
     fn bytes_per_thread(&self, threads: usize, nodes: &NodeSet) -> Result<u64, String> {
         bytes_per_thread(self.host, self.places, threads, nodes)
     }
 
-    /// One thread, two, and so on, on every node with its own memory.
+    /// Plans one thread, two, and so on, on every node with local memory.
     fn sweeps(&self) -> Vec<CasePlan> {
         let mut cases = Vec::new();
         for (node, cpus) in &self.places.cpus {
             if !self.places.memory_nodes.contains(*node) {
                 continue;
             }
-            // All threads are in the matrix already.
+            // The matrix already has the case with all threads.
             for threads in thread_counts(cpus.len()) {
                 let name = format!("threads-{threads}-on-{node}");
                 cases.extend(self.case_on(name, &cpus[..threads], *node));
@@ -128,7 +129,7 @@ impl Planner<'_> {
         cases
     }
 
-    /// Where the memory of threads on a node lies when all CPUs work.
+    /// Returns where the memory of threads on a node lies when all CPUs work.
     fn memory_for(&self, memory: WholeMachineMemory, node: NodeId) -> Option<Allocation> {
         let nodes = &self.places.memory_nodes;
         let on = |node: Option<NodeId>| Some(Allocation::Bind(NodeSet::of(node?)));
@@ -139,7 +140,7 @@ impl Planner<'_> {
         }
     }
 
-    /// All CPUs at once. With one memory node there is nothing to be remote or interleaved.
+    /// Plans all CPUs at once. With one memory node there is no remote or interleaved memory.
     fn whole_machine(&self) -> Vec<CasePlan> {
         let nodes = &self.places.memory_nodes;
         if nodes.len() < 2 || !self.places.without_room.is_empty() {
@@ -229,7 +230,7 @@ fn bytes_per_thread(
     }
 }
 
-/// The node after this one, round about; `None` where there is no other.
+/// Returns the next node, wrapping around; `None` where there is no other.
 fn next_after(nodes: &NodeSet, node: NodeId) -> Option<NodeId> {
     let after = nodes.iter().find(|other| *other > node);
     after
@@ -237,7 +238,7 @@ fn next_after(nodes: &NodeSet, node: NodeId) -> Option<NodeId> {
         .filter(|other| *other != node)
 }
 
-/// 1, 2, 3, 4, 6, 8, 12, 16, … below `all`.
+/// Returns 1, 2, 3, 4, 6, 8, 12, 16, … below `all`.
 fn thread_counts(all: usize) -> Vec<usize> {
     let mut counts = Vec::new();
     let mut power = 1;
@@ -250,10 +251,10 @@ fn thread_counts(all: usize) -> Vec<usize> {
     counts
 }
 
-/// Latency of the own memory of every node while its other CPUs load it more and more.
+/// Plans the latency of the local memory of every node under increasing load from its other CPUs.
 ///
 /// # Errors
-/// When no node has a CPU beside the one that measures.
+/// When no node has a CPU besides the measuring one.
 pub fn loaded_plan(
     host: &Host<'_>,
     places: &MemoryPlaces,

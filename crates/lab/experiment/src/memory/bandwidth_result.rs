@@ -1,5 +1,5 @@
-//! What runs of bandwidth say: the matrix, the sweeps with their knees, the whole machine, ladders
-//! of latency under load.
+//! Results of bandwidth runs: the matrix, the sweeps with their knees, the whole machine, load
+//! ladders.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::bandwidth_plan::WHOLE_MACHINE;
 use super::case_name::{cell_of, nodes_of};
 use super::latency_result::{cell, kernel_figures, matrix_of, not_fit};
 
-/// What these runs say together; `None` when none of them moved bytes. They are of one machine.
+/// Combines these runs, which must be of one machine; returns `None` when none measured bandwidth.
 pub fn bandwidth_result(runs: &[Run]) -> Option<BandwidthResult> {
     let works = runs.iter().flat_map(|run| &run.cases);
     let kernel = works
@@ -44,7 +44,7 @@ pub fn bandwidth_result(runs: &[Run]) -> Option<BandwidthResult> {
     Some(result)
 }
 
-/// What a case moved bytes with, alone or as a load.
+/// Returns the stream of a case, measured itself or as a load.
 fn stream_of(case: &Case) -> Option<&StreamWork> {
     match &case.plan.work {
         Work::Stream(work) => Some(work),
@@ -95,7 +95,8 @@ fn method(run: &Run) -> Option<BandwidthMethod> {
     })
 }
 
-/// More and more threads of one node with its own memory; all of them are a cell of the matrix.
+/// Returns the sweeps of the thread count on nodes with local memory; the matrix cell has the point
+/// with all threads.
 fn sweeps(run: &Run, topology: &Topology) -> Vec<ThreadSweep> {
     let mut points: BTreeMap<NodeId, Vec<(u32, f64)>> = BTreeMap::new();
     let mut has_sweep: NodeSet = NodeSet::new();
@@ -155,7 +156,8 @@ fn whole_machine(case: &Case, run: &Run) -> Option<WholeMachine> {
     })
 }
 
-/// The ladders of a run, one for each pair of nodes, its rungs in the order of the plan.
+/// Returns the load ladders of a run, one for each pair of nodes, their rungs in the order of the
+/// plan.
 fn ladders(run: &Run) -> Vec<LoadLadder> {
     let Some(topology) = run.topology() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! How much of a last-level cache the sessions of an experiment can have, measured before the
+//! Measures how much of a last-level cache the sessions of an experiment can use, before the
 //! experiment is planned.
 
 use kernels::{CacheSharePlan, MemoryNodes, Timer};
@@ -8,14 +8,14 @@ use model::{Cache, CpuId};
 use super::places::without_reserve;
 use crate::plan::Host;
 
-/// Seed of the orders: the measurement is the same for all runs.
+/// Seed of the access orders: the measurement is the same for all runs.
 const SEED: u64 = 1;
 
-/// The part of its last-level cache that a CPU of first-node can have; `None` where none is shown
-/// and where it cannot be told.
+/// Returns the bytes of its last-level cache that a CPU of first-node can use; `None` where no
+/// cache is reported or the share cannot be determined.
 ///
 /// # Errors
-/// When memory cannot be had, the CPU cannot be used, or evidence cannot be read.
+/// When memory cannot be allocated, the CPU cannot be used, or evidence cannot be read.
 pub fn cache_share(root: &Root, host: &Host<'_>) -> Result<Option<u64>, kernels::Error> {
     let Some(plan) = plan(host) else {
         return Ok(None);
@@ -39,7 +39,8 @@ fn plan(host: &Host<'_>) -> Option<CacheSharePlan> {
     })
 }
 
-/// The last cache that a CPU is known to use, and the one before it (0 where there is none).
+/// Returns the sizes of the last cache that a CPU is known to use and of the one before it (0 where
+/// there is none).
 fn last_two(caches: &[Cache], cpu: CpuId) -> Option<(u64, u64)> {
     let of_cpu = caches.iter().filter(|it| it.holds_data() && it.is_of(cpu));
     let sizes = of_cpu.filter_map(|cache| Some((cache.level, cache.size_bytes?)));

@@ -1,20 +1,20 @@
-//! Names of cases that stand for a pair of nodes. A case that was skipped has nothing else to say
-//! which pair it was.
+//! Names of cases that encode a pair of nodes. For a skipped case the name is the only record of
+//! the pair.
 
 use model::{CasePlan, NodeId, Topology};
 
-/// `from-0-to-1`.
+/// Returns a name such as `from-0-to-1`.
 pub(crate) fn of_cell(cpu_node: NodeId, memory_node: NodeId) -> String {
     format!("from-{cpu_node}-to-{memory_node}")
 }
 
-/// The pair that a name stands for.
+/// Parses the pair of nodes from a name.
 pub(crate) fn cell_of(name: &str) -> Option<(NodeId, NodeId)> {
     let (from, to) = name.strip_prefix("from-")?.split_once("-to-")?;
     Some((NodeId(from.parse().ok()?), NodeId(to.parse().ok()?)))
 }
 
-/// The node of the CPUs of a case and the node of its memory, by what was asked for.
+/// Returns the requested CPU node and memory node of a case.
 pub(crate) fn nodes_of(plan: &CasePlan, topology: &Topology) -> Option<(NodeId, NodeId)> {
     let cpu = plan.placement.cpus.as_ref()?.first()?;
     let memory_node = plan.placement.memory_nodes.as_ref()?.first()?;

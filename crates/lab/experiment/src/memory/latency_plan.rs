@@ -1,4 +1,4 @@
-//! Plans of `numalab latency`: a cell is a case, a round of it a trial.
+//! Plans of `numalab latency`: each cell is a case, each of its rounds a trial.
 
 use model::{
     ByteSize, CasePlan, CpuId, CpuSet, DepthCurve, LineTransfers, MemoryLatency, Metric, NodeId,
@@ -10,23 +10,24 @@ use super::names;
 use super::places::{MemoryPlaces, place, with_reserve};
 use crate::plan::{Cannot, Host, Plan, SkippedCase};
 
-/// The largest working set of a curve.
+/// Largest working set of a curve, in bytes.
 const CURVE_BYTES: u64 = 1 << 30;
-/// The same on an emulated machine.
+/// Largest working set of a curve on an emulated machine, in bytes.
 const CURVE_BYTES_EMULATED: u64 = 256 << 10;
-/// CPUs between which lines are transferred at most: the pairs grow with the square.
+/// Target number of CPUs for line transfers on a large machine: the number of pairs grows with its
+/// square.
 const TRANSFER_CPUS_MAX: usize = 64;
-/// Up to so many CPUs, siblings of one core take part in transfers, too.
+/// Up to this many CPUs, all of them take part in transfers, siblings of one core included.
 const TRANSFER_SIBLINGS_MAX: usize = 32;
-/// Windows of a pair of CPUs.
+/// Windows for each pair of CPUs.
 const TRANSFER_WINDOWS: u32 = 7;
-/// Round trips in a window: at 100 ns one way, 0.2 ms.
+/// Round trips in a window: 0.2 ms at 100 ns one way.
 const ROUND_TRIPS: u32 = 1000;
 
-/// For which pairs of nodes a curve is measured.
+/// The pairs of nodes for which a curve is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CurvePairs {
-    /// The first node with CPUs and its own memory.
+    /// The first node with CPUs and its local memory.
     Local,
     /// Every node with every other.
     All,
@@ -34,8 +35,8 @@ pub enum CurvePairs {
     One(NodeId, NodeId),
 }
 
-/// The matrix: from the CPUs of every node to the memory of every node; and one cell once more with
-/// small pages all over, which shows what page walks cost.
+/// Plans the matrix from the CPUs of every node to the memory of every node, and one cell again
+/// with random small pages, which shows the cost of page walks.
 ///
 /// # Errors
 /// When no cell can be measured.
@@ -78,7 +79,7 @@ fn cell(
     }
 }
 
-/// The chase from a node to a node.
+/// Plans the pointer chase from one node to another.
 pub(crate) fn chase(
     topology: &Topology,
     places: &MemoryPlaces,
@@ -105,7 +106,7 @@ pub(crate) fn chase(
     }
 }
 
-/// The same cell with small pages that are visited all over.
+/// Returns the same cell with small pages in random order.
 fn page_walks(cell: &CasePlan) -> CasePlan {
     let mut walks = cell.clone();
     walks.name = "page-walks".to_owned();
@@ -117,10 +118,10 @@ fn page_walks(cell: &CasePlan) -> CasePlan {
     walks
 }
 
-/// Latency by working set, up to beyond the last cache.
+/// Plans latency by working set, up to beyond the last cache.
 ///
 /// # Errors
-/// When a node of the pair has no CPUs or no memory, or there is no room.
+/// When a node of the pair has no CPUs or no memory, or memory is short.
 pub fn curve_plan(
     host: &Host<'_>,
     places: &MemoryPlaces,
@@ -182,8 +183,8 @@ fn checked_pair(
     Ok((from, to))
 }
 
-/// The largest working set that a curve can have on a node: halved until there is room, and beyond
-/// the last cache still.
+/// Returns the largest working set of a curve on a node: halved until it fits, but always beyond
+/// the last cache.
 fn curve_bytes(host: &Host<'_>, places: &MemoryPlaces, node: NodeId) -> Result<u64, String> {
     if let Some(reason) = places.without_room.get(&node) {
         return Err(reason.clone());
@@ -209,10 +210,10 @@ fn curve_bytes(host: &Host<'_>, places: &MemoryPlaces, node: NodeId) -> Result<u
     }
 }
 
-/// Transfers of a line between CPUs, its home on each memory node in turn.
+/// Plans transfers of a cache line between CPUs, with its home on each memory node in turn.
 ///
 /// # Errors
-/// When there are not two CPUs.
+/// When there are fewer than two CPUs.
 pub fn transfers_plan(places: &MemoryPlaces) -> Result<Plan, Cannot> {
     let cpus = transfer_cpus(places);
     if cpus.len() < 2 {
@@ -238,8 +239,8 @@ pub fn transfers_plan(places: &MemoryPlaces) -> Result<Plan, Cannot> {
     plan(names::TRANSFERS, question, metric, cases, Vec::new())
 }
 
-/// All CPUs where they are few, else one of each core, else as many of each node as there is time
-/// for.
+/// Returns all CPUs where they are few; otherwise an equal share of each node, one CPU of each core
+/// before siblings.
 fn transfer_cpus(places: &MemoryPlaces) -> CpuSet {
     let all: usize = places.cpus.values().map(Vec::len).sum();
     if all <= TRANSFER_SIBLINGS_MAX {
@@ -250,7 +251,7 @@ fn transfer_cpus(places: &MemoryPlaces) -> CpuSet {
     places.cpus.values().flat_map(of_node).collect()
 }
 
-/// A plan of these cases, the first of which is the baseline.
+/// Returns a plan of these cases; the first is the baseline.
 pub(crate) fn plan(
     experiment: &str,
     question: &str,

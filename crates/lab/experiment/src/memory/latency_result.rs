@@ -1,18 +1,18 @@
-//! What runs of latency say: the matrix with its hop classes and findings, curves, transfers.
+//! Results of latency runs: the matrix with its hop classes and findings, curves, transfers.
 
 use std::collections::BTreeSet;
 
+use judgement::hops;
 use model::{
     Case, CpuId, CurvePoint, DistanceTable, Finding, KernelFigures, LatencyCurve, LatencyMethod,
     LatencyResult, MatrixCell, NodeId, NodeMatrix, Outcome, PageWalks, Run, Severity, Topology,
     TransferMatrix, Trial, Work,
 };
-use numa::hops;
 
 use super::case_name::{cell_of, nodes_of};
 
-/// What these runs say together: of a matrix, of curves, of transfers, in any order. They are of
-/// one machine.
+/// Combines runs of a matrix, of curves and of transfers, in any order. They must be of one
+/// machine.
 pub fn latency_result(runs: &[Run]) -> LatencyResult {
     let mut result = LatencyResult {
         runs: runs.iter().map(|run| run.id.clone()).collect(),
@@ -37,7 +37,7 @@ pub fn latency_result(runs: &[Run]) -> LatencyResult {
     let emulated = machine.is_some_and(|machine| {
         machine.emulated == Some(true) || machine.topology.emulated == Some(true)
     });
-    // Where nothing was measured, or nothing that means anything, the tables speak for themselves.
+    // Without meaningful figures, judge only the firmware's distances.
     let figures = match emulated {
         true => NodeMatrix::default(),
         false => result.matrix.clone(),
@@ -51,7 +51,7 @@ pub fn latency_result(runs: &[Run]) -> LatencyResult {
     result
 }
 
-/// What trials were stored with, each warning once.
+/// Returns a finding with the warnings stored with the trials, each once.
 pub(crate) fn not_fit(runs: &[Run]) -> Option<Finding> {
     let cases = runs.iter().flat_map(|run| &run.cases);
     let trials = cases.flat_map(|case| &case.trials);
@@ -68,12 +68,12 @@ pub(crate) fn not_fit(runs: &[Run]) -> Option<Finding> {
     })
 }
 
-/// Whether a case is a cell of the matrix.
+/// Returns whether a case is a pointer chase.
 fn is_chase(case: &Case) -> bool {
     matches!(case.plan.work, Work::MemoryLatency(_))
 }
 
-/// Whether it is the cell that shows page walks.
+/// Returns whether a case is the cell that shows page walks.
 fn shows_page_walks(case: &Case) -> bool {
     matches!(&case.plan.work, Work::MemoryLatency(work) if !work.by_tlb_groups)
 }
@@ -100,7 +100,7 @@ fn add_matrix(result: &mut LatencyResult, run: &Run) {
     result.page_walks = walks.and_then(|walks| page_walks(walks, &result.matrix, run));
 }
 
-/// The matrix of these cells; the others of its rows and columns are empty.
+/// Returns the matrix of these cells; all other cells of its rows and columns are empty.
 pub(crate) fn matrix_of(cells: Vec<((NodeId, NodeId), MatrixCell)>) -> NodeMatrix {
     let rows: BTreeSet<NodeId> = cells.iter().map(|((from, _), _)| *from).collect();
     let columns: BTreeSet<NodeId> = cells.iter().map(|((_, to), _)| *to).collect();
@@ -117,7 +117,7 @@ pub(crate) fn matrix_of(cells: Vec<((NodeId, NodeId), MatrixCell)>) -> NodeMatri
     matrix
 }
 
-/// The cell of the valid trials of a case, or why there is none.
+/// Returns the cell from the valid trials of a case, or why there is none.
 pub(crate) fn cell(case: &Case) -> MatrixCell {
     let values: Vec<f64> = case.trials.iter().filter_map(Trial::valid_value).collect();
     if !values.is_empty() {
@@ -130,7 +130,7 @@ pub(crate) fn cell(case: &Case) -> MatrixCell {
     })
 }
 
-/// How the cells were measured, by what the first valid trial says.
+/// Returns how the cells were measured, from the first valid trial.
 fn method<'c>(run: &Run, cells: impl Iterator<Item = &'c Case> + Clone) -> Option<LatencyMethod> {
     let valid = |case: &'c Case| case.trials.iter().filter(|it| it.valid_value().is_some());
     let rounds = cells.clone().map(|case| valid(case).count()).max()?;

@@ -1,5 +1,5 @@
-//! Plans that measure memory itself, made from the topology and not from a definition, and what
-//! their runs say.
+//! Plans that measure memory itself, derived from the topology instead of a definition, and the
+//! results of their runs.
 
 mod bandwidth_plan;
 mod bandwidth_result;

@@ -1,4 +1,4 @@
-//! Names of the experiments that measure memory itself, as runs bear them.
+//! Names of the experiments that measure memory itself, as stored in runs.
 
 /// Latency from every node to every node.
 pub const LATENCY: &str = "latency";

@@ -1,6 +1,6 @@
-//! What is tried before a plan is made: which pages every node has, which instructions are fastest.
-//! Trying is the only way to know: a pool may be fragmented, and the widest instructions are not
-//! always the fastest.
+//! Trials before planning: which page kind every node has, which instructions are fastest. Only a
+//! trial can tell: a pool may be fragmented, and the widest instructions are not always the
+//! fastest.
 
 use kernels::{MemoryNodes, PageChoice, PlacedMemory, StreamThread, Timer};
 use linux::Root;
@@ -10,11 +10,11 @@ use model::{NodeId, NodeSet, PageKind, StreamKernel};
 use super::places::MemoryPlaces;
 use crate::plan::Cannot;
 
-/// The largest kind of pages in which every node that has room can give the working set. Makes and
-/// frees the memory once for each kind and node.
+/// Chooses the largest page kind that can back the working set on every node with room. Allocates
+/// and frees the memory once for each kind and node.
 ///
-/// Nodes that cannot even give small pages are noted as having no room. On an emulated machine,
-/// where pages make no difference that means anything, they stay small.
+/// Nodes that cannot provide even small pages are marked as having no room. On an emulated machine,
+/// where the page kind makes no meaningful difference, pages stay small.
 ///
 /// # Errors
 /// When a permission is missing, or a file of /proc or /sys cannot be read.
@@ -64,11 +64,11 @@ fn make(
     PlacedMemory::make(root, bytes, &nodes, PageChoice::Only(kind)).map(|_| ())
 }
 
-/// The instructions that move most bytes with this kernel on the first node, by a short trial;
-/// `None` when this processor cannot run it at all.
+/// Finds, by a short trial on the first node, the instructions that move the most bytes with this
+/// kernel; returns `None` when this processor cannot run it.
 ///
 /// # Errors
-/// When a permission is missing, memory cannot be had, or evidence cannot be read.
+/// When a permission is missing, memory cannot be allocated, or evidence cannot be read.
 pub fn fastest_instructions(
     root: &Root,
     places: &MemoryPlaces,

@@ -1,5 +1,5 @@
-//! Which CPUs measure which memory: what a machine has, what this process may use of it, and what
-//! there is room for.
+//! Decides which CPUs measure which memory: what the machine has, what this process may use, and
+//! what fits.
 
 use std::collections::BTreeMap;
 
@@ -7,42 +7,42 @@ use model::{ByteSize, Cache, CpuId, CpuSet, Mechanism, NodeId, NodeSet, PageKind
 
 use crate::plan::{Cannot, Host};
 
-/// Working set on an emulated machine: its figures mean nothing, its memory is slow to make, and
-/// some pages prove a placement as well as many do.
+/// Working set on an emulated machine, in bytes: its figures mean nothing, its memory is slow to
+/// fill, and a few pages prove a placement as well as many.
 const EMULATED_BYTES: u64 = 64 << 10;
 
 /// Which CPUs measure which memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryPlaces {
-    /// Of each node with CPUs, the CPU that measures.
+    /// The measuring CPU of each node with CPUs.
     pub measuring: BTreeMap<NodeId, CpuId>,
-    /// Of each node with CPUs, all that may be used: one of each core first, then their siblings.
+    /// All usable CPUs of each node with CPUs: one of each core first, then their siblings.
     pub cpus: BTreeMap<NodeId, Vec<CpuId>>,
     /// The nodes with memory.
     pub memory_nodes: NodeSet,
-    /// Memory nodes that have no room, and why.
+    /// Memory nodes without room for the working set, and why.
     pub without_room: BTreeMap<NodeId, String>,
-    /// The working set that measures memory and not caches.
+    /// The working set, large enough to measure memory and not caches.
     pub working_set_bytes: u64,
-    /// The last cache of the CPUs that measure, as the kernel gives it.
+    /// Size of the last-level cache of the measuring CPUs, as the kernel reports it.
     pub last_cache_bytes: Option<u64>,
-    /// CPUs that share a last cache.
+    /// Number of CPUs that share a last-level cache.
     pub cpus_per_cache: usize,
-    /// Kind of pages, the same for all.
+    /// Page kind, the same for all nodes.
     pub page_kind: PageKind,
     /// Whether the machine is emulated.
     pub emulated: bool,
-    /// All CPUs that may be used.
+    /// All usable CPUs.
     pub(crate) allowed: CpuSet,
 }
 
 impl MemoryPlaces {
-    /// The places of a machine, or of `nodes` of it. Pages are small until others are tried
-    /// ([`crate::memory::largest_pages`]).
+    /// Returns the places of a machine, or of its `nodes`. Pages are small until
+    /// [`crate::memory::largest_pages`] tries others.
     ///
     /// # Errors
-    /// When a node is named that does not exist, when the process may not use a node, or when no
-    /// node is left.
+    /// When a named node does not exist, when the process may not use a node, or when no node is
+    /// left.
     pub fn of(host: &Host<'_>, nodes: Option<&NodeSet>) -> Result<Self, Cannot> {
         let topology = host.topology;
         let wanted = wanted_nodes(host, nodes)?;
@@ -94,7 +94,7 @@ impl MemoryPlaces {
         Ok(places)
     }
 
-    /// Notes the nodes on which the working set would not fit beside what is there.
+    /// Records the nodes whose available memory is too small for the working set and its reserve.
     fn note_room(&mut self, host: &Host<'_>) {
         let needed = with_reserve(self.working_set_bytes);
         for node in &self.memory_nodes {
@@ -110,20 +110,22 @@ impl MemoryPlaces {
         }
     }
 
-    /// The CPU that makes memory of a node: one of its own, or else the one that measures.
+    /// Returns the CPU that first touches memory of a node: a CPU of that node, or else the
+    /// measuring one.
     pub(crate) fn home_cpu(&self, memory_node: NodeId, measuring: CpuId) -> CpuId {
         let own = self.measuring.get(&memory_node);
         own.copied().unwrap_or(measuring)
     }
 
-    /// Every pair of a node with CPUs and a node with memory.
+    /// Returns every pair of a node with CPUs and a node with memory.
     pub(crate) fn pairs(&self) -> Vec<(NodeId, NodeId)> {
         let from = self.measuring.keys();
         let pairs = from.flat_map(|from| self.memory_nodes.iter().map(move |to| (*from, to)));
         pairs.collect()
     }
 
-    /// The nearest memory to a node by name: its own, or else the first there is.
+    /// Returns the memory node that counts as local to a node: itself, or else the first memory
+    /// node.
     pub(crate) fn own_memory(&self, node: NodeId) -> Option<NodeId> {
         match self.memory_nodes.contains(node) {
             true => Some(node),
@@ -132,22 +134,22 @@ impl MemoryPlaces {
     }
 }
 
-/// Memory beside a working set of any size.
+/// Fixed reserve besides a working set of any size, in bytes.
 const RESERVE_BYTES: u64 = 16 << 20;
 
-/// Memory beside the working set: page tables, and what others take meanwhile.
+/// Returns the bytes of a working set with its reserve, for page tables and for other processes.
 pub(crate) fn with_reserve(bytes: u64) -> u64 {
     bytes
         .saturating_add(bytes / 4)
         .saturating_add(RESERVE_BYTES)
 }
 
-/// The largest working set for which so much memory is enough with its reserve.
+/// Returns the largest working set that fits in this much memory together with its reserve.
 pub(crate) fn without_reserve(bytes: u64) -> u64 {
     bytes.saturating_sub(RESERVE_BYTES) / 5 * 4
 }
 
-/// One CPU and one memory node, by affinity and memory policy.
+/// Returns the placement of CPUs and one memory node, by affinity and memory policy.
 pub(crate) fn place(cpus: CpuSet, memory_node: NodeId) -> Placement {
     Placement {
         cpus: Some(cpus),
@@ -171,8 +173,8 @@ fn wanted_nodes(host: &Host<'_>, nodes: Option<&NodeSet>) -> Result<NodeSet, Can
     }
 }
 
-/// Nodes that a cpuset keeps this process from are named: leaving them out unasked would make a
-/// matrix that looks complete.
+/// Rejects nodes that a cpuset forbids to this process: leaving them out silently would make the
+/// matrix look complete.
 fn check_allowed(
     host: &Host<'_>,
     cpu_nodes: &NodeSet,
@@ -215,8 +217,8 @@ fn check_allowed(
     ))
 }
 
-/// The largest last cache of these CPUs, and how many CPUs share one. A cache of which nobody knows
-/// who shares it may be theirs.
+/// Returns the largest last-level cache of these CPUs, and how many CPUs share one. A cache with
+/// unknown sharers may be theirs.
 fn last_cache<'c>(host: &Host<'_>, cpus: impl Iterator<Item = &'c CpuId>) -> (Option<u64>, usize) {
     let cpus: CpuSet = cpus.copied().collect();
     let caches = host.topology.caches.iter();

@@ -1,4 +1,4 @@
-//! Plans on machines of many shapes, and what made-up runs of them say.
+//! Tests plans on machines of many shapes, and results of synthetic runs.
 
 use std::collections::BTreeMap;
 
@@ -35,10 +35,10 @@ fn every_node_with_cpus_measures_every_node_with_memory() {
     assert_eq!(plan.cases.len(), 8 * 8 + 1);
     assert_eq!(plan.metric, Metric::NsPerAccess);
     let first = &plan.cases[0];
-    // CPU 0 serves interrupts: another one measures.
+    // CPU 0 handles interrupts, so another CPU measures.
     assert_eq!(first.name, "from-0-to-0");
     assert_ne!(first.placement.cpus, Some("0".parse().unwrap()));
-    // Node 0 has memory only, node 1 CPUs only.
+    // Node 0 has only memory, node 1 only CPUs.
     let names = names(&latency(&memory_only_first())).join(" ");
     assert_eq!(
         names,
@@ -184,7 +184,7 @@ fn bandwidth_has_sweeps_and_the_whole_machine() {
     }));
 }
 
-/// A run of a plan in which every trial gives the value of its case.
+/// Returns a run of a plan in which every trial has the value of its case.
 fn run_of(machine: &Topology, plan: Plan, value: impl Fn(&CasePlan) -> Option<f64>) -> Run {
     let cases = plan.cases.into_iter().map(|plan| Case {
         trials: (0..5)
@@ -237,7 +237,7 @@ fn trial(round: u32, plan: &CasePlan, value: Option<f64>) -> Trial {
         numa_pages_migrated: None,
         steal_s: None,
     };
-    // A little noise, the same for all.
+    // A little noise, the same for all cases.
     let value = value.map(|value| value * (1.0 + f64::from(round) / 1000.0));
     Trial {
         round,
@@ -276,7 +276,8 @@ fn trial(round: u32, plan: &CasePlan, value: Option<f64>) -> Trial {
     }
 }
 
-/// Article 002: 53 ns at home, 211 to 217 to two nodes, 248 to the last.
+/// Returns latencies like those of article 002: 53 ns locally, 211 to 217 ns to two nodes, 248 ns
+/// to the last.
 fn ns_of_article_002(case: &CasePlan) -> Option<f64> {
     let nodes = super::case_name::cell_of(&case.name);
     Some(match nodes {

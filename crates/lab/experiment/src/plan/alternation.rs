@@ -1,18 +1,18 @@
-//! Whether all cases of a round can be up at once, so that their windows alternate.
+//! Decides whether all cases of a round can be up at once, so that their windows can alternate.
 
 use model::{Backing, ByteSize, CasePlan, NodeSet, OwnMemoryWork, Work};
 
 use super::host::Host;
 use super::memory::sga_demand;
 
-/// Of the available memory, the share that cases may take together: what is measured is not to
-/// push the files of others out of memory.
+/// Share of the available memory that all cases may use together, in percent: a measurement must
+/// not evict the file cache of other processes.
 const SHARE_PERCENT: u64 = 70;
 
-/// Why trials of these cases are made one after another; `None` when all can be up at once, and all
-/// but one of them sleep.
+/// Returns why trials of these cases must run one after another; `None` when all can be up at once,
+/// with all but one asleep.
 pub fn alternation_obstacle(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
-    // One case has nobody to take turns with.
+    // A single case has no other to alternate with.
     if cases.len() < 2 {
         return None;
     }
@@ -22,7 +22,7 @@ pub fn alternation_obstacle(cases: &[CasePlan], host: &Host<'_>) -> Option<Strin
         .or_else(|| of_memory(cases, host))
 }
 
-/// What keeps a case from being up beside others.
+/// Returns what prevents a case from being up beside others.
 fn of_case(case: &CasePlan, host: &Host<'_>) -> Option<String> {
     let name = &case.name;
     let work = match &case.work {
@@ -47,7 +47,7 @@ fn of_case(case: &CasePlan, host: &Host<'_>) -> Option<String> {
     None
 }
 
-/// Memory that cases need together and that is not there.
+/// Returns a shortage of memory for all cases together.
 fn of_memory(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
     let demands: Vec<(NodeSet, u64, Backing)> = cases
         .iter()
@@ -67,7 +67,7 @@ fn of_memory(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
     {
         return Some(reason);
     }
-    // Pages of /dev/shm are charged to a control group like others.
+    // Pages of /dev/shm are charged to the control group like other pages.
     let all = demands.iter().map(|(_, bytes, _)| bytes).sum();
     if let Some(reason) = host
         .group_left_bytes
@@ -75,8 +75,8 @@ fn of_memory(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
     {
         return Some(reason);
     }
-    // What may lie on some nodes is looked for there; sets of nodes that overlap are judged by the
-    // larger of them, too.
+    // Memory restricted to a set of nodes must fit there. A set is also checked with the demands of
+    // all its subsets.
     let sets = demands.iter().map(|(nodes, _, _)| nodes);
     sets.clone().find_map(|nodes| {
         let within = demands.iter().filter(|(it, _, _)| it.is_subset(nodes));
@@ -87,7 +87,7 @@ fn of_memory(cases: &[CasePlan], host: &Host<'_>) -> Option<String> {
     })
 }
 
-/// Where memory of a case may lie, and how much of it there is.
+/// Returns the memory demands of a case: allowed nodes, bytes and backing.
 fn demands_of(case: &CasePlan, host: &Host<'_>) -> Vec<(NodeSet, u64, Backing)> {
     let Some(work) = case.instance() else {
         return Vec::new();
@@ -115,8 +115,8 @@ mod tests {
     use super::super::test_hosts::article_000;
     use super::*;
 
-    /// Why three cases, of which one is as given, cannot be up at once on a machine that was
-    /// changed.
+    /// Returns why three cases, the second as given, cannot be up at once on the machine as changed
+    /// by `change`.
     fn obstacle(case: &str, change: impl FnOnce(&mut Host<'_>)) -> Option<String> {
         let mut machine = article_000();
         for node in &mut machine.nodes {
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn all_cases_together_must_have_memory() {
-        // Three caches of 96 MiB. Each alone has enough.
+        // Three caches of 96 MiB. There is enough for each alone.
         let mebibytes = |count: u64| count << 20;
         says(
             obstacle("backing = \"shm\"", |host| {

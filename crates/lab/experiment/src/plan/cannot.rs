@@ -1,4 +1,4 @@
-//! Why an experiment, or a case of one, cannot run on a machine.
+//! Reasons why an experiment, or one of its cases, cannot run on a machine.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct SkippedCase {
 }
 
 impl SkippedCase {
-    /// One that this machine cannot run, and for which nobody can do anything.
+    /// Creates a skipped case for which there is no remedy on this machine.
     pub(crate) fn without_advice(case: String, reason: String) -> Self {
         let cannot = Cannot::machine(reason, "");
         SkippedCase { case, cannot }
@@ -31,19 +31,19 @@ impl From<SkippedCase> for Skipped {
     }
 }
 
-/// Why it cannot, and what can be done about it.
+/// The reason, and how to remedy it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cannot {
-    /// What is asked and what is there, as a lower-case fragment of a few words.
+    /// What is needed and what is available, as a short lower-case fragment.
     pub reason: String,
-    /// How to get what is missing, as a lower-case fragment; empty where nobody can.
+    /// How to get what is missing, as a lower-case fragment; empty where there is no way.
     pub advice: String,
     /// The exit code of a run that ends because of it.
     pub exit_code: ExitCode,
 }
 
 impl Cannot {
-    /// This machine cannot.
+    /// Returns a refusal because the machine cannot run it.
     pub(crate) fn machine(reason: impl Into<String>, advice: impl Into<String>) -> Self {
         Cannot {
             reason: reason.into(),
@@ -52,7 +52,7 @@ impl Cannot {
         }
     }
 
-    /// The definition asks for something that does not fit together.
+    /// Returns a refusal because the definition is inconsistent.
     pub(crate) fn usage(reason: impl Into<String>, advice: impl Into<String>) -> Self {
         Cannot {
             exit_code: ExitCode::Usage,
@@ -60,7 +60,7 @@ impl Cannot {
         }
     }
 
-    /// A permission is missing.
+    /// Returns a refusal because a permission is missing.
     pub(crate) fn not_permitted(reason: impl Into<String>, advice: impl Into<String>) -> Self {
         Cannot {
             exit_code: ExitCode::NotPermitted,

@@ -1,4 +1,4 @@
-//! One case of a definition as work that a machine can carry out, or why it cannot.
+//! Plans one case of a definition for a machine, or says why it cannot run there.
 
 use instance::{SgaLayout, SgaSize};
 use model::{ByteSize, CasePlan, LoadPlan, LogicalReads, SgaPlan, Work};
@@ -90,7 +90,7 @@ fn plan_load(case: &CaseDefinition, host: &Host<'_>) -> Result<LoadPlan, Cannot>
     }
 }
 
-/// Each session reads a table of its own, with its index.
+/// Checks that the cache has room for a table and its index for each session.
 fn check_cache_for_sessions(sga: &SgaPlan, load: &LoadPlan) -> Result<(), Cannot> {
     const BYTES_PER_SESSION_MIN: u64 = 64 << 10;
     let needed = u64::from(load.sessions) * BYTES_PER_SESSION_MIN;
@@ -107,11 +107,11 @@ fn check_cache_for_sessions(sga: &SgaPlan, load: &LoadPlan) -> Result<(), Cannot
     ))
 }
 
-/// A statement reads rows of one table.
+/// Checks that a statement reads no more rows than one table has.
 fn check_work_unit(engine: Engine, sga: &SgaPlan, load: &LoadPlan) -> Result<(), Cannot> {
     let rows = match engine {
         Engine::Postgres => Some(TablesPlan::of(sga, load).rows_per_table()),
-        // Another check says why there can be no such SGA.
+        // Another check reports why such an SGA is impossible.
         _ => SgaLayout::new(&SgaSize::of(sga, load))
             .ok()
             .map(|layout| layout.rows_per_table()),

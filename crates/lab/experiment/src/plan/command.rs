@@ -1,4 +1,4 @@
-//! An external program as a case.
+//! Plans an external program as a case.
 
 use model::{Allocation, CasePlan, CommandWork, Mechanism, Metric, Work};
 
@@ -7,7 +7,7 @@ use super::host::Host;
 use super::placement;
 use crate::definition::{CaseDefinition, Definition, Engine};
 
-/// An external program, placed.
+/// Plans an external program with its placement.
 pub(crate) fn plan_command(
     engine: Engine,
     case: &CaseDefinition,
@@ -59,7 +59,7 @@ pub(crate) fn plan_command(
     })
 }
 
-/// All cases must report the same kind of number.
+/// Returns the metric of external programs. All cases must report the same kind of number.
 pub(crate) fn commands_metric(definition: &Definition) -> Result<Metric, Cannot> {
     let kind = |case: &CaseDefinition| (case.command.more_is_better, case.command.unit.clone());
     let first = definition.cases.first().map(kind);

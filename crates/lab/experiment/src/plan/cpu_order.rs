@@ -1,21 +1,22 @@
-//! Which CPUs are taken when fewer are asked for than there are.
+//! Chooses CPUs when fewer are requested than available.
 
 use model::{CpuId, CpuSet, Topology};
 
-/// So many of `cpus`: cores before their second threads, CPU 0 last, else by ascending id.
+/// Chooses `count` of `cpus`: cores before their second threads, CPU 0 last, otherwise by ascending
+/// id.
 ///
-/// Two sessions on one core get less done than two sessions on two cores, and CPU 0 has interrupts
-/// and housekeeping to do (article 000 left it out). In its own core CPU 0 is the last thread, so
-/// that where there are siblings the core is used through another one.
+/// Two sessions on one core get less done than two sessions on two cores, and CPU 0 handles
+/// interrupts and housekeeping (article 000 left it out). CPU 0 counts as the last thread of its
+/// core, so that its core is used through a sibling where there is one.
 ///
-/// `None` when there are not so many.
+/// Returns `None` when there are fewer than `count`.
 pub(crate) fn choose(topology: &Topology, cpus: &CpuSet, count: u32) -> Option<CpuSet> {
     let count = usize::try_from(count).ok()?;
     if count > cpus.len() {
         return None;
     }
     let is_first = |cpu: CpuId| cpu == CpuId(0);
-    // A CPU's rank among those of its core that may be chosen.
+    // The rank of a CPU among the CPUs of its core that may be chosen.
     let thread = |cpu: CpuId| match topology.core_of_cpu(cpu) {
         Some(core) => {
             let siblings = core.cpus.iter().filter(|sibling| cpus.contains(*sibling));
@@ -62,7 +63,7 @@ mod tests {
         check(&cores, "1-4,41-44", 3, Some("1-3"));
         check(&cores, "1-4,41-44", 4, Some("1-4"));
         check(&cores, "1-4,41-44", 5, Some("1-4,41"));
-        // Neighbouring ids are often threads of one core.
+        // Adjacent ids are often threads of one core.
         check(&["0-1", "2-3", "4-5"], "0-5", 3, Some("1-2,4"));
     }
 

@@ -1,4 +1,4 @@
-//! Two CPUs that share a core, a package or neither.
+//! Chooses two CPUs that share a core, a package or neither.
 
 use model::{Core, CpuId, CpuSet};
 
@@ -6,7 +6,7 @@ use super::cannot::Cannot;
 use super::host::Host;
 use crate::definition::CpuPair;
 
-/// The pair with the highest ids of the first package that has one: CPU 0 has most to do besides.
+/// Chooses the pair on the highest-numbered cores: CPU 0 has the most other work.
 pub(crate) fn choose(host: &Host<'_>, pair: CpuPair) -> Result<CpuSet, Cannot> {
     let usable = host.cpus_to_choose_from();
     let of_core = |core: &Core| core.cpus.intersection(&usable);
@@ -44,7 +44,7 @@ pub(crate) fn choose(host: &Host<'_>, pair: CpuPair) -> Result<CpuSet, Cannot> {
     })
 }
 
-/// The last CPU of each of two cores that go together.
+/// Returns the last CPU of each of two matching cores.
 fn two(
     cores: &[&Core],
     last: impl Fn(&Core) -> Option<CpuId>,
@@ -64,7 +64,7 @@ mod tests {
     use crate::definition::CpuPair;
     use crate::plan::host::Host;
 
-    /// Cores as (package, CPUs).
+    /// Builds a machine from cores given as (package, CPUs).
     fn machine(cores: &[(u32, &str)]) -> Topology {
         let core = |(package, cpus): &(u32, &str)| Core {
             cpus: cpus.parse().unwrap(),

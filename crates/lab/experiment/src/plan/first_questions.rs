@@ -1,14 +1,14 @@
-//! Which of the shipped experiments a machine is asked first.
+//! Orders the shipped experiments by how relevant they are to a machine.
 
 use super::host::Host;
 use crate::Error;
 use crate::definition::{Definition, SHIPPED};
 
-/// The shipped experiments, those first that a person would ask of such a machine: of several nodes
-/// with memory what memory costs, of one node which CPU limit is cheapest.
+/// Returns the shipped experiments, the most relevant to the machine first: with several memory
+/// nodes what remote memory costs, with one node which CPU limit is cheapest.
 ///
 /// # Errors
-/// Only where a shipped file is not readable, which is a defect of numalab.
+/// Only if a shipped file does not parse, which is a bug in numalab.
 pub fn shipped_in_order(host: &Host<'_>) -> Result<Vec<Definition>, Error> {
     let definitions = SHIPPED.iter().map(|shipped| shipped.definition());
     let mut definitions: Vec<Definition> = definitions.collect::<Result<_, _>>()?;
@@ -20,13 +20,13 @@ pub fn shipped_in_order(host: &Host<'_>) -> Result<Vec<Definition>, Error> {
     Ok(definitions)
 }
 
-/// Whether cases differ in how CPU is limited.
+/// Returns whether any case limits CPU.
 fn limits_cpus(definition: &Definition) -> bool {
     let mut cases = definition.cases.iter();
     cases.any(|case| case.cpu_count.is_some() || case.cpu_quota.is_some())
 }
 
-/// Whether cases differ in where memory lies, and in nothing that limits CPU.
+/// Returns whether cases differ in where memory lies, and none limits CPU.
 fn is_about_memory(definition: &Definition) -> bool {
     definition.asks_about_memory && !limits_cpus(definition)
 }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
     use model::Topology;
 
-    /// The experiments that a machine can run, in their order.
+    /// Returns the experiments that a machine can run, in order.
     fn asked(machine: &Topology) -> Vec<String> {
         let host = Host::new(machine);
         let shipped = shipped_in_order(&host).unwrap();

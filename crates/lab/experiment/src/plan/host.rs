@@ -1,4 +1,4 @@
-//! The machine a plan is made for, and what this process may use of it: plain data.
+//! The machine that a plan is made for, and what this process may use of it: plain data.
 
 use std::collections::BTreeMap;
 
@@ -9,56 +9,56 @@ use super::cannot::Cannot;
 /// A machine as a planner sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Host<'m> {
-    /// What the machine is.
+    /// The topology of the machine.
     pub topology: &'m Topology,
-    /// CPUs this process may use (`Cpus_allowed_list`); `None` when it is not known.
+    /// CPUs this process may use (`Cpus_allowed_list`); `None` when unknown.
     pub cpus_allowed: Option<CpuSet>,
-    /// Nodes it may take memory from (`Mems_allowed_list`); `None` when it is not known.
+    /// Nodes this process may allocate from (`Mems_allowed_list`); `None` when unknown.
     pub memory_nodes_allowed: Option<NodeSet>,
-    /// Whether processor groups can be made.
+    /// Whether processor groups can be created.
     pub groups: Support,
     /// Whether CPU quotas can be set.
     pub quotas: Support,
-    /// The most CPUs that a quota can give; `None` without a limit.
+    /// The largest CPU quota that can be set, in CPUs; `None` without a limit.
     pub quota_cpus_max: Option<f64>,
     /// Whether memory policies can be set.
     pub policies: Support,
-    /// Whether the kernel shows a process what came of its placement.
+    /// Whether the kernel shows a process its own placement.
     pub evidence: Support,
-    /// Whether it also shows where the pages of another process are, one by one.
+    /// Whether the kernel also shows the node of each page of another process.
     pub evidence_of_others: Support,
     /// Why no PostgreSQL server can be started; `None` when one can.
     pub no_postgres: Option<String>,
     /// Size of an ordinary page.
     pub base_page_bytes: u64,
-    /// Bytes by node that are not free but that the kernel gives up when asked for memory: its
-    /// cache of files. Empty when it is not known, and then only free memory counts.
+    /// Bytes by node that the kernel reclaims under memory demand: the page cache. Empty when
+    /// unknown; then only free memory counts.
     pub reclaimable_bytes: BTreeMap<NodeId, u64>,
-    /// Bytes by node that are free but that the kernel keeps for itself: a program that insists on
-    /// them is killed. Empty when it is not known.
+    /// Free bytes by node that the kernel keeps in reserve: a program that needs them is killed.
+    /// Empty when unknown.
     pub reserved_bytes: BTreeMap<NodeId, u64>,
-    /// Whether the kernel knows weighted interleave.
+    /// Whether the kernel supports weighted interleave.
     pub has_weighted_interleave: bool,
-    /// Bytes that the control groups of this process still allow it; `None` without a limit.
+    /// Bytes that the control groups of this process still allow; `None` without a limit.
     pub group_left_bytes: Option<u64>,
-    /// Bytes that are free in /dev/shm; `None` when it is not known.
+    /// Free bytes in /dev/shm; `None` when unknown.
     pub shm_free_bytes: Option<u64>,
-    /// The most bytes of a System V segment of huge pages that this process may make; `None`
+    /// Largest System V segment of huge pages that this process may create, in bytes; `None`
     /// without a limit.
     pub huge_segment_bytes_max: Option<u64>,
 }
 
-/// Whether this process can have something done.
+/// Whether a facility is available to this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Support {
-    /// It can.
+    /// It is available.
     Available,
-    /// The kernel could, but this process may not.
+    /// The kernel supports it, but this process is not permitted to use it.
     NotPermitted {
         /// Why, as a lower-case fragment.
         reason: String,
     },
-    /// The kernel cannot.
+    /// The kernel does not support it.
     Missing {
         /// Why, as a lower-case fragment.
         reason: String,
@@ -66,7 +66,7 @@ pub enum Support {
 }
 
 impl Support {
-    /// An error unless it can: `needed` says what is needed and not there.
+    /// Returns an error unless available: `needed` says what is needed and missing.
     pub(crate) fn check(&self, needed: &str, way_out: &str) -> Result<(), Cannot> {
         let advice = |reason: &str| format!("{reason}; {way_out}");
         match self {
@@ -78,7 +78,8 @@ impl Support {
 }
 
 impl<'m> Host<'m> {
-    /// A host whose process may use everything, with 4 KiB pages and without processor groups.
+    /// Creates a host whose process may use everything, with 4 KiB pages and without processor
+    /// groups.
     pub fn new(topology: &'m Topology) -> Self {
         Host {
             topology,
@@ -103,7 +104,7 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// The CPUs that are online and allowed.
+    /// Returns the CPUs that are online and allowed.
     pub(crate) fn cpus(&self) -> CpuSet {
         match &self.cpus_allowed {
             Some(allowed) => self.topology.cpus.intersection(allowed),
@@ -111,8 +112,8 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// The CPUs to choose from when none are named: not those that were taken away from the
-    /// scheduler, between which it never balances, unless there are no others.
+    /// Returns the CPUs to choose from when none are named: not isolated CPUs, between which the
+    /// scheduler never balances, unless there are no others.
     pub(crate) fn cpus_to_choose_from(&self) -> CpuSet {
         let cpus = self.cpus();
         match &self.topology.isolated_cpus {
@@ -121,7 +122,7 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// The nodes with memory that are allowed.
+    /// Returns the allowed nodes with memory.
     pub(crate) fn memory_nodes(&self) -> NodeSet {
         let nodes = self.topology.memory_nodes();
         match &self.memory_nodes_allowed {
@@ -130,7 +131,7 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// Bytes available on a node; `None` when it is not known.
+    /// Returns the bytes available on a node; `None` when unknown.
     pub(crate) fn obtainable_bytes(&self, node: NodeId) -> Option<u64> {
         let free = self.topology.node(node)?.free_bytes?;
         let of_node = |bytes: &BTreeMap<_, u64>| bytes.get(&node).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Whether there is memory for an SGA: free memory, or free huge pages, on the nodes it may use.
+//! Checks that an SGA fits into free memory, or into free huge pages, on the nodes it may use.
 
 use instance::{SgaLayout, SgaSize};
 use model::exit::ExitCode;
@@ -7,7 +7,7 @@ use model::{Allocation, Backing, ByteSize, LoadPlan, NodeId, NodeSet, SgaPlan};
 use super::cannot::Cannot;
 use super::host::Host;
 
-/// Bytes of the whole SGA: blocks, headers, directory, sessions, in whole pages.
+/// Returns the bytes of the whole SGA: blocks, headers, directory, sessions, in whole pages.
 fn sga_bytes(sga: &SgaPlan, load: &LoadPlan) -> Result<u64, Cannot> {
     let layout = SgaLayout::new(&SgaSize::of(sga, load));
     layout.map(|layout| layout.bytes()).map_err(|error| {
@@ -18,20 +18,21 @@ fn sga_bytes(sga: &SgaPlan, load: &LoadPlan) -> Result<u64, Cannot> {
     })
 }
 
-/// What an SGA asks of the nodes it may lie on.
+/// The demand of an SGA on the nodes it may use.
 struct Demand {
     /// The nodes.
     nodes: NodeSet,
-    /// Whether each node must take an equal share; otherwise they share as they can.
+    /// Whether each node must hold an equal share; otherwise only the sum counts.
     in_equal_shares: bool,
 }
 
 impl Demand {
-    /// `memory_nodes` are those the processes may use, which is where unplaced pages go.
+    /// Creates the demand. Without an allocation, pages go to `memory_nodes`, the nodes that the
+    /// processes may use.
     fn new(allocation: &Allocation, memory_nodes: NodeSet) -> Self {
         Demand {
             nodes: allocation.nodes().unwrap_or(memory_nodes),
-            // Weights shift the shares; that they are equal is near enough for a check beforehand.
+            // Weights shift the shares; equal shares are close enough for a check in advance.
             in_equal_shares: matches!(
                 allocation,
                 Allocation::Interleave(_)
@@ -41,8 +42,8 @@ impl Demand {
         }
     }
 
-    /// The first nodes that cannot give `amount`, with what is asked of them and what they have.
-    /// Nodes of which nothing is known are believed to have enough.
+    /// Returns the first nodes that cannot provide `amount`, with what is requested of them and
+    /// what they have. Nodes of unknown size count as large enough.
     fn shortage(&self, amount: u64, has: impl Fn(NodeId) -> Option<u64>) -> Option<Shortage> {
         if self.in_equal_shares {
             let asked = amount.div_ceil(self.nodes.len().max(1) as u64);
@@ -65,15 +66,15 @@ impl Demand {
     }
 }
 
-/// Nodes that do not have what is asked of them.
+/// Nodes that have less than requested.
 struct Shortage {
     nodes: NodeSet,
     asked: u64,
     there: u64,
 }
 
-/// The nodes on which an SGA may lie, of those that its processes may use, and its bytes; `None`
-/// for one that cannot be.
+/// Returns the nodes on which an SGA may lie, of those that its processes may use, and its bytes;
+/// `None` for an impossible SGA.
 pub(super) fn sga_demand(
     sga: &SgaPlan,
     load: &LoadPlan,
@@ -83,7 +84,7 @@ pub(super) fn sga_demand(
     Some((Demand::new(&sga.allocation, memory_nodes).nodes, bytes))
 }
 
-/// Checks that the SGA fits where it is to lie.
+/// Checks that the SGA fits on its nodes.
 pub(crate) fn check(
     host: &Host<'_>,
     sga: &SgaPlan,
@@ -212,8 +213,8 @@ fn check_huge_pages(
     })
 }
 
-/// The command that sets pools to so many pages: our own, which `numalab undo` takes back. A kernel
-/// without nodes has no pools by node, and there the file is written (kernel,
+/// Returns the command that sets the pools to these totals: `numalab pages`, which `numalab undo`
+/// reverts. A kernel without NUMA has no pools by node; there the command writes the file (kernel,
 /// `Documentation/admin-guide/mm/hugetlbpage.rst`).
 fn command(
     host: &Host<'_>,
@@ -233,8 +234,8 @@ fn command(
     format!("numalab pages --size {kibibytes}K --set {totals} (`numalab undo` takes it back)")
 }
 
-/// How many pages to add to the pool of each node: with equal shares only the short node is
-/// named, otherwise the missing pages are spread.
+/// Returns the number of pages to add to the pool of each node: with equal shares only to the short
+/// node, otherwise spread over all nodes.
 fn shares(
     demand: &Demand,
     short: &NodeSet,
@@ -250,7 +251,7 @@ fn shares(
     nodes.into_iter().map(move |node| (node, each))
 }
 
-/// `node 3`, or `nodes 0-7`.
+/// Returns `node 3`, or `nodes 0-7`.
 fn named(nodes: &NodeSet) -> String {
     match nodes.len() {
         1 => format!("node {nodes}"),
@@ -295,7 +296,7 @@ mod tests {
         Allocation::Bind(nodes.parse().unwrap())
     }
 
-    /// Node 0 with 100 MiB free, the others with 500 MiB.
+    /// Returns a machine with 100 MiB free on node 0 and 500 MiB on each other node.
     fn tight() -> Topology {
         let mut machine = article_000();
         for node in &mut machine.nodes {
@@ -376,7 +377,7 @@ mod tests {
             allocation: bind("0"),
         };
         assert_eq!(check(&host, &sga, &of(8), None), Ok(()));
-        // What it keeps for itself does not.
+        // The kernel's reserve does not count.
         host.reserved_bytes.insert(NodeId(0), 500 * MIB);
         let refused = check(&host, &sga, &of(8), None).unwrap_err().to_string();
         assert!(refused.contains("(500 MiB free)"), "{refused}");
@@ -389,7 +390,7 @@ mod tests {
         check_sga(&machine, 4096 * MIB, 4096, bind("0"), Ok(()));
     }
 
-    /// Pools of 2 MiB pages on every node.
+    /// Returns a machine with a pool of 2 MiB pages on every node.
     fn with_pools(free: [u64; 8]) -> Topology {
         let mut machine = article_000();
         for (node, free) in machine.nodes.iter_mut().zip(free) {

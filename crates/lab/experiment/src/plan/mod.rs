@@ -1,4 +1,4 @@
-//! What a definition means on a machine: the cases that can run there, and why others cannot.
+//! Resolves a definition on a machine: the cases that can run there, and why others cannot.
 
 mod alternation;
 mod cannot;

@@ -1,10 +1,10 @@
-//! What an experiment asks of a machine before any of its cases is planned.
+//! Checks what an experiment needs of a machine before any case is planned.
 
 use super::cannot::Cannot;
 use super::host::Host;
 use crate::definition::{CaseDefinition, Definition, Engine, WorkChoice};
 
-/// Refuses a machine on which the experiment would have nothing to ask.
+/// Refuses a machine on which the experiment makes no sense.
 pub(super) fn check(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
     if let (Engine::Postgres, Some(reason)) = (definition.engine, &host.no_postgres) {
         let advice = format!(
@@ -37,7 +37,7 @@ fn shortage_of_cpus(needed: u32, host: &Host<'_>) -> Option<String> {
     shortage(needed, host.cpus().len(), host.topology.cpus.len())
 }
 
-/// What there is, in words, where that is less than what is needed.
+/// Describes what is available, if it is less than needed.
 fn shortage(needed: u32, usable: usize, of_machine: usize) -> Option<String> {
     (usable < needed as usize).then(|| match usable == of_machine {
         true => format!("this machine has {usable}"),
@@ -45,9 +45,9 @@ fn shortage(needed: u32, usable: usize, of_machine: usize) -> Option<String> {
     })
 }
 
-/// A placement that cannot be read back is not believed, so nothing would count.
+/// Checks that placements can be read back: without evidence no trial counts.
 fn evidence(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
-    // A program is asked for its policy before it starts, without numa_maps.
+    // The policy of an external program is read back before it starts, without numa_maps.
     let is_program = |case: &CaseDefinition| case.work == WorkChoice::Command;
     if !definition.cases.iter().all(is_program) {
         host.evidence.check(
@@ -64,7 +64,7 @@ fn evidence(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
     Ok(())
 }
 
-/// A guest that has the nodes, if there is one.
+/// Suggests an emulated guest with enough nodes, if there is one.
 fn advice_without_nodes(definition: &Definition) -> String {
     let name = &definition.name;
     let shape = match definition.needs.memory_nodes {

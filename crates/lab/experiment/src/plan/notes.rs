@@ -1,11 +1,11 @@
-//! What a reader should know before a run.
+//! Notes that a reader should see before a run.
 
 use model::{ByteSize, CasePlan};
 
 use super::host::{Host, Support};
 use crate::definition::{AllocationChoice, CaseDefinition, Definition, MemoryChoice};
 
-/// Whole sentences about the machine and the cases that it will run.
+/// Returns notes, in whole sentences, about the machine and the cases that it will run.
 pub(super) fn of(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -> Vec<String> {
     let mut notes = Vec::new();
     if definition.asks_about_memory && host.topology.emulated == Some(true) {
@@ -20,7 +20,7 @@ pub(super) fn of(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -
     notes
 }
 
-/// What is said of cases, with the names of all that it is said of.
+/// Merges equal notes on several cases into one that lists the names of the cases.
 fn merged(cases: &[CasePlan], said: impl Fn(&CasePlan) -> Option<String>) -> Vec<String> {
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for case in cases {
@@ -36,7 +36,7 @@ fn merged(cases: &[CasePlan], said: impl Fn(&CasePlan) -> Option<String>) -> Vec
     notes.into_iter().map(sentence).collect()
 }
 
-/// More sessions than CPUs.
+/// Notes that a case has more running sessions than CPUs.
 fn crowded(case: &CasePlan, host: &Host<'_>) -> Option<String> {
     let load = &case.instance()?.load;
     let cpus = case.placement.cpus.as_ref();
@@ -46,7 +46,7 @@ fn crowded(case: &CasePlan, host: &Host<'_>) -> Option<String> {
     (running > cpus).then(|| format!("{running} sessions share {cpus} {unit}"))
 }
 
-/// A buffer cache that the processor's caches may hold.
+/// Notes that a buffer cache may fit in the processor's caches.
 fn in_caches(case: &CasePlan, host: &Host<'_>) -> Option<String> {
     let cache_bytes = case.instance()?.sga.cache_bytes;
     let caches = host.caches_that_hide(cache_bytes)?;
@@ -57,7 +57,8 @@ fn in_caches(case: &CasePlan, host: &Host<'_>) -> Option<String> {
     ))
 }
 
-/// Where memory policies are refused, and cases ask for one. Those that need it are skipped.
+/// Notes that memory policies are refused although a case requests one. Cases that need one are
+/// skipped.
 fn without_policies(definition: &Definition, host: &Host<'_>) -> Option<String> {
     let (Support::NotPermitted { reason } | Support::Missing { reason }) = &host.policies else {
         return None;

@@ -1,4 +1,4 @@
-//! Work that sessions do in memory of their own: what it needs, and whether that is there.
+//! Plans work in the sessions' own memory, and checks that the memory is available.
 
 use model::{
     Allocation, ByteSize, LoadPlan, LogicalReads, NodeSet, OwnMemory, OwnMemoryWork, Placement,
@@ -10,14 +10,15 @@ use super::host::Host;
 use super::{memory, placement};
 use crate::definition::{AllocationChoice, CacheSize, CaseDefinition};
 
-/// The least that `beyond-caches` gives a session.
+/// Minimum own memory that `beyond-caches` gives a session, in bytes.
 const SHARE_BYTES_MIN: u64 = 32 << 20;
-/// The least buffer cache of an instance whose sessions do not read from it.
+/// Minimum buffer cache of an instance whose sessions do not read from it, in bytes.
 const CACHE_BYTES_MIN: u64 = 1 << 20;
-/// What a session needs of that cache.
+/// Bytes of that cache for each session.
 const CACHE_BYTES_OF_SESSION: u64 = 64 << 10;
 
-/// The buffer cache of a load: the one asked for if it reads from it, else the least there can be.
+/// Returns the buffer cache of a load: as requested if the load reads from it, otherwise the
+/// minimum.
 pub(crate) fn sga(
     load: SessionLoad,
     case: &CaseDefinition,
@@ -47,7 +48,7 @@ pub(crate) fn sga(
     })
 }
 
-/// What the sessions do, with their memory.
+/// Plans the work of the sessions in their own memory.
 pub(crate) fn work(
     load: SessionLoad,
     case: &CaseDefinition,
@@ -102,7 +103,7 @@ fn bytes(load: SessionLoad, asked: CacheSize, host: &Host<'_>, sessions: u32) ->
     }
 }
 
-/// Whether the memory of all sessions fits where it is to lie.
+/// Checks that the own memory of all sessions fits on its nodes.
 fn check(
     own: &OwnMemory,
     host: &Host<'_>,
@@ -126,7 +127,7 @@ fn check(
     if all == 0 {
         return Ok(());
     }
-    // The same questions as for a buffer cache of that size.
+    // The same checks as for a buffer cache of that size.
     let like_a_cache = SgaPlan {
         cache_bytes: all,
         allocation: own.allocation.clone(),

@@ -1,5 +1,5 @@
-//! What carries the placement of a case out, as far as this process is permitted: processor groups,
-//! memory policies, CPU quotas.
+//! Chooses how the placement of a case is applied, as far as this process is permitted: processor
+//! groups, memory policies, CPU quotas.
 
 use model::{Allocation, Mechanism, NodeSet, Placement};
 
@@ -7,7 +7,7 @@ use super::cannot::Cannot;
 use super::host::{Host, Support};
 use crate::definition::{CaseDefinition, MechanismChoice};
 
-/// CPUs and memory nodes of a case.
+/// Plans the CPUs and memory nodes of a case.
 pub(super) fn plan(case: &CaseDefinition, host: &Host<'_>) -> Result<Placement, Cannot> {
     let cpus = host.chosen_cpus(&case.cpus)?;
     let asked = host.chosen_memory_nodes(&case.memory_nodes)?;
@@ -28,7 +28,7 @@ pub(super) fn plan(case: &CaseDefinition, host: &Host<'_>) -> Result<Placement, 
     })
 }
 
-/// An allocation for memory of processes with this placement.
+/// Returns the allocation for memory of processes with this placement.
 pub(super) fn allocation(
     asked: Allocation,
     placement: &Placement,
@@ -40,8 +40,8 @@ pub(super) fn allocation(
     }
 }
 
-/// An allocation for processes that may use these nodes. Where memory policies are refused, the one
-/// node that they may use needs none.
+/// Returns the allocation for processes that may use these nodes. Where memory policies are
+/// refused, a process limited to one node needs none.
 fn policy(asked: Allocation, usable: &NodeSet, host: &Host<'_>) -> Result<Allocation, Cannot> {
     let permitted = host.policies.check(
         "needs a memory policy, which is refused here",
@@ -54,7 +54,7 @@ fn policy(asked: Allocation, usable: &NodeSet, host: &Host<'_>) -> Result<Alloca
     }
 }
 
-/// A CPU quota in CPUs.
+/// Returns the CPU quota of a case, in CPUs.
 pub(super) fn cpu_quota(case: &CaseDefinition, host: &Host<'_>) -> Result<Option<u32>, Cannot> {
     let Some(quantity) = case.cpu_quota else {
         return Ok(None);
@@ -65,7 +65,7 @@ pub(super) fn cpu_quota(case: &CaseDefinition, host: &Host<'_>) -> Result<Option
     )?;
     let cpus = host.count(quantity)?;
     match host.quota_cpus_max {
-        // A group within another has no more than that, whatever it is given.
+        // A nested group never gets more than its parent, whatever its own quota.
         Some(most) if f64::from(cpus) > most => Err(Cannot::machine(
             format!("needs a quota of {cpus} CPUs, within one of {most:.2}"),
             "raise the quota of the control group that this process is in (cpu.max)",
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// A container whose seccomp filter refuses memory policies.
+    /// Returns a host in a container whose seccomp filter refuses memory policies.
     fn without_policies(machine: &Topology, groups: Support) -> Host<'_> {
         Host {
             policies: denied("mbind: not permitted"),
@@ -137,7 +137,7 @@ mod tests {
             mechanism_of("mechanism = \"group\"", available()),
             Mechanism::Group
         );
-        // Nothing is asked for, so nothing is made.
+        // No placement is requested, so no group is created.
         assert_eq!(
             mechanism_of("mechanism = \"group\"\ncpus = \"inherited\"", denied()),
             Mechanism::Affinity
@@ -223,7 +223,7 @@ mod tests {
             "case free: needs a memory policy, which is refused here; mbind: not permitted; \
              in a container, allow it: docker run --cap-add SYS_NICE"
         );
-        // Its cpuset keeps the memory of a group on the one node.
+        // The cpuset of a group restricts its memory to the one node.
         let host = without_policies(&machine, Support::Available);
         let plan = planner::plan(&binding, &host).unwrap();
         let names = plan.skipped.iter().map(|skipped| skipped.case.as_str());

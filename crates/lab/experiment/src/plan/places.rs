@@ -1,4 +1,4 @@
-//! Places and quantities, resolved on a machine.
+//! Resolves places and quantities on a machine.
 
 use model::{Allocation, CpuId, CpuSet, Node, NodeId, NodeSet};
 
@@ -11,7 +11,7 @@ use crate::definition::{
 };
 
 impl Host<'_> {
-    /// The first node with both CPUs and memory that may be used.
+    /// Returns the first node with both usable CPUs and usable memory.
     pub(crate) fn first_node(&self) -> Result<&Node, Cannot> {
         let cpus = self.cpus_to_choose_from();
         let memory_nodes = self.memory_nodes();
@@ -27,7 +27,7 @@ impl Host<'_> {
             })
     }
 
-    /// The CPUs of first-node to choose from.
+    /// Returns the CPUs of first-node to choose from.
     fn first_node_cpus(&self) -> Result<CpuSet, Cannot> {
         Ok(self
             .first_node()?
@@ -35,7 +35,7 @@ impl Host<'_> {
             .intersection(&self.cpus_to_choose_from()))
     }
 
-    /// How many a quantity is here.
+    /// Resolves a quantity to a number.
     pub(crate) fn count(&self, quantity: Quantity) -> Result<u32, Cannot> {
         if let Quantity::Number(number) = quantity {
             return Ok(number);
@@ -54,7 +54,7 @@ impl Host<'_> {
         })
     }
 
-    /// The CPUs a case may use; `None` for those inherited.
+    /// Returns the CPUs a case may use; `None` for inherited CPUs.
     pub(crate) fn chosen_cpus(&self, choice: &CpuChoice) -> Result<Option<CpuSet>, Cannot> {
         let (place, quantity) = match choice {
             CpuChoice::Inherited => return Ok(None),
@@ -112,7 +112,7 @@ impl Host<'_> {
         Err(Cannot::machine(reason, advice))
     }
 
-    /// The memory nodes a case may use; `None` for those inherited.
+    /// Returns the memory nodes a case may use; `None` for inherited nodes.
     pub(crate) fn chosen_memory_nodes(
         &self,
         choice: &MemoryChoice,
@@ -123,7 +123,7 @@ impl Host<'_> {
         }
     }
 
-    /// The allocation of an SGA.
+    /// Resolves the allocation of an SGA.
     pub(crate) fn chosen_allocation(
         &self,
         choice: &AllocationChoice,
@@ -186,8 +186,8 @@ impl Host<'_> {
         }
     }
 
-    /// The other node with memory whose distance from first-node has the least `key`; of equals
-    /// the lowest id. With one other node no distance is needed.
+    /// Returns the other node with memory whose distance from first-node has the smallest `key`;
+    /// ties go to the lowest id. With only one other node, no distance is needed.
     fn by_distance(&self, key: impl Fn(u32) -> i64) -> Result<NodeSet, Cannot> {
         let from = self.first_node()?.id;
         let mut others = self.memory_nodes();
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(cpus(&machine, "first-node:limit"), "1-6");
         assert_eq!(cpus(&machine, "first-node"), "1-10,41-50");
         assert_eq!(nodes(&machine, "first-node"), "0");
-        // Nodes 4 to 7 are all at 22 from node 0: the firmware cannot tell them apart.
+        // Nodes 4 to 7 are all at distance 22 from node 0: the firmware does not distinguish them.
         assert_eq!(nodes(&machine, "farthest"), "4");
         assert_eq!(nodes(&machine, "nearest"), "2");
         assert_eq!(nodes(&machine, "all"), "0-7");
@@ -256,7 +256,7 @@ mod tests {
         let machine = memory_only_first();
         assert_eq!(nodes(&machine, "first-node"), "2");
         assert_eq!(cpus(&machine, "first-node"), "2-3");
-        // Node 1 has CPUs only, node 0 memory only.
+        // Node 1 has only CPUs, node 0 only memory.
         assert_eq!(nodes(&machine, "all"), "0,2");
         assert_eq!(nodes(&machine, "farthest"), "0");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! From a definition and a machine to cases that can be executed.
+//! Turns a definition and a machine into cases that can be executed.
 
 use model::{CasePlan, Metric};
 
@@ -8,7 +8,7 @@ use super::work::{check_work_units, metric};
 use super::{case_plan, needs, notes};
 use crate::definition::Definition;
 
-/// What a definition means on a machine.
+/// A definition resolved on a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Name of the experiment.
@@ -17,24 +17,25 @@ pub struct Plan {
     pub question: String,
     /// The definition's file, verbatim.
     pub definition: String,
-    /// What the cases are compared by.
+    /// The metric by which cases are compared.
     pub metric: Metric,
-    /// Name of the case that others are compared with; it is one of `cases`.
+    /// Name of the case that the others are compared with; it is one of `cases`.
     pub baseline: String,
     /// Whether the cases differ in where memory lies.
     pub asks_about_memory: bool,
     /// The cases to run, in the order of the definition.
     pub cases: Vec<CasePlan>,
-    /// The cases this machine cannot run.
+    /// The cases that this machine cannot run.
     pub skipped: Vec<SkippedCase>,
-    /// What a reader should know beforehand; whole sentences.
+    /// Notes for the reader before the run, in whole sentences.
     pub notes: Vec<String>,
 }
 
 /// Plans an experiment for a machine.
 ///
 /// A case that cannot run is skipped with its reason. When that leaves nothing to compare (the
-/// baseline cannot run, or fewer than two of several cases can), the experiment cannot run.
+/// baseline cannot run, or fewer than two of several different cases can), the experiment cannot
+/// run.
 pub fn plan(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> {
     needs::check(definition, host)?;
     plan_cases(definition, host)
@@ -76,7 +77,7 @@ fn plan_cases(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> 
     })
 }
 
-/// How many cases differ in more than their names: a control is no case to compare.
+/// Counts the cases that differ in more than their names: a control repeats another case.
 fn different(cases: &[CasePlan]) -> usize {
     let is_new = |(index, case): &(usize, &CasePlan)| {
         !cases[..*index].iter().any(|before| before.is_same_as(case))
@@ -99,7 +100,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// One line for each case: CPUs, memory nodes, allocation, sessions, cpu-count.
+    /// Returns one line for each case: CPUs, memory nodes, allocation, sessions, cpu-count.
     fn summary(plan: &Plan) -> Vec<String> {
         let shown = |set: Option<String>| set.unwrap_or_else(|| "-".to_owned());
         let line = |case: &CasePlan| {

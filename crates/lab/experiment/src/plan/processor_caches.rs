@@ -1,19 +1,19 @@
-//! A buffer cache that is larger than the processor's caches.
+//! Sizes a buffer cache beyond the processor's caches.
 
 use super::host::Host;
 
-/// The smallest buffer cache that `beyond-caches` means: many times what second-level caches and
-/// TLBs reach.
+/// Minimum buffer cache for `beyond-caches`, in bytes: many times the reach of second-level caches
+/// and TLBs.
 const BYTES_MIN: u64 = 64 << 20;
-/// What it means where nothing says how large the caches are.
+/// Buffer cache for `beyond-caches` where the cache sizes are unknown, in bytes.
 const BYTES_UNKNOWN: u64 = 256 << 20;
-/// How many times the last-level caches of first-node a buffer cache must be. At most a quarter of
-/// random reads can then be answered by them. (Article 000 saw no difference between near and far
-/// memory with 8 MB of blocks, and the 24 MB cache of its processor explains it.)
+/// Ratio of the buffer cache to the last-level caches of first-node. These caches can then answer
+/// at most a quarter of random reads. (Article 000 saw no difference between near and far memory
+/// with 8 MB of blocks; the 24 MB cache of its processor explains that.)
 const TIMES: u64 = 4;
 
 impl Host<'_> {
-    /// Bytes of all last-level caches that CPUs of first-node use; `None` when they are not known.
+    /// Returns the bytes of all last-level caches that CPUs of first-node use; `None` when unknown.
     fn last_level_cache_bytes(&self) -> Option<u64> {
         let cpus = &self.first_node().ok()?.cpus;
         let caches = self.topology.caches.iter();
@@ -33,7 +33,7 @@ impl Host<'_> {
         Some(bytes.fold(0, u64::saturating_add))
     }
 
-    /// The buffer cache that `beyond-caches` means here, in whole MiB.
+    /// Returns the buffer cache for `beyond-caches` on this machine, in bytes, a multiple of 1 MiB.
     pub(crate) fn bytes_beyond_caches(&self) -> u64 {
         const MIB: u64 = 1 << 20;
         let Some(caches) = self.last_level_cache_bytes() else {
@@ -46,13 +46,14 @@ impl Host<'_> {
         beyond.max(BYTES_MIN)
     }
 
-    /// Whether buffer caches of `beyond-caches` would be smaller if caches were.
+    /// Returns whether the size of the processor's caches determines `beyond-caches`: smaller
+    /// caches would mean a smaller buffer cache.
     pub fn caches_make_memory_larger(&self) -> bool {
         self.last_level_cache_bytes().is_some() && self.bytes_beyond_caches() > BYTES_MIN
     }
 
-    /// The last-level caches of first-node if they may answer in place of memory for a buffer
-    /// cache of so many bytes.
+    /// Returns the bytes of first-node's last-level caches if they may answer in place of memory
+    /// for a buffer cache of this size.
     pub(crate) fn caches_that_hide(&self, cache_bytes: u64) -> Option<u64> {
         self.last_level_cache_bytes()
             .filter(|caches| cache_bytes < caches.saturating_mul(TIMES))
@@ -71,7 +72,7 @@ mod tests {
     fn large_caches_make_a_larger_buffer_cache() {
         let mut machine = article_000();
         let bytes = |machine: &_| Host::new(machine).bytes_beyond_caches();
-        // One of 24 MiB.
+        // One last-level cache of 24 MiB.
         assert_eq!(bytes(&machine), 96 * MIB);
         assert!(Host::new(&machine).caches_make_memory_larger());
         assert_eq!(
@@ -79,7 +80,7 @@ mod tests {
             Some(24 * MIB)
         );
         assert_eq!(Host::new(&machine).caches_that_hide(96 * MIB), None);
-        // Two of 96 MiB on the node, four on the machine.
+        // Two last-level caches of 96 MiB on the node, four on the machine.
         let shared_by = ["1-5", "6-10,41-50", "11-15", "16-20"];
         machine.caches.push(Cache {
             level: 4,
@@ -89,7 +90,7 @@ mod tests {
             shared_by: Some(shared_by.map(|cpus| cpus.parse().unwrap()).to_vec()),
         });
         assert_eq!(bytes(&machine), 768 * MIB);
-        // Where nobody knows how many of the last there are, those before them say nothing.
+        // When the number of last-level caches is unknown, lower levels do not help.
         machine.caches.last_mut().unwrap().shared_by = None;
         assert_eq!(bytes(&machine), 256 * MIB);
         assert!(!Host::new(&machine).caches_make_memory_larger());

@@ -1,8 +1,8 @@
-//! Definitions that tests plan.
+//! Definitions for planner tests.
 
 use crate::definition::Definition;
 
-/// Two cases of which the second is as given.
+/// Returns a definition of three cases, the second of them as given.
 pub(super) fn second(case: &str) -> Definition {
     let cpus = if case.contains("cpus = ") {
         ""

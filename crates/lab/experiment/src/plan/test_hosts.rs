@@ -1,4 +1,4 @@
-//! Machines that tests plan for.
+//! Machines for planner tests.
 
 use model::{Cache, CacheKind, Core, CpuId, CpuSet, Node, NodeId, Topology};
 
@@ -28,13 +28,13 @@ fn of_nodes(nodes: Vec<Node>, distances: &[&[u32]]) -> Topology {
     }
 }
 
-/// One node with so many CPUs, each a core.
+/// Returns a machine of one node with this many CPUs, each a core.
 pub(crate) fn one_node(cpus: u32) -> Topology {
     let list = format!("0-{}", cpus - 1);
     of_nodes(vec![node(0, &list, 4096)], &[&[10]])
 }
 
-/// The machine of articles 000 and 001: eight nodes of ten cores with two threads.
+/// Returns the machine of articles 000 and 001: eight nodes of ten cores with two threads each.
 pub(crate) fn article_000() -> Topology {
     const CPUS: [&str; 8] = [
         "1-10,41-50",
@@ -85,13 +85,13 @@ pub(crate) fn article_000() -> Topology {
     topology
 }
 
-/// Node 0 has memory only, node 1 CPUs only, node 2 both.
+/// Returns a machine whose node 0 has only memory, node 1 only CPUs, node 2 both.
 pub(crate) fn memory_only_first() -> Topology {
     let nodes = vec![node(0, "", 1024), node(1, "0-1", 0), node(2, "2-3", 1024)];
     of_nodes(nodes, &[&[10, 20, 30], &[20, 10, 20], &[30, 20, 10]])
 }
 
-/// Nodes 2, 5, 7 and 9, of which 5 and 7 are equally near to 2.
+/// Returns a machine of nodes 2, 5, 7 and 9; nodes 5 and 7 are equally near to node 2.
 pub(crate) fn sparse() -> Topology {
     let nodes = vec![
         node(2, "0-3", 1024),

@@ -1,4 +1,4 @@
-//! What a case does, by engine and work, and what cases are compared by.
+//! Plans the work of a case by engine, and chooses the metric.
 
 use model::{Allocation, LogicalReads, Metric, ParallelScan, PostgresReads, Work};
 
@@ -7,7 +7,7 @@ use super::command::commands_metric;
 use super::host::Host;
 use crate::definition::{CaseDefinition, Definition, Engine, WorkChoice};
 
-/// What the cases are compared by: they must all do the same.
+/// Returns the metric by which cases are compared. All cases must do the same work.
 pub(crate) fn metric(definition: &Definition) -> Result<Metric, Cannot> {
     let first = definition.cases.first().map(|case| case.work);
     if let Some(other) = definition
@@ -31,7 +31,8 @@ pub(crate) fn metric(definition: &Definition) -> Result<Metric, Cannot> {
     })
 }
 
-/// The calibration is made on the baseline: without one there, the others have no work unit.
+/// Checks that a calibrated work unit can be found: the calibration uses the baseline, so the
+/// baseline must not set a fixed work unit when another case needs calibration.
 pub(crate) fn check_work_units(definition: &Definition) -> Result<(), Cannot> {
     let calibrated = |case: &&CaseDefinition| case.work_unit.rows().is_none();
     let is_baseline = |case: &&CaseDefinition| case.name == definition.baseline;
@@ -50,7 +51,7 @@ pub(crate) fn check_work_units(definition: &Definition) -> Result<(), Cannot> {
     }
 }
 
-/// What reads, with what only it has.
+/// Plans the work of an engine, and refuses keys that the engine does not support.
 pub(crate) fn work(
     engine: Engine,
     case: &CaseDefinition,
@@ -94,7 +95,7 @@ pub(crate) fn work(
     }
 }
 
-/// Only logical reads of the embedded instance can be made dearer.
+/// Checks that only logical reads of the embedded instance have a handicap.
 pub(super) fn check_handicap(engine: Engine, case: &CaseDefinition) -> Result<(), Cannot> {
     let can_have_one = engine == Engine::Instance && case.work == WorkChoice::LogicalReads;
     match case.handicap > 0 && !can_have_one {
@@ -106,7 +107,7 @@ pub(super) fn check_handicap(engine: Engine, case: &CaseDefinition) -> Result<()
     }
 }
 
-/// What the embedded instance does.
+/// Plans the work of the embedded instance.
 fn instance_work(case: &CaseDefinition, instance: LogicalReads) -> Result<Work, Cannot> {
     match (case.work, instance.load.cpu_count) {
         (WorkChoice::LogicalReads | WorkChoice::Own(_) | WorkChoice::Command, _) => {

@@ -1,5 +1,5 @@
-//! What alternating windows are worth, simulated: a machine that heats up, with a neighbour that is
-//! busy for seconds at a time, single windows that are slow, and a hypervisor that says so.
+//! Tests alternating windows on a simulated machine: it heats up, a neighbour is busy for seconds
+//! at a time, single windows are slow, and the hypervisor reports steal time.
 
 use instance::WindowReport;
 use model::{CasePlan, Evidence, Measured, Outcome, ParkedEvidence, Phase, Run, Trial};
@@ -14,26 +14,26 @@ use crate::{
 
 const WINDOW_S: f64 = 0.1;
 const LEAD_IN_S: f64 = 0.02;
-/// What a case takes to set up.
+/// Time to set up a case, in seconds.
 const SET_UP_S: f64 = 1.0;
-/// Each trial has memory of its own, some better, some worse.
+/// Noise between trials: each has its own memory, some better, some worse.
 const NOISE_OF_TRIALS: f64 = 0.005;
-/// The neighbour is busy for so long on average, and quiet for so long, and takes this share.
+/// The neighbour's mean busy time and mean quiet time, in seconds, and the share it takes.
 const BUSY_S: f64 = 3.0;
 const QUIET_S: f64 = 6.0;
 const TAKEN: f64 = 0.25;
-/// Windows that are slow by themselves: their share, and what is left of their rate.
+/// Spontaneously slow windows: their share, and the factor on their rate.
 const SLOW: (f64, f64) = (0.1, 0.8);
-/// The machine slows down by so much in a second.
+/// Slowdown of the machine per second.
 const DRIFT_PER_S: f64 = 0.0005;
 
 struct Machine {
     clock: SimulatedClock,
     random: Generator,
-    /// Until when the neighbour stays as it is, and whether it is busy.
+    /// When the neighbour next changes state, and whether it is busy.
     until_s: f64,
     busy: bool,
-    /// How much slower the second case is, of one.
+    /// How much slower the second case is, as a share.
     effect: f64,
 }
 
@@ -48,7 +48,7 @@ impl Machine {
         }
     }
 
-    /// The rate of a window, and what the hypervisor took.
+    /// Returns the rate of a window and the time that the hypervisor took.
     fn window(&mut self, case: &CasePlan, window_s: f64, noise: f64) -> WindowReport {
         while self.clock.now_s() >= self.until_s {
             self.busy = !self.busy;
@@ -159,7 +159,7 @@ impl Workload for Machine {
     }
 }
 
-/// A run of two cases with the stop rule, of which the second is slower by `effect`.
+/// Runs two cases under the stop rule; the second is slower by `effect`.
 fn run(
     seed: u64,
     alternates: bool,
@@ -176,7 +176,7 @@ fn run(
     execute(request, &mut machine, &clock, &mut [], &Cancel::new()).unwrap()
 }
 
-/// The interval of the ratio of the second case to the first: its ends.
+/// Returns the ends of the interval of the ratio of the second case to the first.
 fn interval(run: &Run, alternates: bool) -> (f64, f64) {
     let values = |case: usize| -> Vec<Option<f64>> {
         let trials = run.cases[case].trials.iter();
@@ -191,7 +191,7 @@ fn interval(run: &Run, alternates: bool) -> (f64, f64) {
     (found.low, found.high)
 }
 
-/// In how many of a hundred runs the interval excludes 1, and in how many it misses the truth.
+/// Returns the percentages of runs whose interval excludes 1, and whose interval misses the truth.
 fn rates(runs: u64, effect: f64, trials_max: u32) -> (f64, f64) {
     let (mut excludes, mut misses) = (0u32, 0u32);
     let truth = 1.0 - effect;
@@ -204,7 +204,7 @@ fn rates(runs: u64, effect: f64, trials_max: u32) -> (f64, f64) {
     (of_hundred(excludes), of_hundred(misses))
 }
 
-/// Trials of each case, and how long the run took, bounded so.
+/// Returns the trials of each case, and how long the run took, under this time bound.
 fn bounded(cases: &[&str], bound_s: f64) -> (Vec<usize>, f64) {
     let clock = SimulatedClock::new();
     let mut request = request(cases, 3);
@@ -219,18 +219,18 @@ fn bounded(cases: &[&str], bound_s: f64) -> (Vec<usize>, f64) {
 
 #[test]
 fn where_time_is_short_rounds_have_fewer_windows_and_then_fewer_cases() {
-    // A round takes 6.8 s, and 2.5 s with as few windows as can be.
+    // A round takes 6.8 s, and 2.5 s with the fewest windows.
     let (trials, took_s) = bounded(&["a", "b"], 20.0);
     assert_eq!(trials, [5, 5]);
     assert!(took_s < 22.0, "{took_s}");
-    // Four cases take 5 s at least, and two of them 2.5 s.
+    // Four cases take at least 5 s, two of them 2.5 s.
     let (trials, took_s) = bounded(&["a", "b", "c", "d"], 15.0);
     assert_eq!(trials, [5, 5, 1, 1]);
     assert!(took_s < 16.0, "{took_s}");
-    // It is seen beforehand that four have no time.
+    // The runner sees in advance that there is no time for four.
     let (trials, _) = bounded(&["a", "b", "c", "d"], 8.0);
     assert_eq!(trials, [5, 5, 0, 0]);
-    // There is an end to patience.
+    // At twice the time bound, the run ends even without its minimum rounds.
     let (trials, took_s) = bounded(&["a", "b"], 2.0);
     assert_eq!(trials, [2, 2]);
     assert!(took_s < 6.0, "{took_s}");

@@ -1,4 +1,4 @@
-//! Running a plan: rounds of trials in random order until the answer is sure enough.
+//! Runs a plan: rounds of trials in random order until the result is precise enough.
 
 #[cfg(test)]
 mod alternation_tests;

@@ -1,4 +1,4 @@
-//! Telling everyone who watches a run.
+//! Notifies the observers of a run.
 
 use model::{Event, Observer, ObserverError};
 
@@ -12,7 +12,7 @@ impl<'o, 'b> Observers<'o, 'b> {
         Observers { list }
     }
 
-    /// Tells every observer, also after one has failed; the first failure is the result.
+    /// Notifies every observer, even after one has failed, and returns the first failure.
     pub(crate) fn tell(&mut self, event: &Event<'_>) -> Result<(), ObserverError> {
         let mut outcome = Ok(());
         for observer in self.list.iter_mut() {

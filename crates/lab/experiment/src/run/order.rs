@@ -1,7 +1,7 @@
-//! The order of trials and their seeds, all from the one seed that a run stores.
+//! The order of trials and their seeds, all derived from the one seed that a run stores.
 //!
-//! A round holds each case once, in an order of its own: what changes during a run (heat, other
-//! programs) falls on all cases alike. The streams of the seed are
+//! A round holds each case once, in its own random order: changes during a run (heat, other
+//! programs) affect all cases alike. The streams of the seed are
 //!
 //! ```text
 //! 0 and 1            resampling (crate stats)
@@ -18,22 +18,22 @@ const STREAM_ORDER: u64 = 2 << 32;
 const STREAM_DATA: u64 = 3 << 32;
 const STREAM_WINDOWS: u64 = 4 << 32;
 
-/// Puts the cases of a round in order.
+/// Shuffles the cases of a round.
 pub(crate) fn shuffle_round(seed: u64, round: u32, cases: &mut [usize]) {
     Generator::new(seed, STREAM_ORDER + u64::from(round)).shuffle(cases);
 }
 
-/// The seed that every case of a round gets for its data and keys.
+/// Returns the seed for data and keys, the same for every case of a round.
 pub(crate) fn data_seed(seed: u64, round: u32) -> u64 {
     Generator::new(seed, STREAM_DATA + u64::from(round)).word()
 }
 
-/// The seed of the order of the windows of a round.
+/// Returns the seed for the order of the windows of a round.
 pub(crate) fn windows_seed(seed: u64, round: u32) -> u64 {
     Generator::new(seed, STREAM_WINDOWS + u64::from(round)).word()
 }
 
-/// The seed of the calibration's data and keys.
+/// Returns the seed for the calibration's data and keys.
 pub(crate) fn calibration_seed(seed: u64) -> u64 {
     Generator::new(seed, STREAM_CALIBRATION).word()
 }

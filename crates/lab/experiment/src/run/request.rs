@@ -1,52 +1,52 @@
-//! What a run is asked to be, and why it ended without a result.
+//! The request for a run, and why a run ended without a result.
 
 use model::exit::ExitCode;
 use model::{Machine, ObserverError, Run};
 
 use crate::Plan;
 
-/// The fewest trials of a case from which something can be said: below five there is no honest
-/// interval (`stats::VALUES_MIN`).
+/// Minimum number of trials of a case for a conclusion: fewer than five give no valid interval
+/// (`stats::VALUES_MIN`).
 pub const TRIALS_MIN: u32 = stats::VALUES_MIN as u32;
 
-/// What a run is asked to be.
+/// The request for a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRequest {
     /// Id of the run.
     pub id: String,
-    /// Start, RFC 3339 with offset.
+    /// Start time, RFC 3339 with offset.
     pub started_at: String,
     /// The machine.
     pub machine: Machine,
     /// What to run.
     pub plan: Plan,
-    /// Seed of the order of trials, of their data and keys, and of the resampling.
+    /// Seed for the order of trials, their data and keys, and the resampling.
     pub seed: u64,
     /// Length of each measured window.
     pub window_s: f64,
-    /// Each warm-up lasts at least so long.
+    /// Minimum length of each warm-up.
     pub warm_up_s_min: f64,
-    /// Each warm-up ends after so long even if the rate still moves.
+    /// Maximum length of each warm-up, even if the rate is not yet steady.
     pub warm_up_s_max: f64,
-    /// Valid trials of each case before the stop rule is asked. Below [`TRIALS_MIN`] there is no
-    /// interval: a picture, and no comparison.
+    /// Valid trials of each case before the stop rule applies. With fewer than [`TRIALS_MIN`] there
+    /// is no interval, and so no comparison.
     pub trials_min: u32,
-    /// Valid trials of each case after which it ends in any case.
+    /// Maximum number of valid trials of each case.
     pub trials_max: u32,
-    /// Seconds after which no trial is begun.
+    /// Seconds after which no trial starts.
     pub time_bound_s: Option<f64>,
-    /// The run ends when every case's interval of the median is within this share of the median
-    /// to either side: 0.02 is within 2 %.
+    /// The run ends when the interval of every case's median is within this share of the median on
+    /// either side: 0.02 means within 2 %.
     pub half_width_target: f64,
-    /// Whether all cases of a round are up at once, and their windows alternate.
+    /// Whether all cases of a round are up at once, with alternating windows.
     pub alternates: bool,
-    /// Whether the run goes on with fewer cases where there is no time for all of them. A matrix is
-    /// wanted whole.
+    /// Whether the run drops cases when there is no time for all of them. A matrix must stay
+    /// complete.
     pub leaves_out: bool,
 }
 
 impl RunRequest {
-    /// Checks what a caller could have got wrong.
+    /// Validates the request.
     pub(crate) fn check(&self) -> Result<(), RunError> {
         let positive = |value: f64| value.is_finite() && value > 0.0;
         let wrong = if self.trials_min == 0 {
@@ -78,16 +78,16 @@ impl RunRequest {
     }
 }
 
-/// Why a run ended without a result. Trials that were finished are in the run that comes with it.
+/// Why a run ended without a result. The enclosed run holds the finished trials.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RunError {
     /// The request does not make sense.
     #[error("{0}")]
     Request(String),
-    /// An observer could not do its part: a result that cannot be kept is not made.
+    /// An observer failed: numalab does not measure what it cannot store.
     #[error("{}", error.message)]
     Observer {
-        /// What it said.
+        /// Its error.
         error: ObserverError,
         /// The run so far.
         run: Box<Run>,
@@ -95,7 +95,7 @@ pub enum RunError {
     /// The workload could not go on.
     #[error("{message}")]
     Workload {
-        /// What it said.
+        /// Its error.
         message: String,
         /// The exit code it asks for.
         exit_code: ExitCode,

@@ -1,11 +1,10 @@
-//! Which cases a run goes on with when there is no time for all of them.
+//! Chooses the cases that a run continues with when there is no time for all.
 
 use std::collections::BTreeSet;
 
 use model::{Case, CasePlan};
 
-/// How many rounds are still to be made, in what time, and what a case takes in one of them at
-/// least.
+/// The rounds still to run, the time left, and the minimum time of a case in one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Room {
     pub rounds: u32,
@@ -14,8 +13,8 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// The cases, by index, for which there is no room. The baseline and one to compare it with
-    /// are always kept: without them there is no answer at all.
+    /// Returns the cases, by index, for which there is no time. The baseline and one case to
+    /// compare with it always stay: without them there is no result.
     pub(super) fn left_out(&self, cases: &[Case], baseline: &str) -> BTreeSet<usize> {
         let fitting = self.left_s / (self.case_s * f64::from(self.rounds));
         let kept = match fitting.is_finite() {
@@ -29,8 +28,8 @@ impl Room {
     }
 }
 
-/// The cases, by index: the baseline, what is most like it, what differs more, and last those that
-/// only repeat another.
+/// Returns the cases, by index: the baseline, then by increasing difference from it, and last those
+/// that only repeat another case.
 fn by_likeness(cases: &[Case], baseline: &str) -> Vec<usize> {
     let mut order: Vec<usize> = (0..cases.len()).collect();
     let Some(like) = cases.iter().find(|case| case.plan.name == baseline) else {
@@ -51,8 +50,8 @@ fn by_likeness(cases: &[Case], baseline: &str) -> Vec<usize> {
     order
 }
 
-/// How many of the things that a comparison like for like has in common two cases have not: the
-/// CPU time that they may use, and where their memory may lie.
+/// Counts how a case differs from the baseline in what a like-for-like comparison keeps equal:
+/// usable CPU time, and where memory may lie.
 fn differences(case: &CasePlan, baseline: &CasePlan) -> usize {
     let sga = |case: &CasePlan| {
         case.instance()

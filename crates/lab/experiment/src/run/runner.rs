@@ -1,4 +1,4 @@
-//! The runner: calibrates, then makes rounds of trials until the stop rule or a bound is met.
+//! The runner: calibrates, then runs rounds of trials until the stop rule or a bound is met.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +13,17 @@ use super::room::Room;
 use super::stop_rule::StopRule;
 use crate::{CalibrationSpec, Cancel, Clock, RoundSpec, TrialSpec, Workload, WorkloadError};
 
-/// A round takes more than its share of the time if it takes so many times it: what is under way
-/// when the share is over is finished.
+/// A round overran if it took more than this multiple of its share of the time. A round finishes
+/// the block under way when its share is used up.
 const OVER_ITS_SHARE: f64 = 1.2;
 
-/// What a case takes at least in a round of windows that alternate, before one was made: processes,
-/// a small buffer cache and two windows, on two CPUs of a virtual machine.
+/// Assumed minimum time of a case in a round of alternating windows before the first such round, in
+/// seconds: processes, a small buffer cache and two windows, on two CPUs of a virtual machine.
 const CASE_LEAST_S: f64 = 0.6;
 
-/// Executes a run and returns it as it is to be stored.
+/// Executes a run and returns it, ready to be stored.
 ///
-/// Interrupting it is no error: the run says so and holds every trial that was finished.
+/// An interruption is not an error: the run's status says so, and it holds every finished trial.
 pub fn execute(
     request: RunRequest,
     workload: &mut dyn Workload,
@@ -55,7 +55,7 @@ pub fn execute(
     runner.finish(ending)
 }
 
-/// The run before anything happened.
+/// Returns the run before anything has happened.
 fn unfinished(request: RunRequest) -> Run {
     let plan = request.plan;
     let case = |plan: CasePlan| Case {
@@ -114,8 +114,8 @@ struct Runner<'r, 'b> {
     warm_up_s: (f64, f64),
     alternates: bool,
     leaves_out: bool,
-    /// What a case took in the last round if its windows alternated, were as few as can be, and
-    /// that was still too long.
+    /// Time of a case in the last round, if its windows alternated and the round overran with the
+    /// fewest windows.
     case_least_s: Option<f64>,
     workload: &'r mut dyn Workload,
     observers: Observers<'r, 'b>,
@@ -140,7 +140,7 @@ impl Runner<'_, '_> {
         Ok(RunStatus::Bounded)
     }
 
-    /// Finds the work unit on the baseline, if there is one.
+    /// Calibrates the work unit on the baseline, if the work has one.
     fn calibrate(&mut self) -> Result<Option<u32>, Stop> {
         let run = &self.run;
         let is_baseline = |case: &&Case| case.plan.name == run.baseline;
@@ -172,7 +172,8 @@ impl Runner<'_, '_> {
         Ok(Some(work_unit))
     }
 
-    /// Makes a round: each case that has not ended, once. `Some` when the time bound ends the run.
+    /// Runs a round: each case that has not ended, once. Returns `Some` when the time bound ends
+    /// the run.
     fn round(&mut self, round: u32, work_unit: Option<u32>) -> Result<Option<RunStatus>, Stop> {
         self.leave_out_what_has_no_time();
         let has_ended = |case: &Case| self.rule.has_ended(case);
@@ -212,7 +213,7 @@ impl Runner<'_, '_> {
         Ok(None)
     }
 
-    /// Goes on with fewer cases where not all can have the trials that every run is to have.
+    /// Leaves out cases when there is no time to give all of them the minimum number of trials.
     fn leave_out_what_has_no_time(&mut self) {
         let is_first = self.pace.trials_done == 0;
         let case_s = match self.alternates {
@@ -236,7 +237,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Makes the trials of a round at once, their windows in turns.
+    /// Runs the trials of a round at once, with alternating windows.
     fn alternating(
         &mut self,
         order: &[usize],
@@ -313,7 +314,7 @@ impl Runner<'_, '_> {
         self.keep(index, trial)
     }
 
-    /// Notes how the run ended and tells everyone.
+    /// Records how the run ended and notifies the observers.
     fn finish(mut self, ending: Result<RunStatus, Stop>) -> Result<Run, RunError> {
         self.run.status = match &ending {
             Ok(status) => *status,
@@ -339,8 +340,8 @@ impl Runner<'_, '_> {
     }
 }
 
-/// Tells observers from within a workload, which has no way to hand on their failure: it is kept,
-/// and the workload is told to stop.
+/// Notifies observers from within a workload, which cannot pass on their failure: it is kept here,
+/// and the workload is cancelled.
 struct Telling<'t, 'o, 'b> {
     observers: &'t mut Observers<'o, 'b>,
     outcome: Result<(), ObserverError>,

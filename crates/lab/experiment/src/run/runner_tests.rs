@@ -1,4 +1,4 @@
-//! Runs of simulated and scripted workloads, to the digit.
+//! Exact tests of runs of simulated and scripted workloads.
 
 use std::collections::VecDeque;
 
@@ -16,13 +16,13 @@ use crate::{
     Workload, WorkloadError, execute,
 };
 
-/// Writes down every event as one word.
+/// Records every event as one word.
 #[derive(Default)]
 struct Journal {
     words: Vec<String>,
-    /// Fails when this word comes.
+    /// Fails at this word.
     fails_at: Option<&'static str>,
-    /// Cancels when this word comes.
+    /// Cancels at this word.
     cancels_at: Option<(&'static str, Cancel)>,
 }
 
@@ -79,7 +79,7 @@ impl Observer for Journal {
 }
 
 impl Journal {
-    /// The trials that were started, as `case round`.
+    /// Returns the started trials, as `case round`.
     fn started(&self) -> Vec<&str> {
         let words = self.words.iter().filter_map(|word| word.split_once(" #"));
         words.map(|(trial, _)| trial).collect()
@@ -90,7 +90,7 @@ fn steady(noise: f64) -> Behaviour {
     Behaviour::steady(1024.0, noise)
 }
 
-/// Executes with a simulated workload.
+/// Executes a run with a simulated workload.
 fn simulate(request: RunRequest, workload: Simulated, clock: &SimulatedClock) -> (Run, Journal) {
     let mut workload = workload;
     let mut journal = Journal::default();
@@ -99,7 +99,7 @@ fn simulate(request: RunRequest, workload: Simulated, clock: &SimulatedClock) ->
     (run, journal)
 }
 
-/// Executes with every case behaving alike.
+/// Executes a run in which every case behaves alike.
 fn simulate_all(request: RunRequest, behaviour: Behaviour) -> (Run, Journal) {
     let clock = SimulatedClock::new();
     let workload = Simulated::new(clock.clone(), request.seed, behaviour);
@@ -136,7 +136,7 @@ fn observers_are_told_everything_in_order() {
             "unit 128"
         ]
     );
-    // Before the first trial 7 s each are guessed; it takes 3.5 s.
+    // Before the first trial, the estimate is 7 s per trial; a trial takes 3.5 s.
     let trial =
         |started: &'static str, finished| [started, "loading", "warm 1024", "at 1024", finished];
     let expected = [
@@ -199,7 +199,7 @@ fn quiet_cases_settle_after_the_least_trials_and_noisy_ones_go_on() {
     let workload = Simulated::new(clock.clone(), 3, steady(0.0)).with_case("b", steady(0.03));
     let (run, _) = simulate(middling, workload, &clock);
     assert_eq!(run.status, RunStatus::Settled);
-    // Each round holds each case, also the one that needs no more.
+    // Each round holds each case, even one that needs no more trials.
     let [a, b] = run.cases.trials_of_each();
     assert!(a == b && a > 5 && a < 100, "{a} {b}");
 }
@@ -239,7 +239,7 @@ fn a_round_that_would_overrun_the_time_bound_is_not_begun() {
 fn the_time_bound_cuts_even_the_least_trials_short() {
     let mut request = request(&["a", "b"], 3);
     request.time_bound_s = Some(20.0);
-    // 4 s calibration; trials begin at 4, 7.5, 11, 14.5 and 18 s. The next would at 21.5 s.
+    // 4 s calibration; trials begin at 4, 7.5, 11, 14.5 and 18 s. The next would begin at 21.5 s.
     let (run, journal) = simulate_all(request, steady(0.0));
     assert_eq!(run.status, RunStatus::Bounded);
     assert_eq!(journal.started().len(), 5);
@@ -261,12 +261,12 @@ fn cases_for_which_there_is_no_time_are_left_out_after_the_first_round() {
     assert_eq!(trials(false), (RunStatus::Bounded, vec![4; 5]));
 }
 
-/// A workload whose trials turn out as written, case by case; then all are valid.
+/// A workload with scripted outcomes for each case; after the script all trials are valid.
 struct Scripted {
     script: Vec<(&'static str, VecDeque<Outcome>)>,
     clock: SimulatedClock,
     specs: Vec<(String, TrialSpec)>,
-    /// An error in place of the trial of this number.
+    /// An error in place of the trial with this number.
     error_at: Option<(usize, WorkloadError)>,
 }
 
@@ -380,7 +380,7 @@ fn a_case_that_never_counts_ends_and_the_run_goes_on() {
     let (run, ..) = run_script(&[("b", "ififififif")]);
     assert_eq!(run.status, RunStatus::Bounded);
     assert_eq!(run.cases.trials_of_each(), [5, 3]);
-    // Three in a row end it even after valid ones; what it has is kept.
+    // Three in a row end a case even after valid trials, which are kept.
     let (run, ..) = run_script(&[("b", "vvviiiiiii")]);
     assert_eq!(run.status, RunStatus::Bounded);
     assert_eq!(run.cases.trials_of_each(), [6, 6]);
@@ -554,8 +554,8 @@ fn a_request_that_makes_no_sense_is_refused_before_anything_happens() {
     assert!(refused(|request| request.plan.baseline = "c".to_owned()).starts_with("the baseline"));
 }
 
-/// The share of seeds for which the run of two cases names a winner, that is, the interval of the
-/// ratio excludes 1.
+/// Returns the share of seeds for which a run of two cases has a winner, that is, the interval of
+/// the ratio excludes 1.
 fn winners(seeds: u64, a: Behaviour, b: Behaviour) -> f64 {
     let names_a_winner = |seed: &u64| {
         let clock = SimulatedClock::new();
@@ -567,11 +567,11 @@ fn winners(seeds: u64, a: Behaviour, b: Behaviour) -> f64 {
     (0..seeds).filter(names_a_winner).count() as f64 / seeds as f64
 }
 
-/// The stop rule looks at the data, so the promise of crate `stats` is checked again with it.
+/// The stop rule depends on the data, so this checks the guarantee of crate `stats` again with it.
 #[test]
 fn the_same_case_twice_is_a_tie_in_19_of_20_runs() {
     let seeds = 1_000;
-    // Trials end after 5 to 12, so the stop rule decides.
+    // Runs end after 5 to 12 trials, so the stop rule decides.
     for noise in [0.01, 0.02] {
         let share = winners(seeds, steady(noise), steady(noise));
         println!("A/A runs, noise {noise}: {share} false winners");

@@ -1,4 +1,4 @@
-//! When a case has been tried often enough, and when the whole run has.
+//! Decides when a case has enough trials, and when the whole run ends.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use stats::{median, median_interval, ratio_of_pairs};
 /// Confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A case ends as it is after so many trials in a row that did not count.
+/// A case ends after this many trials in a row that did not count.
 pub const UNCOUNTED_RUNNING_MAX: usize = 3;
 
-/// The bounds and the aim of a run.
+/// The bounds and the target precision of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct StopRule {
     pub(crate) baseline: String,
@@ -23,13 +23,13 @@ pub(crate) struct StopRule {
 }
 
 impl StopRule {
-    /// Whether a case needs no more trials, or will get none.
+    /// Returns whether a case needs no more trials, or will get none.
     pub(crate) fn has_ended(&self, case: &Case) -> bool {
         valid_trials(case) >= self.trials_max || self.was_given_up(case)
     }
 
-    /// Whether there is no time for a case, or it keeps failing: so many trials in a row that did
-    /// not count, or as many of them altogether as a whole run at least has.
+    /// Returns whether a case was left out, or keeps failing: [`UNCOUNTED_RUNNING_MAX`] trials in a
+    /// row did not count, or in total as many as a run's minimum number of trials.
     fn was_given_up(&self, case: &Case) -> bool {
         if self.left_out.contains(&case.plan.name) {
             return true;
@@ -46,14 +46,15 @@ impl StopRule {
         running >= UNCOUNTED_RUNNING_MAX || uncounted >= uncounted_max
     }
 
-    /// Rounds that every run is to have and that are still to be made, if every trial counts.
+    /// Returns the rounds still to run until every open case has its minimum trials, if every trial
+    /// counts.
     pub(crate) fn rounds_lacking(&self, cases: &[Case]) -> u32 {
         let open = cases.iter().filter(|case| !self.has_ended(case));
         let lacking = open.map(|case| self.trials_min.saturating_sub(valid_trials(case)));
         lacking.max().unwrap_or(0)
     }
 
-    /// How the run ends before its next round, if it does.
+    /// Returns how the run ends before its next round, if it does.
     pub(crate) fn verdict(&self, cases: &[Case]) -> Option<RunStatus> {
         let given_up = cases.iter().filter(|case| self.was_given_up(case)).count();
         let mut others = cases.iter().filter(|case| !self.was_given_up(case));
@@ -75,7 +76,7 @@ impl StopRule {
         all_ended.then_some(RunStatus::Bounded)
     }
 
-    /// Whether a case has its trials and its interval is narrow enough.
+    /// Returns whether a case has its minimum trials and its interval is narrow enough.
     fn is_narrow(&self, case: &Case) -> bool {
         let values: Vec<f64> = case.trials.iter().filter_map(Trial::valid_value).collect();
         if values.len() < self.trials_min as usize {
@@ -86,10 +87,10 @@ impl StopRule {
         half_width.is_some_and(|half_width| half_width <= self.half_width_target)
     }
 
-    /// Whether the windows of a case alternated with those of the baseline, and the interval of
-    /// their ratio is narrow: what both share then matters to neither. Of the baseline itself,
-    /// whether that is so of all others. Only the width is looked at, never where the interval
-    /// lies.
+    /// Returns whether the windows of a case alternated with those of the baseline and the interval
+    /// of their ratio is narrow: noise common to both then cancels. For the baseline, returns
+    /// whether this holds for all other cases. Only the width of the interval matters, never its
+    /// position.
     fn is_told_apart(&self, case: &Case, cases: &[Case]) -> bool {
         let Some(baseline) = cases.iter().find(|it| it.plan.name == self.baseline) else {
             return false;
@@ -120,7 +121,7 @@ impl StopRule {
             .is_some_and(|half_width| half_width <= self.half_width_target)
     }
 
-    /// How many trials may still be made, if all of them count.
+    /// Returns how many trials may still run, if all of them count.
     pub(crate) fn trials_left(&self, cases: &[Case]) -> u32 {
         let open = cases.iter().filter(|case| !self.has_ended(case));
         open.map(|case| self.trials_max - valid_trials(case)).sum()

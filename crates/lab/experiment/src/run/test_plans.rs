@@ -1,4 +1,4 @@
-//! Plans and requests that tests run.
+//! Plans and requests for tests.
 
 use model::{
     Allocation, Backing, CasePlan, LoadPlan, LogicalReads, Machine, Metric, Placement, SgaPlan,
@@ -8,7 +8,7 @@ use model::{
 use super::request::RunRequest;
 use crate::Plan;
 
-/// A case of four sessions that asks for no placement.
+/// Returns a case of four sessions without a placement.
 pub(crate) fn case(name: &str) -> CasePlan {
     CasePlan {
         name: name.to_owned(),
@@ -30,7 +30,7 @@ pub(crate) fn case(name: &str) -> CasePlan {
     }
 }
 
-/// A request to compare these cases, the first of which is the baseline.
+/// Returns a request to compare these cases; the first is the baseline.
 pub(crate) fn request(cases: &[&str], seed: u64) -> RunRequest {
     RunRequest {
         id: "test-1".to_owned(),

@@ -1,7 +1,7 @@
-//! A round of trials whose windows alternate: every case of it is up, and all but one are parked.
+//! A round of trials with alternating windows: all its cases are up, and all but one are parked.
 //!
-//! A **block** is one window of each case, in random order. What a neighbour does for longer than a
-//! block falls on all cases of it alike (Abedi and Brecht, "Conducting Repeatable Experiments in
+//! A **block** is one window of each case, in random order. Interference that lasts longer than a
+//! block affects all its cases alike (Abedi and Brecht, "Conducting Repeatable Experiments in
 //! Highly Variable Cloud Computing Environments", ICPE 2017; Bulej et al., "Duet Benchmarking",
 //! ICPE 2020). docs/measurement.md has the rules.
 
@@ -16,20 +16,20 @@ use super::trial_groups::TrialGroups;
 use super::window_length::{LEAD_IN_USUAL_S, WindowLength, lead_in_of};
 use crate::{Cancel, RoundSpec, WorkloadError};
 
-/// A lead-in is chosen from so many pairs of looks.
+/// Number of traces from which the lead-in is chosen.
 const TRACES: u32 = 3;
-/// Another case runs for so long before each look, and the case that is looked at.
+/// Seconds that the other case runs before each trace, and seconds that the traced case runs.
 const TRACE_S: (f64, f64) = (0.05, 0.12);
-/// How often the looks are.
+/// Interval between the samples of a trace, in seconds.
 const TRACE_EVERY_S: f64 = 0.002;
-/// Each case runs for so long before the first block: until the kernel has given its sessions a CPU
-/// that suits them. Their page tables are complete by then, and their caches are the business of
-/// the lead-in of each window.
+/// Warm-up of each case before the first block, in seconds: long enough for the scheduler to settle
+/// its sessions on CPUs. Their page tables are complete by then; the lead-in of each window warms
+/// their caches.
 const WARM_UP_S: f64 = 0.05;
-/// Blocks that a round has however little time is left.
+/// Minimum number of blocks of a round, however little time is left.
 const BLOCKS_MIN: u32 = 2;
 
-/// One case of a round: its instance while it is up, its trial when that has ended.
+/// One case of a round: its instance while up, its trial afterwards.
 struct Member<'c> {
     case: &'c CasePlan,
     work: &'c LogicalReads,
@@ -38,15 +38,15 @@ struct Member<'c> {
     trial: Option<Trial>,
 }
 
-/// What every part of a round needs.
+/// The context of a round.
 struct Round<'r, 's> {
     spec: &'r RoundSpec<'s>,
     live: &'r mut dyn FnMut(Phase, Option<f64>),
     cancel: &'r Cancel,
 }
 
-/// Makes the trials of a round. Whatever happens, processes and groups are gone afterwards.
-/// `lead_in_s` is what is not measured before each window; the first round finds it out.
+/// Runs the trials of a round. Its processes and groups are gone afterwards, also on error.
+/// `lead_in_s` is the unmeasured time before each window; the first round determines it.
 ///
 /// # Errors
 /// As [`crate::Workload::trial`].
@@ -75,7 +75,7 @@ pub(super) fn alternate(
     }
     let mut trials = Vec::new();
     for member in members {
-        // The processes end first: a group can only be removed when it is empty.
+        // End the processes first: a group can only be removed when it is empty.
         drop(member.running);
         let removed = member.groups.remove();
         result = result.and(removed);
@@ -109,14 +109,14 @@ fn start<'c>(
     };
     match launcher.start(&order) {
         Ok(running) => member.running = Some(running),
-        // An instance that dies early may be gone before it has its order.
+        // An instance that dies early may be gone before it reads its order.
         Err(error) => member.fail(trial.round, error.to_string()),
     }
     Ok(member)
 }
 
-/// Windows until every session has had the first turn in two of them: in one it may find its CPU
-/// taken by others.
+/// Returns the number of windows until every caged session has had the first turn in two of them:
+/// in a single one, others may have taken its CPU. Without caging, 0.
 fn turns(work: &LogicalReads) -> u32 {
     let load = &work.load;
     load.cpu_count
@@ -130,7 +130,7 @@ fn trace(seconds: f64) -> InstanceCommand {
     }
 }
 
-/// What a trace showed.
+/// Returns the points of a trace.
 fn points(report: InstanceReport) -> Option<Vec<(f64, u64)>> {
     match report {
         InstanceReport::Trace(points) => Some(points),
@@ -157,7 +157,7 @@ impl Round<'_, '_> {
                 _ => None,
             })?;
         }
-        // Each by itself: together they would only show how they share the machine.
+        // One at a time: together they would only show how they share the machine.
         let warm_up = trace(WARM_UP_S);
         for member in members.iter_mut() {
             (self.live)(Phase::WarmingUp, None);
@@ -184,7 +184,7 @@ impl Round<'_, '_> {
         Ok(())
     }
 
-    /// Opens windows, block by block; answers what was said of each, by block.
+    /// Opens windows, block by block, and returns their reports by block.
     fn blocks(
         &mut self,
         members: &mut [Member<'_>],
@@ -218,8 +218,8 @@ impl Round<'_, '_> {
         Ok(blocks)
     }
 
-    /// How long a case needs until its caches are its own again, found with two cases of which
-    /// neither is stopped by a limit.
+    /// Measures how long a case needs to refill its caches, with two cases that run without a CPU
+    /// limit.
     fn choose_lead_in(&mut self, members: &mut [Member<'_>]) -> Result<f64, WorkloadError> {
         let is_free = |member: &Member<'_>| {
             let load = &member.work.load;
@@ -241,21 +241,21 @@ impl Round<'_, '_> {
         Ok(median(&lead_ins).unwrap_or(LEAD_IN_USUAL_S))
     }
 
-    /// Tells an instance what to do and waits for the answer; `None` when it has failed.
+    /// Sends a command to an instance and waits for the answer; returns `None` when it has failed.
     fn ask<T>(
         &mut self,
         member: &mut Member<'_>,
         command: &InstanceCommand,
         take: impl FnMut(InstanceReport) -> Option<T>,
     ) -> Result<Option<T>, WorkloadError> {
-        // That it could not be told, because it has ended, its reports say.
+        // If the instance has ended, its reports say so.
         if let Some(running) = &mut member.running {
             let _ = running.tell(command);
         }
         self.until(member, take)
     }
 
-    /// Waits for a report; `None` when the instance has failed.
+    /// Waits for a report; returns `None` when the instance has failed.
     fn until<T>(
         &mut self,
         member: &mut Member<'_>,

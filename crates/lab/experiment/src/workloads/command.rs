@@ -1,5 +1,6 @@
-//! An external program as a workload: started placed, read back before and while it runs,
-//! its number read from what it prints, and ended with all that it started.
+//! An external program as a workload: started under its placement, with evidence read before and
+//! while it runs; its number is parsed from its output, and all processes that it started are
+//! ended.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -7,41 +8,41 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use journal::Journal;
 use linux::Root;
 use linux::child_group::ChildGroup;
 use model::exit::ExitCode;
 use model::{
     CasePlan, CommandWork, CpuSet, Evidence, Measured, Outcome, Phase, SessionEvidence, Trial, Work,
 };
-use numa::hierarchy::Hierarchy;
-use numa::instances::{self, Target};
-use numa::journal::Journal;
+use placement::hierarchy::Hierarchy;
+use residency::instances::{self, Target};
 
 use super::command_launch::{CommandLauncher, CommandOrder, ReadBack, policy};
 use super::printed_number::{number_in, shown};
 use super::trial_groups::{TrialGroups, quota_contradiction};
 use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 
-/// How often it is looked at where the program runs.
+/// Interval at which the program's CPUs are sampled.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// The most that is read of what it prints.
+/// Maximum number of bytes read from its standard output.
 const OUTPUT_BYTES_MAX: u64 = 16 << 20;
-/// The most that is kept of its standard error.
+/// Maximum number of bytes kept of its standard error.
 const STDERR_BYTES_MAX: u64 = 1 << 20;
 
-/// How long the guardian may take to end what it guards; it gives up by itself before.
+/// Time limit for the guardian to end the processes it guards; its own limit is shorter.
 const GUARDIAN_WITHIN: Duration = Duration::from_secs(12);
 
 /// External programs.
 pub struct CommandWorkload {
     guardian: CommandLauncher,
-    /// Where processor groups are made; `None` when none can be.
+    /// Where processor groups are created; `None` when none can be.
     hierarchy: Option<Hierarchy>,
     journal: Journal,
 }
 
 impl CommandWorkload {
-    /// A workload that starts programs below `guardian`, which must call [`super::guard`].
+    /// Creates a workload that starts programs under `guardian`, which must call [`super::guard`].
     pub fn new(guardian: CommandLauncher, hierarchy: Option<Hierarchy>, journal: Journal) -> Self {
         CommandWorkload {
             guardian,
@@ -76,10 +77,11 @@ impl CommandWorkload {
     }
 }
 
-/// A program under way below its guardian; ended with what it started when this is dropped.
+/// A program running under its guardian. Dropping this ends the program and all processes that it
+/// started.
 struct Running {
     guardian: ChildGroup,
-    /// Open as long as the program is wanted.
+    /// Open as long as the program is to run.
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
@@ -89,14 +91,14 @@ impl Drop for Running {
     fn drop(&mut self) {
         drop(self.stdin.take());
         let deadline = Instant::now() + GUARDIAN_WITHIN;
-        // One that does not end is killed with its group.
+        // A guardian that does not end is killed with its group.
         while matches!(self.guardian.try_end(), Ok(None)) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
 
-/// What came of a program.
+/// The result of a program.
 struct Ended {
     status: ExitStatus,
     seconds: f64,
@@ -106,7 +108,7 @@ struct Ended {
     cpus_used: CpuSet,
 }
 
-/// Waits for the end, looking where it runs; `None` when cancelled.
+/// Waits for the program to end and samples the CPUs it runs on; returns `None` when cancelled.
 fn attend(mut running: Running, cancel: &Cancel) -> Result<Option<Ended>, String> {
     let guardian_pid = running.guardian.pid();
     let start = Instant::now();
@@ -120,7 +122,7 @@ fn attend(mut running: Running, cancel: &Cancel) -> Result<Option<Ended>, String
         if cancel.is_cancelled() {
             return Ok(None);
         }
-        // Before it is placed it may be anywhere.
+        // Before its placement is applied, it may run anywhere.
         if is_placed.load(Ordering::Acquire) {
             cpus_used.extend(cpus_below(guardian_pid));
         }
@@ -143,14 +145,14 @@ fn attend(mut running: Running, cancel: &Cancel) -> Result<Option<Ended>, String
     }))
 }
 
-/// The first line, which is the launcher's, and the rest.
+/// Reads the first line, which the launcher prints, and the rest.
 fn read_output(stdout: Option<impl Read>, is_placed: &AtomicBool) -> (Option<ReadBack>, String) {
     let Some(stdout) = stdout else {
         return (None, String::new());
     };
     let mut reader = BufReader::new(stdout.take(OUTPUT_BYTES_MAX));
     let mut first = String::new();
-    // What cannot be read is not there, and that is said where it is missed.
+    // A line that cannot be read counts as missing; the caller reports that.
     let _ = reader.read_line(&mut first);
     is_placed.store(true, Ordering::Release);
     (
@@ -167,7 +169,7 @@ fn read_all(stream: Option<impl Read>, bytes_max: u64) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The CPUs on which the descendants of the guardian were seen last.
+/// Returns the CPUs on which descendants of the guardian ran last.
 fn cpus_below(guardian: u32) -> Vec<model::CpuId> {
     let found = instances::find(&Root::live(), &Target::Process(guardian));
     let stats = found.unwrap_or_default().into_iter().map(|it| it.stat);
@@ -270,12 +272,12 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
     }
 }
 
-/// Compares placement, policy and quota with what was read back.
+/// Compares placement, policy and quota with the evidence.
 fn judge(case: &CasePlan, work: &CommandWork, trial: &mut Trial) {
     if trial.outcome != Outcome::Valid {
         return;
     }
-    let mut found = numa::placement_contradictions(&case.placement, &trial.evidence);
+    let mut found = placement::placement_contradictions(&case.placement, &trial.evidence);
     for session in &trial.evidence.sessions {
         let asked = policy(&work.allocation).map(|policy| policy.words());
         if let Some(asked) = asked.filter(|asked| *asked != session.policy) {

@@ -1,5 +1,5 @@
-//! The processes of an external program: the guardian, which ends it, and the one that is
-//! placed, reads back what it has been given, and becomes the shell.
+//! The processes of an external program: the guardian, which ends it, and the process that applies
+//! the placement, reads it back, and becomes the shell.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -11,7 +11,7 @@ use linux::{Root, guardian, proc_status};
 use model::{Allocation, CpuSet, NodeSet, Placement};
 use serde::{Deserialize, Serialize};
 
-/// A program of ours: numalab itself, with the arguments of a hidden command.
+/// A numalab helper process: numalab itself, with the arguments of a hidden command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLauncher {
     /// The program.
@@ -20,10 +20,10 @@ pub struct CommandLauncher {
     pub arguments: Vec<String>,
 }
 
-/// What the launched process is to become.
+/// The order for the launched process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandOrder {
-    /// Process id of whoever starts it.
+    /// Process id of its parent.
     pub parent_pid: u32,
     /// CPUs and memory nodes.
     pub placement: Placement,
@@ -31,11 +31,12 @@ pub struct CommandOrder {
     pub groups: Vec<PathBuf>,
     /// The memory policy.
     pub allocation: Allocation,
-    /// What the shell is given.
+    /// The command line for the shell.
     pub command: String,
 }
 
-/// What a process read back of itself before it became the shell: all of it outlives execve(2).
+/// The placement that a process reads back before it becomes the shell; all of it survives
+/// execve(2).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ReadBack {
     pub pid: u32,
@@ -44,13 +45,13 @@ pub(super) struct ReadBack {
     pub policy: String,
 }
 
-/// Has `launcher` start a shell as the order on the first line of stdin says, and ends it with all
-/// that it started when the shell ends, or when stdin is closed: the coordinator keeps it open as
-/// long as it lives, so that not even SIGKILL leaves a program of ours behind. Answers how the
-/// shell ended.
+/// Runs `launcher`, which starts a shell according to the order on the first line of stdin. Ends
+/// the shell and everything that it started when the shell ends or when stdin is closed. The
+/// coordinator keeps stdin open as long as it lives, so that not even SIGKILL leaves a process
+/// behind. Returns the exit status of the shell.
 ///
 /// # Errors
-/// When there is no such order, or the shell cannot be started.
+/// When the order is missing or malformed, or the shell cannot be started.
 pub fn guard(launcher: &CommandLauncher) -> std::io::Result<ExitStatus> {
     let stdin = std::io::stdin();
     let mut line = String::new();
@@ -62,8 +63,8 @@ pub fn guard(launcher: &CommandLauncher) -> std::io::Result<ExitStatus> {
     guardian::run(command.args(&launcher.arguments), &document, stdin)
 }
 
-/// Places this process, writes what it reads back as the first line of its standard output, and
-/// becomes `sh -c COMMAND`. Returns only when that failed, with the reason.
+/// Applies the placement to this process, writes what it reads back as the first line of standard
+/// output, and becomes `sh -c COMMAND`. Returns only on failure, with the reason.
 pub fn place_and_execute(order: &CommandOrder) -> String {
     let placed = place(order).and_then(|()| read_back());
     let line = match placed.map(|it| serde_json::to_string(&it)) {
@@ -78,13 +79,13 @@ pub fn place_and_execute(order: &CommandOrder) -> String {
     format!("executing /bin/sh: {cause}")
 }
 
-fn place(order: &CommandOrder) -> Result<(), numa::Error> {
-    // When this ends before it is asked for, the parent is gone, and nobody reads the answer.
+fn place(order: &CommandOrder) -> Result<(), placement::Error> {
+    // If this fails because the parent is gone, no process reads the answer.
     let _ = linux::process::die_with_parent(order.parent_pid);
     let first = order.groups.first().map(PathBuf::as_path);
-    numa::placement::apply_to_this_process(&order.placement, first)?;
+    placement::apply_to_this_process(&order.placement, first)?;
     for group in &order.groups {
-        numa::hierarchy::join(group)?;
+        placement::hierarchy::join(group)?;
     }
     if let Some(policy) = policy(&order.allocation) {
         mempolicy::set_task_policy(&policy)?;
@@ -92,10 +93,10 @@ fn place(order: &CommandOrder) -> Result<(), numa::Error> {
     Ok(())
 }
 
-/// The memory policy of an allocation; `None` for the kernel's own.
+/// Returns the memory policy of an allocation; `None` for the kernel's default.
 pub(super) fn policy(allocation: &Allocation) -> Option<Policy> {
     Some(match allocation {
-        // The plan lets no pools through.
+        // The planner rejects pools for external programs.
         Allocation::OsDefault | Allocation::PerNode(_) => return None,
         Allocation::Interleave(nodes) => Policy::Interleave(nodes.clone()),
         Allocation::WeightedInterleave(nodes) => Policy::WeightedInterleave(nodes.clone()),
@@ -104,12 +105,12 @@ pub(super) fn policy(allocation: &Allocation) -> Option<Policy> {
     })
 }
 
-fn read_back() -> Result<ReadBack, numa::Error> {
+fn read_back() -> Result<ReadBack, placement::Error> {
     let allowed = proc_status::allowed(&Root::live(), std::process::id())?;
     let policy = match mempolicy::task_policy() {
         Ok((mode, nodes)) => mempolicy::policy_words(mode, &nodes),
-        // Containers refuse the question; numa_maps answers it too.
-        Err(_) => numa::evidence::policy_of_process(&Root::live(), std::process::id())?,
+        // Containers may refuse get_mempolicy(2); numa_maps also shows the policy.
+        Err(_) => placement::evidence::policy_of_process(&Root::live(), std::process::id())?,
     };
     Ok(ReadBack {
         pid: std::process::id(),

@@ -1,4 +1,4 @@
-//! A PostgreSQL server that runs already, as a workload: one case, as it is.
+//! A running PostgreSQL server as a workload: one case, unchanged.
 
 use model::{
     Allocation, Backing, Calibration, CalibrationPoint, CasePlan, LoadPlan, LogicalReads, Metric,
@@ -12,28 +12,28 @@ use crate::{CalibrationSpec, Cancel, Plan, TrialSpec, Workload, WorkloadError};
 /// The name of its only case.
 const CASE: &str = "as-it-is";
 
-/// A server that we are connected to.
+/// A workload on a connected server.
 pub struct ConnectedWorkload {
     server: Connected,
 }
 
 impl ConnectedWorkload {
-    /// A workload of this server.
+    /// Creates a workload on this server.
     pub fn new(server: Connected) -> Self {
         ConnectedWorkload { server }
     }
 
-    /// Removes what was made there.
+    /// Removes what the workload created on the server.
     ///
     /// # Errors
-    /// When the server does not do it.
+    /// When the server refuses.
     pub fn close(self) -> Result<(), postgresql::Error> {
         self.server.close()
     }
 }
 
-/// The plan of a run with a server as it is. It asks for nothing, so nothing can contradict it but
-/// memory that moves.
+/// Returns the plan of a run on an unchanged server. It requests no placement, so only memory that
+/// moves can contradict it.
 pub fn connected_plan(server: &Connected, sessions: u32, question: &str) -> Plan {
     let case = CasePlan {
         name: CASE.to_owned(),
@@ -112,7 +112,7 @@ impl Workload for ConnectedWorkload {
     }
 }
 
-/// Memory that moved, and DB time that nobody accounts for, where these can be seen.
+/// Invalidates a trial if memory moved or DB time is unaccounted for, where these are visible.
 fn judge(trial: &mut Trial, is_on_this_machine: bool) {
     let mut found = Vec::new();
     if let Some(sga) = &trial.evidence.sga

@@ -1,4 +1,4 @@
-//! Every engine as one workload: a case goes to the engine that can do its work.
+//! All engines as one workload: each case goes to the engine that does its work.
 
 use model::{Calibration, CalibrationPoint, CasePlan, Phase, Trial, Work};
 
@@ -14,15 +14,15 @@ pub struct Engines<'w> {
     pub command: &'w mut dyn Workload,
     /// The measuring kernels.
     pub kernels: &'w mut dyn Workload,
-    /// Why the machine is not fit to be measured, if it is measured all the same: every trial is
-    /// stored with them.
+    /// Why the machine is not fit to be measured, if it is measured anyway; stored with every
+    /// trial.
     pub warnings: &'w [String],
 }
 
 impl Engines<'_> {
     fn engine_of(&mut self, case: &CasePlan) -> &mut dyn Workload {
         match &case.work {
-            // The instance refuses what is not its own; nobody can run what was imported.
+            // The instance refuses work of other engines; no engine runs imported work.
             Work::LogicalReads(_)
             | Work::ParallelScan(_)
             | Work::OwnMemory(_)
@@ -78,7 +78,7 @@ impl Workload for Engines<'_> {
         live: &mut dyn FnMut(Phase, Option<f64>),
         cancel: &Cancel,
     ) -> Result<Option<Vec<Trial>>, WorkloadError> {
-        // Only the instance parks; it says itself which cases are not its own.
+        // Only the instance can park cases; it rejects those of other engines.
         let trials = self.instance.round(cases, spec, live, cancel)?;
         let warned = |trials: Vec<Trial>| trials.into_iter().map(|it| self.warned(it)).collect();
         Ok(trials.map(warned))

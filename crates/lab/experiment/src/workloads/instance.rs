@@ -1,13 +1,13 @@
 //! The embedded instance as a workload: a calibration, a trial, a round of trials, or an instance
-//! that is held up. Launching and judging are in `instance_launch` and `instance_validity`.
+//! kept running. Launching and judging are in `instance_launch` and `instance_validity`.
 
 use std::path::PathBuf;
 
 use instance::{Coordinator, InstanceReport, SgaLayout, SgaSize, Task};
+use journal::Journal;
 use model::exit::ExitCode;
 use model::{Calibration, CalibrationPoint, CasePlan, LogicalReads, Phase, Trial, Work};
-use numa::hierarchy::Hierarchy;
-use numa::journal::Journal;
+use placement::hierarchy::Hierarchy;
 
 use super::alternation::alternate;
 use super::instance_launch::{InstanceLauncher, LOOK_EVERY, not_permitted, work_of};
@@ -16,18 +16,18 @@ use super::plateau::{GAIN_MIN, plateau, work_unit_max};
 use super::trial_groups::TrialGroups;
 use crate::{CalibrationSpec, Cancel, RoundSpec, TrialSpec, Workload, WorkloadError};
 
-/// Time at each work unit of the calibration.
+/// Time at each work unit of the calibration, in seconds.
 const CALIBRATION_STEP_S: f64 = 0.12;
 
 /// The embedded instance.
 pub struct InstanceWorkload {
     launcher: InstanceLauncher,
-    /// What is not measured before each window of trials that alternate, once it was found out.
+    /// The unmeasured time before each window of alternating trials, once determined.
     lead_in_s: Option<f64>,
 }
 
 impl InstanceWorkload {
-    /// A workload that starts instance processes with `coordinator`.
+    /// Creates a workload that starts instance processes with `coordinator`.
     pub fn new(
         coordinator: Coordinator,
         hierarchy: Option<Hierarchy>,
@@ -46,11 +46,11 @@ impl InstanceWorkload {
         }
     }
 
-    /// Keeps the instance of a case up until `cancel` is raised, and hands over its processes once
-    /// they are there.
+    /// Keeps the instance of a case running until `cancel` is raised, and passes its processes to
+    /// `on_up` once they are up.
     ///
     /// # Errors
-    /// When the instance cannot be made, or one of its processes ends before.
+    /// When the instance cannot be created, or one of its processes ends early.
     pub fn hold(
         &self,
         case: &CasePlan,
@@ -90,8 +90,8 @@ impl InstanceWorkload {
         }
     }
 
-    /// Carries out one task on one instance process: hands every report to `take` until it is
-    /// done. Whatever happens, the processes and the group are gone afterwards.
+    /// Carries out one task on one instance, and passes every report to `take` until it is done.
+    /// The processes and the groups are gone afterwards, also on error.
     fn carry_out(
         &self,
         case: &CasePlan,
@@ -105,7 +105,7 @@ impl InstanceWorkload {
         let order = self.launcher.order_of(case, work, &groups, seed, task);
         let mut running = match self.launcher.start(&order) {
             Ok(running) => running,
-            // An instance that dies early may be gone before it has its order.
+            // An instance that dies early may be gone before it reads its order.
             Err(error) => return take(error.into(), &groups).map(|_| ()),
         };
         let result = loop {
@@ -124,25 +124,25 @@ impl InstanceWorkload {
                 Err(error) => break Err(error),
             }
         };
-        // The processes end first: a group can only be removed when it is empty.
+        // End the processes first: a group can only be removed when it is empty.
         drop(running);
         groups.remove()?;
         result
     }
 }
 
-/// How an instance is held up.
+/// How an instance is kept running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
     /// Seed of the physical order of rows and of the keys.
     pub seed: u64,
     /// Rows per statement.
     pub work_unit: u32,
-    /// Whether the sessions wait instead of running.
+    /// Whether the sessions are idle instead of running the load.
     pub idle: bool,
 }
 
-/// The processes of an instance that is held up.
+/// The processes of an instance that is kept running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldProcesses {
     /// The instance.
@@ -153,7 +153,7 @@ pub struct HeldProcesses {
     pub writer_pids: Vec<u32>,
 }
 
-/// What is done with each report of an instance, given its groups.
+/// The handler of each report of an instance, given its groups.
 type TakeReport<'a> = dyn FnMut(InstanceReport, &TrialGroups) -> Result<Step, WorkloadError> + 'a;
 
 /// Whether a task goes on after a report.
@@ -180,8 +180,8 @@ impl Workload for InstanceWorkload {
         if case.logical_reads().is_none_or(needs_none) {
             return Ok(None);
         }
-        // One session, without caging and updates: the sweep asks what a statement costs, not what
-        // limits and writers do.
+        // One session, without caging, quota and updates: the sweep measures the cost of a
+        // statement, not the effect of limits and writers.
         let mut work = work_of(case)?.clone();
         work.load.sessions = 1;
         work.load.cpu_count = None;
@@ -259,7 +259,7 @@ impl Workload for InstanceWorkload {
     }
 }
 
-/// What an instance is to do for a trial.
+/// Returns the task of an instance for a trial.
 fn task_of(case: &CasePlan, spec: &TrialSpec) -> Task {
     let asked_unit = case.logical_reads().and_then(|work| work.load.work_unit);
     match &case.work {
@@ -282,11 +282,11 @@ fn task_of(case: &CasePlan, spec: &TrialSpec) -> Task {
 #[cfg(test)]
 mod tests {
     use instance::Coordinator;
+    use journal::Journal;
     use model::exit::ExitCode;
     use model::{
         Allocation, Backing, CasePlan, LoadPlan, LogicalReads, Outcome, Placement, SgaPlan, Work,
     };
-    use numa::journal::Journal;
 
     use std::path::PathBuf;
 
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(trial.unwrap_err(), expected);
     }
 
-    /// The second ends before it has read its order.
+    /// The second program ends before it reads its order.
     #[test]
     fn an_instance_that_does_not_start_fails_the_trial_and_not_the_run() {
         for program in ["/nonexistent/numalab", "/bin/true"] {

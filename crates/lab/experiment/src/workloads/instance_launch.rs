@@ -1,35 +1,35 @@
-//! How the instance of a case is launched: what is asked of it, and the groups it runs in. Whether
-//! its trial counts is `instance_validity`'s.
+//! Launches the instance of a case: its order and the groups it runs in. `instance_validity`
+//! decides whether its trial counts.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use instance::{Coordinator, InstanceOrder, Running, Task};
+use journal::Journal;
 use model::exit::ExitCode;
 use model::{CasePlan, LogicalReads, OwnMemory, Work};
-use numa::hierarchy::Hierarchy;
-use numa::journal::Journal;
+use placement::hierarchy::Hierarchy;
 
 use super::trial_groups::TrialGroups;
 use crate::WorkloadError;
 
-/// How often a trial under way looks whether it is to be cancelled.
+/// Interval at which a running trial checks for cancellation.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What instances are launched with.
+/// Launches instances.
 pub(super) struct InstanceLauncher {
-    /// What starts their processes.
+    /// Starts their processes.
     pub coordinator: Coordinator,
-    /// Where processor groups are made; `None` when no case needs one.
+    /// Where processor groups are created; `None` when no case needs one.
     pub hierarchy: Option<Hierarchy>,
-    /// Where groups are noted, so that whoever comes later can remove them.
+    /// Records the groups, so that a later numalab can remove them.
     pub journal: Journal,
-    /// On whose file system data files are made.
+    /// Directory for data files.
     pub data_directory: PathBuf,
 }
 
 impl InstanceLauncher {
-    /// Makes the groups of a trial; `number` tells them from those of trials beside it.
+    /// Creates the groups of a trial; `number` distinguishes them from those of concurrent trials.
     pub(super) fn groups_of(
         &self,
         case: &CasePlan,
@@ -41,7 +41,7 @@ impl InstanceLauncher {
         TrialGroups::create(hierarchy, &case.placement, quota, &self.journal, number)
     }
 
-    /// What an instance of a case is asked for.
+    /// Builds the order for the instance of a case.
     pub(super) fn order_of(
         &self,
         case: &CasePlan,
@@ -71,7 +71,7 @@ impl InstanceLauncher {
     }
 }
 
-/// What the instance is asked for.
+/// Returns the instance's work.
 pub(super) fn work_of(case: &CasePlan) -> Result<&LogicalReads, WorkloadError> {
     case.instance().ok_or_else(|| WorkloadError::Fatal {
         message: format!("case {:?} cannot run on the instance", case.name),
@@ -79,7 +79,7 @@ pub(super) fn work_of(case: &CasePlan) -> Result<&LogicalReads, WorkloadError> {
     })
 }
 
-/// What its sessions do in memory of their own.
+/// Returns the work of its sessions in their own memory.
 pub(super) fn own_memory_of(case: &CasePlan) -> Option<&OwnMemory> {
     match &case.work {
         Work::OwnMemory(work) => Some(&work.own),
@@ -87,7 +87,7 @@ pub(super) fn own_memory_of(case: &CasePlan) -> Option<&OwnMemory> {
     }
 }
 
-/// The end of a run of which no trial may be made.
+/// Returns the error that ends a run for lack of permission.
 pub(super) fn not_permitted(message: String) -> WorkloadError {
     WorkloadError::Fatal {
         message,

@@ -1,17 +1,17 @@
-//! Whether a trial of the instance counts: what its evidence says against what was asked for.
+//! Decides whether a trial of the instance counts, by comparing evidence with the request.
 
 use model::{CasePlan, LogicalReads, Outcome, ParkedEvidence, Trial};
 
 use super::instance_launch::own_memory_of;
 use super::trial_groups::{TrialGroups, quota_contradiction};
 
-/// CPU time that a parked session may use, as a share of the time.
+/// Maximum CPU time of parked sessions, as a share of the parked time.
 const PARKED_CPU_MAX: f64 = 0.005;
-/// And in seconds, each time: to fall asleep and to wake. It is some 10 µs; an emulated machine
-/// needs a hundred times as long.
+/// Additional CPU time each time a session parks, in seconds: to fall asleep and to wake up. On
+/// hardware it is about 10 µs; an emulated machine needs a hundred times as long.
 const PARKING_S: f64 = 0.002;
 
-/// Completes the evidence with the groups and decides whether the trial counts.
+/// Adds the groups to the evidence and decides whether the trial counts.
 pub(super) fn judged(
     case: &CasePlan,
     work: &LogicalReads,
@@ -20,12 +20,12 @@ pub(super) fn judged(
 ) -> Trial {
     groups.read_back(&mut trial.evidence, &mut trial.warnings);
     let quota = trial.evidence.cpu_quota.as_ref();
-    let mut found = numa::contradictions(&case.placement, work, &trial.evidence);
+    let mut found = placement::contradictions(&case.placement, work, &trial.evidence);
     found.extend(quota_contradiction(work.load.cpu_quota, quota));
     found.extend(trial.evidence.parked.and_then(parked_contradiction));
     if let Some(own) = own_memory_of(case) {
         let page_bytes = work.sga.page_bytes;
-        found.extend(numa::own_memory_contradictions(
+        found.extend(placement::own_memory_contradictions(
             own,
             page_bytes,
             &trial.evidence,
@@ -37,7 +37,7 @@ pub(super) fn judged(
     trial
 }
 
-/// Sessions that did not sleep while they were parked, in words: they disturbed other cases.
+/// Describes sessions that did not sleep while parked: they disturbed other cases.
 fn parked_contradiction(parked: ParkedEvidence) -> Option<String> {
     let ParkedEvidence {
         parked_s,

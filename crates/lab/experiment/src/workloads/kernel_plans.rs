@@ -1,15 +1,15 @@
-//! From the plan of a case to the plan of a kernel, or why that is none.
+//! Converts the plan of a case to the plan of a measuring kernel.
 
 use kernels::{CellPlan, MemoryNodes, PageChoice, Simd, StreamThread, WarmUp};
 use model::{
     Allocation, CpuId, MemoryLatency, NodeId, PageKind, Placement, StreamThreadPlan, StreamWork,
 };
 
-/// Why there is no measurement.
+/// Why a measurement is impossible.
 pub(crate) enum Wrong {
-    /// The plan is not one that a kernel can carry out: a defect of the planner.
+    /// No kernel can carry out the plan: a bug in the planner.
     Plan(String),
-    /// The kernel says why.
+    /// The measuring kernel failed.
     Kernel(kernels::Error),
 }
 
@@ -42,8 +42,8 @@ pub(crate) fn cell_plan(
     })
 }
 
-/// Every CPU with every other, once: both ways take the same time, as half of a round trip is all
-/// that can be measured.
+/// Returns each pair of CPUs once: only half of a round trip can be measured, so both directions
+/// have the same figure.
 pub(crate) fn pairs(cpus: &[CpuId]) -> impl Iterator<Item = (CpuId, CpuId)> {
     let rest = |(index, from): (usize, &CpuId)| {
         let from = *from;

@@ -23,13 +23,13 @@ use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 pub struct KernelWorkload {
     root: Root,
     timer: Timer,
-    /// Whether the machine is emulated: its CPUs may take turns on one of the host's, so that
-    /// threads never run together, and figures mean nothing anyhow.
+    /// Whether the machine is emulated: its CPUs may share one host CPU, so that threads never run
+    /// together, and its figures mean nothing anyway.
     is_emulated: bool,
 }
 
 impl KernelWorkload {
-    /// Chooses and measures the clock.
+    /// Chooses the clock and measures it.
     ///
     /// # Errors
     /// When the file that names the kernel's clock source is malformed.
@@ -78,7 +78,7 @@ impl Workload for KernelWorkload {
                 message: error.to_string(),
                 exit_code: ExitCode::NotPermitted,
             }),
-            // A node without room, a CPU that went offline: the case has no figure, others may.
+            // A full node or an offline CPU: this case has no figure, others may.
             Err(Wrong::Kernel(error)) => Ok(Trial {
                 round: spec.round,
                 outcome: Outcome::Failed(error.to_string()),
@@ -91,7 +91,7 @@ impl Workload for KernelWorkload {
     }
 }
 
-/// What a kernel gave.
+/// The result of a measuring kernel.
 struct Measurement {
     value: Option<f64>,
     window_s: f64,
@@ -269,7 +269,7 @@ impl KernelWorkload {
             ..=1 => Vec::new(),
             _ => measured.windows.iter().map(|it| it.overlap).collect(),
         };
-        // Windows in which the threads did not run together say nothing about all of them.
+        // A window in which the threads did not run together does not measure all of them.
         let together = measured.windows.iter();
         let together = together.filter(|it| it.overlap >= kernels::OVERLAP_MIN);
         let together: Vec<f64> = together.map(|it| it.bytes_per_s).collect();
@@ -321,7 +321,7 @@ impl KernelWorkload {
         Ok(measurement)
     }
 
-    /// Figures of a kernel that has nothing but windows.
+    /// Returns the figures of a kernel that has only windows.
     fn figures(&self, windows: Vec<f64>, checksum: u64) -> KernelFigures {
         KernelFigures {
             windows,
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(trial.evidence.measurements[0].cpus_used, CpuSet::of(cpu));
     }
 
-    /// As when a CPU is switched off or a node taken away while a run goes on.
+    /// For example, a CPU goes offline or a node is removed during a run.
     #[test]
     fn a_cpu_or_a_node_that_is_gone_fails_the_trial_and_not_the_run() {
         let cpu = linux::affinity::of_this_thread().unwrap().last().unwrap();

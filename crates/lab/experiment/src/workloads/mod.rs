@@ -1,4 +1,4 @@
-//! Adapters between the runner and what it measures: the only place that knows both.
+//! Adapters between the runner and the measured engines: the only modules that know both.
 
 mod alternation;
 mod command;

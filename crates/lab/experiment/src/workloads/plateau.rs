@@ -1,23 +1,23 @@
-//! The work unit that a sweep finds: the smallest that comes near the best rate.
+//! Chooses the work unit from a sweep: the smallest whose rate comes near the best.
 
 use model::exit::ExitCode;
 use model::{Calibration, CalibrationPoint};
 
 use crate::WorkloadError;
 
-/// Gain of a doubling of the work unit below which the plateau is reached.
+/// The plateau is reached when doubling the work unit gains less than this share.
 pub(super) const GAIN_MIN: f64 = 0.03;
-/// Largest work unit tried.
+/// Largest work unit of a sweep.
 const WORK_UNIT_MAX: u32 = 8192;
 /// Share of the best rate of the sweep that the chosen work unit must reach.
 const PLATEAU_SHARE: f64 = 0.97;
 
-/// The largest work unit to try where tables have so many rows.
+/// Returns the largest work unit to try where tables have `rows_max` rows.
 pub(super) fn work_unit_max(rows_max: Option<u32>) -> u32 {
     WORK_UNIT_MAX.min(rows_max.unwrap_or(WORK_UNIT_MAX))
 }
 
-/// The smallest work unit of a sweep up to `work_unit_max` that comes near the best rate.
+/// Returns the smallest work unit of a sweep up to `work_unit_max` whose rate comes near the best.
 pub(super) fn plateau(
     points: Vec<CalibrationPoint>,
     work_unit_max: u32,
@@ -32,7 +32,7 @@ pub(super) fn plateau(
         message: "cannot calibrate the work unit: no rate was measured".to_owned(),
         exit_code: ExitCode::WorkloadFailed,
     })?;
-    // The sweep ends early only when doublings no longer gained.
+    // The sweep ends early only when doubling no longer gains.
     let plateau_reached = points
         .last()
         .is_some_and(|last| last.work_unit <= work_unit_max / 2);
@@ -85,7 +85,7 @@ mod tests {
         };
         assert_eq!(work_unit_max(Some(2730)), 2730);
         assert_eq!(work_unit_max(Some(u32::MAX)), work_unit_max(None));
-        // 1 to 2048, of 2730 rows; 1 to 1024.
+        // Work units 1 to 2048 of at most 2730, then 1 to 1024.
         assert!(!reached(2730, 12));
         assert!(reached(2730, 11));
         assert!(!reached(2048, 12));

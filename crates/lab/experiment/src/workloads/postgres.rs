@@ -1,15 +1,15 @@
-//! A PostgreSQL server as a workload: one cluster per run, one server per trial, its groups, its
-//! evidence.
+//! A PostgreSQL server as a workload: one cluster per run, one server per trial, with its groups
+//! and evidence.
 
 use std::path::PathBuf;
 
+use journal::Journal;
 use model::exit::ExitCode;
 use model::{
     Calibration, CalibrationPoint, CasePlan, CounterEvidence, Evidence, LatencySummary, Measured,
     Outcome, Phase, PostgresReads, SessionFigures, TimeModel, Trial, Work,
 };
-use numa::hierarchy::Hierarchy;
-use numa::journal::Journal;
+use placement::hierarchy::Hierarchy;
 use postgresql::{
     CalibrationOrder, Cluster, Launcher, Placed, Places, ServerPlan, TablesPlan, TrialOrder,
     TrialResult, Version, Watch,
@@ -19,25 +19,25 @@ use super::plateau::{GAIN_MIN, plateau, work_unit_max};
 use super::trial_groups::{TrialGroups, quota_contradiction};
 use crate::{CalibrationSpec, Cancel, TrialSpec, Workload, WorkloadError};
 
-/// CPUs that others may use during a window before the trial carries a warning.
+/// CPUs that other processes may use during a window before the trial carries a warning.
 const OTHER_CPUS_MAX: f64 = 0.1;
 
-/// PostgreSQL servers of one throw-away cluster.
+/// PostgreSQL servers of one temporary cluster.
 pub struct PostgresWorkload {
-    /// Where a server is looked for, when one is first needed.
+    /// Where to look for PostgreSQL when it is first needed.
     places: Places,
     launcher: Launcher,
-    /// Where the cluster's folder is made.
+    /// Where the cluster's directory is created.
     folder: PathBuf,
-    /// Where processor groups are made; `None` when none can be.
+    /// Where processor groups are created; `None` when none can be.
     hierarchy: Option<Hierarchy>,
     journal: Journal,
-    /// Made when it is first needed.
+    /// Created when first needed.
     cluster: Option<Cluster>,
 }
 
 impl PostgresWorkload {
-    /// A workload of servers that are found in `places`; their cluster is made in `folder`.
+    /// Creates a workload of servers found in `places`, with their cluster in `folder`.
     pub fn new(
         places: Places,
         launcher: Launcher,
@@ -63,7 +63,7 @@ impl PostgresWorkload {
         Ok(self.cluster.as_ref().expect("it was just made"))
     }
 
-    /// The groups of a case, and what a server of it is to be like.
+    /// Creates the groups of a case and plans its server.
     fn prepare(&self, case: &CasePlan) -> Result<(TrialGroups, ServerPlan), WorkloadError> {
         let work = work_of(case)?;
         let groups = TrialGroups::create(
@@ -104,7 +104,7 @@ impl Workload for PostgresWorkload {
         if work_of(case)?.reads.load.work_unit.is_some() {
             return Ok(None);
         }
-        // Without a quota: the sweep asks what a statement costs, not what limits do.
+        // Without a quota: the sweep measures the cost of a statement, not the effect of limits.
         let mut case = case.clone();
         if let Work::Postgres(work) = &mut case.work {
             work.cpu_quota = None;
@@ -163,13 +163,13 @@ fn work_of(case: &CasePlan) -> Result<&PostgresReads, WorkloadError> {
     }
 }
 
-/// Which server it was, and what is to be said of that.
+/// Records the server's version in a trial, with any remark on it.
 pub(super) fn note_version(trial: &mut Trial, version: Option<&Version>) {
     trial.evidence.server = version.map(|it| format!("PostgreSQL {}", it.text));
     trial.warnings.extend(version.and_then(Version::remark));
 }
 
-/// What a trial is to be like.
+/// Builds the order for a trial.
 pub(super) fn order_of(spec: &TrialSpec) -> TrialOrder {
     TrialOrder {
         seed: spec.seed,
@@ -180,7 +180,7 @@ pub(super) fn order_of(spec: &TrialSpec) -> TrialOrder {
     }
 }
 
-/// The work unit that the sweep of a server finds.
+/// Calibrates the work unit by a sweep on a server.
 pub(super) fn calibration_of(
     spec: &CalibrationSpec,
     on_point: &mut dyn FnMut(CalibrationPoint),
@@ -210,7 +210,7 @@ pub(super) fn calibration_of(
     plateau(points, order.work_unit_max)
 }
 
-/// What ends a run, while doing `what`.
+/// Returns the error that ends a run; `what` failed.
 pub(super) fn fatal(what: &str, error: postgresql::Error) -> WorkloadError {
     match error {
         postgresql::Error::Cancelled => WorkloadError::Cancelled,
@@ -221,7 +221,7 @@ pub(super) fn fatal(what: &str, error: postgresql::Error) -> WorkloadError {
     }
 }
 
-/// An error with a hint, where there is one.
+/// Formats an error with its hint, if any.
 fn with_advice(error: &postgresql::Error) -> String {
     match error.advice() {
         Some(advice) => format!("{error}; {advice}"),
@@ -229,7 +229,7 @@ fn with_advice(error: &postgresql::Error) -> String {
     }
 }
 
-/// A trial that failed; an error where no other would do better.
+/// Returns a failed trial, or an error if every other trial would fail the same way.
 pub(super) fn failed(round: u32, error: postgresql::Error) -> Result<Trial, WorkloadError> {
     if matches!(error, postgresql::Error::Cancelled) {
         return Err(WorkloadError::Cancelled);
@@ -243,7 +243,7 @@ pub(super) fn failed(round: u32, error: postgresql::Error) -> Result<Trial, Work
     }
 }
 
-/// What was found, in the words of every trial.
+/// Converts the result of a server to a trial.
 pub(super) fn trial_of(round: u32, order: &TrialOrder, result: TrialResult) -> Trial {
     let mut warnings = result.remarks.clone();
     if !result.was_steady {
@@ -326,8 +326,7 @@ fn measured(order: &TrialOrder, result: &TrialResult) -> Measured {
     }
 }
 
-/// Compares placement and quota with the evidence, and what is left of DB time with the least that
-/// must be accounted for.
+/// Compares placement and quota with the evidence, and the unaccounted DB time with its limit.
 fn judge(case: &CasePlan, trial: &mut Trial) -> Result<(), WorkloadError> {
     let work = work_of(case)?;
     let Some(sessions) = trial.measured.as_ref().and_then(|it| it.sessions.as_ref()) else {
@@ -337,7 +336,7 @@ fn judge(case: &CasePlan, trial: &mut Trial) -> Result<(), WorkloadError> {
     let quota = trial.evidence.cpu_quota.as_ref();
     found.extend(quota_contradiction(work.cpu_quota, quota));
     found.extend(postgresql::unaccounted(&sessions.time));
-    found.extend(numa::contradictions(
+    found.extend(placement::contradictions(
         &case.placement,
         &work.reads,
         &trial.evidence,
@@ -361,7 +360,7 @@ mod tests {
 
     use super::judge;
 
-    /// Three sessions limited to one CPU.
+    /// Returns a case of three sessions limited to one CPU.
     fn case() -> CasePlan {
         let reads = LogicalReads {
             sga: SgaPlan {
@@ -387,7 +386,7 @@ mod tests {
         }
     }
 
-    /// A trial of it: 3 s of DB time, of which 1 s was CPU time.
+    /// Returns a trial of it: 3 s of DB time, of which 1 s was CPU time.
     fn trial(cpu_wait_s: f64) -> Trial {
         let mut trial = Trial::failed(0, String::new());
         trial.outcome = Outcome::Valid;
@@ -438,7 +437,7 @@ mod tests {
             let time = trial.measured.unwrap().sessions.unwrap().time;
             assert_eq!(time.unaccounted_s(), 2.0 - cpu_wait_s);
         };
-        // Sessions that a quota stops are on a run queue.
+        // Sessions throttled by a quota are on a run queue.
         check(2.0, false);
         check(0.5, true);
     }

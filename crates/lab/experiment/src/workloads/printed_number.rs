@@ -1,8 +1,9 @@
-//! The number in what a program printed. Pure.
+//! Extracts the number from a program's output. Pure.
 
 use model::NumberPlace;
 
-/// The number at `place`, or what is there instead, as a lower-case fragment.
+/// Returns the number at `place`. The error describes what is there instead, as a lower-case
+/// fragment.
 pub(super) fn number_in(text: &str, place: &NumberPlace) -> Result<f64, String> {
     let found = match place {
         NumberPlace::Last => last(text),
@@ -18,13 +19,13 @@ pub(super) fn number_in(text: &str, place: &NumberPlace) -> Result<f64, String> 
     }
 }
 
-/// A word as a number: with thousands separators, and with a unit behind it.
+/// Parses a word as a number; accepts thousands separators, text before it and a unit after it.
 fn parsed(word: &str) -> Option<f64> {
     let begins = word.find(|it: char| it.is_ascii_digit() || matches!(it, '-' | '+' | '.'))?;
     let word = word[begins..].replace(',', "");
     let of_number = |it: char| it.is_ascii_digit() || matches!(it, '.' | 'e' | 'E' | '-' | '+');
     let end = word.find(|it| !of_number(it)).unwrap_or(word.len());
-    // "3e" of "3eggs" is 3.
+    // "3eggs" parses as 3: drop trailing characters that do not parse.
     (1..=end)
         .rev()
         .find_map(|end| word.get(..end)?.parse().ok())
@@ -78,7 +79,7 @@ fn field(text: &str, pointer: &str) -> Result<f64, String> {
     })
 }
 
-/// The end of a text, for a message.
+/// Returns the end of a text, for a message.
 pub(super) fn shown(text: &str) -> String {
     const CHARS: usize = 200;
     let text = text.trim();

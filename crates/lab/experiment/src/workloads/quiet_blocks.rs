@@ -1,18 +1,18 @@
-//! Which blocks of windows count. Decided by what the hypervisor and other programs took, before
-//! any rate is looked at, and for all cases of a block alike (docs/measurement.md).
+//! Decides which blocks of windows count, from the CPU time that the hypervisor and other programs
+//! took: without looking at rates, and for all cases of a block alike (docs/measurement.md).
 
 use instance::WindowReport;
 use stats::median;
 
-/// A block is disturbed from so much CPU time on, in seconds for each window: in a window of 100
-/// ms, the time of a whole CPU for a third of it. Less is what the kernel's own clock cannot tell,
-/// which counts in steps of 10 ms for each CPU.
+/// A block may count as disturbed from this much CPU time taken per window, in seconds: in a window
+/// of 100 ms, a whole CPU for a third of it. The kernel's accounting cannot resolve less: it counts
+/// in ticks of 10 ms for each CPU.
 const TAKEN_S_MIN: f64 = 0.03;
-/// And if it is so many times what was taken from the block in the middle; so half of the blocks
-/// count in any case.
+/// It is disturbed if this also exceeds this multiple of the median block's, so that at least half
+/// of the blocks always count.
 const TIMES_THE_MIDDLE: f64 = 2.0;
 
-/// For each block whether it counts.
+/// Returns whether each block counts.
 pub(crate) fn quiet_blocks(blocks: &[Vec<WindowReport>]) -> Vec<bool> {
     let taken: Vec<f64> = blocks.iter().map(|block| taken_s(block)).collect();
     let middle = median(&taken).unwrap_or(0.0);
@@ -20,8 +20,8 @@ pub(crate) fn quiet_blocks(blocks: &[Vec<WindowReport>]) -> Vec<bool> {
     taken.iter().map(counts).collect()
 }
 
-/// CPU time that others took from a block, for each of its windows. What is not known is not held
-/// against it.
+/// Returns the CPU time that others took from a block, in seconds per window. Unknown times count
+/// as 0.
 fn taken_s(block: &[WindowReport]) -> f64 {
     let of_window =
         |window: &WindowReport| window.steal_s.unwrap_or(0.0) + window.other_cpu_s.unwrap_or(0.0);
@@ -49,9 +49,9 @@ mod tests {
     fn a_block_counts_or_not_for_all_of_its_cases() {
         check(&[], &[]);
         check(&[[0.0, 0.0], [0.0, 0.01]], &[true, true]);
-        // One window of it is enough.
+        // One disturbed window is enough.
         check(&[[0.0, 0.0], [0.1, 0.0], [0.0, 0.01]], &[true, false, true]);
-        // All alike are what this machine is.
+        // If all blocks are alike, that is the machine's normal state.
         check(&[[0.1, 0.1], [0.1, 0.1], [0.15, 0.1]], &[true, true, true]);
         check(
             &[[0.0, 0.0], [0.1, 0.1], [0.3, 0.3], [0.0, 0.0], [0.1, 0.2]],

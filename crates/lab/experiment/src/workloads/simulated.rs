@@ -1,6 +1,6 @@
 //! A workload that measures nothing: rates with known noise, on a simulated clock.
 //!
-//! It tests the runner to the digit, and lets reports be developed without a machine. Nothing is
+//! It allows exact tests of the runner, and development of reports without a machine. Nothing is
 //! read back, so its trials carry no evidence and say so.
 
 use std::collections::BTreeMap;
@@ -13,18 +13,19 @@ use stats::Generator;
 
 use crate::{CalibrationSpec, Cancel, SimulatedClock, TrialSpec, Workload, WorkloadError};
 
-/// How the trials of a case turn out.
+/// The outcome of the trials of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Behaviour {
     /// The value without noise, in the metric of the run.
     pub value: f64,
     /// Relative standard deviation of independent normal noise between trials.
     pub noise: f64,
-    /// Relative change of the rate from each trial of the run to the next: a machine that heats up.
+    /// Relative change of the rate from each trial of the run to the next, as on a machine that
+    /// heats up.
     pub drift_per_trial: f64,
     /// Trials that another program disturbed.
     pub outlier: Option<Outlier>,
-    /// Share of trials whose placement is not honoured.
+    /// Share of trials whose placement does not take effect.
     pub invalid_share: f64,
     /// Share of trials that die.
     pub failed_share: f64,
@@ -40,7 +41,7 @@ pub struct Outlier {
 }
 
 impl Behaviour {
-    /// Trials of this rate with this noise, all valid.
+    /// Creates trials of this rate with this noise, all valid.
     pub fn steady(value: f64, noise: f64) -> Self {
         Behaviour {
             value,
@@ -67,11 +68,11 @@ pub struct Simulated {
 
 /// Seconds a calibration spends on each work unit.
 const CALIBRATION_STEP_S: f64 = 0.5;
-/// Live samples in a window.
+/// Number of live samples in a window.
 const SAMPLES: u32 = 10;
 
 impl Simulated {
-    /// A workload of which every case behaves like `otherwise`.
+    /// Creates a workload in which every case behaves like `otherwise`.
     pub fn new(clock: SimulatedClock, seed: u64, otherwise: Behaviour) -> Self {
         Simulated {
             clock,
@@ -83,7 +84,7 @@ impl Simulated {
         }
     }
 
-    /// Gives the case of this name a behaviour of its own.
+    /// Sets the behaviour of the case with this name.
     #[must_use]
     pub fn with_case(mut self, name: &str, behaviour: Behaviour) -> Self {
         self.behaviours.insert(name.to_owned(), behaviour);
@@ -97,7 +98,7 @@ impl Simulated {
             .unwrap_or(self.otherwise)
     }
 
-    /// Lets time pass, unless the run was cancelled.
+    /// Advances the clock, unless the run is cancelled.
     fn pass(&self, seconds: f64, cancel: &Cancel) -> Result<(), WorkloadError> {
         if cancel.is_cancelled() {
             return Err(WorkloadError::Cancelled);
@@ -178,7 +179,7 @@ impl Workload for Simulated {
     }
 }
 
-/// The rate of the trial of this number.
+/// Returns the rate of the trial with this number.
 fn rate_of(behaviour: &Behaviour, number: u32, generator: &mut Generator) -> f64 {
     let drift = (1.0 + behaviour.drift_per_trial).powf(f64::from(number));
     let noise = 1.0 + behaviour.noise * generator.normal();
@@ -189,7 +190,7 @@ fn rate_of(behaviour: &Behaviour, number: u32, generator: &mut Generator) -> f64
     behaviour.value * drift * noise.max(0.0) * disturbance
 }
 
-/// What a trial of this value would have measured.
+/// Returns what a trial of this value would have measured.
 fn measured(case: &CasePlan, spec: &TrialSpec, value: f64) -> Measured {
     Measured {
         value,
@@ -202,7 +203,7 @@ fn measured(case: &CasePlan, spec: &TrialSpec, value: f64) -> Measured {
     }
 }
 
-/// What the sessions of a trial of this rate would have done.
+/// Returns what the sessions of a trial of this rate would have done.
 fn session_figures(
     case: &CasePlan,
     load: &LoadPlan,
@@ -229,7 +230,8 @@ fn session_figures(
     }
 }
 
-/// Sessions that caging holds back wait for it; sessions beyond the CPUs wait for those.
+/// Returns the time model: caged sessions wait for their quantum, sessions in excess of the CPUs
+/// wait for a CPU.
 fn time_model(case: &CasePlan, load: &LoadPlan, window_s: f64) -> TimeModel {
     let sessions = f64::from(load.sessions);
     let let_run = load.cpu_count.map_or(sessions, f64::from);
@@ -244,7 +246,7 @@ fn time_model(case: &CasePlan, load: &LoadPlan, window_s: f64) -> TimeModel {
     };
     if load.cpu_count.is_some() {
         let wait = Wait {
-            // One wait for each quantum of 100 ms that a session is let run.
+            // One wait for each quantum of 100 ms in which a session may run.
             count: (let_run * window_s * 10.0).round() as u64,
             total_s: (sessions - let_run) * window_s,
         };

@@ -1,14 +1,14 @@
-//! The cgroups that the processes of one trial are put into, and whether a quota held.
+//! The cgroups of the processes of one trial, and the check of its CPU quota.
 
 use std::path::PathBuf;
 
+use journal::Journal;
 use linux::Root;
 use model::exit::ExitCode;
 use model::{Evidence, Mechanism, Placement, QuotaEvidence};
-use numa::cpu_quota::CpuQuota;
-use numa::group::Group;
-use numa::hierarchy::Hierarchy;
-use numa::journal::Journal;
+use placement::cpu_quota::CpuQuota;
+use placement::group::Group;
+use placement::hierarchy::Hierarchy;
 
 use crate::WorkloadError;
 
@@ -19,8 +19,8 @@ pub(super) struct TrialGroups {
 }
 
 impl TrialGroups {
-    /// Makes what the case asks for; `number` tells it from those of trials that are made beside
-    /// it.
+    /// Creates the cgroups that the case requests; `number` distinguishes them from those of
+    /// concurrent trials.
     pub(super) fn create(
         hierarchy: Option<&Hierarchy>,
         placement: &Placement,
@@ -29,8 +29,8 @@ impl TrialGroups {
         number: Option<usize>,
     ) -> Result<Self, WorkloadError> {
         let wants_group = placement.mechanism == Mechanism::Group && placement.asks_for_something();
-        // Of trials that are made one at a time, one name will do, and evidence can be compared.
-        let name = numa::group::trial_name(number);
+        // Trials that run one at a time share one name, so that their evidence can be compared.
+        let name = placement::group::trial_name(number);
         let (cpus, nodes) = (placement.cpus.as_ref(), placement.memory_nodes.as_ref());
         let group = match (wants_group, hierarchy) {
             (false, _) => None,
@@ -52,7 +52,7 @@ impl TrialGroups {
         Ok(TrialGroups { group, quota })
     }
 
-    /// What the processes join, a processor group first.
+    /// Returns the cgroups that the processes join, a processor group first.
     pub(super) fn directories(&self) -> Vec<PathBuf> {
         let group = self
             .group
@@ -67,9 +67,9 @@ impl TrialGroups {
         directories
     }
 
-    /// Notes in the evidence what they are.
+    /// Records the cgroups in the evidence.
     pub(super) fn read_back(&self, evidence: &mut Evidence, warnings: &mut Vec<String>) {
-        let mut noted = |error: numa::Error| warnings.push(error.to_string());
+        let mut noted = |error: placement::Error| warnings.push(error.to_string());
         if let Some(group) = &self.group {
             evidence.group = group.evidence().map_err(&mut noted).ok();
         }
@@ -78,7 +78,7 @@ impl TrialGroups {
         }
     }
 
-    /// Removes them; the processes must have ended.
+    /// Removes the cgroups; the processes must have ended.
     pub(super) fn remove(self) -> Result<(), WorkloadError> {
         let quota = self.quota.map_or(Ok(()), CpuQuota::remove);
         let group = self.group.map_or(Ok(()), Group::remove);
@@ -86,7 +86,7 @@ impl TrialGroups {
     }
 }
 
-fn of_numa(error: numa::Error) -> WorkloadError {
+fn of_numa(error: placement::Error) -> WorkloadError {
     let exit_code = match error.is_permission() {
         true => ExitCode::NotPermitted,
         false => ExitCode::WorkloadFailed,
@@ -95,12 +95,11 @@ fn of_numa(error: numa::Error) -> WorkloadError {
     WorkloadError::Fatal { message, exit_code }
 }
 
-/// Compares the quota with what was asked for, in words where they differ.
+/// Compares the quota with the request; returns a description where they differ.
 ///
-/// The time for which it stopped sessions is no wait of its own: the kernel counts a session that
-/// is stopped as one on a run queue (kernel/sched/stats.h, `sched_info_depart`;
-/// kernel/sched/fair.c, `throttle_cfs_rq`), so it is in the CPU wait already, and what is left of
-/// DB time has another cause.
+/// Throttled time is not a separate wait: the kernel counts a throttled session as waiting on a run
+/// queue (kernel/sched/stats.h, `sched_info_depart`; kernel/sched/fair.c, `throttle_cfs_rq`), so
+/// CPU wait already includes it, and the rest of DB time has another cause.
 pub(super) fn quota_contradiction(
     asked: Option<u32>,
     found: Option<&QuotaEvidence>,

@@ -1,19 +1,21 @@
-//! How long the windows of a round are, and what is not measured before each.
+//! The length of the windows of a round, and of the unmeasured lead-in before each.
 
 use model::LogicalReads;
 
-/// The lead-in where none can be found out: both cases are stopped by limits.
+/// Default lead-in, in seconds, where it cannot be measured, such as when fewer than two cases run
+/// without a CPU limit.
 pub(super) const LEAD_IN_USUAL_S: f64 = 0.03;
-/// Bounds of a lead-in.
+/// Minimum and maximum lead-in, in seconds.
 const LEAD_IN_S: (f64, f64) = (0.01, 0.2);
-/// A lead-in is so many times what a case loses while its caches become its own.
+/// Ratio of the lead-in to the time that a case loses while it refills its caches.
 const TIMES_LOST: f64 = 4.0;
-/// The shortest window.
+/// Minimum window, in seconds.
 const WINDOW_S_MIN: f64 = 0.1;
-/// And so many times its lead-in.
+/// Minimum ratio of a window to its lead-in.
 const TIMES_LEAD_IN: f64 = 3.0;
-/// Period of a CPU quota (kernel, `Documentation/scheduler/sched-bwc.rst`), which numalab leaves
-/// as it is: a window holds whole periods.
+/// Period of a CPU quota, in seconds: the kernel's default
+/// (`Documentation/scheduler/sched-bwc.rst`), which numalab keeps. With a quota, a window holds
+/// whole periods.
 const PERIOD_S: f64 = 0.1;
 
 /// The windows of a trial.
@@ -25,14 +27,15 @@ pub(super) struct WindowLength {
 }
 
 impl WindowLength {
-    /// For cases that do `works`, and are to be measured for `all_s` each.
+    /// Computes the windows of cases that do `works`, measured for `all_s` each.
     ///
-    /// A cage does not make them longer: in each window the next sessions have the first turns.
+    /// Instance caging does not lengthen windows: in each window the next sessions have the first
+    /// turns.
     pub(super) fn of(works: &[&LogicalReads], lead_in_s: f64, all_s: f64) -> Self {
         let least = WINDOW_S_MIN.max(lead_in_s * TIMES_LEAD_IN);
         if !works.iter().any(|work| work.load.cpu_quota.is_some()) {
             let windows = (all_s / least).floor().max(1.0);
-            // Windows may be longer, so that together they are what was asked for.
+            // Stretch the windows so that together they last as long as requested.
             return WindowLength {
                 lead_in_s,
                 window_s: all_s / windows,
@@ -48,8 +51,9 @@ impl WindowLength {
         }
     }
 
-    /// What is not measured before each window of a case. What a group has not used of its quota
-    /// while it slept it uses until its period ends, so that a period must have ended.
+    /// Returns the unmeasured lead-in before each window of a case, in seconds. A group that slept
+    /// spends its unused quota until its period ends, so with a quota the lead-in lasts at least
+    /// one period.
     pub(super) fn lead_in_s(&self, work: &LogicalReads) -> f64 {
         match work.load.cpu_quota {
             Some(_) => self.lead_in_s.max(PERIOD_S),
@@ -58,8 +62,8 @@ impl WindowLength {
     }
 }
 
-/// The lead-in that follows from what a case had done by when, since it was let run: several times
-/// what it has lost against the rate that it came to.
+/// Derives the lead-in from a trace of (seconds since resume, work done): a multiple of the time
+/// that the case lost against the rate that it reached.
 pub(super) fn lead_in_of(points: &[(f64, u64)]) -> Option<f64> {
     let (end_s, all) = *points.last()?;
     let (middle_s, half) = *points.iter().find(|(at_s, _)| *at_s >= end_s / 2.0)?;
@@ -118,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_lead_in_is_several_times_what_was_lost() {
-        // Nothing for 10 ms, then 1000 a second.
+        // Nothing for 10 ms, then 1000 per second.
         let points: Vec<(f64, u64)> = (1..=60_u32)
             .map(|step| (f64::from(step) * 0.002, u64::from(step) * 2))
             .map(|(at_s, work)| (at_s, work.saturating_sub(10)))

@@ -7,9 +7,8 @@ use linux::{Root, proc_stat};
 use model::{Fact, NodeId, NodeSet, Residency, SegmentResidency, Topology};
 
 use super::shell_word::shell_word;
-use crate::evidence::policy_of_process;
-use crate::moving;
-use crate::residency::{Skew, judge_skew};
+use placement::evidence::policy_of_process;
+use residency::{Skew, judge_skew};
 
 /// Less shared memory than this is not worth a finding.
 pub(super) const WORTH_BYTES: u64 = 16 << 20;
@@ -79,7 +78,7 @@ impl DoctorInput {
         }
         let skew = residency.as_ref().map_or(Skew::Even, judge_skew);
         if skew != Skew::Even && root.is_live() {
-            input.move_bytes_per_s = moving::own_bytes_per_s(root, &topology);
+            input.move_bytes_per_s = relocation::own_bytes_per_s(root, &topology);
         }
         Ok(DoctorInput {
             topology,

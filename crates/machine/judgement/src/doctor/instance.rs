@@ -4,7 +4,7 @@ use model::{ByteSize, Layout, NodeId, NodeSet, Residency, ResidencyMethod, Segme
 
 use super::cure::cure;
 use super::input::{DoctorInput, Found, WORTH_BYTES, fact};
-use crate::residency::{self, Skew, judge_skew};
+use residency::{self, Skew, judge_skew};
 
 /// The largest files that a finding names.
 const FILES_SHOWN: usize = 8;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use judgement::doctor::{DoctorInput, FINDINGS, diagnose};
 use linux::Root;
-use numa::doctor::{DoctorInput, FINDINGS, diagnose};
-use numa::residency::{Options, inspect};
+use residency::{Options, inspect};
 
 #[test]
 fn the_page_has_the_table() {
@@ -31,7 +31,7 @@ fn ids(name: &str, changes: &[(&str, &str)]) -> Vec<String> {
     }
     let unpacked = tree.expand().unwrap();
     let root = Root::at(unpacked.path()).unwrap();
-    let topology = numa::topology::read(&root).unwrap();
+    let topology = topology::read(&root).unwrap();
     let found = diagnose(&DoctorInput::read(&root, topology, None).unwrap());
     found.into_iter().map(|diagnosis| diagnosis.id).collect()
 }
@@ -122,7 +122,7 @@ fn ids_with<P: AsRef<str>, C: AsRef<str>>(
     }
     let unpacked = tree.expand().unwrap();
     let root = Root::at(unpacked.path()).unwrap();
-    let topology = numa::topology::read(&root).unwrap();
+    let topology = topology::read(&root).unwrap();
     let target = "redis-server".parse().unwrap();
     let residency = inspect(&root, &target, &topology, &Options::default()).unwrap();
     let input = DoctorInput::read(&root, topology, Some(residency)).unwrap();

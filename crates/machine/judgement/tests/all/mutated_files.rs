@@ -1,22 +1,22 @@
 //! Damaged files of the kernel, byte by byte: whatever stands in them, topology, inspect and doctor
 //! answer or refuse, and never panic, and never find more memory than the files could mean.
 //!
-//! `PROPTEST_CASES=100000 cargo test --release -p numa --test all mutated_files` takes
+//! `PROPTEST_CASES=100000 cargo test --release -p judgement --test all mutated_files` takes
 //! longer.
 
 use std::fs;
 use std::path::Path;
 
+use judgement::doctor::{DoctorInput, diagnose};
 use linux::Root;
-use numa::doctor::{DoctorInput, diagnose};
-use numa::residency::{Options, inspect};
 use proptest::prelude::*;
+use residency::{Options, inspect};
 
 /// The files of one process, as a kernel wrote them, and tables beside them.
 const FILES: [(&str, &str); 9] = [
     (
         "proc/4242/numa_maps",
-        include_str!("../article_003/pmon-numa-on.txt"),
+        include_str!("../../../residency/tests/article_003/pmon-numa-on.txt"),
     ),
     (
         "proc/4242/maps",
@@ -120,7 +120,7 @@ fn write(directory: &Path, path: &str, content: &[u8]) {
 /// Looks as the commands do; what is answered is only asked to hang together.
 fn look(directory: &Path) {
     let root = Root::at(directory).unwrap();
-    let Ok(topology) = numa::topology::read(&root) else {
+    let Ok(topology) = topology::read(&root) else {
         return;
     };
     for target in ["4242", "oracle:slob", "cgroup:/db", "unit:db"] {

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use linux::Root;
 use model::{BytesByNode, OverrideKind, PolicyOverride, Residency, Topology};
 
-use crate::instances::Target;
-use crate::numa_maps::{self, NumaMapsLine};
-use crate::residency::{self, InspectError, Options};
+use residency::instances::Target;
+use residency::numa_maps::{self, NumaMapsLine};
+use residency::{self, InspectError, Options};
 
 /// What one look saw.
 #[derive(Debug, Clone)]

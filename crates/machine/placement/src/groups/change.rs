@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use journal::Journal;
+use journal::{Change, Journal};
 use linux::{Root, control_group, proc_stat, systemd};
 use model::{CpuSet, NodeSet};
 
@@ -13,8 +13,8 @@ use super::members::directory_of;
 use super::{GroupName, membership};
 use crate::group::enable_controller;
 use crate::hierarchy;
-use crate::instances::Member;
 use crate::{Error, cpu_limit, kernel_file};
+use residency::instances::Member;
 
 /// What to change.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -100,11 +100,12 @@ fn limit_directory(root: &Root, journal: &Journal, group: &Group) -> Result<Path
         enable_controller(&hierarchy.parent, "cpu", journal)?;
         return Ok(cpuset);
     };
-    journal.record(&GroupNamed {
+    GroupNamed {
         name: group.name.clone(),
         directories: vec![directory.clone()],
         unit: None,
-    })?;
+    }
+    .record(journal)?;
     control_group::create(&directory)?;
     for pid in &group.members {
         control_group::write(&directory.join("cgroup.procs"), &pid.to_string())?;
@@ -158,12 +159,13 @@ fn move_in(root: &Root, journal: &Journal, group: &Group, pid: u32) -> Result<()
         }
         from.push(before);
     }
-    let entry = journal.record(&MemberMoved {
+    let entry = MemberMoved {
         pid,
         start_ticks: proc_stat::read(root, pid)?.start_ticks,
         from,
         to: group.directories.clone(),
-    })?;
+    }
+    .record(journal)?;
     for (index, directory) in group.directories.iter().enumerate() {
         let procs = directory.join("cgroup.procs");
         if let Err(error) = control_group::write(&procs, &pid.to_string()) {

@@ -5,22 +5,17 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
-use journal::{
-    Change, Journal, Kind, Presence, ProcessIdentity, TakeBack, Thing, is_cgroup,
-};
+use journal::{Change, Journal, Presence, ProcessIdentity, TakeBack, Thing, is_cgroup};
 use linux::{Root, control_group, proc_stat, systemd};
 use serde::{Deserialize, Serialize};
 
-use super::create::must_be_empty;
+use super::members::must_be_empty;
 use super::{GroupName, members};
 use crate::group::remove_directory;
 
-/// The kinds of changes of named groups.
-pub(crate) const CHANGES: [Kind; 2] = [Kind::of::<GroupNamed>(), Kind::of::<MemberMoved>()];
-
 /// A named, persistent processor group was created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct GroupNamed {
+pub(crate) struct GroupNamed {
     /// Its name.
     pub name: String,
     /// Its directories, one for each hierarchy it is in.
@@ -105,7 +100,7 @@ fn name_of(path: &Path) -> Cow<'_, str> {
 
 /// A process was moved into a processor group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct MemberMoved {
+pub(crate) struct MemberMoved {
     /// Its id.
     pub pid: u32,
     /// When it started: the kernel reuses ids.

@@ -1,14 +1,14 @@
 //! Creates a named processor group.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use journal::Journal;
+use journal::{Change, Journal};
 use linux::{Root, control_group, systemd};
 use model::{CpuSet, NodeSet};
 
 use super::changes::GroupNamed;
 use super::list::{self, Group};
-use super::{GroupName, members, membership};
+use super::{GroupName, membership};
 use crate::group::{effective_text, enable_controller};
 use crate::hierarchy::{self, Hierarchy};
 use crate::{Error, cpu_limit, group};
@@ -93,11 +93,12 @@ fn create_directories(
         }
     }
     let name = order.name.to_string();
-    journal.record(&GroupNamed {
+    GroupNamed {
         name: name.clone(),
         directories: directories.clone(),
         unit: None,
-    })?;
+    }
+    .record(journal)?;
     let fill = || -> Result<(), Error> {
         for directory in &directories {
             control_group::create(directory)?;
@@ -144,11 +145,12 @@ fn create_slice(
 ) -> Result<Vec<PathBuf>, Error> {
     let unit = systemd::slice_of(order.name.as_str());
     let directory = hierarchy.directory(&format!("/{}/{unit}", systemd::SLICE_OF_GROUPS));
-    journal.record(&GroupNamed {
+    GroupNamed {
         name: order.name.to_string(),
         directories: vec![directory.clone()],
         unit: Some(unit.clone()),
-    })?;
+    }
+    .record(journal)?;
     let made =
         systemd::set_properties(&unit, &properties(order)).and_then(|()| systemd::start(&unit));
     if let Err(error) = made {
@@ -187,7 +189,7 @@ fn remove(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<(), 
         group::remove_directory(directory)?;
     }
     for entry in journal.of_this_boot(&Root::live())? {
-        let group = entry.change.read::<GroupNamed>();
+        let group = GroupNamed::of(&entry.change);
         if let Some(group) = group.filter(|group| group.name == name) {
             group.must_be_ours()?;
             if let Some(unit) = &group.unit {
@@ -224,21 +226,4 @@ pub(super) fn honoured(order: &Order, made: &Group) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
-}
-
-/// Refuses to remove a group that has processes, and names them.
-pub(super) fn must_be_empty(root: &Root, name: &str, directories: &[PathBuf]) -> Result<(), Error> {
-    let mut pids: Vec<u32> = directories
-        .iter()
-        .flat_map(|it: &PathBuf| members(Path::new(it)))
-        .collect();
-    pids.sort_unstable();
-    pids.dedup();
-    if pids.is_empty() {
-        return Ok(());
-    }
-    Err(Error::Group {
-        name: name.to_owned(),
-        reason: format!("it has members: {}", members::named(root, &pids)),
-    })
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use journal::{Change, Entry, Journal, Kind, Kinds, Origin};
 use linux::{Root, control_group, systemd};
 
-use super::changes::{CHANGES, GroupNamed, MemberMoved};
-use super::create::must_be_empty;
+use super::changes::{GroupNamed, MemberMoved};
+use super::members::must_be_empty;
 use super::{change, members};
 use crate::group::{ControllerEnabled, GroupCreated, remove_directory};
 use crate::kernel_file::FileWritten;
@@ -41,16 +41,15 @@ pub fn delete(root: &Root, journal: &Journal, name: &str, evict: bool) -> Result
 }
 
 fn move_out(root: &Root, journal: &Journal, directories: &[PathBuf]) -> Result<(), Error> {
-    let kinds = Kinds(&[&CHANGES]);
+    const MEMBERS: Kinds = Kinds(&[&[Kind::of::<MemberMoved>()]]);
     let of_group = |entry: &Entry| {
-        let moved = entry.change.read::<MemberMoved>();
+        let moved = MemberMoved::of(&entry.change);
         moved.is_some_and(|moved| moved.to.first() == directories.first())
     };
-    let is_wanted = |entry: &Entry| {
-        entry.made_by.origin(root) == Origin::ThisBoot && of_group(entry)
-    };
+    let is_wanted =
+        |entry: &Entry| entry.made_by.origin(root) == Origin::ThisBoot && of_group(entry);
     // By force: of a process that was moved on since, nothing is undone.
-    for undone in journal::undo(journal, kinds, is_wanted, true)? {
+    for undone in journal::undo(journal, MEMBERS, is_wanted, true)? {
         if let Some(failure) = undone.failure {
             return Err(failure.into());
         }
@@ -82,9 +81,9 @@ fn strike_off(
     };
     for entry in journal.of_this_boot(root)? {
         let change = &entry.change;
-        let named = change.read().is_some_and(|it: GroupNamed| it.name == name);
-        let written = change.read().is_some_and(|it: FileWritten| was_in_it(&it.path));
-        let moved = change.read().is_some_and(|it: MemberMoved| it.to.iter().any(was_in_it));
+        let named = GroupNamed::of(change).is_some_and(|it| it.name == name);
+        let written = FileWritten::of(change).is_some_and(|it| was_in_it(&it.path));
+        let moved = MemberMoved::of(change).is_some_and(|it| it.to.iter().any(was_in_it));
         if named || written || moved {
             journal.mark_undone(entry.entry)?;
         }
@@ -103,12 +102,12 @@ fn give_back_controllers(root: &Root, journal: &Journal) -> Result<(), Error> {
     if in_force.iter().any(is_group) {
         return Ok(());
     }
-    let kinds = Kinds(&[&[Kind::of::<ControllerEnabled>()]]);
+    const CONTROLLERS: Kinds = Kinds(&[&[Kind::of::<ControllerEnabled>()]]);
     let is_wanted = |entry: &Entry| {
         let is_controller = entry.change.kind() == ControllerEnabled::KIND;
         is_controller && entry.made_by.origin(root) == Origin::ThisBoot
     };
     // What another cgroup uses by now fails, and stays.
-    journal::undo(journal, kinds, is_wanted, false)?;
+    journal::undo(journal, CONTROLLERS, is_wanted, false)?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use journal::Journal;
+use journal::{Change, Journal};
 use linux::Root;
 use model::{CpuSet, NodeSet};
 
@@ -39,7 +39,7 @@ pub struct Group {
 pub fn list(root: &Root, journal: &Journal) -> Result<Vec<Group>, Error> {
     let mut found: Vec<(String, Vec<PathBuf>, Option<String>)> = Vec::new();
     for entry in journal.of_this_boot(root)? {
-        let Some(group) = entry.change.read::<GroupNamed>() else {
+        let Some(group) = GroupNamed::of(&entry.change) else {
             continue;
         };
         group.must_be_ours()?;

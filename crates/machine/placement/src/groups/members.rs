@@ -19,6 +19,23 @@ pub fn members(directory: &Path) -> Vec<u32> {
     found
 }
 
+/// Refuses to remove a group that has processes, and names them.
+pub(super) fn must_be_empty(root: &Root, name: &str, directories: &[PathBuf]) -> Result<(), Error> {
+    let mut pids: Vec<u32> = directories
+        .iter()
+        .flat_map(|it: &PathBuf| members(Path::new(it)))
+        .collect();
+    pids.sort_unstable();
+    pids.dedup();
+    if pids.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Group {
+        name: name.to_owned(),
+        reason: format!("it has members: {}", named(root, &pids)),
+    })
+}
+
 fn collect(directory: &Path, depth: usize, found: &mut Vec<u32>) {
     let text = control_group::read(&directory.join("cgroup.procs")).unwrap_or_default();
     found.extend(

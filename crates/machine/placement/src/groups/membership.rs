@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use journal::Journal;
+use journal::{Change, Journal};
 use linux::{Root, control_group};
 
 use super::members::directory_of;
@@ -81,9 +81,10 @@ impl Limit {
             enable_controller(parent, "cpu", journal)?;
         }
         let directory = parent.join(format!("numalab-bind-{}", std::process::id()));
-        let entry = journal.record(&GroupCreated {
+        let entry = GroupCreated {
             directory: directory.clone(),
-        })?;
+        }
+        .record(journal)?;
         let limit = Limit {
             directory,
             entry,

@@ -11,10 +11,10 @@ mod membership;
 mod name;
 
 pub use change::{Set, add, find, set};
+pub(crate) use changes::{GroupNamed, MemberMoved};
 pub use create::{Order, create};
 pub use delete::delete;
 pub use list::{Group, list};
 pub use members::members;
 pub use membership::{Joined, Limit, join};
 pub use name::GroupName;
-pub(crate) use changes::CHANGES;

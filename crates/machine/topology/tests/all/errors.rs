@@ -15,7 +15,7 @@ fn read(spoil: impl FnOnce(&mut Tree)) -> Result<Topology, String> {
     spoil(&mut tree);
     let unpacked = tree.expand_in_memory().unwrap();
     let root = Root::at(unpacked.path()).unwrap();
-    numa::topology::read(&root).map_err(|error| unpacked.without_directory(&error.to_string()))
+    topology::read(&root).map_err(|error| unpacked.without_directory(&error.to_string()))
 }
 
 fn check(path: &str, content: impl Into<Vec<u8>>, expected: &str) {
@@ -284,7 +284,7 @@ fn names_of_nodes_and_cpus() {
 #[test]
 fn a_directory_that_is_no_machine() {
     let unpacked = Tree::default().expand_in_memory().unwrap();
-    let error = numa::topology::read(&Root::at(unpacked.path()).unwrap()).unwrap_err();
+    let error = topology::read(&Root::at(unpacked.path()).unwrap()).unwrap_err();
     assert_eq!(
         unpacked.without_directory(&error.to_string()),
         format!("ROOT/{CPU}: expected at least one CPU that is online, found none")
@@ -447,12 +447,12 @@ fn any_one_file_may_be_missing_or_empty_without_a_panic() {
         let file = unpacked.path().join(path);
         let content = fs::read(&file).unwrap();
         fs::write(&file, "").unwrap();
-        let _ = numa::topology::read(&root);
+        let _ = topology::read(&root);
         fs::remove_file(&file).unwrap();
-        let _ = numa::topology::read(&root);
+        let _ = topology::read(&root);
         fs::write(&file, content).unwrap();
     }
-    assert!(numa::topology::read(&root).is_ok());
+    assert!(topology::read(&root).is_ok());
 }
 
 #[test]
@@ -476,7 +476,7 @@ fn any_one_file_may_hold_anything_without_a_panic() {
             let file = unpacked.path().join(index.get(&paths));
             let original = fs::read(&file).unwrap();
             fs::write(&file, content).unwrap();
-            let _ = numa::topology::read(&root);
+            let _ = topology::read(&root);
             fs::write(&file, original).unwrap();
             Ok(())
         })

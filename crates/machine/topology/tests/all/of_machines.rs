@@ -8,7 +8,7 @@ use testing::{article_machines, golden, incomplete_machines, tree, unusual_machi
 
 fn topology_of(unpacked: &Unpacked) -> Topology {
     let root = Root::at(unpacked.path()).unwrap();
-    numa::topology::read(&root).unwrap()
+    topology::read(&root).unwrap()
 }
 
 fn check(name: &str, unpacked: &Unpacked) -> Topology {

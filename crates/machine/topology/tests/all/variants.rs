@@ -36,7 +36,7 @@ fn all_machines() -> Vec<(String, Tree)> {
 }
 
 fn topology_of(unpacked: &Unpacked) -> Topology {
-    numa::topology::read(&Root::at(unpacked.path()).unwrap()).unwrap()
+    topology::read(&Root::at(unpacked.path()).unwrap()).unwrap()
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn without_any_files_a_machine_is_read_or_refused_but_nothing_panics() {
             }
             let unpacked = tree.expand_in_memory().unwrap();
             let root = Root::at(unpacked.path()).unwrap();
-            if let Ok(topology) = numa::topology::read(&root) {
+            if let Ok(topology) = topology::read(&root) {
                 let on_nodes = topology.nodes.iter().flat_map(|node| node.cpus.iter());
                 let on_nodes: Vec<_> = on_nodes.collect();
                 let mut once = on_nodes.clone();

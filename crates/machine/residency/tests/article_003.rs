@@ -1,9 +1,10 @@
 //! What article 003 read by hand from numa_maps on 32 nodes: pools per node where before all was
 //! interleaved, and a parallel worker that touches the pool of its own node most.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use linux::Root;
 use model::{BytesByNode, Layout, NodeId, Residency, ResidencyMethod};
-use numa::residency::{Options, inspect};
+use residency::{Options, inspect};
 
 const HUGE: u64 = 2 << 20;
 
@@ -21,7 +22,7 @@ fn look(name: &str, cpus: &str, numa_maps: &str) -> Residency {
     tree.set("proc/4242/numa_maps", numa_maps);
     let unpacked = tree.expand().unwrap();
     let root = Root::at(unpacked.path()).unwrap();
-    let topology = numa::topology::read(&root).unwrap();
+    let topology = topology::read(&root).unwrap();
     let target = "oracle:slob".parse().unwrap();
     inspect(&root, &target, &topology, &Options::default()).unwrap()
 }
@@ -35,7 +36,7 @@ fn the_worker_of_node_25_touches_the_pool_of_node_25_most() {
     let found = look(
         "ora_p000_slob",
         "25",
-        include_str!("../article_003/p000-after-scan.txt"),
+        include_str!("article_003/p000-after-scan.txt"),
     );
     assert_eq!(found.method, ResidencyMethod::NumaMaps);
     assert!(!found.complete);
@@ -65,13 +66,13 @@ fn the_change_from_interleaving_to_pools_is_recognised() {
     let off = look(
         "ora_pmon_slob",
         "0-31",
-        include_str!("../article_003/pmon-numa-off.txt"),
+        include_str!("article_003/pmon-numa-off.txt"),
     );
     assert_eq!(off.layout, Layout::Interleaved);
     let on = look(
         "ora_pmon_slob",
         "0-31",
-        include_str!("../article_003/pmon-numa-on.txt"),
+        include_str!("article_003/pmon-numa-on.txt"),
     );
     assert_eq!(on.layout, Layout::PoolPerNode);
     assert_eq!(pages(&on.bytes_by_node, 25), 112 + 1536);
@@ -80,7 +81,7 @@ fn the_change_from_interleaving_to_pools_is_recognised() {
 
 #[test]
 fn a_file_cut_in_the_middle_gives_a_lower_bound_and_says_so() {
-    let whole = include_str!("../article_003/pmon-numa-on.txt");
+    let whole = include_str!("article_003/pmon-numa-on.txt");
     let cut = &whole[..whole.find("52680000000").unwrap() + 5];
     let found = look("ora_pmon_slob", "0-31", cut);
     assert!(
@@ -94,7 +95,7 @@ fn a_file_cut_in_the_middle_gives_a_lower_bound_and_says_so() {
 
 #[test]
 fn a_line_with_more_memory_than_machines_have_is_passed_over_and_named() {
-    let whole = include_str!("../article_003/pmon-numa-on.txt");
+    let whole = include_str!("article_003/pmon-numa-on.txt");
     let large = "1000 default file=/a N0=9007199254740991 N1=1 kernelpagesize_kB=4\n";
     let sum = "2000 default file=/b N0=18446744073709551615 N1=18446744073709551615\n";
     let found = look("ora_pmon_slob", "0-31", &format!("{whole}{large}{sum}"));
@@ -115,7 +116,7 @@ fn a_kernel_without_numa_maps_is_named() {
     tree.set("proc/7/maps", "1000-2000 rw-p 00000000 00:00 0 \n");
     let unpacked = tree.expand().unwrap();
     let root = Root::at(unpacked.path()).unwrap();
-    let topology = numa::topology::read(&root).unwrap();
+    let topology = topology::read(&root).unwrap();
     let target = "mysqld".parse().unwrap();
     let error = inspect(&root, &target, &topology, &Options::default()).unwrap_err();
     let expected = "nothing of mysqld could be read: process 7 has no numa_maps: the kernel was \

@@ -1,0 +1,7 @@
+//! Judgement: what is wrong with a machine and with the memory of a database on it, what its
+//! latencies say of it, and whether it is fit to be measured.
+#![forbid(unsafe_code)]
+
+pub mod doctor;
+pub mod fitness;
+pub mod hops;

@@ -1,0 +1,26 @@
+//! Placement: what is requested of a machine, how it is put into force through the journal, what
+//! the kernel reports as the result, and whether the two agree.
+#![forbid(unsafe_code)]
+
+mod apply;
+pub mod bind;
+mod changes;
+mod contradictions;
+mod cpu_limit;
+pub mod cpu_quota;
+mod destination;
+mod error;
+pub mod evidence;
+pub mod group;
+pub mod groups;
+pub mod hierarchy;
+pub mod kernel_file;
+pub mod memory_limit;
+pub mod mount_policy;
+pub mod pools;
+
+pub use apply::{allocate_mapping, apply_to_this_process};
+pub use changes::CHANGES;
+pub use contradictions::{contradictions, own_memory_contradictions, placement_contradictions};
+pub use destination::{Destination, Pattern};
+pub use error::Error;
