@@ -321,7 +321,7 @@ mod tests {
         OwnMemory, Placement, PoolEvidence, SessionEvidence, SessionLoad, SgaEvidence, SgaPlan,
     };
 
-    use super::{contradictions, own_memory_contradictions};
+    use super::{contradictions, own_memory_contradictions, placement_contradictions};
 
     fn placement() -> Placement {
         Placement {
@@ -571,5 +571,74 @@ mod tests {
         let found = contradictions(&Placement::inherited(), &work, &evidence).join("; ");
         assert!(found.contains("2097152 bytes of the pool of node 0 are on node 1"));
         assert!(found.contains("the pool of node 1 has policy \"prefer:3\""));
+    }
+
+    #[test]
+    fn interleaved_memory_may_end_within_a_round_of_pages() {
+        let of = |pages: [u64; 2]| {
+            let allocation = Allocation::WeightedInterleave("0-1".parse().unwrap());
+            let bytes = pages.map(|pages| pages * 4096);
+            let (work, mut evidence) = spread(allocation, "weighted interleave:0-1", bytes);
+            let weights = BTreeMap::from([(NodeId(0), 8), (NodeId(1), 8)]);
+            evidence.sga.as_mut().unwrap().weights = weights;
+            contradictions(&Placement::inherited(), &work, &evidence)
+        };
+        // Eight pages for each node and round, of which the last may have none for node 1.
+        assert_eq!(of([13, 3]), Vec::<String>::new());
+        assert_eq!(of([16, 0]), Vec::<String>::new());
+        assert!(of([25, 7])[0].contains("interleave is uneven: node 0"));
+    }
+
+    #[test]
+    fn sessions_of_pools_may_have_fewer_cpus_than_the_case() {
+        let of = |cpus: &str| {
+            let allocation = Allocation::PerNode("7".parse().unwrap());
+            let (mut work, mut evidence) = (work(), evidence());
+            work.sga.allocation = allocation;
+            evidence.sessions[0].cpus_allowed = cpus.parse().unwrap();
+            let found = contradictions(&placement(), &work, &evidence);
+            found.iter().any(|text| text.contains("may use CPUs"))
+        };
+        assert!(!of("1"));
+        assert!(!of("1-2"));
+        assert!(of("0-1"));
+        assert!(of(""));
+    }
+
+    #[test]
+    fn without_a_group_the_policy_of_a_process_decides() {
+        let placement = Placement {
+            mechanism: Mechanism::Affinity,
+            ..placement()
+        };
+        let mut evidence = evidence();
+        evidence.group = None;
+        evidence.sessions[0].policy = "bind:7".to_owned();
+        evidence.sessions[0].memory_nodes_allowed = "0-7".parse().unwrap();
+        assert_eq!(contradictions(&placement, &work(), &evidence), [""; 0]);
+        // And a group that asks for nothing need not be read back.
+        let nothing = Placement {
+            mechanism: Mechanism::Group,
+            ..Placement::inherited()
+        };
+        assert_eq!(contradictions(&nothing, &work(), &evidence), [""; 0]);
+    }
+
+    #[test]
+    fn processes_without_an_sga_are_compared_with_their_placement() {
+        assert_eq!(placement_contradictions(&placement(), &evidence()), [""; 0]);
+        let mut evidence = evidence();
+        evidence.sga = None;
+        evidence.sessions[0].cpus_used = "1,9".parse().unwrap();
+        evidence.sessions[0].memory_nodes_allowed = "0-7".parse().unwrap();
+        evidence.group = None;
+        assert_eq!(
+            placement_contradictions(&placement(), &evidence),
+            [
+                "process 0 ran on CPUs 1,9, 1-2 were asked for",
+                "process 0 may use nodes 0-7, 7 were asked for",
+                "the processor group could not be read back"
+            ]
+        );
     }
 }
