@@ -25,6 +25,7 @@ mod placement;
 mod pools;
 mod residency;
 mod run;
+mod session_load;
 mod time_model;
 mod topology;
 mod work;
@@ -74,6 +75,7 @@ pub use run::{
     Outcome, Run, RunHeader, RunStatus, Sample, SessionFigures, Skipped, TransferFigures, Trial,
     UpdateFigures,
 };
+pub use session_load::{SessionLoad, SessionLoadFacts, SessionMemory};
 pub use time_model::{
     TimeModel, WAIT_BUCKET_LATCH, WAIT_BUFFER_BUSY, WAIT_CPU_QUANTUM, WAIT_FOR_WORK,
     WAIT_FREE_BUFFER, WAIT_READ_BY_OTHER, WAIT_SCATTERED_READ, WAIT_SEQUENTIAL_READ, Wait,
@@ -84,6 +86,6 @@ pub use topology::{
 };
 pub use work::{
     CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency,
-    OwnMemory, OwnMemoryWork, ParallelScan, PostgresReads, SessionLoad, Stealing, StreamThreadPlan,
-    StreamWork, Work,
+    OwnMemory, OwnMemoryWork, ParallelScan, PostgresReads, Stealing, StreamThreadPlan, StreamWork,
+    Work,
 };

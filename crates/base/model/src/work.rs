@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Allocation, CommandWork, CpuId, CpuSet, LoadPlan, Metric, PageKind, Placement, SgaPlan,
+    Allocation, CommandWork, CpuId, CpuSet, LoadPlan, PageKind, Placement, SessionLoad, SgaPlan,
     StreamKernel,
 };
 
@@ -243,35 +243,4 @@ pub struct OwnMemory {
     pub bytes: u64,
     /// Where to place them.
     pub allocation: Allocation,
-}
-
-/// What a session does in its own memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SessionLoad {
-    /// Stores at random addresses.
-    MemoryHammer,
-    /// Sorts and joins, and reads rows from the buffer cache in between.
-    Compute,
-    /// Repeatedly writes a file in /dev/shm.
-    ShmFill,
-    /// Computes without memory.
-    Spin,
-}
-
-impl SessionLoad {
-    /// The metric by which cases of this load are compared.
-    pub fn metric(self) -> Metric {
-        match self {
-            SessionLoad::MemoryHammer => Metric::NsPerStore,
-            SessionLoad::Compute => Metric::RowsPerSecond,
-            SessionLoad::ShmFill => Metric::BytesPerSecond,
-            SessionLoad::Spin => Metric::StepsPerSecond,
-        }
-    }
-
-    /// Whether it has its own memory at all.
-    pub fn has_memory(self) -> bool {
-        self != SessionLoad::Spin
-    }
 }

@@ -3,7 +3,7 @@
 use model::{
     Allocation, Backing, ByteSize, CasePlan, CommandWork, DepthCurve, ImportedWork, LineTransfers,
     LoadedLatency, LogicalReads, Mechanism, MemoryLatency, NumberPlace, OwnMemoryWork, PageKind,
-    ParallelScan, Placement, PostgresReads, SessionLoad, Stealing, StreamWork, Work,
+    ParallelScan, Placement, PostgresReads, SessionMemory, Stealing, StreamWork, Work,
 };
 
 use crate::run_figures::ids;
@@ -81,27 +81,27 @@ fn quota(cpus: Option<u32>) -> String {
 
 fn own_memory(work: &OwnMemoryWork, place: &str) -> String {
     let own = &work.own;
-    let (does, what) = match own.load {
-        SessionLoad::MemoryHammer => ("storing at random", "private memory"),
-        SessionLoad::Compute => ("sorting and joining", "private memory"),
-        SessionLoad::ShmFill => ("filling files in /dev/shm", "a file"),
-        SessionLoad::Spin => ("computing without memory", ""),
-    };
+    let facts = own.load.facts();
     let load = &work.instance.load;
     let who = format!(
-        "{} {does}{}, on {place}",
+        "{} {}{}, on {place}",
         sessions(load.sessions),
+        facts.does,
         quota(load.cpu_quota)
     );
+    let memory = match facts.memory {
+        SessionMemory::None => return who,
+        SessionMemory::Private => "private memory",
+        SessionMemory::File => "a file",
+    };
     let memory = format!(
-        "{what} of {} each, {}",
+        "{memory} of {} each, {}",
         ByteSize(own.bytes),
         allocated(&own.allocation)
     );
-    match own.load {
-        SessionLoad::Spin => who,
-        SessionLoad::Compute => format!("{who}; {memory}; {}", sga(&work.instance)),
-        SessionLoad::MemoryHammer | SessionLoad::ShmFill => format!("{who}; {memory}"),
+    match facts.reads_rows {
+        true => format!("{who}; {memory}; {}", sga(&work.instance)),
+        false => format!("{who}; {memory}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! An experiment as its file defines it: a question and the cases that answer it.
 
-use model::{Backing, SessionLoad, Stealing};
+use model::{Backing, Stealing};
 
 use super::command::CommandChoice;
 use super::load::{DataSize, WorkChoice, WorkUnit};
@@ -37,11 +37,10 @@ impl Definition {
             WorkChoice::LogicalReads | WorkChoice::ParallelScan => {
                 case.cache == CacheSize::BeyondCaches
             }
-            WorkChoice::Own(SessionLoad::Compute) => {
-                [case.cache, case.own_memory].contains(&CacheSize::BeyondCaches)
-            }
             WorkChoice::Own(load) => {
-                load.has_memory() && case.own_memory == CacheSize::BeyondCaches
+                let is_by_caches = |size| size == CacheSize::BeyondCaches;
+                load.facts().reads_rows && is_by_caches(case.cache)
+                    || load.has_memory() && is_by_caches(case.own_memory)
             }
             WorkChoice::Command => false,
         })

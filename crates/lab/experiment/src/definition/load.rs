@@ -1,5 +1,7 @@
 //! The requested load of a case: the work and the amount of data.
 
+use std::sync::LazyLock;
+
 use model::{ByteSize, SessionLoad, Stealing};
 
 use super::sga::{CACHE_BYTES_MAX, CACHE_BYTES_MIN};
@@ -19,50 +21,34 @@ pub enum WorkChoice {
 }
 
 /// The table of kinds of work.
-pub const WORKS: &[Word<WorkChoice>] = &[
-    Word {
-        value: WorkChoice::LogicalReads,
-        name: "logical-reads",
-        about: "each session reads rows of its table through the index; the metric is logical \
-                reads per second",
-    },
-    Word {
-        value: WorkChoice::ParallelScan,
-        name: "parallel-scan",
-        about: "the sessions are workers that add up one column together, again and again; the \
-                metric is bytes per second",
-    },
-    Word {
-        value: WorkChoice::Own(SessionLoad::MemoryHammer),
-        name: "memory-hammer",
-        about: "each session stores at random in its own memory; the metric is the time of a \
-                store",
-    },
-    Word {
-        value: WorkChoice::Own(SessionLoad::Compute),
-        name: "compute",
-        about: "each session sorts and joins in its own memory and reads rows from the buffer \
-                cache in between; the metric is rows per second",
-    },
-    Word {
-        value: WorkChoice::Own(SessionLoad::ShmFill),
-        name: "shm-fill",
-        about: "each session fills a file of its own in /dev/shm, again and again; the metric is \
-                bytes per second",
-    },
-    Word {
-        value: WorkChoice::Own(SessionLoad::Spin),
-        name: "spin",
-        about: "each session computes without touching memory: a control that no placement of \
-                memory can change; the metric is steps per second",
-    },
-    Word {
+pub static WORKS: LazyLock<Vec<Word<WorkChoice>>> = LazyLock::new(|| {
+    let readers = [
+        Word {
+            value: WorkChoice::LogicalReads,
+            name: "logical-reads",
+            about: "each session reads rows of its table through the index; the metric is logical \
+                    reads per second",
+        },
+        Word {
+            value: WorkChoice::ParallelScan,
+            name: "parallel-scan",
+            about: "the sessions are workers that add up one column together, again and again; \
+                    the metric is bytes per second",
+        },
+    ];
+    let own = SessionLoad::TABLE.iter().map(|facts| Word {
+        value: WorkChoice::Own(facts.load),
+        name: facts.name,
+        about: facts.about,
+    });
+    let command = Word {
         value: WorkChoice::Command,
         name: "command",
         about: "no sessions: `command` is run by a shell until it ends, and prints a number, which \
                 is compared",
-    },
-];
+    };
+    readers.into_iter().chain(own).chain([command]).collect()
+});
 
 /// The table of stealing policies.
 pub const STEALINGS: &[Word<Stealing>] = &[

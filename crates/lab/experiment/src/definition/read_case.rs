@@ -246,7 +246,7 @@ impl<'t> CaseSections<'t> {
 
     /// Parses the case.
     pub(super) fn read(&self) -> Result<CaseDefinition, Error> {
-        let work = self.word(Table::Load, "work", WORKS)?;
+        let work = self.word(Table::Load, "work", &WORKS)?;
         let sessions = self.sessions(work)?;
         Ok(CaseDefinition {
             name: name(self.case)?,
@@ -288,7 +288,7 @@ impl<'t> CaseSections<'t> {
         self.data()?;
         self.update_pct()?;
         self.handicap()?;
-        self.word(Table::Load, "work", WORKS)?;
+        self.word(Table::Load, "work", &WORKS)?;
         self.command()?;
         self.work_unit()?;
         self.size(Table::Load, "own-memory")?;

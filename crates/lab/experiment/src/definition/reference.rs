@@ -35,7 +35,7 @@ pub fn reference() -> String {
     words(&mut text, "Places", PLACES);
     words(&mut text, "Pairs of CPUs", CPU_PAIRS);
     words(&mut text, "Quantities", QUANTITIES);
-    words(&mut text, "Works", WORKS);
+    words(&mut text, "Works", &WORKS);
     text.push_str("\n### Numbers\n\n| word | meaning |\n| --- | --- |\n");
     for (word, meaning) in NUMBER_PLACES {
         row(&mut text, &[&format!("`{word}`"), meaning]);

@@ -2,7 +2,7 @@
 
 use model::{
     Allocation, ByteSize, LoadPlan, LogicalReads, NodeSet, OwnMemory, OwnMemoryWork, Placement,
-    SessionLoad, SgaPlan,
+    SessionLoad, SessionMemory, SgaPlan,
 };
 
 use super::cannot::Cannot;
@@ -26,7 +26,7 @@ pub(crate) fn sga(
     sessions: u32,
     host: &Host<'_>,
 ) -> Result<SgaPlan, Cannot> {
-    if load == SessionLoad::Compute {
+    if load.facts().reads_rows {
         return Ok(asked);
     }
     if case.allocation != AllocationChoice::OsDefault {
@@ -35,7 +35,7 @@ pub(crate) fn sga(
             "set own-allocation in place of allocation",
         ));
     }
-    if load == SessionLoad::ShmFill && asked.page_bytes != host.base_page_bytes {
+    if load.facts().memory == SessionMemory::File && asked.page_bytes != host.base_page_bytes {
         return Err(Cannot::usage(
             "files in /dev/shm have small pages",
             "leave page-size out",
@@ -111,7 +111,7 @@ fn check(
     memory_nodes: Option<&NodeSet>,
 ) -> Result<(), Cannot> {
     let all = own.bytes.saturating_mul(u64::from(instance.load.sessions));
-    if let (SessionLoad::ShmFill, Some(free)) = (own.load, host.shm_free_bytes)
+    if let (SessionMemory::File, Some(free)) = (own.load.facts().memory, host.shm_free_bytes)
         && free < all
     {
         return Err(Cannot::machine(
