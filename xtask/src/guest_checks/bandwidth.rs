@@ -1,6 +1,6 @@
-//! `numalab bandwidth` on every shape: the matrix of up to four nodes, more and more threads, and
-//! all CPUs at once; the kernel has the memory and the CPUs of every pair where they were asked
-//! for, by its own account, and those of every thread by what numalab read back.
+//! `numalab bandwidth` on every shape: the matrix of up to four nodes, sweeps over the number of
+//! threads, and all CPUs at once. The memory and the CPUs of every pair are where they were
+//! requested by the kernel's own account, and those of every thread by what numalab read back.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -14,25 +14,31 @@ use super::run_document::cases;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
-/// The check of machines that each have something of their own for it.
+/// The check on shapes that each add something to it.
 pub(super) const CHECK: Check = Check {
     name: "bandwidth",
-    applies_to: |shape| !ELSEWHERE.contains(&shape.name),
+    applies_to: |shape| !is_elsewhere(shape),
     cgroup: CgroupVersion::V2,
     seconds: 600,
     commands,
     judge,
 };
 
-/// The check of the others, which takes minutes.
+/// The check on the other shapes, which takes minutes.
 pub(super) const CHECK_LONG: Check = Check {
     name: "bandwidth-elsewhere",
-    applies_to: |shape| ELSEWHERE.contains(&shape.name),
+    applies_to: is_elsewhere,
     ..CHECK
 };
 
-/// How many nodes are measured: threads of many CPUs wait for one another, and a guest runs them in
-/// turns.
+/// Whether a shape adds nothing to the others, or takes minutes. Of the shapes with nodes without
+/// CPUs or memory, each run of the test measures sparse and cpu-only-node.
+fn is_elsewhere(shape: &Shape) -> bool {
+    ELSEWHERE.contains(&shape.name) || shape.name == "memory-only-node"
+}
+
+/// Maximum number of nodes to measure: threads on many CPUs wait for one another, and a guest runs
+/// them in turns.
 const NODES: usize = 4;
 
 fn measured_nodes(shape: &Shape) -> Vec<usize> {
@@ -71,8 +77,8 @@ fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Resul
     every_thread_is_proven(&answers.json("run")?, complaints)
 }
 
-/// Every trial counts; its threads ran on the CPUs that were asked for, one each, and their memory
-/// is where it was asked for.
+/// Checks that every trial counts, that its threads ran on the requested CPUs, one each, and that
+/// their memory is on the requested nodes.
 fn every_thread_is_proven(run: &Value, complaints: &mut Complaints) -> Result<()> {
     for case in cases(run)? {
         let (name, placement) = (&case["name"], &case["placement"]);

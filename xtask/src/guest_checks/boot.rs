@@ -1,4 +1,4 @@
-//! The checks that share one boot, and running them.
+//! Boots and the checks that share them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,14 +21,14 @@ pub(crate) struct Boot {
     pub shape: &'static Shape,
     /// The cgroup version.
     pub cgroup: CgroupVersion,
-    /// Whether its checks take so long that they are run only when they are asked for.
+    /// Whether its checks take so long that they run only on request.
     pub is_long: bool,
     /// The checks; at least one.
     pub checks: Vec<&'static Check>,
 }
 
 impl Boot {
-    /// The shape, and the cgroup version where it is the old one.
+    /// Returns the name of the shape, with the cgroup version if it is the old one.
     pub(crate) fn name(&self) -> String {
         match self.cgroup {
             CgroupVersion::V1 => format!("{}-cgroup-v1", self.shape.name),
@@ -37,7 +37,7 @@ impl Boot {
     }
 }
 
-/// All boots, in the order of the shapes; those that take long come last.
+/// Returns all boots, in the order of the shapes; those that take long come last.
 pub(crate) fn boots() -> Vec<Boot> {
     let mut boots = boots_of(CHECKS, false);
     boots.extend(boots_of(LONG_CHECKS, true));
@@ -61,7 +61,7 @@ fn boots_of(checks: &'static [Check], is_long: bool) -> Vec<Boot> {
     boots.filter(|boot| !boot.checks.is_empty()).collect()
 }
 
-/// What came of one check.
+/// The result of one check.
 pub(crate) struct Judged {
     /// Its name.
     pub name: &'static str,
@@ -71,7 +71,7 @@ pub(crate) struct Judged {
     pub took: Duration,
 }
 
-/// Boots once, runs the commands of all checks, and judges what each of them answered.
+/// Boots once, runs the commands of all checks, and judges their answers.
 pub(crate) fn run(boot: &Boot, numalab: &Path, interrupt: &Interrupt) -> Result<Vec<Judged>> {
     let allowed: u64 = boot.checks.iter().map(|check| check.seconds).sum();
     let options = Options {

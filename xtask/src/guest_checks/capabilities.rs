@@ -1,6 +1,6 @@
-//! The capabilities that each command needs of an ordinary user, on two nodes: with exactly these
-//! it works on processes, groups and settings of others, and without one of them it says which.
-//! docs/security.md has the same table.
+//! The capabilities that each command needs if an ordinary user runs it, on two nodes: with exactly
+//! these it works on other users' processes, groups and settings, and without one of them it says
+//! which one is missing. docs/security.md has the same table.
 
 use anyhow::Result;
 
@@ -20,17 +20,17 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// One command: as the page has it, as it is run, and what it needs.
+/// One command: as in docs/security.md, as it is run, and what it needs.
 struct Row {
     command: &'static str,
-    /// What of it, where the command needs more for some of it.
+    /// Which use of it, if some uses need more.
     remark: &'static str,
     words: &'static str,
-    /// Names as setpriv(1) has them.
+    /// Names as in setpriv(1).
     capabilities: &'static [&'static str],
-    /// What comes of it without some of them.
+    /// The expected result without some of them.
     lacking: &'static [(&'static str, &'static str)],
-    /// What it answers with all of them.
+    /// The expected result with all of them.
     answer: &'static str,
 }
 
@@ -64,7 +64,7 @@ const fn privileged(
     }
 }
 
-/// A command that takes what a file of the kernel, which is root's, says.
+/// Returns the row of a command that writes files of the kernel, which belong to root.
 const fn writing(command: &'static str, words: &'static str) -> Row {
     privileged(
         command,
@@ -168,7 +168,7 @@ const ROWS: &[Row] = &[
     free("undo --list", "undo --list"),
 ];
 
-/// Reports to import: that it works is all that matters here.
+/// Reports to import: only success matters here.
 const REPORTS: [(&str, &str); 2] = [
     (
         "one",
@@ -192,7 +192,8 @@ impl Row {
         }
     }
 
-    /// What is run of it: first without this and that, so that nothing is changed yet.
+    /// Returns its script: first it runs without single capabilities, so that nothing is changed
+    /// yet.
     fn script(&self) -> String {
         let (title, words) = (self.title(), self.words);
         let names = self.capabilities.join(" ");

@@ -1,23 +1,23 @@
-# Functions of the check of capabilities. $pid are two processes of another user that hold shared
-# memory on node 0.
+# Functions of the capabilities check. $pid and its child are processes of another user that hold
+# shared memory on node 0.
 
-set_of() { # NAMES: as setpriv(1) wants them
+set_of() { # NAMES: prints them as setpriv(1) expects them
     local set=-all name
     for name in $1; do set="$set,+$name"; done
     echo "$set"
 }
-with() { # NAMES COMMAND…: as an ordinary user with exactly these capabilities
+with() { # NAMES COMMAND…: runs it as an ordinary user with exactly these capabilities
     local set; set=$(set_of "$1"); shift
     setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$set" --ambient-caps="$set" \
         --bounding-set="$set" env XDG_STATE_HOME=/tmp/nobody timeout 60 "$@" >/tmp/out 2>/tmp/err
 }
-whole() { # TITLE NAMES COMMAND…: its status, and whether it says that it saw everything
+whole() { # TITLE NAMES COMMAND…: prints its status, and whether it says that it saw everything
     local title="$1"; shift
     with "$@"
     echo "$title: $?$(grep -q '^  "complete": true' /tmp/out && echo ', complete')" \
         $(head -c 300 /tmp/err | grep -m1 '^numalab: ')
 }
-lacking() { # TITLE NAME NAMES COMMAND…: its status without one of them, and whether it says which
+lacking() { # TITLE NAME NAMES COMMAND…: prints its status without NAME, and whether it names it
     local title="$1" lacks="$2" names=" $3 "; shift 3
     with "${names% $lacks *} ${names#* $lacks }" "$@"
     local status=$? named=""

@@ -1,5 +1,5 @@
-//! One guest check: where it applies, what it runs, what that answered (with errors that show the
-//! whole answer), how it judges.
+//! One guest check: where it applies, what it runs, the answers (errors show the whole answer), and
+//! how it judges them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::guest::{Outcome, Shape};
 pub(crate) struct Check {
     /// The name in reports.
     pub name: &'static str,
-    /// On which shapes it runs.
+    /// The shapes that it runs on.
     pub applies_to: fn(&Shape) -> bool,
     /// The cgroup version of the guest; checks of one shape and version share a boot.
     pub cgroup: CgroupVersion,
@@ -23,7 +23,7 @@ pub(crate) struct Check {
     pub seconds: u64,
     /// What runs in the guest, in this order.
     pub commands: fn(&Shape) -> Vec<GuestCommand>,
-    /// Says what is wrong with the answers.
+    /// Complains about the answers.
     pub judge: fn(&Shape, &Answers, &mut Complaints) -> Result<()>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct GuestCommand {
     pub needs_postgresql: bool,
 }
 
-/// numalab with these arguments.
+/// Returns a command that runs numalab with these arguments.
 pub(super) fn numalab(name: &'static str, arguments: &[&str]) -> GuestCommand {
     let words = std::iter::once("numalab").chain(arguments.iter().copied());
     GuestCommand {
@@ -48,7 +48,7 @@ pub(super) fn numalab(name: &'static str, arguments: &[&str]) -> GuestCommand {
     }
 }
 
-/// A shell script.
+/// Returns a command that runs a shell script.
 pub(super) fn shell(name: &'static str, script: &str) -> GuestCommand {
     GuestCommand {
         name,
@@ -57,7 +57,7 @@ pub(super) fn shell(name: &'static str, script: &str) -> GuestCommand {
     }
 }
 
-/// A shell script that has the functions of `postgresql.sh`.
+/// Returns a command that runs a shell script with the functions of `postgresql.sh`.
 pub(super) fn with_postgresql(name: &'static str, script: &str) -> GuestCommand {
     let functions = include_str!("postgresql.sh");
     GuestCommand {
@@ -78,17 +78,17 @@ impl Answers {
         self.by_name.insert(command.name, (command, outcome));
     }
 
-    /// How long all its commands took.
+    /// Returns how long all its commands took.
     pub(crate) fn took(&self) -> Duration {
         self.by_name.values().map(|(_, outcome)| outcome.took).sum()
     }
 
-    /// What a command did, whatever its exit status.
+    /// Returns the outcome of a command, whatever its exit status.
     pub(crate) fn outcome(&self, name: &str) -> Result<&Outcome> {
         Ok(&self.find(name)?.1)
     }
 
-    /// The stdout of a command that must have succeeded.
+    /// Returns the stdout of a command that must have succeeded.
     pub(crate) fn text(&self, name: &str) -> Result<&str> {
         let (command, outcome) = self.find(name)?;
         if outcome.status != 0 {
@@ -98,7 +98,7 @@ impl Answers {
             .with_context(|| described(command, outcome, "wrote something that is not text"))
     }
 
-    /// The JSON document on the stdout of a command that must have succeeded.
+    /// Returns the JSON document on the stdout of a command that must have succeeded.
     pub(crate) fn json(&self, name: &str) -> Result<Value> {
         let text = self.text(name)?;
         let (command, outcome) = self.find(name)?;

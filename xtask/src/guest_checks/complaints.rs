@@ -9,14 +9,14 @@ pub(crate) struct Complaints {
 }
 
 impl Complaints {
-    /// Complains unless both are the same.
+    /// Complains unless both are equal.
     pub(crate) fn expect<T: PartialEq + Debug>(&mut self, what: &str, found: &T, expected: &T) {
         if found != expected {
             self.add(format!("{what}: found {found:?}, expected {expected:?}"));
         }
     }
 
-    /// Complains of every line that is not the one expected in its place.
+    /// Complains about every line that is not the one expected in its place.
     pub(crate) fn expect_lines(&mut self, what: &str, found: &str, expected: &str) {
         let (mut found, mut expected) = (found.lines(), expected.lines());
         loop {
@@ -27,12 +27,12 @@ impl Complaints {
         }
     }
 
-    /// Complains.
+    /// Adds a complaint.
     pub(crate) fn add(&mut self, complaint: String) {
         self.list.push(complaint);
     }
 
-    /// All of them, in order.
+    /// Returns all complaints, in order.
     pub(crate) fn into_list(self) -> Vec<String> {
         self.list
     }

@@ -1,6 +1,6 @@
-//! `--data-files` on two nodes: what is cached of a file that a process has open and not mapped is
-//! found where it was written, nothing is read in for it, and a cache far from the process is a
-//! finding that goes when the process may run there.
+//! `--data-files` on two nodes: cached pages of a file that a process has open but not mapped are
+//! found where they were written, nothing is read in to find them, and a cache far from the process
+//! is a finding that disappears once the process may run there.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -25,8 +25,8 @@ pub(super) const CHECK: Check = Check {
 /// MiB of the file that were written on each node.
 const WRITTEN_MIB: [u64; 2] = [16, 48];
 
-/// What the cache of all files may change by meanwhile, in kB: a look that reads in would take the
-/// 64 MiB of the hole.
+/// Maximum change of the cache of all files meanwhile, in kB: an inspection that reads files in
+/// would add the 64 MiB of the hole.
 const OTHERS_KIB: u64 = 1024;
 
 fn commands(_: &Shape) -> Vec<GuestCommand> {

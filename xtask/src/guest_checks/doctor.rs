@@ -1,7 +1,7 @@
-//! A Cyclops made on purpose in /dev/shm, as article 004 saw one: the doctor finds it where the
-//! kernel has all of it on one node, and once its fix is applied the kernel has half of it on each
-//! and it is gone. So does the fix that needs no restart, until undo. A doctor without a target
-//! looks at the machine: what is changed there is found, and the Cyclops beside it is not.
+//! A deliberate Cyclops in /dev/shm, as in article 004: the doctor finds it while the kernel has
+//! all of it on one node; once its fix is applied, the kernel has it on both nodes and the finding
+//! is gone. The fix that needs no restart does the same, until undo. A doctor without a target
+//! examines the machine only: it finds what is changed there, and not the Cyclops beside it.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -26,7 +26,8 @@ pub(super) const CHECK: Check = Check {
 /// Findings about the memory of a target.
 const OF_MEMORY: [&str; 3] = ["cyclops", "memory-skew", "sga-without-policy"];
 
-/// Holds 128 MiB in /dev/shm, first touched on node 0 and then used from everywhere.
+/// Returns a script that holds 128 MiB in /dev/shm, first touched on node 0 and then used from
+/// everywhere.
 fn hold(name: &str, then: &str) -> String {
     format!(
         "rm -f /tmp/ready /dev/shm/{name}
@@ -39,12 +40,13 @@ fn hold(name: &str, then: &str) -> String {
     )
 }
 
-/// What the doctor says of the machine before and after a setting of the kernel is changed.
+/// Prints what the doctor says about the machine before and after a setting of the kernel is
+/// changed.
 const MACHINE: &str = r#"mode=/proc/sys/vm/zone_reclaim_mode; kept=$(cat $mode)
     echo 0 >$mode; before=$(numalab doctor --json)
     echo 1 >$mode; after=$(numalab doctor --json); echo $kept >$mode
     printf '{"before":%s,"after":%s}' "$before" "$after""#;
-/// The first command of the fix, which needs no restart, and the way back.
+/// Runs the first command of the fix, which needs no restart, and undoes it.
 const ONLINE: &str = r#"
     numalab doctor $pid --json >/tmp/found
     grep -o 'numalab move [^"]*' /tmp/found | head -n 1 >/tmp/online
@@ -133,7 +135,7 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     Ok(())
 }
 
-/// The nodes on which the kernel has the shared memory.
+/// Returns the nodes on which the kernel has the shared memory.
 fn nodes(answer: &Value) -> Result<Vec<u64>> {
     let text = answer["kernel"].as_str().context("a line of numa_maps")?;
     let line = lines(text).pop().context("a line with pages")?;

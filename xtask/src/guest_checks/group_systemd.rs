@@ -1,6 +1,6 @@
-//! `numalab group` and `numalab bind` where systemd is the init and owns the tree of cgroups: a
-//! group is a slice that systemd makes, programs start in scopes of it, a run makes its groups in a
-//! scope of its own, and nothing stays after undo.
+//! `numalab group` and `numalab bind` where systemd is the init and owns the cgroup tree: a group
+//! is a slice that systemd creates, programs start in scopes of it, a run creates its groups in its
+//! own scope, and nothing is left after undo.
 
 use anyhow::Result;
 
@@ -22,7 +22,7 @@ pub(super) const CHECK: Check = Check {
 const NAME: &str = "under systemd";
 const SCRIPT: &str = include_str!("group_systemd.sh");
 
-/// What runs as a service.
+/// The script that runs as a service.
 const INNER: &str = r#"
 slice=/sys/fs/cgroup/numalab.slice/numalab-check.slice
 echo "init: $(cat /proc/1/comm)"

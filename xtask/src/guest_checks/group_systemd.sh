@@ -1,8 +1,8 @@
-# Boots systemd as the first process of a namespace, with this guest's tree of cgroups version 2 as
-# its own, and runs the file /dev/shm/inner.sh as one of its services; prints what that printed.
+# Boots systemd as the first process of a PID namespace, with this guest's tree of cgroups version 2
+# as its own, runs the file /dev/shm/inner.sh as one of its services, and prints its output.
 [ -x /lib/systemd/systemd ] || { echo "systemd is not installed (Debian: systemd)" >&2; exit 1; }
 mkdir -p /run/systemd/system
-# systemd mounts a /tmp of its own where it likes, and leaves /dev/shm as it is.
+# systemd may mount its own /tmp, but leaves /dev/shm as it is.
 cat >/run/systemd/system/check.service <<END
 [Unit]
 DefaultDependencies=no

@@ -1,5 +1,5 @@
-//! The instance of a case, held up (`numalab run … --hold`), and what the kernel says meanwhile of
-//! its processes: CPUs and nodes allowed, and where their memory lies. numalab is not asked.
+//! The instance of a case, kept up by `numalab run … --hold`, and what the kernel says meanwhile
+//! about its processes: allowed CPUs and nodes, and where their memory lies. numalab is not asked.
 
 use anyhow::{Context, Result, ensure};
 
@@ -17,30 +17,30 @@ pub(super) struct Held {
 /// One process.
 #[derive(Debug)]
 pub(super) struct Process {
-    /// Cpus_allowed_list,
+    /// Cpus_allowed_list of /proc/PID/status.
     pub cpus: Vec<u64>,
-    /// and Mems_allowed_list, of /proc/PID/status.
+    /// Mems_allowed_list of /proc/PID/status.
     pub memory_nodes: Vec<u64>,
-    /// The lines of numa_maps that are of an SGA or have a policy of their own.
+    /// The lines of numa_maps that belong to an SGA or have their own policy.
     pub maps: Vec<Line>,
 }
 
 impl Held {
-    /// The lines of the SGA, as the instance process has it mapped.
+    /// Returns the lines of the SGA, as the instance process has it mapped.
     pub(super) fn sga(&self) -> Vec<Line> {
         let instance = self.processes.iter().take(1);
         let lines = instance.flat_map(|process| process.maps.iter());
         lines.filter(|line| line.is_of_sga).cloned().collect()
     }
 
-    /// The sessions.
+    /// Returns the sessions.
     pub(super) fn sessions(&self) -> &[Process] {
         self.processes.get(1..).unwrap_or_default()
     }
 }
 
-/// Holds each of these cases of an experiment, its sessions at the barrier with all their memory;
-/// prints for each:
+/// Returns a script that holds each of these cases of an experiment, with its sessions at the
+/// barrier and all their memory allocated, and prints for each:
 ///
 /// ```text
 /// case NAME
@@ -70,7 +70,7 @@ done"#,
 /// Reads what the script printed.
 ///
 /// # Errors
-/// When a case was not held, with all that was said instead.
+/// When a case was not held; the error has the output instead.
 pub(super) fn parse(text: &str) -> Result<Vec<Held>> {
     let cases = text.split("case ").skip(1);
     cases

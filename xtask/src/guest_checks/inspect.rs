@@ -1,6 +1,6 @@
 //! `numalab inspect` on article 000's eight nodes: shared memory that was bound, interleaved or
 //! left alone is found where the kernel's own counters say it went, the same for two processes and
-//! for fifty, and the look allocates nothing.
+//! for fifty, and the inspection allocates nothing.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -21,16 +21,17 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// The program that makes shared memory.
+/// The program that creates shared memory.
 pub(super) const PROGRAM: &str = include_str!("shared_memory.py");
 /// Size of the segment.
 const MIB: u64 = 128;
 
-/// Shared memory that others in the guest may take or give back on a node meanwhile: one page, as
-/// was seen when the first process of a boot made a memfd.
+/// Shared memory that other processes of the guest may allocate or free on a node meanwhile: one
+/// page, as seen when the first process of a boot created a memfd.
 pub(super) const OTHERS_BYTES: u64 = 4096;
 
-/// One placement: its name, the words of numactl, how many processes, and the nodes expected.
+/// One placement: its name, the options of numactl, the number of processes, and the expected
+/// nodes.
 struct Row {
     name: &'static str,
     numactl: &'static str,
@@ -75,9 +76,9 @@ fn commands(_: &Shape) -> Vec<GuestCommand> {
     commands
 }
 
-/// Shmem of every node is read before the segment exists, and around the looks. Nothing is written
-/// to /tmp meanwhile, which is shared memory, too: answers are kept in variables, and the program
-/// says that it is ready through a pipe.
+/// Returns a script that reads Shmem of every node before the segment exists, and around the
+/// inspections. Nothing is written to /tmp meanwhile, which is shared memory, too: answers are kept
+/// in variables, and the program says through a pipe that it is ready.
 fn script(row: &Row) -> String {
     let Row {
         numactl, processes, ..
@@ -121,7 +122,7 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     Ok(())
 }
 
-/// The segment is all there, on the nodes of the row.
+/// Checks that the whole segment is there, on the nodes of the row.
 fn judge_segment(row: &Row, look: &Look, complaints: &mut Complaints) -> Result<()> {
     let segment = segment(look.residency())?;
     let found = bytes_by_node(segment);
@@ -135,7 +136,7 @@ fn judge_segment(row: &Row, look: &Look, complaints: &mut Complaints) -> Result<
     Ok(())
 }
 
-/// The segment of the program.
+/// Returns the segment of the program.
 pub(super) fn segment(residency: &Value) -> Result<&Value> {
     let mut segments = residency["segments"].as_array().into_iter().flatten();
     let is_ours = |segment: &&Value| {

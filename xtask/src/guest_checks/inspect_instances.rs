@@ -1,6 +1,6 @@
 //! `numalab inspect` on article 000's eight nodes: the embedded instance under three placements,
-//! huge pages of a pool, and a sample of a large segment. What is found is what the kernel's
-//! counters of each node say.
+//! huge pages of a pool, and a sample of a large segment. The results agree with the kernel's
+//! counters of each node.
 
 use std::collections::BTreeMap;
 
@@ -24,11 +24,11 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// Pages of the pool on each node, and bytes of one.
+/// Number of pages of the pool on each node, and bytes of one.
 const HUGE_PAGES: u64 = 12;
 const HUGE_BYTES: u64 = 2 << 20;
 
-/// Sessions of the embedded instance.
+/// Numbers of sessions of the embedded instance.
 const SESSIONS: [usize; 2] = [2, 49];
 
 /// All nodes.
@@ -53,7 +53,7 @@ const CASES: &[(&str, &str, &[u64])] = &[
     ),
 ];
 
-/// Free pages of the pool by node.
+/// Prints the free pages of the pool by node.
 const POOL: &str = r#"
 pool() {
   cat /sys/devices/system/node/node*/hugepages/hugepages-2048kB/free_hugepages | paste -sd,
@@ -153,7 +153,8 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     Ok(())
 }
 
-/// Shared memory found is what Shmem of each node grew by, on the nodes of the case.
+/// Checks that the shared memory found is what Shmem of each node grew by, on the nodes of the
+/// case.
 fn judge_instance(
     name: &str,
     answer: &Value,
@@ -209,8 +210,8 @@ fn judge_huge_pages(answer: &Value, complaints: &mut Complaints) -> Result<()> {
     Ok(())
 }
 
-/// The choice of pages is from a fixed seed and the layout is regular, so the outcome is always the
-/// same; of eight intervals of 95 % each, two may miss.
+/// Judges the sample. Its pages are chosen from a fixed seed and the layout is regular, so the
+/// outcome is always the same; of eight intervals of 95 % each, two may miss.
 fn judge_sample(answer: &Value, complaints: &mut Complaints) -> Result<()> {
     complaints.expect(
         "sample: Shmem after it",

@@ -1,6 +1,6 @@
 //! `numalab inspect` of a PostgreSQL with 256 MiB of shared buffers on article 000's eight nodes,
-//! bound, interleaved and without policy: what it finds is what Shmem of each node says, to the
-//! page, with five processes and with fifty, and the look takes no memory.
+//! bound, interleaved and without policy: what it finds agrees with Shmem of each node, to the
+//! page, with five processes and with fifty, and the inspection allocates no memory.
 
 use anyhow::{Context, Result};
 
@@ -21,18 +21,18 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// The server under one placement; the first makes the cluster.
+/// Runs the server under one placement; the first run creates the cluster.
 const SCRIPT: &str = include_str!("inspect_postgres.sh");
 
-/// Placements: the name, the words of numactl, and the nodes where the buffers must be; none where
-/// it is the server's own choice.
+/// Placements: the name, the options of numactl, and the nodes where the buffers must be; none if
+/// the server chooses.
 const ROWS: &[(&str, &str, &[u64])] = &[
     ("postgres-bound", "--membind=3", &[3]),
     ("postgres-interleaved", "--interleave=all", ALL),
     ("postgres-without-policy", "--all", &[]),
 ];
 
-/// Bytes of the buffers.
+/// Size of the buffers in bytes.
 const BUFFERS: u64 = 256 << 20;
 
 fn commands(_: &Shape) -> Vec<GuestCommand> {
@@ -58,7 +58,7 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     Ok(())
 }
 
-/// All buffers exist, and are on these nodes, evenly when there are several.
+/// Checks that all buffers exist and are on these nodes, evenly if there are several.
 fn judge_nodes(nodes: &[u64], look: &Look, complaints: &mut Complaints) -> Result<()> {
     let found = look.shared_memory()?;
     let total: u64 = found.values().sum();

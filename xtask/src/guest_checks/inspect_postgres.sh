@@ -1,7 +1,8 @@
-# A PostgreSQL with 256 MiB of shared buffers, of which most do not exist at first, is looked at
-# before they do, once they do, and with fifty processes. Prints a JSON document for each.
-# Needs the functions of postgresql.sh and node_counters.sh, and NUMACTL, the words that the server
-# is placed with. The table that fills the buffers is a hole of a tmpfs, which takes no page.
+# Inspects a PostgreSQL with 256 MiB of shared buffers, most of which do not exist at first: before
+# they exist, once they do, and with fifty processes. Prints one JSON object with a member for each
+# inspection. Needs the functions of postgresql.sh and node_counters.sh, and NUMACTL, the
+# command-line options that place the server. The table that fills the buffers is a hole in a file
+# of a tmpfs, which takes no page.
 data=$ram/postgresql
 
 prepare() {
@@ -24,7 +25,7 @@ SETTINGS
 [ -d $data ] || prepare
 before=$(state)
 start_cluster $data numactl $NUMACTL
-# What the first look leaves in the caches of the kernel, later ones find there.
+# Fills the caches of the kernel as a first inspection does, so that later ones find them filled.
 numalab inspect "postgres:$data" --json >/dev/null || exit 1
 echo "{\"before\":{$before},"
 look untouched "postgres:$data"; echo ,

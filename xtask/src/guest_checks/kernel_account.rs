@@ -1,6 +1,6 @@
-//! What the kernel says of numalab while it measures: looked at again and again by a program
-//! (`kernel_account.py`), since what measures is gone before anybody could ask about it. numalab's
-//! own evidence is not asked.
+//! What the kernel says about numalab while it measures: a program (`kernel_account.py`) polls it,
+//! because the measuring processes are gone before a later command could ask. numalab's own
+//! evidence is not used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,18 +10,18 @@ use super::check::{GuestCommand, shell};
 use super::complaints::Complaints;
 use super::numa_maps::{Line, ids, lines};
 
-/// The answer that has the document of numalab.
+/// The name of the answer with numalab's document.
 pub(super) const DOCUMENT: &str = "document";
-/// The answer that has what the kernel said meanwhile.
+/// The name of the answer with what the kernel said meanwhile.
 pub(super) const ACCOUNT: &str = "account";
 
-/// Pairs that are each seen for long enough; of more, one or the other may be missed.
+/// Maximum number of pairs that are each seen for long enough; of more, some may be missed.
 const PAIRS_MAX: usize = 16;
 
-/// The program that looks.
+/// The program that polls.
 const PROGRAM: &str = include_str!("kernel_account.py");
 
-/// Runs numalab with these arguments and looks at it all the time.
+/// Returns commands that run numalab with these arguments and look at it all the time.
 pub(super) fn commands(arguments: &[&str]) -> [GuestCommand; 3] {
     let write = format!("cat >/tmp/kernel_account.py <<'END'\n{PROGRAM}\nEND");
     let run = format!(
@@ -39,7 +39,7 @@ pub(super) fn commands(arguments: &[&str]) -> [GuestCommand; 3] {
 #[derive(Debug, Default)]
 struct Look {
     memory: Vec<Line>,
-    /// The only CPU of each thread that has only one.
+    /// The CPUs of threads that may use only one.
     cpus: BTreeSet<u64>,
 }
 
@@ -74,9 +74,9 @@ impl Account {
         Ok(account)
     }
 
-    /// Complains of memory that is not where its policy says, and of pairs of a node with CPUs and
-    /// a node with memory that were never seen together; where there are more than [`PAIRS_MAX`],
-    /// of nodes that were never seen.
+    /// Complains about memory that is not where its policy says, and about pairs of a node with
+    /// CPUs and a node with memory that were never seen together; if there are more than
+    /// [`PAIRS_MAX`], about nodes that were never seen.
     pub(super) fn judge(
         &self,
         cpu_nodes: &[u64],
@@ -118,7 +118,8 @@ impl Account {
     }
 }
 
-/// Whether memory of a policy is on its nodes. What is being made may not be on all of them yet.
+/// Whether memory of a policy is on its nodes. Memory that is being allocated may not be on all of
+/// them yet.
 fn is_where_asked(policy: &str, nodes: &[u64]) -> bool {
     let asked = match policy.split_once(':') {
         Some(("bind" | "interleave", list)) => ids(list).unwrap_or_default(),
@@ -127,7 +128,7 @@ fn is_where_asked(policy: &str, nodes: &[u64]) -> bool {
     nodes.iter().all(|node| asked.contains(node))
 }
 
-/// Every pair of a node of the first and one of the second.
+/// Returns every pair of a node of the first and one of the second.
 fn pairs<'n>(
     from: impl IntoIterator<Item = &'n u64>,
     to: &'n [u64],
@@ -140,7 +141,8 @@ fn pairs<'n>(
 mod tests {
     use super::{Account, Complaints};
 
-    /// Looks at memory of these policies on these nodes, from CPUs, of two nodes of two CPUs.
+    /// Returns the complaints about looks at these policies, nodes and CPUs, on two nodes of two
+    /// CPUs.
     fn complaints(looks: &[(&str, u64, u64)]) -> Vec<String> {
         let mut text = "node 0 0-1\nnode 1 2-3\nnode 2 \n".to_owned();
         for (policy, node, cpu) in looks {

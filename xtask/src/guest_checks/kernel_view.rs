@@ -1,5 +1,5 @@
-//! The machine as its kernel shows it, read by plain shell and not by numalab, so that numalab can
-//! be compared with it.
+//! The machine as its kernel shows it, read by shell commands and not by numalab, so that numalab
+//! can be compared with it.
 
 use anyhow::{Context, Result};
 
@@ -33,9 +33,9 @@ done
 pub(super) struct KernelView {
     /// Online CPUs.
     pub cpus: String,
-    /// Different packages of online CPUs.
+    /// Number of packages of online CPUs.
     pub packages: u64,
-    /// Different cores of online CPUs.
+    /// Number of cores of online CPUs.
     pub cores: u64,
     /// The nodes by id.
     pub nodes: Vec<NodeView>,
@@ -52,7 +52,7 @@ pub(super) struct NodeView {
     pub memory_bytes: u64,
     /// The distances to all nodes.
     pub distances: Vec<u64>,
-    /// Page size in bytes, pages in all, pages free.
+    /// Page size in bytes, total pages, free pages.
     pub huge_pages: Vec<[u64; 3]>,
 }
 

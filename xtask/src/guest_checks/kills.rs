@@ -1,6 +1,6 @@
-//! A scripted sequence of everything that changes the machine is killed at random points, and one
-//! `numalab undo` must leave the machine as it was. A few kills are a check; `cargo xtask kills`
-//! does as many as one likes, in one guest.
+//! Kills a scripted sequence of everything that changes the machine at random points; one `numalab
+//! undo` must then leave the machine as it was. The check does a few kills; `cargo xtask kills`
+//! does any number of them, in one guest.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -36,13 +36,13 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// Kills in the check.
+/// Number of kills in the check.
 const KILLS: u32 = 6;
-/// What one kill may take on a busy machine, and the boot with the sequence as a whole.
+/// Time limits on a busy machine: for one kill, and for the boot with the sequence as a whole.
 const SECONDS_PER_KILL: u64 = 60;
 const SECONDS_TO_BEGIN: u64 = 600;
 
-/// `cargo xtask kills`: prints what came of every kill.
+/// Runs `cargo xtask kills`: prints the result of every kill.
 pub(crate) fn run(arguments: &KillsArguments) -> Result<ExitCode> {
     let named = |scenario: &&&Scenario| scenario.name == arguments.only;
     let scenario = SCENARIOS.iter().find(named).with_context(|| {

@@ -1,10 +1,10 @@
 # Kills a sequence of numalab commands at random points, lets one `numalab undo` repair what is
-# left, and compares the machine with what it was before: COUNT times, with the random numbers of
+# left, and compares the machine with its state before: COUNT times, with the random numbers of
 # SEED. Needs bash, moving.sh, machine_state.sh, root, two nodes and empty pools of huge pages.
 #
-# Prints a line for each kill, NUMBER AFTER_MS STEP CHANGES as-before, where STEP is the last that
-# had begun and CHANGES how many undo took back; where the state is not as before, what differs
-# follows. STEP end: the sequence was through.
+# Prints a line for each kill, NUMBER AFTER_MS STEP CHANGES as-before, where STEP is the last step
+# that had started and CHANGES the number of changes that undo reverted; if the state is not as
+# before, the differences follow. STEP end: the sequence had finished.
 
 prepare_machine
 cat >/tmp/kills.toml <<'END'
@@ -26,7 +26,7 @@ END
 start 4 memfd 1
 setsid sleep 100000 & idle=$!
 
-# The sequence; each step says that it begins.
+# The sequence; each step reports that it starts.
 cat >/tmp/sequence.sh <<END
 step() { echo "\$1" >/tmp/step; shift; numalab "\$@" || echo "\$*: status \$?" >>/tmp/failed; }
 step create group create kills --physcpubind=0 --membind=0-1
@@ -40,7 +40,7 @@ step run run /tmp/kills.toml --trials 5 --seconds 0.1
 echo end >/tmp/step
 END
 
-state() { # what the sequence changes, by the kernel's word
+state() { # prints what the sequence changes, as the kernel shows it
     grep . /sys/devices/system/node/node*/hugepages/*/nr_hugepages
     find /sys/fs/cgroup -type d | sort
     find /sys/fs/cgroup \( -name cgroup.subtree_control -o -name 'cpuset.*' -o -name cpu.max \) |
@@ -63,7 +63,7 @@ gone() { # waits until no process of session $1 and no numalab is left
     echo "still there: $(pgrep -l -s "$1"; pgrep -l numalab)"
 }
 
-once() { # runs the sequence, and kills it after $1 ms, or lets it end when that is nothing
+once() { # runs the sequence, and kills it after $1 ms, or lets it end if that is empty
     rm -f /tmp/failed
     echo none >/tmp/step
     setsid bash /tmp/sequence.sh >/tmp/said 2>&1 & leader=$!
@@ -84,7 +84,7 @@ numalab undo >/tmp/undone 2>&1
 state >/tmp/after
 [ -e /tmp/failed ] && { cat /tmp/failed /tmp/said; exit 1; }
 cmp -s /tmp/before /tmp/after || { echo "without a kill:"; diff /tmp/before /tmp/after; exit 1; }
-# The experiment changes things only when a trial begins or ends, and is long: a third of the kills
+# The experiment is long, but changes things only when a trial begins or ends: a third of the kills
 # falls into its beginning.
 window=$((window * 3 / 2))
 echo "window $window"
@@ -100,7 +100,7 @@ for number in $(seq "$count"); do
     [ $verdict = as-before ] && continue
     diff /tmp/before /tmp/after | sed 's/^/    /'
     sed 's/^/    undo: /' /tmp/undone
-    # The next one begins from where it should.
+    # The next kill starts from the original state.
     for attempt in $(seq 60); do
         numalab undo --force >/dev/null 2>&1 && break
         sleep 1

@@ -1,7 +1,7 @@
-//! `numalab latency` on every shape: the whole matrix is measured, nodes without CPUs are columns
-//! only and nodes without memory rows only, the kernel has the memory and the CPUs of every pair
-//! where they were asked for (its own account, and what numalab read back), and the result says
-//! that its machine is emulated. What a cpuset or an affinity forbids is named.
+//! `numalab latency` on every shape: the whole matrix is measured, nodes without CPUs are only
+//! columns and nodes without memory only rows; the memory and the CPUs of every pair are where they
+//! were requested (by the kernel's own account, and by what numalab read back); and the result says
+//! that its machine is emulated. Errors name what a cpuset or an affinity forbids.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -13,16 +13,17 @@ use super::run_document::cases;
 use crate::arguments::CgroupVersion;
 use crate::guest::{Node, Shape};
 
-/// Machines whose memory is measured only when long checks are asked for: for latency and bandwidth
-/// they have nothing that others have not, but fewer nodes, more nodes or more memory.
-pub(super) const ELSEWHERE: [&str; 4] = [
+/// Shapes whose memory is measured only in long checks: for latency and bandwidth they differ from
+/// the others only by fewer nodes, more nodes or more memory.
+pub(super) const ELSEWHERE: [&str; 5] = [
     "one-node",
     "four-node-ring",
+    "eight-node",
     "thirty-two-node",
     "large-memory",
 ];
 
-/// The check of machines that each have something of their own for it.
+/// The check on shapes that each add something to it.
 pub(super) const CHECK: Check = Check {
     name: "latency",
     applies_to: |shape| !ELSEWHERE.contains(&shape.name),
@@ -32,27 +33,27 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// The check of the others, which takes minutes.
+/// The check on the other shapes, which takes minutes.
 pub(super) const CHECK_LONG: Check = Check {
     name: "latency-elsewhere",
     applies_to: |shape| ELSEWHERE.contains(&shape.name),
     ..CHECK
 };
 
-/// Runs numalab in a cgroup that has the memory of node 0 alone.
+/// Runs numalab in a cgroup that has only the memory of node 0.
 const FORBIDDEN_MEMORY: &str = "
     cd /sys/fs/cgroup && echo +cpuset >cgroup.subtree_control && mkdir only-node-0 &&
     echo 0 >only-node-0/cpuset.mems || exit 99
     sh -c 'echo $$ >only-node-0/cgroup.procs && exec numalab latency'; status=$?
     rmdir only-node-0; exit $status";
 
-/// The shape on which curves and transfers are measured, too.
+/// Whether curves and transfers are measured on this shape, too.
 fn has_everything(shape: &Shape) -> bool {
     shape.name == "memory-only-node"
 }
 
 fn commands(shape: &Shape) -> Vec<GuestCommand> {
-    // Windows of an emulated machine are short: with more rounds, each pair is seen.
+    // Windows on an emulated machine are short: with more rounds, each pair is seen.
     let measured: &[&str] = match shape.nodes.len() {
         ..=4 => &["latency", "--json", "--rounds", "20"],
         _ => &["latency", "--json"],
@@ -97,8 +98,8 @@ fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Resul
     Ok(())
 }
 
-/// A matrix has a row for each of these nodes that has CPUs, a column for each that has memory, a
-/// figure in every cell, and says that its machine is emulated.
+/// Checks that a matrix has a row for each of these nodes that has CPUs, a column for each that has
+/// memory, and a figure in every cell, and that the document says that its machine is emulated.
 pub(super) fn matrix_is_whole(
     document: &Value,
     figures: &str,
@@ -134,7 +135,7 @@ pub(super) fn matrix_is_whole(
     Ok(())
 }
 
-/// The kernel had every pair of the matrix together, and no memory elsewhere.
+/// Checks that the kernel had every pair of the matrix together, and no memory elsewhere.
 pub(super) fn kernel_agrees(
     document: &Value,
     answers: &Answers,
@@ -149,7 +150,7 @@ pub(super) fn kernel_agrees(
     Ok(())
 }
 
-/// Every trial counts, and its evidence is what was asked for.
+/// Checks that every trial counts, and that its evidence is what was requested.
 fn every_cell_is_proven(run: &Value, complaints: &mut Complaints) -> Result<()> {
     for case in cases(run)? {
         let (name, placement) = (&case["name"], &case["placement"]);
@@ -182,7 +183,7 @@ fn every_cell_is_proven(run: &Value, complaints: &mut Complaints) -> Result<()> 
     Ok(())
 }
 
-/// Curves of all pairs, transfers with every home.
+/// Checks that there are curves of all pairs, and transfers with every home node.
 fn everything(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
     let document = answers.json("everything")?;
     let count = |value: &Value| value.as_array().map_or(0, Vec::len);

@@ -1,5 +1,5 @@
-//! `numalab latency` while things go wrong: a node whose memory is full, and a CPU that is switched
-//! off while it measures. What cannot be measured has a reason, and nothing else suffers.
+//! `numalab latency` while things go wrong: a node whose memory is full, and a CPU that goes
+//! offline while it measures. What cannot be measured has a reason, and nothing else is affected.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -22,10 +22,11 @@ pub(super) const CHECK: Check = Check {
     },
 };
 
-/// Takes the memory of node 2, which has no CPUs: as huge pages, which are quickly made, and a file
-/// that has them all; what is left but 9 MiB as small ones, preferred there and not bound. The
-/// kernel keeps more than that: who is bound there beyond it is killed, and numalab must not be.
-/// What is left behind would take the next check's memory: it is removed.
+/// Fills node 2, which has no CPUs: with huge pages, which are quick to allocate, in one file that
+/// has them all, and the rest except 9 MiB with small ones, preferred there and not bound. The
+/// kernel keeps more than that in reserve: a process bound there that takes more is killed, and
+/// numalab must not be. Everything is removed in the end, because it would take the memory of the
+/// next check.
 fn full_node() -> GuestCommand {
     shell(
         "full-node",
@@ -42,7 +43,7 @@ fn full_node() -> GuestCommand {
     )
 }
 
-/// Switches CPU 2, which measures for node 1, off as soon as it has measured once, and waits for
+/// Takes CPU 2, which measures for node 1, offline as soon as it has measured once, and waits for
 /// the end.
 fn cpu_off() -> GuestCommand {
     shell(

@@ -1,6 +1,6 @@
-//! `numalab run local-vs-remote` on article 000's eight nodes: the kernel itself says where
-//! memory and CPUs of both placements are while they are held up, and how far apart; what numalab
-//! read back in every trial agrees; no winner is named, and nothing is left behind.
+//! `numalab run local-vs-remote` on article 000's eight nodes: while both placements are held up,
+//! the kernel itself says where their memory and CPUs are, and how far apart; what numalab read
+//! back in every trial agrees; there is no winner, and nothing is left behind.
 
 use anyhow::{Context, Result};
 
@@ -14,7 +14,7 @@ use crate::guest::Shape;
 
 /// The cases, and the kernel's distance from node 0 to their memory.
 const CASES: [(&str, u64); 2] = [("local", 10), ("remote", 22)];
-/// The least that the SGA has: what a readers' table beyond the caches has on any machine
+/// Minimum size of the SGA: that of a readers' table beyond the caches on any machine
 /// (docs/instance.md).
 const SGA_BYTES_MIN: u64 = 64 << 20;
 
@@ -139,8 +139,8 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     Ok(())
 }
 
-/// What the kernel says: every page of the SGA lies at this distance from node 0, and the sessions
-/// may use some CPUs of node 0 and no other.
+/// Checks what the kernel says: every page of the SGA lies at this distance from node 0, and the
+/// sessions may use some CPUs of node 0 and no others.
 fn kernel_agrees(
     held: &Held,
     distances: &[u64],

@@ -1,4 +1,5 @@
-//! What numalab found in one look of `node_counters.sh`, against what the kernel counted around it.
+//! Compares what numalab found in one look of `node_counters.sh` with what the kernel counted
+//! around it.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +8,14 @@ use serde_json::Value;
 
 use super::complaints::Complaints;
 
-/// The functions of scripts that look.
+/// The shell functions of scripts that look.
 pub(super) const FUNCTIONS: &str = include_str!("node_counters.sh");
 
-/// Free pages of a node that a look may leave taken (16 MiB): what the kernel keeps of the files of
-/// /proc that were read, and what the other processes of the guest do meanwhile. On an idle host
-/// 161 were seen for the first look of a boot and 66 for later ones, on a busy one up to 834. A
-/// look that touches what it looks at would take 60,000 in `inspect-postgres`, and Shmem, which is
-/// compared exactly, would grow by as much.
+/// Maximum number of free pages of a node that a look may use up (16 MiB): the kernel keeps some of
+/// the files of /proc that were read, and the other processes of the guest take some meanwhile. On
+/// an idle host 161 were seen for the first look of a boot and 66 for later ones, on a busy one up
+/// to 834. A look that touches its target would take 60,000 in `inspect-postgres`, and Shmem, which
+/// is compared exactly, would grow by as much.
 const TAKEN_PAGES_MAX: u64 = 4096;
 
 /// One look.
@@ -24,7 +25,7 @@ pub(super) struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    /// The look of this name in an answer of the check's command.
+    /// Returns the look of this name in an answer of the check's command.
     pub(super) fn new(command: &str, name: &str, answer: &'a Value) -> Self {
         Look {
             name: format!("{command}, {name}"),
@@ -32,18 +33,19 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// The document `numalab.residency/1`.
+    /// Returns the document `numalab.residency/1`.
     pub(super) fn residency(&self) -> &'a Value {
         &self.answer["residency"]
     }
 
-    /// A sentence about it.
+    /// Returns a sentence about it.
     pub(super) fn what(&self, part: &str) -> String {
         format!("{}: {part}", self.name)
     }
 
-    /// What was found on each node is, but for `others_bytes`, what Shmem has grown by since
-    /// `before`; and the look has changed neither that nor free memory.
+    /// Checks that what was found on each node is, within `others_bytes`, what Shmem has grown by
+    /// since `before`; and that the look has changed neither Shmem nor, beyond [`TAKEN_PAGES_MAX`],
+    /// free memory.
     pub(super) fn judge(
         &self,
         before: &Value,
@@ -85,14 +87,14 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    /// As many processes were found.
+    /// Checks that this many processes were found.
     pub(super) fn judge_processes(&self, expected: usize, complaints: &mut Complaints) {
         let processes = self.residency()["processes"].as_array();
         let count = processes.map(Vec::len);
         complaints.expect(&self.what("processes"), &count, &Some(expected));
     }
 
-    /// All shared memory that was found, by node: everything but programs and files.
+    /// Returns all shared memory that was found, by node: everything but programs and files.
     pub(super) fn shared_memory(&self) -> Result<BTreeMap<u64, u64>> {
         let segments = self.residency()["segments"].as_array();
         let mut sum = BTreeMap::new();
@@ -108,7 +110,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// The bytes of a segment on each node.
+/// Returns the bytes of a segment on each node.
 pub(super) fn bytes_by_node(segment: &Value) -> BTreeMap<u64, u64> {
     let nodes = segment["bytes_by_node"].as_object().into_iter().flatten();
     nodes
@@ -116,7 +118,7 @@ pub(super) fn bytes_by_node(segment: &Value) -> BTreeMap<u64, u64> {
         .collect()
 }
 
-/// A list of figures.
+/// Reads a list of figures.
 pub(super) fn numbers(figures: &Value) -> Result<Vec<u64>> {
     let figures = figures.as_array().context("a list of figures")?;
     let number = |figure: &Value| figure.as_u64().context("a figure");

@@ -1,16 +1,17 @@
-# What numalab changes of a machine, by the kernel's word, for checks that compare it with what it
-# was. Needs bash.
+# Functions that print what numalab changes on a machine, as the kernel shows it, for checks that
+# compare it with the state before. Needs bash.
 
-prepare_machine() { # so that nothing but numalab changes it
-    # Over 9p, as the directory of commands is, each of the many starts would reread the program.
+prepare_machine() { # makes sure that nothing but numalab changes it
+    # On 9p, which holds the directory of commands, each of the many starts would reread the
+    # program.
     mkdir -p /tmp/bin && cp "$(command -v numalab)" /tmp/bin/ && PATH=/tmp/bin:$PATH
-    # The kernel would make larger pages of small ones behind everybody's back.
+    # Otherwise the kernel merges small pages into larger ones in the background.
     echo never >/sys/kernel/mm/transparent_hugepage/enabled
-    # What was never there is made by the first command.
+    # Create now what the first command would create.
     numalab undo --list >/dev/null; mkdir -p "$XDG_STATE_HOME/numalab"
 }
 
-memory_state() { # PIDS: the policy and the pages by node of every mapping but those of programs
+memory_state() { # PIDS: prints policy and pages by node of every mapping but those of programs
     for process in "$@"; do
         grep -v 'file=/usr' /proc/$process/numa_maps |
             awk '{ line = $1 " " $2; for (i = 3; i <= NF; i++)
@@ -18,7 +19,7 @@ memory_state() { # PIDS: the policy and the pages by node of every mapping but t
     done
 }
 
-journal_state() { # what the journal says, and what lies beside it
+journal_state() { # prints what the journal says, and what lies beside it
     ls -A "$XDG_STATE_HOME/numalab" | grep -v -e '^runs' -e '^journal.jsonl$'
     pgrep -l numalab
     numalab undo --list

@@ -1,5 +1,5 @@
-//! A node with memory and without CPUs: nothing can be bound to its CPUs, and that is said before
-//! anything is made; its memory can be asked for, and then holds what was asked.
+//! A node with memory and without CPUs: binding to its CPUs is refused before anything is created;
+//! its memory can be requested, and then holds what was requested.
 
 use anyhow::Result;
 

@@ -1,5 +1,5 @@
 //! What numalab must do on real kernels with many nodes. A check is a list of commands and a
-//! judgement on what they answer; the checks of one shape share one boot.
+//! judgement of their answers; the checks of one shape and cgroup version share a boot.
 
 mod bandwidth;
 mod boot;

@@ -1,7 +1,7 @@
-//! `numalab move` on four nodes: shared and private memory, of small and of huge pages, goes to
-//! every kind of destination and comes back by `numalab undo`; a move is stopped, refused, taken
-//! up again; and what cannot be is refused before a page moves. Where the pages are is asked of the
-//! kernel (`/proc/PID/numa_maps`), beside numalab.
+//! `numalab move` on four nodes: shared and private memory, in small and huge pages, moves to every
+//! kind of destination and back by `numalab undo`; a move is stopped, refused, resumed; and
+//! impossible moves are refused before a page moves. The kernel says where the pages are
+//! (`/proc/PID/numa_maps`), independently of numalab.
 
 use anyhow::Result;
 
@@ -21,7 +21,7 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// What the scripts share.
+/// The functions that the scripts share.
 pub(super) const FUNCTIONS: &str = include_str!("moving.sh");
 
 /// One script and the lines that it must print.
@@ -49,7 +49,8 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// Every kind of memory to every kind of destination and back. Each undo is by the journal alone.
+/// Moves every kind of memory to every kind of destination and back. Each undo uses only the
+/// journal.
 const DESTINATIONS: &str = r#"
 # The kernel would make larger pages of small ones behind everybody's back.
 echo never >/sys/kernel/mm/transparent_hugepage/enabled
@@ -93,8 +94,8 @@ near-cpus: 0 N2=8 bind:0; undo: 0 N0=8 bind:0
 nothing is in force
 ";
 
-/// A slow move of 64 MiB (a minute, if it were let) is stopped by Ctrl-C, goes on, is in the way of
-/// another, loses its target; pages that another process has moved since are left.
+/// A slow move of 64 MiB (it would take a minute) blocks another move, is stopped by Ctrl-C, is
+/// resumed, and loses its target; pages that another process has moved since are left alone.
 const STOPPED: &str = r#"
 on_one() { nodes | tr ' ' '\n' | sed -n 's/^N1=//p' | grep . || echo 0; }
 start 64 memfd 2
@@ -144,7 +145,8 @@ undo: 0
 nothing is in force
 ";
 
-/// Too little room of either kind, and words that name nothing, move nothing.
+/// Nothing moves without enough room for small or huge pages, without privileges, or if a name does
+/// not exist.
 const NO_ROOM: &str = r#"
 for node in 0 1 2 3; do
     echo 0 >/sys/devices/system/node/node$node/hugepages/hugepages-2048kB/nr_hugepages

@@ -1,5 +1,5 @@
-//! A PostgreSQL under pgbench on eight nodes, all of its memory on node 0, is moved to interleave
-//! while it works, and back by `numalab undo`: no transaction fails.
+//! A PostgreSQL under pgbench on eight nodes has all of its memory on node 0. `numalab move`
+//! interleaves it while it works, and `numalab undo` moves it back: no transaction fails.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,10 @@ pub(super) const CHECK: Check = Check {
 };
 
 const NAME: &str = "moved under load";
-/// The shared memory of the server, as inspect names its kind.
+/// The kind of the server's shared memory, as inspect names it.
 const KIND: &str = "shared-anonymous";
-/// A node's share may differ so much from an even one, and pages that came after the move may be so
-/// much of all when the others are back.
+/// Maximum relative deviation of a node's share from an even one, and maximum share of pages that
+/// came after the move once the others are back.
 const TOLERANCE: f64 = 0.01;
 
 fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
@@ -52,7 +52,7 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     Ok(())
 }
 
-/// The part of each node in the shared memory of the server.
+/// Returns each node's share of the server's shared memory.
 fn shares(document: &str) -> Result<BTreeMap<u64, f64>> {
     let document: Value = serde_json::from_str(document)?;
     let segments = document["segments"].as_array().context("segments")?;
@@ -73,7 +73,7 @@ fn shares(document: &str) -> Result<BTreeMap<u64, f64>> {
         .collect())
 }
 
-/// What stands between a line `== NAME` and the next of these.
+/// Returns the text between a line `== NAME` and the next such line.
 fn section<'a>(text: &'a str, name: &str) -> Result<&'a str> {
     let begin = format!("== {name}\n");
     let (_, rest) = text

@@ -1,7 +1,7 @@
-# A PostgreSQL with all of its memory on node 0, under pgbench, is moved to interleave, and back by
-# undo. Needs postgresql.sh. Prints sections that begin with a line `== NAME`.
+# Interleaves a PostgreSQL under pgbench that has all of its memory on node 0, and moves it back
+# with undo. Needs postgresql.sh. Prints sections that begin with a line `== NAME`.
 data=/tmp/postgresql
-# Other pages than the ones that are moved come and go with the kernel's larger ones.
+# With transparent huge pages, pages other than the moved ones would come and go.
 echo never >/sys/kernel/mm/transparent_hugepage/enabled
 make_cluster $data <<'END'
 shared_buffers = 24MB
@@ -9,7 +9,7 @@ END
 start_cluster $data numactl --membind=0
 as_nobody "$postgresql/pgbench" -h $data -U postgres -i -s 2 -q postgres >/tmp/pgbench 2>&1 ||
     { cat /tmp/pgbench >&2; exit 1; }
-# The tables are larger than the buffers: every buffer has its page from here on.
+# The tables are larger than the buffers: from here on, every buffer is allocated.
 query $data 'create extension pg_prewarm;
     select pg_prewarm(oid) from pg_class where relname in
         ('"'pgbench_accounts_pkey', 'pgbench_accounts'"')' >/dev/null
@@ -17,7 +17,7 @@ as_nobody numactl --membind=0 "$postgresql/pgbench" -h $data -U postgres -n -c 4
     postgres >/tmp/pgbench 2>&1 & load=$!
 
 commits() { query $data 'select sum(xact_commit) from pg_stat_database'; }
-until_commits() { # waits until there are so many
+until_commits() { # waits until there are $1 commits
     for attempt in $(seq 600); do
         [ "$(commits)" -ge "$1" ] && return
         kill -0 $load || { cat /tmp/pgbench >&2; exit 1; }
@@ -27,7 +27,7 @@ until_commits() { # waits until there are so many
     exit 1
 }
 look() { echo "== $1"; timeout 300 numalab inspect postgres:$data --json || exit 1; }
-work() { # what numalab is told; the load goes on
+work() { # runs numalab with these arguments while the load goes on
     echo "== $1"; timeout 600 numalab "$@" || exit 1
     until_commits $(($(commits) + 50))
 }
@@ -38,7 +38,7 @@ work move postgres:$data --to interleave --json
 look after
 work undo
 look back
-# At this signal pgbench ends as if its time were over, with its report.
+# On this signal pgbench ends as if its time were over, with its report.
 kill -ALRM $(pgrep -x pgbench)
 wait $load
 echo "== pgbench $?"; cat /tmp/pgbench

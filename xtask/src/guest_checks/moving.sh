@@ -1,4 +1,4 @@
-# Functions of the checks that move memory; the program shared_memory.py is in /tmp.
+# Functions for the checks that move memory; the program shared_memory.py is in /tmp.
 
 start() { # MIB FILE NODE: two processes on CPUs of NODE hold memory on node 0; sets pid, children
     rm -f /tmp/ready; mkfifo /tmp/ready
@@ -10,18 +10,18 @@ start() { # MIB FILE NODE: two processes on CPUs of NODE hold memory on node 0; 
 }
 stop() {
     kill -9 $children $pid
-    # What it had is free when it has no mappings any more.
+    # Its memory is free once it has no mappings any more.
     while grep -q . "/proc/$children/maps" 2>/dev/null; do sleep 0.1; done
     wait $pid 2>/dev/null
 }
-nodes() { # the policy and the pages by node of the memory that is held, by the kernel's word
+nodes() { # prints policy and pages by node of the held memory, as the kernel shows them
     grep -E 'memfd|anon_hugepage| anon=4096 ' /proc/$pid/numa_maps | tr ' ' '\n' |
         grep -E '^(N[0-9]+=|(default|prefer|bind|interleave))' | sort | tr '\n' ' ' | sed 's/ $//'
 }
-quiet() { # numalab with these words, through $through; its status, and what it said in /tmp/said
+quiet() { # runs numalab behind $through; prints its status, keeps its output in /tmp/said
     timeout 120 $through numalab "$@" >/tmp/said 2>&1; echo $?
 }
-until_at_work() { # waits until numalab number $1 has said in the journal that it moves memory
+until_at_work() { # waits until the journal says that numalab process $1 moves memory
     for attempt in $(seq 300); do
         numalab undo --list | grep -q "moved .* by process $1, which runs" && return
         sleep 0.2

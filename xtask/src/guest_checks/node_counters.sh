@@ -1,14 +1,14 @@
-# Functions of scripts that compare what numalab finds with what the kernel counts.
+# Functions for scripts that compare what numalab finds with what the kernel counts.
 #
-# What is written meanwhile belongs into $ram, a ramfs, whose pages are no shared memory for the
-# kernel's counters, as those of the guest's other file systems are.
+# Write to $ram meanwhile, a ramfs, whose pages the kernel does not count as shared memory, as it
+# does those of the guest's other file systems.
 ram=/tmp/ram
 mountpoint -q $ram || { mkdir -p $ram && mount -t ramfs none $ram && chmod 1777 $ram; } || exit 1
 export XDG_STATE_HOME=$ram/state
 
-# state: Shmem of each node in kB, and the pages of each that are free, those on the lists of single
-# CPUs too, as the inside of a JSON object. Every CPU hands in what it counted first: the kernel
-# adds that up once a second, and shows a node without it until then (mm/vmstat.c).
+# state: prints Shmem of each node in kB, and the free pages of each, including those on per-CPU
+# lists, as the inside of a JSON object. First makes every CPU flush its counters: the kernel
+# otherwise adds them up only once a second, and shows a node without them until then (mm/vmstat.c).
 state() {
     echo 1 >/proc/sys/vm/stat_refresh
     awk '/Shmem:/ { printf "%s%s", s, $4; s = "," } BEGIN { printf "\"shmem\":[" }' \
@@ -21,9 +21,9 @@ state() {
                print "]" }' /proc/zoneinfo
 }
 
-# look NAME TARGET: what numalab finds, with the states before and after it, as the member NAME of a
-# JSON object. It looks again, a hundred times at most, while shared memory changes meanwhile, as
-# that of a server does which has just been started.
+# look NAME TARGET: prints what numalab finds, with the states before and after it, as the member
+# NAME of a JSON object. Looks again, up to a hundred times, if shared memory changed meanwhile, as
+# that of a newly started server does.
 look() {
     looks=0
     while [ $((looks += 1)) -le 100 ]; do
@@ -35,7 +35,7 @@ look() {
     echo "\"$1\":{\"during\":{$during},\"after\":{$after},\"residency\":$residency}"
 }
 
-# end_family PID: ends the process and its children; returns when all have given back their memory.
+# end_family PID: ends the process and its children; returns once all have freed their memory.
 end_family() {
     family="$(ps -o pid= --ppid "$1") $1"
     kill -- $family

@@ -5,41 +5,42 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
-/// What one line must say.
+/// The expected content of one line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Expected {
-    /// In the kernel's words.
+    /// The policy, in the kernel's words.
     pub policy: String,
-    /// Where pages lie.
+    /// The nodes with pages.
     pub nodes: Vec<u64>,
 }
 
 /// One line: its policy, the size of its pages, and how many lie on each node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
-    /// In the kernel's words.
+    /// The policy, in the kernel's words.
     pub policy: String,
-    /// Whether it is of an SGA: a segment, a file in /dev/shm, or a memfd that numalab has named.
+    /// Whether it belongs to an SGA: a System V segment, a file in /dev/shm, or a memfd that
+    /// numalab has named.
     pub is_of_sga: bool,
     /// Size of its pages.
     pub page_bytes: u64,
-    /// How many lie on each node.
+    /// Number of pages on each node.
     pub pages: BTreeMap<u64, u64>,
 }
 
 impl Line {
-    /// Bytes of all its pages.
+    /// Returns the bytes of all its pages.
     pub(super) fn bytes(&self) -> u64 {
         self.pages.values().sum::<u64>() * self.page_bytes
     }
 
-    /// The nodes that it has pages on.
+    /// Returns the nodes that it has pages on.
     pub(super) fn nodes(&self) -> Vec<u64> {
         self.pages.keys().copied().collect()
     }
 
-    /// The policy and the nodes that it used. Interleaved pages that are fewer than the nodes, each
-    /// on a node of its own, count as being on all.
+    /// Returns the policy and the nodes that it used. Interleaved pages that are fewer than the
+    /// nodes, each on a different node, count as being on all.
     pub(super) fn found(&self, nodes: u64) -> Expected {
         let pages: u64 = self.pages.values().sum();
         let each_alone = pages < nodes && self.pages.values().all(|count| *count == 1);
@@ -80,13 +81,13 @@ fn line(text: &str) -> Option<Line> {
     Some(line)
 }
 
-/// The lines that have pages.
+/// Returns the lines that have pages.
 pub(super) fn lines(text: &str) -> Vec<Line> {
     let lines = text.lines().filter_map(line);
     lines.filter(|line| !line.pages.is_empty()).collect()
 }
 
-/// The ids of a list in the kernel's form.
+/// Parses a list of ids in the kernel's format.
 pub(super) fn ids(list: &str) -> Result<Vec<u64>> {
     let mut ids = Vec::new();
     for part in list.split(',') {

@@ -1,6 +1,6 @@
-//! Loads in memory of their own on two nodes: the pages of each session, and of its file in
-//! /dev/shm, lie where they were asked for, as the kernel's own numa_maps says while the case is
-//! held up, and as numalab reads back in every trial.
+//! Loads in their own memory on two nodes: the pages of each session, and of its file in /dev/shm,
+//! lie where they were requested, according to the kernel's own numa_maps while the case is held
+//! up, and to what numalab reads back in every trial.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
 /// Cases of both loads, with their policy, which the file and the kernel name alike, and the nodes
-/// that the bytes must be on, as many on each.
+/// that the bytes must be on, evenly.
 const CASES: [(&str, &str, &[u64]); 3] = [
     ("near", "bind:0", &[0]),
     ("far", "bind:1", &[1]),
@@ -91,8 +91,8 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     Ok(())
 }
 
-/// What the kernel says of the session: all of its own memory has the policy and is on the nodes,
-/// and it may use the CPUs of node 0 alone.
+/// Checks what the kernel says about the session: all of its own memory has the policy and is on
+/// the nodes, and it may use only the CPUs of node 0.
 fn kernel_agrees(
     what: &str,
     held: &Held,

@@ -1,6 +1,6 @@
-//! `numalab pages` on four nodes: pools by node are set, fall short with the number reached, and
-//! come back; what an SGA needs is computed; the policy of a tmpfs is shown, set and given back,
-//! and files made since lie where it says.
+//! `numalab pages` on four nodes: pools by node are set, reported with the number reached if they
+//! fall short, and restored; the needs of an SGA are computed; the policy of a tmpfs is shown, set
+//! and restored, and files created since lie where it says.
 
 use anyhow::Result;
 

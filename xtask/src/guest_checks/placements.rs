@@ -1,6 +1,6 @@
-//! Every backing, page size, allocation and mechanism of the instance on four nodes, with groups
-//! of cgroup v2 and of v1: while a case is held up the kernel has its memory, CPUs and nodes as
-//! they were asked for; and the evidence of every trial is the same.
+//! Every backing, page size, allocation and mechanism of the instance on four nodes, with groups of
+//! cgroup v2 and of v1: while a case is held up, the kernel has its memory, CPUs and nodes as
+//! requested; and the evidence of every trial agrees.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(super) const CHECK_V1: Check = Check {
     ..CHECK_V2
 };
 
-/// One case: its name, what the file says of it, and what must be seen.
+/// One case: its name, its settings in the file, and what must be seen.
 struct Row {
     name: &'static str,
     settings: &'static str,
@@ -49,7 +49,7 @@ struct Row {
 const HUGE: u64 = 2 << 20;
 /// The nodes of the shape.
 const NODES: u64 = 4;
-/// What each case has of buffers.
+/// Size of the buffers of each case.
 const CACHE_BYTES: u64 = 16 << 20;
 
 /// The cases.
@@ -163,7 +163,7 @@ fn commands(_: &Shape) -> Vec<GuestCommand> {
     ]
 }
 
-/// The experiment file.
+/// Returns the experiment file.
 fn experiment() -> String {
     let mut text = format!(
         r#"format = "numalab.experiment/1"
@@ -220,7 +220,7 @@ fn judge(version: u64, answers: &Answers, complaints: &mut Complaints) -> Result
     Ok(())
 }
 
-/// What the kernel says of the processes of a case.
+/// Checks what the kernel says about the processes of a case.
 fn kernel_agrees(row: &Row, held: &Held, complaints: &mut Complaints) -> Result<()> {
     let what = |part: &str| format!("{}, by the kernel: {part}", row.name);
     let sga = held.sga();
@@ -276,7 +276,7 @@ fn compare(row: &Row, version: u64, trial: &Value, complaints: &mut Complaints) 
     };
     complaints.expect(&what("cgroup version"), group, &expected);
     if row.page_bytes == HUGE {
-        // The pools are counted by the kernel, independently of the pages that were asked about.
+        // The kernel counts the pools, independently of the pages that numalab asked about.
         let taken = pages_taken(evidence);
         let pages: BTreeMap<u64, u64> = before
             .iter()
@@ -286,7 +286,7 @@ fn compare(row: &Row, version: u64, trial: &Value, complaints: &mut Complaints) 
     }
 }
 
-/// Huge pages that left each node's pool when the SGA was made.
+/// Returns the huge pages that left each node's pool when the SGA was created.
 fn pages_taken(evidence: &Value) -> BTreeMap<u64, u64> {
     let free = |when: &str| -> BTreeMap<u64, u64> {
         let pools = evidence[when].as_array().into_iter().flatten();

@@ -1,6 +1,6 @@
 //! `numalab bind` and `numalab group` on four nodes, with groups of cgroup v2 and of v1: a
-//! program's memory lands where each policy sends it, by what numalab saw and by what the kernel
-//! says of the same process; and a program that sets a policy of its own is found out.
+//! program's memory lies where each policy puts it, according to numalab and to the kernel, which
+//! is asked about the same process; and a program that sets its own policy is detected.
 
 use std::collections::BTreeSet;
 
@@ -30,19 +30,19 @@ pub(super) const CHECK_V1: Check = Check {
     ..CHECK_V2
 };
 
-/// What the program allocates.
+/// Memory that the program allocates.
 const MIB: u64 = 32;
 /// The group that the rows use: CPUs of node 1, memory of nodes 1 and 2.
 const GROUP: &str = "check";
 
-/// One start: its name, the options of `bind`, what stands before the program, and where its memory
+/// One start: its name, the options of `bind`, the command before the program, and where its memory
 /// must be found.
 struct Row {
     name: &'static str,
     options: &'static str,
     program: &'static str,
     nodes: &'static [u64],
-    /// The policy that the program is to be found out with, if any.
+    /// The program's own policy that must be detected, if any.
     overriding: Option<&'static str>,
 }
 
@@ -113,8 +113,9 @@ fn commands(rows: impl Iterator<Item = &'static Row>) -> Vec<GuestCommand> {
     commands
 }
 
-/// dd takes a block of memory, fills it, and stays until its output is read; that
-/// is done once numalab has reported, and the kernel was asked about the same process.
+/// Returns the script of a start. dd allocates a block of memory, fills it, and stays until its
+/// output is read. That happens once numalab has reported and the kernel was asked about the same
+/// process.
 fn script(row: &Row) -> String {
     let Row {
         options, program, ..
@@ -134,7 +135,7 @@ fn script(row: &Row) -> String {
     )
 }
 
-/// A running program is moved into a group, whose memory nodes are then changed: its memory moves.
+/// Moves a running program into a group, then changes the group's memory nodes: its memory moves.
 const CHANGE: &str = r#"
     rm -f /tmp/pipe; mkfifo /tmp/pipe
     { while ! [ -e /tmp/done ]; do sleep 0.1; done; cat >/dev/null; } </tmp/pipe &
@@ -153,7 +154,7 @@ const CHANGE: &str = r#"
     echo "\"freed\":\"$freed\",\"kept\":\"$kept\"}"
 "#;
 
-/// What this kernel or this view of the cgroups cannot do is refused by name.
+/// Asks for what this kernel or this view of the cgroups cannot do, which is refused by name.
 const REFUSED: &str = r#"
     numalab bind -w all true; echo "status $?"
     numalab bind -m 7 true; echo "status $?"
@@ -229,7 +230,7 @@ fn compare(row: &Row, answer: &Value, complaints: &mut Complaints) -> Result<()>
     Ok(())
 }
 
-/// The nodes with more than 1 MiB: a few pages are of the kernel's choice before the program began.
+/// Returns the nodes with more than 1 MiB: the kernel places a few pages before the program begins.
 fn nodes_with_memory(bytes: &Value) -> Result<BTreeSet<u64>> {
     let bytes = bytes.as_object().context("bytes by node")?;
     let large = bytes

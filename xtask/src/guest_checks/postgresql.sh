@@ -1,12 +1,13 @@
-# Functions of scripts that need a PostgreSQL in the guest. It belongs to `nobody`, because the
-# server refuses root. DIRECTORY holds data, socket and log; the guest's /tmp is shared memory for
-# the kernel's counters, a ramfs is not.
+# Functions for scripts that need a PostgreSQL in the guest. It belongs to `nobody`, because the
+# server refuses root. DIRECTORY holds data, socket and log. The kernel counts the guest's /tmp as
+# shared memory, but not a ramfs.
 postgresql=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
 [ -n "$postgresql" ] || { echo "PostgreSQL is not installed (Debian: postgresql)" >&2; exit 1; }
 
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 
-# make_cluster DIRECTORY: stdin has settings beyond these, which keep it small and quiet.
+# make_cluster DIRECTORY: creates a cluster; stdin has settings beyond these, which keep it small
+# and quiet.
 make_cluster() {
     mkdir -p "$1" && chown 65534:65534 "$1" && chmod 700 "$1" || exit 1
     as_nobody "$postgresql/initdb" -D "$1" -U postgres --no-locale --encoding=UTF8 --no-sync \
@@ -20,8 +21,8 @@ make_cluster() {
     } >>"$1/postgresql.conf"
 }
 
-# start_cluster DIRECTORY [WORDS...]: through the command WORDS, for instance numactl; returns when
-# the server answers.
+# start_cluster DIRECTORY [WORDS...]: starts it through the command WORDS, for instance numactl;
+# returns when the server answers.
 start_cluster() {
     cluster=$1
     shift
@@ -29,13 +30,13 @@ start_cluster() {
         >/dev/null || { cat "$cluster/log" >&2; exit 1; }
 }
 
-# query DIRECTORY SQL: unaligned rows without a head.
+# query DIRECTORY SQL: prints unaligned rows without a header.
 query() { as_nobody "$postgresql/psql" -h "$1" -U postgres -X -A -t -c "$2" postgres; }
 
-# postmaster DIRECTORY: the process id of the server.
+# postmaster DIRECTORY: prints the process id of the server.
 postmaster() { head -n 1 "$1/postmaster.pid"; }
 
-# stop_cluster DIRECTORY: at once; returns when it has ended.
+# stop_cluster DIRECTORY: stops it at once; returns when it has ended.
 stop_cluster() {
     as_nobody "$postgresql/pg_ctl" -D "$1" -w -t 300 -m immediate stop >/dev/null
 }

@@ -1,6 +1,6 @@
 //! `numalab inspect --relations` on article 002's four nodes: two tables that backends on different
 //! nodes read into the shared buffers of a PostgreSQL are found there, with as many buffers as the
-//! server says, and nothing is allocated by looking.
+//! server says, and the inspection allocates nothing.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -23,13 +23,13 @@ pub(super) const CHECK: Check = Check {
 /// The nodes whose backends read a table each.
 const NODES: [u64; 2] = [1, 3];
 
-/// What a connection may itself need of memory that is shared: blocks of catalogs, and the server's
-/// own structures. The free buffers are six times as much.
+/// Shared memory that a connection itself may need: blocks of catalogs, and the server's own
+/// structures. The free buffers are six times as much.
 const CONNECTION_BYTES: u64 = 3 << 20;
 
-/// Page sizes: the name, their bytes, and the least share of a table on its node. A page that holds
-/// the end of one table and the beginning of the next is where it was touched first; of huge pages,
-/// each table of 12 MiB has at most one such.
+/// Page sizes: the name, the bytes, and the minimum share of a table on its node. A page that holds
+/// the end of one table and the beginning of the next is where it was touched first; each table of
+/// 12 MiB has at most one such huge page.
 const PAGES: [(&str, u64, f64); 2] = [("small", 4096, 0.99), ("huge", 2 << 20, 0.7)];
 
 fn commands(_: &Shape) -> Vec<GuestCommand> {
@@ -67,7 +67,7 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     Ok(())
 }
 
-/// The document after the line with its name.
+/// Returns the document after the line with its name.
 fn document(text: &str, name: &str) -> Result<Value> {
     let (_, after) = text
         .split_once(&format!("{name}\n"))
@@ -83,7 +83,7 @@ fn relation<'d>(relations: &'d Value, name: &str) -> Result<&'d Value> {
     found.with_context(|| format!("no relation {name} in {relations}"))
 }
 
-/// Bytes of memory that is shared by processes.
+/// Returns the bytes of memory that processes share.
 fn shared_bytes(residency: &Value) -> Result<u64> {
     let segments = residency["segments"].as_array().context("segments")?;
     let shared = segments.iter().filter(|segment| {

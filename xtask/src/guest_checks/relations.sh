@@ -1,6 +1,6 @@
-# Two tables are read into the shared buffers by backends on nodes 1 and 3; `inspect --relations`
-# says where their blocks are, in pages of 4 KiB and in huge pages. Prints JSON documents, each
-# after a line with its name. Needs the functions of postgresql.sh.
+# Backends on nodes 1 and 3 read two tables into the shared buffers; `inspect --relations` says
+# where their blocks are, in pages of 4 KiB and in huge pages. Prints JSON documents, each after a
+# line with its name. Needs the functions of postgresql.sh.
 data=/tmp/relations
 make_cluster $data <<'END'
 shared_buffers = 48MB
@@ -14,8 +14,8 @@ for node in 1 3; do
 done
 query $data checkpoint >/dev/null
 
-# read_from NODE: a backend is bound to the CPUs of the node, reads the table, and stays: of a huge
-# page, only a process that touched it knows where it lies.
+# read_from NODE: binds a backend to the CPUs of the node; it reads the table, and stays, because
+# only a process that has touched a huge page knows where it lies.
 read_from() {
   as_nobody $postgresql/psql -h $data -U postgres -X -q -A -t postgres >/dev/null <<END &
 select pg_backend_pid() as pid \\gset
@@ -28,7 +28,7 @@ END
   rm $data/read-$1
 }
 
-# look NAME: restarts the server, so that its memory is fresh, and looks at the tables.
+# look NAME: restarts the server, so that its memory is fresh, and inspects the tables.
 look() {
   stop_cluster $data; start_cluster $data
   read_from 1; read_from 3

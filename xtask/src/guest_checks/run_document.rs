@@ -1,4 +1,4 @@
-//! Reading `numalab.run/1` in a check.
+//! Reads `numalab.run/1` in a check.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde_json::Value;
 
 use super::complaints::Complaints;
 
-/// The cases of a run.
+/// Returns the cases of a run.
 pub(super) fn cases(run: &Value) -> Result<&Vec<Value>> {
     run["cases"].as_array().context("`cases` is not a list")
 }
 
-/// The case of this name.
+/// Returns the case with this name.
 pub(super) fn case<'r>(run: &'r Value, name: &str) -> Result<&'r Value> {
     let found = cases(run)?.iter().find(|case| case["name"] == name);
     found.with_context(|| format!("the run has no case {name}"))
 }
 
-/// The trials of a case that count; complains when they are fewer than five, with the reasons of
+/// Returns the valid trials of a case; complains if there are fewer than five, with the reasons of
 /// the others.
 pub(super) fn valid_trials<'r>(case: &'r Value, complaints: &mut Complaints) -> Vec<&'r Value> {
     let trials = case["trials"].as_array().into_iter().flatten();
@@ -36,7 +36,7 @@ pub(super) fn valid_trials<'r>(case: &'r Value, complaints: &mut Complaints) -> 
     valid
 }
 
-/// Bytes of a trial's SGA by node, before or after its window.
+/// Returns the bytes of a trial's SGA by node, before or after its window.
 pub(super) fn sga_bytes(trial: &Value, when: &str) -> BTreeMap<u64, u64> {
     let by_node = trial["evidence"]["sga"][when].as_object();
     let entries = by_node.into_iter().flatten();

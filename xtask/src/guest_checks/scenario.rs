@@ -1,5 +1,5 @@
-//! What is done again and again with kills at random moments: the script, and what it says of every
-//! kill.
+//! Scenarios that run again and again with kills at random moments: the script, and its result for
+//! every kill.
 
 use anyhow::{Context, Result, bail};
 
@@ -7,27 +7,28 @@ use super::check::{GuestCommand, shell};
 use super::inspect::PROGRAM;
 use super::move_memory::FUNCTIONS;
 
-/// Functions that say what numalab changes of a machine.
+/// Functions that print what numalab changes on a machine.
 const MACHINE_STATE: &str = include_str!("machine_state.sh");
 
-/// What is done again and again, with kills at random moments.
+/// A scenario that runs again and again, with kills at random moments.
 pub(super) struct Scenario {
-    /// Its name, and that of the command which does it.
+    /// Its name, and that of its command.
     pub name: &'static str,
-    /// The machine.
+    /// The shape.
     pub shape: &'static str,
     /// A script that needs the functions of moving.sh and machine_state.sh, and count.
     pub script: &'static str,
 }
 
 impl Scenario {
-    /// The commands that do it so often, with these random numbers; the last one answers.
+    /// Returns the commands that run it this many times, with these random numbers; the last one
+    /// answers.
     pub(super) fn commands(&self, count: u32, seed: u32) -> [GuestCommand; 2] {
         let program = format!("cat >/tmp/shared_memory.py <<'END'\n{PROGRAM}\nEND");
         let script = self.script;
         let script = format!("count={count}; RANDOM={seed}\n{FUNCTIONS}{MACHINE_STATE}{script}");
         let mut rounds = shell(self.name, &script);
-        // The random numbers, and groups of processes of their own.
+        // For random numbers, and for process groups.
         rounds.words[0] = "bash".to_string();
         [shell("program", &program), rounds]
     }
@@ -36,9 +37,9 @@ impl Scenario {
 /// One kill.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Kill {
-    /// How many changes undo took back.
+    /// Number of changes that undo reverted.
     pub undone: u32,
-    /// Whether the machine then was as before.
+    /// Whether the machine was then as before.
     pub is_as_before: bool,
 }
 

@@ -1,6 +1,6 @@
-"""Makes MIB MiB of memory in FILE (a path, 'memfd', or 'memfd-huge' for pages of 2 MiB: a shared
-segment; 'private' or 'private-huge': private memory), has COUNT processes attached to it that have
-read all of it, says so in READY, and waits to be killed."""
+"""Allocates MIB MiB of memory in FILE (a path, 'memfd', or 'memfd-huge' for pages of 2 MiB: a
+shared segment; 'private' or 'private-huge': private memory), attaches COUNT processes to it that
+read all of it, writes its process id to READY, and waits to be killed."""
 import mmap
 import os
 import sys
@@ -8,8 +8,8 @@ import time
 
 mib, count, name, ready = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
 descriptor, flags = -1, mmap.MAP_SHARED
-# mmap(2), of which Python does not know all: without reserve, so that the kernel lets the mapping
-# not grow together with another one; and pages of 2 MiB.
+# Flags of mmap(2) that Python does not know: MAP_NORESERVE, so that the kernel does not merge the
+# mapping with another one; and pages of 2 MiB.
 PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000
 HUGE = 0x40000 | 21 << 26
 if name == "memfd":

@@ -1,5 +1,5 @@
 //! The guest itself: what a command writes and how it ends reaches the host unchanged. Every other
-//! check rests on this.
+//! check depends on this.
 
 use anyhow::Result;
 

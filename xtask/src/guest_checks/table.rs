@@ -32,17 +32,18 @@ pub(super) const CHECKS: &[Check] = &[
     capabilities::CHECK,
 ];
 
-/// Checks that are run only when they are asked for (`cargo xtask test --only long`): together with
-/// them, the whole test would take more than its 35 minutes.
+/// Checks that run only on request (`cargo xtask test --only long`): with them, the whole test
+/// would take more than its 35 minutes.
 pub(super) const LONG_CHECKS: &[Check] = &[
     latency::CHECK_LONG,
     bandwidth::CHECK_LONG,
+    residency::CHECK_LONG,
     placing::CHECK_V1,
     move_memory::CHECK,
     move_postgres::CHECK,
     kills::CHECK,
     undo_beside_move::CHECK,
-    // The last of its boot: systemd mounts a /tmp of its own over the one with the home directory.
+    // The last of its boot: systemd mounts its own /tmp over the one with the home directory.
     group_systemd::CHECK,
 ];
 

@@ -1,5 +1,5 @@
-//! `numalab topology --json` says what the kernel says, on every shape; and the kernel says what
-//! the shape promises.
+//! `numalab topology --json` agrees with the kernel on every shape; and the kernel agrees with the
+//! shape.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub(super) const CHECK: Check = Check {
     seconds: 30,
     commands: |_| {
         vec![
-            // More than the zero pages of every pool, so that numbers of different pools differ.
+            // Not zero pages as in the other pools, so that numbers of different pools differ.
             shell("pages", "echo 4 >/proc/sys/vm/nr_hugepages"),
             shell("kernel", kernel_view::SCRIPT),
             numalab("json", &["topology", "--json"]),
@@ -43,7 +43,8 @@ fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Resul
     Ok(())
 }
 
-/// A guest whose kernel does not see the shape would make the other comparisons worthless.
+/// Compares the kernel's view with the shape: if they differed, the other comparisons would be
+/// worthless.
 fn compare_with_shape(kernel: &KernelView, shape: &Shape, complaints: &mut Complaints) {
     let online = shape.online_nodes();
     let found: Vec<_> = kernel.nodes.iter().map(|node| node.id as usize).collect();

@@ -1,6 +1,6 @@
-//! `numalab move` and `numalab undo` of one target at once, some of them killed: whatever the order
-//! in which they came, the machine is as before after one more `undo`. A few times are a check;
-//! `cargo xtask kills --only undo-beside-move` does it as often as one likes, in one guest.
+//! `numalab move` and `numalab undo` of one target at once, some of them killed: whatever their
+//! order, the machine is as before after one more `undo`. The check does this a few times; `cargo
+//! xtask kills --only undo-beside-move` does it any number of times, in one guest.
 
 use anyhow::Result;
 
@@ -10,7 +10,7 @@ use super::scenario::{self, Scenario};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
-/// What is done again and again.
+/// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "undo-beside-move",
     shape: "four-node-ring",
@@ -27,7 +27,7 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// Times in the check.
+/// Number of rounds in the check.
 const TIMES: u32 = 20;
 
 fn commands() -> Vec<GuestCommand> {
@@ -40,7 +40,7 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     complaints.expect("rounds", &rounds.len(), &(TIMES as usize));
     let is_repaired = rounds.iter().all(|round| round.is_as_before);
     complaints.expect(&format!("all as before: {text}"), &is_repaired, &true);
-    // Where none ever met another, nothing was shown.
+    // If none ever met another, the check shows nothing.
     let met = text.lines().any(|line| line == "met: 4 4");
     complaints.expect(&format!("those who meet are refused: {text}"), &met, &true);
     Ok(())

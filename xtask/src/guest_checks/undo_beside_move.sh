@@ -1,25 +1,25 @@
-# Has numalab move and numalab undo change one target at once, kills some of them, and lets one last
-# `numalab undo` leave the machine as it was: COUNT times, with the random numbers of SEED. Needs
+# Lets numalab move and numalab undo change one target at once, kills some of them, and checks that
+# one last `numalab undo` restores the machine: COUNT times, with the random numbers of SEED. Needs
 # bash, moving.sh, machine_state.sh, root and four nodes.
 #
-# Prints a line for each time, NUMBER CODES refused-N UNDONE as-before: the exit codes of the
+# Prints a line for each round, NUMBER CODES refused-N UNDONE as-before: the exit codes of the
 # commands in the order of their ends, how many were refused because another was at work, and how
-# many changes the last undo took back. Where the state is not as before, what differs follows.
+# many changes the last undo reverted. If the state is not as before, the differences follow.
 
 prepare_machine
-# Two processes share 6 MiB, and have private memory of their own.
+# Two processes share 6 MiB, and each has private memory.
 start 6 memfd 2
 holders="$pid $children"
 mkfifo /tmp/never; exec 9<>/tmp/never
 
-state() { # what moves and their undos change, by the kernel's word
+state() { # prints what moves and their undos change, as the kernel shows it
     memory_state $holders
     journal_state
 }
 
 nap() { read -rt "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))" -u 9; }
 
-act() { # AFTER_MS KILL_MS WORDS: starts numalab after a while, and kills it if KILL_MS is not 0
+act() { # AFTER_MS KILL_MS WORDS: starts numalab later, and kills it if KILL_MS is not 0
     local after=$1 kill_after=$2 said; shift 2
     said=/tmp/said.$BASHPID
     nap "$after"
@@ -36,8 +36,8 @@ destinations=(interleave 1 2 3 interleave=1-3 spread=0:1,3:2 near-cpus)
 parts=("" --shared --private)
 others=
 
-# Random numbers are drawn here and not in the processes that are started: those would have others
-# each time.
+# Draw random numbers here and not in the processes that are started, which would draw others each
+# time.
 draw() { # MOVE-OR-UNDO: sets words and kill_after
     kill_after=0
     [ $((RANDOM % 3)) = 0 ] && kill_after=$((RANDOM % window + 1))
@@ -53,7 +53,7 @@ beside() { # MOVE-OR-UNDO: starts it at a random moment
     others="$others $!"
 }
 
-once() { # a move, and then two to four of either kind at once, at least one of each
+once() { # runs a move, then two to four of either kind at once, at least one of each
     draw move; act 0 $kill_after "${words[@]}"
     others=; beside undo; beside move
     for more in $(seq $((RANDOM % 3))); do
@@ -89,7 +89,7 @@ for number in $(seq "$count"); do
     [ $verdict = as-before ] && continue
     diff /tmp/before /tmp/after | sed 's/^/    /'
     sed 's/^/    undo: /' /tmp/undone; sed 's/^/    /' /tmp/unexpected
-    # The next one begins from what there is.
+    # The next round starts from the current state.
     numalab undo --force >/dev/null 2>&1
     state >/tmp/before
 done
