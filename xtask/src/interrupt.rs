@@ -1,4 +1,4 @@
-//! Ctrl-C and its relatives as a flag that waiting loops look at, so that they can clean up.
+//! SIGINT, SIGTERM and SIGHUP as a flag that waiting loops check, so that they can clean up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Takes over the three signals for the rest of the process.
+    /// Handles the three signals for the rest of the process.
     pub(crate) fn watch() -> Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
         for number in [SIGINT, SIGTERM, SIGHUP] {
@@ -24,7 +24,7 @@ impl Interrupt {
         Ok(Self { signal })
     }
 
-    /// The signal that arrived, if any.
+    /// Returns the signal that arrived, if any.
     pub(crate) fn signal(&self) -> Option<u8> {
         match self.signal.load(Ordering::Relaxed) {
             0 => None,

@@ -1,6 +1,6 @@
 //! Developer tasks, run as `cargo xtask TASK`. What a task does lives in the module of its name.
 #![forbid(unsafe_code)]
-// A developer tool talks to its developer; the rule against printing is for the product.
+// A developer tool prints to its developer; the rule against printing is for the product.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;

@@ -1,6 +1,6 @@
-//! `cargo xtask mutants`: changes the code that decides, one place at a time, and sees whether a
-//! test fails. Which files, and which changes are left out for what reason, is in
-//! `.cargo/mutants.toml`.
+//! `cargo xtask mutants`: changes the code that decides, one place at a time, and checks that a
+//! test fails. `.cargo/mutants.toml` lists the files, and the changes that are left out with the
+//! reason.
 
 use std::process::{Command, ExitCode};
 
@@ -12,7 +12,7 @@ use crate::{program, repository};
 
 /// The program that does it, a cargo subcommand from crates.io.
 const PROGRAM: &str = "cargo-mutants";
-/// Its exit status when a change went unnoticed (mutants.rs/exit-codes.html).
+/// Its exit status if a change survived (mutants.rs/exit-codes.html).
 const SURVIVED: i32 = 2;
 
 /// Runs the task. Its output, with every survivor, is in `target/mutants/mutants.out`.
@@ -34,8 +34,8 @@ pub(crate) fn run(arguments: &MutantsArguments) -> Result<ExitCode> {
     if arguments.list {
         command.arg("--list");
     }
-    // Of its own: ours would be locked while a test of a mutant runs. It stays, so that the next
-    // time dependencies are there already.
+    // A separate directory: the main one would be locked while a test of a mutant runs. It is kept,
+    // so that the next run finds the dependencies built.
     command.env("CARGO_TARGET_DIR", folder.join("build"));
     let status = program::run(&mut command, &Interrupt::watch()?)?;
     if status.code() == Some(SURVIVED) {
@@ -52,8 +52,8 @@ pub(crate) fn run(arguments: &MutantsArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A regular expression for the names of changes, which begin with file and line. (`--file` would
-/// add to the files of the configuration and choose none of them.)
+/// Returns a regular expression for the names of changes, which begin with file and line. (`--file`
+/// would add to the files of the configuration instead of selecting from them.)
 fn beginnings(files: &[String]) -> String {
     let files: Vec<_> = files.iter().map(|file| file.replace('.', "[.]")).collect();
     format!("^({}):", files.join("|"))

@@ -1,5 +1,5 @@
-//! `cargo xtask package`: the program as it is handed on, stripped, with what debuggers and
-//! profilers need in a file beside it.
+//! `cargo xtask package`: builds the program for distribution, stripped, with what debuggers and
+//! profilers need in a separate file.
 
 use std::fs;
 use std::path::Path;
@@ -11,11 +11,11 @@ use crate::bench::release_binary;
 use crate::guest::packages;
 use crate::{program, repository};
 
-/// The program may have so many bytes at most.
+/// Maximum size of the program in bytes.
 const BYTES_MAX: u64 = 15 << 20;
-/// Programs of GNU binutils, which a linker comes with.
+/// Programs of GNU binutils, which also has the linker.
 const BINUTILS: [&str; 3] = ["objcopy", "nm", "addr2line"];
-/// A function of ours by which lines are looked for: its mangled name has these parts.
+/// A function whose line is looked up: its mangled name has these parts.
 const FUNCTION: (&str, &str) = ("7numalab", "4main");
 /// The file that it is in.
 const FILE: &str = "numalab/src/main.rs";
@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     }
     let symbols = tool("nm", &["numalab.debug"])?;
     let address = address_of(&symbols).context("the debug file does not know `main`")?;
-    // Of the stripped program: the link leads to the file beside it.
+    // Asks the stripped program: its link leads to the file beside it.
     let line = tool("addr2line", &["--exe=numalab", address])?;
     if !line.contains(FILE) {
         bail!(

@@ -1,4 +1,4 @@
-//! Starting other programs, with errors that name the program and what it said.
+//! Starts other programs; errors name the program and what it printed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::interrupt::Interrupt;
 
-/// The first executable file of this name in PATH or the system directories.
+/// Returns the first file with this name in PATH or the system directories.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -35,7 +35,8 @@ pub(crate) fn output(program: &str, arguments: &[&str], directory: &Path) -> Res
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs a program to its end with our own stdout and stderr. It is killed when we are told to stop.
+/// Runs a program to its end with this process's stdout and stderr. Kills it if a signal asks to
+/// stop.
 pub(crate) fn run(command: &mut Command, interrupt: &Interrupt) -> Result<ExitStatus> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command

@@ -1,8 +1,8 @@
-//! Where things are in the repository.
+//! Paths in the repository.
 
 use std::path::{Path, PathBuf};
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     // Cargo sets the variable for `cargo xtask`; the compiled-in path serves a direct start.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
@@ -10,12 +10,12 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().unwrap_or(Path::new(".")).to_path_buf()
 }
 
-/// The build directory, shared by everything that is made and not committed.
+/// Returns the build directory, which holds everything that is generated and not committed.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// What guests need: kernel, busybox, and the files of running guests.
+/// Returns the directory of what guests need: kernel, busybox, and the files of running guests.
 pub(crate) fn guest() -> PathBuf {
     target().join("guest")
 }

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const XTASK: &str = env!("CARGO_BIN_EXE_xtask");
-/// A program that starts another one in the background, and names both.
+/// A program that starts another one in the background, and prints the ids of both.
 const FAMILY: &str = "sleep 600 & echo $$; echo $!; wait";
 
 fn guard(limit_s: &str, words: &[&str]) -> Command {
@@ -18,7 +18,7 @@ fn guard(limit_s: &str, words: &[&str]) -> Command {
     command
 }
 
-/// The two process ids that the family names.
+/// Reads the two process ids that the family prints.
 fn family(stdout: &mut BufReader<ChildStdout>) -> [u32; 2] {
     [(), ()].map(|()| {
         let mut line = String::new();
@@ -31,7 +31,7 @@ fn lines(child: &mut Child) -> BufReader<ChildStdout> {
     BufReader::new(child.stdout.take().unwrap())
 }
 
-/// Not there, or dead and not collected.
+/// Whether a process does not exist, or is a zombie.
 fn is_gone(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(") ")

@@ -1,6 +1,6 @@
-//! `cargo xtask bench bandwidth`: `numalab bandwidth` against `likwid-bench`, `mbw` and
-//! `stress-ng --stream`: the same CPUs, the same number of bytes in all arrays, transparent huge
-//! pages, bytes counted alike, in rounds that take turns.
+//! `cargo xtask bench bandwidth`: compares `numalab bandwidth` with `likwid-bench`, `mbw` and
+//! `stress-ng --stream`: the same CPUs, the same number of bytes in all arrays (`stress-ng` sizes
+//! its own), transparent huge pages, bytes counted alike, in alternating rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,38 +13,38 @@ use super::claims::Claims;
 use super::own_binary::OwnBinary;
 use super::spread::Spread;
 
-/// Rounds.
+/// Number of rounds.
 const ROUNDS: usize = 11;
-/// A peer is above numalab when it was in so many of the rounds (two equals: in one of 170
-/// comparisons, by the binomial distribution) and the median of the ratios is below
-/// [`RATIO_MIN`],
+/// numalab is below a peer if it was slower in at least this many rounds (for two equals, in one of
+/// 170 comparisons, by the binomial distribution) and the median ratio is below [`RATIO_MIN`].
 const ROUNDS_BELOW: usize = 10;
-/// The least ratio that is not "below" in any case.
+/// The smallest median ratio that never counts as below.
 const RATIO_MIN: f64 = 0.98;
-/// or when numalab was below [`RATIO_FAR`] in so many: medians of two equals scatter by some per
-/// cent (docs/latency.md), not three quarters of the rounds by five.
+/// numalab is also below a peer if the ratio was below [`RATIO_FAR`] in at least this many rounds:
+/// medians of two equals scatter by a few per cent (docs/latency.md), but not three quarters of the
+/// rounds by 5 %.
 const ROUNDS_FAR_BELOW: usize = 8;
-/// What a round is far below at.
+/// The ratio below which a round is far below.
 const RATIO_FAR: f64 = 0.95;
-/// Our kernels that have a peer.
+/// The kernels of numalab that have a peer.
 const KERNELS: [&str; 6] = ["read", "nt-write", "nt-copy", "nt-triad", "copy", "triad"];
 
-/// A comparison: the number of threads, and with whom.
+/// A comparison: the number of threads, and the peer.
 type Key = (usize, Peer);
 
-/// What was measured.
+/// The measurements of all rounds.
 #[derive(Default)]
 struct Rounds {
-    /// Ours and the peer's bytes per second of each round.
+    /// Bytes per second of numalab and of the peer in each round.
     pairs: BTreeMap<Key, Vec<(f64, f64)>>,
-    /// Rounds in which the peer said nothing, and why in the first of them.
+    /// Number of rounds in which the peer failed, and why it failed first.
     failures: BTreeMap<Key, (usize, String)>,
-    /// Our kernels that were measured, by number of threads.
+    /// The kernels of numalab that were measured, with the number of threads.
     own: BTreeSet<(usize, &'static str)>,
 }
 
-/// Builds, measures, prints medians and ratios; fails when numalab is below a peer, or when a peer
-/// that this machine can run is not there to be compared with.
+/// Builds, measures, prints medians and ratios; fails if numalab is below a peer, or if a peer that
+/// this machine can run could not be compared.
 pub(super) fn run(limit: Duration) -> Result<()> {
     bandwidth_peers::require()?;
     let numalab = OwnBinary::build(limit)?;
@@ -65,7 +65,7 @@ pub(super) fn run(limit: Duration) -> Result<()> {
     claims.conclude()
 }
 
-/// What the processor can do, in the words of /proc/cpuinfo.
+/// Returns the flags of the processor, as in /proc/cpuinfo.
 fn processor_flags() -> Result<BTreeSet<String>> {
     let text = std::fs::read_to_string("/proc/cpuinfo").context("read /proc/cpuinfo")?;
     let line = text.lines().find(|line| line.starts_with("flags"));
@@ -73,7 +73,7 @@ fn processor_flags() -> Result<BTreeSet<String>> {
     Ok(words.map(str::to_owned).collect())
 }
 
-/// Measures each of our kernels, and after it the peers that do the same.
+/// Measures each kernel of numalab, followed by the peers that do the same.
 fn round(numalab: &OwnBinary, peers: &[Peer], rounds: &mut Rounds) -> Result<()> {
     let mut rates = BTreeMap::new();
     for kernel in KERNELS {
@@ -108,8 +108,8 @@ impl Rounds {
     }
 }
 
-/// Every peer that was asked must have answered in every round; every kernel must have a peer; and
-/// numalab is below none.
+/// Checks that every peer answered in every round, that every kernel has a peer, and that numalab
+/// is below none.
 fn judge(rounds: &Rounds, claims: &mut Claims) {
     for ((threads, peer), (count, why)) in &rounds.failures {
         let name = format!("{} with {threads} threads", peer.name());
@@ -136,8 +136,8 @@ fn judge(rounds: &Rounds, claims: &mut Claims) {
     }
 }
 
-/// What numalab measures with one thread and with all of the first node, with the CPUs and the
-/// bytes.
+/// Measures a kernel with all threads of the first node and with one; returns the CPUs, the bytes
+/// and the rate of each.
 fn own_rates(numalab: &OwnBinary, kernel: &str) -> Result<Vec<(Load, f64)>> {
     let arguments = ["bandwidth", "--kernel", kernel, "--anyway"];
     numalab.json(&[&arguments[..], &["--rounds", "1", "--json"]].concat())?;
@@ -165,7 +165,7 @@ fn own_rate(case: &Value) -> Result<(Load, f64)> {
     Ok((load, rate.with_context(|| format!("{trial} has no value"))?))
 }
 
-/// The numbers of a list in the kernel's form, such as `0-3,8`.
+/// Parses a list in the kernel's format, such as `0-3,8`.
 fn cpus_of(list: &str) -> Result<Vec<u64>> {
     let mut cpus = Vec::new();
     for part in list.split(',') {
@@ -200,8 +200,8 @@ fn compare(threads: usize, peer: &Peer, pairs: &[(f64, f64)], claims: &mut Claim
     claims.add(&found, "not below", !is_below && !is_far_below);
 }
 
-/// The rate of copy, scale, add and triad in turn: two pairs of kernels that move 16 and 24 bytes
-/// an element.
+/// Returns the rate of copy, scale, add and triad in turn: two kernels that move 16 bytes per
+/// element, and two that move 24.
 fn mixed(copy: f64, triad: f64) -> f64 {
     (32.0 + 48.0) / (32.0 / copy + 48.0 / triad)
 }
@@ -233,7 +233,7 @@ mod tests {
             compare(1, &PEERS[0], &pairs, &mut claims);
             assert_eq!(claims.conclude().is_ok(), is_met, "{ratios:?}");
         };
-        // So many rounds at a ratio, the others above.
+        // This many rounds at a ratio, the others above 1.
         let with = |count: usize, ratio: f64| {
             let mut ratios = [1.1; ROUNDS];
             ratios[..count].fill(ratio);
@@ -249,8 +249,8 @@ mod tests {
         check(with(7, 0.9), true);
     }
 
-    /// Rounds in which every kernel is measured by one thread, and every peer moves as much as
-    /// numalab but those that fail.
+    /// Returns rounds in which one thread measures every kernel and every peer is as fast as
+    /// numalab, except those that fail.
     fn rounds(fails: impl Fn(usize, &str) -> bool) -> Rounds {
         let mut rounds = Rounds {
             own: KERNELS.map(|kernel| (1, kernel)).into(),

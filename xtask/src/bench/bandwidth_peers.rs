@@ -1,6 +1,6 @@
 //! Other programs that measure bandwidth, all from Debian's packages: `likwid-bench`, `mbw`,
-//! `stress-ng --stream`. Their bytes are made those that the program reads and writes, as numalab
-//! and STREAM count them: what a write allocates in a cache is left out.
+//! `stress-ng --stream`. Their results are converted to the bytes that the program reads and
+//! writes, as numalab and STREAM count them: write-allocate traffic is left out.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ use crate::guest::packages;
 /// Makes malloc ask for transparent huge pages (glibc 2.35 and later), as numalab does.
 const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 
-/// What a peer does, in words of numalab.
+/// What a peer does, in numalab's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Does {
     /// One of numalab's kernels.
@@ -22,7 +22,7 @@ pub(super) enum Does {
 }
 
 impl Does {
-    /// Its name.
+    /// Returns its name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Does::Kernel(kernel) => kernel,
@@ -30,7 +30,7 @@ impl Does {
         }
     }
 
-    /// Whether this kernel is one of those that it is made of.
+    /// Whether it consists of this kernel, or includes it.
     pub(super) fn is_of(self, kernel: &str) -> bool {
         match self {
             Does::Kernel(own) => own == kernel,
@@ -38,7 +38,7 @@ impl Does {
         }
     }
 
-    /// Whether this kernel is the last of those that it is made of.
+    /// Whether this kernel is the last one that it runs.
     pub(super) fn ends_with(self, kernel: &str) -> bool {
         match self {
             Does::Kernel(own) => own == kernel,
@@ -47,22 +47,22 @@ impl Does {
     }
 }
 
-/// One way to measure.
+/// One test of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Peer {
     /// The program.
     pub program: &'static str,
-    /// What of it.
+    /// Its test.
     pub test: &'static str,
     pub does: Does,
 }
 
-/// Where and how much.
+/// The CPUs and the amount of memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Load {
     /// CPUs, one for each thread.
     pub cpus: Vec<u64>,
-    /// Bytes of all arrays of all threads.
+    /// Total bytes of all arrays of all threads.
     pub bytes: u64,
 }
 
@@ -82,11 +82,12 @@ const fn mbw(test: &'static str, kernel: &'static str) -> Peer {
     }
 }
 
-/// Every peer. `mbw` copies with `memcpy`, which writes past the caches where it finds that worth
-/// while, with a plain loop, and with `memcpy` block by block. The last copies the same block of
-/// 256 KiB again and again (its loop moves on in the array that it writes only), with `rep movsb`,
-/// which reads no line before it writes it: it is a write past the caches. (With the tunable
-/// `glibc.cpu.x86_rep_movsb_threshold` above the size of the block, it loses a quarter.)
+/// Every peer. `mbw` copies with `memcpy`, which bypasses the caches when it considers that
+/// worthwhile, with a plain loop, and with `memcpy` block by block. The last copies the same block
+/// of 256 KiB again and again (its loop advances only in the array that it writes), with `rep
+/// movsb`, which does not read a line before writing it: in effect, it writes past the caches.
+/// (With the tunable `glibc.cpu.x86_rep_movsb_threshold` above the block size, it loses a quarter
+/// of its rate.)
 pub(super) const PEERS: &[Peer] = &[
     likwid("load_sse", "read"),
     likwid("load_avx", "read"),
@@ -111,7 +112,7 @@ pub(super) const PEERS: &[Peer] = &[
     },
 ];
 
-/// Makes sure that the programs are there; as root it installs them.
+/// Makes sure that the programs are installed; as root, installs them.
 pub(super) fn require() -> Result<()> {
     for (program, package) in [
         ("likwid-bench", "likwid"),
@@ -125,12 +126,12 @@ pub(super) fn require() -> Result<()> {
 }
 
 impl Peer {
-    /// Whether it can run with so many threads; `mbw` has one.
+    /// Whether it can run with this many threads; `mbw` has only one.
     pub(super) fn runs_with(&self, threads: usize) -> bool {
         self.program != "mbw" || threads == 1
     }
 
-    /// What the processor must have for it, in the words of /proc/cpuinfo.
+    /// Returns the processor flag that it needs, as in /proc/cpuinfo.
     pub(super) fn needs(&self) -> Option<&'static str> {
         let instructions = [("avx512", "avx512f"), ("avx", "avx"), ("sse", "sse2")];
         let found = instructions
@@ -139,12 +140,12 @@ impl Peer {
         found.map(|(_, flag)| *flag)
     }
 
-    /// Program and test.
+    /// Returns the names of program and test.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.program, self.test)
     }
 
-    /// Bytes per second.
+    /// Measures bytes per second.
     pub(super) fn measure(&self, supervisor: &Supervisor, load: &Load) -> Result<f64> {
         let cpus: Vec<String> = load.cpus.iter().map(u64::to_string).collect();
         let mut command = Command::new("taskset");
@@ -161,8 +162,8 @@ impl Peer {
                 command.args(["-q", "-n", "10", self.test, &mib.to_string()]);
             }
             _ => {
-                // Its own arrays, each of four times the last cache: it reads what it has just
-                // written, so that of smaller ones a part comes from the cache.
+                // It sizes its own arrays, each four times the last-level cache: it reads what it
+                // has just written, so part of smaller arrays would come from the cache.
                 command.args(["--stream-madvise", "hugepage", "--timeout", "6"]);
                 command.args([self.test, &threads.to_string()]);
             }
@@ -212,7 +213,7 @@ fn likwid_rates(text: &str) -> Vec<f64> {
     rates.collect()
 }
 
-/// The bytes of one array in each run.
+/// Returns the bytes per second of one array in each run.
 ///
 /// ```text
 /// 0 Method: DUMB Elapsed: 0.00090 MiB: 16.00000 Copy: 17857.143 MiB/s
@@ -230,7 +231,7 @@ fn mbw_rates(text: &str) -> Vec<f64> {
     rates.collect()
 }
 
-/// What each instance read and wrote; its megabytes are of 2^20 bytes.
+/// Returns what each instance read and wrote per second; its megabytes are 2^20 bytes.
 ///
 /// ```text
 /// stress-ng: info:  [31] stream: memory rate: 12345.67 MB read/sec, 8230.45 MB write/sec, …

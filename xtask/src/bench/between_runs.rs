@@ -1,9 +1,9 @@
-//! How much runs differ beyond what their rounds explain, which is where
-//! `kernels::BETWEEN_RUNS_SHARE` is from.
+//! How much runs differ beyond what their rounds explain: the source of
+//! `kernels::BETWEEN_RUNS_SHARE`.
 
-/// The standard deviation of runs beyond what their rounds explain, as a share of the mean: the
-/// component of variance between groups, by the method of moments. None of fewer than two runs, or
-/// of runs with one round each.
+/// Returns the standard deviation of runs beyond what their rounds explain, as a share of the mean:
+/// the component of variance between groups, by the method of moments. `None` for fewer than two
+/// runs, or for runs with one round each.
 pub(super) fn scatter(runs: &[Vec<f64>]) -> Option<f64> {
     let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let groups: Vec<&Vec<f64>> = runs.iter().filter(|run| !run.is_empty()).collect();
@@ -29,7 +29,8 @@ mod tests {
 
     #[test]
     fn what_runs_differ_by_is_told_from_what_rounds_do() {
-        // Runs 2 % to each side of 100, whose rounds hardly differ; and rounds that explain all.
+        // Runs 2 % to either side of 100 whose rounds hardly differ; and rounds that explain
+        // everything.
         let runs = [vec![98.0, 98.1, 97.9], vec![102.0, 102.1, 101.9]];
         let share = scatter(&runs).unwrap();
         assert!((share - 0.028_28).abs() < 0.000_1, "{share}");

@@ -1,5 +1,5 @@
-//! `cargo xtask bench bind`: what stands between a program and its start, for `numalab bind` and
-//! for `numactl` (Debian package numactl) with the same placement, in turns.
+//! `cargo xtask bench bind`: compares the time to start a program under `numalab bind` with that
+//! under `numactl` (Debian package numactl) for the same placement, in turns.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use super::release_binary;
 use super::supervisor::Supervisor;
 use crate::guest::packages;
 
-/// Starts with each.
+/// Number of starts with each.
 const ROUNDS: usize = 301;
-/// What is asked of both.
+/// The placement that both are given.
 const PLACEMENT: [&str; 2] = ["--cpunodebind=0", "--membind=0"];
 
-/// How many times the time of a start under numactl one under numalab may take; it asks and
-/// proves more. 1.8 was seen (docs/placing.md).
+/// Maximum ratio of the start time under numalab to that under numactl; numalab asks and proves
+/// more. 1.8 was measured (docs/placing.md).
 const RATIO_MAX: f64 = 3.0;
 
-/// Builds the release binary, and prints the medians, their ratio and their difference; fails when
-/// the ratio is above its most.
+/// Builds the release binary, and prints the medians, their ratio and their difference; fails if
+/// the ratio is above its maximum.
 pub(super) fn run(limit: Duration) -> Result<()> {
     packages::require_program("numactl", "numactl")?;
     let binary = release_binary::build()?;
@@ -47,7 +47,7 @@ pub(super) fn run(limit: Duration) -> Result<()> {
     claims.conclude()
 }
 
-/// Says what the benchmark found; times in seconds.
+/// Judges the times, which are in seconds.
 fn judge(bare: &mut [f64], ours: &mut [f64], theirs: &mut [f64], claims: &mut Claims) {
     let median = |times: &mut [f64]| {
         times.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What a benchmark claims: each claim is printed with what was found, and one that is not met
+//! The claims of a benchmark: each claim is printed with what was found, and one that is not met
 //! fails the benchmark.
 
 use anyhow::{Result, bail};
@@ -10,7 +10,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Prints what was found and whether it is what is claimed.
+    /// Prints what was found and whether it meets the claim.
     pub(super) fn add(&mut self, found: &str, claim: &str, is_met: bool) {
         let verdict = if is_met { "met" } else { "NOT MET" };
         println!("{found}; claim: {claim}: {verdict}");
@@ -19,13 +19,13 @@ impl Claims {
         }
     }
 
-    /// A peer that could not be compared: no claim about it is met.
+    /// Records a peer that could not be compared: no claim about it is met.
     pub(super) fn not_compared(&mut self, peer: &str, why: &str) {
         println!("NOT COMPARED: {peer}: {why}");
         self.not_met.push(format!("{peer} was not compared: {why}"));
     }
 
-    /// Fails when one was not met.
+    /// Fails if a claim was not met.
     pub(super) fn conclude(self) -> Result<()> {
         match self.not_met.is_empty() {
             true => Ok(()),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::arguments::Bench;
 
-/// Runs one benchmark, prints what it found, and fails when one of its claims is not met.
+/// Runs one benchmark, prints what it found, and fails if one of its claims is not met.
 pub(crate) fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) -> Result<ExitCode> {
     let limit = limit.unwrap_or_else(|| usual_limit(bench));
     if let (Some(repeats), true) = (repeat, bench != Bench::Verdict) {
@@ -36,7 +36,7 @@ pub(crate) fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) ->
     Ok(ExitCode::SUCCESS)
 }
 
-/// The time that a benchmark has for all but the build.
+/// Returns the default time limit of a benchmark, without the build.
 fn usual_limit(bench: Bench) -> Duration {
     let minutes = match bench {
         Bench::Bandwidth => 40,

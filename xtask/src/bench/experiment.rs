@@ -1,11 +1,11 @@
-//! An experiment of a benchmark, run by the binary as users have it.
+//! Experiments of benchmarks, run by the binary as users have it.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::own_binary::OwnBinary;
 
-/// Runs the experiment `text`, in the format that users write; answers its document.
+/// Runs the experiment `text`, in the format that users write; returns its document.
 pub(super) fn run(numalab: &OwnBinary, text: &str, trials: &str, seconds: &str) -> Result<Value> {
     let file = numalab.folder.join("experiment.toml");
     std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))?;
@@ -18,14 +18,14 @@ pub(super) fn run(numalab: &OwnBinary, text: &str, trials: &str, seconds: &str) 
 pub(super) struct Rate {
     /// The median.
     pub median: f64,
-    /// The interval's lower end,
+    /// The lower end of the interval.
     pub low: f64,
-    /// and its upper.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
 impl Rate {
-    /// That of the case `name`.
+    /// Reads the rate of the case `name`.
     pub(super) fn of(run: &Value, name: &str) -> Result<Self> {
         let cases = run["cases"].as_array().context("a run has cases")?;
         let case = cases.iter().find(|case| case["name"] == name);
@@ -42,7 +42,7 @@ impl Rate {
         })
     }
 
-    /// In words.
+    /// Returns it as text.
     pub(super) fn text(&self) -> String {
         format!(
             "{:.2} M logical reads/s ({:.2} to {:.2}), {:.1} ns each",

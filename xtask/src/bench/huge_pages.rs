@@ -1,4 +1,4 @@
-//! Huge pages for as long as a benchmark runs: set and taken back by the binary itself.
+//! Huge pages for the duration of a benchmark, set and undone by numalab itself.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use anyhow::{Context, Result};
 
 use super::own_binary::OwnBinary;
 
-/// The pool of node 0, of pages of 2 MiB.
+/// The pool of 2 MiB pages of node 0.
 const POOL: &str = "/sys/devices/system/node/node0/hugepages/hugepages-2048kB";
 
-/// A pool that is larger than it was; it is what it was when this is dropped.
+/// An enlarged pool; restored when dropped.
 pub(super) struct HugePages<'b> {
     numalab: &'b OwnBinary,
     /// The change in the journal, if there was one.
@@ -17,7 +17,7 @@ pub(super) struct HugePages<'b> {
 }
 
 impl<'b> HugePages<'b> {
-    /// Sees to so many free pages of 2 MiB on node 0. Needs root where they are not there.
+    /// Makes sure that node 0 has this many free pages of 2 MiB. Needs root if it has not.
     pub(super) fn require(numalab: &'b OwnBinary, pages: u64) -> Result<Self> {
         let free = count("free_hugepages")?;
         if free >= pages {
@@ -56,7 +56,7 @@ fn count(name: &str) -> Result<u64> {
         .with_context(|| format!("{name}: {text}"))
 }
 
-/// Numbers of the changes to the pool that are in force, the oldest first.
+/// Returns the numbers of the changes to the pool that are in force, oldest first.
 fn changes(numalab: &OwnBinary) -> Result<Vec<String>> {
     let output = numalab.output(&["undo", "--list"])?;
     Ok(changes_in(&String::from_utf8_lossy(&output.stdout)))

@@ -1,8 +1,8 @@
-//! `cargo xtask bench inspect`: the time of `numalab inspect` against that of `numastat -p` (Debian
-//! package numactl) for one shared segment of 4 GiB that 50 processes have mapped, in pages of
-//! 4 KiB and of 2 MiB. As root, the pool of the latter is made larger for as long as it takes.
-//! Beside them, what nothing that asks the kernel about 50 processes can go below: the start of a
-//! program that does nothing, and reading /proc/PID/maps of each process once.
+//! `cargo xtask bench inspect`: compares the time of `numalab inspect` with that of `numastat -p`
+//! (Debian package numactl) for one shared segment of 4 GiB that 50 processes have mapped, in pages
+//! of 4 KiB and of 2 MiB. Needs root to enlarge the pool of the latter while it runs. Also times
+//! lower bounds for any program that asks the kernel about 50 processes: starting a program that
+//! does nothing, and reading /proc/PID/maps of each process once.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,25 +17,25 @@ use super::supervisor::{Guarded, Supervisor};
 use crate::guest::packages;
 use crate::repository;
 
-/// The program that makes the segment; guests use it, too.
+/// The program that creates the segment; guests use it, too.
 const PROGRAM: &str = include_str!("../guest_checks/shared_memory.py");
 /// Size of the segment.
 const MIB: &str = "4096";
 /// Processes that have it mapped.
 const PROCESSES: &str = "50";
-/// Looks with each program, alternately.
+/// Number of inspections with each program, in turns.
 const ROUNDS: usize = 5;
 /// How long the processes may take to read all of it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A kind of segment.
 struct Kind {
-    /// As the program names it.
+    /// Its name for the program.
     name: &'static str,
     pages: &'static str,
-    /// What is compared with [`THEIRS`], and how many times less time it is to take. In small
-    /// pages, 25.7 was seen; in huge ones 2.8, and 0.9 with the private memory of 50 processes,
-    /// which only ours walks (docs/inspect.md).
+    /// What is compared with [`THEIRS`], and how many times faster it must be. In small pages, 25.7
+    /// was measured; in huge ones 2.8, and 0.9 with the private memory of 50 processes, which only
+    /// numalab walks (docs/inspect.md).
     claim: (&'static str, f64),
 }
 
@@ -54,11 +54,11 @@ const KINDS: [Kind; 2] = [
 ];
 /// Pages of 2 MiB in the segment.
 const HUGE_PAGES: u64 = 4096 / 2;
-/// The pool of them.
+/// Their pool.
 const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 
-/// Builds the release binary, makes each segment, and prints the medians and their ratios; fails
-/// when a ratio is below its least.
+/// Builds the release binary, creates each segment, and prints the medians and their ratios; fails
+/// if a ratio is below its minimum.
 pub(super) fn run(limit: Duration) -> Result<()> {
     packages::require_program("numastat", "numactl")?;
     let binary = release_binary::build()?;
@@ -96,20 +96,20 @@ fn judge(kind: &Kind, rows: &[Row], claims: &mut Claims) {
     claims.add(&found, &format!("at least {least}"), ratio >= least);
 }
 
-/// What is timed, and how long each look took, in seconds.
+/// What is timed, and its times in seconds.
 struct Row {
     name: &'static str,
     times: Vec<f64>,
 }
 
-/// What all others are compared with.
+/// What everything else is compared with.
 const THEIRS: &str = "numastat -p";
-/// Ours,
+/// numalab's full inspection.
 const INSPECT: &str = "numalab inspect";
-/// and without the private memory of the processes.
+/// numalab without the private memory of the processes.
 const ONLY_SHARED: &str = "numalab inspect --only-shared";
 
-/// The times of all, by turns, on one segment.
+/// Times all of them in turns on one segment.
 fn look(binary: &Path, folder: &Path, kind: &str, supervisor: &Supervisor) -> Result<Vec<Row>> {
     let holder = Holder::start(folder, kind, supervisor)?;
     let family = holder.family()?;
@@ -158,7 +158,7 @@ fn reading_maps(family: &[String]) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// A pool of huge pages that was made larger, until dropped.
+/// A huge-page pool, enlarged until dropped.
 struct Pool {
     before: u64,
 }
@@ -192,7 +192,7 @@ fn pool_pages() -> Result<u64> {
         .with_context(|| format!("a number in {POOL}"))
 }
 
-/// What the benchmark found, in words.
+/// Renders the results as text.
 fn summary(pages: &str, rows: &mut [Row]) -> String {
     for row in rows.iter_mut() {
         row.times.sort_by(f64::total_cmp);
@@ -239,7 +239,7 @@ impl Holder {
         );
         std::fs::write(&program, PROGRAM)
             .with_context(|| format!("write {}", program.display()))?;
-        // From an earlier run, if it is there.
+        // It may be left from an earlier run.
         let _ = std::fs::remove_file(&ready);
         let mut python = Command::new("python3");
         python
@@ -262,7 +262,7 @@ impl Holder {
         }
     }
 
-    /// All of them, by id.
+    /// Returns the ids of all of them.
     fn family(&self) -> Result<Vec<String>> {
         let own = self.pid.as_str();
         let path = format!("/proc/{own}/task/{own}/children");

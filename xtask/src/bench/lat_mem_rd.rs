@@ -18,16 +18,16 @@ const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 /// The program.
 pub(super) struct LatMemRd(PathBuf);
 
-/// What it measured.
+/// A curve that it measured.
 pub(super) struct PeerCurve {
-    /// Working sets in bytes, and ns for each load.
+    /// Working sets in bytes, and ns per load.
     pub points: Vec<(u64, f64)>,
-    /// Whether it came to its end within its time.
+    /// Whether it finished within its time limit.
     pub is_whole: bool,
 }
 
 impl LatMemRd {
-    /// Fetches it once.
+    /// Fetches the program, once.
     pub(super) fn fetch() -> Result<Self> {
         let folder = repository::target().join("bench/lmbench");
         packages::unpack_from_section("non-free", "lmbench", &["*/lat_mem_rd"], &folder)?;
@@ -41,8 +41,8 @@ impl LatMemRd {
         Ok(LatMemRd(found.context("lmbench has no lat_mem_rd")?))
     }
 
-    /// Working sets up to so many MiB, or as far as it comes in this time: one line of 64 bytes
-    /// after the other in random order (`-t`), timed once (`-N 1`).
+    /// Measures working sets up to this many MiB, or as far as the time allows: lines of 64 bytes
+    /// in random order (`-t`), timed once (`-N 1`).
     pub(super) fn curve(
         &self,
         supervisor: &Supervisor,
@@ -72,7 +72,7 @@ impl LatMemRd {
     }
 }
 
-/// MiB and ns; the working sets are whole multiples of 512 bytes.
+/// Parses MiB and ns; the working sets are whole multiples of 512 bytes.
 ///
 /// ```text
 /// "stride=64

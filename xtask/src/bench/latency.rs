@@ -1,7 +1,7 @@
-//! `cargo xtask bench latency`: the local latency and the depth curve of `numalab latency` against
-//! lmbench's `lat_mem_rd` and a plain chase, in turns on the same CPU and all of them in
-//! transparent huge pages; and the time that a curve takes. Where the last cache is so large that
-//! the benchmark's time is over before, it says what it left out.
+//! `cargo xtask bench latency`: compares the local latency and the depth curve of `numalab latency`
+//! with lmbench's `lat_mem_rd` and a plain chase, in turns on the same CPU and all in transparent
+//! huge pages; and measures the time that a curve takes. If the last-level cache is so large that
+//! the time runs out, it says what it left out.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,26 +15,27 @@ use super::own_binary::{Curve, OwnBinary};
 use super::plain_chase::PlainChase;
 use super::spread::Spread;
 
-/// Turns of a cell and the plain chase, at most
+/// Maximum number of turns of a cell and the plain chase.
 const TURNS: usize = 21;
-/// and at least.
+/// Minimum number of these turns.
 const TURNS_MIN: usize = 5;
-/// Curves of ours, after each of which comes one of the plain chase and one of `lat_mem_rd`, which
-/// takes over a minute.
+/// Number of curves of numalab. Each is followed by one of the plain chase and one of `lat_mem_rd`,
+/// which takes over a minute.
 const CURVES: u32 = 2;
-/// How far a median ratio of all working sets, or that of local memory, may be from 1,
+/// Maximum deviation from 1 of the median ratio of all working sets, and of the ratio of local
+/// memory.
 pub(super) const TOLERANCE: f64 = 0.02;
-/// and the median ratio of the working sets of one level of the caches: they are few.
+/// Maximum deviation from 1 of the median ratio of the working sets of one level, which are few.
 const LEVEL_TOLERANCE: f64 = 0.1;
-/// Levels that must be judged: two caches at least.
+/// Minimum number of levels, caches or memory, that must be judged.
 const LEVELS_MIN: usize = 2;
 /// How long a curve to 1 GiB may take, in seconds.
 const CURVE_S_MAX: f64 = 5.0;
 
-/// Values of a working set: ours and the other's.
+/// Values by working set: numalab's and the other program's.
 type Pairs = BTreeMap<u64, (Vec<f64>, Vec<f64>)>;
 
-/// Builds, measures, and prints medians, ratios and the time of a curve; fails when a claim is not
+/// Builds, measures, and prints medians, ratios and the time of a curve; fails if a claim is not
 /// met.
 pub(super) fn run(limit: Duration) -> Result<()> {
     let peer = LatMemRd::fetch();
@@ -51,7 +52,7 @@ pub(super) fn run(limit: Duration) -> Result<()> {
     for turn in 0..CURVES {
         let curve = numalab.curve()?;
         seconds.push(curve.seconds);
-        // What is left, for this and the later turns, and for both others.
+        // The time left, shared by this and the later turns and by both other programs.
         let limit = numalab.supervisor.time_left() / (2 * (CURVES - turn)) / 10 * 9;
         let theirs = plain_curve(&numalab, &plain, &curve, bytes, limit)?;
         collect(&mut with_plain, &curve, &theirs);
@@ -73,7 +74,8 @@ pub(super) fn run(limit: Duration) -> Result<()> {
     claims.conclude()
 }
 
-/// Local memory in turns, for a third of the time at most; says the CPU and the working set.
+/// Measures local memory in turns, for at most a third of the time; returns the CPU and the working
+/// set.
 fn local_memory(
     numalab: &OwnBinary,
     plain: &PlainChase,
@@ -115,7 +117,7 @@ fn local_memory(
     Ok((cpu, bytes))
 }
 
-/// The plain chase at the working sets of a curve that are powers of two, as far as the time
+/// Runs the plain chase at the working sets of a curve that are powers of two, as far as the time
 /// allows.
 fn plain_curve(
     numalab: &OwnBinary,
@@ -159,8 +161,8 @@ fn collect(pairs: &mut Pairs, ours: &Curve, theirs: &[(u64, f64)]) {
     }
 }
 
-/// Prints the medians of each working set with their ratio. The median of all ratios is claimed,
-/// and that of each level of the caches: of many working sets, those of memory are few.
+/// Prints the medians of each working set with their ratio. Claims concern the median of all ratios
+/// and that of each level, because few of the working sets are in memory.
 fn compare(peer: &str, pairs: &Pairs, levels: &Levels, claims: &mut Claims) {
     let mut ratios = Vec::new();
     let mut by_level: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -230,7 +232,7 @@ mod tests {
         );
     }
 
-    /// What becomes of curves whose ratios are these, by working set in KiB.
+    /// Returns the claims that curves with these ratios do not meet, by working set in KiB.
     fn not_met(ratios: &[(u64, f64)]) -> String {
         let pair = |(kib, ratio): &(u64, f64)| (kib << 10, (vec![*ratio], vec![1.0]));
         let pairs: Pairs = ratios.iter().map(pair).collect();
@@ -242,7 +244,7 @@ mod tests {
             .map_or(String::new(), |it| it.to_string())
     }
 
-    /// Working sets of L1, L2, L3 and memory, and the end of a cache.
+    /// Working sets of L1, L2, L3 and memory, in KiB.
     const SIZES: [u64; 7] = [1, 2, 4, 128, 256, 4096, 128 << 10];
 
     #[test]
@@ -260,7 +262,7 @@ mod tests {
             found.contains("memory against x, 1 working sets: 1.20"),
             "{found}"
         );
-        // The end of a cache is shown and not judged.
+        // The end of a cache is shown but not judged.
         let with_an_end = [&SIZES.map(|kib| (kib, 1.0))[..], &[(32, 1.8)]].concat();
         assert_eq!(not_met(&with_an_end), "");
     }

@@ -1,5 +1,5 @@
-//! `cargo xtask bench latency --repeat N`: whether the intervals of `numalab latency` hold what a
-//! plain chase measures of the same memory from the same CPU just after; and how much runs differ.
+//! `cargo xtask bench latency --repeat N`: whether the intervals of `numalab latency` include what
+//! a plain chase then measures for the same memory from the same CPU; and how much runs differ.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use super::plain_chase::PlainChase;
 use super::spread::Spread;
 use crate::guest::packages;
 
-/// The share of the intervals that must hold the other's figure: nine of ten. Of intervals of 95 %,
-/// a tenth misses only now and then.
+/// Minimum share of the intervals that must include the other program's figure. Of 95 % intervals,
+/// a tenth rarely misses.
 const SHARE_MIN: f64 = 0.9;
 
 /// One cell of one run.
@@ -33,10 +33,11 @@ struct Cell {
     rounds: Vec<f64>,
 }
 
-/// One turn of a cell: low, median and high end of our interval, and what the plain chase found.
+/// One turn of a cell: low end, median and high end of numalab's interval, and the figure of the
+/// plain chase.
 type Turn = ([f64; 3], f64);
 
-/// Measures the matrix so many times, and every cell of it with the plain chase.
+/// Measures the matrix this many times, and every cell of it with the plain chase.
 pub(super) fn run(repeats: u32, limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let plain = PlainChase::build(&numalab.folder)?;
@@ -84,7 +85,7 @@ pub(super) fn run(repeats: u32, limit: Duration) -> Result<()> {
     claims.conclude()
 }
 
-/// The cells of a matrix, with where and how much of it the run says.
+/// Returns the cells of a matrix, with the CPU, node and working set that the run states.
 fn cells(document: &Value, run: &Value) -> Result<Vec<Cell>> {
     let mut cells = Vec::new();
     let nodes = |key: &str| document[key].as_array().context("a matrix has nodes");
@@ -123,7 +124,7 @@ fn cells(document: &Value, run: &Value) -> Result<Vec<Cell>> {
     Ok(cells)
 }
 
-/// An interval holds a figure that is in it, or no further from it than both programs may differ.
+/// Whether an interval includes a figure, within the tolerance by which the programs may differ.
 fn holds([low, _, high]: [f64; 3], ns: f64) -> bool {
     low * (1.0 - TOLERANCE) <= ns && ns <= high * (1.0 + TOLERANCE)
 }

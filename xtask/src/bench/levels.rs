@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-/// The data caches of a CPU: the name and the bytes of each level, the first level first.
+/// The data caches of a CPU: the name and the size in bytes of each level, first level first.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Levels(Vec<(String, u64)>);
 
 impl Levels {
-    /// Those of a CPU of this machine.
+    /// Reads the caches of a CPU of this machine.
     pub(super) fn of_cpu(cpu: u64) -> Result<Self> {
         let caches = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
         let mut levels = Vec::new();
@@ -35,9 +35,9 @@ impl Levels {
         Ok(Levels(levels))
     }
 
-    /// The level that holds a working set. `None` near the end of a cache, from half of it to
-    /// twice: what is found there depends on which pages the kernel gave, and in the last cache on
-    /// neighbours.
+    /// Returns the level that holds a working set. `None` near the end of a cache, from half to
+    /// twice its size: results there depend on which pages the kernel allocated and, in the
+    /// last-level cache, on neighbours.
     pub(super) fn of(&self, bytes: u64) -> Option<&str> {
         let is_near = |end: u64| bytes >= end / 2 && bytes <= end * 2;
         if self.0.iter().any(|(_, end)| is_near(*end)) {
@@ -48,7 +48,7 @@ impl Levels {
     }
 }
 
-/// `32K`, `1024K`, `300M`.
+/// Parses `32K`, `1024K`, `300M`.
 fn bytes_of(size: &str) -> Option<u64> {
     let (number, shift) = match size.strip_suffix('K') {
         Some(number) => (number, 10),
@@ -59,7 +59,7 @@ fn bytes_of(size: &str) -> Option<u64> {
 
 #[cfg(test)]
 impl Levels {
-    /// Caches of 32 KiB, 1 MiB and 32 MiB.
+    /// Returns caches of 32 KiB, 1 MiB and 32 MiB.
     pub(super) fn for_tests() -> Self {
         let level = |name: &str, bytes| (name.to_owned(), bytes);
         Levels(vec![

@@ -1,7 +1,7 @@
-//! `cargo xtask bench logical-reads`: one session at the plateau, against the same code on a cache
-//! so small that memory plays no part. The difference is the time that is memory latency: the
-//! instructions, latches and pins are the same. Beside it caches from 64 MiB to 8 GiB, small pages
-//! and huge, one session and two, each as a ratio to the first.
+//! `cargo xtask bench logical-reads`: compares one session at the plateau with the same code on a
+//! cache so small that memory plays no part. The difference is memory latency, because
+//! instructions, latches and pins are the same. Also measures caches from 64 MiB to 8 GiB, small
+//! and huge pages, one session and two, each as a ratio to the first.
 
 use std::time::Duration;
 
@@ -19,15 +19,15 @@ const EXPERIMENT: &str = include_str!("logical_reads.toml");
 const TRIALS: &str = "5";
 /// Seconds of each window.
 const SECONDS: &str = "1";
-/// Pages of 2 MiB that the largest case needs: 8 GiB of blocks and what goes with them.
+/// Pages of 2 MiB that the largest case needs: 8 GiB of blocks and their overhead.
 const PAGES: u64 = 4400;
 
-/// The share of the time that is to be memory latency, in per cent: with less, placements would
-/// differ less for this load than for memory itself; 87 was seen (docs/instance.md).
+/// Minimum share of the time that is memory latency, in per cent: with less, placements would
+/// differ less under this load than memory itself does. 87 was measured (docs/instance.md).
 const SHARE_MIN: f64 = 70.0;
 
-/// Builds the release binary, runs the experiment and prints rates and the share; fails when the
-/// share is below its least.
+/// Builds the release binary, runs the experiment and prints rates and the share; fails if the
+/// share is below its minimum.
 pub(super) fn run(limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let pages = HugePages::require(&numalab, PAGES);
@@ -53,12 +53,13 @@ fn judge(run: &Value, claims: &mut Claims) -> Result<()> {
     Ok(())
 }
 
-/// Of the time per read on memory, the time per read on the processor's cache is not latency.
+/// Returns the share of latency: all of the time per read from memory except the time per read from
+/// the processor's cache.
 fn share(memory: f64, cache: f64) -> f64 {
     100.0 * (1.0 - memory / cache)
 }
 
-/// What the benchmark found, in words.
+/// Renders the results as text.
 fn summary(run: &Value) -> Result<String> {
     let memory = Rate::of(run, "memory")?;
     let cache = Rate::of(run, "processor-cache")?;

@@ -1,4 +1,4 @@
-//! The released binary with a store of its own, and what it says of memory.
+//! The release binary with its own store, and its measurements of memory.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -14,9 +14,9 @@ use crate::repository;
 /// The binary.
 pub(super) struct OwnBinary {
     binary: PathBuf,
-    /// Where its store and the programs of benchmarks are.
+    /// The directory of its store and of the benchmarks' programs.
     pub folder: PathBuf,
-    /// What starts it, and its peers.
+    /// Starts the binary and its peers.
     pub supervisor: Supervisor,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Curve {
 }
 
 impl OwnBinary {
-    /// Builds it; the time of the benchmark begins then.
+    /// Builds the binary; the benchmark's time starts afterwards.
     pub(super) fn build(limit: Duration) -> Result<Self> {
         let binary = release_binary::build()?;
         let folder = repository::target().join("bench");
@@ -50,14 +50,14 @@ impl OwnBinary {
         })
     }
 
-    /// Runs it.
+    /// Runs the binary.
     pub(super) fn output(&self, arguments: &[&str]) -> Result<Output> {
         let mut command = Command::new(&self.binary);
         command.args(arguments).env("XDG_STATE_HOME", &self.folder);
         self.supervisor.output(&command)
     }
 
-    /// Runs it and reads its document.
+    /// Runs the binary and reads its document.
     pub(super) fn json(&self, arguments: &[&str]) -> Result<Value> {
         let output = self.output(arguments)?;
         if !output.status.success() {
@@ -67,12 +67,12 @@ impl OwnBinary {
         serde_json::from_slice(&output.stdout).context("numalab wrote no JSON")
     }
 
-    /// The run that was stored last.
+    /// Returns the newest run.
     pub(super) fn last_run(&self) -> Result<Value> {
         self.json(&["show", "last", "--json"])
     }
 
-    /// The first cell, which is local, in one round.
+    /// Measures the first cell, which is local, in one round.
     pub(super) fn cell(&self) -> Result<Cell> {
         self.json(&["latency", "--anyway", "--rounds", "1", "--json"])?;
         let run = self.last_run()?;
@@ -89,7 +89,7 @@ impl OwnBinary {
         })
     }
 
-    /// The curve of the first node, once.
+    /// Measures the curve of the first node once.
     pub(super) fn curve(&self) -> Result<Curve> {
         let arguments = ["latency", "--curve", "--anyway", "--rounds", "1", "--json"];
         let document = self.json(&arguments)?;

@@ -1,5 +1,5 @@
-//! `cargo xtask bench parallel-scan`: the parallel scan against the read bandwidth that
-//! `numalab bandwidth` measures just before it and just after, and against `SELECT sum()` of DuckDB
+//! `cargo xtask bench parallel-scan`: compares the parallel scan with the read bandwidth that
+//! `numalab bandwidth` measures just before and just after it, and with `SELECT sum()` of DuckDB
 //! (PyPI package duckdb) over as many values in memory, in turns.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use crate::{program, repository};
 
 /// The experiment, in the format that users write.
 const EXPERIMENT: &str = include_str!("parallel_scan.toml");
-/// What DuckDB does: the same number of values, the same sum again and again; prints bytes per
+/// The program for DuckDB: sums the same number of values again and again, and prints the bytes per
 /// second of the median.
 const DUCKDB: &str = include_str!("parallel_scan_duckdb.py");
 /// Values of the column: 1 GiB of blocks of 1020 values.
@@ -31,11 +31,11 @@ const TURNS: usize = 5;
 const TRIALS: &str = "5";
 /// Seconds of each window.
 const SECONDS: &str = "1";
-/// Pages of 2 MiB that the column and what goes with it need.
+/// Pages of 2 MiB for the column and its overhead.
 const PAGES: u64 = 600;
-/// The share of the bandwidth that a scan in pages like those of the bandwidth is to reach.
+/// Minimum share of the bandwidth for a scan in the same kind of pages.
 const SHARE_MIN: f64 = 0.9;
-/// How many times what DuckDB sums a scan is to sum in the same pages; 1.6 and 1.8 were seen
+/// Minimum ratio of a scan's rate to DuckDB's in the same kind of pages; 1.6 and 1.8 were measured
 /// (docs/instance.md).
 const TIMES_DUCKDB_MIN: f64 = 1.0;
 
@@ -44,8 +44,8 @@ const HUGE: &str = "huge";
 /// The case that is compared with DuckDB: both in pages of 4 KiB, unless the kernel gives others.
 const SMALL: &str = "all-cpus";
 
-/// Builds the release binary, measures in turns and prints rates and ratios; fails when the scan is
-/// below its share.
+/// Builds the release binary, measures in turns and prints rates and ratios; fails if the scan is
+/// below its share of the bandwidth, or slower than DuckDB.
 pub(super) fn run(limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let _pages = HugePages::require(&numalab, PAGES)?;
@@ -95,7 +95,7 @@ impl Figures {
         Ok(())
     }
 
-    /// Prints every figure and judges what is claimed.
+    /// Prints every figure and judges the claims.
     fn judge(&self, claims: &mut Claims) {
         for (name, values) in &self.0 {
             if let Some(spread) = Spread::of(values) {
@@ -114,13 +114,14 @@ impl Figures {
     }
 }
 
-/// The read bandwidth of all nodes together, each read by its own CPUs, bytes per second.
+/// Measures the read bandwidth of all nodes together, each read by its own CPUs, in bytes per
+/// second.
 fn bandwidth(numalab: &OwnBinary) -> Result<f64> {
     let document = numalab.json(&["bandwidth", "--kernel", "read", "--anyway", "--json"])?;
     local_bandwidth(&document).context("the bandwidth document has no local figures")
 }
 
-/// The sum of the cells in which CPU node and memory node are the same.
+/// Returns the sum of the cells in which CPU node and memory node are the same.
 fn local_bandwidth(document: &Value) -> Option<f64> {
     let nodes = |key: &str| document[key].as_array();
     let (cpu_nodes, memory_nodes) = (nodes("cpu_nodes")?, nodes("memory_nodes")?);
@@ -148,7 +149,7 @@ impl DuckDb {
         Ok(DuckDb { folder })
     }
 
-    /// Bytes per second.
+    /// Measures bytes per second.
     fn measure(&self, supervisor: &Supervisor) -> Result<f64> {
         let mut command = Command::new("python3");
         command

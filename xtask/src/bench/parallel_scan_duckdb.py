@@ -1,11 +1,12 @@
-# The rate of SELECT sum() over a BIGINT column in memory, in bytes per second: the median of nine.
+# Prints the rate of SELECT sum() over a BIGINT column in memory, in bytes per second: the median of
+# nine runs.
 import sys, time
 import duckdb
 
 values = int(sys.argv[1])
 db = duckdb.connect(":memory:")
 db.execute("SET enable_progress_bar = false")
-# Values of 24 bits as in the instance's column, which DuckDB must not know to be a sequence.
+# 24-bit values as in the instance's column, hashed so that DuckDB cannot treat them as a sequence.
 db.execute(f"CREATE TABLE t AS SELECT (hash(i) >> 40)::BIGINT AS v FROM range({values}) r(i)")
 times = []
 for _ in range(10):

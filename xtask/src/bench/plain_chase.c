@@ -1,10 +1,10 @@
 /* The latency of a working set, as lat_mem_rd measures it (a chain of dependent loads), but in
- * random order, which prefetchers cannot follow. Written apart from numalab's kernels, to be
- * compared with them: one file, one loop, the kernel's clock.
+ * random order, which prefetchers cannot follow. Independent of numalab's kernels, to be compared
+ * with them: one file, one loop, the kernel's clock.
  *
  * plain_chase CPU BYTES SEED: pins itself to the CPU, links every line of BYTES of fresh memory
- * (huge pages where the kernel gives them) into one random cycle, goes round once, and prints the
- * median over 51 windows, in ns for each load, and the bytes that are in huge pages. */
+ * (huge pages if the kernel provides them) into one random cycle, goes round once, and prints the
+ * median over 51 windows, in ns per load, and the bytes in huge pages. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
@@ -79,7 +79,7 @@ int main(int count, char **words) {
         windows[window] = (now_ns() - begin) / loads;
     }
     qsort(windows, WINDOWS, sizeof *windows, ascending);
-    /* The pointer is printed so that the chase is not left out. */
+    /* Print the pointer so that the compiler keeps the chase. */
     printf("%.3f %llu %p\n", windows[WINDOWS / 2], huge_bytes(), (void *)at);
     return 0;
 }

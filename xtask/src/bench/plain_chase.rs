@@ -1,4 +1,4 @@
-//! The plain chase: a C program that has nothing in common with the kernels (`plain_chase.c`).
+//! The plain chase: a C program that shares no code with the kernels (`plain_chase.c`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::program;
 
 const PROGRAM: &str = include_str!("plain_chase.c");
 
-/// The program, built.
+/// The built program.
 pub(super) struct PlainChase(PathBuf);
 
 impl PlainChase {
@@ -26,8 +26,8 @@ impl PlainChase {
         Ok(PlainChase(built))
     }
 
-    /// Nanoseconds for each load, and the bytes that were in transparent huge pages. Memory is
-    /// where the kernel puts it, or on a node (by numactl).
+    /// Measures nanoseconds per load, and the bytes in transparent huge pages. Memory is where the
+    /// kernel puts it, or on a node (by numactl).
     pub(super) fn measure(
         &self,
         supervisor: &Supervisor,

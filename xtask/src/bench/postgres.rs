@@ -1,6 +1,6 @@
-//! `cargo xtask bench postgres`: logical reads per second of one session of the embedded instance
-//! and of PostgreSQL, on the same size of data, blocks and pages. Each runs twice, the one around
-//! the other, so that a machine that slows down slows both.
+//! `cargo xtask bench postgres`: compares the logical reads per second of one session of the
+//! embedded instance and of PostgreSQL, with the same sizes of data, blocks and pages. Each runs
+//! twice, one around the other, so that a machine that slows down affects both.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::claims::Claims;
 use super::experiment::{self, Rate};
 use super::own_binary::OwnBinary;
 
-/// The experiment, in the format that users write; the engine is put in.
+/// The experiment, in the format that users write; the engine is filled in.
 const EXPERIMENT: &str = include_str!("postgres.toml");
 /// The engines, in the order of their runs.
 const ENGINES: [&str; 4] = ["instance", "postgres", "postgres", "instance"];
@@ -19,12 +19,11 @@ const TRIALS: &str = "5";
 /// Seconds of each window.
 const SECONDS: &str = "1";
 
-/// How many times what a session of PostgreSQL does one of the instance is to do: enough that a
-/// logical read of the instance is memory more than anything else; 5.7 times was seen
-/// (docs/postgres.md).
+/// Minimum ratio of the rate of an instance session to that of a PostgreSQL session: enough for a
+/// logical read of the instance to be mostly memory access. 5.7 was measured (docs/postgres.md).
 const RATIO_MIN: f64 = 2.0;
 
-/// Runs both, prints rates and ratio; fails when the ratio is below its least.
+/// Runs both, prints rates and ratio; fails if the ratio is below its minimum.
 pub(super) fn run(limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let mut rates = Vec::new();

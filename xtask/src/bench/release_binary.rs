@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{program, repository};
 
-/// Builds numalab for release; says where it is.
+/// Builds numalab for release; returns its path.
 pub(crate) fn build() -> Result<PathBuf> {
     let words = [
         "build",

@@ -1,7 +1,7 @@
-//! `cargo xtask bench move`: `numalab move` against `migratepages` (Debian package numactl) on the
-//! same shared memory of 128 MiB in a two-node guest: pages moved, system calls that move or ask,
-//! and wall time, as ratios. A guest is emulated, so the time says nothing about NUMA: it says what
-//! the plan, the journal and the look afterwards cost beside the moving itself.
+//! `cargo xtask bench move`: compares `numalab move` with `migratepages` (Debian package numactl)
+//! on the same shared memory of 128 MiB in a two-node guest: pages moved, system calls that move or
+//! query pages, and wall time, as ratios. A guest is emulated, so the time says nothing about NUMA,
+//! only what the plan, the journal and the verification cost beside the move itself.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use crate::interrupt::Interrupt;
 
 const PROGRAM: &str = include_str!("../guest_checks/shared_memory.py");
 const SCRIPT: &str = include_str!("relocate.sh");
-/// How many times the wall time of migratepages numalab's may be, with its plan, journal and look;
-/// 3.4 was seen (docs/move.md).
+/// Maximum ratio of numalab's wall time, with plan, journal and verification, to that of
+/// migratepages; 3.4 was measured (docs/move.md).
 const WALL_RATIO_MAX: f64 = 8.0;
 
 /// Pages moved, system calls, seconds: medians over the rounds.
 type Figures = (f64, f64, f64);
 
-/// Builds the release binary, boots, and prints both and their ratios; fails when numalab moves
-/// other pages than migratepages, or takes too long.
+/// Builds the release binary, boots, and prints both and their ratios; fails if numalab does not
+/// move as many pages as migratepages, or takes too long.
 pub(super) fn run(limit: Duration) -> Result<()> {
     let binary = release_binary::build()?;
     let options = Options {
@@ -49,7 +49,7 @@ pub(super) fn run(limit: Duration) -> Result<()> {
     claims.conclude()
 }
 
-/// Pages as the kernel counts them on the other node, and wall time.
+/// Judges the pages that the kernel counts on the other node, and the wall time.
 fn judge(ours: Figures, theirs: Figures, claims: &mut Claims) {
     let found = format!(
         "pages moved: {} by numalab, {} by migratepages",

@@ -1,9 +1,9 @@
-# The same memory from node 0 to node 1 by numalab and by migratepages, by turns. Prints one line
-# for each: NAME PAGES CALLS NANOSECONDS.
+# Moves the same memory from node 0 to node 1 with numalab and with migratepages, in turns. Prints
+# one line for each move: NAME PAGES CALLS NANOSECONDS.
 rm -f /tmp/ready; mkfifo /tmp/ready
 numactl --membind=0 /usr/bin/python3 /tmp/shared_memory.py 128 2 memfd /tmp/ready >/dev/null 2>&1 &
 pid=$(cat /tmp/ready); child=$(ps -o pid= --ppid $pid)
-on_one() { # pages of the segment on node 1, by the kernel's word
+on_one() { # prints the pages of the segment on node 1, as the kernel counts them
     grep memfd /proc/$pid/numa_maps | tr ' ' '\n' | sed -n 's/^N1=//p' | grep . || echo 0
 }
 for round in 1 2 3; do

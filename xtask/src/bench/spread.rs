@@ -1,8 +1,8 @@
-//! Values of one thing measured several times, in short.
+//! Summary of repeated measurements of one quantity.
 
 use std::fmt;
 
-/// The least, the median and the most.
+/// Minimum, median and maximum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spread {
     pub least: f64,
@@ -11,7 +11,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Of some values; none of none.
+    /// Summarises values; `None` if there are none.
     pub(super) fn of(values: &[f64]) -> Option<Self> {
         let mut values = values.to_vec();
         values.sort_by(f64::total_cmp);
@@ -23,7 +23,7 @@ impl Spread {
         })
     }
 
-    /// The same in a unit that is so many of this one.
+    /// Converts to a unit that is `unit` times this one.
     pub(super) fn divided_by(self, unit: f64) -> Self {
         Spread {
             least: self.least / unit,

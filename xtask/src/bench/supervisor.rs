@@ -1,5 +1,5 @@
 //! Programs that a benchmark starts: none outlives it, whatever ends it (`cargo xtask guard`), and
-//! none runs past the time that the benchmark has.
+//! none runs past the benchmark's time limit.
 
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::guard;
 use crate::interrupt::Interrupt;
 
-/// How often a waiting benchmark looks whether it was told to stop.
+/// Interval at which a waiting benchmark checks whether it was asked to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Starts programs for one benchmark.
@@ -20,14 +20,14 @@ pub(super) struct Supervisor {
     limit: Duration,
 }
 
-/// What a program said, and whether it was ended at its limit.
+/// The output of a program, and whether it was killed at its limit.
 pub(super) struct Finished {
     pub output: Output,
     pub is_past_limit: bool,
 }
 
 impl Supervisor {
-    /// The benchmark's time begins.
+    /// Starts the benchmark's time.
     pub(super) fn start(limit: Duration) -> Result<Self> {
         Ok(Supervisor {
             interrupt: Interrupt::watch()?,
@@ -36,13 +36,13 @@ impl Supervisor {
         })
     }
 
-    /// What is left of the benchmark's time.
+    /// Returns the rest of the benchmark's time.
     pub(super) fn time_left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// Fails when the benchmark was told to stop (so that it takes back what it has changed), or
-    /// has no time left.
+    /// Fails if the benchmark was asked to stop (so that it undoes what it has changed), or has no
+    /// time left.
     pub(super) fn check(&self) -> Result<()> {
         if let Some(signal) = self.interrupt.signal() {
             bail!("stopped by signal {signal}");
@@ -53,7 +53,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Runs a program to its end; fails when the benchmark's time is over before.
+    /// Runs a program to its end; fails if the benchmark's time runs out first.
     pub(super) fn output(&self, command: &Command) -> Result<Output> {
         let finished = self.output_within(command, self.limit)?;
         if finished.is_past_limit {
@@ -64,14 +64,14 @@ impl Supervisor {
         Ok(finished.output)
     }
 
-    /// Runs a program to its end, or to this limit or that of the benchmark.
+    /// Runs a program to its end, or until this limit or that of the benchmark.
     pub(super) fn output_within(&self, command: &Command, limit: Duration) -> Result<Finished> {
         let mut guard = self.guard(command, limit)?;
         guard.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = Guarded::start(&mut guard)?;
         let child = running.child.take().context("it was just started")?;
         let (sender, receiver) = channel();
-        // Whoever waits for the answer may have gone.
+        // The receiver may be gone.
         std::thread::spawn(move || drop(sender.send(child.wait_with_output())));
         loop {
             match receiver.recv_timeout(LOOK_EVERY) {
@@ -90,7 +90,7 @@ impl Supervisor {
         }
     }
 
-    /// Starts a program that runs until this is dropped, or the time is over.
+    /// Starts a program that runs until the returned value is dropped, or the time is over.
     pub(super) fn start_guarded(&self, command: &Command) -> Result<Guarded> {
         Guarded::start(&mut self.guard(command, self.limit)?)
     }
@@ -102,7 +102,7 @@ impl Supervisor {
         }
     }
 
-    /// The command that runs another under guard.
+    /// Returns a command that runs another one under guard.
     fn guard(&self, command: &Command, limit: Duration) -> Result<Command> {
         self.check()?;
         let limit = limit.min(self.time_left()).as_secs_f64();
@@ -116,17 +116,18 @@ impl Supervisor {
     }
 }
 
-/// A program under guard; ended when dropped.
+/// A program under guard; killed when dropped.
 pub(super) struct Guarded {
     child: Option<Child>,
-    /// Its end is what the guard waits for.
+    /// The guard kills the program once this is closed.
     alive: Option<ChildStdin>,
 }
 
 impl Guarded {
     fn start(guard: &mut Command) -> Result<Self> {
         use std::os::unix::process::CommandExt;
-        // Ctrl-C at the terminal is for us: the guard ends what it guards when we are gone.
+        // Ctrl-C at the terminal is for the benchmark: the guard kills its program once the
+        // benchmark is gone.
         let mut child = guard
             .stdin(Stdio::piped())
             .process_group(0)
@@ -149,7 +150,7 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         drop(self.alive.take());
         if let Some(mut child) = self.child.take() {
-            // What was ended is gone once the guard is.
+            // Once the guard has ended, its program is gone.
             let _ = child.wait();
         }
     }

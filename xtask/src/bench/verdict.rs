@@ -1,10 +1,10 @@
-//! `cargo xtask bench verdict`: what windows that alternate are worth on this machine, as it is.
+//! `cargo xtask bench verdict`: what alternating windows are worth on this machine, as it is.
 //!
-//! The former way, each trial by itself, and windows that alternate take turns on the same
-//! experiment for the same time: how wide the interval of the ratio is, and after how long it
-//! excludes 1. Then a case runs against itself, and against cases that are dearer by a known
-//! share, as often as --repeat says: how often there is a false winner, and whether the interval
-//! holds the truth.
+//! The former way, one trial after another, and alternating windows take turns on the same
+//! experiment for the same time: how wide is the interval of the ratio, and after how long does it
+//! exclude 1? Then a case runs against itself, and against cases that are dearer by a known share,
+//! as often as --repeat says: how often is there a false winner, and does the interval include the
+//! truth?
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ use super::claims::Claims;
 use super::own_binary::OwnBinary;
 use super::verdict_run::{CONFIDENCE, Found, by_predecessor, told_apart_s};
 
-/// Two cases that are to be told apart.
+/// Two cases to be told apart.
 const TWO: &str = include_str!("verdict_two.toml");
 /// One case twice.
 const SAME: &str = include_str!("verdict_same.toml");
 /// A case, and dearer ones.
 const HANDICAPS: &str = include_str!("verdict_handicaps.toml");
-/// The shipped experiment whose time is looked at.
+/// The shipped experiment whose share of time in windows is measured.
 const SHIPPED: &str = "binding-vs-caging";
 
-/// Turns of the two ways, and seconds that each run of them may take: five trials of each case
-/// need most of it where they are made one after another.
+/// Number of turns of the two ways, and time limit of each of their runs in seconds: made one after
+/// another, five trials of each case need most of it.
 const TURNS: u32 = 5;
 const TURN_S: &str = "40";
 /// Seconds of a run of the shipped experiment.
@@ -34,24 +34,25 @@ const SHIPPED_S: &str = "75";
 /// Seconds of a run of one case twice, and of the four with handicaps.
 const SAME_S: &str = "10";
 const HANDICAPS_S: &str = "20";
-/// Runs of one case twice, unless --repeat says another number; of handicaps half as many.
+/// Default number of runs of one case twice; half as many of handicaps.
 const RUNS: u32 = 40;
 
-/// Of the time of a run, the least share in measured windows, in per cent.
+/// Minimum share of a run's time in measured windows, in per cent.
 const SHARE_MIN: f64 = 60.0;
-/// The interval is to be this much of the former way's, on a machine that is noisy; and never
-/// more than this on any machine.
+/// Width of the interval relative to the former way's: the aim on a noisy machine, and the maximum
+/// on any machine.
 const WIDTH_AIM: f64 = 1.0 / 3.0;
 const WIDTH_MAX: f64 = 1.0;
-/// What a case does at least after a window of another, of what it does after one of its own; how
-/// wide the interval of that may be, to both sides, to say anything; and seconds of the run.
+/// Minimum ratio of what a case does after a window of another to what it does after one of its
+/// own; maximum half-width of the ratio's interval, beyond which it says nothing; and seconds of
+/// the run.
 const TURNS_MIN: f64 = 0.97;
 const COST_WIDTH_MAX: f64 = 0.05;
 const COST_S: &str = "120";
-/// How likely a claim about a rate fails although the rate is as it should be.
+/// Probability that a claim about a rate fails although the rate is right.
 const CHANCE: f64 = 0.05;
 
-/// Runs everything and prints what was found; fails where a claim is not met.
+/// Runs everything and prints what was found; fails if a claim is not met.
 pub(super) fn run(repeat: Option<u32>, limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let mut claims = Claims::default();
@@ -64,7 +65,7 @@ pub(super) fn run(repeat: Option<u32>, limit: Duration) -> Result<()> {
     claims.conclude()
 }
 
-/// Runs what tells the cost of alternating alone.
+/// Measures only the cost of alternating.
 pub(super) fn run_alternation(limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let mut claims = Claims::default();
@@ -72,7 +73,7 @@ pub(super) fn run_alternation(limit: Duration) -> Result<()> {
     claims.conclude()
 }
 
-/// A run of an experiment, for so many seconds, with other options.
+/// Runs an experiment for this many seconds, with further options.
 fn run_of(numalab: &OwnBinary, text: &str, within_s: &str, options: &[&str]) -> Result<Value> {
     let file = numalab.folder.join("verdict.toml");
     std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))?;
@@ -81,7 +82,7 @@ fn run_of(numalab: &OwnBinary, text: &str, within_s: &str, options: &[&str]) -> 
     numalab.json(&[&usual[..], options, &[&file]].concat())
 }
 
-/// The two ways, one after the other, and then again.
+/// Runs both ways in turns.
 fn in_turns(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
     let ways: [(&str, &[&str]); 2] = [
         ("one after another", &["--one-after-another"]),
@@ -103,7 +104,7 @@ fn in_turns(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
                 quiet(&run)
             );
             widths[way].push(found.half_width());
-            // Who is not told apart at all comes last.
+            // Cases that are never told apart sort last.
             seconds[way].push(apart_s.unwrap_or(f64::INFINITY));
         }
     }
@@ -125,13 +126,13 @@ fn in_turns(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
     Ok(())
 }
 
-/// The middle one of values of which some may be infinite.
+/// Returns the middle one of values, some of which may be infinite.
 fn middle(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// What the hypervisor and others took in the windows of a run.
+/// Says what the hypervisor and other processes took in the windows of a run.
 fn quiet(run: &Value) -> String {
     let sum = |key: &str| -> f64 {
         let cases = run["cases"].as_array().into_iter().flatten();
@@ -160,9 +161,9 @@ fn share_in_windows(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
     Ok(())
 }
 
-/// What a case loses by alternating: its windows after a window of another against those after one
-/// of its own. Both are of the same rounds, for a machine drifts from one run to the next by more
-/// than this costs.
+/// Measures what a case loses by alternating: compares its windows after a window of another case
+/// with those after one of its own. Both are of the same rounds, because a machine drifts from one
+/// run to the next by more than this costs.
 fn cost_of_turns(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
     let run = run_of(numalab, SAME, COST_S, &[])?;
     let (after_other, after_own) = by_predecessor(&run, ["one", "other"])?;
@@ -213,7 +214,7 @@ fn handicaps(numalab: &OwnBinary, runs: u32, claims: &mut Claims) -> Result<()> 
         let mut said = Vec::new();
         for (index, percent) in [3.0, 5.0, 10.0].into_iter().enumerate() {
             let Ok(of_case) = Found::of(&run, &format!("dearer-{percent}")) else {
-                // There was no time for it: no answer, and no wrong one.
+                // There was no time for this case: no answer, but no wrong one either.
                 said.push(format!("{percent} %: none"));
                 continue;
             };
@@ -237,8 +238,9 @@ fn handicaps(numalab: &OwnBinary, runs: u32, claims: &mut Claims) -> Result<()> 
     Ok(())
 }
 
-/// The rate, in per cent, at which so few would come in one of twenty times (Clopper and Pearson
-/// 1934, "The Use of Confidence or Fiducial Limits", *Biometrika* 26).
+/// Returns the upper 95 % bound of a rate, in per cent: at this rate, so few would occur once in
+/// twenty times (Clopper and Pearson 1934, "The Use of Confidence or Fiducial Limits", *Biometrika*
+/// 26).
 fn upper_bound(count: u32, of: u32) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
@@ -251,14 +253,14 @@ fn upper_bound(count: u32, of: u32) -> f64 {
     100.0 * high
 }
 
-/// How often something may come in so many runs whose rate is `rate`, before that would be rarer
-/// than [`CHANCE`].
+/// Returns how often an event with this rate may occur in this many runs before that is rarer than
+/// [`CHANCE`].
 fn most_of(runs: u32, rate: f64) -> u32 {
     let is_enough = |count: &u32| at_most(*count, runs, rate) >= 1.0 - CHANCE;
     (0..runs).find(is_enough).unwrap_or(runs)
 }
 
-/// How likely something comes at most so often in so many runs.
+/// Returns the probability that an event occurs at most this often in this many runs.
 fn at_most(count: u32, runs: u32, rate: f64) -> f64 {
     let mut probability = (1.0 - rate).powi(runs as i32);
     let mut sum = probability;

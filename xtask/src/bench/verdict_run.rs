@@ -1,4 +1,5 @@
-//! What a document of a run says of one case against the baseline, and when it could first say so.
+//! What the document of a run says about one case against the baseline, and when it could first say
+//! so.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -9,7 +10,7 @@ use super::window_order::{self, Windows};
 /// Confidence of the intervals of numalab.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
-/// One figure for each trial; `None` where it does not count.
+/// One figure for each trial; `None` if it does not count.
 pub(super) type Figures = Vec<Option<f64>>;
 
 /// The ratio of a case to the baseline.
@@ -17,14 +18,14 @@ pub(super) type Figures = Vec<Option<f64>>;
 pub(super) struct Found {
     /// The estimate.
     pub ratio: f64,
-    /// The interval's ends.
+    /// The lower end of the interval.
     pub low: f64,
-    /// The upper one.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
 impl Found {
-    /// What a document says.
+    /// Reads the comparison of a case from a document.
     pub(super) fn of(run: &Value, case: &str) -> Result<Self> {
         let comparison = ["comparisons", "controls"]
             .into_iter()
@@ -47,20 +48,20 @@ impl Found {
         (self.low..=self.high).contains(&ratio)
     }
 
-    /// Half of the interval, of the ratio.
+    /// Returns half the width of the interval, relative to the ratio.
     pub(super) fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.ratio
     }
 
-    /// In words.
+    /// Returns it as text.
     pub(super) fn text(&self) -> String {
         let Found { ratio, low, high } = self;
         format!("{ratio:.3} ({low:.3} to {high:.3})")
     }
 }
 
-/// Seconds of trials after which the interval of a case first excluded 1, and went on to do so;
-/// `None` when it does not at the end.
+/// Returns the seconds of trials after which the interval of a case first excluded 1, and kept
+/// doing so; `None` if it does not at the end.
 pub(super) fn told_apart_s(run: &Value, case: &str) -> Result<Option<f64>> {
     let baseline = run["baseline"].as_str().context("a run has a baseline")?;
     let (of_case, of_baseline) = (trials(run, case)?, trials(run, baseline)?);
@@ -88,8 +89,8 @@ pub(super) fn told_apart_s(run: &Value, case: &str) -> Result<Option<f64>> {
     Ok(first)
 }
 
-/// What the trials of two cases came to in windows after one of the other case, and in windows
-/// after one of their own: a pair for each trial that has both.
+/// Returns the rates of two cases in windows after one of the other case, and in windows after one
+/// of their own: a pair for each trial that has both.
 pub(super) fn by_predecessor(run: &Value, cases: [&str; 2]) -> Result<(Figures, Figures)> {
     let [one, other] = cases.map(|case| trials(run, case));
     let (mut after_other, mut after_own) = (Vec::new(), Vec::new());
@@ -177,7 +178,7 @@ mod tests {
             (9.0, 18.0),
             (10.0, 19.9),
         ];
-        // Two trials a round, of 1.5 s each.
+        // Two trials per round, of 1.5 s each.
         assert_eq!(told_apart_s(&run(&apart), "other").unwrap(), Some(15.0));
         assert_eq!(told_apart_s(&run(&apart[..4]), "other").unwrap(), None);
         let mut lost = apart.to_vec();

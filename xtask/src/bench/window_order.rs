@@ -1,24 +1,24 @@
-//! In which order the windows of two cases that alternate lay, and what each window came to after
-//! one of the other case and after one of its own.
+//! The order of the windows of two alternating cases, and the rates of windows after one of the
+//! other case and after one of the same case.
 //!
-//! A block has one window of each case, in random order, so windows of one case follow each other
-//! where it was last in a block and first in the next.
+//! A block has one window of each case, in random order, so two windows of one case are adjacent if
+//! it was last in a block and first in the next.
 
-/// When windows began, in seconds from the first one of the case, and their rates.
+/// Start times of windows, in seconds from the first one of the case, and their rates.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Windows {
-    /// Seconds.
+    /// Start times in seconds.
     pub at_s: Vec<f64>,
-    /// Work per second; `None` where it is left out.
+    /// Work per second; `None` if the window is left out.
     pub rates: Vec<Option<f64>>,
 }
 
 /// Mean rates of the windows of a case in one round: of those after a window of the other case, and
-/// of those after one of its own; `None` where there are none.
+/// of those after one of its own; `None` if there are none.
 pub(super) type Means = (Option<f64>, Option<f64>);
 
-/// The mean rates of both cases in a round; `None` where the order cannot be told: cases that never
-/// changed places, or that have not as many windows.
+/// Returns the mean rates of both cases in a round; `None` if the order is unknown: the cases never
+/// changed places, or their numbers of windows differ.
 pub(super) fn means(one: &Windows, other: &Windows) -> Option<[Means; 2]> {
     let is_first = order(&one.at_s, &other.at_s)?;
     let other_is_first: Vec<bool> = is_first.iter().map(|first| !first).collect();
@@ -28,14 +28,14 @@ pub(super) fn means(one: &Windows, other: &Windows) -> Option<[Means; 2]> {
     ])
 }
 
-/// Block by block, whether the window of the first case came first.
+/// Returns for each block whether the window of the first case came first.
 fn order(one: &[f64], other: &[f64]) -> Option<Vec<bool>> {
     let blocks = one.len();
     if blocks < 2 || other.len() != blocks {
         return None;
     }
-    // From the first to the last block both have come as far, but for the places in them, which
-    // are opposite: these cancel out.
+    // From the first to the last block both cases advance equally, except for their places in these
+    // blocks, which are opposite and cancel out.
     let slot_s = (one[blocks - 1] + other[blocks - 1]) / (4 * (blocks - 1)) as f64;
     let shift = |at_s: &f64, block: usize| (at_s / slot_s).round() as i64 - 2 * block as i64;
     let shifts: Vec<i64> = one
@@ -50,7 +50,7 @@ fn order(one: &[f64], other: &[f64]) -> Option<Vec<bool>> {
     if !mirrored.eq(shifts.iter().copied()) {
         return None;
     }
-    // Who moved back was first in the first block.
+    // A case that moved back was first in the first block.
     let moved = *shifts.iter().find(|shift| **shift != 0)?;
     let first_in_first = moved == 1;
     let is_known = shifts.iter().all(|shift| *shift == 0 || *shift == moved);
@@ -80,12 +80,12 @@ fn of_case(rates: &[Option<f64>], is_first: &[bool]) -> Means {
 mod tests {
     use super::*;
 
-    /// The windows of both cases where the first is first in these blocks.
+    /// Returns the windows of both cases if the first one is first in these blocks.
     fn windows(is_first: &[bool]) -> [Windows; 2] {
         let starts = |first: fn(bool) -> bool| -> Vec<f64> {
             let place = |(block, it): (usize, &bool)| 2 * block + usize::from(!first(*it));
             let slots: Vec<usize> = is_first.iter().enumerate().map(place).collect();
-            // Never quite as long.
+            // Windows are never exactly equally long.
             let noise = |slot: usize| 0.115 * (slot - slots[0]) as f64 + 0.003 * (slot % 3) as f64;
             slots.iter().map(|slot| noise(*slot)).collect()
         };

@@ -5,15 +5,15 @@ use std::io::Read;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// The file in which an archive says what it lacks.
+/// The file that says what an archive lacks.
 const MANIFEST: &str = "numalab-capture.json";
 
-/// What is in an archive.
+/// The content of an archive.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Archive {
     /// Paths and contents of files, in order.
     pub files: Vec<(String, String)>,
-    /// What could not be read there, and why.
+    /// Paths that could not be read, and why.
     pub missing: Vec<(String, String)>,
 }
 

@@ -1,4 +1,5 @@
-//! `cargo xtask capture-tree`: `numalab capture` of this host, or in a guest, as a text.
+//! `cargo xtask capture-tree`: runs `numalab capture` on this host or in a guest, and writes the
+//! result as text.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +14,7 @@ use crate::guest::{self, Options, Relay};
 use crate::interrupt::Interrupt;
 use crate::{program, repository};
 
-/// The words that write an archive to stdout.
+/// The arguments that write an archive to stdout.
 const CAPTURE: &[&str] = &["capture", "-"];
 
 /// Runs the task.
@@ -73,7 +74,7 @@ fn capture_guest(shape: &str, title: Option<&str>) -> Result<String> {
     format::render(&title, &archive::read(&outcome.stdout)?)
 }
 
-/// Builds the program that captures.
+/// Builds numalab; returns its path.
 fn numalab() -> Result<PathBuf> {
     let build = ["build", "--locked", "--quiet", "--package", "numalab"];
     program::output("cargo", &build, &repository::root())?;

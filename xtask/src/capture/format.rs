@@ -1,4 +1,4 @@
-//! The text of a capture. Pure.
+//! Renders a capture as text. Does no I/O.
 
 use anyhow::{Result, bail};
 
@@ -12,7 +12,7 @@ const EXPLANATION: &str = "\
 # Each content ends with a newline, which the original may lack.
 ";
 
-/// The archive as one text.
+/// Renders the archive as one text.
 pub(super) fn render(title: &str, archive: &Archive) -> Result<String> {
     let mut text = format!("# {title}\n{EXPLANATION}");
     for (path, reason) in &archive.missing {

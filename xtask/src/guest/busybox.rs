@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::packages;
 use crate::repository;
 
-/// The statically linked busybox, fetched when it is missing.
+/// Returns the statically linked busybox; fetches it if it is missing.
 pub(super) fn fetch() -> Result<PathBuf> {
     let directory = repository::guest().join("busybox");
     packages::unpack("busybox-static", &["*/bin/busybox"], &directory)?;

@@ -1,4 +1,4 @@
-//! `cargo xtask guest`: one command in one guest, or the list of shapes.
+//! `cargo xtask guest`: runs one command in one guest, or lists the shapes.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,9 +11,9 @@ use crate::arguments::GuestArguments;
 use crate::interrupt::Interrupt;
 use crate::repository;
 
-/// The exit status when the guest was killed at its timeout, as timeout(1) has it.
+/// The exit status if the guest was killed at its timeout, as with timeout(1).
 const TIMED_OUT: u8 = 124;
-/// The exit status when the guest itself failed and the command has none.
+/// The exit status if the guest itself failed and the command has none.
 const GUEST_FAILED: u8 = 125;
 
 /// Runs the task.
@@ -62,8 +62,7 @@ fn run_command(arguments: &GuestArguments) -> Result<u8> {
     Ok(outcome.status)
 }
 
-/// The numalab binary: the one that was asked for, else the one that was built last for release,
-/// else for debugging.
+/// Returns the numalab binary: the requested one, else the release build, else the debug build.
 fn numalab(asked: Option<PathBuf>) -> Result<Option<PathBuf>> {
     if let Some(path) = asked {
         if !path.is_file() {

@@ -58,7 +58,8 @@ impl Archive {
         self.add_entry(name, mode, (0, 0), content);
     }
 
-    /// The kernel opens /dev/console (device 5:1) for the first process before /dev is mounted.
+    /// Adds /dev/console (device 5:1), which the kernel opens for the first process before /dev is
+    /// mounted.
     fn add_console(&mut self) {
         self.add_entry("dev/console", CHARACTER_DEVICE, (5, 1), &[]);
     }

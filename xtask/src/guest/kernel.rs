@@ -1,4 +1,4 @@
-//! The guest's kernel: Debian's, unpacked from its package and made quick to boot.
+//! The guest's kernel: Debian's, unpacked from its package and prepared to boot quickly.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,10 +10,10 @@ use anyhow::{Context, Result, bail};
 use super::packages;
 use crate::repository;
 
-/// The package without content that depends on the newest kernel of the distribution.
+/// The metapackage that depends on the newest kernel of the distribution.
 const PACKAGE: &str = "linux-image-amd64";
 
-/// What 9p over virtio needs, each after those it needs itself.
+/// The modules that 9p over virtio needs, each after its own dependencies.
 const MODULES: &[&str] = &[
     "drivers/virtio/virtio_ring",
     "drivers/virtio/virtio",
@@ -36,7 +36,7 @@ pub(super) struct Kernel {
     pub modules: Vec<PathBuf>,
 }
 
-/// The kernel, fetched when it is missing.
+/// Returns the kernel; fetches it if it is missing.
 pub(super) fn fetch() -> Result<Kernel> {
     let parent = repository::guest().join("kernels");
     let directory = match newest_in(&parent) {
@@ -102,9 +102,9 @@ fn only_file(directory: &Path, prefix: &str) -> Result<PathBuf> {
         .with_context(|| format!("{} has no {prefix}… file", directory.display()))
 }
 
-/// The kernel as an ELF file, which QEMU starts directly (PVH). Unpacking itself in emulation costs
-/// a compressed kernel several seconds at each boot. A kernel that is packed in another way than
-/// Debian 12 does is booted as it is.
+/// Returns the kernel as an ELF file, which QEMU starts directly (PVH). A compressed kernel takes
+/// several seconds at each boot to unpack itself in emulation. A kernel that is not packed as in
+/// Debian 12 is booted as it is.
 fn uncompressed(compressed: &Path, cached: &Path) -> Result<PathBuf> {
     if cached.is_file() {
         return Ok(cached.to_path_buf());
@@ -129,8 +129,8 @@ fn uncompressed(compressed: &Path, cached: &Path) -> Result<PathBuf> {
     outcome.map(|()| cached.to_path_buf())
 }
 
-/// The compressed kernel inside a bzImage, by the fields of the x86 boot protocol: the number of
-/// 512-byte setup sectors at 0x1f1, payload offset and length at 0x248 and 0x24c. The last four
+/// Finds the compressed kernel inside a bzImage, by the fields of the x86 boot protocol: the number
+/// of 512-byte setup sectors at 0x1f1, payload offset and length at 0x248 and 0x24c. The last four
 /// bytes of the payload are the uncompressed size, not part of the xz stream.
 fn xz_payload(image: &[u8]) -> Option<&[u8]> {
     const XZ_MAGIC: &[u8] = b"\xfd7zXZ\0";

@@ -1,4 +1,5 @@
-//! One guest from start to end: boots it, waits, kills it when it must, and collects what came out.
+//! Runs one guest from start to end: boots it, waits, kills it if necessary, and collects its
+//! output.
 
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,16 +18,16 @@ use super::run_directory::RunDirectory;
 use super::{busybox, initial_ramdisk, kernel, packages, qemu};
 use crate::interrupt::Interrupt;
 
-/// What one command did.
+/// The outcome of one command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// The exit status, as a shell states it: 128 and more for a signal.
+    /// The exit status, as in a shell: 128 plus its number for a signal.
     pub status: u8,
     /// Everything it wrote to stdout.
     pub stdout: Vec<u8>,
     /// Everything it wrote to stderr.
     pub stderr: Vec<u8>,
-    /// From the end of the command before it, or of the boot, until it ended.
+    /// Time from the end of the previous command, or of the boot, until it ended.
     pub took: Duration,
 }
 
@@ -41,7 +42,7 @@ pub(super) enum Stopped {
     Timeout {
         /// The limit.
         seconds: u64,
-        /// The command that it was at, or was still booting for.
+        /// The command that was running, or that the guest was still booting for.
         command: String,
         /// The end of its console.
         console: String,
@@ -49,14 +50,14 @@ pub(super) enum Stopped {
     /// The emulator failed, which says nothing about what runs in the guest.
     #[error("{failure}; its console ended with\n{console}")]
     Emulator {
-        /// How.
+        /// How it failed.
         failure: String,
-        /// Whether the first command had begun.
+        /// Whether the first command had started.
         is_booted: bool,
         /// The end of the console.
         console: String,
     },
-    /// We were told to stop.
+    /// A signal asked to stop.
     #[error("stopped by signal {0}")]
     Interrupted(u8),
 }
@@ -71,7 +72,8 @@ impl Stopped {
     }
 }
 
-/// What every guest needs. Two guests that start at once would fetch the same into the same place.
+/// Fetches what every guest needs, one guest at a time: two that start at once would fetch the same
+/// files to the same place.
 fn fetch() -> Result<(PathBuf, Kernel, PathBuf)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,20 +81,20 @@ fn fetch() -> Result<(PathBuf, Kernel, PathBuf)> {
     Ok((emulator, kernel::fetch()?, busybox::fetch()?))
 }
 
-/// How often a guest is booted before an emulator that fails is an error.
+/// Maximum number of boots before a failing emulator is an error.
 const BOOTS: u32 = 3;
 
-/// What a kernel says on its console when one of its CPUs hangs.
+/// What a kernel prints on its console when one of its CPUs hangs.
 const HANG: &str = "detected stalls on CPUs";
 
-/// Boots a guest, runs the commands in it one after the other, and switches it off. It is killed
-/// when we are told to stop.
+/// Boots a guest, runs the commands in it one after the other, and switches it off. Kills it if a
+/// signal asks to stop.
 ///
-/// A guest whose emulator fails starts again, all commands included, and the user is told. Two
-/// failures of QEMU 7.2 were seen, each once in some hundred boots: an emulated CPU goes on
-/// executing instructions that another has just patched (int3 for ever in
-/// `hrtimer_start_range_ns`), and SIGSEGV while the kernel looks for PCI devices. Where output is
-/// passed on, commands that have begun are not repeated.
+/// If its emulator fails, a guest starts again, with all commands, and the user is told. Two
+/// failures of QEMU 7.2 were seen, each once in some hundred boots: an emulated CPU keeps executing
+/// instructions that another one has just patched (int3 forever in `hrtimer_start_range_ns`), and
+/// SIGSEGV while the kernel scans for PCI devices. If output is passed on, commands that have
+/// started are not repeated.
 pub(crate) fn run(
     options: &Options,
     commands: &[Vec<String>],
@@ -168,8 +170,8 @@ fn boot(
     Ok(())
 }
 
-/// Whether QEMU ended by a fault of its own. SIGKILL is none: the kernel sends it where memory is
-/// short, and so may somebody else.
+/// Whether QEMU crashed. SIGKILL is not a crash: the kernel sends it when memory is short, and
+/// others may send it, too.
 fn is_crash(ended: ExitStatus) -> bool {
     let crashes = [
         Signal::ILL,
@@ -187,7 +189,7 @@ fn is_hanging(console: &[u8]) -> bool {
     String::from_utf8_lossy(console).contains(HANG)
 }
 
-/// Waits for the end of QEMU and passes output on. None when it is too late.
+/// Waits for the end of QEMU and passes output on. `None` at the timeout.
 fn wait(
     machine: &mut Machine,
     mut followers: Vec<Follower>,
@@ -195,7 +197,7 @@ fn wait(
     is_late: impl Fn() -> bool,
 ) -> Result<Option<ExitStatus>> {
     loop {
-        // Asked first: what is written before the end is passed on after it.
+        // Check first, so that output written before the end is still passed on.
         let ended = machine.ended()?;
         for follower in &mut followers {
             follower.pass_on()?;
@@ -220,7 +222,7 @@ fn timed_out(options: &Options, commands: &[Vec<String>], run: &RunDirectory) ->
     }
 }
 
-/// A running QEMU; it is killed with the value.
+/// A running QEMU; killed when dropped.
 #[derive(Debug)]
 struct Machine {
     child: Child,
@@ -231,8 +233,8 @@ impl Machine {
         let messages = run.qemu_messages();
         let messages = File::create(&messages)
             .with_context(|| format!("cannot write {}", messages.display()))?;
-        // A process group of its own: Ctrl-C reaches us alone, and we end the guest. Should we be
-        // killed without a chance to do so, setpriv has asked the kernel to kill QEMU with us.
+        // In its own process group: Ctrl-C reaches only this process, which ends the guest. If this
+        // process is killed without a chance to do so, the kernel kills QEMU, as setpriv requested.
         let child = command
             .process_group(0)
             .stdin(Stdio::null())
@@ -254,7 +256,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // Both fail only if it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -284,7 +286,7 @@ fn outcomes(run: &RunDirectory, count: usize, ended: ExitStatus) -> Result<Vec<O
     Ok(outcomes)
 }
 
-/// When a file was written last, by the host's clock.
+/// Returns when a file was last written, by the host's clock.
 fn written(path: &Path) -> Result<SystemTime> {
     let time = fs::metadata(path).and_then(|metadata| metadata.modified());
     time.with_context(|| format!("cannot look at {}", path.display()))
@@ -309,7 +311,7 @@ fn console(run: &RunDirectory) -> String {
     tail(&fs::read(run.console()).unwrap_or_default())
 }
 
-/// The last lines, indented, for an error message.
+/// Returns the last lines, indented, for an error message.
 fn tail(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let lines: Vec<_> = text.lines().collect();

@@ -1,4 +1,4 @@
-//! What can be chosen about a boot, checked.
+//! The options of a boot, checked.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// A boot of a shape with everything as usual.
+    /// Returns the default options for a shape.
     pub(crate) fn of(shape: &'static Shape) -> Self {
         Self {
             shape,
@@ -44,7 +44,7 @@ impl Options {
         }
     }
 
-    /// What the command line asks for.
+    /// Returns the options of the command line.
     pub(crate) fn from_arguments(shape: &str, arguments: &BootArguments) -> Result<Self> {
         let shape = shape::find(shape)?;
         let share = arguments

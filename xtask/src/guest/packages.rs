@@ -1,4 +1,4 @@
-//! Debian's packages: what guests need is installed or unpacked here, and nothing else is touched.
+//! Debian packages: installs or unpacks what guests and benchmarks need, and touches nothing else.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use anyhow::{Context, Result, bail};
 
 use crate::program;
 
-/// Makes sure that a program is there: it is installed with its package when we are root.
+/// Makes sure that a program is installed; as root, installs its package.
 pub(crate) fn require_program(name: &str, package: &str) -> Result<PathBuf> {
     require(package, name, || program::find(name))
 }
 
-/// Makes sure that something is there: the package that has it is installed when we are root.
+/// Makes sure that something is installed; as root, installs the package that has it.
 pub(crate) fn require<T>(package: &str, what: &str, find: impl Fn() -> Option<T>) -> Result<T> {
     if let Some(found) = find() {
         return Ok(found);
@@ -35,14 +35,14 @@ fn install(package: &str) -> Result<()> {
     program::output("apt-get", &arguments, Path::new("/")).map(|_| ())
 }
 
-/// Unpacks those files of a package that match the patterns into a directory, without installing
-/// it. The directory exists only when all of it is there.
+/// Unpacks the files of a package that match the patterns into a directory, without installing it.
+/// The directory exists only if it is complete.
 pub(crate) fn unpack(package: &str, patterns: &[&str], into: &Path) -> Result<()> {
     unpack_with(&[], package, patterns, into)
 }
 
-/// The same for a package of a section of Debian that this machine need not know: with a list of
-/// sources and indexes of its own, which lie beside the directory.
+/// Like [`unpack`], for a package from a section of Debian that this machine need not have
+/// configured: keeps its own sources and indexes beside the directory.
 pub(crate) fn unpack_from_section(
     section: &str,
     package: &str,
@@ -73,7 +73,7 @@ pub(crate) fn unpack_from_section(
     unpack_with(&options, package, patterns, into)
 }
 
-/// A list of sources that has one section of the Debian that runs here.
+/// Returns a source list with one section of the running Debian release.
 fn sources_of(section: &str) -> Result<String> {
     let release = fs::read_to_string("/etc/os-release").context("cannot read /etc/os-release")?;
     let codename = release
@@ -105,7 +105,7 @@ fn unpack_with(options: &[&str], package: &str, patterns: &[&str], into: &Path) 
     })
 }
 
-/// The package that a package without content stands for, by the pattern of its name.
+/// Returns the package that a metapackage depends on, by the beginning of its name.
 pub(crate) fn dependency(package: &str, prefix: &str) -> Result<String> {
     let ask = || program::output("apt-cache", &["depends", package], Path::new("/"));
     if let Ok(Some(name)) = ask().map(|text| dependency_in(&text, prefix)) {
@@ -174,9 +174,9 @@ fn dependency_in(text: &str, prefix: &str) -> Option<String> {
         .next()
 }
 
-/// Whether we may install.
+/// Whether this process may install packages.
 pub(crate) fn is_root() -> bool {
-    // The owner of our own process directory is our effective user.
+    // The owner of /proc/self is the effective user.
     use std::os::unix::fs::MetadataExt;
     fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }

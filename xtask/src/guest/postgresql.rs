@@ -1,5 +1,5 @@
 //! PostgreSQL for guests: Debian's, installed on the host, whose root the guests see. No cluster is
-//! made and no server started here; checks make their own in the guest, with `postgresql.sh`.
+//! created and no server started here; checks create their own in the guest, with `postgresql.sh`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use anyhow::{Context, Result};
 
 use super::packages;
 
-/// Where Debian has the programs of every version.
+/// Where Debian installs the programs of every version.
 const PROGRAMS: &str = "/usr/lib/postgresql";
 /// The package that depends on the server of the distribution's version.
 const PACKAGE: &str = "postgresql";
-/// Debian's packages would make a cluster and start it. While this file is there they do not
-/// (`include_dir` of /etc/postgresql-common/createcluster.conf).
+/// Debian's packages would create a cluster and start it, unless this file exists (`include_dir` of
+/// /etc/postgresql-common/createcluster.conf).
 const NO_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/numalab.conf";
 
-/// Makes sure that PostgreSQL's programs are there: the package is installed when we are root.
+/// Makes sure that PostgreSQL's programs are installed; as root, installs the package.
 pub(crate) fn require() -> Result<()> {
     if is_installed() {
         return Ok(());
@@ -33,7 +33,7 @@ fn is_installed() -> bool {
     versions.map(|version| version.path()).any(has_server)
 }
 
-/// The file is there for as long as the value.
+/// The file; removed when dropped.
 struct NoCluster;
 
 impl NoCluster {

@@ -1,4 +1,4 @@
-//! A shape as QEMU's arguments. Pure: nothing is started here.
+//! QEMU's arguments for a shape. Starts nothing.
 
 use std::path::Path;
 
@@ -50,16 +50,16 @@ fn kernel_command_line(append: &str, kvm: bool) -> String {
     // A panic ends the guest at once. Mitigations cost emulated time and protect nobody here.
     let mut line = String::from("console=ttyS0 panic=-1 mitigations=off");
     if !kvm {
-        // Without a given length of its delay loops the kernel measures it on every CPU against a
-        // clock that emulation moves in jumps; with 32 CPUs that took two thirds of the boot.
-        // A busy host lets ticks of the emulated timer come so late that the kernel takes the timer
-        // for broken and panics ("IO-APIC + timer doesn't work").
+        // Without a given delay-loop length, the kernel calibrates it on every CPU against a clock
+        // that advances in jumps under emulation; with 32 CPUs that took two thirds of the boot. On
+        // a busy host, ticks of the emulated timer come so late that the kernel considers the timer
+        // broken and panics ("IO-APIC + timer doesn't work").
         line.push_str(" lpj=5000000 no_timer_check");
     }
     format!("{line} {append}").trim_end().to_string()
 }
 
-/// The 9p mount tags that the scripts in scripts/ mount.
+/// Returns the 9p mount tags that the scripts in scripts/ mount.
 fn shared_directories(
     options: &Options,
     run: &RunDirectory,
@@ -74,18 +74,19 @@ fn shared_directories(
     directories
 }
 
-/// QEMU separates the parts of an argument by commas and spells a comma in a path twice.
+/// Escapes a path: QEMU separates the parts of an argument by commas, so a comma in a path is
+/// doubled.
 fn escaped(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
 
-/// The accelerator and the CPU model. An Intel vendor makes the kernel read the topology leaves
-/// that QEMU fills; with `max` alone it sees an AMD CPU without threads. Five-level page tables
-/// only slow emulation.
+/// Returns the accelerator and the CPU model. An Intel vendor makes the kernel read the topology
+/// leaves that QEMU fills; with `max` alone it sees an AMD CPU without threads. Five-level page
+/// tables only slow down emulation.
 fn processor(shape: &Shape, kvm: bool) -> [String; 4] {
-    // A thread for each emulated CPU is real concurrency, which is worth having. But 32 of them
-    // wait for one another so much that a boot took 37 s of CPU time on two CPUs, and 11 s with one
-    // thread that takes turns.
+    // A thread for each emulated CPU gives real concurrency, which is worth having. But 32 of them
+    // wait for one another so much that a boot took 37 s of CPU time on two CPUs, against 11 s with
+    // one thread that runs all CPUs in turns.
     const MOST_THREADS: u32 = 16;
     let accelerator = match shape.cpus() {
         _ if kvm => "kvm",
@@ -157,8 +158,8 @@ fn machine(shape: &Shape, memory_mib: Option<u32>, kvm: bool) -> Vec<String> {
     arguments
 }
 
-/// Sockets, cores and threads. When a socket is empty, only socket 0 boots by count, and the other
-/// CPUs are added one by one in `later_sockets`.
+/// Returns sockets, cores and threads. If a socket is empty, only socket 0 boots by count, and
+/// `later_sockets` adds the other CPUs one by one.
 fn smp(shape: &Shape) -> String {
     let sockets = shape.nodes.iter().filter(|node| node.is_socket()).count();
     let per_socket = shape.cpus_per_socket();
@@ -200,8 +201,8 @@ fn nearest_socket(shape: &Shape, node: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// Latency is ten nanoseconds per unit of distance, bandwidth falls with distance: invented, but
-/// in agreement with the distance table, as good firmware would have it.
+/// States a latency of ten nanoseconds per unit of distance, and a bandwidth that falls with
+/// distance: invented, but consistent with the distance table, as in good firmware.
 fn latency_and_bandwidth(shape: &Shape, add: &mut impl FnMut(&str, String)) {
     for from in (0..shape.nodes.len()).filter(|&node| shape.nodes[node].is_socket()) {
         for to in (0..shape.nodes.len()).filter(|&node| shape.nodes[node].memory_mib().is_some()) {

@@ -1,4 +1,5 @@
-//! Passes on what a guest's command writes while it runs: the guest writes files, we read them.
+//! Passes on what a guest's command writes while it runs: the guest writes files, the host reads
+//! them.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -9,9 +10,9 @@ use anyhow::{Context, Result};
 /// What happens to the output of a guest's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relay {
-    /// It is passed on to our own stdout and stderr as it comes.
+    /// Pass it on to this process's stdout and stderr as it comes.
     Pass,
-    /// It is only kept for the caller.
+    /// Only keep it for the caller.
     Keep,
 }
 
@@ -23,7 +24,7 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Starts at the beginning of both files.
+    /// Opens both files at their beginning.
     pub(super) fn open(directory: &Path) -> Result<Self> {
         let open = |name: &str| {
             let path = directory.join(name);
@@ -35,7 +36,7 @@ impl Follower {
         })
     }
 
-    /// Passes on what came since the last time.
+    /// Passes on what was written since the last call.
     pub(super) fn pass_on(&mut self) -> Result<()> {
         copy(&mut self.stdout, &mut io::stdout().lock()).context("cannot pass stdout on")?;
         copy(&mut self.stderr, &mut io::stderr().lock()).context("cannot pass stderr on")

@@ -1,4 +1,4 @@
-//! The directory of one running guest: what it boots from, what it is told to run, what came out.
+//! The directory of one running guest: its boot files, its commands, and their output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use crate::repository;
 
 const MAIN_SCRIPT: &str = include_str!("scripts/main.sh");
 
-/// The directory; it is removed with the value.
+/// The directory; removed when dropped.
 #[derive(Debug)]
 pub(super) struct RunDirectory {
     path: PathBuf,
 }
 
 impl RunDirectory {
-    /// Makes a directory with everything the guest is told, and removes those that a killed task
-    /// left behind.
+    /// Creates a directory with the guest's settings and commands, and removes those that killed
+    /// tasks left behind.
     pub(super) fn create(options: &Options, commands: &[Vec<String>]) -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let parent = repository::guest().join("runs");
@@ -48,47 +48,47 @@ impl RunDirectory {
         Ok(run)
     }
 
-    /// What the guest sees as /run/guest.
+    /// Returns the directory that the guest sees as /run/guest.
     pub(super) fn control(&self) -> PathBuf {
         self.path.join("control")
     }
 
-    /// What the guest says on its console.
+    /// Returns the file with the guest's console output.
     pub(super) fn console(&self) -> PathBuf {
         self.path.join("console")
     }
 
-    /// What QEMU itself says.
+    /// Returns the file with QEMU's own messages.
     pub(super) fn qemu_messages(&self) -> PathBuf {
         self.path.join("qemu-messages")
     }
 
-    /// The first root file system of the guest's kernel.
+    /// Returns the file with the first root file system of the guest's kernel.
     pub(super) fn initial_ramdisk(&self) -> PathBuf {
         self.path.join("initial-ramdisk")
     }
 
-    /// The directory of one command: stdout, stderr, status.
+    /// Returns the directory of one command: stdout, stderr, status.
     pub(super) fn command(&self, number: usize) -> PathBuf {
         self.control().join("commands").join(format!("{number:03}"))
     }
 
-    /// The exit status of one command, once it has ended.
+    /// Returns the file with the exit status of one command, which exists once it has ended.
     pub(super) fn status(&self, number: usize) -> PathBuf {
         self.command(number).join("status")
     }
 
-    /// What the guest writes when it has come as far as its first command.
+    /// Returns the file that the guest writes when it reaches its first command.
     pub(super) fn booted(&self) -> PathBuf {
         self.control().join("booted")
     }
 
-    /// Whether the guest has come as far as its first command.
+    /// Whether the guest has reached its first command.
     pub(super) fn is_booted(&self) -> bool {
         self.booted().exists()
     }
 
-    /// Why the guest gave up, if it did.
+    /// Returns why the guest gave up, if it did.
     pub(super) fn failure(&self) -> Option<String> {
         let text = fs::read_to_string(self.control().join("failure")).ok()?;
         (!text.trim().is_empty()).then(|| text.trim().to_string())
@@ -146,7 +146,7 @@ fn settings(options: &Options) -> String {
     )
 }
 
-/// The words as the shell reads them back unchanged.
+/// Quotes words so that the shell reads them back unchanged.
 fn quoted(words: &[String]) -> String {
     let quote = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
     words.iter().map(quote).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,5 @@
-//! The machines that a guest can be: one table, from which help, documents and checks are made.
+//! The machines that a guest can emulate: one table, from which help, documents and checks are
+//! made.
 
 use anyhow::{Result, bail};
 
@@ -22,7 +23,7 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// Memory in MiB; none for a node without memory.
+    /// Returns memory in MiB; `None` for a node without memory.
     pub(crate) fn memory_mib(self) -> Option<u32> {
         match self {
             Self::Full { memory_mib } | Self::MemoryOnly { memory_mib } => Some(memory_mib),
@@ -41,7 +42,7 @@ impl Node {
     }
 }
 
-/// One machine that a guest can be.
+/// One machine that a guest can emulate.
 #[derive(Debug)]
 pub(crate) struct Shape {
     /// The name on the command line.
@@ -57,7 +58,7 @@ pub(crate) struct Shape {
     pub cores: u32,
     /// Threads of each core.
     pub threads: u32,
-    /// What firmware says about the way from one node to another; 10 is local.
+    /// The firmware's distance from one node to another; 10 is local.
     pub distance: fn(usize, usize) -> u32,
     /// Whether firmware also states latency and bandwidth (the HMAT table).
     pub heterogeneous_memory_table: bool,
@@ -66,12 +67,12 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// CPUs of one socket.
+    /// Returns the number of CPUs of one socket.
     pub(crate) fn cpus_per_socket(&self) -> u32 {
         self.cores * self.threads
     }
 
-    /// CPUs of all sockets that are not empty.
+    /// Returns the number of CPUs of all sockets that are not empty.
     pub(crate) fn cpus(&self) -> u32 {
         let is_filled = |node: &&Node| node.is_socket() && node.is_online();
         let sockets = self.nodes.iter().filter(is_filled).count();
@@ -80,7 +81,7 @@ impl Shape {
             .saturating_mul(self.cpus_per_socket())
     }
 
-    /// The nodes that the kernel will show, by id.
+    /// Returns the ids of the nodes that the kernel will show.
     pub(crate) fn online_nodes(&self) -> Vec<usize> {
         (0..self.nodes.len())
             .filter(|&node| self.nodes[node].is_online())
@@ -202,7 +203,7 @@ pub(crate) const SHAPES: &[Shape] = &[
     },
 ];
 
-/// The shape of this name.
+/// Finds the shape with this name.
 pub(crate) fn find(name: &str) -> Result<&'static Shape> {
     let Some(shape) = SHAPES.iter().find(|shape| shape.name == name) else {
         let names: Vec<_> = SHAPES.iter().map(|shape| shape.name).collect();
@@ -242,7 +243,7 @@ fn enclosures_of_four(from: usize, to: usize) -> u32 {
     }
 }
 
-/// The expander, node 2, hangs on node 0; node 1 reaches it through node 0.
+/// The expander, node 2, is attached to node 0; node 1 reaches it through node 0.
 fn expander_behind_node_0(from: usize, to: usize) -> u32 {
     match (from.min(to), from.max(to)) {
         (low, high) if low == high => 10,
@@ -252,7 +253,7 @@ fn expander_behind_node_0(from: usize, to: usize) -> u32 {
     }
 }
 
-/// Different for every pair of online nodes, so that a row read in the wrong order shows.
+/// Different for every pair of online nodes, so that a row read in the wrong order is noticed.
 fn one_more_per_socket_passed(from: usize, to: usize) -> u32 {
     if from == to {
         10

@@ -1,4 +1,4 @@
-//! Steps that are one cargo command.
+//! Steps that consist of one cargo command.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use super::step::{Checked, Step, Verdict};
 use crate::interrupt::Interrupt;
 use crate::{program, repository};
 
-/// A step that passes when cargo does.
+/// Returns a step that passes if cargo does.
 pub(super) fn step(
     name: &'static str,
     summary: &'static str,
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &[&str], interrupt: &Interrupt) -> Result<Verdict> 
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(arguments).current_dir(repository::root());
-    // Only rustdoc reads the variable; a warning of a document is an error here.
+    // Only rustdoc reads the variable, which turns its warnings into errors.
     command.env("RUSTDOCFLAGS", "-Dwarnings");
     let status = program::run(&mut command, interrupt)?;
     Ok(if status.success() {

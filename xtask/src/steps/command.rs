@@ -1,4 +1,4 @@
-//! Runs steps one after the other and sums them up.
+//! Runs steps and summarises their results.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -58,7 +58,7 @@ fn run(
     let begin = Instant::now();
     let guests_at_once = guests_at_once();
     let mut results = Vec::new();
-    // Guests that follow one another run side by side, everything else alone.
+    // Consecutive steps with guests run side by side, everything else alone.
     for group in steps.chunk_by(|one, next| one.needs_guest && next.needs_guest) {
         let at_once = if group[0].needs_guest {
             guests_at_once
@@ -83,10 +83,11 @@ fn run(
     })
 }
 
-/// How many guests run side by side. Much of a guest's time is one CPU waiting for another, so two
-/// take less than twice the time of one even on two CPUs.
+/// Returns how many guests run side by side. Much of a guest's time is one CPU waiting for another,
+/// so two take less than twice the time of one even on two CPUs.
 fn guests_at_once() -> usize {
-    /// The largest of the whole test has 5 GiB; two of them, and a host that goes on working.
+    /// A guest of the whole test touches at most 5 GiB (`large-memory` has 14, of which its topology
+    /// touches little): room for two of them, and for the host.
     const KIB_FOR_TWO: u64 = 14 << 20;
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text
@@ -99,7 +100,8 @@ fn guests_at_once() -> usize {
     }
 }
 
-/// Runs steps, `at_once` of them side by side, in their order; the results have it, too.
+/// Runs steps in their order, `at_once` of them side by side; returns the results in the same
+/// order.
 fn run_group(
     steps: &[Step],
     at_once: usize,
@@ -159,7 +161,7 @@ fn run_step(step: &Step, interrupt: &Interrupt) -> Vec<Checked> {
     results
 }
 
-/// How long a check took, in brackets, if that is known.
+/// Returns how long a check took, in brackets, if that is known.
 fn took(result: &Checked) -> String {
     let shown = |took: Duration| format!(" ({:.1} s)", took.as_secs_f64());
     result.took.map(shown).unwrap_or_default()

@@ -6,10 +6,10 @@ use crate::guest_checks::{self, Boot, Judged};
 use crate::interrupt::Interrupt;
 use crate::repository;
 
-/// How the product is built for release and for guests.
+/// The cargo arguments that build the product for release and for guests.
 pub(super) const BUILD: &[&str] = &["build", "--release", "--locked", "--package", "numalab"];
 
-/// One step for each boot.
+/// Returns one step for each boot.
 pub(super) fn steps() -> Vec<Step> {
     guest_checks::boots().into_iter().map(step).collect()
 }

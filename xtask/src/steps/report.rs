@@ -1,8 +1,8 @@
-//! What is printed at the end: skipped and failed checks by name, and one line of counts.
+//! The summary at the end: skipped and failed checks by name, and one line of counts.
 
 use super::step::{Checked, Verdict};
 
-/// The end of the run. Its last line is `N passed, N failed, N skipped`.
+/// Returns the summary. Its last line is `N passed, N failed, N skipped`.
 pub(super) fn summary(results: &[Checked]) -> String {
     let mut text = String::new();
     for result in results {

@@ -1,4 +1,4 @@
-//! The slowest tests of a run, read from what the harness says of each.
+//! The slowest tests of a run, read from the output of the test harness.
 
 /// How many are shown.
 const SHOWN: usize = 10;
@@ -10,7 +10,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Takes a line of the harness, if it states a test's time:
+    /// Adds a line of the harness, if it states a test's time:
     ///
     /// ```text
     /// test bad_input::an_unknown_experiment_names_the_nearest ... ok <0.280s>
@@ -25,7 +25,7 @@ impl Times {
         self.tests.extend(parts);
     }
 
-    /// The slowest, one a line, the slowest first.
+    /// Returns the slowest tests, one per line, slowest first.
     pub(super) fn table(&self) -> String {
         let mut tests: Vec<_> = self.tests.iter().collect();
         tests.sort_by(|one, other| other.0.total_cmp(&one.0));

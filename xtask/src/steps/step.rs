@@ -1,4 +1,4 @@
-//! One step of the whole test, and what can come of it.
+//! One step of the whole test, and its possible results.
 
 use std::time::Duration;
 
@@ -6,30 +6,30 @@ use anyhow::Result;
 
 use crate::interrupt::Interrupt;
 
-/// What came of one check.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It holds.
+    /// It passed.
     Passed,
-    /// It does not hold, and why, as far as that was not printed already.
+    /// It failed, and why, unless that was printed already.
     Failed(String),
-    /// It was not tried, and why.
+    /// It did not run, and why.
     Skipped(String),
 }
 
-/// One check and what came of it. A step may hold several.
+/// One check and its result. A step may have several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Checked {
     /// The name, which begins with the name of the step.
     pub name: String,
-    /// What came of it.
+    /// The result.
     pub verdict: Verdict,
-    /// How long it took, where it shares a step with others.
+    /// How long it took, if it shares a step with others.
     pub took: Option<Duration>,
 }
 
 impl Checked {
-    /// A check of which no time is known.
+    /// Creates a check without a known time.
     pub(super) fn new(name: String, verdict: Verdict) -> Self {
         Self {
             name,
@@ -50,7 +50,7 @@ pub(super) struct Step {
     pub summary: String,
     /// Whether it is part of `cargo xtask check`.
     pub before_each_commit: bool,
-    /// Whether it takes so long that the whole test leaves it out: it is run when it is asked for.
+    /// Whether it takes so long that the whole test leaves it out: it runs only on request.
     pub is_long: bool,
     /// Whether it boots a guest.
     pub needs_guest: bool,
@@ -59,7 +59,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Whether `--only` with this word means the step: its name, or the beginning up to a colon.
+    /// Whether `--only` with this word selects the step: its name, or the beginning up to a colon.
     pub(super) fn is_meant_by(&self, word: &str) -> bool {
         self.name == word || self.name.starts_with(&format!("{word}:"))
     }

@@ -5,7 +5,7 @@ use super::{cargo, guests, unit};
 use crate::guest::{self, packages};
 use crate::tidy;
 
-/// All steps.
+/// Returns all steps.
 pub(super) fn steps() -> Vec<Step> {
     let mut steps = vec![
         cargo::step(
@@ -58,8 +58,8 @@ pub(super) fn steps() -> Vec<Step> {
     steps
 }
 
-/// Programs that tests need, with the packages that have them: what reads our XML, makes targets of
-/// forms that Rust has no words for, and fetches a PostgreSQL.
+/// Programs that tests need, with their packages: to read numalab's XML, to create targets that
+/// safe Rust cannot create, and to fetch a PostgreSQL.
 const PROGRAMS: &[(&str, &str)] = &[
     ("lstopo-no-graphics", "hwloc-nox"),
     ("python3", "python3"),
@@ -74,7 +74,8 @@ fn require_programs() -> anyhow::Result<()> {
         .try_for_each(|(name, package)| packages::require_program(name, package).map(drop))
 }
 
-/// The tests that the whole test leaves out because they take minutes, and that need no guest.
+/// Returns the tests that the whole test leaves out because they take minutes, and that need no
+/// guest.
 fn environments() -> Step {
     let step = cargo::step(
         "long:environments",
@@ -98,8 +99,8 @@ fn environments() -> Step {
     }
 }
 
-/// Something that tests need and that is installed where it is missing; the tests say loudly that
-/// they were not run where it cannot be had.
+/// Returns a step that installs what tests need if it is missing; if it cannot be installed, the
+/// tests report that they were not run.
 fn provision(name: &'static str, summary: &str, require: fn() -> anyhow::Result<()>) -> Step {
     let action = move || {
         let verdict = match require() {

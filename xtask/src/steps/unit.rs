@@ -1,6 +1,5 @@
-//! The step that runs the tests of the workspace. Cargo builds the test binaries, and each is run
-//! here as cargo would run it, so that the step can say which tests did not run and which take
-//! long.
+//! The step that runs the tests of the workspace. Cargo builds the test binaries, and this step
+//! runs each as cargo would, so that it can say which tests did not run and which take long.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -18,16 +17,16 @@ use crate::interrupt::Interrupt;
 use crate::repository;
 
 const NAME: &str = "unit";
-/// What builds the test binaries, and the product for guests in the same build.
+/// The cargo arguments that build the test binaries.
 const BUILD: &[&str] = &["test", "--workspace", "--locked", "--no-run"];
-/// The harness states the time of a test only to those who ask for what is not stable yet, and to
-/// them only on a nightly compiler or with this variable (library/test/src/cli.rs, `is_nightly`).
+/// The harness reports the time of a test only with unstable options, and accepts these only on a
+/// nightly compiler or with this variable (library/test/src/cli.rs, `is_nightly`).
 const TIMES: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");
 
-/// Between two looks at a binary that says nothing.
+/// Interval between two checks of a silent binary.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The step.
+/// Returns the step.
 pub(super) fn step() -> Step {
     Step {
         name: NAME.to_string(),
@@ -39,7 +38,7 @@ pub(super) fn step() -> Step {
     }
 }
 
-/// A test binary, and the folder that cargo runs it in.
+/// A test binary, and the directory that cargo runs it in.
 #[derive(Debug, PartialEq, Eq)]
 struct TestBinary {
     program: PathBuf,
@@ -77,8 +76,8 @@ fn run(interrupt: &Interrupt) -> Result<Vec<Checked>> {
     Ok(results)
 }
 
-/// A test that did not run is a skipped check; in continuous integration, where what is missing
-/// could have been provided, it is a failed one.
+/// Returns the check for a test that did not run: skipped, or failed in continuous integration if
+/// what is missing could have been installed.
 fn checked(left_out: NotRun, is_ci: bool) -> Checked {
     let reason = format!("needs {}: {}", left_out.need.word(), left_out.why);
     let name = format!("{NAME} {}", left_out.test);
@@ -89,7 +88,7 @@ fn checked(left_out: NotRun, is_ci: bool) -> Checked {
     Checked::new(name, verdict)
 }
 
-/// An empty file of ours in the build directory.
+/// Creates an empty file in the build directory.
 fn tempfile(name: &str) -> Result<PathBuf> {
     let path = repository::target().join(format!("{name}-{}", std::process::id()));
     std::fs::write(&path, "").with_context(|| format!("cannot write {}", path.display()))?;
@@ -120,7 +119,7 @@ fn build() -> Result<Vec<TestBinary>> {
     Ok(binaries)
 }
 
-/// The test binary of one message of cargo, if it is about one
+/// Returns the test binary of one message of cargo, if it is about one
 /// (doc.rust-lang.org/cargo/reference/external-tools.html).
 fn test_binary(message: &str) -> Option<TestBinary> {
     let message: serde_json::Value = serde_json::from_str(message).ok()?;
@@ -134,7 +133,7 @@ fn test_binary(message: &str) -> Option<TestBinary> {
     })
 }
 
-/// Runs one test binary, shows what it says, and answers whether all its tests passed.
+/// Runs one test binary, shows its output, and returns whether all its tests passed.
 fn passes(
     binary: &TestBinary,
     not_run: &Path,
@@ -156,7 +155,7 @@ fn passes(
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || {
         let lines = BufReader::new(said).lines().map_while(Result::ok);
-        // The receiver goes when the binary has ended.
+        // The receiver is gone once the binary has ended.
         lines.for_each(|line| drop(sender.send(line)));
     });
     loop {

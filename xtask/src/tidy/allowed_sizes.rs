@@ -1,12 +1,12 @@
-//! The exceptions from the rule of sizes, named with their current size: a ratchet, since a size
-//! may only shrink, and goes when it is within the limit.
+//! The exceptions to the size rule, each with its current size. They are a ratchet: a size may only
+//! shrink, and an exception goes once the size is within the limit.
 
 use std::path::{Path, PathBuf};
 
 use super::finding::Finding;
 use super::sizes::Excess;
 
-/// Where the exceptions stand.
+/// The file with the exceptions.
 pub(super) const FILE: &str = "xtask/tidy-allow.toml";
 
 /// One exception.
@@ -18,7 +18,7 @@ pub(super) struct Allowed {
     size: usize,
 }
 
-/// The exceptions in the file's text.
+/// Parses the exceptions in the file's text.
 ///
 /// ```text
 /// [[allow]]
@@ -52,7 +52,7 @@ fn parse_entry(entry: &toml::Value) -> Result<Allowed, String> {
     })
 }
 
-/// What remains: excesses that are not allowed or grew, and exceptions that are too wide.
+/// Returns what remains: excesses that are not allowed or grew, and exceptions that are too wide.
 pub(super) fn check(allowed: &[Allowed], excesses: Vec<Excess>) -> Vec<Finding> {
     let matches = |allowed: &Allowed, excess: &Excess| {
         allowed.rule == excess.finding.rule

@@ -27,7 +27,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     })
 }
 
-/// Prints what the rules find, and returns how much that is.
+/// Prints the findings of the rules, and returns their number.
 pub(crate) fn print_findings() -> Result<usize> {
     let mut findings = check(&Project::read(&repository::root())?);
     findings.sort();
@@ -71,7 +71,7 @@ fn check_layers(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// Rules about lines, whatever the language.
+/// Applies the rules about lines, whatever the language.
 fn check_text(file: &SourceFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     if file.has_extension("rs") || file.path.ends_with("Cargo.toml") {
@@ -83,7 +83,7 @@ fn check_text(file: &SourceFile) -> Vec<Finding> {
     findings
 }
 
-/// Rules about the structure of Rust files.
+/// Applies the rules about the structure of Rust files.
 fn check_rust(project: &Project) -> Vec<Finding> {
     let (mut findings, mut excesses) = (Vec::new(), Vec::new());
     let mut crates = Crates::default();

@@ -1,5 +1,5 @@
-//! The rule of cycles: inside a crate no file uses, directly or over others, a file that uses it.
-//! A reader who begins at the lowest file never has to look ahead.
+//! The cycle rule: within a crate, no file uses, directly or through others, a file that uses it. A
+//! reader who starts at the lowest file never has to look ahead.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const RULE: &str = "cycle";
 /// The crates of a project, file by file.
 #[derive(Debug, Default)]
 pub(super) struct Crates {
-    /// By the folder of the sources.
+    /// By the directory of the sources.
     graphs: BTreeMap<PathBuf, ModuleGraph>,
 }
 
@@ -30,7 +30,7 @@ impl Crates {
         }
     }
 
-    /// One finding for each group of files that use one another.
+    /// Returns one finding for each group of files that use one another.
     pub(super) fn check(&self) -> Vec<Finding> {
         self.graphs.values().flat_map(check_crate).collect()
     }
@@ -54,7 +54,7 @@ fn check_crate(graph: &ModuleGraph) -> Vec<Finding> {
     groups.into_iter().filter_map(finding).collect()
 }
 
-/// The shortest way from a file back to itself, with the file at both ends.
+/// Returns the shortest path from a file back to itself, with the file at both ends.
 fn shortest<'a>(
     edges: &BTreeMap<&'a Path, BTreeMap<&'a Path, usize>>,
     file: &'a Path,

@@ -1,4 +1,4 @@
-//! The rule of dependencies: each has its reason beside it or on the line above.
+//! The dependency rule: each dependency has its reason beside it or on the line above.
 
 use super::finding::Finding;
 use super::manifest::dependencies;
@@ -6,7 +6,7 @@ use super::project::SourceFile;
 
 const RULE: &str = "dependency-reason";
 
-/// Looks at one Cargo.toml.
+/// Checks one Cargo.toml.
 pub(super) fn check(manifest: &SourceFile) -> Vec<Finding> {
     let found = dependencies(&manifest.text).into_iter();
     found

@@ -12,11 +12,11 @@ use syn::{Attribute, ImplItemFn, Item, ItemUse, Macro, UseTree};
 pub(super) struct FileImports {
     /// Paths that are imported or named, with their lines.
     paths: Vec<(Vec<String>, usize)>,
-    /// Imported items by the name that they have here.
+    /// Imported items by their names in this file.
     imports: BTreeMap<String, Vec<String>>,
-    /// Modules of which everything is imported.
+    /// Modules from which everything is imported.
     globs: Vec<Vec<String>>,
-    /// Names of the items at the top of the file.
+    /// Names of the top-level items.
     defined: BTreeSet<String>,
 }
 
@@ -31,22 +31,23 @@ impl FileImports {
         imports
     }
 
-    /// Every path that the file imports or names: not what it only hands on by `pub use`.
+    /// Returns every path that the file imports or names, except what it only re-exports with `pub
+    /// use`.
     pub(super) fn paths(&self) -> &[(Vec<String>, usize)] {
         &self.paths
     }
 
-    /// The path of what is imported under a name.
+    /// Returns the path of what is imported under a name.
     pub(super) fn import_named(&self, name: &str) -> Option<&[String]> {
         self.imports.get(name).map(Vec::as_slice)
     }
 
-    /// Modules of which everything is imported.
+    /// Returns the modules from which everything is imported.
     pub(super) fn globs(&self) -> &[Vec<String>] {
         &self.globs
     }
 
-    /// Whether an item at the top of the file has this name.
+    /// Whether a top-level item has this name.
     pub(super) fn defines(&self, name: &str) -> bool {
         self.defined.contains(name)
     }
@@ -78,13 +79,13 @@ impl FileImports {
         if !is_handed_on {
             self.paths.push((path.clone(), tree.span().start().line));
         }
-        // A child of its own name would lead to itself.
+        // A child with the same name would lead to itself.
         if let Some(name) = name.filter(|name| path.as_slice() != std::slice::from_ref(name)) {
             self.imports.insert(name, path);
         }
     }
 
-    /// Paths in the arguments of a macro, whose syntax is not known.
+    /// Adds the paths in the arguments of a macro, whose syntax is not known.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
@@ -113,7 +114,7 @@ impl FileImports {
         self.add_path(path, line);
     }
 
-    /// A name alone is one of this file, or was imported.
+    /// Adds a path. A single name is defined in this file or imported.
     fn add_path(&mut self, path: Vec<String>, line: usize) {
         if path.len() > 1 {
             self.paths.push((path, line));
@@ -151,7 +152,7 @@ impl<'ast> Visit<'ast> for FileImports {
     }
 }
 
-/// Whether `#[cfg(test)]` stands before it.
+/// Whether one of the attributes is `#[cfg(test)]`.
 fn is_of_tests(attributes: &[Attribute]) -> bool {
     let is_test = |it: &Attribute| {
         let condition = it.parse_args::<syn::Path>();

@@ -17,7 +17,7 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    /// A finding at a line of a file.
+    /// Creates a finding at a line of a file.
     pub(super) fn new(
         file: &Path,
         line: usize,

@@ -1,4 +1,4 @@
-//! The rule of unsafe code: only crates whose row says so may hold it.
+//! The rule about unsafe code: only crates whose row allows it may contain it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::project::SourceFile;
 const RULE: &str = "forbid-unsafe";
 const ATTRIBUTE: &str = "#![forbid(unsafe_code)]";
 
-/// Looks at the root files of the crates that may not hold unsafe code.
+/// Checks the root files of the crates that may not contain unsafe code.
 pub(super) fn check(layers: &[Layer], rust_files: &[&SourceFile]) -> Vec<Finding> {
     let may_be_unsafe = |name: &str| {
         layers
@@ -27,7 +27,7 @@ pub(super) fn check(layers: &[Layer], rust_files: &[&SourceFile]) -> Vec<Finding
     rust_files.iter().filter(lacks).map(finding).collect()
 }
 
-/// Files that the compiler starts at: lib.rs, main.rs, programs in src/bin.
+/// Whether the compiler starts at this file: lib.rs, main.rs, programs in src/bin.
 fn is_root(path: &Path) -> bool {
     path.ends_with("src/lib.rs")
         || path.ends_with("src/main.rs")

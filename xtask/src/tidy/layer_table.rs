@@ -1,4 +1,4 @@
-//! The layer table of ARCHITECTURE.md: which crates there are and what each may import.
+//! The layer table of ARCHITECTURE.md: which crates exist and what each may import.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use std::collections::BTreeSet;
 pub(super) struct Layer {
     /// The line in ARCHITECTURE.md.
     pub line: usize,
-    /// The number of the layer; none for developers' crates (`dev`).
+    /// The number of the layer; `None` for developers' crates (`dev`).
     pub level: Option<u32>,
-    /// The folder that the crate is in.
+    /// The directory that the crate is in.
     pub folder: String,
     /// The name of the crate and of its directory.
     pub name: String,
     /// The crates that it may import.
     pub may_import: BTreeSet<String>,
-    /// Whether it may hold unsafe code.
+    /// Whether it may contain unsafe code.
     pub may_be_unsafe: bool,
 }
 
-/// The rows of the table, and what could not be understood, each with its line.
+/// Parses the rows of the table; also returns what could not be parsed, with its line.
 ///
 /// ```text
 /// | layer | folder | crate | may import | unsafe |

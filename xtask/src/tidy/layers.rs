@@ -1,5 +1,4 @@
-//! The rule of the layers: every crate has a row in ARCHITECTURE.md and imports only what that
-//! row allows.
+//! The layer rule: every crate has a row in ARCHITECTURE.md and imports only what that row allows.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +40,7 @@ pub(super) fn check(table: &Path, layers: &[Layer], manifests: &[&SourceFile]) -
     findings
 }
 
-/// Rows of crates that are not there, rows twice, and rows that allow what is not below.
+/// Finds rows of missing crates, duplicate rows, and rows that allow crates that are not below.
 fn check_table(table: &Path, layers: &[Layer], crates: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |line, message: String| findings.push(Finding::new(table, line, RULE, message));
@@ -61,7 +60,7 @@ fn check_table(table: &Path, layers: &[Layer], crates: &[&str]) -> Vec<Finding> 
             let is_below = imported.is_some_and(|other| match (other.level, layer.level) {
                 (Some(below), Some(above)) => below < above,
                 (Some(_), None) => true,
-                // What developers run may use what tests use.
+                // Developer tools may use what tests use.
                 (None, None) => import == TESTING && name != TESTING,
                 (None, Some(_)) => false,
             });
@@ -94,7 +93,7 @@ fn check_package_name(manifest: &SourceFile, name: &str) -> Vec<Finding> {
     }
 }
 
-/// A name of its own for a dependency hides it from readers and tools.
+/// Finds renamed dependencies: another name hides a dependency from readers and tools.
 fn check_one_name(manifest: &SourceFile) -> Vec<Finding> {
     let renamed = dependencies(&manifest.text)
         .into_iter()
@@ -105,7 +104,7 @@ fn check_one_name(manifest: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// The folders show the layers.
+/// Checks that a crate is in the directory of its row: directories show the layers.
 fn check_folder(manifest: &SourceFile, layer: &Layer) -> Vec<Finding> {
     let (folder, name) = (&layer.folder, &layer.name);
     let expected = match folder.as_str() {

@@ -1,4 +1,4 @@
-//! The rule of links: a Markdown link to a file of the repository leads somewhere, and so does its
+//! The link rule: the target of a Markdown link to a file of the repository exists, and so does its
 //! fragment.
 
 use std::path::{Component, Path, PathBuf};
@@ -8,7 +8,7 @@ use super::project::{Project, SourceFile};
 
 const RULE: &str = "link";
 
-/// Looks at the links of one Markdown file.
+/// Checks the links of one Markdown file.
 pub(super) fn check(file: &SourceFile, project: &Project) -> Vec<Finding> {
     let directory = file.path.parent().unwrap_or(Path::new(""));
     let mut findings = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn check(file: &SourceFile, project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// Line and target of every `[text](target)` and `[name]: target` outside of code.
+/// Returns line and target of every `[text](target)` and `[name]: target` outside of code.
 fn targets(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (line, text) in prose(text) {
@@ -61,7 +61,7 @@ fn first_word(target: &str) -> String {
     word.trim_matches(['<', '>']).to_string()
 }
 
-/// The lines that are not in code blocks, with their inline code blanked.
+/// Returns the lines that are not in code blocks, with their inline code blanked.
 fn prose(text: &str) -> Vec<(usize, String)> {
     let mut is_code = false;
     let mut lines = Vec::new();
@@ -77,7 +77,7 @@ fn prose(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// The path without `.` and `..`; none when it leaves the repository.
+/// Returns the path without `.` and `..`; `None` if it leaves the repository.
 fn normalized(path: &Path) -> Option<PathBuf> {
     let mut parts = Vec::new();
     for component in path.components() {
@@ -101,7 +101,7 @@ fn has_no_heading(project: &Project, path: &Path, fragment: &str) -> bool {
     file.is_some_and(|file| !headings(&file.text).any(|heading| heading == fragment))
 }
 
-/// The headings in the form that links use: lower case, dashes for spaces, no punctuation.
+/// Returns the headings in the form that links use: lower case, dashes for spaces, no punctuation.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     let lines = text.lines().filter(|line| line.starts_with('#'));
     lines.map(|line| {

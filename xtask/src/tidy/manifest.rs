@@ -1,6 +1,6 @@
 //! The dependencies of a Cargo.toml, with their lines and the comments beside them.
 
-/// One dependency as it is written.
+/// One dependency, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dependency {
     /// The line of its key, counted from 1.
@@ -13,13 +13,13 @@ pub(super) struct Dependency {
     pub is_for_tests: bool,
     /// Whether it is a crate of this workspace.
     pub is_internal: bool,
-    /// Whether the reason stands beside it or on the line above.
+    /// Whether its reason is beside it or on the line above.
     pub has_reason: bool,
 }
 
-/// The dependencies in all sections of a manifest.
+/// Returns the dependencies in all sections of a manifest.
 ///
-/// The sections are read line by line instead of by a TOML parser, which loses the comments.
+/// The sections are read line by line, because a TOML parser loses the comments.
 pub(super) fn dependencies(text: &str) -> Vec<Dependency> {
     let mut found: Vec<Dependency> = Vec::new();
     let mut section = Section::Other;
@@ -65,7 +65,7 @@ pub(super) fn dependencies(text: &str) -> Vec<Dependency> {
 
 #[derive(Debug)]
 enum Section {
-    /// `[dependencies]` and its relatives.
+    /// `[dependencies]` and similar sections.
     Many { is_for_tests: bool },
     /// `[dependencies.NAME]`.
     One { package: String, is_for_tests: bool },
@@ -99,7 +99,7 @@ fn dependency(
     has_reason: bool,
 ) -> Dependency {
     let key = key.trim().trim_matches('"');
-    // Only crates of ours are listed in the manifest of the workspace.
+    // The workspace's manifest lists only its own crates.
     let of_workspace = key.strip_suffix(".workspace");
     let key = of_workspace.unwrap_or(key).to_string();
     let package = quoted_after(value, "package").unwrap_or_else(|| key.clone());
@@ -114,14 +114,14 @@ fn dependency(
     }
 }
 
-/// `x` in `… package = "x" …`.
+/// Returns `x` of `… package = "x" …`.
 fn quoted_after(value: &str, key: &str) -> Option<String> {
     let compact = value.replace([' ', '\t'], "");
     let (_, rest) = compact.split_once(&format!("{key}=\""))?;
     rest.split('"').next().map(str::to_string)
 }
 
-/// The text before a `#` outside of quotes, and the comment after it.
+/// Returns the text before a `#` outside of quotes, and the comment after it.
 fn split_comment(line: &str) -> (&str, Option<&str>) {
     let mut is_quoted = false;
     for (position, character) in line.char_indices() {

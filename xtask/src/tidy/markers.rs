@@ -5,7 +5,7 @@ use super::project::SourceFile;
 
 const RULE: &str = "unfinished";
 
-/// What may not stand in a source, put together here so that this file does not hold it.
+/// Markers that a source may not contain, assembled here so that this file does not contain them.
 const MARKERS: &[(&str, &str)] = &[
     (concat!("TO", "DO"), "finish it, or open an issue"),
     (concat!("FIX", "ME"), "finish it, or open an issue"),
@@ -18,7 +18,7 @@ const MARKERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Looks at one file, if it is a source, a script or a manifest.
+/// Checks one file, if it is a source, a script or a manifest.
 pub(super) fn check(file: &SourceFile) -> Vec<Finding> {
     let is_source = ["rs", "toml", "sh", "sql", "c"]
         .iter()
@@ -38,7 +38,7 @@ pub(super) fn check(file: &SourceFile) -> Vec<Finding> {
     findings
 }
 
-/// Whether the marker stands there and not as a part of a longer word.
+/// Whether a line contains the marker as a word of its own.
 fn contains_word(line: &str, marker: &str) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     line.match_indices(marker).any(|(position, _)| {

@@ -1,12 +1,13 @@
-//! Which files of a crate use what is defined in which others. A re-export leads on to the file
-//! that defines the item; what only tests use does not count.
+//! Which files of a crate use what other files define. A re-export leads to the file that defines
+//! the item; uses in tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::file_imports::FileImports;
 
-/// A module by its path in the crate: `["residency", "tally"]`; the crate's root has none.
+/// A module by its path in the crate: `["residency", "tally"]`; the path of the crate's root is
+/// empty.
 type ModulePath = Vec<String>;
 
 /// The files of one crate.
@@ -16,14 +17,14 @@ pub(super) struct ModuleGraph {
 }
 
 impl ModuleGraph {
-    /// Adds a file of the crate; `path` is its path below `src`.
+    /// Adds a file of the crate; `below_src` is its path below `src`.
     pub(super) fn add(&mut self, below_src: &Path, file: &Path, parsed: &syn::File) {
         let imports = FileImports::of(parsed);
         let module = module_of(below_src);
         self.modules.insert(module, (file.to_path_buf(), imports));
     }
 
-    /// For every file those that it uses, each with the first line that does.
+    /// Returns the files that each file uses, each with the first line that uses it.
     pub(super) fn edges(&self) -> BTreeMap<&Path, BTreeMap<&Path, usize>> {
         let mut edges: BTreeMap<&Path, BTreeMap<&Path, usize>> = BTreeMap::new();
         for (module, (file, imports)) in &self.modules {
@@ -42,9 +43,10 @@ impl ModuleGraph {
         edges
     }
 
-    /// The module that defines what `path` means in `module`; `None` for another crate's.
+    /// Returns the module that defines what `path` means in `module`; `None` for an item of another
+    /// crate.
     fn origin(&self, module: &ModulePath, path: &[String], depth: u8) -> Option<ModulePath> {
-        // Imports that lead to themselves do not compile, and chains of them are short.
+        // Circular imports do not compile, and chains of imports are short.
         if depth > 16 {
             return None;
         }
@@ -70,7 +72,7 @@ impl ModuleGraph {
         }
     }
 
-    /// Goes down from a module as far as names are modules, and over re-exports.
+    /// Descends from a module as long as names are modules, and through re-exports.
     fn descend(&self, module: ModulePath, names: &[String], depth: u8) -> Option<ModulePath> {
         let Some((name, rest)) = names.split_first() else {
             return self.modules.contains_key(&module).then_some(module);
@@ -90,11 +92,11 @@ impl ModuleGraph {
         let globs = imports.globs().iter();
         let mut defining = globs.filter_map(|glob| self.origin(&module, glob, depth + 1));
         let found = defining.find(|it| self.modules[it].1.defines(name));
-        // Made by a macro: by one of the module's own.
+        // Defined by a macro of the module itself.
         found.or(Some(module))
     }
 
-    /// The files that use one another in a circle, group by group.
+    /// Returns the groups of files that use one another in a cycle.
     pub(super) fn cycles(
         edges: &BTreeMap<&Path, BTreeMap<&Path, usize>>,
     ) -> Vec<BTreeSet<PathBuf>> {
@@ -116,7 +118,7 @@ impl ModuleGraph {
     }
 }
 
-/// Every file that `file` uses, directly or over others.
+/// Returns every file that `file` uses, directly or through others.
 fn reach<'a>(
     edges: &BTreeMap<&'a Path, BTreeMap<&'a Path, usize>>,
     file: &Path,
@@ -133,7 +135,8 @@ fn reach<'a>(
     found
 }
 
-/// `residency/tally.rs` is `residency::tally`, `residency/mod.rs` is `residency`.
+/// Returns the module of a file: `residency/tally.rs` is `residency::tally`, `residency/mod.rs` is
+/// `residency`.
 fn module_of(below_src: &Path) -> ModulePath {
     let without_extension = below_src.with_extension("");
     let parts = without_extension.iter().map(|part| part.to_string_lossy());
@@ -149,7 +152,7 @@ fn module_of(below_src: &Path) -> ModulePath {
 mod tests {
     use super::*;
 
-    /// Each file and what it uses, `a.rs: b.rs`.
+    /// Returns each file and what it uses, `a.rs: b.rs`.
     fn edges(files: &[(&str, &str)]) -> Vec<String> {
         let mut graph = ModuleGraph::default();
         for (path, text) in files {

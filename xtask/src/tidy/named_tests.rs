@@ -1,4 +1,4 @@
-//! The rule of named tests: a test by which docs/security.md proves something exists.
+//! The rule about named tests: every test that docs/security.md cites as proof exists.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ const RULE: &str = "named-test";
 /// The page that names tests.
 const PAGE: &str = "docs/security.md";
 
-/// Looks for every function that the page names.
+/// Checks that every function that the page names exists.
 pub(super) fn check(project: &Project) -> Vec<Finding> {
     let Some(page) = project.file(PAGE) else {
         return Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// What is set as code and reads as a sentence.
+/// Returns the inline code that reads as a sentence.
 fn test_names(line: &str) -> impl Iterator<Item = &str> {
     let code = line.split('`').skip(1).step_by(2);
     code.filter(|text| {

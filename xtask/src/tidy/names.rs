@@ -1,5 +1,5 @@
-//! The rules of files: each begins with what lives in it, is named by a concept, and lib.rs and
-//! mod.rs only list and re-export.
+//! The file rules: each file begins with what lives in it and is named after a concept, and lib.rs
+//! and mod.rs only list and re-export.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const EMPTY_NAMES: &[&str] = &[
     "util", "utils", "common", "helper", "helpers", "imp", "misc",
 ];
 
-/// Looks at one Rust file and its name.
+/// Checks one Rust file and its name.
 pub(super) fn check(file: &SourceFile, parsed: &syn::File) -> Vec<Finding> {
     let mut findings = check_name(&file.path);
     if !file.text.starts_with("//! ") {
@@ -46,13 +46,15 @@ fn check_name(path: &Path) -> Vec<Finding> {
         .collect()
 }
 
-/// lib.rs and mod.rs, but not below tests/, where Cargo takes every other file name for a program.
+/// Whether a file may only list: lib.rs and mod.rs, but not below tests/, where Cargo takes every
+/// other file name for a program.
 fn only_lists(path: &Path) -> bool {
     let is_list = path.ends_with("lib.rs") || path.ends_with("mod.rs");
     is_list && !path.iter().any(|part| part == "tests")
 }
 
-/// `mod name;` and `use` are lists; everything else belongs to a file of its own.
+/// Checks one item of such a file: `mod name;` and `use` are lists; everything else belongs in
+/// another file.
 fn check_listed(path: &Path, item: &Item) -> Option<Finding> {
     let what = match item {
         Item::Use(_) | Item::ExternCrate(_) => return None,

@@ -1,13 +1,13 @@
-//! The rule of printing: nothing below the binary prints, so no crate there may allow it.
+//! The printing rule: nothing below the binary prints, so no crate there may allow it.
 
 use super::finding::Finding;
 use super::project::SourceFile;
 
 const RULE: &str = "printing";
-/// The crates that talk to people.
+/// The crates that may print.
 const MAY_PRINT: &[&str] = &["numalab", "xtask"];
 
-/// Looks at one file of a crate, a source or a Cargo.toml, for the lints being switched off.
+/// Checks that one file of a crate, a source or a Cargo.toml, does not switch the lints off.
 pub(super) fn check(file: &SourceFile) -> Vec<Finding> {
     if file
         .crate_name()
@@ -15,7 +15,7 @@ pub(super) fn check(file: &SourceFile) -> Vec<Finding> {
     {
         return Vec::new();
     }
-    // A test may say which of its needs is not met.
+    // A test may print which of its needs is not met.
     if file.is_test() {
         return Vec::new();
     }

@@ -22,7 +22,8 @@ impl SourceFile {
             .is_some_and(|found| found == extension)
     }
 
-    /// Whether the file holds nothing but tests: below a tests directory, or named `…_tests.rs`.
+    /// Whether the file contains only tests: below a tests directory, or named `tests.rs` or
+    /// `…_tests.rs`.
     pub(super) fn is_test(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         name == "tests.rs"
@@ -30,13 +31,13 @@ impl SourceFile {
             || self.path.iter().any(|part| part == "tests")
     }
 
-    /// The directory name of the crate that the file belongs to.
+    /// Returns the directory name of the crate that the file belongs to.
     pub(super) fn crate_name(&self) -> Option<&str> {
         crate_of(&self.path)
     }
 }
 
-/// Everything that rules look at.
+/// Everything that the rules check.
 #[derive(Debug)]
 pub(super) struct Project {
     /// All text files, by path.
@@ -56,19 +57,19 @@ impl Project {
         Ok(project)
     }
 
-    /// The Rust sources.
+    /// Returns the Rust sources.
     pub(super) fn rust_files(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.has_extension("rs"))
     }
 
-    /// The Cargo.toml files.
+    /// Returns the Cargo.toml files.
     pub(super) fn manifests(&self) -> impl Iterator<Item = &SourceFile> {
         self.files
             .iter()
             .filter(|file| file.path.ends_with("Cargo.toml"))
     }
 
-    /// The file at this path.
+    /// Returns the file at this path.
     pub(super) fn file(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == Path::new(path))
     }

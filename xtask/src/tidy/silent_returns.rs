@@ -1,5 +1,5 @@
-//! The rule of tests that return early: each gives its own name to `testing::not_run`, or to what
-//! asks for a need and calls it, so that the test does not count as passed.
+//! The rule about tests that return early: each passes its own name to `testing::not_run`, or to a
+//! function that checks a need and calls it, so that the test does not count as passed.
 
 use syn::visit::Visit;
 use syn::{Block, Expr, ExprClosure, ExprReturn, Item, ItemFn, LitStr};
@@ -9,7 +9,7 @@ use super::project::SourceFile;
 
 const RULE: &str = "silent-return";
 
-/// Looks at the tests of one file.
+/// Checks the tests of one file.
 pub(super) fn check(file: &SourceFile, parsed: &syn::File) -> Vec<Finding> {
     let mut tests = Tests {
         file,
@@ -41,7 +41,7 @@ impl<'ast> Visit<'ast> for Tests<'_> {
     }
 }
 
-/// Lines in which a test returns early, and the texts in it.
+/// Lines in which a test returns early, and its string literals.
 #[derive(Default)]
 struct Body {
     returns: Vec<usize>,
@@ -58,7 +58,7 @@ impl Body {
 
 impl<'ast> Visit<'ast> for Body {
     fn visit_expr_return(&mut self, found: &'ast ExprReturn) {
-        // What is called instead of the rest of the test does the test's work.
+        // A function called in place of the rest of the test does the test's work.
         let callee = match found.expr.as_deref() {
             Some(Expr::Call(call)) => Some(&*call.func),
             Some(Expr::MethodCall(_)) => return,
@@ -78,7 +78,7 @@ impl<'ast> Visit<'ast> for Body {
         self.names.push(text.value());
     }
 
-    // They return from themselves.
+    // A closure returns only from itself.
     fn visit_expr_closure(&mut self, _: &'ast ExprClosure) {}
 
     fn visit_item(&mut self, item: &'ast Item) {

@@ -1,4 +1,4 @@
-//! The rule of sizes: what does not fit on a few screens is two things.
+//! The size rule: what does not fit on a few screens is two things.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use syn::{Attribute, Block, Item, Signature};
 use super::finding::Finding;
 use super::project::SourceFile;
 
-/// Lines of a file without its tests.
+/// Maximum number of lines of a file without its tests.
 const FILE_LINES: usize = 400;
-/// Lines of a function, from its signature to its closing brace.
+/// Maximum number of lines of a function, from its signature to its closing brace.
 const FUNCTION_LINES: usize = 70;
-/// Characters of a line.
+/// Maximum number of characters of a line.
 const LINE_CHARACTERS: usize = 100;
 
 /// A size above its limit. Exceptions are granted by file, rule and item.
@@ -21,13 +21,13 @@ const LINE_CHARACTERS: usize = 100;
 pub(super) struct Excess {
     /// Where it is; its message says what to do.
     pub finding: Finding,
-    /// The name of the function; none for a whole file.
+    /// The name of the function; `None` for a whole file.
     pub item: Option<String>,
     /// How large it is.
     pub size: usize,
 }
 
-/// Lines that are too long; there are no exceptions from this.
+/// Finds lines that are too long; there are no exceptions to this.
 pub(super) fn check_lines(file: &SourceFile) -> Vec<Finding> {
     let lines = file.text.lines().enumerate();
     let lengths = lines.map(|(index, line)| (index + 1, line.chars().count()));
@@ -38,7 +38,7 @@ pub(super) fn check_lines(file: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// The file and its functions, where they are too large.
+/// Measures the file and its functions; returns those that are too large.
 pub(super) fn measure(file: &SourceFile, parsed: &syn::File) -> Vec<Excess> {
     let mut functions = Functions {
         path: &file.path,

@@ -15,11 +15,11 @@ for module in MODULES; do
     $b insmod /modules/$module.ko || die "cannot load the kernel module $module"
 done
 nine=version=9p2000.L,trans=virtio,msize=512000
-# Nobody writes to the root through the guest, so what was read once may be kept.
+# Nobody writes to the root through the guest, so what was read once may stay cached.
 $b mount -t 9p -o ro,$nine,cache=loose root /new-root || die "cannot mount the host's root"
 $b mount -t tmpfs -o mode=755 tmpfs /new-root/run || die "cannot mount /run"
 $b mkdir /new-root/run/guest /new-root/run/share
-# What is written here is read by the host while the guest runs, so nothing is kept back.
+# The host reads these files while the guest runs, so writes must not be cached.
 $b mount -t 9p -o $nine,cache=none control /new-root/run/guest || die "cannot mount control"
 $b cp /bin/busybox /new-root/run/busybox || die "cannot copy busybox"
 for directory in proc sys dev; do

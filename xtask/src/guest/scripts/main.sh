@@ -1,5 +1,5 @@
-# The second half of the guest's first process: makes the machine habitable, runs the commands of
-# the control directory one after the other, and switches the machine off.
+# The second half of the guest's first process: sets up the machine, runs the commands of the
+# control directory one after the other, and switches the machine off.
 # Settings come from settings.sh: cgroup=v1|v2, share=yes|no, offline_cpus="1 2".
 b=/run/busybox
 control=/run/guest
@@ -60,8 +60,8 @@ $b mkdir -p "$XDG_STATE_HOME"
 echo booted >$control/booted
 for command in $control/commands/*; do
     cd "$HOME" || die "cannot enter $HOME"
-    # A session of its own, so that signals to its group reach nothing else; and redirected in a
-    # subshell, so that what this shell says about a killed command is not taken for its output.
+    # A new session, so that signals to its group reach nothing else; redirected in a subshell, so
+    # that messages of this shell about a killed command do not end up in its output.
     (
         exec </dev/null >>"$command/stdout" 2>>"$command/stderr"
         exec $b setsid /bin/sh "$command/command.sh"
