@@ -14,6 +14,8 @@ use crate::{program, repository};
 const PROGRAM: &str = "cargo-mutants";
 /// Its exit status if a change survived (mutants.rs/exit-codes.html).
 const SURVIVED: i32 = 2;
+/// Its exit status if none survived, and of some the tests did not end: an endless loop is noticed.
+const TIMED_OUT: i32 = 3;
 
 /// Runs the task. Its output, with every survivor, is in `target/mutants/mutants.out`.
 pub(crate) fn run(arguments: &MutantsArguments) -> Result<ExitCode> {
@@ -46,7 +48,7 @@ pub(crate) fn run(arguments: &MutantsArguments) -> Result<ExitCode> {
             survivors.display()
         );
     }
-    if !status.success() {
+    if !status.success() && status.code() != Some(TIMED_OUT) {
         bail!("cargo mutants ended with {status}");
     }
     Ok(ExitCode::SUCCESS)

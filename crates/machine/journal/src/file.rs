@@ -274,6 +274,8 @@ fn parse(text: &str) -> io::Result<(Vec<Entry>, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use linux::Root;
 
     use super::{Journal, Recorded};
@@ -311,6 +313,36 @@ mod tests {
         std::fs::write(other.join("boot_id"), boot).unwrap();
         let other = Root::at(directory.path()).unwrap();
         assert_eq!(journal.of_this_boot(&other).unwrap(), []);
+    }
+
+    #[test]
+    fn the_list_of_a_change_is_a_file_of_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(directory.path());
+        assert_eq!(journal.list(2).unwrap(), None);
+        let mut list = journal.new_list(2).unwrap();
+        list.write_all(b"of the second\n").unwrap();
+        assert_eq!(journal.list(2).unwrap().unwrap(), "of the second\n");
+        assert_eq!(journal.list(3).unwrap(), None);
+        let path = directory.path().join("moved-2.jsonl");
+        assert_eq!(journal.list_path(2), path);
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "of the second\n");
+    }
+
+    #[test]
+    fn what_a_file_reads_afterwards_is_noted_with_its_change() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::in_directory(directory.path());
+        let first = journal.record(change("/a")).unwrap();
+        let second = journal.record(change("/b")).unwrap();
+        journal.note_reached(second, "0-1").unwrap();
+        let in_force = journal.in_force().unwrap();
+        let noted = serde_json::json!({ "directory": "/b", "reached": "0-1" });
+        assert_eq!(
+            (in_force[0].entry, &in_force[0].change),
+            (first, &change("/a"))
+        );
+        assert_eq!(in_force[1].change, Recorded::new("made", noted).unwrap());
     }
 
     #[test]
