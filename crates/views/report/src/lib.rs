@@ -3,19 +3,17 @@
 
 mod bandwidth_document;
 mod bandwidth_text;
-mod bind_document;
 mod bind_text;
 mod confidence;
 mod control;
-mod doctor_document;
 mod doctor_text;
+mod documents;
 mod explanation;
 mod explanation_cost;
 mod explanation_document;
 mod explanation_memory;
 mod explanation_text;
 mod group_configuration;
-mod groups_document;
 mod groups_text;
 mod history;
 mod judgement;
@@ -33,7 +31,6 @@ mod move_text;
 mod pools_text;
 mod ratio;
 mod relations_text;
-mod residency_document;
 mod residency_figures;
 mod residency_layout;
 mod residency_processes;
@@ -71,7 +68,6 @@ mod screen_warnings;
 mod topology_caches;
 mod topology_cpus;
 mod topology_distances;
-mod topology_document;
 mod topology_groups;
 mod topology_settings;
 mod topology_svg;
@@ -85,18 +81,19 @@ mod verdict_words;
 
 pub use bandwidth_document::{BANDWIDTH_FORMAT, BandwidthDocument, bandwidth_document};
 pub use bandwidth_text::bandwidth_text;
-pub use bind_document::{BIND_FORMAT, BindDocument, bind_document};
 pub use bind_text::bind_text;
 pub use confidence::CONFIDENCE;
-pub use doctor_document::{DOCTOR_FORMAT, DoctorDocument, doctor_document};
 pub use doctor_text::doctor_text;
+pub use documents::{
+    DoctorAnswer, Document, Groups, bind_document, doctor_document, groups_document,
+    residency_document, topology_document,
+};
 pub use explanation::{Difference, Explanation, Factor, explain};
 pub use explanation_cost::CaseCost;
 pub use explanation_document::{EXPLAIN_FORMAT, ExplainDocument, explain_document};
 pub use explanation_memory::MemoryShare;
 pub use explanation_text::explanation_text;
 pub use group_configuration::{Configuration, group_configuration};
-pub use groups_document::{GROUPS_FORMAT, GroupsDocument, groups_document};
 pub use groups_text::groups_text;
 pub use history::history_text;
 pub use judgement::{Judgement, judge};
@@ -113,7 +110,6 @@ pub use pools_text::{
     NeedsDocument, PAGES_FORMAT, PagesDocument, pages_document, pool_change_sentence,
     pool_changes_text, pool_needs_command, pool_needs_text, pools_text,
 };
-pub use residency_document::{RESIDENCY_FORMAT, ResidencyDocument, residency_document};
 pub use residency_text::residency_text;
 pub use run_calibration::calibration_text;
 pub use run_comparison::{ComparedCase, ComparedPair, RunComparison, Selection, compare_runs};
@@ -129,7 +125,6 @@ pub use screen::{SCREEN_LINES, Screen};
 pub use screen_next::Called;
 pub use screen_not_run::NotRun;
 pub use topology_cpus::topology_cpus_text;
-pub use topology_document::{TOPOLOGY_FORMAT, TopologyDocument, topology_document};
 pub use topology_svg::topology_svg;
 pub use topology_text::topology_text;
 pub use verdict::Verdict;
