@@ -86,7 +86,7 @@ fn run(
 /// Returns how many guests run side by side. Much of a guest's time is one CPU waiting for another,
 /// so two take less than twice the time of one even on two CPUs.
 fn guests_at_once() -> usize {
-    /// A guest of the whole test touches at most 5 GiB (`large-memory` has 14, of which its topology
+    /// A guest of the whole test touches at most 5 GiB (of the 14 of `large-memory`, its topology
     /// touches little): room for two of them, and for the host.
     const KIB_FOR_TWO: u64 = 14 << 20;
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Documents that are a format and the fields of one value. Those that are put together from several
-//! have files of their own.
+//! Documents that are a format and the fields of one value. Those that are put together from
+//! several values have files of their own.
 
 use model::{BindReport, Diagnosis, GroupState, Residency, Topology};
 use serde::Serialize;
