@@ -9,8 +9,8 @@ use super::cycles::Crates;
 use super::finding::Finding;
 use super::project::{Project, SourceFile};
 use super::{
-    allowed_sizes, dependency_reasons, forbid_unsafe, layer_table, layers, links, markers,
-    named_tests, names, printing, silent_returns, sizes,
+    dependency_reasons, forbid_unsafe, layer_table, layers, links, markers, named_tests, names,
+    printing, silent_returns, sizes,
 };
 use crate::repository;
 
@@ -85,14 +85,14 @@ fn check_text(file: &SourceFile) -> Vec<Finding> {
 
 /// Applies the rules about the structure of Rust files.
 fn check_rust(project: &Project) -> Vec<Finding> {
-    let (mut findings, mut excesses) = (Vec::new(), Vec::new());
+    let mut findings = Vec::new();
     let mut crates = Crates::default();
     for file in project.rust_files() {
         match syn::parse_file(&file.text) {
             Ok(parsed) => {
                 findings.extend(names::check(file, &parsed));
                 findings.extend(silent_returns::check(file, &parsed));
-                excesses.extend(sizes::measure(file, &parsed));
+                findings.extend(sizes::check_file(file, &parsed));
                 crates.add(file, &parsed);
             }
             Err(error) => {
@@ -103,21 +103,6 @@ fn check_rust(project: &Project) -> Vec<Finding> {
         }
     }
     findings.extend(crates.check());
-    let text = project
-        .file(allowed_sizes::FILE)
-        .map_or("", |file| file.text.as_str());
-    match allowed_sizes::parse(text) {
-        Ok(allowed) => findings.extend(allowed_sizes::check(&allowed, excesses)),
-        Err(problem) => {
-            let path = Path::new(allowed_sizes::FILE);
-            findings.push(Finding::new(
-                path,
-                1,
-                "ratchet",
-                format!("cannot be read: {problem}"),
-            ));
-        }
-    }
     let documents = project.files.iter().filter(|file| file.has_extension("md"));
     findings.extend(documents.flat_map(|file| links::check(file, project)));
     findings

@@ -1,7 +1,6 @@
 //! `cargo xtask tidy`: the rules of the project that compiler and linter do not know. Each rule is
 //! a function from texts to findings; only `project` reads files.
 
-mod allowed_sizes;
 mod cycles;
 mod dependency_reasons;
 mod file_imports;

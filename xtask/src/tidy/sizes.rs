@@ -1,31 +1,16 @@
-//! The size rule: what does not fit on a few screens is two things.
-
-use std::path::Path;
+//! The size rule: what does not fit on a few screens is two things. clippy measures functions
+//! (`too_many_lines`).
 
 use syn::spanned::Spanned;
-use syn::visit::Visit;
-use syn::{Attribute, Block, Item, Signature};
+use syn::{Attribute, Item};
 
 use super::finding::Finding;
 use super::project::SourceFile;
 
 /// Maximum number of lines of a file without its tests.
 const FILE_LINES: usize = 400;
-/// Maximum number of lines of a function, from its signature to its closing brace.
-const FUNCTION_LINES: usize = 70;
 /// Maximum number of characters of a line.
 const LINE_CHARACTERS: usize = 100;
-
-/// A size above its limit. Exceptions are granted by file, rule and item.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Excess {
-    /// Where it is; its message says what to do.
-    pub finding: Finding,
-    /// The name of the function; `None` for a whole file.
-    pub item: Option<String>,
-    /// How large it is.
-    pub size: usize,
-}
 
 /// Finds lines that are too long; there are no exceptions to this.
 pub(super) fn check_lines(file: &SourceFile) -> Vec<Finding> {
@@ -38,19 +23,8 @@ pub(super) fn check_lines(file: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// Measures the file and its functions; returns those that are too large.
-pub(super) fn measure(file: &SourceFile, parsed: &syn::File) -> Vec<Excess> {
-    let mut functions = Functions {
-        path: &file.path,
-        found: Vec::new(),
-    };
-    functions.visit_file(parsed);
-    let mut found = functions.found;
-    found.extend(measure_file(file, parsed));
-    found
-}
-
-fn measure_file(file: &SourceFile, parsed: &syn::File) -> Option<Excess> {
+/// Finds a file that is too long without its tests.
+pub(super) fn check_file(file: &SourceFile, parsed: &syn::File) -> Option<Finding> {
     if file.is_test() {
         return None;
     }
@@ -58,12 +32,7 @@ fn measure_file(file: &SourceFile, parsed: &syn::File) -> Option<Excess> {
     let test_lines: usize = tests.map(|item| line_count(item.span())).sum();
     let size = file.text.lines().count() - test_lines;
     let message = format!("{size} lines without tests; split it below {FILE_LINES}");
-    let finding = || Finding::new(&file.path, 1, "file-size", message);
-    (size > FILE_LINES).then(|| Excess {
-        finding: finding(),
-        item: None,
-        size,
-    })
+    (size > FILE_LINES).then(|| Finding::new(&file.path, 1, "file-size", message))
 }
 
 fn is_test_module(item: &Item) -> bool {
@@ -80,96 +49,28 @@ fn line_count(span: proc_macro2::Span) -> usize {
     span.end().line - span.start().line + 1
 }
 
-struct Functions<'a> {
-    path: &'a Path,
-    found: Vec<Excess>,
-}
-
-impl Functions<'_> {
-    fn measure(&mut self, signature: &Signature, body: &Block) {
-        let first = signature.span().start().line;
-        let size = body.span().end().line - first + 1;
-        if size > FUNCTION_LINES {
-            let name = signature.ident.to_string();
-            let message = format!("{name} has {size} lines; split it below {FUNCTION_LINES}");
-            let finding = Finding::new(self.path, first, "function-size", message);
-            self.found.push(Excess {
-                finding,
-                item: Some(name),
-                size,
-            });
-        }
-    }
-}
-
-impl<'ast> Visit<'ast> for Functions<'_> {
-    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
-        self.measure(&function.sig, &function.block);
-        syn::visit::visit_item_fn(self, function);
-    }
-
-    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        self.measure(&function.sig, &function.block);
-        syn::visit::visit_impl_item_fn(self, function);
-    }
-
-    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
-        if let Some(body) = &function.default {
-            self.measure(&function.sig, body);
-        }
-        syn::visit::visit_trait_item_fn(self, function);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sizes(path: &str, text: &str) -> Vec<(Option<String>, usize)> {
+    fn is_too_long(path: &str, text: &str) -> bool {
         let file = SourceFile {
             path: path.into(),
             text: text.into(),
         };
-        let parsed = syn::parse_file(text).unwrap();
-        measure(&file, &parsed)
-            .into_iter()
-            .map(|excess| (excess.item, excess.size))
-            .collect()
-    }
-
-    fn function(lines: usize) -> String {
-        format!("fn f() {{\n{}}}\n", "    ();\n".repeat(lines - 2))
-    }
-
-    #[test]
-    fn functions_have_at_most_70_lines() {
-        assert_eq!(sizes("a.rs", &function(70)), []);
-        assert_eq!(sizes("a.rs", &function(71)), [(Some("f".to_string()), 71)]);
-        let method = format!("impl X {{\n{}}}\n", function(80));
-        assert_eq!(sizes("a.rs", &method), [(Some("f".to_string()), 80)]);
-    }
-
-    #[test]
-    fn documentation_of_a_function_does_not_count() {
-        let text = format!("{}{}", "/// Doc.\n".repeat(20), function(70));
-        assert_eq!(sizes("a.rs", &text), []);
+        check_file(&file, &syn::parse_file(text).unwrap()).is_some()
     }
 
     #[test]
     fn files_have_at_most_400_lines_without_tests() {
         let body = "const _: () = ();\n".repeat(400);
-        assert_eq!(sizes("a.rs", &body), []);
+        assert!(!is_too_long("a.rs", &body));
         let tests = format!("#[cfg(test)]\nmod tests {{\n{body}}}\n");
-        assert_eq!(sizes("a.rs", &format!("{body}{tests}")), []);
-        assert_eq!(
-            sizes("a.rs", &format!("//! X.\n{body}{tests}")),
-            [(None, 401)]
-        );
-        assert_eq!(sizes("crates/x/tests/a.rs", &format!("{body}{body}")), []);
-        assert_eq!(
-            sizes("crates/x/src/a_tests.rs", &format!("{body}{body}")),
-            []
-        );
+        assert!(!is_too_long("a.rs", &format!("{body}{tests}")));
+        assert!(is_too_long("a.rs", &format!("//! X.\n{body}{tests}")));
+        let twice = format!("{body}{body}");
+        assert!(!is_too_long("crates/x/tests/a.rs", &twice));
+        assert!(!is_too_long("crates/x/src/a_tests.rs", &twice));
     }
 
     #[test]
