@@ -29,6 +29,14 @@ impl Kind {
 pub struct Kinds(pub &'static [&'static [Kind]]);
 
 impl Kinds {
+    /// The names of all kinds, as the journal has them.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0
+            .iter()
+            .flat_map(|kinds| kinds.iter())
+            .map(|kind| kind.name)
+    }
+
     fn find(&self, recorded: &Recorded) -> Option<&'static Kind> {
         let mut all = self.0.iter().flat_map(|kinds| kinds.iter());
         all.find(|kind| kind.name == recorded.kind())
