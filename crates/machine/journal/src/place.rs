@@ -22,7 +22,7 @@ pub fn kernel_place(path: &Path) -> Result<KernelPlace, Error> {
 /// Whether a directory is a cgroup, or may have been one before it was removed or unmounted.
 ///
 /// # Errors
-/// As [`kernel_place`].
+/// As [`kernel_place()`].
 pub fn is_cgroup(directory: &Path) -> Result<bool, Error> {
     let above = || {
         let parent = directory.parent();

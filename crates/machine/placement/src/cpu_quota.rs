@@ -101,7 +101,7 @@ impl CpuQuota {
     /// Removes it once its processes are gone.
     ///
     /// # Errors
-    /// [`Error::Undo`] when processes remain in it; it is still in the journal then.
+    /// [`journal::Error::Undo`] when processes remain in it; it is still in the journal then.
     pub fn remove(mut self) -> Result<(), Error> {
         self.remove_once()
     }

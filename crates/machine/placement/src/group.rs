@@ -94,7 +94,7 @@ impl Group {
     /// Removes the group, and kills the processes in it if it is a trial's.
     ///
     /// # Errors
-    /// [`Error::Undo`] when processes remain in it; it is still in the journal then.
+    /// [`journal::Error::Undo`] when processes remain in it; it is still in the journal then.
     pub fn remove(mut self) -> Result<(), Error> {
         self.remove_once()
     }

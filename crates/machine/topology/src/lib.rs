@@ -1,5 +1,6 @@
-//! What a machine is: combines the readings of crate linux into a [`Topology`]. Judges nothing:
-//! passes impossible values on as they were read, and leaves unknown what is missing.
+//! What a machine is: combines the readings of crate linux into a [`Topology`](model::Topology).
+//! Judges nothing: passes impossible values on as they were read, and leaves unknown what is
+//! missing.
 #![forbid(unsafe_code)]
 
 mod caches;
