@@ -24,12 +24,10 @@ pub(super) const CHECKS: &[Check] = &[
     local_vs_remote::CHECK,
     own_memory::CHECK,
     placements::CHECK_V2,
-    placements::CHECK_V1,
     placing::CHECK_V2,
     pages::CHECK,
     residency::CHECK,
     relations::CHECK,
-    capabilities::CHECK,
 ];
 
 /// Checks that run only on request (`cargo xtask test --only long`): with them, the whole test
@@ -38,7 +36,9 @@ pub(super) const LONG_CHECKS: &[Check] = &[
     latency::CHECK_LONG,
     bandwidth::CHECK_LONG,
     residency::CHECK_LONG,
+    placements::CHECK_V1,
     placing::CHECK_V1,
+    capabilities::CHECK,
     move_memory::CHECK,
     move_postgres::CHECK,
     kills::CHECK,

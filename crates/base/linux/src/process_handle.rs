@@ -78,6 +78,8 @@ mod tests {
     use std::process::{Child, Command, Stdio};
     use std::time::Duration;
 
+    use testing::{Need, not_run};
+
     use super::ProcessHandle;
 
     fn sleeper() -> Child {
@@ -124,8 +126,8 @@ mod tests {
             let before = (first.id() - 1).to_string();
             if let Err(error) = std::fs::write("/proc/sys/kernel/ns_last_pid", before) {
                 let test = "another_process_with_the_same_id_is_left_alone";
-                println!("NOT RUN: {test}: writing ns_last_pid: {error}");
-                return;
+                let need = Need::root_or_kernel(crate::process::is_root());
+                return not_run(test, need, &format!("writing ns_last_pid: {error}"));
             }
             let mut second = sleeper();
             let is_same_id = second.id() == first.id();

@@ -32,8 +32,8 @@ pub fn residency(mapping: &Mapping, page_bytes: u64) -> Result<Residency, Error>
     Ok(parts.into_iter().next().unwrap_or_default())
 }
 
-/// As [`residency()`], for parts of the mapping that are whole pages, in the order of `parts`. Where
-/// numa_maps is the source, each part must consist of whole lines.
+/// As [`residency()`], for parts of the mapping that are whole pages, in the order of `parts`.
+/// Where numa_maps is the source, each part must consist of whole lines.
 ///
 /// # Errors
 /// As for [`residency()`].
