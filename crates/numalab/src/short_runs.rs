@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// Seconds that all experiments together may take; what precedes them takes up to 20 more.
 pub(crate) const SHORT_S: f64 = 90.0;
 /// Seconds for a trial of the embedded instance, and for one of PostgreSQL, whose cluster is
-/// created anew: 1.5 times what a virtual machine with two CPUs needed.
+/// created again: 1.5 times what a virtual machine with two CPUs needed.
 const TRIAL_S: (f64, f64) = (2.5, 6.0);
 
 /// Plans the shipped experiments that this machine can run in the time, and lists the others.

@@ -80,7 +80,7 @@ fn commands(_: &Shape) -> Vec<GuestCommand> {
             "fix",
             "cat /tmp/fix; sh /tmp/fix; grep ' /dev/shm ' /proc/mounts",
         ),
-        shell("mended", &hold("three", &look("three"))),
+        shell("fixed", &hold("three", &look("three"))),
     ]
 }
 
@@ -126,9 +126,9 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
         &applied,
         &true,
     );
-    let mended = answers.json("mended")?;
-    complaints.expect("nodes after the fix", &nodes(&mended)?, &vec![0, 1]);
-    let after = ids(&mended["doctor"])?;
+    let fixed = answers.json("fixed")?;
+    complaints.expect("nodes after the fix", &nodes(&fixed)?, &vec![0, 1]);
+    let after = ids(&fixed["doctor"])?;
     for id in OF_MEMORY {
         complaints.expect(&format!("{id} after the fix"), &has(&after, id), &false);
     }
