@@ -9,7 +9,6 @@ mod capture;
 mod guard;
 mod guest;
 mod guest_checks;
-mod interrupt;
 mod mutants;
 mod package;
 mod program;

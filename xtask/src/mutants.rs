@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Result, bail};
 
 use crate::arguments::MutantsArguments;
-use crate::interrupt::Interrupt;
+use crate::program::Interrupt;
 use crate::{program, repository};
 
 /// The program that does it, a cargo subcommand from crates.io.

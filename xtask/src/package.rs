@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::release_binary;
+use crate::bench::own_binary;
 use crate::guest::packages;
 use crate::{program, repository};
 
@@ -25,7 +25,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     for name in BINUTILS {
         packages::require_program(name, "binutils")?;
     }
-    let built = release_binary::build()?;
+    let built = own_binary::release()?;
     let folder = repository::target().join("package");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let built = built.display().to_string();

@@ -1,12 +1,14 @@
-//! Starts other programs; errors name the program and what it printed.
+//! Starts other programs; errors name the program and what it printed. SIGINT, SIGTERM and SIGHUP
+//! are a flag that waiting loops check, so that they can clean up.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-
-use crate::interrupt::Interrupt;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Returns the first file with this name in PATH or the system directories.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
@@ -56,5 +58,32 @@ pub(crate) fn run(command: &mut Command, interrupt: &Interrupt) -> Result<ExitSt
                 .with_context(|| format!("cannot stop {name}"))?;
         }
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Remembers the last of SIGINT, SIGTERM and SIGHUP that arrived.
+#[derive(Debug, Clone)]
+pub(crate) struct Interrupt {
+    signal: Arc<AtomicUsize>,
+}
+
+impl Interrupt {
+    /// Handles the three signals for the rest of the process.
+    pub(crate) fn watch() -> Result<Self> {
+        let signal = Arc::new(AtomicUsize::new(0));
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            let value = usize::try_from(number).context("signal numbers are positive")?;
+            signal_hook::flag::register_usize(number, Arc::clone(&signal), value)
+                .with_context(|| format!("cannot watch signal {number}"))?;
+        }
+        Ok(Self { signal })
+    }
+
+    /// Returns the signal that arrived, if any.
+    pub(crate) fn signal(&self) -> Option<u8> {
+        match self.signal.load(Ordering::Relaxed) {
+            0 => None,
+            number => u8::try_from(number).ok(),
+        }
     }
 }

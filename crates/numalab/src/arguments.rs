@@ -1,11 +1,13 @@
 //! The command line: what every command does, the question that it answers, its options and an
 //! example.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use experiment::memory::CurvePairs;
 use model::NodeSet;
+use model::exit::ExitCode;
 
 use crate::placement_arguments::{BindArguments, GroupArguments};
 use crate::run_arguments::RunArguments;
@@ -13,9 +15,9 @@ use crate::run_arguments::RunArguments;
 /// Find out whether NUMA placement slows a database down.
 ///
 /// numalab measures the machine, shows which node holds each page of a running database, and
-/// compares placements under the same load: which one wins, by how much, and how sure that is.
+/// compares placements under the same load: which one wins, by how much, and with what confidence.
 #[derive(Debug, Parser)]
-#[command(name = "numalab", version, after_help = crate::exit_codes::help())]
+#[command(name = "numalab", version, after_help = crate::arguments::exit_codes())]
 #[command(disable_help_subcommand = true, propagate_version = true)]
 pub(crate) struct Arguments {
     /// What to do.
@@ -28,86 +30,87 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Show the nodes, CPUs, caches, memory and distances of this machine.
     ///
-    /// What is this machine, and which kernel settings affect where memory goes?
+    /// What is the topology of this machine, and which kernel settings affect where memory goes?
     #[command(after_help = "Example: numalab topology --cpus")]
     Topology(TopologyArguments),
     /// Measure memory latency between every pair of nodes.
     ///
-    /// How far is the memory of each node from the CPUs of each, and what do the firmware's
+    /// What is the latency from each node's CPUs to each node's memory, and what do the firmware's
     /// distances hide?
     #[command(after_help = "Example: numalab latency --curve")]
     Latency(LatencyArguments),
     /// Measure memory bandwidth between every pair of nodes.
     ///
-    /// How much does the memory of each node deliver to the CPUs of each?
+    /// What is the bandwidth from each node's CPUs to each node's memory?
     #[command(after_help = "Example: numalab bandwidth --kernel triad --loaded")]
     Bandwidth(BandwidthArguments),
     /// Show where the memory of a process or a database lies, by node.
     ///
-    /// Which node holds how much of it, each shared page counted once? Nothing is touched: neither
+    /// How much of it is on each node, with each shared page counted once? numalab touches neither
     /// the processes nor their pages.
     #[command(after_help = "Example: numalab inspect postgres:/var/lib/postgresql/18/main")]
     Inspect(InspectArguments),
     /// Diagnose placement problems and print the fixes.
     ///
-    /// What is wrong with this machine, or with where a database has its memory? Nothing is
-    /// changed: each fix is a command to run.
+    /// What is wrong with this machine, or with the memory placement of a database? numalab changes
+    /// nothing: each fix is a command to run.
     #[command(after_help = "Example: numalab doctor oracle:ORCL --fail-on warning")]
     Doctor(DoctorArguments),
     /// Save the state of this machine and of a database in one archive.
     ///
-    /// Others can then examine it elsewhere: `numalab doctor oracle:ORCL --root machine.tar.zst`.
+    /// Use the archive to examine them elsewhere: `numalab doctor oracle:ORCL --root
+    /// machine.tar.zst`.
     #[command(after_help = "Example: numalab capture machine.tar.zst oracle:ORCL")]
     Capture(CaptureArguments),
     /// Run a program under a placement and verify it.
     ///
-    /// Takes the options of numactl. Did the program get the CPUs and the memory that you asked
-    /// for? `--verify` reads it back from the kernel.
+    /// Takes the options of numactl. Did the program get the CPUs and the memory that you
+    /// requested? `--verify` reads them back from the kernel.
     #[command(after_help = "Example: numalab bind --cpunodebind 0 --membind 0 -- postgres")]
     Bind(Box<BindArguments>),
     /// Create, change, list and delete processor groups.
     ///
-    /// A processor group is a cgroup with CPUs and memory nodes. Who is in it, and where is their
-    /// memory?
+    /// A processor group is a cgroup with CPUs and memory nodes. Which processes are in it, and
+    /// where is their memory?
     #[command(after_help = "Example: numalab group list")]
     Group(Box<GroupArguments>),
     /// List the shipped experiments and whether this machine can run them.
     ///
-    /// Which experiments are there, and what is missing for those that cannot run here?
+    /// Which experiments can this machine run, and what do the others need?
     #[command(after_help = "Example: numalab list")]
     List(ListArguments),
     /// Compare placements by running the same load under each.
     ///
-    /// Which placement wins, by how much, and how sure is that? Without an experiment, numalab
-    /// measures memory latency and then answers within two minutes what it can: on several memory
-    /// nodes what remote memory costs, on one node which CPU limit is cheapest.
+    /// Which placement wins, by how much, and with what confidence? Without an experiment, numalab
+    /// measures memory latency and then answers what it can within two minutes: what remote memory
+    /// costs (several memory nodes), or which CPU limit is cheapest (one node).
     #[command(after_help = "Example: numalab run binding-vs-caging --trials 10 --seconds 5")]
     Run(RunArguments),
     /// List the stored runs, newest first.
     ///
-    /// Which runs are there to show, compare and explain?
+    /// Which runs can you show, compare and explain?
     #[command(after_help = "Example: numalab history --limit 5")]
     History(HistoryArguments),
     /// Show the result of a stored run.
     ///
-    /// What did it find, and, with `--full`, on what evidence?
+    /// What did the run find, and, with `--full`, on what evidence?
     #[command(after_help = "Example: numalab show last")]
     Show(ShowArguments),
     /// Show, compute and set the huge-page pools of each node.
     ///
-    /// How many huge pages does each node have, and how many does an SGA need? `numalab undo` takes
-    /// back what was set.
+    /// How many huge pages does each node have, and how many does an SGA need? `numalab undo`
+    /// restores pools that were set.
     #[command(after_help = "Example: numalab pages --for 100G --placement interleave=0-3")]
     Pages(crate::commands::pages::PagesArguments),
     /// Move the memory of a running process or database to other nodes.
     ///
-    /// Can it be put where it belongs without a restart? `--dry-run` says what would be moved;
+    /// Can memory go where it belongs without a restart? `--dry-run` shows what would be moved;
     /// `numalab undo` moves it back.
     #[command(after_help = "Example: numalab move postgres:/data --to interleave --dry-run")]
     Move(crate::commands::relocate::MoveArguments),
     /// Compare two stored runs, or two cases of them.
     ///
-    /// Is the second better than the first, by how much, and how sure is that?
+    /// Is the second better than the first, by how much, and with what confidence?
     #[command(after_help = "Example: numalab compare 20261120 last --fail-below 0.95")]
     Compare(crate::commands::compare::CompareArguments),
     /// Explain the difference between the cases of a run.
@@ -117,21 +120,21 @@ pub(crate) enum Command {
     Explain(crate::commands::explain::ExplainArguments),
     /// Import AWR or Statspack reports of Oracle as a run.
     ///
-    /// What do reports from before and after a change say? They can then be compared and explained
-    /// as runs of numalab are.
+    /// What do reports from before and after a change show? Compare and explain them like runs of
+    /// numalab.
     #[command(after_help = "Example: numalab import awr local.txt remote.txt")]
     Import(crate::commands::import::ImportArguments),
     /// Undo what numalab changed on this machine.
     ///
-    /// Is anything that numalab changed still in force?
+    /// Which changes are still in force?
     #[command(after_help = "Example: numalab undo --list")]
     Undo(crate::commands::undo::UndoArguments),
     /// The instance process of a trial.
     #[command(hide = true, name = crate::commands::internal::INSTANCE)]
     InternalInstance,
-    /// The process of a trial that becomes a PostgreSQL server.
-    #[command(hide = true, name = crate::commands::internal::POSTGRES)]
-    InternalPostgres {
+    /// The process of a trial that becomes a database server.
+    #[command(hide = true, name = crate::commands::internal::SERVER)]
+    InternalServer {
         /// The parent, the server and its arguments; without them an order is read.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<std::ffi::OsString>,
@@ -151,7 +154,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct TopologyArguments {
     /// Read a captured machine: a directory with a copy of its /sys and /proc, which may be
-    /// incomplete, or an archive of `numalab capture`.
+    /// incomplete, or an archive written by `numalab capture`.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
     /// Print JSON (numalab.topology/1).
@@ -168,10 +171,10 @@ pub(crate) struct TopologyArguments {
 /// Options of `numalab latency`.
 #[derive(Debug, Args)]
 pub(crate) struct LatencyArguments {
-    /// Also measure latency by working-set size, from 1 KiB to beyond the last-level cache: of the
-    /// first node to its own memory, of one pair (node of the CPU:node of the memory), or of all.
+    /// Also measure latency by working-set size, from 1 KiB to beyond the last-level cache: from
+    /// the first node to its own memory, for one pair (CPU node:memory node), or for all pairs.
     #[arg(long, value_name = "local|all|FROM:TO", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "local", value_parser = crate::curve_pairs::parse)]
+    #[arg(default_missing_value = "local", value_parser = crate::argument_values::curve_pairs)]
     pub curve: Option<CurvePairs>,
     /// Also measure cache-line transfers between CPUs, with the line's home on each node in turn.
     #[arg(long)]
@@ -194,8 +197,8 @@ pub(crate) struct LatencyArguments {
     /// Also write topology and matrix as hwloc XML, for `lstopo --input`.
     #[arg(long, value_name = "FILE")]
     pub hwloc: Option<PathBuf>,
-    /// Judge a matrix measured elsewhere instead of measuring: a numalab.latency/1 document, output
-    /// of Intel MLC, or a table.
+    /// Analyse a matrix measured elsewhere instead of measuring: a numalab.latency/1 document,
+    /// output of Intel MLC, or a table.
     #[arg(long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["curve", "cores", "hwloc", "rounds", "within", "seed"])]
     #[arg(conflicts_with_all = ["nodes", "anyway", "last_level_cache"])]
@@ -209,7 +212,7 @@ pub(crate) struct LatencyArguments {
 /// Options of `numalab bandwidth`.
 #[derive(Debug, Args)]
 pub(crate) struct BandwidthArguments {
-    /// What the threads do; nt- kernels use non-temporal stores.
+    /// Kernel that the threads run; nt- kernels use non-temporal stores.
     #[arg(long, value_name = "KERNEL", default_value = "read")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(
         model::StreamKernel::TABLE.map(|row| row.name)
@@ -235,20 +238,20 @@ pub(crate) struct MemoryArguments {
     /// Measure only these nodes, such as 0,2-3.
     #[arg(long, value_name = "NODES")]
     pub nodes: Option<NodeSet>,
-    /// Make exactly this many rounds, each with fresh memory [default: until the intervals are
+    /// Run exactly this many rounds, each with fresh memory [default: until the intervals are
     /// narrow].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     #[arg(allow_negative_numbers = true)]
     pub rounds: Option<u32>,
     /// Start no measurement after this many seconds.
-    #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
+    #[arg(long, value_name = "S", value_parser = crate::argument_values::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub within: Option<f64>,
     /// Assume last-level caches of this size. Virtual machines often see the whole cache of their
     /// host.
     #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
     pub last_level_cache: Option<model::ByteSize>,
-    /// Seed of random orders and of resampling [default: from the clock].
+    /// Seed for random orders and resampling [default: from the clock].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Measure even if the machine is busy; the result says so.
@@ -261,8 +264,8 @@ pub(crate) struct MemoryArguments {
 pub(crate) struct InspectArguments {
     /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
-    /// Read a captured machine: a directory with a copy of its /sys and /proc, or an archive of
-    /// `numalab capture`.
+    /// Read a captured machine: a directory with a copy of its /sys and /proc, or an archive
+    /// written by `numalab capture`.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
     /// Read numa_maps even if exact figures are available; it also shows what each process touched.
@@ -276,19 +279,20 @@ pub(crate) struct InspectArguments {
     #[arg(long, conflicts_with = "numa_maps")]
     pub only_shared: bool,
     /// Also show the page cache of the files that the processes have open, or of all files of a
-    /// PostgreSQL cluster. No file is read in.
+    /// PostgreSQL cluster. Reads no file into the cache.
     #[arg(long, conflicts_with_all = ["numa_maps", "only_shared"])]
     pub data_files: bool,
-    /// With postgres:DATADIR: also show which node holds which table and index, from
-    /// pg_buffercache and the pages of the shared buffers.
+    /// With postgres:DATADIR: also show which nodes hold each table and index, from pg_buffercache
+    /// and the pages of the shared buffers.
     #[arg(long, conflicts_with = "root")]
     pub relations: bool,
-    /// Role to connect as [default: the owner of the data directory if run by root, else this
-    /// user].
+    /// PostgreSQL role to connect as [default: the owner of the data directory if run as root, else
+    /// this user].
     #[arg(long, value_name = "ROLE", requires = "relations")]
     pub pg_role: Option<String>,
-    /// Also compare with the server's own view, page by page (PostgreSQL 18 with libnuma). The view
-    /// touches every page of the shared buffers, which allocates those not in memory yet.
+    /// Also compare with the server's view pg_buffercache_numa, page by page (PostgreSQL 18 with
+    /// libnuma). The view touches every page of the shared buffers, which allocates those not in
+    /// memory yet.
     #[arg(long, requires = "relations")]
     pub server_view: bool,
     /// Print JSON (numalab.residency/1).
@@ -302,8 +306,8 @@ pub(crate) struct DoctorArguments {
     /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME [default: only
     /// the machine].
     pub target: Option<String>,
-    /// Read a captured machine: a directory with a copy of its /sys and /proc, or an archive of
-    /// `numalab capture`.
+    /// Read a captured machine: a directory with a copy of its /sys and /proc, or an archive
+    /// written by `numalab capture`.
     #[arg(long, value_name = "DIR|FILE.tar.zst")]
     pub root: Option<PathBuf>,
     /// Also examine the page cache of the target's data files.
@@ -312,8 +316,8 @@ pub(crate) struct DoctorArguments {
     /// Exit with code 7 if a finding is at least this severe.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<FailOn>,
-    /// Role to ask a PostgreSQL server for its settings as [default: the owner of the data
-    /// directory if run by root, else this user].
+    /// PostgreSQL role for querying the server's settings [default: the owner of the data directory
+    /// if run as root, else this user].
     #[arg(long, value_name = "ROLE", conflicts_with = "root")]
     pub pg_role: Option<String>,
     /// Print JSON (numalab.doctor/1).
@@ -337,9 +341,9 @@ pub(crate) struct CaptureArguments {
 pub(crate) enum FailOn {
     /// Any finding.
     Info,
-    /// It costs performance, or worse.
+    /// A finding that costs performance, or worse.
     Warning,
-    /// Something is wrong.
+    /// A finding that something is wrong.
     Error,
 }
 
@@ -368,7 +372,7 @@ pub(crate) struct HistoryArguments {
 /// Options of `numalab show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
-    /// Run id or the beginning of one; `last` is the newest run with a trial.
+    /// Run id or a prefix of one; `last` is the newest run with trials.
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
     /// Throughput per licence.
@@ -380,4 +384,13 @@ pub(crate) struct ShowArguments {
     /// Print JSON (numalab.run/1).
     #[arg(long)]
     pub json: bool,
+}
+
+/// Returns the exit codes, one per line.
+pub(crate) fn exit_codes() -> String {
+    let mut text = "Exit codes:\n".to_owned();
+    for (_, number, meaning) in ExitCode::TABLE {
+        writeln!(text, "  {number:>3}  {meaning}").expect("writing to a string cannot fail");
+    }
+    text
 }

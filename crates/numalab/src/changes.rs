@@ -8,22 +8,12 @@ pub(crate) const KINDS: Kinds =
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::KINDS;
 
     /// A kind that is recorded and not listed here could not be undone.
     #[test]
     fn the_page_on_the_journal_has_every_kind_and_no_other() {
-        let page = include_str!("../../../docs/journal.md");
-        let table = page.split("| change | undone by |").nth(1).unwrap();
-        let rows = table
-            .lines()
-            .skip(2)
-            .take_while(|line| line.starts_with('|'));
-        let named = rows.map(|row| row.split('`').nth(1).unwrap());
-        let (named, known): (BTreeSet<_>, BTreeSet<_>) = (named.collect(), KINDS.names().collect());
-        assert_eq!(named, known);
-        assert_eq!(known.len(), KINDS.names().count());
+        let page = testing::Page::read("docs/journal.md");
+        page.check_names("| change | undone by |", KINDS.names());
     }
 }

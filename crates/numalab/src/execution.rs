@@ -2,7 +2,7 @@
 //! command that measures uses it.
 
 use experiment::workloads::{
-    CommandWorkload, ConnectedWorkload, Engines, InstanceWorkload, KernelWorkload, PostgresWorkload,
+    CommandWorkload, ConnectedWorkload, Engines, InstanceWorkload, KernelWorkload, ServerWorkload,
 };
 use experiment::{Cancel, RealClock, RunRequest, Workload};
 use instance::Coordinator;
@@ -15,6 +15,7 @@ use store::{RunRecorder, Store};
 
 use crate::changes::KINDS;
 use crate::commands::internal;
+use crate::databases::databases;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::state_folder::StateFolder;
@@ -55,9 +56,9 @@ impl Execution {
         request: RunRequest,
         warnings: &[String],
     ) -> Result<Run, Failure> {
-        let mut servers = PostgresWorkload::new(
-            self.postgres.clone(),
-            internal::postgres_launcher(),
+        let mut servers = ServerWorkload::new(
+            databases(self.postgres.clone()),
+            internal::server_launcher(),
             std::env::temp_dir(),
             placement::hierarchy::find(&Root::live()).ok(),
             self.state.journal(),
@@ -104,7 +105,7 @@ impl Execution {
         let mut workload = Engines {
             command: &mut command,
             instance: &mut instance,
-            postgres: servers,
+            servers,
             kernels: &mut kernels,
             warnings,
         };
@@ -159,7 +160,7 @@ pub(crate) fn take_back(state: &StateFolder) -> Result<(), Failure> {
     )? {
         if let Some(error) = undone.failure {
             output::talk(&format!(
-                "left in place: {error}; `numalab undo` tries again"
+                "left in place: {error}; try again with `numalab undo`"
             ));
         }
     }
@@ -171,7 +172,7 @@ fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {
         if !entry.made_by.still_runs(&Root::live()) {
             let change = KINDS.describe(&entry);
             output::talk(&format!(
-                "still in force from an earlier command: {change}; `numalab undo` takes it back"
+                "still in force from an earlier command: {change}; revert it with `numalab undo`"
             ));
         }
     }
@@ -182,7 +183,7 @@ fn warn_of_leftovers(state: &StateFolder) -> Result<(), Failure> {
 pub(crate) fn conclusion(run: &Run) -> Result<(), Failure> {
     if run.status == RunStatus::Interrupted {
         let message = format!(
-            "interrupted; the finished trials are kept as run {}",
+            "interrupted; the completed trials are kept as run {}",
             run.id
         );
         return Err(Failure::new(ExitCode::Interrupted, message));

@@ -4,7 +4,7 @@ use linux::private_folder::PrivateFolderError;
 use model::exit::ExitCode;
 
 /// The hint for a journal with a line that numalab did not write.
-pub(crate) const NOT_OURS: &str = "look at journal.jsonl in the state folder, and move it away: \
+pub(crate) const NOT_OURS: &str = "check journal.jsonl in the state directory and move it away: \
                                    another program has written to it";
 
 /// An expected failure of a command.
@@ -56,7 +56,7 @@ impl From<placement::Error> for Failure {
         let failure = Failure::new(exit_code, error.to_string());
         match error {
             placement::Error::GroupsNotPermitted { .. } => failure.advise(
-                "as root on the host; a container is placed from outside (--cpuset-cpus, \
+                "run it as root on the host; place a container from outside (--cpuset-cpus, \
                  --cpuset-mems); `numalab bind` needs no group",
             ),
             _ => failure,
@@ -90,23 +90,23 @@ fn advice_on_state_folder(error: &PrivateFolderError) -> String {
     match error {
         PrivateFolderError::OfAnother { user: 0, owner, .. } => format!(
             "as root, use root's own: `sudo -H numalab …` or XDG_STATE_HOME=/root/.local/state; \
-             what user {owner} has changed, user {owner} takes back with `numalab undo`"
+             changes made by user {owner} must be undone by user {owner} with `numalab undo`"
         ),
         PrivateFolderError::OfAnother { .. } => {
-            "name a folder of your own: XDG_STATE_HOME=DIRECTORY".to_owned()
+            "use a directory that you own: XDG_STATE_HOME=DIRECTORY".to_owned()
         }
         PrivateFolderError::Writable { path, .. } => format!(
-            "look at what is in it, then: chmod go-w '{}'; or name another folder: \
+            "check its contents, then run: chmod go-w '{}'; or use another directory: \
              XDG_STATE_HOME=DIRECTORY",
             path.display()
         ),
         PrivateFolderError::AnotherKind { path, .. } => format!(
-            "look at what it is, and move it away: '{}'; or name another folder: \
+            "check what it is and move it away: '{}'; or use another directory: \
              XDG_STATE_HOME=DIRECTORY",
             path.display()
         ),
         PrivateFolderError::Refused { .. } => {
-            "name a folder that you may write: XDG_STATE_HOME=DIRECTORY".to_owned()
+            "use a writable directory: XDG_STATE_HOME=DIRECTORY".to_owned()
         }
     }
 }
@@ -127,10 +127,20 @@ impl From<postgresql::Error> for Failure {
     }
 }
 
+impl From<server::Error> for Failure {
+    fn from(error: server::Error) -> Self {
+        let failure = Failure::new(error.exit_code(), error.to_string());
+        match error.advice() {
+            Some(advice) => failure.advise(advice),
+            None => failure,
+        }
+    }
+}
+
 impl From<experiment::Error> for Failure {
     fn from(error: experiment::Error) -> Self {
         let message = format!("cannot read the experiment: {error}");
-        Failure::new(ExitCode::Usage, message).advise("`numalab list` has the experiments")
+        Failure::new(ExitCode::Usage, message).advise("list the experiments: numalab list")
     }
 }
 

@@ -74,9 +74,9 @@ pub(crate) fn check(topology: &Topology, needs: Needs) -> Result<Fit, Failure> {
     }
     if !fit.doubts.is_empty() && !needs.anyway {
         let doubts = fit.doubts.join("; ");
-        let message = format!("this machine is not fit to be measured now: {doubts}");
+        let message = format!("this machine is not fit to measure now: {doubts}");
         return Err(Failure::new(ExitCode::NotFit, message)
-            .advise("or measure all the same with --anyway; the result says so"));
+            .advise("or measure nevertheless with --anyway; the result says so"));
     }
     Ok(fit)
 }
@@ -103,11 +103,11 @@ fn claim() -> Fit {
         Ok(Claim::Held { pid }) => {
             let other = other(pid);
             fit.doubts.push(format!(
-                "{other} is measuring on this machine; wait until it has ended"
+                "{other} is measuring on this machine; wait until it finishes"
             ));
         }
         Err(error) => fit.notes.push(format!(
-            "whether another numalab measures on this machine is not known: {error}"
+            "cannot tell whether another numalab is measuring on this machine: {error}"
         )),
     }
     fit
@@ -116,7 +116,7 @@ fn claim() -> Fit {
 /// Describes the other numalab to the user.
 fn other(pid: Option<u32>) -> String {
     let Some(pid) = pid else {
-        return "another numalab, in a container of its own,".to_owned();
+        return "another numalab, in another container,".to_owned();
     };
     // A process that has ended meanwhile has no command line.
     let words = proc_stat::command_words(&Root::live(), pid).unwrap_or_default();
@@ -149,7 +149,7 @@ fn governors(topology: &Topology) -> Vec<String> {
     let said = slow.map(|governor| {
         format!(
             "the frequency governor of CPUs {} is {}; every measurement begins with an untimed \
-             lap in which clocks can rise",
+             lap that lets clocks rise",
             governor.cpus, governor.name
         )
     });

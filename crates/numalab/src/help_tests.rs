@@ -10,7 +10,7 @@ use crate::commands::internal;
 /// Commands with which numalab starts itself.
 const HIDDEN_COMMANDS: [&str; 5] = [
     internal::INSTANCE,
-    internal::POSTGRES,
+    internal::SERVER,
     internal::COMMAND,
     internal::GUARDIAN,
     internal::SESSION,

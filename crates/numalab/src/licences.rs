@@ -13,8 +13,8 @@ const CORE_FACTOR: f64 = 0.5;
 /// Options that say what a licence costs.
 #[derive(Debug, Args)]
 pub(crate) struct LicenceArguments {
-    /// Show throughput per licence for this many licensed cores, for both or for the first and the
-    /// second [default: the cores of the machine].
+    /// Show throughput per licence for this many licensed cores: one number, or one each for the
+    /// first and the second run [default: the cores of the machine].
     #[arg(long, value_name = "N[,N]", value_delimiter = ',')]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub licence_cores: Vec<u32>,
@@ -26,7 +26,7 @@ pub(crate) struct LicenceArguments {
     #[arg(long, value_name = "N", value_parser = crate::licences::positive)]
     #[arg(allow_negative_numbers = true, conflicts_with = "core_factor")]
     pub cores_per_licence: Option<f64>,
-    /// Show the price per unit of throughput, at this price of a licence.
+    /// Show the price per unit of throughput, at this price per licence.
     #[arg(long, value_name = "P", value_parser = crate::licences::positive)]
     #[arg(allow_negative_numbers = true)]
     pub price: Option<f64>,
@@ -59,7 +59,7 @@ pub(crate) fn cores(arguments: &LicenceArguments, run: &Run, which: usize) -> Re
     if run.metric.better() == Better::Less {
         let metric = run.metric.name();
         let message = format!(
-            "run {} is of {metric}: it has no throughput per licence",
+            "run {} measures {metric}, which has no throughput per licence",
             run.id
         );
         return Err(Failure::new(ExitCode::Usage, message));
@@ -78,7 +78,10 @@ pub(crate) fn cores(arguments: &LicenceArguments, run: &Run, which: usize) -> Re
         .or_else(of_machine)
         .filter(|cores| *cores > 0)
         .ok_or_else(|| {
-            let message = format!("the cores of the machine of run {} are not known", run.id);
+            let message = format!(
+                "the number of cores of the machine of run {} is unknown",
+                run.id
+            );
             Failure::new(ExitCode::Usage, message).advise("name them: --licence-cores N")
         })
 }

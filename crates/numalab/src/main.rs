@@ -1,15 +1,13 @@
 //! The binary: arguments, commands, exit codes.
 #![forbid(unsafe_code)]
 
+mod argument_values;
 mod arguments;
-mod caging_window;
 mod capture;
 mod changes;
 mod commands;
-mod curve_pairs;
-mod durations;
+mod databases;
 mod execution;
-mod exit_codes;
 mod failure;
 mod fitness;
 #[cfg(test)]
@@ -30,8 +28,6 @@ mod run_screen;
 mod scope;
 mod short_runs;
 mod state_folder;
-mod text_options;
-mod user_file;
 
 use std::process::ExitCode;
 
@@ -56,7 +52,7 @@ fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Topology(arguments) => {
-            let text = commands::topology::run(&arguments, &text_options::for_stdout())?;
+            let text = commands::topology::run(&arguments, &output::text_options())?;
             output::data(&text)
         }
         Command::Capture(arguments) => commands::capture::run(&arguments),
@@ -77,7 +73,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Move(arguments) => commands::relocate::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::InternalInstance => commands::internal::instance(),
-        Command::InternalPostgres { words } => commands::internal::postgres(&words),
+        Command::InternalServer { words } => commands::internal::server(&words),
         Command::InternalProgram => commands::internal::command(),
         Command::InternalGuardian => commands::internal::guardian(),
         Command::InternalSession => commands::internal::session(),

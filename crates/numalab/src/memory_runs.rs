@@ -80,7 +80,7 @@ pub(crate) fn instructions(places: &MemoryPlaces, kernel: StreamKernel) -> Resul
     let found = memory::fastest_instructions(&Root::live(), places, kernel)?;
     found.ok_or_else(|| {
         let name = kernel.name();
-        let message = format!("this processor has no instructions for {name}");
+        let message = format!("this processor does not support {name}");
         Failure::new(ExitCode::MachineCannot, message).advise("choose another --kernel")
     })
 }
@@ -99,7 +99,7 @@ pub(crate) fn execute(
         id: execution.claim_id(&now)?,
         started_at: run_id::rfc_3339(&now),
         machine: machine.clone(),
-        window_s: window_s(&plan),
+        window_s: kernel_window_s(&plan).unwrap_or(1.0),
         plan,
         seed: seed.unwrap_or_else(|| now.timestamp().as_nanosecond() as u64),
         warm_up_s_min: 0.0,
@@ -140,17 +140,21 @@ pub(crate) fn short_matrix(
     }
 }
 
-/// Returns the planned length of all windows of the longest trial; for a curve, the maximum.
-fn window_s(plan: &Plan) -> f64 {
+/// Returns the planned length of all windows of the longest trial of measuring kernels; for a
+/// curve, the maximum. `None` where no kernel measures.
+pub(crate) fn kernel_window_s(plan: &Plan) -> Option<f64> {
     let ns = |work: &Work| match work {
-        Work::MemoryLatency(work) => u64::from(work.windows) * work.window_ns,
-        Work::LoadedLatency(work) => u64::from(work.chase.windows) * work.chase.window_ns,
-        Work::Stream(work) => u64::from(work.windows) * work.window_ns,
-        Work::LineTransfers(work) => u64::from(work.windows) * u64::from(work.round_trips) * 400,
-        _ => 1_000_000_000,
+        Work::MemoryLatency(work) => Some(u64::from(work.windows) * work.window_ns),
+        Work::LoadedLatency(work) => Some(u64::from(work.chase.windows) * work.chase.window_ns),
+        Work::Stream(work) => Some(u64::from(work.windows) * work.window_ns),
+        Work::LineTransfers(work) => {
+            Some(u64::from(work.windows) * u64::from(work.round_trips) * 400)
+        }
+        Work::DepthCurve(_) => Some(1_000_000_000),
+        _ => None,
     };
-    let longest = plan.cases.iter().map(|case| ns(&case.work)).max();
-    longest.unwrap_or(1).max(1) as f64 / 1e9
+    let longest = plan.cases.iter().filter_map(|case| ns(&case.work)).max();
+    longest.map(|ns| ns as f64 / 1e9)
 }
 
 /// Fails if a run was interrupted, a placement was not honoured, or nothing was measured. A case
@@ -159,7 +163,7 @@ pub(crate) fn conclusion(runs: &[Run]) -> Result<(), Failure> {
     for run in runs {
         if run.status == RunStatus::Interrupted {
             let id = &run.id;
-            let message = format!("interrupted; the finished trials are kept as run {id}");
+            let message = format!("interrupted; the completed trials are kept as run {id}");
             return Err(Failure::new(ExitCode::Interrupted, message));
         }
     }
@@ -182,9 +186,9 @@ pub(crate) fn conclusion(runs: &[Run]) -> Result<(), Failure> {
     let reason = trials.last().map(|trial| trial.outcome.clone());
     let reason = match reason {
         Some(Outcome::Failed(reason)) => reason,
-        _ => "there was no time for a single one".to_owned(),
+        _ => "not enough time for a single trial".to_owned(),
     };
-    let message = format!("nothing could be measured: {reason}");
+    let message = format!("nothing was measured: {reason}");
     Err(Failure::new(ExitCode::WorkloadFailed, message))
 }
 
@@ -211,7 +215,7 @@ fn unwritable(path: &std::path::Path, cause: &std::io::Error) -> Failure {
         _ => ExitCode::Usage,
     };
     let message = format!("cannot write {}: {cause}", path.display());
-    Failure::new(exit_code, message).advise("name a file that can be written")
+    Failure::new(exit_code, message).advise("name a writable file")
 }
 
 /// Prints the notes of a plan to stderr.

@@ -36,8 +36,8 @@ pub(crate) fn of_plan(target: &str, to: &Destination, plan: &Plan) -> Result<Bui
     let is_huge = |it: &&PlannedPart| it.part.is_of_huge_pool() && it.part.object().is_some();
     for planned in plan.parts.iter().filter(is_huge) {
         report.notes.push(format!(
-            "{}: huge pages that come later follow the policy of the process that touches them \
-             first; from outside no other can be set for them",
+            "{}: new huge pages follow the policy of the process that touches them first, which \
+             cannot be changed from outside",
             planned.part.name
         ));
     }
@@ -116,7 +116,7 @@ impl Building {
             Err(error) => {
                 report
                     .notes
-                    .push(format!("where the memory is now is not known: {error}"));
+                    .push(format!("cannot tell where the memory is now: {error}"));
                 return;
             }
         };

@@ -1,9 +1,11 @@
 //! Data to stdout, messages to stderr. A closed pipe is not an error. Both may contain names of
-//! processes and files that others chose, so nothing that is written here can move the cursor.
+//! processes and files that others chose, so nothing that is written here can move the cursor. The
+//! layout of text is that of the terminal, if stdout is one.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use model::exit::ExitCode;
+use report::TextOptions;
 
 use crate::failure::Failure;
 
@@ -49,4 +51,26 @@ pub(crate) fn json_text(document: &impl serde::Serialize) -> Result<String, Fail
         Failure::new(ExitCode::Bug, format!("cannot write the document: {error}"))
     })?;
     Ok(report::plain_json(&text) + "\n")
+}
+
+/// Columns if stdout is not a terminal or does not report them.
+const WIDTH_DEFAULT: usize = 80;
+/// Columns beyond which a report does not become more readable.
+const WIDTH_MAX: usize = 140;
+/// Columns below which a table cannot be laid out.
+const WIDTH_MIN: usize = 60;
+
+/// Returns the options for stdout. Colour only on a terminal, and not if `NO_COLOR` is set and not
+/// empty (no-color.org).
+pub(crate) fn text_options() -> TextOptions {
+    let stdout = io::stdout();
+    let columns = stdout
+        .is_terminal()
+        .then(|| linux::process::terminal_columns(&stdout))
+        .flatten();
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    TextOptions {
+        width: columns.map_or(WIDTH_DEFAULT, |columns| columns.clamp(WIDTH_MIN, WIDTH_MAX)),
+        color: stdout.is_terminal() && !no_colour,
+    }
 }

@@ -44,7 +44,7 @@ pub(crate) struct PolicyArguments {
     /// Interleave memory over these nodes, page by page.
     #[arg(short = 'i', long, value_name = "NODES", group = "policy")]
     pub interleave: Option<Choice<NodeId>>,
-    /// Interleave memory by the kernel's weights (Linux 6.9).
+    /// Interleave memory over these nodes by the kernel's weights (Linux 6.9).
     #[arg(short = 'w', long, value_name = "NODES", group = "policy")]
     pub weighted_interleave: Option<Choice<NodeId>>,
     /// Prefer memory of this node.
@@ -62,7 +62,7 @@ pub(crate) struct PolicyArguments {
         "interleave", "weighted_interleave", "preferred", "preferred_many", "localalloc",
     ])]
     pub balancing: bool,
-    /// Take lists as of the whole machine instead of the cpuset of this process.
+    /// Interpret lists against the whole machine instead of the cpuset of this process.
     #[arg(short = 'a', long)]
     pub all: bool,
 }
@@ -95,26 +95,27 @@ pub(crate) struct BindArguments {
     cpus: CpuArguments,
     #[command(flatten)]
     policy: PolicyArguments,
-    /// Start it in this processor group (see `numalab group`), or in the cgroup of this path.
+    /// Start the program in this processor group (see `numalab group`), or in the cgroup at this
+    /// path.
     #[arg(long, value_name = "NAME", value_parser = name_or_path)]
     pub group: Option<String>,
-    /// Limit its CPU time to this many CPUs, such as 1.5.
+    /// Limit the program's CPU time to this many CPUs, such as 1.5.
     #[arg(long, value_name = "N", value_parser = cpu_limit, conflicts_with = "group")]
     pub cpu_limit: Option<f64>,
     /// Internal: systemd has put this process into its group.
     #[arg(long, hide = true)]
     pub in_scope: bool,
-    /// Huge-page memory that the program will need; numalab warns if a node has less free.
+    /// Huge-page memory that the program needs; warn if a node has less free.
     #[arg(long, value_name = "BYTES")]
     pub huge_bytes: Option<ByteSize>,
-    /// Do not warn of placements that are likely wrong.
+    /// Do not warn about placements that are likely wrong.
     #[arg(long)]
     pub no_lint: bool,
-    /// Verify where the memory went; exit with code 6 if not where you asked for it.
+    /// Verify where the memory went; exit with code 6 if the placement was not honoured.
     #[arg(long)]
     pub verify: bool,
     /// Verify after this many seconds [default: 1].
-    #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
+    #[arg(long, value_name = "S", value_parser = crate::argument_values::seconds)]
     #[arg(requires = "verify", conflicts_with = "until_bytes")]
     pub after: Option<f64>,
     /// Verify when the program has this much memory, such as 2GiB.
@@ -217,7 +218,7 @@ pub(crate) struct GroupPlacement {
     /// Limit the CPU time of the whole group to this many CPUs, such as 1.5.
     #[arg(long, value_name = "N", value_parser = cpu_limit)]
     pub cpu_limit: Option<f64>,
-    /// Take lists as of the whole machine instead of the cpuset of this process.
+    /// Interpret lists against the whole machine instead of the cpuset of this process.
     #[arg(short = 'a', long)]
     pub all: bool,
 }
@@ -267,7 +268,7 @@ pub(crate) struct GroupAddArguments {
 /// Options of `numalab group list`.
 #[derive(Debug, Args)]
 pub(crate) struct GroupListArguments {
-    /// List only this group, or the cgroup of this path.
+    /// List only this group, or the cgroup at this path.
     #[arg(value_parser = name_or_path)]
     pub name: Option<String>,
     /// Print the configuration that makes the group permanent.
@@ -284,21 +285,21 @@ pub(crate) struct GroupDeleteArguments {
     /// Name of the group.
     #[arg(value_parser = name_or_path)]
     pub name: String,
-    /// First move its members back to where they came from, else to the parent cgroup.
+    /// First move its members back to their previous cgroups, else to the parent cgroup.
     #[arg(long)]
     pub evict: bool,
 }
 
 /// For whom a configuration is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Emit {
+pub(crate) enum Emit {
     /// /etc/cgconfig.conf of libcgroup.
     Cgconfig,
     /// A systemd slice, and a service in it.
     Systemd,
     /// kubelet configuration and a Pod.
     Kubernetes,
-    /// Statements that start an Oracle instance in the group.
+    /// SQL statements that start an Oracle instance in the group.
     Oracle,
 }
 

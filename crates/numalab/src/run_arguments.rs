@@ -7,22 +7,22 @@ use clap::Args;
 /// Options of `numalab run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Shipped experiment (see `numalab list`), or a TOML file of your own: anything with a slash
-    /// or ending in .toml.
+    /// Shipped experiment (see `numalab list`), or your own TOML file: a name with a slash or
+    /// ending in .toml.
     #[arg(value_name = "EXPERIMENT|FILE.toml")]
     pub experiment: Option<String>,
-    /// Make exactly this many valid trials of each case [default: 5 to 20, or 40 where windows
+    /// Run exactly this many valid trials of each case [default: 5 to 20, or 40 if windows
     /// alternate, until the intervals are narrow].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     #[arg(allow_negative_numbers = true)]
     pub trials: Option<u32>,
-    /// Measure each trial for this many seconds [default: 2, or 0.8 where windows alternate]; with
-    /// --hold, keep the instance up that long.
-    #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
+    /// Measure each trial for this many seconds [default: 2, or 0.8 if windows alternate]; with
+    /// --hold, keep the instance up this long.
+    #[arg(long, value_name = "S", value_parser = crate::argument_values::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub seconds: Option<f64>,
-    /// Answer within this many seconds. With too little time, cases are left out and named.
-    #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
+    /// Answer within this many seconds; cases for which time is too short are left out and listed.
+    #[arg(long, value_name = "S", value_parser = crate::argument_values::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub within: Option<f64>,
     /// Measure nothing: keep the instance of this case up until Ctrl-C, or for --seconds, and
@@ -30,22 +30,23 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "CASE", requires = "experiment")]
     #[arg(conflicts_with_all = ["trials", "within"])]
     pub hold: Option<String>,
-    /// With --hold: let the sessions wait instead of running.
+    /// With --hold: keep the sessions idle instead of running.
     #[arg(long, requires = "hold")]
     pub idle: bool,
     /// Assume last-level caches of this size. Virtual machines often see the whole cache of their
-    /// host [default: measured in a virtual machine, else as the kernel says].
+    /// host [default: measured in a virtual machine, else as the kernel reports].
     #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
     #[arg(conflicts_with = "connect")]
     pub last_level_cache: Option<model::ByteSize>,
-    /// Seed of random orders, of the data and of resampling [default: from the clock].
+    /// Seed for random orders, data and resampling [default: from the clock].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// PostgreSQL bin directory [default: the first in PATH, then where packages
     /// install it].
     #[arg(long, value_name = "DIR")]
     pub pg_bin: Option<PathBuf>,
-    /// Download a PostgreSQL from Maven Central for this run only: the newest 18, or 18.6.
+    /// Download this PostgreSQL version from Maven Central for this run only: 18 (its newest
+    /// release), or 18.6.
     #[arg(long, value_name = "VERSION", conflicts_with_all = ["pg_bin", "connect"])]
     pub pg_fetch: Option<postgresql::Release>,
     /// Measure even if the machine is busy or another numalab is measuring. Each trial records the
@@ -62,7 +63,7 @@ pub(crate) struct RunArguments {
     /// or --create.
     #[arg(long, value_name = "URL", conflicts_with_all = ["experiment", "hold", "pg_bin"])]
     pub connect: Option<String>,
-    /// With --connect: read this table; nothing is written.
+    /// With --connect: read this table, and write nothing.
     #[arg(long, value_name = "SCHEMA.TABLE", requires = "connect")]
     #[arg(conflicts_with = "create")]
     pub table: Option<String>,

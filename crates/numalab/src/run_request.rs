@@ -9,8 +9,9 @@ use model::exit::ExitCode;
 
 use crate::execution::Execution;
 use crate::failure::Failure;
+use crate::memory_runs::kernel_window_s;
 use crate::run_arguments::RunArguments;
-use crate::{host, output, run_id, user_file};
+use crate::{argument_values, host, output, run_id};
 
 /// Default length of a window.
 const WINDOW_S: f64 = 2.0;
@@ -49,7 +50,7 @@ pub(crate) fn definition(name: &str) -> Result<Definition, Failure> {
 }
 
 fn text_of(path: &str) -> io::Result<String> {
-    let bytes = user_file::read(path, FILE_BYTES_MAX)?;
+    let bytes = argument_values::user_file(path, FILE_BYTES_MAX)?;
     let not_text = |_| io::Error::other("not valid UTF-8");
     String::from_utf8(bytes).map_err(not_text)
 }
@@ -78,7 +79,7 @@ pub(crate) fn request(
         false => experiment::alternation_obstacle(&plan.cases, &host),
     };
     if let Some(reason) = &obstacle {
-        output::talk(&format!("trials are made one after another: {reason}"));
+        output::talk(&format!("running one trial after another: {reason}"));
     }
     let alternates = obstacle.is_none();
     let (window_s, trials_max) = match alternates {
@@ -86,7 +87,11 @@ pub(crate) fn request(
             arguments.seconds.unwrap_or(WINDOWS_ALTERNATING_S),
             TRIALS_MAX_ALTERNATING,
         ),
-        false => (window_s(arguments), TRIALS_MAX),
+        // A measuring kernel has windows of its own.
+        false => (
+            kernel_window_s(&plan).unwrap_or_else(|| window_s(arguments)),
+            TRIALS_MAX,
+        ),
     };
     Ok(RunRequest {
         id: execution.claim_id(&now)?,

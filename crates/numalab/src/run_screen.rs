@@ -5,8 +5,8 @@ use model::Run;
 use report::{Called, NotRun, Screen};
 
 use crate::failure::Failure;
+use crate::output;
 use crate::run_arguments::RunArguments;
-use crate::{output, text_options};
 
 /// The screen of `numalab run`; nothing is written to it if JSON is requested.
 pub(crate) struct RunScreen {
@@ -54,7 +54,7 @@ impl RunScreen {
 
 /// Creates an empty screen for stdout.
 pub(crate) fn screen(full: bool) -> Screen {
-    let options = text_options::for_stdout();
+    let options = output::text_options();
     match full {
         true => Screen::full(options),
         false => Screen::new(options),

@@ -40,5 +40,5 @@ pub(crate) fn become_one(command: &str, options: &[String]) -> Failure {
     words.extend(["--".into(), own.into(), command.into(), IN_SCOPE.into()]);
     // The first two words were numalab and the command.
     words.extend(std::env::args_os().skip(2));
-    failed(linux::exec::exec(&words))
+    failed(linux::process::exec(&words))
 }

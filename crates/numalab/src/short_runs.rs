@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 /// Seconds that all experiments together may take; what precedes them takes up to 20 more.
 pub(crate) const SHORT_S: f64 = 90.0;
-/// Seconds for a trial of the embedded instance, and for one of PostgreSQL, whose cluster is
+/// Seconds for a trial of the embedded instance, and for one of a server, whose cluster is
 /// created again: 1.5 times what a virtual machine with two CPUs needed.
 const TRIAL_S: (f64, f64) = (2.5, 6.0);
 
@@ -40,7 +40,7 @@ fn fitting(plans: Vec<Plan>, not_run: &mut Vec<NotRun>) -> Vec<Plan> {
         } else {
             later.push(NotRun::new(
                 &plan.experiment,
-                "no time left (run it by its name)",
+                "not enough time (run it by name)",
             ));
         }
     }
@@ -64,7 +64,7 @@ fn leave_controls_out(plan: &mut Plan) {
 /// Returns the seconds until every case of a plan has the trials that an interval needs.
 pub(crate) fn seconds(plan: &Plan) -> f64 {
     let trial_s = |case: &CasePlan| match case.work {
-        Work::Postgres(_) => TRIAL_S.1,
+        Work::Server(..) => TRIAL_S.1,
         _ => TRIAL_S.0,
     };
     plan.cases.iter().map(trial_s).sum::<f64>() * f64::from(TRIALS_MIN)

@@ -33,8 +33,9 @@ impl StateFolder {
         state
             .map(|path| StateFolder(path.join("numalab")))
             .ok_or_else(|| {
-                let message = "no folder to keep runs in: neither XDG_STATE_HOME nor HOME is set";
-                Failure::new(ExitCode::Store, message).advise("set XDG_STATE_HOME to a folder")
+                let message = "no directory to store runs in: neither XDG_STATE_HOME nor HOME is \
+                               set";
+                Failure::new(ExitCode::Store, message).advise("set XDG_STATE_HOME to a directory")
             })
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::claims::Claims;
-use super::release_binary;
+use super::own_binary;
 use super::supervisor::Supervisor;
 use crate::guest::packages;
 
@@ -24,7 +24,7 @@ const RATIO_MAX: f64 = 3.0;
 /// the ratio is above its maximum.
 pub(super) fn run(limit: Duration) -> Result<()> {
     packages::require_program("numactl", "numactl")?;
-    let binary = release_binary::build()?;
+    let binary = own_binary::release()?;
     let supervisor = Supervisor::start(limit)?;
     let (mut bare, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

@@ -80,6 +80,6 @@ mod tests {
             "1: /sys/fs/cgroup/x: made\n4: {POOL}/nr_hugepages: 600 pages for 0, by process 7\n"
         );
         assert_eq!(changes_in(&list), ["4"]);
-        assert!(changes_in("nothing is in force\n").is_empty());
+        assert!(changes_in("no changes in force\n").is_empty());
     }
 }

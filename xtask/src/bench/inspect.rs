@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::claims::Claims;
-use super::release_binary;
+use super::own_binary;
 use super::spread::Spread;
 use super::supervisor::{Guarded, Supervisor};
 use crate::guest::packages;
@@ -61,7 +61,7 @@ const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 /// if a ratio is below its minimum.
 pub(super) fn run(limit: Duration) -> Result<()> {
     packages::require_program("numastat", "numactl")?;
-    let binary = release_binary::build()?;
+    let binary = own_binary::release()?;
     let folder = repository::target().join("bench");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     let supervisor = Supervisor::start(limit)?;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::between_runs;
 use super::claims::Claims;
 use super::latency::TOLERANCE;
 use super::own_binary::OwnBinary;
 use super::plain_chase::PlainChase;
+use super::spread;
 use super::spread::Spread;
 use crate::guest::packages;
 
@@ -77,7 +77,7 @@ pub(super) fn run(repeats: u32, limit: Duration) -> Result<()> {
         judge(name, turns, &mut claims);
     }
     for (name, runs) in &rounds {
-        if let Some(share) = between_runs::scatter(runs) {
+        if let Some(share) = spread::scatter(runs) {
             let percent = 100.0 * share;
             println!("{name}: beyond what rounds explain, runs scatter by {percent:.1} %");
         }

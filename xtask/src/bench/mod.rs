@@ -2,7 +2,6 @@
 
 mod bandwidth;
 mod bandwidth_peers;
-mod between_runs;
 mod bind;
 mod claims;
 pub(crate) mod command;
@@ -14,11 +13,10 @@ mod latency;
 mod latency_repeated;
 mod levels;
 mod logical_reads;
-mod own_binary;
+pub(crate) mod own_binary;
 mod parallel_scan;
 mod plain_chase;
 mod postgres;
-pub(crate) mod release_binary;
 mod relocate;
 mod spread;
 mod supervisor;

@@ -1,4 +1,4 @@
-//! The release binary with its own store, and its measurements of memory.
+//! The binary as users have it, with its own store, and its measurements of memory.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -7,9 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::release_binary;
 use super::supervisor::Supervisor;
-use crate::repository;
+use crate::{program, repository};
 
 /// The binary.
 pub(super) struct OwnBinary {
@@ -40,7 +39,7 @@ pub(super) struct Curve {
 impl OwnBinary {
     /// Builds the binary; the benchmark's time starts afterwards.
     pub(super) fn build(limit: Duration) -> Result<Self> {
-        let binary = release_binary::build()?;
+        let binary = release()?;
         let folder = repository::target().join("bench");
         std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
         Ok(OwnBinary {
@@ -112,4 +111,18 @@ fn cpu_of(case: &Value) -> Result<u64> {
     let cpus = case["placement"]["cpus"].as_str();
     let cpu = cpus.and_then(|cpus| cpus.parse().ok());
     cpu.with_context(|| format!("one CPU measures, and it is {cpus:?}"))
+}
+
+/// Builds numalab for release; returns its path.
+pub(crate) fn release() -> Result<PathBuf> {
+    let words = [
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--package",
+        "numalab",
+    ];
+    program::output("cargo", &words, &repository::root())?;
+    Ok(repository::target().join("release/numalab"))
 }

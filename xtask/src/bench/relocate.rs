@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::claims::Claims;
-use super::release_binary;
+use super::own_binary;
 use crate::guest::{self, Options, Relay};
-use crate::interrupt::Interrupt;
+use crate::program::Interrupt;
 
 const PROGRAM: &str = include_str!("../guest_checks/shared_memory.py");
 const SCRIPT: &str = include_str!("relocate.sh");
@@ -24,7 +24,7 @@ type Figures = (f64, f64, f64);
 /// Builds the release binary, boots, and prints both and their ratios; fails if numalab does not
 /// move as many pages as migratepages, or takes too long.
 pub(super) fn run(limit: Duration) -> Result<()> {
-    let binary = release_binary::build()?;
+    let binary = own_binary::release()?;
     let options = Options {
         timeout: limit,
         binaries: vec![binary],

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::guard;
-use crate::interrupt::Interrupt;
+use crate::program::Interrupt;
 
 /// Interval at which a waiting benchmark checks whether it was asked to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -8,10 +8,10 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use super::{archive, format};
+use super::archive;
 use crate::arguments::CaptureArguments;
 use crate::guest::{self, Options, Relay};
-use crate::interrupt::Interrupt;
+use crate::program::Interrupt;
 use crate::{program, repository};
 
 /// The arguments that write an archive to stdout.
@@ -46,7 +46,7 @@ fn capture_here(title: &str) -> Result<String> {
             String::from_utf8_lossy(&output.stderr).trim()
         );
     }
-    format::render(title, &archive::read(&output.stdout)?)
+    archive::render(title, &archive::read(&output.stdout)?)
 }
 
 fn capture_guest(shape: &str, title: Option<&str>) -> Result<String> {
@@ -71,7 +71,7 @@ fn capture_guest(shape: &str, title: Option<&str>) -> Result<String> {
             said.trim()
         );
     }
-    format::render(&title, &archive::read(&outcome.stdout)?)
+    archive::render(&title, &archive::read(&outcome.stdout)?)
 }
 
 /// Builds numalab; returns its path.

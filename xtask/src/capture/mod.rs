@@ -2,6 +2,5 @@
 //! people can review and tests can unpack. docs/guests.md describes the format.
 
 mod archive;
-mod format;
 
 pub(crate) mod command;

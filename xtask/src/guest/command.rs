@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::machine::Stopped;
 use super::{Options, Relay, SHAPES, postgresql, run as run_guest};
 use crate::arguments::GuestArguments;
-use crate::interrupt::Interrupt;
+use crate::program::Interrupt;
 use crate::repository;
 
 /// The exit status if the guest was killed at its timeout, as with timeout(1).

@@ -15,8 +15,8 @@ use super::kernel::Kernel;
 use super::options::Options;
 use super::relay::{Follower, Relay};
 use super::run_directory::RunDirectory;
-use super::{busybox, initial_ramdisk, kernel, packages, qemu};
-use crate::interrupt::Interrupt;
+use super::{initial_ramdisk, kernel, packages, qemu};
+use crate::program::Interrupt;
 
 /// The outcome of one command.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ fn fetch() -> Result<(PathBuf, Kernel, PathBuf)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let emulator = packages::require_program("qemu-system-x86_64", "qemu-system-x86")?;
-    Ok((emulator, kernel::fetch()?, busybox::fetch()?))
+    Ok((emulator, kernel::fetch()?, packages::busybox()?))
 }
 
 /// Maximum number of boots before a failing emulator is an error.

@@ -1,7 +1,6 @@
 //! A real kernel with many nodes on any machine: QEMU emulates a machine of a named shape, Debian's
 //! kernel boots in it, and the host's root file system is its root, read-only.
 
-mod busybox;
 mod initial_ramdisk;
 mod kernel;
 mod machine;
@@ -16,6 +15,6 @@ pub(crate) mod packages;
 pub(crate) mod postgresql;
 
 pub(crate) use machine::{Outcome, run};
-pub(crate) use options::Options;
+pub(crate) use options::{Options, TESTS};
 pub(crate) use relay::Relay;
 pub(crate) use shape::{Node, SHAPES, Shape, find};

@@ -8,6 +8,9 @@ use anyhow::{Context, Result, bail};
 use super::shape::{self, Shape};
 use crate::arguments::{BootArguments, CgroupVersion};
 
+/// The name of the tests of the binary in guests.
+pub(crate) const TESTS: &str = "numalab-tests";
+
 /// One boot: which machine, and how.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
@@ -21,6 +24,8 @@ pub(crate) struct Options {
     pub share: Option<PathBuf>,
     /// Programs of the host that are put into the guest's PATH under their file names.
     pub binaries: Vec<PathBuf>,
+    /// The tests of the binary, put into the guest's PATH as [`TESTS`].
+    pub tests: Option<PathBuf>,
     /// The cgroup version.
     pub cgroup: CgroupVersion,
     /// Hardware virtualisation instead of emulation.
@@ -38,6 +43,7 @@ impl Options {
             memory_mib: None,
             share: None,
             binaries: Vec::new(),
+            tests: None,
             cgroup: CgroupVersion::V2,
             kvm: false,
             append: String::new(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::program;
+use crate::{program, repository};
 
 /// Makes sure that a program is installed; as root, installs its package.
 pub(crate) fn require_program(name: &str, package: &str) -> Result<PathBuf> {
@@ -179,6 +179,15 @@ pub(crate) fn is_root() -> bool {
     // The owner of /proc/self is the effective user.
     use std::os::unix::fs::MetadataExt;
     fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+/// Returns the statically linked busybox; fetches it if it is missing.
+pub(super) fn busybox() -> Result<PathBuf> {
+    let directory = repository::guest().join("busybox");
+    unpack("busybox-static", &["*/bin/busybox"], &directory)?;
+    let candidates = ["bin/busybox", "usr/bin/busybox"].map(|name| directory.join(name));
+    let found = candidates.into_iter().find(|path| path.is_file());
+    found.with_context(|| format!("{} has no busybox", directory.display()))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, bail};
 
-use super::options::Options;
+use super::options::{Options, TESTS};
 use crate::arguments::CgroupVersion;
 use crate::repository;
 
@@ -43,7 +43,13 @@ impl RunDirectory {
             run.write(&format!("commands/{number:03}/stderr"), "")?;
         }
         for binary in &options.binaries {
-            copy_into(binary, &bin)?;
+            let Some(name) = binary.file_name() else {
+                bail!("{} does not name a program", binary.display());
+            };
+            copy(binary, &bin.join(name))?;
+        }
+        if let Some(tests) = &options.tests {
+            copy(tests, &bin.join(TESTS))?;
         }
         Ok(run)
     }
@@ -119,12 +125,9 @@ fn remove_abandoned(parent: &Path) {
     }
 }
 
-fn copy_into(binary: &Path, directory: &Path) -> Result<()> {
-    let Some(name) = binary.file_name() else {
-        bail!("{} does not name a program", binary.display());
-    };
-    fs::copy(binary, directory.join(name))
-        .with_context(|| format!("cannot copy {} for the guest", binary.display()))?;
+fn copy(program: &Path, to: &Path) -> Result<()> {
+    fs::copy(program, to)
+        .with_context(|| format!("cannot copy {} for the guest", program.display()))?;
     Ok(())
 }
 

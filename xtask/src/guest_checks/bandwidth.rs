@@ -5,8 +5,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::check::{Answers, Check, GuestCommand, numalab};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, numalab};
 use super::kernel_account::{self, DOCUMENT};
 use super::latency::{ELSEWHERE, kernel_agrees, matrix_is_whole};
 use super::numa_maps::ids;

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::check::{Answers, Check, GuestCommand};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, Need};
 use super::table::{CHECKS, LONG_CHECKS};
 use crate::arguments::CgroupVersion;
 use crate::guest::{self, Options, Relay, SHAPES, Shape};
-use crate::interrupt::Interrupt;
+use crate::program::Interrupt;
 
 /// The time that a boot itself may take on a slow and busy machine.
 const BOOT_SECONDS: u64 = 400;
@@ -28,6 +27,12 @@ pub(crate) struct Boot {
 }
 
 impl Boot {
+    /// Whether a command of its checks needs this.
+    pub(crate) fn needs(&self, need: Need) -> bool {
+        let mut commands = self.checks.iter().flat_map(|of| (of.commands)(self.shape));
+        commands.any(|command| command.needs == Some(need))
+    }
+
     /// Returns the name of the shape, with the cgroup version if it is the old one.
     pub(crate) fn name(&self) -> String {
         match self.cgroup {
@@ -71,12 +76,19 @@ pub(crate) struct Judged {
     pub took: Duration,
 }
 
-/// Boots once, runs the commands of all checks, and judges their answers.
-pub(crate) fn run(boot: &Boot, numalab: &Path, interrupt: &Interrupt) -> Result<Vec<Judged>> {
+/// Boots once, runs the commands of all checks, and judges their answers. `tests` are the tests of
+/// the binary, if the boot needs them.
+pub(crate) fn run(
+    boot: &Boot,
+    numalab: &Path,
+    tests: Option<&Path>,
+    interrupt: &Interrupt,
+) -> Result<Vec<Judged>> {
     let allowed: u64 = boot.checks.iter().map(|check| check.seconds).sum();
     let options = Options {
         timeout: Duration::from_secs(BOOT_SECONDS + allowed),
         binaries: vec![numalab.to_path_buf()],
+        tests: tests.map(Path::to_path_buf),
         cgroup: boot.cgroup,
         ..Options::of(boot.shape)
     };
@@ -85,11 +97,7 @@ pub(crate) fn run(boot: &Boot, numalab: &Path, interrupt: &Interrupt) -> Result<
         .iter()
         .map(|check| (check.commands)(boot.shape))
         .collect();
-    if commands
-        .iter()
-        .flatten()
-        .any(|command| command.needs_postgresql)
-    {
+    if boot.needs(Need::Postgresql) {
         guest::postgresql::require()?;
     }
     let words: Vec<_> = commands

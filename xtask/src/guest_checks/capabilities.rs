@@ -4,8 +4,7 @@
 
 use anyhow::Result;
 
-use super::check::{Answers, Check, GuestCommand, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, shell};
 use super::inspect::PROGRAM;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
@@ -240,7 +239,6 @@ mod tests {
 
     #[test]
     fn the_page_on_security_has_every_command_with_its_capabilities() {
-        let page = include_str!("../../../docs/security.md");
         let rows: Vec<String> = ROWS
             .iter()
             .map(|row| {
@@ -255,13 +253,8 @@ mod tests {
                 format!("| {} | {needed} |", row.title())
             })
             .collect();
-        let start = page.find("| command | capabilities |").unwrap();
-        let found: Vec<&str> = page[start..]
-            .lines()
-            .skip(2)
-            .take_while(|line| line.starts_with('|'))
-            .collect();
-        assert_eq!(found, rows);
+        let page = testing::Page::read("docs/security.md");
+        page.check_rows("| command | capabilities |", &rows);
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! One guest check: where it applies, what it runs, the answers (errors show the whole answer), and
-//! how it judges them.
+//! One guest check: where it applies, what it runs, the answers (errors show the whole answer), how
+//! it judges them, and its complaints, collected so that one run shows all of them.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::complaints::Complaints;
 use crate::arguments::CgroupVersion;
 use crate::guest::{Outcome, Shape};
 
@@ -34,8 +34,17 @@ pub(crate) struct GuestCommand {
     pub name: &'static str,
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// Whether PostgreSQL must be installed.
-    pub needs_postgresql: bool,
+    /// What it needs besides numalab.
+    pub needs: Option<Need>,
+}
+
+/// What a command needs besides numalab and what every guest has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// PostgreSQL, installed on the host.
+    Postgresql,
+    /// The tests of the binary, as a program ([`crate::guest::TESTS`]).
+    Tests,
 }
 
 /// Returns a command that runs numalab with these arguments.
@@ -44,7 +53,7 @@ pub(super) fn numalab(name: &'static str, arguments: &[&str]) -> GuestCommand {
     GuestCommand {
         name,
         words: words.map(str::to_string).collect(),
-        needs_postgresql: false,
+        needs: None,
     }
 }
 
@@ -53,7 +62,7 @@ pub(super) fn shell(name: &'static str, script: &str) -> GuestCommand {
     GuestCommand {
         name,
         words: ["sh", "-c", script].map(str::to_string).to_vec(),
-        needs_postgresql: false,
+        needs: None,
     }
 }
 
@@ -61,7 +70,7 @@ pub(super) fn shell(name: &'static str, script: &str) -> GuestCommand {
 pub(super) fn with_postgresql(name: &'static str, script: &str) -> GuestCommand {
     let functions = include_str!("postgresql.sh");
     GuestCommand {
-        needs_postgresql: true,
+        needs: Some(Need::Postgresql),
         ..shell(name, &format!("{functions}\n{script}"))
     }
 }
@@ -122,6 +131,42 @@ fn described(command: &GuestCommand, outcome: &Outcome, what: &str) -> String {
         shown(&outcome.stdout),
         shown(&outcome.stderr)
     )
+}
+
+/// The complaints of one check.
+#[derive(Debug, Default)]
+pub(crate) struct Complaints {
+    list: Vec<String>,
+}
+
+impl Complaints {
+    /// Complains unless both are equal.
+    pub(crate) fn expect<T: PartialEq + Debug>(&mut self, what: &str, found: &T, expected: &T) {
+        if found != expected {
+            self.add(format!("{what}: found {found:?}, expected {expected:?}"));
+        }
+    }
+
+    /// Complains about every line that is not the one expected in its place.
+    pub(crate) fn expect_lines(&mut self, what: &str, found: &str, expected: &str) {
+        let (mut found, mut expected) = (found.lines(), expected.lines());
+        loop {
+            match (found.next(), expected.next()) {
+                (None, None) => return,
+                (found, expected) => self.expect(what, &found, &expected),
+            }
+        }
+    }
+
+    /// Adds a complaint.
+    pub(crate) fn add(&mut self, complaint: String) {
+        self.list.push(complaint);
+    }
+
+    /// Returns all complaints, in order.
+    pub(crate) fn into_list(self) -> Vec<String> {
+        self.list
+    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::check::{Answers, Check, GuestCommand, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, shell};
 use super::inspect::PROGRAM;
 use super::numa_maps::lines;
 use crate::arguments::CgroupVersion;
@@ -50,7 +49,7 @@ const MACHINE: &str = r#"mode=/proc/sys/vm/zone_reclaim_mode; kept=$(cat $mode)
 const ONLINE: &str = r#"
     numalab doctor $pid --json >/tmp/found
     grep -o 'numalab move [^"]*' /tmp/found | head -n 1 >/tmp/online
-    grep -q 'or more for .* as tried here' /tmp/found; echo "{\"measured\":$?,"
+    grep -q 'at least .* for .*, measured here' /tmp/found; echo "{\"measured\":$?,"
     sh /tmp/online >/dev/null 2>&1; echo "\"move\":$?, \"moved\":"; numalab doctor $pid --json
     numalab undo >/dev/null 2>&1; echo ",\"undo\":$?, \"undone\":"; numalab doctor $pid --json
     echo "}""#;

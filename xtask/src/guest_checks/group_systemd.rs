@@ -4,8 +4,7 @@
 
 use anyhow::Result;
 
-use super::check::{Answers, Check, GuestCommand, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, shell};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
@@ -79,7 +78,7 @@ list: 1
 0::/numalab.slice/numalab-check.slice/SCOPE
 Cpus_allowed_list: 2-3
 Mems_allowed_list: 1-2
-numalab: far-memory: CPUs 2-3 are of nodes 1, and memory comes from nodes 2: all of it is remote
+numalab: far-memory: CPUs 2-3 are on nodes 1, but memory comes from nodes 2: all of it is remote
 bind: 7
 50000 100000
 limit: 7
@@ -90,7 +89,7 @@ delete with a member: 2
 run: 5
 /sys/fs/cgroup/system.slice/SCOPE/NAME
 undone: processor group check
-nothing is in force
+no changes in force
 not ours: 
 left: 
 ";

@@ -5,8 +5,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::check::{Answers, Check, GuestCommand, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, shell};
 use super::look::{FUNCTIONS, Look, bytes_by_node};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::check::{Answers, Check, GuestCommand, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, shell};
 use super::inspect::{OTHERS_BYTES, PROGRAM, segment};
 use super::look::{FUNCTIONS, Look, bytes_by_node, numbers};
 use crate::arguments::CgroupVersion;

@@ -4,8 +4,7 @@
 
 use anyhow::{Context, Result};
 
-use super::check::{Answers, Check, GuestCommand, with_postgresql};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, with_postgresql};
 use super::inspect_instances::ALL;
 use super::look::{FUNCTIONS, Look};
 use crate::arguments::CgroupVersion;

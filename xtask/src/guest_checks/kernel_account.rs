@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 
-use super::check::{GuestCommand, shell};
-use super::complaints::Complaints;
+use super::check::{Complaints, GuestCommand, shell};
 use super::numa_maps::{Line, ids, lines};
 
 /// The name of the answer with numalab's document.

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::check::{Answers, Check};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints};
 use super::scenario::{self, Scenario};
 use super::undo_beside_move;
 use crate::arguments::{CgroupVersion, KillsArguments};
 use crate::guest::{self, Options, Relay, Shape};
-use crate::interrupt::Interrupt;
+use crate::program::Interrupt;
 use crate::repository;
 
 /// A sequence of everything that changes the machine.

@@ -6,8 +6,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::check::{Answers, Check, GuestCommand, numalab, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, numalab, shell};
 use super::kernel_account::{self, ACCOUNT, Account, DOCUMENT};
 use super::run_document::cases;
 use crate::arguments::CgroupVersion;

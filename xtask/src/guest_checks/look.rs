@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::complaints::Complaints;
+use super::check::Complaints;
 
 /// The shell functions of scripts that look.
 pub(super) const FUNCTIONS: &str = include_str!("node_counters.sh");

@@ -5,8 +5,7 @@
 
 use anyhow::Result;
 
-use super::check::{Answers, Check, GuestCommand, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, shell};
 use super::inspect::PROGRAM;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
@@ -91,7 +90,7 @@ interleave: 0 N0=2 N1=2 N2=2 N3=2 bind:0; undo: 0 N0=8 bind:0
 1: 0 N1=8 bind:0; undo: 0 N0=8 bind:0
 spread=0:3,3:1: 0 N0=6 N3=2 bind:0; undo: 0 N0=8 bind:0
 near-cpus: 0 N2=8 bind:0; undo: 0 N0=8 bind:0
-nothing is in force
+no changes in force
 ";
 
 /// A slow move of 64 MiB (it would take a minute) blocks another move, is stopped by Ctrl-C, is
@@ -103,7 +102,7 @@ echo "planned: $(quiet move $pid --to 1 --shared --dry-run) $(grep -c '64 MiB' /
 numalab move $pid --to 1 --shared --mib-per-s 1 >/tmp/first 2>&1 & first=$!
 until_at_work $first
 second=$(quiet move $pid --to 2 --shared)
-echo "second: $second, names the first: $(grep -c "process $first is at work" /tmp/said)"
+echo "second: $second, names the first: $(grep -c "process $first has locked" /tmp/said)"
 undo=$(quiet undo)
 echo "undo meanwhile: $undo, names it: $(grep -c "process $first" /tmp/said)"
 while [ "$(on_one)" -lt 4096 ]; do sleep 0.2; done
@@ -142,7 +141,7 @@ moved by others: 4, said: 1 N3=16384 bind:0
 force: 0 N0=16384 bind:0
 target ended: 8
 undo: 0
-nothing is in force
+no changes in force
 ";
 
 /// Nothing moves without enough room for small or huge pages, without privileges, or if a name does
@@ -154,10 +153,10 @@ done
 numalab pages --set 0=8 >/dev/null
 start 16 memfd-huge 2
 refused=$(quiet move $pid --to 3 --shared)
-echo "no huge pages: $refused, said: $(grep -c 'node 3 has too little room' /tmp/said) $(nodes)"
+echo "no huge pages: $refused, said: $(grep -c 'not enough memory on node 3' /tmp/said) $(nodes)"
 echo "pool: $(quiet pages --set 3=8)"
 moved=$(quiet move $pid --to 3 --shared)
-echo "with a pool: $moved, policy left: $(grep -c 'from outside no other can be set' /tmp/said)" \
+echo "with a pool: $moved, policy left: $(grep -c 'new huge pages follow' /tmp/said)" \
     "$(nodes)"
 echo "undo: $(quiet undo) $(nodes)"
 stop
@@ -173,7 +172,7 @@ free=$(awk '/MemFree/ { print $4 } /FilePages/ { print $4 } /Shmem:/ { print -$4
     /sys/devices/system/node/node3/meminfo | awk '{ sum += $1 } END { print sum }')
 fallocate -l $((free - 40 * 1024))K /tmp/full/file
 refused=$(quiet move $pid --to 3 --shared)
-echo "no room: $refused, said: $(grep -c 'node 3 has too little room' /tmp/said) $(nodes)"
+echo "no room: $refused, said: $(grep -c 'not enough memory on node 3' /tmp/said) $(nodes)"
 rm /tmp/full/file; umount /tmp/full
 through="setpriv --bounding-set=-sys_nice"
 refused=$(quiet move $pid --to 1 --shared)
@@ -199,7 +198,7 @@ no CAP_SYS_NICE: 6, said: 1 N0=16384 prefer:1; undo: 0
 nobody: 4, said: 1 N0=16384 bind:0
 no node: 2, no segment: 2
 no process: 2
-nothing is in force
+no changes in force
 ";
 
 fn commands(_: &Shape) -> Vec<GuestCommand> {

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::check::{Answers, Check, with_postgresql};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, with_postgresql};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
@@ -48,7 +47,7 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     complaints.expect(&format!("a transaction fails: {load}"), &fails, &false);
     complaints.expect("errors in the log", &section(text, "log")?, &"");
     let in_force = section(text, "in force")?;
-    complaints.expect("in force", &in_force, &"nothing is in force\n");
+    complaints.expect("in force", &in_force, &"no changes in force\n");
     Ok(())
 }
 

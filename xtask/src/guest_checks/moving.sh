@@ -23,7 +23,7 @@ quiet() { # runs numalab behind $through; prints its status, keeps its output in
 }
 until_at_work() { # waits until the journal says that numalab process $1 moves memory
     for attempt in $(seq 300); do
-        numalab undo --list | grep -q "moved .* by process $1, which runs" && return
+        numalab undo --list | grep -q "moved .* by process $1, still running" && return
         sleep 0.2
     done
     echo "process $1 has not begun to move"

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::check::{Answers, Check, numalab, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, numalab, shell};
 use super::held::{self, Held};
 use super::run_document::{case, valid_trials};
 use crate::arguments::CgroupVersion;

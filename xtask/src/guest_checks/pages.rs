@@ -4,8 +4,7 @@
 
 use anyhow::Result;
 
-use super::check::{Answers, Check, GuestCommand, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, shell};
 use super::move_memory::FUNCTIONS;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
@@ -74,7 +73,7 @@ set: 0 mpol=interleave:2-3
 file:  N2=2048 N3=2048
 undo: 0 mpol=bind:1
 none: 2, no node: 2 mpol=bind:1
-nothing is in force
+no changes in force
 ";
 
 fn commands(_: &Shape) -> Vec<GuestCommand> {

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde_json::Value;
 
-use super::check::{Answers, Check, GuestCommand, numalab, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, numalab, shell};
 use super::held::{self, Held};
 use super::numa_maps::{Expected, Line, ids};
 use super::run_document::{case, sga_bytes, valid_trials};
@@ -215,7 +214,7 @@ fn judge(version: u64, answers: &Answers, complaints: &mut Complaints) -> Result
     complaints.expect(
         "in force",
         &answers.text("in force")?,
-        &"nothing is in force\n",
+        &"no changes in force\n",
     );
     Ok(())
 }

@@ -5,8 +5,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::check::{Answers, Check, GuestCommand, with_postgresql};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, with_postgresql};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 

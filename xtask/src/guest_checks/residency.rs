@@ -6,8 +6,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::check::{Answers, Check, GuestCommand, numalab, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand, numalab, shell};
 use super::held::{self, Held};
 use super::numa_maps::{Expected, Line};
 use super::run_document::{case, valid_trials};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::complaints::Complaints;
+use super::check::Complaints;
 
 /// Returns the cases of a run.
 pub(super) fn cases(run: &Value) -> Result<&Vec<Value>> {

@@ -3,8 +3,7 @@
 
 use anyhow::Result;
 
-use super::check::{Answers, Check, shell};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, shell};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 

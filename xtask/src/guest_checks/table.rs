@@ -2,24 +2,23 @@
 
 use super::check::Check;
 use super::{
-    bandwidth, capabilities, data_files, doctor, group_systemd, inspect, inspect_instances,
-    inspect_postgres, kills, latency, latency_trouble, local_vs_remote, memory_only, move_memory,
-    move_postgres, own_memory, pages, placements, placing, relations, residency, streams, topology,
+    bandwidth, capabilities, doctor, group_systemd, inspect, inspect_instances, inspect_postgres,
+    kills, latency, latency_trouble, local_vs_remote, move_memory, move_postgres, own_memory,
+    pages, placements, placing, relations, residency, shape, streams, tests_of_binary,
     undo_beside_move,
 };
 
 /// The checks of the whole test.
 pub(super) const CHECKS: &[Check] = &[
     streams::CHECK,
-    topology::CHECK,
+    shape::CHECK,
+    tests_of_binary::CHECK,
     inspect::CHECK,
     inspect_instances::CHECK,
     inspect_postgres::CHECK,
     doctor::CHECK,
-    data_files::CHECK,
     latency::CHECK,
     latency_trouble::CHECK,
-    memory_only::CHECK,
     bandwidth::CHECK,
     local_vs_remote::CHECK,
     own_memory::CHECK,

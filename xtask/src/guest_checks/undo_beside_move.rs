@@ -4,8 +4,7 @@
 
 use anyhow::Result;
 
-use super::check::{Answers, Check, GuestCommand};
-use super::complaints::Complaints;
+use super::check::{Answers, Check, Complaints, GuestCommand};
 use super::scenario::{self, Scenario};
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;

@@ -26,7 +26,7 @@ act() { # AFTER_MS KILL_MS WORDS: starts numalab later, and kills it if KILL_MS 
     numalab "$@" >"$said" 2>&1 & local one=$!
     if [ "$kill_after" -gt 0 ]; then nap "$kill_after"; kill -9 $one; fi
     wait $one; local code=$?
-    grep -q 'is at work on' "$said" && echo refused >>/tmp/refused
+    grep -q 'has locked' "$said" && echo refused >>/tmp/refused
     echo $code >>/tmp/codes
     case $code in 0|4|137) ;; *) echo "$* ended with $code"; cat "$said" ;; esac >>/tmp/unexpected
     rm "$said"

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::step::{Checked, Step, Verdict};
-use crate::interrupt::Interrupt;
+use crate::program::Interrupt;
 use crate::{program, repository};
 
 /// Returns a step that passes if cargo does.

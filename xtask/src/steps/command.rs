@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use super::report;
 use super::step::{Checked, Step, Verdict};
-use super::table;
+use super::{report, table};
 use crate::arguments::TestArguments;
-use crate::interrupt::Interrupt;
+use crate::program::Interrupt;
 
 /// `cargo xtask check`.
 pub(crate) fn check() -> Result<ExitCode> {

@@ -1,9 +1,9 @@
 //! Steps that boot a guest: one for each boot of the guest checks.
 
-use super::cargo;
 use super::step::{Checked, Step, Verdict};
-use crate::guest_checks::{self, Boot, Judged};
-use crate::interrupt::Interrupt;
+use super::{cargo, unit};
+use crate::guest_checks::{self, Boot, Judged, Need};
+use crate::program::Interrupt;
 use crate::repository;
 
 /// The cargo arguments that build the product for release and for guests.
@@ -38,6 +38,10 @@ fn run(name: &str, boot: &Boot, interrupt: &Interrupt) -> anyhow::Result<Vec<Che
         return Ok(boot.checks.iter().map(failed).collect());
     }
     let binary = repository::target().join("release/numalab");
+    let tests = match boot.needs(Need::Tests) {
+        true => Some(unit::tests_of_binary()?),
+        false => None,
+    };
     let judged = |one: Judged| {
         let verdict = match one.complaints.is_empty() {
             true => Verdict::Passed,
@@ -48,6 +52,6 @@ fn run(name: &str, boot: &Boot, interrupt: &Interrupt) -> anyhow::Result<Vec<Che
             ..Checked::new(name(one.name), verdict)
         }
     };
-    let results = guest_checks::run(boot, &binary, interrupt)?;
+    let results = guest_checks::run(boot, &binary, tests.as_deref(), interrupt)?;
     Ok(results.into_iter().map(judged).collect())
 }

@@ -3,7 +3,6 @@
 mod cargo;
 mod guests;
 mod report;
-mod slowest;
 mod step;
 mod table;
 mod unit;

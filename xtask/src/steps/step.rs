@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::interrupt::Interrupt;
+use crate::program::Interrupt;
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]

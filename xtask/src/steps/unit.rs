@@ -12,8 +12,8 @@ use anyhow::{Context, Result, bail};
 use testing::{NotRun, not_run};
 
 use super::step::{Checked, Step, Verdict};
-use super::{cargo, slowest};
-use crate::interrupt::Interrupt;
+use super::{cargo, report};
+use crate::program::Interrupt;
 use crate::repository;
 
 const NAME: &str = "unit";
@@ -48,7 +48,7 @@ struct TestBinary {
 fn run(interrupt: &Interrupt) -> Result<Vec<Checked>> {
     let binaries = build()?;
     let file = tempfile("not-run")?;
-    let mut times = slowest::Times::default();
+    let mut times = report::Times::default();
     let mut failed = Vec::new();
     for binary in &binaries {
         if interrupt.signal().is_some() {
@@ -95,6 +95,19 @@ fn tempfile(name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Builds the tests of the binary and returns their program. Cargo builds all tests, as for this
+/// step: with fewer packages it would build dependencies with other features again.
+pub(super) fn tests_of_binary() -> Result<PathBuf> {
+    let is_meant = |one: &TestBinary| {
+        let name = one.program.file_name().and_then(OsStr::to_str);
+        one.folder.ends_with("crates/numalab") && name.is_some_and(|it| it.starts_with("binary-"))
+    };
+    let found = build()?.into_iter().find(is_meant);
+    Ok(found
+        .context("cargo built no tests of numalab's binary")?
+        .program)
+}
+
 fn build() -> Result<Vec<TestBinary>> {
     println!("$ cargo {}", BUILD.join(" "));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -137,7 +150,7 @@ fn test_binary(message: &str) -> Option<TestBinary> {
 fn passes(
     binary: &TestBinary,
     not_run: &Path,
-    times: &mut slowest::Times,
+    times: &mut report::Times,
     interrupt: &Interrupt,
 ) -> Result<bool> {
     let shown = binary.program.file_name().and_then(OsStr::to_str);

@@ -9,8 +9,7 @@ use super::cycles::Crates;
 use super::finding::Finding;
 use super::project::{Project, SourceFile};
 use super::{
-    dependency_reasons, forbid_unsafe, layer_table, layers, links, markers, named_tests, names,
-    printing, silent_returns, sizes,
+    layer_table, layers, links, lints, manifest, markers, named_tests, names, silent_returns, sizes,
 };
 use crate::repository;
 
@@ -39,7 +38,7 @@ pub(crate) fn print_findings() -> Result<usize> {
 
 fn check(project: &Project) -> Vec<Finding> {
     let mut findings = check_layers(project);
-    findings.extend(project.manifests().flat_map(dependency_reasons::check));
+    findings.extend(project.manifests().flat_map(manifest::check_reasons));
     findings.extend(project.files.iter().flat_map(markers::check));
     findings.extend(project.files.iter().flat_map(check_text));
     findings.extend(check_rust(project));
@@ -64,7 +63,7 @@ fn check_layers(project: &Project) -> Vec<Finding> {
         .collect();
     let manifests: Vec<_> = project.manifests().collect();
     findings.extend(layers::check(path, &table, &manifests));
-    findings.extend(forbid_unsafe::check(
+    findings.extend(lints::check_unsafe(
         &table,
         &project.rust_files().collect::<Vec<_>>(),
     ));
@@ -75,7 +74,7 @@ fn check_layers(project: &Project) -> Vec<Finding> {
 fn check_text(file: &SourceFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     if file.has_extension("rs") || file.path.ends_with("Cargo.toml") {
-        findings.extend(printing::check(file));
+        findings.extend(lints::check_printing(file));
     }
     if file.has_extension("rs") || file.has_extension("sh") {
         findings.extend(sizes::check_lines(file));

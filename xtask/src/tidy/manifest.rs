@@ -1,4 +1,8 @@
-//! The dependencies of a Cargo.toml, with their lines and the comments beside them.
+//! The dependencies of a Cargo.toml, with their lines and the comments beside them; each that is
+//! not ours has its reason beside it or on the line above.
+
+use super::finding::Finding;
+use super::project::SourceFile;
 
 /// One dependency, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,6 +148,23 @@ fn change_of_depth(code: &str) -> i32 {
     }
 }
 
+const RULE: &str = "dependency-reason";
+
+/// Checks one Cargo.toml.
+pub(super) fn check_reasons(manifest: &SourceFile) -> Vec<Finding> {
+    let found = dependencies(&manifest.text).into_iter();
+    found
+        .filter(|dependency| !dependency.is_internal && !dependency.has_reason)
+        .map(|dependency| {
+            let message = format!(
+                "{} has no reason; add a comment beside or above it",
+                dependency.package
+            );
+            Finding::new(&manifest.path, dependency.line, RULE, message)
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,6 +264,22 @@ mod tests {
         check(
             &text,
             &[(2, "a", false, false, true), (5, "c", false, false, false)],
+        );
+    }
+
+    #[test]
+    fn only_outside_crates_need_a_reason() {
+        let text = "[dependencies]\nlibc = \"0.2\"\nmodel.workspace = true\n";
+        let file = SourceFile {
+            path: "Cargo.toml".into(),
+            text: text.into(),
+        };
+        let findings = check_reasons(&file);
+        assert_eq!(findings.len(), 1);
+        assert!(
+            findings[0]
+                .to_string()
+                .starts_with("Cargo.toml:2: dependency-reason: libc")
         );
     }
 }

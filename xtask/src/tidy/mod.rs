@@ -2,19 +2,17 @@
 //! a function from texts to findings; only `project` reads files.
 
 mod cycles;
-mod dependency_reasons;
 mod file_imports;
 mod finding;
-mod forbid_unsafe;
 mod layer_table;
 mod layers;
 mod links;
+mod lints;
 mod manifest;
 mod markers;
 mod module_graph;
 mod named_tests;
 mod names;
-mod printing;
 mod project;
 mod silent_returns;
 mod sizes;

@@ -253,8 +253,7 @@ mod tests {
     use testing::{Need, not_run};
 
     use super::{AnonymousMemory, Pages, base_page_bytes};
-    use crate::proc_smaps;
-    use crate::{Root, transparent_huge_pages};
+    use crate::{Root, proc_smaps, sysfs_huge_pages};
 
     #[test]
     fn small_pages_are_small_and_stand_alone() {
@@ -281,7 +280,7 @@ mod tests {
         const TEST: &str =
             "transparent_huge_pages_are_aligned_and_found_where_the_kernel_gives_them";
         let root = Root::live();
-        let Some(page_bytes) = transparent_huge_pages::page_bytes(&root).unwrap() else {
+        let Some(page_bytes) = sysfs_huge_pages::transparent_page_bytes(&root).unwrap() else {
             let why = "the kernel has no transparent huge pages";
             return not_run(TEST, Need::Kernel, why);
         };

@@ -26,7 +26,7 @@ pub struct ControlGroupError {
 /// cgroup.
 fn way_out(cause: &io::Error) -> &'static str {
     match cause.raw_os_error() {
-        Some(libc::EACCES) => "; that takes root (CAP_DAC_OVERRIDE)",
+        Some(libc::EACCES) => "; needs root (CAP_DAC_OVERRIDE)",
         _ => "",
     }
 }
@@ -148,8 +148,8 @@ pub fn obstacle(directory: &Path) -> Option<&'static str> {
         Ok(()) => None,
         Err(rustix::io::Errno::ROFS) => Some("is on a read-only file system, as in a container"),
         Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
-            Some("may not be written by this user: that takes root (CAP_DAC_OVERRIDE)")
+            Some("is not writable by this user: needs root (CAP_DAC_OVERRIDE)")
         }
-        Err(_) => Some("cannot be written"),
+        Err(_) => Some("is not writable"),
     }
 }

@@ -25,7 +25,7 @@ pub enum Error {
     },
     /// A symbolic link leads out of the injected root directory.
     #[error(
-        "{}: expected a file below {}, found a link that leads out",
+        "{}: expected a file below {}, found a symbolic link that leads outside",
         path.display(),
         root.display()
     )]
@@ -64,7 +64,7 @@ pub enum Error {
         found: String,
     },
     /// No CPU runs: the root does not contain a machine.
-    #[error("{}: expected at least one CPU that is online, found none", path.display())]
+    #[error("{}: expected at least one online CPU, found none", path.display())]
     NoCpu {
         /// Where CPUs are listed.
         path: PathBuf,

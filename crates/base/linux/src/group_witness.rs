@@ -25,6 +25,9 @@ pub struct GroupWitness {
     records: PipeReader,
     /// Signals that it saw and that were not yet queried, each once.
     seen: Vec<Signal>,
+    /// Questions that it has not answered: those of which nobody waited for the answer any longer,
+    /// whose answers are still to come.
+    unanswered: u32,
 }
 
 impl GroupWitness {
@@ -50,6 +53,7 @@ impl GroupWitness {
                 pid,
                 records,
                 seen: Vec::new(),
+                unanswered: 0,
             }),
             _ => Err(io::Error::last_os_error()),
         }
@@ -70,9 +74,14 @@ impl GroupWitness {
         if unsafe { libc::kill(self.pid, question) } != 0 {
             return;
         }
+        self.unanswered += 1;
         while let Some(signal) = self.next_record() {
             if signal.number == question && signal.sender == Some(std::process::id()) {
-                return;
+                self.unanswered = self.unanswered.saturating_sub(1);
+                match self.unanswered {
+                    0 => return,
+                    _ => continue,
+                }
             }
             if !self.seen.contains(&signal) {
                 self.seen.push(signal);

@@ -1,9 +1,10 @@
 //! Kernel settings that affect memory placement, from /proc/sys, /sys/kernel/mm, /proc/cmdline and
 //! /proc/mounts. `sysfs_cpus` reads the governors of the CPUs.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use model::{CgroupVersion, KernelSettings};
+use model::{CgroupVersion, KernelSettings, NodeId};
 
 use crate::{Error, Root, TextFile};
 
@@ -94,6 +95,30 @@ fn cgroup_version(mounts: &TextFile) -> Result<CgroupVersion, Error> {
     })
 }
 
+/// The weights of weighted interleave (Linux 6.9;
+/// Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave).
+const WEIGHTS: &str = "sys/kernel/mm/mempolicy/weighted_interleave";
+
+/// Each node's weight, in pages per round; `None` when the kernel has no such policy.
+///
+/// # Errors
+/// When a file cannot be read or is not a number.
+pub fn interleave_weights(root: &Root) -> Result<Option<BTreeMap<NodeId, u64>>, Error> {
+    let Some(names) = root.entries(WEIGHTS)? else {
+        return Ok(None);
+    };
+    let mut weights = BTreeMap::new();
+    for name in names {
+        // Linux 6.16 has a file `auto` beside those of the nodes.
+        let Some(node) = name.strip_prefix("node").and_then(|id| id.parse().ok()) else {
+            continue;
+        };
+        let file = root.read(&format!("{WEIGHTS}/{name}"))?;
+        weights.insert(NodeId(node), file.number()?);
+    }
+    Ok(Some(weights))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,5 +162,25 @@ mod tests {
             "/proc/mounts, line 2: expected a mount: source, directory, type, options, \
              found \"trunc /x\""
         );
+    }
+
+    #[test]
+    fn weights_are_read_by_node_and_a_kernel_without_them_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path()).unwrap();
+        assert_eq!(interleave_weights(&root).unwrap(), None);
+        let directory = folder.path().join(WEIGHTS);
+        std::fs::create_dir_all(&directory).unwrap();
+        for (name, text) in [("node0", "5\n"), ("node12", "2\n"), ("auto", "true\n")] {
+            std::fs::write(directory.join(name), text).unwrap();
+        }
+        let weights = interleave_weights(&root).unwrap().unwrap();
+        assert_eq!(
+            weights.into_iter().collect::<Vec<_>>(),
+            [(NodeId(0), 5), (NodeId(12), 2)]
+        );
+        std::fs::write(directory.join("node0"), "many\n").unwrap();
+        let error = interleave_weights(&root).unwrap_err().to_string();
+        assert!(error.contains("node0"), "{error}");
     }
 }

@@ -12,7 +12,7 @@ const MOVE: c_int = 1 << 1;
 const MOVE_ALL: c_int = 1 << 2;
 
 /// The kernel's status of one page: its node, or an error number.
-pub type PageStatus = Result<NodeId, i32>;
+pub(crate) type PageStatus = Result<NodeId, i32>;
 
 /// A status that no page has: the kernel did not reach this page.
 const NOT_SAID: c_int = c_int::MIN;

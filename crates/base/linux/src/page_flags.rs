@@ -8,9 +8,7 @@ use std::os::unix::fs::FileExt;
 /// `KPF_ZERO_PAGE`.
 const ZERO_PAGE: u64 = 24;
 
-/// `KPF_COMPOUND_HEAD`: the first frame of a larger page.
-const COMPOUND_HEAD: u64 = 15;
-/// `KPF_COMPOUND_TAIL`: another frame of it.
+/// `KPF_COMPOUND_TAIL`: a frame of a larger page other than its first.
 const COMPOUND_TAIL: u64 = 16;
 
 /// The kernel's flags of one frame.
@@ -21,11 +19,6 @@ impl FrameFlags {
     /// Whether it is a zero page.
     pub fn is_zero_page(self) -> bool {
         self.0 >> ZERO_PAGE & 1 == 1
-    }
-
-    /// Whether a larger page begins here.
-    pub fn is_head(self) -> bool {
-        self.0 >> COMPOUND_HEAD & 1 == 1
     }
 
     /// Whether it belongs to a larger page that begins before it.

@@ -31,8 +31,8 @@ pub enum PrivateFolderError {
     },
     /// Another user owns it.
     #[error(
-        "{} belongs to user {owner} (mode {mode:04o}), and this is user {user}: who owns it \
-         decides what is obeyed",
+        "{} belongs to user {owner} (mode {mode:04o}), not to user {user}: its owner could \
+         control numalab through it",
         path.display()
     )]
     OfAnother {
@@ -47,8 +47,8 @@ pub enum PrivateFolderError {
     },
     /// Other users may write it.
     #[error(
-        "{} may be written by others (owner {owner}, mode {mode:04o}), who so decide what is \
-         obeyed",
+        "{} is writable by others (owner {owner}, mode {mode:04o}), who could control numalab \
+         through it",
         path.display()
     )]
     Writable {
@@ -60,7 +60,7 @@ pub enum PrivateFolderError {
         mode: u32,
     },
     /// Something of another kind is in its place.
-    #[error("{} is not a {expected}, or is a link to one, which is not followed", path.display())]
+    #[error("{} is not a {expected}, or is a symbolic link to one (not followed)", path.display())]
     AnotherKind {
         /// The folder or file.
         path: PathBuf,
@@ -322,7 +322,7 @@ mod tests {
         for mode in [0o620, 0o602, 0o666] {
             set_mode(&path.join("journal"), mode);
             let user = rustix::process::geteuid().as_raw();
-            let expected = format!("journal may be written by others (owner {user}");
+            let expected = format!("journal is writable by others (owner {user}");
             for said in [
                 message(folder.read("journal")),
                 message(folder.append("journal")),
@@ -335,14 +335,14 @@ mod tests {
         for mode in [0o770, 0o707] {
             set_mode(&path, mode);
             let said = message(PrivateFolder::open(&path));
-            assert!(said.contains("numalab may be written by others"), "{said}");
+            assert!(said.contains("numalab is writable by others"), "{said}");
             assert_eq!(message(PrivateFolder::open_or_make(&path)), said);
         }
         set_mode(&path, 0o755);
         // Whoever may write the folder above can replace this one, unless that folder is sticky.
         set_mode(above.path(), 0o707);
         let said = message(PrivateFolder::open(&path));
-        assert!(said.contains("may be written by others"), "{said}");
+        assert!(said.contains("is writable by others"), "{said}");
         let made = above.path().join("not/there");
         assert!(message(PrivateFolder::open_or_make(&made)).contains("by others"));
         assert!(!made.exists());
@@ -375,7 +375,7 @@ mod tests {
         symlink(&path, &link).unwrap();
         let said = message(PrivateFolder::open(&link));
         assert!(
-            said.contains("link is not a folder, or is a link to one"),
+            said.contains("link is not a folder, or is a symbolic link to one"),
             "{said}"
         );
         // A link above it is resolved, and its target is checked.

@@ -1,7 +1,9 @@
-//! Processes of numalab: dying with the parent, running as another user, and the machine's name.
+//! Processes of numalab: dying with the parent, running as another user, becoming another
+//! program, and the machine's name.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Gid, Pid, Signal, Uid};
@@ -86,7 +88,7 @@ pub fn as_user<T: Send>(uid: u32, gid: u32, work: impl FnOnce() -> T + Send) -> 
 ///
 /// # Errors
 /// With the number of threads; also when /proc cannot be read.
-pub fn require_one_thread() -> io::Result<()> {
+pub(crate) fn require_one_thread() -> io::Result<()> {
     match std::fs::read_dir("/proc/self/task")?.count() {
         1 => Ok(()),
         threads => {
@@ -132,11 +134,38 @@ pub fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
+/// Replaces this process by the program `words[0]`, looked up in `PATH` as execvp(3) does it, with
+/// `words` as its arguments. Returns only on failure.
+///
+/// The Rust runtime ignores `SIGPIPE`, which a program would inherit. The call restores the default
+/// action and leaves everything else as inherited.
+pub fn exec(words: &[OsString]) -> io::Error {
+    let owned: Result<Vec<CString>, _> = words
+        .iter()
+        .map(|word| CString::new(word.as_bytes()))
+        .collect();
+    let owned = match owned {
+        Ok(owned) if !owned.is_empty() => owned,
+        _ => return io::Error::from_raw_os_error(libc::EINVAL),
+    };
+    let mut pointers: Vec<_> = owned.iter().map(|word| word.as_ptr()).collect();
+    pointers.push(std::ptr::null());
+    // SAFETY: a valid signal and a predefined action.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    // SAFETY: `pointers` holds pointers to live strings that end with a zero byte, and ends with a
+    // null pointer; the call changes none of them.
+    unsafe { libc::execvp(pointers[0], pointers.as_ptr()) };
+    let error = io::Error::last_os_error();
+    // SAFETY: as above; the rest of this process must see closed pipes as errors again.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    error
+}
+
 #[cfg(test)]
 mod tests {
     use testing::{Need, not_run};
 
-    use super::{as_user, is_root, works_in};
+    use super::{as_user, exec, is_root, works_in};
 
     #[test]
     fn this_process_works_in_its_directory_and_in_no_other() {
@@ -162,5 +191,14 @@ mod tests {
         // A thread that is not root cannot become root again.
         let back = as_user(65534, 65534, || as_user(0, 0, || ()).is_err());
         assert!(back.unwrap());
+    }
+
+    #[test]
+    fn what_cannot_be_executed_says_why() {
+        let missing = exec(&["numalab-no-such-program".into()]);
+        assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
+        assert_eq!(exec(&["/".into()]).raw_os_error(), Some(libc::EACCES));
+        assert_eq!(exec(&[]).raw_os_error(), Some(libc::EINVAL));
+        assert_eq!(exec(&["a\0b".into()]).raw_os_error(), Some(libc::EINVAL));
     }
 }

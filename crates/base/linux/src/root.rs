@@ -105,7 +105,7 @@ impl Root {
     ///
     /// # Errors
     /// As [`Root::read_lossy`].
-    pub fn read_words(&self, path: &str) -> Result<Vec<String>, Error> {
+    pub(crate) fn read_words(&self, path: &str) -> Result<Vec<String>, Error> {
         let bytes = self.read_bounded(path)?;
         let text = String::from_utf8_lossy(&bytes);
         Ok(text.split_terminator('\0').map(str::to_owned).collect())
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(root.read("inside").unwrap().text(), "1\n");
         assert_eq!(
             message(&directory, &root.read("outside").unwrap_err()),
-            "ROOT/outside: expected a file below ROOT, found a link that leads out"
+            "ROOT/outside: expected a file below ROOT, found a symbolic link that leads outside"
         );
         let is_outside = |path: &str| {
             let listed = root.entries(path);

@@ -1,4 +1,4 @@
-//! Time on a CPU and on a run queue, from /proc/PID/schedstat.
+//! Time on a CPU and on a run queue, from the schedstat of a process or of this thread.
 //!
 //! One real line: `1286043 50041 9` is time on CPU (ns), time on a run queue (ns), time slices
 //! (Documentation/scheduler/sched-stats.rst). The first lags by up to a tick while the task runs,
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::{Error, Root};
+use crate::{Error, Root, TextFile};
 
 /// Path of the file.
 const PATH: &str = "/proc/self/schedstat";
@@ -27,9 +27,7 @@ pub struct ScheduleTimes {
 /// # Errors
 /// When it is gone, or the kernel was built without `CONFIG_SCHED_INFO`.
 pub fn of_process(root: &Root, pid: u32) -> Result<ScheduleTimes, Error> {
-    let file = root.read(&format!("proc/{pid}/schedstat"))?;
-    parse(file.text().as_bytes())
-        .ok_or_else(|| file.malformed(1, "three numbers", file.text().trim_end()))
+    of_file(&root.read(&format!("proc/{pid}/schedstat"))?)
 }
 
 /// An open schedstat, for repeated reads without allocation.
@@ -72,10 +70,28 @@ fn parse(text: &[u8]) -> Option<ScheduleTimes> {
     })
 }
 
+/// Time the calling thread has spent ready but not running, ns; `None` when the kernel was built
+/// without `CONFIG_SCHED_INFO`.
+///
+/// # Errors
+/// When the file is malformed.
+pub fn run_queue_wait_of_thread_ns(root: &Root) -> Result<Option<u64>, Error> {
+    let file = root.read_optional("proc/thread-self/schedstat")?;
+    let times = file.as_ref().map(of_file).transpose()?;
+    Ok(times.map(|times| times.run_queue_ns))
+}
+
+fn of_file(file: &TextFile) -> Result<ScheduleTimes, Error> {
+    parse(file.text().as_bytes())
+        .ok_or_else(|| file.malformed(1, "three numbers", file.text().trim_end()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{RunQueueWait, ScheduleTimes, of_process, parse};
-    use crate::Root;
+    use super::{
+        RunQueueWait, ScheduleTimes, of_file, of_process, parse, run_queue_wait_of_thread_ns,
+    };
+    use crate::{Root, TextFile};
 
     #[test]
     fn the_first_field_is_the_cpu_and_the_second_the_wait() {
@@ -104,5 +120,21 @@ mod tests {
         let wait = RunQueueWait::open().unwrap();
         let before = wait.read_ns().unwrap();
         assert!(wait.read_ns().unwrap() >= before);
+    }
+
+    #[test]
+    fn the_second_number_is_the_wait() {
+        let check = |text: &str| of_file(&TextFile::new("/f", text));
+        assert_eq!(check("1286043 50041 9\n").unwrap().run_queue_ns, 50041);
+        for text in ["", "1", "1 x 3", "1 -2 3"] {
+            assert!(check(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_never_waits_less_than_before() {
+        let root = Root::live();
+        let before = run_queue_wait_of_thread_ns(&root).unwrap();
+        assert!(run_queue_wait_of_thread_ns(&root).unwrap() >= before);
     }
 }

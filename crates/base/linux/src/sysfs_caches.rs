@@ -3,9 +3,9 @@
 
 use model::{ByteSize, CacheKind, CpuId, CpuSet};
 
-use crate::numbered_entries::numbers;
 use crate::sysfs_cpus::DIRECTORY;
-use crate::{Error, Root, TextFile, id_set_files};
+use crate::sysfs_ids::numbers;
+use crate::{Error, Root, TextFile, sysfs_ids};
 
 /// One cache, as one of the CPUs that use it sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ fn read_index(root: &Root, cpu: CpuId, directory: &str) -> Result<CpuCache, Erro
     let size = optional("size")?;
     let line_size = optional("coherency_line_size")?;
     let shared_by: Option<CpuSet> =
-        id_set_files::read(root, directory, &["shared_cpu_list"], &["shared_cpu_map"])?;
+        sysfs_ids::id_set(root, directory, &["shared_cpu_list"], &["shared_cpu_map"])?;
     // A set without the CPU itself is not usable.
     let shared_by = shared_by.filter(|cpus| cpus.contains(cpu));
     let id = match shared_by {

@@ -4,8 +4,8 @@
 
 use model::{CpuId, CpuSet, NodeSet};
 
-use crate::numbered_entries::numbered_entries;
-use crate::{Error, Root, affinity, id_set_files, sysfs_nodes};
+use crate::sysfs_ids::numbered_entries;
+use crate::{Error, Root, affinity, sysfs_ids, sysfs_nodes};
 
 pub(crate) const DIRECTORY: &str = "sys/devices/system/cpu";
 
@@ -137,7 +137,7 @@ pub fn position(root: &Root, cpu: CpuId) -> Result<CpuPosition, Error> {
     };
     // A set without the CPU itself is not usable.
     let set = |lists: &[&str], masks: &[&str]| -> Result<Option<CpuSet>, Error> {
-        let set = id_set_files::read(root, &directory, lists, masks)?;
+        let set = sysfs_ids::id_set(root, &directory, lists, masks)?;
         Ok(set.filter(|cpus: &CpuSet| cpus.contains(cpu)))
     };
     let (package, die) = (number("physical_package_id")?, number("die_id")?);

@@ -68,12 +68,6 @@ pub fn is_count_file(path: &Path) -> bool {
         .is_some_and(|(node, bytes)| path == count_file(NodeId(node), bytes))
 }
 
-/// The file with the number of surplus pages, which are freed as soon as they are no longer in use:
-/// the pool was made smaller while they were in use.
-pub fn surplus_file(node: NodeId, page_bytes: u64) -> PathBuf {
-    pool_directory(node, page_bytes).join("surplus_hugepages")
-}
-
 fn pool_directory(node: NodeId, page_bytes: u64) -> PathBuf {
     let kib = page_bytes / 1024;
     format!("/sys/devices/system/node/node{node}/hugepages/hugepages-{kib}kB").into()
@@ -105,6 +99,23 @@ fn page_bytes(entry: &str) -> Option<u64> {
         .parse()
         .ok()?;
     kib.checked_mul(1024).filter(|bytes| *bytes > 0)
+}
+
+/// The size of a transparent huge page that one entry of the page middle directory maps: 2 MiB on
+/// x86-64. `None` when the kernel has none.
+///
+/// # Errors
+/// When the file is malformed.
+pub fn transparent_page_bytes(root: &Root) -> Result<Option<u64>, Error> {
+    let path = "sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
+    let Some(file) = root.read_optional(path)? else {
+        return Ok(None);
+    };
+    let bytes: u64 = file.number()?;
+    if !bytes.is_power_of_two() {
+        return Err(file.malformed(1, "a power of two", file.word()));
+    }
+    Ok(Some(bytes))
 }
 
 #[cfg(test)]

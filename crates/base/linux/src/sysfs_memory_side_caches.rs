@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use model::{CacheIndexing, CacheWritePolicy, MemorySideCache, NodeId};
 
-use crate::numbered_entries::numbers;
+use crate::sysfs_ids::numbers;
 use crate::sysfs_nodes::DIRECTORY;
 use crate::{Error, Root};
 

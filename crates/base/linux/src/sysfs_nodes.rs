@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use model::{CpuSet, MemoryRating, NodeId, NodeSet};
 
-use crate::numbered_entries::numbered_entries;
 use crate::proc_meminfo::Meminfo;
 use crate::sysfs_huge_pages::{self, HugePagePool};
-use crate::{Error, Root, TextFile, id_set_files};
+use crate::sysfs_ids::numbered_entries;
+use crate::{Error, Root, TextFile, sysfs_ids};
 
 pub(crate) const DIRECTORY: &str = "sys/devices/system/node";
 
@@ -68,7 +68,7 @@ pub fn with_memory(root: &Root) -> Result<Option<NodeSet>, Error> {
 /// When the file is malformed.
 pub fn cpus(root: &Root, node: NodeId) -> Result<Option<CpuSet>, Error> {
     let directory = format!("{DIRECTORY}/node{node}");
-    id_set_files::read(root, &directory, &["cpulist"], &["cpumap"])
+    sysfs_ids::id_set(root, &directory, &["cpulist"], &["cpumap"])
 }
 
 /// The CPUs of all nodes together.

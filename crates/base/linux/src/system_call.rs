@@ -43,12 +43,4 @@ impl SystemCallError {
     pub fn is_permission(&self) -> bool {
         matches!(self.errno(), Some(libc::EPERM | libc::EACCES))
     }
-
-    /// Whether memory ran out (`ENOMEM`, `ENOSPC`, or `EFAULT` from a populate of huge pages).
-    pub fn is_out_of_memory(&self) -> bool {
-        matches!(
-            self.errno(),
-            Some(libc::ENOMEM | libc::EFAULT | libc::ENOSPC)
-        )
-    }
 }

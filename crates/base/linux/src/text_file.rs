@@ -127,7 +127,7 @@ impl TextFile {
     ///
     /// # Errors
     /// When it is not a number, or one beyond `u32`.
-    pub fn number_or_unknown(&self) -> Result<Option<u32>, Error> {
+    pub(crate) fn number_or_unknown(&self) -> Result<Option<u32>, Error> {
         let number: i64 = self.number()?;
         if number < 0 {
             return Ok(None);
@@ -152,7 +152,7 @@ impl TextFile {
     ///
     /// # Errors
     /// When it is not a mask in the kernel's form, or has bits beyond all limits.
-    pub fn id_mask<I: Id>(&self) -> Result<IdSet<I>, Error> {
+    pub(crate) fn id_mask<I: Id>(&self) -> Result<IdSet<I>, Error> {
         bit_mask::parse(&self.text)
             .ok_or_else(|| self.malformed(1, "a mask such as 00000000,000000ff", self.word()))
     }

@@ -89,7 +89,7 @@ impl StreamKernel {
         facts(
             StreamKernel::NtWrite,
             "nt-write",
-            "writes past the caches",
+            "writes, bypassing the caches",
             0,
             1,
             true,
@@ -98,7 +98,7 @@ impl StreamKernel {
         facts(
             StreamKernel::NtCopy,
             "nt-copy",
-            "copies past the caches",
+            "copies, bypassing the caches",
             1,
             1,
             true,
@@ -114,7 +114,7 @@ impl StreamKernel {
         facts(
             StreamKernel::NtTriad,
             "nt-triad",
-            "the same, writing past the caches",
+            "the same, bypassing the caches",
             2,
             1,
             true,

@@ -88,10 +88,10 @@ impl OverrideKind {
             OverrideKind::SetMempolicy,
             "set_mempolicy: the policy of the whole process",
         ),
-        (OverrideKind::Mbind, "mbind on memory of its own"),
+        (OverrideKind::Mbind, "mbind on its own memory"),
         (
             OverrideKind::MbindShared,
-            "mbind on a shared object, by it or by another that has it",
+            "mbind on a shared object, by this process or another that uses it",
         ),
     ];
 

@@ -18,16 +18,6 @@ pub struct ByteSize(pub u64);
 /// IEC units, each 1024 times the one before (IEC 80000-13).
 const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-impl ByteSize {
-    /// The size of this many KiB, the unit of /proc/meminfo; `None` beyond 64 bits.
-    pub const fn from_kib(kib: u64) -> Option<Self> {
-        match kib.checked_mul(1024) {
-            Some(bytes) => Some(Self(bytes)),
-            None => None,
-        }
-    }
-}
-
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = f.precision().unwrap_or(2);

@@ -32,11 +32,15 @@ impl ExitCode {
     pub const TABLE: [(ExitCode, u8, &'static str); 11] = [
         (ExitCode::Success, 0, "success"),
         (ExitCode::Bug, 1, "bug in numalab"),
-        (ExitCode::Usage, 2, "wrong command line or experiment file"),
+        (
+            ExitCode::Usage,
+            2,
+            "invalid command line or experiment file",
+        ),
         (
             ExitCode::MachineCannot,
             3,
-            "not possible on this machine: one node, a missing kernel feature",
+            "not possible on this machine, such as one node or a missing kernel feature",
         ),
         (ExitCode::NotPermitted, 4, "not permitted"),
         (ExitCode::NotFit, 5, "machine not fit to measure"),
@@ -44,7 +48,7 @@ impl ExitCode {
         (
             ExitCode::ComparisonBelow,
             7,
-            "comparison worse than --fail-below, or finding as bad as --fail-on",
+            "comparison worse than --fail-below, or finding of --fail-on severity or worse",
         ),
         (
             ExitCode::WorkloadFailed,

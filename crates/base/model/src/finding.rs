@@ -1,10 +1,10 @@
-//! A finding: something a user should know, with a name that scripts can rely on. A diagnosis: a
-//! finding with its evidence, its cost and the fix.
+//! A finding: something a user should know, with a name that scripts can rely on, and as far as
+//! they are known its evidence, its cost and the fix.
 
 use serde::{Deserialize, Serialize};
 
 /// Something a user should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Its name, the same for every finding of this kind.
     pub id: String,
@@ -12,13 +12,27 @@ pub struct Finding {
     pub severity: Severity,
     /// One sentence with its figures.
     pub message: String,
+    /// The facts behind it. Not in a document where there are none: those of older versions have
+    /// none either.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Fact>,
+    /// Its cost, and the source of the estimate; `None` in a document of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// Commands that fix it on this system, in order; lines that begin with `#` explain. Not in a
+    /// document where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fix: Vec<String>,
 }
 
 /// How much a finding matters, in ascending order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Good to know.
+    #[default]
     Info,
     /// Costs performance, or makes a figure doubtful.
     Warning,
@@ -37,23 +51,6 @@ impl Severity {
     }
 }
 
-/// A result of `numalab doctor`, with everything needed to judge and to fix it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Diagnosis {
-    /// Its name, the same for every finding of this kind.
-    pub id: String,
-    /// How much it matters.
-    pub severity: Severity,
-    /// One sentence with its figures.
-    pub message: String,
-    /// The facts behind it.
-    pub evidence: Vec<Fact>,
-    /// Its cost, and the source of the estimate.
-    pub cost: Cost,
-    /// Commands that fix it on this system, in order; lines that begin with `#` explain.
-    pub fix: Vec<String>,
-}
-
 /// One fact and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
@@ -70,4 +67,18 @@ pub struct Cost {
     pub estimate: String,
     /// Where the estimate comes from.
     pub source: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Finding, Severity};
+
+    #[test]
+    fn a_finding_of_an_older_document_is_read_and_written_as_it_was() {
+        let text = r#"{"id":"skew","severity":"warning","message":"75 % on node 0"}"#;
+        let finding: Finding = serde_json::from_str(text).unwrap();
+        assert_eq!(finding.severity, Severity::Warning);
+        assert!(finding.evidence.is_empty() && finding.cost.is_none() && finding.fix.is_empty());
+        assert_eq!(serde_json::to_string(&finding).unwrap(), text);
+    }
 }

@@ -16,19 +16,19 @@ mod id_list;
 mod latency;
 mod load_report;
 mod machine;
-mod measurement;
 mod metric;
 mod moving;
 mod node_matrix;
-mod page_kind;
 mod placement;
 mod pools;
 mod residency;
 mod run;
+mod server_kind;
 mod session_load;
 mod time_model;
 mod topology;
 mod work;
+mod work_document;
 
 pub use bandwidth::{
     BandwidthMethod, BandwidthResult, LoadLadder, LoadPoint, StreamKernel, StreamKernelFacts,
@@ -44,10 +44,10 @@ pub use command_work::{CommandWork, NumberPlace};
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
 pub use evidence::{
-    CounterEvidence, Evidence, GroupEvidence, HugePoolEvidence, ParkedEvidence, PoolEvidence,
-    QuotaEvidence, SessionEvidence, SgaEvidence,
+    CounterEvidence, Evidence, GroupEvidence, HugePoolEvidence, MeasurementEvidence,
+    MemoryEvidence, ParkedEvidence, PoolEvidence, QuotaEvidence, SessionEvidence, SgaEvidence,
 };
-pub use finding::{Cost, Diagnosis, Fact, Finding, Severity};
+pub use finding::{Cost, Fact, Finding, Severity};
 pub use group_state::{GroupMember, GroupState};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use latency::{
@@ -58,12 +58,10 @@ pub use load_report::{
     LoadProfile, LoadReport, Printed, ReportEvent, ReportHost, ReportInterval, ReportKind,
 };
 pub use machine::{Machine, TimerFacts, TimerSource};
-pub use measurement::{MeasurementEvidence, MemoryEvidence};
 pub use metric::{Better, Metric, MetricFacts};
 pub use moving::{MoveReport, MoveStatus, MovedPart, Refused};
 pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
-pub use page_kind::PageKind;
-pub use placement::{Allocation, Backing, LoadPlan, Mechanism, Placement, SgaPlan};
+pub use placement::{Allocation, Backing, LoadPlan, Mechanism, PageKind, Placement, SgaPlan};
 pub use pools::{PoolChange, PoolNeed, PoolOfNode};
 pub use residency::{
     BytesByNode, ClassResidency, Layout, ProcessResidency, RelationResidency, Relations, Residency,
@@ -75,6 +73,7 @@ pub use run::{
     Outcome, Run, RunHeader, RunStatus, Sample, SessionFigures, Skipped, TransferFigures, Trial,
     UpdateFigures,
 };
+pub use server_kind::{ServerFacts, ServerKind};
 pub use session_load::{SessionLoad, SessionLoadFacts, SessionMemory};
 pub use time_model::{
     TimeModel, WAIT_BUCKET_LATCH, WAIT_BUFFER_BUSY, WAIT_CPU_QUANTUM, WAIT_FOR_WORK,
@@ -86,6 +85,6 @@ pub use topology::{
 };
 pub use work::{
     CasePlan, DepthCurve, ImportedWork, LineTransfers, LoadedLatency, LogicalReads, MemoryLatency,
-    OwnMemory, OwnMemoryWork, ParallelScan, PostgresReads, Stealing, StreamThreadPlan, StreamWork,
+    OwnMemory, OwnMemoryWork, ParallelScan, ServerReads, Stealing, StreamThreadPlan, StreamWork,
     Work,
 };

@@ -60,6 +60,9 @@ pub struct MetricFacts {
     pub unit_in_words: &'static str,
     /// Which of two values is the better one.
     pub better: Better,
+    /// Whether it is the time of one piece of work in ns, instead of pieces of work per second or
+    /// what the work itself reports.
+    pub is_ns_per_piece: bool,
     /// Its meaning in words.
     pub meaning: &'static str,
 }
@@ -75,6 +78,7 @@ impl Metric {
             verb: "does",
             unit_in_words: "logical reads per second",
             better: Better::More,
+            is_ns_per_piece: false,
             meaning: "blocks found and pinned in a buffer cache, by all sessions together",
         },
         MetricFacts {
@@ -85,7 +89,8 @@ impl Metric {
             verb: "takes",
             unit_in_words: "ns per access",
             better: Better::Less,
-            meaning: "how long an access to memory takes that waits for the one before",
+            is_ns_per_piece: true,
+            meaning: "time of one memory access that depends on the previous one",
         },
         MetricFacts {
             metric: Metric::BytesPerSecond,
@@ -95,6 +100,7 @@ impl Metric {
             verb: "moves",
             unit_in_words: "GB per second",
             better: Better::More,
+            is_ns_per_piece: false,
             meaning: "bytes that programs read and write, by all threads together",
         },
         MetricFacts {
@@ -105,7 +111,8 @@ impl Metric {
             verb: "takes",
             unit_in_words: "ns per store",
             better: Better::Less,
-            meaning: "how long a store to memory takes",
+            is_ns_per_piece: true,
+            meaning: "time of one store to memory",
         },
         MetricFacts {
             metric: Metric::RowsPerSecond,
@@ -115,6 +122,7 @@ impl Metric {
             verb: "does",
             unit_in_words: "rows per second",
             better: Better::More,
+            is_ns_per_piece: false,
             meaning: "rows that are sorted and joined, by all sessions together",
         },
         MetricFacts {
@@ -125,6 +133,7 @@ impl Metric {
             verb: "does",
             unit_in_words: "million steps per second",
             better: Better::More,
+            is_ns_per_piece: false,
             meaning: "steps of a computation that touches no memory, by all sessions together",
         },
         MetricFacts {
@@ -135,7 +144,8 @@ impl Metric {
             verb: "takes",
             unit_in_words: "seconds",
             better: Better::Less,
-            meaning: "how long the work of a trial takes",
+            is_ns_per_piece: false,
+            meaning: "time that the work of a trial takes",
         },
         MetricFacts {
             metric: Metric::Gain,
@@ -145,7 +155,8 @@ impl Metric {
             verb: "reports",
             unit_in_words: "",
             better: Better::More,
-            meaning: "a number that the work itself reports, of which more is better",
+            is_ns_per_piece: false,
+            meaning: "a number reported by the work itself; more is better",
         },
         MetricFacts {
             metric: Metric::Cost,
@@ -155,7 +166,8 @@ impl Metric {
             verb: "reports",
             unit_in_words: "",
             better: Better::Less,
-            meaning: "a number that the work itself reports, of which less is better",
+            is_ns_per_piece: false,
+            meaning: "a number reported by the work itself; less is better",
         },
     ];
 

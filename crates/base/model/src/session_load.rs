@@ -55,8 +55,8 @@ impl SessionLoad {
         SessionLoadFacts {
             load: SessionLoad::MemoryHammer,
             name: "memory-hammer",
-            about: "each session stores at random in its own memory; the metric is the time of a \
-                    store",
+            about: "each session stores at random addresses in its own memory; the metric is the \
+                    time per store",
             does: "storing at random",
             memory: SessionMemory::Private,
             reads_rows: false,
@@ -75,8 +75,8 @@ impl SessionLoad {
         SessionLoadFacts {
             load: SessionLoad::ShmFill,
             name: "shm-fill",
-            about: "each session fills a file of its own in /dev/shm, again and again; the metric \
-                    is bytes per second",
+            about: "each session repeatedly fills its own file in /dev/shm; the metric is bytes \
+                    per second",
             does: "filling files in /dev/shm",
             memory: SessionMemory::File,
             reads_rows: false,
@@ -85,8 +85,8 @@ impl SessionLoad {
         SessionLoadFacts {
             load: SessionLoad::Spin,
             name: "spin",
-            about: "each session computes without touching memory: a control that no placement of \
-                    memory can change; the metric is steps per second",
+            about: "each session computes without touching memory: a control that memory \
+                    placement cannot affect; the metric is steps per second",
             does: "computing without memory",
             memory: SessionMemory::None,
             reads_rows: false,

@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Allocation, CommandWork, CpuId, CpuSet, LoadPlan, PageKind, Placement, SessionLoad, SgaPlan,
-    StreamKernel,
+    Allocation, CommandWork, CpuId, CpuSet, LoadPlan, PageKind, Placement, ServerKind, SessionLoad,
+    SgaPlan, StreamKernel,
 };
 
 /// One case as requested: everything a workload needs to execute a trial of it.
@@ -56,7 +56,7 @@ impl CasePlan {
     pub fn logical_reads(&self) -> Option<&LogicalReads> {
         match &self.work {
             Work::LogicalReads(work) => Some(work),
-            Work::Postgres(work) => Some(&work.reads),
+            Work::Server(_, work) => Some(&work.reads),
             _ => None,
         }
     }
@@ -64,7 +64,7 @@ impl CasePlan {
 
 /// The work done under a placement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum Work {
     /// Sessions of the embedded instance read rows through its buffer cache.
     LogicalReads(LogicalReads),
@@ -72,8 +72,9 @@ pub enum Work {
     ParallelScan(ParallelScan),
     /// Sessions of the embedded instance work in their own memory.
     OwnMemory(OwnMemoryWork),
-    /// Sessions of a PostgreSQL server read rows through its shared buffers.
-    Postgres(PostgresReads),
+    /// Sessions of a database server read rows through its cache; `work_document` writes it.
+    #[serde(skip)]
+    Server(ServerKind, ServerReads),
     /// An external program.
     Command(CommandWork),
     /// One CPU follows a chain of pointers through memory.
@@ -128,13 +129,13 @@ pub enum Stealing {
     Free,
 }
 
-/// A PostgreSQL server and its load.
+/// A database server and its load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PostgresReads {
-    /// The data that its shared buffers hold, and the load. The allocation is the memory policy of
+pub struct ServerReads {
+    /// The data that its cache holds, and the load. The allocation is the memory policy of
     /// all its processes; the backing is ignored.
     pub reads: LogicalReads,
-    /// CPUs of the backend that loads and prewarms; `None`: as placed.
+    /// CPUs of the session that loads and prewarms; `None`: as placed.
     pub prewarm_cpus: Option<CpuSet>,
     /// A CPU quota for all its processes, in CPUs; `None`: none.
     pub cpu_quota: Option<u32>,

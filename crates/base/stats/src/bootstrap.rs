@@ -3,8 +3,7 @@
 use statrs::function::beta::beta_reg;
 use statrs::function::factorial::ln_binomial;
 
-use crate::interval::{Interval, VALUES_MIN};
-use crate::order_statistics::range_confidence;
+use crate::interval::{Interval, VALUES_MIN, range_confidence};
 use crate::percentile::expanded_tail;
 use crate::quantile::{between, sorted};
 
@@ -19,7 +18,7 @@ const PROBABILITY_MIN: f64 = 1e-15;
 
 /// An interval for the ratio of the medians of two independent samples, numerator over
 /// denominator: the bootstrap percentile interval (Efron & Tibshirani 1993, chapter 13) with the
-/// expanded percentiles of Hesterberg 2015 (see [`expanded_tail`]).
+/// expanded percentiles of Hesterberg 2015 (see `expanded_tail`).
 ///
 /// The bootstrap draws many samples of the same size with replacement and takes the ratios of their
 /// medians. The probability of each median can be computed (Maritz & Jarrett 1978, "A Note on

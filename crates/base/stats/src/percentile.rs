@@ -7,7 +7,7 @@ use crate::interval::is_probability;
 /// The quantile of Student's t distribution with `degrees_of_freedom` at `probability`.
 ///
 /// `None` for a probability outside 0..1 (both ends excluded) and for no degrees of freedom.
-pub fn student_t_quantile(probability: f64, degrees_of_freedom: u32) -> Option<f64> {
+pub(crate) fn student_t_quantile(probability: f64, degrees_of_freedom: u32) -> Option<f64> {
     if degrees_of_freedom == 0 || !is_probability(probability) {
         return None;
     }
@@ -31,7 +31,7 @@ pub fn student_t_quantile(probability: f64, degrees_of_freedom: u32) -> Option<f
 /// tests (tests/all/coverage.rs).
 ///
 /// `None` for fewer than two values and for a confidence outside 0..1 (both ends excluded).
-pub fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {
+pub(crate) fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {
     if count < 2 || !is_probability(confidence) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Order statistics of one sample: median, quantiles, median absolute deviation.
+//! Order statistics of one sample: median and quantiles.
 
 /// The median: the middle value, or the mean of the two middle values.
 ///
@@ -25,16 +25,6 @@ pub fn quantile(values: &[f64], probability: f64) -> Option<f64> {
         sorted[above],
         position - below as f64,
     ))
-}
-
-/// The median absolute deviation from the median, not scaled (for a normal sample, a standard
-/// deviation is about 1.4826 times as large: Rousseeuw & Croux 1993, JASA 88).
-///
-/// `None` where [`median`] is.
-pub fn mad(values: &[f64]) -> Option<f64> {
-    let center = median(values)?;
-    let deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
-    median(&deviations)
 }
 
 /// The values in ascending order; `None` if there are none, or one of them is not finite.
@@ -105,19 +95,10 @@ mod tests {
         assert_eq!(quantile(&[5.0], 0.99), Some(5.0));
     }
 
-    #[test]
-    fn mad_ignores_one_outlier() {
-        assert_eq!(mad(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
-        assert_eq!(mad(&[10.0, 11.0, 12.0, 13.0, 1e9]), Some(1.0));
-        assert_eq!(mad(&[]), None);
-        assert_eq!(mad(&[3.0]), Some(0.0));
-        assert_eq!(mad(&[3.0, f64::NAN]), None);
-    }
-
     proptest! {
         #[test]
         fn no_sample_panics(values in prop::collection::vec(any::<f64>(), 0..40), p: f64) {
-            let _ = (median(&values), quantile(&values, p), mad(&values));
+            let _ = (median(&values), quantile(&values, p));
         }
 
         #[test]
@@ -125,9 +106,9 @@ mod tests {
             mut values in prop::collection::vec(-1e12..1e12f64, 1..40),
             p in 0.0..=1.0f64,
         ) {
-            let before = (median(&values), quantile(&values, p), mad(&values));
+            let before = (median(&values), quantile(&values, p));
             values.reverse();
-            prop_assert_eq!(before, (median(&values), quantile(&values, p), mad(&values)));
+            prop_assert_eq!(before, (median(&values), quantile(&values, p)));
         }
 
         #[test]

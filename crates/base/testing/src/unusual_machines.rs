@@ -97,7 +97,7 @@ pub(crate) fn two_sockets() -> Machine {
 }
 
 /// Node ids with gaps, as partitions of large servers have them.
-pub fn sparse_ids() -> Machine {
+pub(crate) fn sparse_ids() -> Machine {
     let ids = [0, 8, 250, 251, 252, 253, 254, 255];
     let list = |index: u32| format!("{}-{}", 16 * index, 16 * index + 1);
     Machine {
@@ -134,7 +134,7 @@ pub fn memory_only() -> Machine {
 }
 
 /// Two sockets, one without memory: no meminfo at all.
-pub fn cpu_only() -> Machine {
+pub(crate) fn cpu_only() -> Machine {
     let mut machine = Machine {
         cpu_model: "Example CPU",
         nodes: vec![node(0, "0-3", 64 * GIB), node(1, "4-7", 0)],
@@ -148,7 +148,7 @@ pub fn cpu_only() -> Machine {
 }
 
 /// Two sockets, one whose meminfo says 0.
-pub fn zero_bytes() -> Machine {
+pub(crate) fn zero_bytes() -> Machine {
     Machine {
         cpu_model: "Example CPU",
         nodes: vec![node(0, "0-3", 64 * GIB), node(1, "4-7", 0)],

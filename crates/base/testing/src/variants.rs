@@ -75,7 +75,7 @@ pub fn with_leftovers(tree: &Tree) -> Tree {
 
 /// As a kernel of 2006 would show it, Linux 2.6.18: masks in the place of lists, no lists of CPUs
 /// and nodes at all, and huge pages only in meminfo.
-pub fn as_linux_2_6_18(tree: &Tree) -> Tree {
+pub(crate) fn as_linux_2_6_18(tree: &Tree) -> Tree {
     let mut tree = with_masks(tree);
     for path in [
         "sys/devices/system/cpu/isolated",

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use linux::clock::monotonic_ns;
 use model::CalibrationPoint;
+use stats::Sweep;
 
 use crate::Error;
 use crate::instance::Instance;
@@ -18,9 +19,6 @@ use crate::sessions::Sessions;
 /// Parts of a step, of which the fastest counts. Other activity on the machine only slows a part
 /// down, and the sweep looks for what the session can do, not what it usually does.
 const PARTS: u32 = 4;
-
-/// Consecutive doublings that must gain too little before the sweep accepts a plateau.
-const IDLE_DOUBLINGS: u32 = 2;
 
 /// The sweep continues to this work unit whatever the doublings gain: a disturbance that lasts for
 /// the quarter of a second of two steps looks like a plateau.
@@ -44,19 +42,14 @@ pub(crate) fn run(
         });
     };
     let largest = work_unit_max.min(instance.sga.layout.rows_per_table);
-    let mut work_unit = 1;
-    let mut last: Option<f64> = None;
-    let mut idle_doublings = 0;
-    while work_unit <= largest && (idle_doublings < IDLE_DOUBLINGS || work_unit <= WORK_UNIT_SEEN) {
+    let mut sweep = Sweep::new(gain_min, largest, WORK_UNIT_SEEN);
+    while let Some(work_unit) = sweep.next() {
         let rate = rate_at(instance, sessions, work_unit, step_s)?;
         report(InstanceReport::Point(CalibrationPoint {
             work_unit,
             logical_reads_per_s: rate,
         }))?;
-        let gains = last.is_none_or(|last| rate > last * (1.0 + gain_min));
-        idle_doublings = if gains { 0 } else { idle_doublings + 1 };
-        last = Some(last.map_or(rate, |last| last.max(rate)));
-        work_unit *= 2;
+        sweep.take(rate);
     }
     instance.stop();
     report(InstanceReport::Calibrated)

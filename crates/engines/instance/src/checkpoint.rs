@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::block::Kind;
-use crate::copy_area::{COPY_BLOCKS, CopyArea};
 use crate::instance::Instance;
 use crate::layout::{BLOCK_BYTES, SessionState};
 use crate::sessions::Sessions;
 use crate::sga::Sga;
 use crate::sga_layout::SgaLayout;
-use crate::storage::Storage;
+use crate::storage::{COPY_BLOCKS, CopyArea, Storage};
 
 /// Timeout of a checkpoint: every buffer of the largest SGA on a slow device.
 const CHECKPOINT_WITHIN: Duration = Duration::from_secs(600);
@@ -121,11 +120,14 @@ pub(crate) fn difference(found: &[TableUpdates], made: &[TableUpdates]) -> Optio
     let (table, (found, made)) = tables.find(|(_, (found, made))| found != made)?;
     Some(match found.updates == made.updates {
         false => format!(
-            "the data file counts {} updates of table {table}, its sessions made {}",
+            "the data file has {} updates of table {table}, its sessions made {}",
             found.updates, made.updates
         ),
         true => {
-            format!("the data file counts updates of other rows of table {table} than were made")
+            format!(
+                "the data file has updates of other rows of table {table} than the sessions \
+                     made"
+            )
         }
     })
 }
@@ -140,7 +142,7 @@ mod tests {
         let made = [table(3, 30), table(5, 50)];
         assert_eq!(difference(&made, &made), None);
         let lost = difference(&[made[0], table(4, 50)], &made).unwrap();
-        assert!(lost.contains("counts 4 updates of table 1, its sessions made 5"));
+        assert!(lost.contains("has 4 updates of table 1, its sessions made 5"));
         let misplaced = difference(&[table(3, 31), made[1]], &made).unwrap();
         assert!(misplaced.contains("other rows of table 0"), "{misplaced}");
     }

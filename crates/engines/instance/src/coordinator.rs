@@ -10,7 +10,7 @@ use std::time::Duration;
 use linux::child_group::ChildGroup;
 
 use crate::Error;
-use crate::ending::ended_early;
+use crate::failure::ended_early;
 use crate::order::{InstanceCommand, InstanceOrder, InstanceReport, Task};
 use crate::sessions::PROCESS_NAME;
 

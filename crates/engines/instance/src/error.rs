@@ -55,7 +55,7 @@ pub enum Error {
         position: u64,
     },
     /// A block that another session was reading could not be read.
-    #[error("block {:#x} could not be read by the session that tried", .0.0)]
+    #[error("another session failed to read block {:#x}", .0.0)]
     NotReadByOther(BlockId),
     /// A scan found a block that is not part of the column.
     #[error("block {:#x} holds no values", .0.0)]
@@ -125,7 +125,7 @@ pub enum Error {
 impl Error {
     /// Returns how to get the missing permission, as a lower-case fragment; `None` if the error is
     /// not due to a missing permission.
-    pub fn permission_wanted(&self) -> Option<&'static str> {
+    pub(crate) fn permission_wanted(&self) -> Option<&'static str> {
         match self {
             Error::SystemCall(error)
             | Error::OwnMemory { cause: error, .. }

@@ -1,5 +1,8 @@
-//! Stores in a session's slot why it failed, for the instance to read.
+//! Why a process of an instance ended: what a session leaves in its slot for the instance to read,
+//! and what the exit status tells.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
 
 use crate::Error;
@@ -27,11 +30,27 @@ pub(crate) fn read(slot: &SessionSlot) -> Option<String> {
     (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Describes how a process ended early, with the likely cause.
+pub(crate) fn ended_early(status: ExitStatus) -> String {
+    // SIGKILL cannot be caught, so the process leaves no reason.
+    let hint = match status.signal() {
+        Some(9) => {
+            "; unless someone killed it, the kernel's out-of-memory killer did (check \
+                    `dmesg`)"
+        }
+        _ => "",
+    };
+    format!("ended early: {status}{hint}")
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
     use linux::shared_memory::{ObjectKind, SharedMemory};
 
-    use super::{leave, read};
+    use super::{ended_early, leave, read};
     use crate::Error;
     use crate::sga::Sga;
     use crate::sga_layout::{Content, SgaLayout, SgaSize};
@@ -57,5 +76,18 @@ mod tests {
         leave(&sga.slots[0], &Error::Layout("x".repeat(1000)));
         let cut = read(&sga.slots[0]).unwrap();
         assert_eq!((cut.len(), &cut[..7]), (511, "SGA: xx"));
+    }
+
+    #[test]
+    fn only_a_kill_may_mean_that_memory_ran_out() {
+        let killed = ended_early(ExitStatus::from_raw(9));
+        assert!(
+            killed.contains("signal: 9 (SIGKILL)")
+                && killed.contains("kernel's out-of-memory killer did (check `dmesg`)")
+        );
+        for raw in [11, 1 << 8] {
+            let text = ended_early(ExitStatus::from_raw(raw));
+            assert!(!text.contains("memory"), "{text}");
+        }
     }
 }

@@ -41,8 +41,8 @@ impl Instance<'_> {
             .storage
             .as_ref()
             .is_some_and(|storage| !storage.file().is_direct());
-        let warning = "the data file is read through the kernel's file cache: its file system has \
-                       no O_DIRECT";
+        let warning = "reads of the data file go through the page cache: its file system does not \
+                       support O_DIRECT";
         indirect.then(|| warning.to_owned()).into_iter().collect()
     }
 

@@ -12,7 +12,7 @@ pub const BLOCK_BYTES: u64 = 8192;
 /// Words in a block.
 pub(crate) const BLOCK_WORDS: usize = (BLOCK_BYTES / 8) as usize;
 /// Maximum sessions per instance.
-pub const SESSIONS_MAX: u32 = 8192;
+pub(crate) const SESSIONS_MAX: u32 = 8192;
 /// Maximum blocks per cache: 16 TiB.
 pub(crate) const BUFFERS_MAX: u64 = 1 << 31;
 /// Maximum pools per cache: `MAX_NUMNODES` of the largest kernels (mm/Kconfig, `NODES_SHIFT`).

@@ -10,8 +10,6 @@ mod checkpoint;
 mod column_sum;
 mod content;
 mod coordinator;
-mod copy_area;
-mod ending;
 mod error;
 mod failure;
 mod handicap;
@@ -48,7 +46,7 @@ pub use cage::QUANTUM_NS;
 pub use coordinator::{Coordinator, Running};
 pub use error::Error;
 pub use instance_process::run as run_instance;
-pub use layout::{BLOCK_BYTES, ProcessName, SESSIONS_MAX};
+pub use layout::{BLOCK_BYTES, ProcessName};
 pub use order::{
     Commands, InstanceCommand, InstanceOrder, InstanceReport, PhaseWord, Role, SessionOrder, Task,
     WindowReport,

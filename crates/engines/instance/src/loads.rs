@@ -6,12 +6,8 @@
 mod compute;
 mod load;
 mod memory_hammer;
-mod mix;
-mod own_memory;
 mod shm_fill;
 mod spin;
-#[cfg(test)]
-mod test_reader;
 
 use model::SessionLoad;
 

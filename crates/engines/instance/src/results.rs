@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{
-    LatencySummary, Measured, Metric, Sample, SessionFigures, SessionLoad, TimeModel, Wait,
-};
+use model::{LatencySummary, Measured, Sample, SessionFigures, TimeModel, Wait};
 
 use crate::histogram;
 use crate::layout::{HISTOGRAM_BUCKETS, SessionSlot, WAIT_EVENTS, WAIT_NAMES};
@@ -139,13 +137,12 @@ impl Total {
         }
     }
 
-    /// Returns the figure in the metric of the work: work per second or, where stores are timed,
-    /// the time per store of each session.
+    /// Returns the figure in the metric of the work: work per second or the time of a piece.
     fn value(&self, order: &InstanceOrder) -> f64 {
         let load = order.own.as_ref().map(|own| own.load);
-        match load.map(SessionLoad::metric) {
-            Some(Metric::NsPerStore) => self.db_time_ns as f64 / self.work.max(1) as f64,
-            _ => self.work_per_s(),
+        match load.is_some_and(|load| load.metric().facts().is_ns_per_piece) {
+            true => self.db_time_ns as f64 / self.work.max(1) as f64,
+            false => self.work_per_s(),
         }
     }
 

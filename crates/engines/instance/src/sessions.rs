@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::ending::ended_early;
+use crate::failure::ended_early;
 use crate::layout::{SessionSlot, SessionState};
 use crate::order::SessionOrder;
 use crate::sga::Sga;
@@ -104,7 +104,7 @@ impl Sessions {
             };
             self.check_alive(sga)?;
             if Instant::now() >= deadline {
-                let cause = format!("did not get to {state:?} within {within:?}");
+                let cause = format!("did not reach state {state:?} within {within:?}");
                 let process = self.layout.name_of(process as u32);
                 return Err(Error::Process { process, cause });
             }
@@ -146,8 +146,8 @@ fn not_started(program: &SessionProgram, cause: &io::Error, sessions: usize) -> 
     let way_out = match cause.kind() {
         // EAGAIN from fork(2): a limit of the user, of the cgroup or of the kernel.
         ErrorKind::WouldBlock => format!(
-            "; {sessions} sessions are more processes than are allowed here: raise `ulimit -u` \
-             (or pids.max, or kernel.pid_max), or use fewer sessions"
+            "; {sessions} sessions exceed the limit on processes: raise `ulimit -u` (or pids.max, \
+             or kernel.pid_max), or use fewer sessions"
         ),
         _ => String::new(),
     };

@@ -80,8 +80,8 @@ impl SgaSize {
         }
         let least = BLOCKS_PER_TABLE_MIN * u64::from(parts) * BLOCK_BYTES;
         Err(Error::Layout(format!(
-            "{blocks} blocks of data for each of {parts} sessions: at least {least} bytes of data \
-             can be"
+            "{blocks} blocks of data for each of {parts} sessions: data must be at least {least} \
+             bytes"
         )))
     }
 
@@ -146,18 +146,18 @@ impl SgaLayout {
         } = *size;
         if sessions == 0 || sessions > SESSIONS_MAX {
             return Err(Error::Layout(format!(
-                "{sessions} sessions: 1 to {SESSIONS_MAX} can be"
+                "{sessions} sessions: must be 1 to {SESSIONS_MAX}"
             )));
         }
         let page_bytes = size.page_bytes;
         if !page_bytes.is_power_of_two() || !(4096..=PAGE_BYTES_MAX).contains(&page_bytes) {
             return Err(Error::Layout(format!(
-                "pages of {page_bytes} bytes: powers of two from 4096 to {PAGE_BYTES_MAX} can be"
+                "pages of {page_bytes} bytes: must be a power of two from 4096 to {PAGE_BYTES_MAX}"
             )));
         }
         if pools == 0 || pools > POOLS_MAX {
             return Err(Error::Layout(format!(
-                "{pools} pools: 1 to {POOLS_MAX} can be"
+                "{pools} pools: must be 1 to {POOLS_MAX}"
             )));
         }
         let buffers = size.buffers_per_pool() * u64::from(pools);
@@ -168,8 +168,8 @@ impl SgaLayout {
                 _ => format!(" in {pools} pools"),
             };
             return Err(Error::Layout(format!(
-                "a cache of {cache_bytes} bytes for {sessions} sessions{in_pools}: {} to {} bytes \
-                 can be",
+                "a cache of {cache_bytes} bytes for {sessions} sessions{in_pools}: must be {} to \
+                 {} bytes",
                 size.cache_bytes_min(),
                 BUFFERS_MAX * BLOCK_BYTES
             )));
@@ -219,29 +219,29 @@ impl SgaLayout {
     }
 
     /// Returns the buffers of each pool.
-    pub fn buffers_per_pool(&self) -> u32 {
+    pub(crate) fn buffers_per_pool(&self) -> u32 {
         self.buffers / self.pools
     }
 
     /// Returns the byte range of pool `pool` in the SGA.
-    pub fn pool_range(&self, pool: u32) -> std::ops::Range<usize> {
+    pub(crate) fn pool_range(&self, pool: u32) -> std::ops::Range<usize> {
         let bytes = u64::from(self.buffers_per_pool()) * BLOCK_BYTES;
         let start = self.blocks_offset + u64::from(pool) * bytes;
         start as usize..(start + bytes) as usize
     }
 
     /// Returns the pool that holds table `table`, and on whose node its session runs.
-    pub fn home_pool(&self, table: u32) -> u32 {
+    pub(crate) fn home_pool(&self, table: u32) -> u32 {
         table % self.pools
     }
 
     /// Returns the blocks of each table and its index.
-    pub fn blocks_per_table(&self) -> u32 {
+    pub(crate) fn blocks_per_table(&self) -> u32 {
         self.rows_per_table + crate::btree::index_blocks(self.rows_per_table)
     }
 
     /// Returns whether every block has a buffer, so that nothing is ever read from a data file.
-    pub fn holds_everything(&self) -> bool {
+    pub(crate) fn holds_everything(&self) -> bool {
         match self.column_blocks {
             0 => self.blocks_per_table() <= self.buffers_per_table,
             blocks => blocks <= self.buffers,
@@ -250,7 +250,7 @@ impl SgaLayout {
 
     /// Returns whether there is a data file: if there are more blocks than buffers, or blocks
     /// change.
-    pub fn has_data_file(&self) -> bool {
+    pub(crate) fn has_data_file(&self) -> bool {
         self.writers > 0 || !self.holds_everything()
     }
 
@@ -274,27 +274,27 @@ impl SgaLayout {
 
     /// Returns the blocks of the column whose home is pool `pool`: one range of equal size per
     /// pool.
-    pub fn column_stretch(&self, pool: u32) -> std::ops::Range<u32> {
+    pub(crate) fn column_stretch(&self, pool: u32) -> std::ops::Range<u32> {
         let each = self.column_blocks.div_ceil(self.pools);
         let end = |pool: u32| (pool * each).min(self.column_blocks);
         end(pool)..end(pool + 1)
     }
 
     /// Returns the first of the buffers that hold table `table` at the start.
-    pub fn first_buffer(&self, table: u32) -> u32 {
+    pub(crate) fn first_buffer(&self, table: u32) -> u32 {
         let each = self.buffers_per_table.min(self.blocks_per_table());
         self.home_pool(table) * self.buffers_per_pool() + table / self.pools * each
     }
 
     /// Returns the bytes of the data file.
-    pub fn data_file_bytes(&self) -> u64 {
+    pub(crate) fn data_file_bytes(&self) -> u64 {
         let of_tables = u64::from(self.tables) * u64::from(self.blocks_per_table());
         (of_tables + u64::from(self.column_blocks)) * BLOCK_BYTES
     }
 
     /// Returns the offset of a block in the data file: the rows of a table, its index, the next
     /// table.
-    pub fn file_position(&self, id: BlockId) -> u64 {
+    pub(crate) fn file_position(&self, id: BlockId) -> u64 {
         let (object, number) = (id.0 >> 32, id.0 & 0xffff_ffff);
         if object == COLUMN_OBJECT {
             return number * BLOCK_BYTES;
@@ -307,7 +307,7 @@ impl SgaLayout {
     }
 
     /// Returns the table block at position `place` of the data file, counted in blocks.
-    pub fn block_in_place(&self, place: u64) -> BlockId {
+    pub(crate) fn block_in_place(&self, place: u64) -> BlockId {
         let each = u64::from(self.blocks_per_table());
         let (table, number) = ((place / each) as u32, (place % each) as u32);
         match number.checked_sub(self.rows_per_table) {
@@ -317,38 +317,38 @@ impl SgaLayout {
     }
 
     /// Returns the offset of the pools.
-    pub fn pools_offset(&self) -> u64 {
+    pub(crate) fn pools_offset(&self) -> u64 {
         (self.queue_offset() + u64::from(self.sessions) * 4).next_multiple_of(128)
     }
 
     /// Returns the offset of the ring of waiting sessions.
-    pub fn queue_offset(&self) -> u64 {
+    pub(crate) fn queue_offset(&self) -> u64 {
         4096
     }
 
     /// Returns the offset of the counters of blocks that each worker read from each pool.
-    pub fn reads_offset(&self) -> u64 {
+    pub(crate) fn reads_offset(&self) -> u64 {
         let pools_end = self.pools_offset() + u64::from(self.pools) * size_of::<Pool>() as u64;
         pools_end.next_multiple_of(8)
     }
 
     /// Returns the number of these counters.
-    pub fn reads_count(&self) -> u32 {
+    pub(crate) fn reads_count(&self) -> u32 {
         self.sessions * self.pools
     }
 
     /// Returns the offset of the session slots.
-    pub fn slots_offset(&self) -> u64 {
+    pub(crate) fn slots_offset(&self) -> u64 {
         (self.reads_offset() + u64::from(self.reads_count()) * 8).next_multiple_of(8192)
     }
 
     /// Returns the offset of the hash directory.
-    pub fn directory_offset(&self) -> u64 {
+    pub(crate) fn directory_offset(&self) -> u64 {
         self.slots_offset() + u64::from(self.processes()) * size_of::<SessionSlot>() as u64
     }
 
     /// Returns the offset of the buffer headers.
-    pub fn headers_offset(&self) -> u64 {
+    pub(crate) fn headers_offset(&self) -> u64 {
         (self.directory_offset() + u64::from(self.buckets) * 8).next_multiple_of(4096)
     }
 }
@@ -471,7 +471,7 @@ mod tests {
                     prop_assert_eq!(layout, SgaLayout::new(&size).unwrap());
                     prop_assert_eq!(serde_json::to_string(&layout).unwrap(), document);
                 }
-                Err(error) => prop_assert!(error.to_string().contains("can be"), "{error}"),
+                Err(error) => prop_assert!(error.to_string().contains("must be"), "{error}"),
             }
         }
     }
@@ -511,7 +511,7 @@ mod tests {
             size(1, 1 << 60, 4096, 1 << 20),
         ] {
             let error = SgaLayout::new(&size).unwrap_err();
-            assert!(error.to_string().contains("can be"), "{error}");
+            assert!(error.to_string().contains("must be"), "{error}");
         }
     }
 
@@ -547,6 +547,11 @@ mod tests {
             data_bytes: Some(1),
             ..size
         });
-        assert!(error.unwrap_err().to_string().contains("of data can be"));
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .contains("data must be at least")
+        );
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn make(plan: &SgaPlan, layout: &SgaLayout) -> Result<(SharedMemory, 
 fn check_shm(bytes: u64) -> Result<(), Error> {
     match shared_memory::shm_free_bytes() {
         Some(free) if free < bytes => Err(Error::Layout(format!(
-            "{} are needed in {}, which has room for {}",
+            "needs {} in {} ({} free)",
             ByteSize(bytes),
             shared_memory::SHM_DIRECTORY,
             ByteSize(free)
@@ -79,7 +79,7 @@ pub(crate) fn evidence(
         bytes_by_node: found.bytes_by_node,
     };
     let weights = match plan.allocation {
-        Allocation::WeightedInterleave(_) => linux::interleave_weights::read(root)
+        Allocation::WeightedInterleave(_) => linux::kernel_settings::interleave_weights(root)
             .map_err(placement::Error::from)?
             .unwrap_or_default(),
         _ => Default::default(),
@@ -121,7 +121,9 @@ mod tests {
             (Allocation::PerNode(nodes()), "interleave:0"),
         ];
         let root = Root::live();
-        let has_weights = linux::interleave_weights::read(&root).unwrap().is_some();
+        let has_weights = linux::kernel_settings::interleave_weights(&root)
+            .unwrap()
+            .is_some();
         if !has_weights {
             let test = "every_backing_honours_every_allocation_on_node_0";
             let why = "in part: the kernel has no weighted interleave";
@@ -161,6 +163,6 @@ mod tests {
     #[test]
     fn more_than_fits_dev_shm_is_refused_with_what_fits() {
         let error = super::check_shm(1 << 60).unwrap_err().to_string();
-        assert!(error.contains("1 EiB are needed in /dev/shm"), "{error}");
+        assert!(error.contains("1 EiB in /dev/shm"), "{error}");
     }
 }

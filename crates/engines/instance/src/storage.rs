@@ -1,15 +1,14 @@
 //! The data file behind the buffers: reads blocks into buffers and verifies them, and writes blocks
-//! from copies of buffers.
+//! from copies of buffers, which are private memory that no other process changes.
 
 use std::ops::Range;
 
 use linux::data_file::{DataFile, PARTS_MAX};
-use linux::shared_memory::Mapping;
+use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
 
 use crate::Error;
-use crate::copy_area::{COPY_BLOCKS, CopyArea};
 use crate::layout::{BLOCK_BYTES, Block, BlockId};
-use crate::sga::Sga;
+use crate::sga::{Sga, slice};
 use crate::sga_layout::SgaLayout;
 
 /// Maximum number of blocks per read: 256 KiB, which an NVMe device transfers in one or two
@@ -185,6 +184,43 @@ fn neighbours(
             first..start
         })
     })
+}
+
+/// Blocks in a copy area: as many as one call transfers.
+pub(crate) const COPY_BLOCKS: usize = PARTS_MAX;
+
+/// Room for [`COPY_BLOCKS`] blocks.
+pub(crate) struct CopyArea(Mapping);
+
+impl CopyArea {
+    /// Creates an area of zeroes with all pages populated.
+    ///
+    /// # Errors
+    /// When the memory cannot be allocated.
+    pub(crate) fn new() -> Result<Self, Error> {
+        let bytes = COPY_BLOCKS * BLOCK_BYTES as usize;
+        let page_bytes = linux::process::page_bytes();
+        let mapping = SharedMemory::create(ObjectKind::Memfd, bytes, page_bytes)?.map()?;
+        mapping.populate_for_writing()?;
+        Ok(CopyArea(mapping))
+    }
+
+    /// Returns the memory, for transfers.
+    pub(crate) fn mapping(&self) -> &Mapping {
+        &self.0
+    }
+
+    /// Returns the blocks.
+    pub(crate) fn blocks(&self) -> &[Block] {
+        // SAFETY: the mapping lives as long as `self` and has room for this many blocks, which are
+        // atomics only: any bytes are valid values.
+        unsafe { slice(self.0.address().cast_const(), COPY_BLOCKS as u32) }
+    }
+
+    /// Returns the offset of block `number` of the area in the mapping.
+    pub(crate) fn offset(number: usize) -> usize {
+        number * BLOCK_BYTES as usize
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use linux::Root;
 use linux::clock::monotonic_ns;
 use linux::machine_counters::{self, MachineCounters};
-use model::{CpuId, Evidence, Metric, Outcome, Sample, SessionEvidence, Trial, UpdateFigures};
+use model::{CpuId, Evidence, Outcome, Sample, SessionEvidence, Trial, UpdateFigures};
 use placement::evidence::Residency;
 
 use crate::checkpoint::Checkpoint;
@@ -17,10 +17,8 @@ use crate::sessions::Sessions;
 use crate::sga::Sga;
 use crate::{Error, checkpoint, own_memory, results};
 
-/// Samples in each of the two halves that the steady-state rule compares.
-const STEADY_SAMPLES: usize = 3;
-/// Maximum relative difference of the two halves.
-const STEADY_TOLERANCE: f64 = 0.05;
+/// Shortest time between two samples of the warm-up, s.
+const STEP_S_MIN: f64 = 0.02;
 /// Samples per window.
 const WINDOW_SAMPLES: u32 = 20;
 /// Time from setting a window to its start, so that every session sees it.
@@ -139,21 +137,19 @@ fn warm_up(
     report: &mut Report<'_>,
 ) -> Result<WarmUp, Error> {
     let start_ns = monotonic_ns();
-    let step = Duration::from_secs_f64((min_s / 4.0).clamp(0.02, 0.5));
+    let mut rule = stats::WarmUp::new(min_s, max_s);
+    let step = Duration::from_secs_f64(rule.step_s(STEP_S_MIN));
     let mut meter = Meter::start(instance);
-    let mut rates = Vec::new();
     loop {
         std::thread::sleep(step);
         sessions.check_alive(&instance.sga)?;
         let rate = meter.rate(instance);
-        rates.push(rate);
         report(InstanceReport::Progress {
             phase: PhaseWord::WarmingUp,
             value: Some(live_value(instance, rate)),
         })?;
         let seconds = (monotonic_ns() - start_ns) as f64 / 1e9;
-        let steady = stats::is_steady(&rates, STEADY_SAMPLES, STEADY_TOLERANCE) == Some(true);
-        if (steady && seconds >= min_s) || seconds >= max_s {
+        if let Some(steady) = rule.ends(rate, false, seconds) {
             return Ok(WarmUp { seconds, steady });
         }
     }
@@ -244,9 +240,10 @@ fn measure(
 /// Converts a rate of work to the metric of the run.
 pub(crate) fn live_value(instance: &Instance<'_>, rate: f64) -> f64 {
     let order = instance.order;
-    match order.own.as_ref().map(|own| own.load.metric()) {
-        Some(Metric::NsPerStore) => 1e9 * f64::from(order.work.load.sessions) / rate,
-        _ => rate,
+    let load = order.own.as_ref().map(|own| own.load);
+    match load.is_some_and(|load| load.metric().facts().is_ns_per_piece) {
+        true => 1e9 * f64::from(order.work.load.sessions) / rate,
+        false => rate,
     }
 }
 

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use linux::clock::process_cpu_ns;
 
-use crate::copy_area::{COPY_BLOCKS, CopyArea};
 use crate::layout::{BlockId, NO_BLOCK, PoolWriting, WriterCounters};
 use crate::sga::Sga;
-use crate::storage::Storage;
+use crate::storage::{COPY_BLOCKS, CopyArea, Storage};
 use crate::wait_clock::WaitClock;
 use crate::{Error, content, replacement};
 
@@ -327,7 +326,7 @@ mod tests {
         assert!(
             difference(&before, &made)
                 .unwrap()
-                .contains("counts 0 updates of table 0")
+                .contains("has 0 updates of table 0")
         );
         let mut writer = Writer::new(view.sga(), &storage, 0).unwrap();
         writer.checkpoint().unwrap();

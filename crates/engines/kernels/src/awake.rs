@@ -11,7 +11,7 @@ use crate::Error;
 
 /// CPUs kept busy until this is dropped. Their threads access no memory except one flag.
 #[derive(Debug)]
-pub struct Awake {
+pub(crate) struct Awake {
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -22,7 +22,7 @@ impl Awake {
     ///
     /// # Errors
     /// When a thread cannot be started.
-    pub fn keep(cpus: &CpuSet) -> Result<Self, Error> {
+    pub(crate) fn keep(cpus: &CpuSet) -> Result<Self, Error> {
         let mut awake = Awake {
             is_over: Arc::new(AtomicBool::new(false)),
             threads: Vec::with_capacity(cpus.len()),

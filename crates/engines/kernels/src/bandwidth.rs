@@ -77,14 +77,8 @@ pub struct BandwidthMeasurement {
 }
 
 impl BandwidthMeasurement {
-    /// Counts the windows whose overlap is below [`OVERLAP_MIN`].
-    pub fn windows_apart(&self) -> usize {
-        let is_apart = |window: &&BandwidthWindow| window.overlap < OVERLAP_MIN;
-        self.windows.iter().filter(is_apart).count()
-    }
-
-    /// Returns the bytes per second of each window, including those of
-    /// [`BandwidthMeasurement::windows_apart`].
+    /// Returns the bytes per second of each window, including those whose
+    /// overlap is below [`OVERLAP_MIN`].
     pub fn samples_bytes_per_s(&self) -> Vec<f64> {
         self.windows
             .iter()
@@ -228,7 +222,7 @@ fn together(windows: &[StreamWindow], timer: &Timer) -> BandwidthWindow {
     }
 }
 
-/// Returns the smallest number of threads that reaches [`KNEE_SHARE`] of the best bandwidth of a
+/// Returns the smallest number of threads that reaches `KNEE_SHARE` of the best bandwidth of a
 /// sweep, given as pairs of threads and bytes per second.
 pub fn knee_threads(points: &[(u32, f64)]) -> Option<u32> {
     let best = points.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
@@ -241,7 +235,7 @@ pub fn knee_threads(points: &[(u32, f64)]) -> Option<u32> {
 }
 
 /// Share of the best bandwidth above which more threads add nothing worthwhile.
-pub const KNEE_SHARE: f64 = 0.95;
+pub(crate) const KNEE_SHARE: f64 = 0.95;
 
 #[cfg(test)]
 mod tests {

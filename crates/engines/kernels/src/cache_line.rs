@@ -39,8 +39,33 @@ unsafe fn flush_line(line: *const u8) {
 unsafe fn flush_line(_line: *const u8) {}
 
 #[cfg(test)]
-mod tests {
-    use crate::aligned_words::AlignedWords;
+pub(crate) mod tests {
+    use super::LINE_BYTES;
+
+    /// Zeroed words; the first is at the start of a cache line. Measurements use `PlacedMemory`.
+    pub(crate) struct AlignedWords {
+        words: Vec<u64>,
+        first: usize,
+        count: usize,
+    }
+
+    impl AlignedWords {
+        /// Creates as many words as fit in `bytes`.
+        pub(crate) fn zeroed(bytes: usize) -> Self {
+            let count = bytes / size_of::<u64>();
+            let words = vec![0; count + LINE_BYTES / size_of::<u64>()];
+            let first = words.as_ptr().align_offset(LINE_BYTES);
+            AlignedWords {
+                words,
+                first,
+                count,
+            }
+        }
+
+        pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+            &mut self.words[self.first..self.first + self.count]
+        }
+    }
 
     #[test]
     fn flushed_memory_keeps_its_content() {

@@ -200,7 +200,7 @@ impl CacheSweep {
     }
 
     /// Returns the most bytes that the cache served of a working set; `None` if that is unknown.
-    pub fn share_bytes(&self) -> Option<u64> {
+    pub(crate) fn share_bytes(&self) -> Option<u64> {
         if self.is_cut_off || !self.contradictions.is_empty() {
             return None;
         }

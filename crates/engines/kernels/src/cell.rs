@@ -189,12 +189,12 @@ pub const WINDOWS: u32 = 51;
 
 /// Minimum working set to measure memory beyond all caches: multichase chases 256 MiB, of which it
 /// visits every fourth line; numalab visits every line.
-pub const WORKING_SET_BYTES_MIN: u64 = 128 << 20;
+pub(crate) const WORKING_SET_BYTES_MIN: u64 = 128 << 20;
 
 /// Ratio of the working set to the last-level cache. A cache that does not replace the least
 /// recently used line keeps about 1/4 of a working set of 4 times its size that is visited in
 /// cycles.
-pub const WORKING_SET_PER_CACHE: u64 = 4;
+pub(crate) const WORKING_SET_PER_CACHE: u64 = 4;
 
 /// Returns the working set that measures memory and not caches, for a last-level cache of this
 /// size.

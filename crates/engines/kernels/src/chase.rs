@@ -7,10 +7,10 @@ use crate::timer::Timer;
 /// The maximum number of chains followed at once. More chains than a core has outstanding misses in
 /// its first-level cache (12 on Skylake, 24 on Zen 4) would show nothing new, and more than 16
 /// pointers do not fit in the registers of x86-64.
-pub const CHAINS_MAX: usize = 16;
+pub(crate) const CHAINS_MAX: usize = 16;
 
 /// Accesses per block. Counting in blocks makes the cost of the loop around them negligible.
-pub const BLOCK_ACCESSES: usize = 32;
+pub(crate) const BLOCK_ACCESSES: usize = 32;
 
 /// Untimed accesses before the windows when no lap is needed because every line visited is visited
 /// for the first time.
@@ -34,14 +34,14 @@ impl ChaseWindow {
 
 /// A chase in progress: each call continues where the previous one ended.
 #[derive(Debug)]
-pub struct Chase<'c, 'm> {
+pub(crate) struct Chase<'c, 'm> {
     cycle: &'c Cycle<'m>,
     at: Vec<*const Link>,
 }
 
 impl<'c, 'm> Chase<'c, 'm> {
     /// Creates a chase along the cycle, with as many chains as it was built for.
-    pub fn new(cycle: &'c Cycle<'m>) -> Self {
+    pub(crate) fn new(cycle: &'c Cycle<'m>) -> Self {
         assert!(cycle.starts().len() <= CHAINS_MAX, "at most 16 chains");
         Chase {
             cycle,
@@ -50,13 +50,14 @@ impl<'c, 'm> Chase<'c, 'm> {
     }
 
     /// Follows at least `accesses` links in total, untimed.
-    pub fn go(&mut self, accesses: u64) {
+    #[cfg(test)]
+    pub(crate) fn go(&mut self, accesses: u64) {
         let blocks = self.blocks(accesses);
         follow_all(&mut self.at, blocks);
     }
 
     /// Follows at least `accesses` links in total and times them.
-    pub fn time(&mut self, accesses: u64, timer: &Timer) -> ChaseWindow {
+    pub(crate) fn time(&mut self, accesses: u64, timer: &Timer) -> ChaseWindow {
         let blocks = self.blocks(accesses);
         let begin = timer.now();
         follow_all(&mut self.at, blocks);
@@ -73,7 +74,7 @@ impl<'c, 'm> Chase<'c, 'm> {
 
     /// Returns the positions of the chains as one number: the same on every machine for the same
     /// cycle and number of accesses.
-    pub fn checksum(&self) -> u64 {
+    pub(crate) fn checksum(&self) -> u64 {
         let offsets = self.at.iter().map(|at| self.cycle.offset_bytes(*at) as u64);
         offsets.fold(0, |sum, offset| sum.rotate_left(7) ^ offset)
     }
@@ -119,7 +120,7 @@ unsafe fn follow<const N: usize>(mut at: [*const Link; N], blocks: u64) -> [*con
 #[cfg(test)]
 mod tests {
     use super::{BLOCK_ACCESSES, CHAINS_MAX, Chase};
-    use crate::aligned_words::AlignedWords;
+    use crate::cache_line::tests::AlignedWords;
     use crate::cycle::{Cycle, CycleOrder};
     use crate::timer::Timer;
 

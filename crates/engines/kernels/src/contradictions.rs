@@ -18,28 +18,24 @@ pub fn contradictions(
     let is_only = |set: &model::CpuSet| set.len() == 1 && set.contains(cpu);
     if !is_only(&evidence.cpus_allowed) {
         let seen = &evidence.cpus_allowed;
-        found.push(format!(
-            "the thread may use CPUs {seen}, {cpu} was asked for"
-        ));
+        found.push(format!("the thread may use CPUs {seen}, requested {cpu}"));
     }
     if !is_only(&evidence.cpus_used) {
         let seen = &evidence.cpus_used;
-        found.push(format!(
-            "the thread ran on CPUs {seen}, {cpu} was asked for"
-        ));
+        found.push(format!("the thread ran on CPUs {seen}, requested {cpu}"));
     }
     memory_contradictions(nodes, &evidence.memory_before, &mut found);
     let (before, after) = (&evidence.memory_before, &evidence.memory_after);
     if before.bytes_by_node != after.bytes_by_node {
         let (before, after) = (&before.bytes_by_node, &after.bytes_by_node);
         found.push(format!(
-            "pages moved while it was measured: {before:?}, then {after:?}"
+            "pages moved during the measurement: {before:?}, then {after:?}"
         ));
     }
     if (before.page_kind, before.page_bytes) != (after.page_kind, after.page_bytes) {
         let (before, after) = (before.page_bytes, after.page_bytes);
         found.push(format!(
-            "the size of pages changed while it was measured: {before} bytes, then {after}"
+            "the page size changed during the measurement: {before} bytes, then {after}"
         ));
     }
     found
@@ -48,11 +44,13 @@ pub fn contradictions(
 fn memory_contradictions(nodes: &MemoryNodes, memory: &MemoryEvidence, found: &mut Vec<String>) {
     if memory.bytes_without_node > 0 {
         let bytes = memory.bytes_without_node;
-        found.push(format!("{bytes} bytes do not exist on any node"));
+        found.push(format!("{bytes} bytes are not on any node"));
     }
     for (node, bytes) in &memory.bytes_by_node {
         if !nodes.contains(*node) {
-            found.push(format!("{bytes} bytes are on node {node}, not where asked"));
+            found.push(format!(
+                "{bytes} bytes are on node {node}, which was not requested"
+            ));
         }
     }
     if let MemoryNodes::Interleave(asked) = nodes {
@@ -124,7 +122,7 @@ mod tests {
         check(|e| e.cpus_used = "".parse().unwrap(), "ran on CPUs ,");
         check(
             |e| e.memory_before.bytes_without_node = 8192,
-            "8192 bytes do not exist",
+            "8192 bytes are not on any node",
         );
         check(
             |e| {
@@ -140,7 +138,7 @@ mod tests {
         );
         check(
             |e| e.memory_after.page_bytes = 2 << 20,
-            "size of pages changed",
+            "the page size changed",
         );
     }
 

@@ -13,7 +13,7 @@ use crate::placed_thread::{Watch, on_cpu};
 use crate::timer::Timer;
 
 /// The smallest working set: four strides.
-pub const CURVE_BYTES_MIN: u64 = 1 << 10;
+pub(crate) const CURVE_BYTES_MIN: u64 = 1 << 10;
 
 /// Approximate length of a window, ns. Well below the time slice of a scheduler (3 ms on Linux): on
 /// a busy machine most windows are not interrupted, and their median reflects memory.
@@ -155,7 +155,7 @@ const DENSE_BYTES_MIN: u64 = 16 << 20;
 
 /// Returns the working sets: four per octave up to twice the last-level cache, one per octave
 /// beyond. Each is a whole number of strides.
-pub fn working_sets(bytes_max: u64, last_cache_bytes: Option<u64>) -> Vec<u64> {
+pub(crate) fn working_sets(bytes_max: u64, last_cache_bytes: Option<u64>) -> Vec<u64> {
     /// Steps of an octave in 64ths, as close to the fourth root of 2 as strides permit.
     const STEPS: [u64; 4] = [64, 76, 91, 108];
     let dense_to = whole_laps_to(last_cache_bytes);

@@ -28,14 +28,14 @@ use crate::cache_line::{self, LINE_BYTES};
 
 /// Lines in a stride. At 256 bytes, neither the next-line prefetcher nor the pair prefetcher (128
 /// bytes) fetches the next line to be visited (multichase's default, for the same reason).
-pub const STRIDE_LINES: usize = 4;
+pub(crate) const STRIDE_LINES: usize = 4;
 
 /// Bytes of a stride.
-pub const STRIDE_BYTES: usize = STRIDE_LINES * LINE_BYTES;
+pub(crate) const STRIDE_BYTES: usize = STRIDE_LINES * LINE_BYTES;
 
 /// Pages in a group: more than the 32 streams that prefetchers have been observed to track, and no
 /// more than the entries of a first-level data TLB (64 on Skylake, 72 on Zen 4).
-pub const TLB_GROUP_PAGES: u32 = 64;
+pub(crate) const TLB_GROUP_PAGES: u32 = 64;
 
 /// Words in a line.
 const LINE_WORDS: usize = LINE_BYTES / size_of::<u64>();
@@ -50,7 +50,7 @@ pub(crate) struct Link(pub(crate) *const Link);
 
 /// How a cycle is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CycleOrder {
+pub(crate) struct CycleOrder {
     /// Bytes visited at random before moving on to others; `None`: all of the memory.
     pub group_bytes: Option<usize>,
     /// Seed of the order.
@@ -64,7 +64,7 @@ pub struct CycleOrder {
 
 /// One cycle through every line of a block of memory, which it borrows.
 #[derive(Debug)]
-pub struct Cycle<'m> {
+pub(crate) struct Cycle<'m> {
     /// Links at equal distances, one for each chain.
     starts: Vec<*const Link>,
     base: *const Link,
@@ -80,7 +80,7 @@ unsafe impl Sync for Cycle<'_> {}
 impl<'m> Cycle<'m> {
     /// Lays a cycle through all of `memory`, which must be whole strides and aligned to a cache
     /// line.
-    pub fn build(memory: &'m mut [u64], order: CycleOrder) -> Self {
+    pub(crate) fn build(memory: &'m mut [u64], order: CycleOrder) -> Self {
         assert!(
             !memory.is_empty() && memory.len().is_multiple_of(STRIDE_WORDS),
             "a cycle is made of whole strides"
@@ -124,7 +124,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Returns the number of lines, each visited once per lap.
-    pub fn lines(&self) -> usize {
+    pub(crate) fn lines(&self) -> usize {
         self.lines
     }
 
@@ -139,24 +139,9 @@ impl<'m> Cycle<'m> {
     }
 
     /// Flushes every line from all caches.
-    pub fn flush(&self) {
+    pub(crate) fn flush(&self) {
         // SAFETY: the memory is borrowed and therefore mapped.
         unsafe { cache_line::flush(self.base.cast(), self.lines * LINE_BYTES) };
-    }
-
-    /// Returns whether a lap visits every line exactly once and ends where it began.
-    pub fn visits_every_line_once(&self) -> bool {
-        let mut is_visited = vec![false; self.lines];
-        let mut at = self.starts[0];
-        for _ in 0..self.lines {
-            let visited = &mut is_visited[self.offset_bytes(at) / LINE_BYTES];
-            if std::mem::replace(visited, true) {
-                return false;
-            }
-            // SAFETY: links point to links of this cycle, whose memory is borrowed.
-            at = unsafe { *at }.0;
-        }
-        at == self.starts[0]
     }
 }
 
@@ -235,7 +220,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Cycle, CycleOrder, LINE_BYTES, STRIDE_BYTES, STRIDE_LINES};
-    use crate::aligned_words::AlignedWords;
+    use crate::cache_line::tests::AlignedWords;
 
     fn order(group_bytes: Option<usize>, seed: u64, chains: usize) -> CycleOrder {
         CycleOrder {
@@ -256,6 +241,21 @@ mod tests {
             line
         };
         (0..cycle.lines()).map(step).collect()
+    }
+
+    /// Returns whether a lap visits every line exactly once and ends where it began.
+    fn visits_every_line_once(cycle: &Cycle<'_>) -> bool {
+        let mut is_visited = vec![false; cycle.lines];
+        let mut at = cycle.starts[0];
+        for _ in 0..cycle.lines {
+            let visited = &mut is_visited[cycle.offset_bytes(at) / LINE_BYTES];
+            if std::mem::replace(visited, true) {
+                return false;
+            }
+            // SAFETY: links point to links of this cycle, whose memory is borrowed.
+            at = unsafe { *at }.0;
+        }
+        at == cycle.starts[0]
     }
 
     #[test]
@@ -321,7 +321,7 @@ mod tests {
         ) {
             let mut memory = AlignedWords::zeroed(strides * STRIDE_BYTES);
             let cycle = Cycle::build(memory.words_mut(), order(group, seed, chains));
-            prop_assert!(cycle.visits_every_line_once());
+            prop_assert!(visits_every_line_once(&cycle));
             prop_assert_eq!(cycle.starts().len(), chains.min(strides * STRIDE_LINES));
         }
     }

@@ -16,7 +16,7 @@ pub enum Error {
     #[error(transparent)]
     Evidence(#[from] placement::Error),
     /// A node does not have enough free memory.
-    #[error("node {node} has no room for {bytes} bytes in {kind} pages: {cause}")]
+    #[error("not enough memory on node {node} for {bytes} bytes in {kind} pages: {cause}")]
     NoMemory {
         /// The node.
         node: NodeId,
@@ -28,7 +28,7 @@ pub enum Error {
         cause: linux::SystemCallError,
     },
     /// The kernel provided pages of a kind other than requested.
-    #[error("{bytes} bytes of {asked} are not in pages of the kind {kind}")]
+    #[error("{bytes} of {asked} bytes are not in {kind} pages")]
     OtherPages {
         /// Bytes in pages of another kind.
         bytes: u64,
@@ -38,7 +38,7 @@ pub enum Error {
         kind: &'static str,
     },
     /// A CPU did not respond in a cache-line transfer.
-    #[error("CPU {cpu} does not answer: it is offline or has other work")]
+    #[error("CPU {cpu} does not respond: it is offline or busy")]
     NoAnswer {
         /// The CPU.
         cpu: CpuId,

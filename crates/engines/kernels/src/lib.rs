@@ -1,8 +1,6 @@
 //! Kernels: loops that measure memory, and the procedures that place, run and verify them. For an
 //! overview see docs/latency.md.
 
-#[cfg(test)]
-mod aligned_words;
 mod awake;
 mod bandwidth;
 mod cache_line;
@@ -28,7 +26,6 @@ mod stream_avx512;
 #[cfg(target_arch = "aarch64")]
 mod stream_neon;
 mod stream_path;
-mod stream_portable;
 #[cfg(target_arch = "x86_64")]
 mod stream_sse2;
 mod summary;
@@ -36,28 +33,25 @@ mod tick_counter;
 mod timer;
 mod transfer;
 
-pub use awake::Awake;
 pub use bandwidth::{
-    BYTES_PER_THREAD_MIN, BandwidthMeasurement, BandwidthPlan, BandwidthWindow, KNEE_SHARE,
-    OVERLAP_MIN, StreamThread, knee_threads, measure_bandwidth,
+    BYTES_PER_THREAD_MIN, BandwidthMeasurement, BandwidthPlan, BandwidthWindow, OVERLAP_MIN,
+    StreamThread, knee_threads, measure_bandwidth,
 };
 pub use cache_line::LINE_BYTES;
 pub use cache_share::{CacheShare, CacheSharePlan, CacheSweep, measure_cache_share};
 pub use cell::{
-    CellMeasurement, CellPlan, WINDOW_NS, WINDOWS, WORKING_SET_BYTES_MIN, WORKING_SET_PER_CACHE,
-    WarmUp, measure_cell, memory_working_set_bytes,
+    CellMeasurement, CellPlan, WINDOW_NS, WINDOWS, WarmUp, measure_cell, memory_working_set_bytes,
 };
-pub use chase::{BLOCK_ACCESSES, CHAINS_MAX, Chase, ChaseWindow};
+pub use chase::ChaseWindow;
 pub use contradictions::contradictions;
 pub use cpu_choice::{cpus_of_cores, cpus_to_keep_awake, measuring_cpu};
-pub use curve::{CURVE_BYTES_MIN, CurveMeasurement, CurvePlan, measure_curve, working_sets};
-pub use cycle::{Cycle, CycleOrder, STRIDE_BYTES, STRIDE_LINES, TLB_GROUP_PAGES};
+pub use curve::{CurveMeasurement, CurvePlan, measure_curve};
 pub use error::Error;
 pub use loaded_latency::{DELAYS, LoadedMeasurement, LoadedPlan, measure_loaded};
 pub use placed_memory::{MemoryAddress, MemoryNodes, PageChoice, PlacedMemory};
 pub use simd::Simd;
 pub use simd_choice::fastest_simd;
 pub use stream::{CHUNK_BYTES, Stream, StreamWindow};
-pub use summary::{BETWEEN_RUNS_SHARE, CONFIDENCE, UNSTEADY_SHARE, cell_of_rounds};
+pub use summary::{BETWEEN_RUNS_SHARE, CONFIDENCE, cell_of_rounds};
 pub use timer::Timer;
 pub use transfer::{TransferMeasurement, TransferPlan, measure_transfer};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use linux::anonymous_memory::{AnonymousMemory, Pages};
-use linux::{Root, SystemCallError, proc_smaps, proc_status, sysfs_nodes, transparent_huge_pages};
+use linux::{Root, SystemCallError, proc_smaps, proc_status, sysfs_huge_pages, sysfs_nodes};
 use model::{MemoryEvidence, NodeId, NodeSet, PageKind};
 use residency::numa_maps;
 
@@ -91,7 +91,7 @@ impl PlacedMemory {
         };
         let page_bytes = match kind {
             PageKind::Small => Some(Pages::small().page_bytes),
-            PageKind::Transparent => transparent_huge_pages::page_bytes(root)?,
+            PageKind::Transparent => sysfs_huge_pages::transparent_page_bytes(root)?,
             PageKind::Huge => huge_page_bytes(root, bytes, nodes)?,
         };
         let page_bytes = page_bytes.ok_or_else(|| no_memory(no_such_pages(bytes, kind)))?;
@@ -184,7 +184,7 @@ impl MemoryAddress {
         let (page_kind, page_bytes) = match (self.kind, is_transparent) {
             (_, true) => (
                 PageKind::Transparent,
-                transparent_huge_pages::page_bytes(root)?.unwrap_or(entry.kernel_page_bytes),
+                sysfs_huge_pages::transparent_page_bytes(root)?.unwrap_or(entry.kernel_page_bytes),
             ),
             (PageKind::Huge, false) => (PageKind::Huge, entry.kernel_page_bytes),
             (_, false) => (PageKind::Small, entry.kernel_page_bytes),
@@ -217,11 +217,6 @@ impl MemoryAddress {
             line.pages_by_node.into_iter().map(bytes_of).collect(),
         ))
     }
-
-    /// Returns the requested page kind.
-    pub fn kind_asked(&self) -> PageKind {
-        self.kind
-    }
 }
 
 /// Returns the smallest huge page size of which every node of `nodes` has enough free. Interleaved
@@ -236,7 +231,7 @@ fn huge_page_bytes(root: &Root, bytes: usize, nodes: &MemoryNodes) -> Result<Opt
         let pools = match sysfs_nodes::huge_pages(root, node)? {
             Some(pools) => pools,
             // A kernel without NUMA has only the pools of the machine.
-            None => linux::sysfs_huge_pages::machine(root)?.unwrap_or_default(),
+            None => sysfs_huge_pages::machine(root)?.unwrap_or_default(),
         };
         let share = (bytes as u64).div_ceil(nodes.len() as u64);
         let has_room = |size: &u64| {
@@ -275,7 +270,7 @@ fn one_node_is_enough(
 
 fn no_such_pages(bytes: usize, kind: PageKind) -> SystemCallError {
     let arguments = format!("{bytes} bytes in {}", kind.meaning());
-    let cause = std::io::Error::other("there are not enough of them");
+    let cause = std::io::Error::other("not enough available");
     SystemCallError::with("mmap", arguments, cause)
 }
 
@@ -297,7 +292,7 @@ mod tests {
             assert_eq!(evidence.bytes_without_node, 0);
             let bytes = memory.len() as u64;
             assert_eq!(evidence.bytes_by_node.get(&NodeId(0)), Some(&bytes));
-            assert_eq!(evidence.page_kind, memory.address().kind_asked());
+            assert_eq!(evidence.page_kind, memory.address().kind);
             assert_eq!(evidence.page_bytes, memory.page_bytes());
             assert!(memory.words_mut().iter().all(|word| *word == 0));
         }
@@ -321,7 +316,10 @@ mod tests {
         let huge = PageChoice::Only(PageKind::Huge);
         let error = PlacedMemory::make(&root, 1 << 45, &nodes, huge).unwrap_err();
         let text = error.to_string();
-        assert!(text.starts_with("node 0 has no room for 35184372088832 bytes in huge pages"));
+        assert!(text.starts_with(
+            "not enough memory on node 0 for 35184372088832 bytes in huge \
+                                  pages"
+        ));
         let far = MemoryNodes::Bind(NodeId(1000));
         let error = PlacedMemory::make(&root, 4096, &far, PageChoice::Largest).unwrap_err();
         assert!(error.to_string().contains("1000"), "{error}");

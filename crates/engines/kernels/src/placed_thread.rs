@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use linux::{Root, affinity, machine_counters, thread_wait};
+use linux::{Root, affinity, machine_counters, schedstat};
 use model::{CpuId, CpuSet, MeasurementEvidence, MemoryEvidence};
 
 use crate::Error;
@@ -59,7 +59,7 @@ impl<'r> Watch<'r> {
             root,
             memory,
             memory_before: memory.evidence(root)?,
-            wait_before_ns: thread_wait::run_queue_wait_ns(root)?,
+            wait_before_ns: schedstat::run_queue_wait_of_thread_ns(root)?,
             counters_before: machine_counters::read(root)?,
             cpus_used: CpuSet::of(affinity::current_cpu()),
         })
@@ -73,7 +73,7 @@ impl<'r> Watch<'r> {
     /// Ends the watch. Call it on the measuring thread.
     pub(crate) fn end(mut self) -> Result<MeasurementEvidence, Error> {
         self.look();
-        let wait_after_ns = thread_wait::run_queue_wait_ns(self.root)?;
+        let wait_after_ns = schedstat::run_queue_wait_of_thread_ns(self.root)?;
         let counters = machine_counters::read(self.root)?;
         let before = self.counters_before;
         let pages = counters.numa_pages_migrated;

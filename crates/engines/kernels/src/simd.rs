@@ -4,8 +4,7 @@ use model::StreamKernel;
 
 #[cfg(target_arch = "aarch64")]
 use crate::stream_neon;
-use crate::stream_path::StreamFunctions;
-use crate::stream_portable;
+use crate::stream_path::{StreamFunctions, portable};
 #[cfg(target_arch = "x86_64")]
 use crate::{stream_avx2, stream_avx512, stream_sse2};
 
@@ -68,7 +67,7 @@ impl Simd {
     }
 
     /// Returns whether the set has stores that bypass the caches.
-    pub fn has_non_temporal_stores(self) -> bool {
+    pub(crate) fn has_non_temporal_stores(self) -> bool {
         self != Simd::Portable
     }
 
@@ -89,7 +88,7 @@ impl Simd {
             Simd::Avx512 => &stream_avx512::FUNCTIONS,
             #[cfg(target_arch = "aarch64")]
             Simd::Neon => &stream_neon::FUNCTIONS,
-            _ => &stream_portable::FUNCTIONS,
+            _ => &portable::FUNCTIONS,
         }
     }
 }

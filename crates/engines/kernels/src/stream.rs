@@ -4,8 +4,7 @@ use model::StreamKernel;
 
 use crate::cache_line::LINE_BYTES;
 use crate::simd::Simd;
-use crate::stream_path::TURN_WORDS;
-use crate::stream_portable;
+use crate::stream_path::{TURN_WORDS, portable};
 use crate::timer::Timer;
 
 /// Bytes of each array between two clock readings: long enough that a reading (about 10 ns, without
@@ -122,11 +121,6 @@ impl<'m> Stream<'m> {
         }
     }
 
-    /// Returns the bytes of one array.
-    pub fn array_bytes(&self) -> usize {
-        size_of_val(self.a)
-    }
-
     /// Returns the bytes that the program moves per chunk, in all arrays.
     pub(crate) fn bytes_per_chunk(&self) -> u64 {
         let facts = self.kernel.facts();
@@ -202,11 +196,11 @@ impl<'m> Stream<'m> {
 
     /// Returns the checksum that [`Stream::run`] must return for this many bytes of the kernel
     /// `read`.
-    pub fn checksum_expected(&self, bytes: u64) -> u64 {
+    pub(crate) fn checksum_expected(&self, bytes: u64) -> u64 {
         if self.kernel != StreamKernel::Read {
             return 0;
         }
-        let chunk = stream_portable::read(&self.a[..self.chunk_words]);
+        let chunk = portable::read(&self.a[..self.chunk_words]);
         chunk.wrapping_mul(bytes / self.bytes_per_chunk())
     }
 
@@ -238,7 +232,7 @@ mod tests {
     use model::StreamKernel;
 
     use super::{CHUNK_BYTES, Stream};
-    use crate::aligned_words::AlignedWords;
+    use crate::cache_line::tests::AlignedWords;
     use crate::simd::Simd;
     use crate::timer::Timer;
 

@@ -9,7 +9,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Half width of the interval of the rounds (or of their range, if there are too few rounds for an
 /// interval), as a share of the median, above which a cell is unsteady. The classes of hops are
 /// separated by gaps of the same size (see `judgement::hops`).
-pub const UNSTEADY_SHARE: f64 = 0.05;
+pub(crate) const UNSTEADY_SHARE: f64 = 0.05;
 
 /// Half width added to an interval, as a share of the median, for what all rounds of a run have in
 /// common: the minutes in which they were measured. Beyond what their rounds explain, the medians

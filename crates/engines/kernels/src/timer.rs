@@ -118,12 +118,12 @@ impl Timer {
     }
 
     /// Returns the time between two readings in ns; 0 if the second is the earlier one.
-    pub fn ns_between(&self, begin: u64, end: u64) -> f64 {
+    pub(crate) fn ns_between(&self, begin: u64, end: u64) -> f64 {
         end.saturating_sub(begin) as f64 * self.ns_per_tick
     }
 
     /// Converts ns to ticks.
-    pub fn ticks_of(&self, ns: u64) -> u64 {
+    pub(crate) fn ticks_of(&self, ns: u64) -> u64 {
         (ns as f64 / self.ns_per_tick) as u64
     }
 

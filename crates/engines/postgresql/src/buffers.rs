@@ -1,14 +1,11 @@
-//! The blocks of a server's shared buffers: their position in its shared memory, and the node of
-//! every page.
+//! The blocks of a server's shared buffers: their position in its shared memory.
 
 use linux::Root;
 use linux::proc_maps::{self, Mapping};
-use model::SgaEvidence;
 use postgres::Client;
-use residency::{RangePages, nodes_of_range};
+use server::{CacheMemory, CacheRange};
 
 use crate::Error;
-use crate::results::ByNode;
 
 /// `PG_IO_ALIGN_SIZE` (src/include/pg_config_manual.h): since 16 the blocks start at a multiple of
 /// this within their allocation, which is larger by as much.
@@ -95,61 +92,18 @@ impl BufferBlocks {
         })
     }
 
-    /// Returns the node of each page of the blocks, as the server's processes show it.
-    ///
-    /// # Errors
-    /// When no process may be read.
-    pub(crate) fn pages(&self, root: &Root, pids: &[u32]) -> Result<RangePages, Error> {
-        let range = (self.offset, self.blocks * self.block_bytes);
-        Ok(nodes_of_range(
-            root,
-            self.postmaster,
-            &self.mapping,
-            pids,
-            range,
-        )?)
-    }
-
-    /// Returns the bytes by node of the pages that exist.
-    pub(crate) fn bytes_by_node(&self, pages: &RangePages) -> ByNode {
-        let all = pages.bytes_by_node(self.offset, self.blocks * self.block_bytes);
-        let known = all
-            .into_iter()
-            .filter_map(|(node, bytes)| Some((node?, bytes)));
-        known.collect()
-    }
-
-    /// Returns what the kernel reports about the blocks, given where they were before. Page size
-    /// and policy are those of process `pid`, which must have touched the blocks.
-    ///
-    /// # Errors
-    /// When its numa_maps cannot be read or has no line for them.
-    pub(crate) fn evidence(
-        &self,
-        root: &Root,
-        pid: u32,
-        before: &ByNode,
-        after: &ByNode,
-    ) -> Result<SgaEvidence, Error> {
-        let file = root.read(&format!("proc/{pid}/numa_maps"))?;
-        let prefix = format!("{:x} ", self.mapping.start);
-        let line = file.lines().find(|(_, line)| line.starts_with(&prefix));
-        let (_, line) = line.ok_or_else(|| Error::Answer {
-            what: "numa_maps of a session",
-            expected: format!("a line for the shared memory, {prefix}"),
-            found: "none".to_owned(),
-        })?;
-        let line = residency::numa_maps::parse_line(line).map_err(placement::Error::from)?;
-        Ok(SgaEvidence {
-            name: self.mapping.name.clone(),
-            page_bytes: line.kernel_page_bytes.unwrap_or(0),
-            policy: line.policy,
-            bytes_by_node_before: before.clone(),
-            bytes_by_node_after: after.clone(),
-            bytes_without_node: 0,
-            pools: Vec::new(),
-            weights: Default::default(),
-        })
+    /// Returns the memory of the blocks, which `processes` may have mapped.
+    pub(crate) fn memory(self, processes: Vec<u32>, toucher: u32) -> CacheMemory {
+        CacheMemory {
+            owner: self.postmaster,
+            toucher,
+            processes,
+            ranges: vec![CacheRange {
+                mapping: self.mapping,
+                offset: self.offset,
+                bytes: self.blocks * self.block_bytes,
+            }],
+        }
     }
 }
 

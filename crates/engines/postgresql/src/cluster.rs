@@ -8,13 +8,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::scratch_cluster::ScratchCluster;
 use journal::Journal;
+use server::{Launcher, Server, ServerPlan, one_line};
 
 use crate::folders::Folders;
-use crate::programs::{ServerUser, one_line, server_user, set_user, without_settings_of_others};
-use crate::server::{SUPERUSER, Server};
-use crate::{Error, Installation, Launcher, Places, ServerPlan, fetched, installation};
+use crate::programs::{ServerUser, server_user, set_user, without_settings_of_others};
+use crate::scratch_cluster::ScratchCluster;
+use crate::scratch_server::{SUPERUSER, ScratchServer};
+use crate::{Error, Installation, Places, fetched, installation};
 
 /// Subdirectory of fetched programs.
 const PROGRAMS: &str = "postgresql";
@@ -44,9 +45,9 @@ logging_collector = off
 log_min_messages = warning
 ";
 
-/// An existing cluster; removed by [`Cluster::remove`] or on drop.
+/// An existing cluster; removed on drop.
 #[derive(Debug)]
-pub struct Cluster {
+pub(crate) struct Cluster {
     folders: Folders,
     installation: Installation,
     user: Option<ServerUser>,
@@ -54,21 +55,15 @@ pub struct Cluster {
 
 impl Cluster {
     /// Creates a cluster in a directory below `parent`, with an installed PostgreSQL or, if
-    /// requested, one fetched into that directory. `number` distinguishes several clusters of one
-    /// process.
+    /// requested, one fetched into that directory.
     ///
     /// # Errors
     /// When there is no PostgreSQL, the directory cannot be created or `initdb` fails; nothing is
     /// left behind then.
-    pub fn create(
-        places: &Places,
-        parent: &Path,
-        number: u32,
-        journal: &Journal,
-    ) -> Result<Self, Error> {
+    pub(crate) fn create(places: &Places, parent: &Path, journal: &Journal) -> Result<Self, Error> {
         let user = server_user()?;
         let ids = user.map(|user| (user.uid, user.gid));
-        let scratch = ScratchCluster::create(parent, number, ids, journal)?;
+        let scratch = ScratchCluster::create(parent, 0, ids, journal)?;
         let installation = match &places.release {
             Some(release) => fetched::fetch(release, &scratch.give(PROGRAMS)?, user)?,
             None => installation::find(places)?,
@@ -118,28 +113,22 @@ impl Cluster {
         set_user(self.user, without_settings_of_others(command));
         command
     }
+}
 
-    /// Starts the server according to the plan, and waits until it responds.
-    ///
-    /// # Errors
-    /// When it cannot be placed, or does not come up; includes the end of its log.
-    pub fn start(&self, plan: &ServerPlan, launcher: &Launcher) -> Result<Server, Error> {
+impl server::Cluster for Cluster {
+    fn version(&self) -> server::Version {
+        (&self.installation.version).into()
+    }
+
+    fn start(
+        &self,
+        plan: &ServerPlan,
+        launcher: &Launcher,
+    ) -> Result<Box<dyn Server>, server::Error> {
         let user = self.user.map(|user| (user.uid, user.gid));
         let program = self.installation.program("postgres");
-        Server::start(&self.folders, program, user, plan, launcher)
-    }
-
-    /// Returns the PostgreSQL installation of the cluster.
-    pub fn installation(&self) -> &Installation {
-        &self.installation
-    }
-
-    /// Removes the cluster.
-    ///
-    /// # Errors
-    /// When something cannot be removed; it is still in the journal then.
-    pub fn remove(self) -> Result<(), Error> {
-        self.folders.remove()
+        let server = ScratchServer::start(&self.folders, program, user, plan, launcher)?;
+        Ok(Box::new(server))
     }
 }
 

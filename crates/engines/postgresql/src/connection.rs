@@ -1,41 +1,48 @@
 //! A server with loaded tables, ready for sessions.
 
 use linux::Root;
+use model::ServerKind;
 use postgres::Client;
 use residency::instances::{self, Target};
+use server::{CacheMemory, Counters, Loaded, Opener, ServerPlan};
 
 use crate::buffers::{Allocation, BufferBlocks};
-use crate::counters::ServerCounters;
+use crate::kind::KIND;
 use crate::prewarm::prewarm;
-use crate::server::Server;
 use crate::session::SessionOrder;
+use crate::statement::hits_per_statement;
 use crate::tables::{self, SCHEMA, Table};
 use crate::version::version_of;
-use crate::{Error, ServerPlan, Version};
+use crate::{Error, Version, counters};
 
 /// A connection to a server with loaded and cached tables.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedTables {
     /// The connection that loaded them, bound to the prewarming CPUs.
-    pub client: Client,
+    client: Client,
     /// The PID of its backend.
-    pub pid: u32,
-    pub version: Version,
-    pub tables: Vec<Table>,
+    pid: u32,
+    version: Version,
+    tables: Vec<Table>,
     /// How sessions connect.
     config: postgres::Config,
     /// The postmaster, if it is a process of this machine.
     postmaster: Option<u32>,
     /// Whether it is a throw-away server.
-    pub is_ours: bool,
+    is_ours: bool,
 }
 
-impl Loaded {
+impl LoadedTables {
     /// Loads the tables of a throw-away server.
     ///
     /// # Errors
     /// When a statement or the binding fails.
-    pub(crate) fn ours(server: &Server, plan: &ServerPlan, seed: u64) -> Result<Self, Error> {
-        let mut client = server.connect()?;
+    pub(crate) fn ours(
+        mut client: Client,
+        config: postgres::Config,
+        postmaster: u32,
+        plan: &ServerPlan,
+        seed: u64,
+    ) -> Result<Self, Error> {
         let version = version_of(&mut client)?;
         let pid = backend(&mut client)?;
         if let Some(cpus) = &plan.placed.prewarm_cpus {
@@ -52,13 +59,13 @@ impl Loaded {
             .batch_execute("CHECKPOINT")
             .map_err(Error::client("writing a checkpoint"))?;
         prewarm(&mut client, &tables)?;
-        Ok(Loaded {
+        Ok(LoadedTables {
             client,
             pid,
             version,
             tables,
-            config: server.config(),
-            postmaster: Some(server.pid()),
+            config,
+            postmaster: Some(postmaster),
             is_ours: true,
         })
     }
@@ -74,7 +81,7 @@ impl Loaded {
         config: postgres::Config,
         postmaster: Option<u32>,
     ) -> Result<Self, Error> {
-        Ok(Loaded {
+        Ok(LoadedTables {
             pid: backend(&mut client)?,
             client,
             version,
@@ -85,51 +92,9 @@ impl Loaded {
         })
     }
 
-    /// Returns whether the server's processes are on this machine.
-    pub(crate) fn is_on_this_machine(&self) -> bool {
-        self.postmaster.is_some()
-    }
-
-    /// Returns the current counters of the server.
-    ///
-    /// # Errors
-    /// When a statement fails.
-    pub(crate) fn counters(&mut self) -> Result<ServerCounters, Error> {
-        ServerCounters::read(&mut self.client, &self.version, &self.tables)
-    }
-
-    /// Returns the orders of its sessions; `seed` determines the keys they draw.
-    pub(crate) fn session_orders(&self, seed: u64) -> Vec<SessionOrder> {
-        (0..)
-            .zip(&self.tables)
-            .map(|(session, table)| SessionOrder {
-                session,
-                config: self.config.clone(),
-                version: self.version.clone(),
-                table: table.clone(),
-                seed: unit(seed.wrapping_add(u64::from(session))),
-                is_local: self.postmaster.is_some(),
-            })
-            .collect()
-    }
-
-    /// Returns the blocks of the shared buffers, and the processes that may have them mapped.
-    ///
-    /// # Errors
-    /// When the server is not on this machine, or does not report where they are.
-    pub(crate) fn buffers(&mut self, root: &Root) -> Result<(BufferBlocks, Vec<u32>), Error> {
-        let postmaster = self.postmaster.ok_or_else(|| Error::Answer {
-            what: "the shared buffers",
-            expected: "a server on this machine".to_owned(),
-            found: "one elsewhere".to_owned(),
-        })?;
-        let blocks = BufferBlocks::find(root, &Allocation::ask(&mut self.client)?, postmaster)?;
-        Ok((blocks, self.processes(root, postmaster)))
-    }
-
     /// Returns the processes of the server, first the backend that loaded the tables, which has
     /// touched the most.
-    pub(crate) fn processes(&self, root: &Root, postmaster: u32) -> Vec<u32> {
+    fn members(&self, root: &Root, postmaster: u32) -> Vec<u32> {
         let members = instances::find(root, &Target::Process(postmaster));
         let others = members
             .unwrap_or_default()
@@ -138,6 +103,63 @@ impl Loaded {
         std::iter::once(self.pid)
             .chain(others.filter(|pid| *pid != self.pid))
             .collect()
+    }
+}
+
+impl Loaded for LoadedTables {
+    fn kind(&self) -> ServerKind {
+        KIND
+    }
+
+    fn is_ours(&self) -> bool {
+        self.is_ours
+    }
+
+    fn rows(&self) -> u64 {
+        self.tables.iter().map(Table::rows).min().unwrap_or(0)
+    }
+
+    fn openers(&self, seed: u64) -> Vec<Opener> {
+        let orders = (0..)
+            .zip(&self.tables)
+            .map(|(session, table)| SessionOrder {
+                config: self.config.clone(),
+                version: self.version.clone(),
+                table: table.clone(),
+                seed: unit(seed.wrapping_add(session)),
+                is_local: self.postmaster.is_some(),
+            });
+        orders.map(SessionOrder::opener).collect()
+    }
+
+    fn reads_per_statement(&mut self, work_unit: u32, seed: u64) -> Result<f64, server::Error> {
+        let hits = hits_per_statement(&mut self.client, &self.tables[0], work_unit, seed)?;
+        Ok(hits)
+    }
+
+    fn counters(&mut self) -> Result<Counters, server::Error> {
+        let read = counters::read(&mut self.client, &self.version, &self.tables)?;
+        Ok(read)
+    }
+
+    fn session_counter(&self) -> &'static str {
+        counters::SESSION_COUNTER
+    }
+
+    fn cache(&mut self, root: &Root) -> Result<CacheMemory, server::Error> {
+        let postmaster = self.postmaster.ok_or_else(|| Error::Answer {
+            what: "the shared buffers",
+            expected: "a server on this machine".to_owned(),
+            found: "one elsewhere".to_owned(),
+        })?;
+        let allocation = Allocation::ask(&mut self.client)?;
+        let blocks = BufferBlocks::find(root, &allocation, postmaster)?;
+        Ok(blocks.memory(self.members(root, postmaster), self.pid))
+    }
+
+    fn processes(&self, root: &Root) -> Vec<u32> {
+        let members = self.postmaster.map(|it| self.members(root, it));
+        members.unwrap_or_default()
     }
 }
 

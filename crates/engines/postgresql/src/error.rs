@@ -24,7 +24,7 @@ pub enum Error {
         missing: &'static str,
     },
     /// A release could not be fetched.
-    #[error("PostgreSQL {version} cannot be fetched from Maven Central: {cause}")]
+    #[error("cannot download PostgreSQL {version} from Maven Central: {cause}")]
     NotFetched {
         /// The version requested.
         version: String,
@@ -40,22 +40,25 @@ pub enum Error {
         oldest: u32,
     },
     /// This process is root, and there is no user to run a server as.
-    #[error("PostgreSQL does not run as root, and there is neither a user postgres nor nobody")]
+    #[error("PostgreSQL does not run as root, and neither user postgres nor user nobody exists")]
     NoUser,
     /// No accessible database has the extension that reports the content of the buffers.
-    #[error("no database of this server that lets us in has the extension pg_buffercache")]
+    #[error(
+        "no database of this server that accepts our connection has the extension \
+             pg_buffercache"
+    )]
     NoBufferCacheExtension {
         /// Whether its files are installed.
         is_available: bool,
     },
     /// The URL of a server is invalid. It may hold a password, so the message does not show it.
-    #[error("the URL of the server cannot be read: {}", words_of(cause))]
+    #[error("invalid server URL: {}", words_of(cause))]
     Url {
         /// What is wrong with it.
         cause: postgres::Error,
     },
     /// The server is a standby, in which tables cannot be created.
-    #[error("the server is a standby, in which no tables can be made")]
+    #[error("the server is a standby: cannot create tables in it")]
     Standby,
     /// The load cannot read the table named.
     #[error("the table to read: expected {expected}, found {found}")]
@@ -73,14 +76,6 @@ pub enum Error {
         /// How it ended.
         status: String,
         /// Its output, one line.
-        said: String,
-    },
-    /// The server ended, or does not respond.
-    #[error("the PostgreSQL server {what}: {said}")]
-    Server {
-        /// What happened.
-        what: &'static str,
-        /// The end of its log, one line.
         said: String,
     },
     /// A statement or a connection failed.
@@ -101,25 +96,9 @@ pub enum Error {
         /// The actual answer.
         found: String,
     },
-    /// A session failed.
-    #[error("session {session}: {cause}")]
-    Session {
-        /// Its number.
-        session: u32,
-        /// The error.
-        cause: Box<Error>,
-    },
-    /// A time limit was exceeded.
-    #[error("{what} took longer than {seconds} s")]
-    Late {
-        /// The operation.
-        what: &'static str,
-        /// The limit.
-        seconds: u64,
-    },
-    /// The operation was cancelled.
-    #[error("cancelled")]
-    Cancelled,
+    /// The load on a server failed.
+    #[error(transparent)]
+    Load(#[from] server::Error),
     /// A file or process of numalab's failed.
     #[error("{what}: {cause}")]
     Io {
@@ -182,7 +161,7 @@ impl Error {
             | Error::Url { .. }
             | Error::Standby
             | Error::UnfitTable { .. } => ExitCode::Usage,
-            Error::Cancelled => ExitCode::Interrupted,
+            Error::Load(error) => error.exit_code(),
             Error::Placement(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::Journal(error) if error.is_permission() => ExitCode::NotPermitted,
             Error::SystemCall(error) if error.is_permission() => ExitCode::NotPermitted,
@@ -203,32 +182,46 @@ impl Error {
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Error::NotFound { .. } => Some(
-                "install one (Debian: apt-get install postgresql), name the folder of its programs \
-                 with --pg-bin, or have one fetched for this run: --pg-fetch 18",
+                "install it (Debian: apt-get install postgresql), name its bin directory with \
+                 --pg-bin, or download it for this run: --pg-fetch 18",
             ),
             Error::NotFetched { .. } => Some(
-                "install PostgreSQL, or fetch and unpack it elsewhere (docs/postgres.md says what) \
-                 and name the folder of its programs with --pg-bin",
+                "install PostgreSQL, or download and unpack it elsewhere (see docs/postgres.md) \
+                 and name its bin directory with --pg-bin",
             ),
-            Error::TooOld { .. } => Some("name the programs of a newer one with --pg-bin"),
+            Error::TooOld { .. } => Some("name the bin directory of a newer version with --pg-bin"),
             Error::NotInstalled { .. } => {
-                Some("--pg-bin takes the folder that holds initdb and postgres")
+                Some("--pg-bin takes the directory that contains initdb and postgres")
             }
             Error::NoBufferCacheExtension { is_available: true } => Some(
-                "as a superuser, in any database: CREATE EXTENSION pg_buffercache; (numalab \
+                "run as a superuser, in any database: CREATE EXTENSION pg_buffercache; (numalab \
                  creates nothing in a server that it inspects)",
             ),
             Error::NoBufferCacheExtension {
                 is_available: false,
             } => Some(
-                "its files are not installed (Debian has them in postgresql-NN, Red Hat in \
-                 postgresqlNN-contrib); then, as a superuser: CREATE EXTENSION pg_buffercache;",
+                "install its files (Debian: postgresql-NN, Red Hat: postgresqlNN-contrib), then \
+                 run as a superuser: CREATE EXTENSION pg_buffercache;",
             ),
-            Error::Url { .. } => Some("such as postgresql://ROLE@HOST:PORT/DATABASE"),
-            Error::Standby => Some("a table that is there can be read: --table SCHEMA.TABLE"),
+            Error::Url { .. } => Some("use a URL such as postgresql://ROLE@HOST:PORT/DATABASE"),
+            Error::Standby => Some("read an existing table: --table SCHEMA.TABLE"),
             Error::Client { cause, .. } => advice_on(cause),
+            Error::Load(error) => error.advice(),
             Error::NoUser => Some("make a user postgres, or run numalab as any other user"),
             _ => None,
+        }
+    }
+}
+
+impl From<Error> for server::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Load(error) => error,
+            error => server::Error::Database {
+                message: error.to_string(),
+                exit_code: error.exit_code(),
+                advice: error.advice(),
+            },
         }
     }
 }
@@ -237,14 +230,12 @@ impl Error {
 const REFUSALS: [(SqlState, &str); 3] = [
     (
         SqlState::INSUFFICIENT_PRIVILEGE,
-        "as a superuser: GRANT pg_monitor TO the role (PostgreSQL 13 needs a superuser); in a \
-         database of yours: GRANT CREATE ON DATABASE to it for tables of numalab's, GRANT SELECT \
-         ON the table for one of yours",
+        "as a superuser: GRANT pg_monitor TO the role (PostgreSQL 13 needs a superuser); for \
+         --create, GRANT CREATE ON DATABASE to it; for --table, GRANT SELECT ON the table",
     ),
     (
         SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
-        "pg_hba.conf decides who is let in; name a role that it does let in with --pg-role, or in \
-         the URL",
+        "pg_hba.conf rejects this login; name a role that it accepts with --pg-role or in the URL",
     ),
     (SqlState::INVALID_PASSWORD, "put the password into the URL"),
 ];

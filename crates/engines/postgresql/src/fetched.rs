@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use crate::installation;
-use crate::programs::{ServerUser, one_line, set_user, without_settings_of_others};
+use crate::programs::{ServerUser, set_user, without_settings_of_others};
 use crate::version::Release;
 use crate::{Error, Installation};
 
@@ -137,15 +137,15 @@ impl Work<'_> {
         let text = String::from_utf8_lossy(checksum);
         let digits = text.split_ascii_whitespace().next().unwrap_or_default();
         if digits.len() != 128 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err("its published SHA-512 checksum is not one".to_owned());
+            return Err("its published SHA-512 checksum is malformed".to_owned());
         }
         let mut sum = self.program("sha512sum", &["--check", "--status"]);
         let line = format!("{digits}  {ARCHIVE}\n");
         match succeeded("sha512sum", with_input(&mut sum, line.as_bytes())) {
             Ok(_) => Ok(()),
-            Err(cause) if cause.starts_with("sha512sum ended") => {
-                Err("the SHA-512 checksum of the archive is not the published one".to_owned())
-            }
+            Err(cause) if cause.starts_with("sha512sum ended") => Err(
+                "the SHA-512 checksum of the archive does not match the published one".to_owned(),
+            ),
             Err(cause) => Err(cause),
         }
     }
@@ -215,7 +215,7 @@ fn succeeded(program: &str, output: std::io::Result<Output>) -> Result<Vec<u8>, 
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let said = one_line(&output.stderr);
+    let said = server::one_line(&output.stderr);
     Err(format!("{program} ended with {}: {said}", output.status))
 }
 
@@ -285,9 +285,9 @@ mod tests {
         // `printf x | sha512sum`
         let of_x = "a4abd4448c49562d828115d13a1fccea927f52b4d5459297f8b43e42da89238bc13626e43dcb38d\
                     db082488927ec904fb42057443983e88585179d50551afe62";
-        check(b"y", of_x, "is not the published one");
-        check(b"x", "not found", "is not one");
-        check(b"x", "", "is not one");
+        check(b"y", of_x, "does not match the published one");
+        check(b"x", "not found", "is malformed");
+        check(b"x", "", "is malformed");
         check(b"x", of_x, "unzip ended");
     }
 

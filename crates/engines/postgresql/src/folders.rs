@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::scratch_cluster::ScratchCluster;
-
 use crate::Error;
+use crate::scratch_cluster::ScratchCluster;
 
 /// The directory of the server's socket.
 const SOCKET: &str = "socket";
@@ -42,13 +41,5 @@ impl Folders {
     /// Returns the path of the server's log.
     pub(crate) fn log(&self) -> PathBuf {
         self.scratch.directory().join("log")
-    }
-
-    /// Removes the cluster's directory.
-    ///
-    /// # Errors
-    /// When something cannot be removed; it is still in the journal then.
-    pub(crate) fn remove(self) -> Result<(), Error> {
-        Ok(self.scratch.remove()?)
     }
 }

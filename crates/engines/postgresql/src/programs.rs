@@ -1,5 +1,5 @@
 //! Runs programs of PostgreSQL and others: as an unprivileged user, since PostgreSQL refuses to run
-//! as root, in a clean environment, with their output as one line.
+//! as root, in a clean environment.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -47,18 +47,4 @@ pub(crate) fn without_settings_of_others(command: &mut Command) -> &mut Command 
         command.env_remove(name);
     }
     command.env("LC_ALL", "C")
-}
-
-/// Returns the end of a program's output, where the reason is, as one line.
-pub(crate) fn one_line(said: &[u8]) -> String {
-    const CHARACTERS_MAX: usize = 600;
-    let text = String::from_utf8_lossy(said);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let line = lines.join("; ");
-    let skip = line.chars().count().saturating_sub(CHARACTERS_MAX);
-    line.chars().skip(skip).collect()
 }

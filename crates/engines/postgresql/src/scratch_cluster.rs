@@ -55,7 +55,7 @@ impl Change for ClusterMade {
     }
 }
 
-/// An existing directory; removed by [`ScratchCluster::remove`] or on drop.
+/// An existing directory; removed on drop.
 #[derive(Debug)]
 pub(crate) struct ScratchCluster {
     directory: PathBuf,
@@ -137,13 +137,6 @@ impl ScratchCluster {
     }
 
     /// Stops the server, if one runs, and removes the directory.
-    ///
-    /// # Errors
-    /// When it cannot be stopped or removed; it is still in the journal then.
-    pub(crate) fn remove(mut self) -> Result<(), Error> {
-        self.remove_once()
-    }
-
     fn remove_once(&mut self) -> Result<(), Error> {
         self.removed = true;
         remove(&self.directory)?;
@@ -171,8 +164,8 @@ fn require_safe(parent: &Path) -> io::Result<()> {
     }
     let (owner, mode) = (status.uid(), status.mode() & 0o7777);
     Err(io::Error::other(format!(
-        "it belongs to user {owner} with mode {mode:o}, so that others could replace what is in \
-         it; name another folder in TMPDIR"
+        "it belongs to user {owner} with mode {mode:o}, so others could replace its contents; set \
+         TMPDIR to another directory"
     )))
 }
 
@@ -273,7 +266,7 @@ fn require_ours(directory: &Path) -> Result<(), String> {
     named
         .and_then(|()| is_ours(directory, true))
         .and_then(|()| is_ours(&directory.join(MARKER), false))
-        .map_err(|reason| format!("the folder is not one that this user's numalab made: {reason}"))
+        .map_err(|reason| format!("this user's numalab did not create the directory: {reason}"))
 }
 
 /// Parses `postmaster.pid`: the PID of the server, and the key and id of its System V segment.
@@ -374,13 +367,13 @@ mod tests {
     fn a_folder_is_in_the_journal_while_it_exists() {
         let parent = tempfile::tempdir().unwrap();
         let journal = Journal::in_directory(parent.path());
-        let cluster = ScratchCluster::create(parent.path(), 3, None, &journal).unwrap();
+        let mut cluster = ScratchCluster::create(parent.path(), 3, None, &journal).unwrap();
         let directory = cluster.directory().to_owned();
         assert!(directory.is_dir() && journal.in_force().unwrap().len() == 1);
         let data = cluster.give_data().unwrap();
         fs::write(data.join(LOCK_FILE), "1\n").unwrap();
         fs::write(directory.join("log"), "x").unwrap();
-        cluster.remove().unwrap();
+        cluster.remove_once().unwrap();
         assert!(!directory.exists() && journal.in_force().unwrap().is_empty());
         remove(&directory).unwrap();
     }
@@ -498,7 +491,7 @@ mod tests {
         fs::set_permissions(parent.path(), Permissions::from_mode(0o755)).unwrap();
         let journal = Journal::in_directory(parent.path());
         let user = Some((NOBODY, NOBODY));
-        let cluster = ScratchCluster::create(parent.path(), 0, user, &journal).unwrap();
+        let mut cluster = ScratchCluster::create(parent.path(), 0, user, &journal).unwrap();
         let data = cluster.give_data().unwrap();
         let folder = cluster.directory().to_owned();
         let precious = parent.path().join("precious");
@@ -517,7 +510,7 @@ mod tests {
             in_ours
         });
         assert_eq!(tried.unwrap(), [false; 3]);
-        cluster.remove().unwrap();
+        cluster.remove_once().unwrap();
         assert!(!folder.exists() && precious.join("file").exists());
     }
 

@@ -1,22 +1,17 @@
-//! One session: its block of PL/pgSQL, and the thread of its client.
+//! One session: its connection, and its block of PL/pgSQL.
 //!
 //! The block is anonymous (`DO`), so nothing is created in the server for it. It reports its
 //! results in notices, which the server sends at once.
 
-use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use linux::Root;
-use linux::schedstat::{self, ScheduleTimes};
+use linux::schedstat::ScheduleTimes;
 use postgres::{Client, NoTls};
+use server::{Call, Done, Listener, Mark, Opener, Session};
 
 use crate::counters::hand_in;
 use crate::tables::Table;
 use crate::{Error, Version};
-
-/// Duration of one call of the warm-up.
-pub(crate) const SLICE_S: f64 = 0.1;
 
 /// Settings of every connection that runs statements of the load, on any server.
 pub(crate) const SETTINGS: &str = "SET client_min_messages = notice; SET enable_seqscan = off; \
@@ -31,79 +26,9 @@ pub(crate) const SETTINGS: &str = "SET client_min_messages = notice; SET enable_
 const OWN_TIMES: &str = "left(pg_read_file('/proc/self/stat', 0, 1), 0) \
                          || pg_read_file('/proc/self/schedstat', 0, 200)";
 
-/// A command of the coordinator to a session.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Command {
-    /// Run calls with this work unit until the next command.
-    WarmUp { work_unit: u32 },
-    /// Report counters.
-    Settle,
-    /// Run one call over the window.
-    Measure { work_unit: u32, call: Call },
-}
-
-/// The times of one call, in seconds since the epoch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Call {
-    /// Start of the window; infinite: no window.
-    pub starts: f64,
-    /// End of the window.
-    pub ends: f64,
-    /// The call ends at the first statement end after this.
-    pub until: f64,
-    /// Time between two samples.
-    pub sample_s: f64,
-}
-
-/// An event that a session reports to the coordinator.
-pub(crate) enum Event {
-    /// The session is connected to this backend; `stop` cancels its query.
-    Connected {
-        pid: u32,
-        stop: postgres::CancelToken,
-    },
-    /// A call of the warm-up ended; its statements per second.
-    Slice { statements_per_s: f64 },
-    /// Counters are reported; its own hits, if the server counts them.
-    Settled { own_hits: Option<u64> },
-    /// Statements of the window so far.
-    Sample { statements: u64 },
-    /// The window began or ended for this session.
-    Mark(Mark),
-    /// The call over the window ended.
-    Measured { done: Done, own_hits: Option<u64> },
-    /// The session cannot continue.
-    Failed(Error),
-}
-
-/// The start or end of a window, with the scheduler's times of the backend; `None` if they cannot
-/// be read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
-    /// When numalab read them; `None`: the backend did, at that very moment.
-    pub read_at: Option<Instant>,
-    pub times: Option<ScheduleTimes>,
-}
-
-/// Result of a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Done {
-    /// Statements of the call.
-    pub statements: u64,
-    /// Statements of the window.
-    pub counted: u64,
-    /// Length of the window, µs.
-    pub window_us: u64,
-    /// The longest statement of the window, µs.
-    pub longest_us: u64,
-    /// Statements that did not return the rows that were written.
-    pub wrong: u64,
-}
-
 /// The parameters of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionOrder {
-    pub session: u32,
     pub config: postgres::Config,
     pub version: Version,
     pub table: Table,
@@ -204,84 +129,74 @@ fn parse_notice(text: &str) -> Option<Notice> {
     }
 }
 
-/// Runs the thread of a session until its commands end.
-pub(crate) fn run(order: SessionOrder, commands: Receiver<Command>, events: Sender<(u32, Event)>) {
-    let session = order.session;
-    if let Err(error) = serve(order, &commands, &events) {
-        // The receiver is gone if the trial was given up.
-        let _ = events.send((session, Event::Failed(error)));
+impl SessionOrder {
+    /// Returns what opens the session.
+    pub(crate) fn opener(self) -> Opener {
+        Box::new(move |listener| Ok(Box::new(Backend::open(self, listener)?)))
     }
 }
 
-fn serve(
-    order: SessionOrder,
-    commands: &Receiver<Command>,
-    events: &Sender<(u32, Event)>,
-) -> Result<(), Error> {
-    let SessionOrder {
-        session,
-        version,
-        table,
-        seed,
-        is_local,
-        mut config,
-    } = order;
-    let tell = |event| {
-        let _ = events.send((session, event));
-    };
-    let notices = Arc::new(NoticeSink::default());
-    let (hearer, sender) = (Arc::clone(&notices), events.clone());
-    config.notice_callback(move |notice| hearer.take(notice.message(), session, &sender));
-    let mut client = config
-        .connect(NoTls)
-        .map_err(Error::client("connecting to the server"))?;
-    let pid = prepare(&mut client, seed)?;
-    // The backend's own reading is exact. numalab's reading may be late, and misses a wait in
-    // progress.
-    let can_read = client
-        .query_one(&format!("SELECT {OWN_TIMES}"), &[])
-        .is_ok();
-    let times = if can_read { OWN_TIMES } else { "''" };
-    *notices.pid.lock().expect("no holder panics") = is_local.then_some(pid);
-    let stop = client.cancel_token();
-    tell(Event::Connected { pid, stop });
-    let mut next = commands.recv().ok();
-    while let Some(command) = next {
-        match command {
-            Command::WarmUp { work_unit } => {
-                let begun = Instant::now();
-                let until = seconds(SystemTime::now()) + SLICE_S;
-                let infinite = f64::INFINITY;
-                let call = Call {
-                    starts: infinite,
-                    ends: infinite,
-                    until,
-                    sample_s: 1.0,
-                };
-                let done = notices.call(&mut client, &block(&table, work_unit, &call, times))?;
-                let statements_per_s = done.statements as f64 / begun.elapsed().as_secs_f64();
-                tell(Event::Slice { statements_per_s });
-                // Repeat unless there is another command.
-                next = match commands.try_recv() {
-                    Ok(command) => Some(command),
-                    Err(TryRecvError::Empty) => Some(Command::WarmUp { work_unit }),
-                    Err(TryRecvError::Disconnected) => None,
-                };
-                continue;
-            }
-            Command::Settle => {
-                let own_hits = hand_in(&mut client, &version)?;
-                tell(Event::Settled { own_hits });
-            }
-            Command::Measure { work_unit, call } => {
-                let done = notices.call(&mut client, &block(&table, work_unit, &call, times))?;
-                let own_hits = hand_in(&mut client, &version)?;
-                tell(Event::Measured { done, own_hits });
-            }
-        }
-        next = commands.recv().ok();
+/// An open session.
+struct Backend {
+    client: Client,
+    notices: Arc<NoticeSink>,
+    version: Version,
+    table: Table,
+    /// The SQL expression of the scheduler's times.
+    times: &'static str,
+    /// Its process, if that is on this machine.
+    pid: Option<u32>,
+}
+
+impl Backend {
+    fn open(order: SessionOrder, listener: Listener) -> Result<Self, Error> {
+        let mut config = order.config;
+        let notices = Arc::new(NoticeSink::default());
+        let hearer = Arc::clone(&notices);
+        config.notice_callback(move |notice| hearer.take(notice.message(), &listener));
+        let mut client = config
+            .connect(NoTls)
+            .map_err(Error::client("connecting to the server"))?;
+        let pid = prepare(&mut client, order.seed)?;
+        // The backend's own reading is exact. numalab's reading may be late, and misses a wait in
+        // progress.
+        let can_read = client
+            .query_one(&format!("SELECT {OWN_TIMES}"), &[])
+            .is_ok();
+        let pid = order.is_local.then_some(pid);
+        *notices.pid.lock().expect("no holder panics") = pid;
+        Ok(Backend {
+            client,
+            notices,
+            version: order.version,
+            table: order.table,
+            times: if can_read { OWN_TIMES } else { "''" },
+            pid,
+        })
     }
-    Ok(())
+}
+
+impl Session for Backend {
+    fn task(&self) -> Option<u32> {
+        self.pid
+    }
+
+    fn stop(&self) -> Box<dyn FnOnce() + Send> {
+        let token = self.client.cancel_token();
+        Box::new(move || {
+            // If the server is gone, its queries have ended already.
+            let _ = token.cancel_query(NoTls);
+        })
+    }
+
+    fn call(&mut self, work_unit: u32, call: &Call) -> Result<Done, server::Error> {
+        let block = block(&self.table, work_unit, call, self.times);
+        Ok(self.notices.call(&mut self.client, &block)?)
+    }
+
+    fn hand_in(&mut self) -> Result<Option<u64>, server::Error> {
+        Ok(hand_in(&mut self.client, &self.version)?)
+    }
 }
 
 /// Applies the settings of a session; returns the PID of its backend.
@@ -293,12 +208,6 @@ fn prepare(client: &mut Client, seed: f64) -> Result<u32, Error> {
     Ok(pid.unsigned_abs())
 }
 
-/// Converts a time to seconds since the epoch.
-pub(crate) fn seconds(time: SystemTime) -> f64 {
-    time.duration_since(UNIX_EPOCH)
-        .map_or(0.0, |since| since.as_secs_f64())
-}
-
 /// Collects the notices of a session.
 #[derive(Default)]
 struct NoticeSink {
@@ -308,22 +217,16 @@ struct NoticeSink {
 
 impl NoticeSink {
     /// Processes a notice, in the thread that reads from the server.
-    fn take(&self, text: &str, session: u32, events: &Sender<(u32, Event)>) {
-        let tell = |event| {
-            let _ = events.send((session, event));
-        };
+    fn take(&self, text: &str, listener: &Listener) {
         match parse_notice(text) {
             Some(Notice::Mark(Some(times))) => {
                 let (read_at, times) = (None, Some(times));
-                tell(Event::Mark(Mark { read_at, times }));
+                listener.mark(Mark { read_at, times });
             }
             Some(Notice::Mark(None)) => {
-                let pid = *self.pid.lock().expect("no holder panics");
-                let times = pid.and_then(|pid| schedstat::of_process(&Root::live(), pid).ok());
-                let read_at = Some(Instant::now());
-                tell(Event::Mark(Mark { read_at, times }));
+                listener.mark(Mark::of(*self.pid.lock().expect("no holder panics")));
             }
-            Some(Notice::Sample(statements)) => tell(Event::Sample { statements }),
+            Some(Notice::Sample(statements)) => listener.sample(statements),
             Some(Notice::Done(done)) => *self.done.lock().expect("no holder panics") = Some(done),
             None => {}
         }
@@ -336,22 +239,11 @@ impl NoticeSink {
             .batch_execute(block)
             .map_err(Error::client("running the load"))?;
         let done = self.done.lock().expect("no holder panics").take();
-        let done = done.ok_or_else(|| Error::Answer {
+        done.ok_or_else(|| Error::Answer {
             what: "a call of the load",
             expected: "a notice of what it did".to_owned(),
             found: "none".to_owned(),
-        })?;
-        if done.wrong > 0 {
-            return Err(Error::Answer {
-                what: "the rows of the load",
-                expected: "the rows that were written".to_owned(),
-                found: format!(
-                    "{} of {} statements with others",
-                    done.wrong, done.statements
-                ),
-            });
-        }
-        Ok(done)
+        })
     }
 }
 

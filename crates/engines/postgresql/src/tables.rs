@@ -1,8 +1,9 @@
 //! The tables of the load: one row per block in random physical order, an index, known values.
 
 use postgres::Client;
+use server::TablesPlan;
 
-use crate::{Error, TablesPlan};
+use crate::Error;
 
 /// Bytes of the filler of a row, which makes the row about 1 KiB.
 const FILLER_BYTES: u32 = 1000;

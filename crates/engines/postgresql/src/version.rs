@@ -31,12 +31,12 @@ impl Version {
     }
 
     /// Returns a remark if the version is newer than the newest known one.
-    pub fn remark(&self) -> Option<String> {
+    pub(crate) fn remark(&self) -> Option<String> {
         let text = &self.text;
         (self.major > NEWEST).then(|| {
             format!(
-                "PostgreSQL {text} is newer than what numalab was made for ({OLDEST} to {NEWEST}): \
-                 its counters are checked against each other all the same"
+                "PostgreSQL {text} is newer than the versions numalab knows ({OLDEST} to \
+                 {NEWEST}): its counters are still checked against each other"
             )
         })
     }
@@ -50,6 +50,15 @@ impl Version {
             found: self.text.clone(),
             oldest: OLDEST,
         })
+    }
+}
+
+impl From<&Version> for server::Version {
+    fn from(version: &Version) -> Self {
+        server::Version {
+            text: version.text.clone(),
+            remark: version.remark(),
+        }
     }
 }
 

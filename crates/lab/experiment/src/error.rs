@@ -20,7 +20,10 @@ pub enum Error {
     #[error("{0}")]
     Key(Box<KeyError>),
     /// No experiment has this name.
-    #[error("no experiment is named {name:?}; there are {known}{}", hint(nearest))]
+    #[error(
+        "no experiment named {name:?}; known experiments: {known}{}",
+        hint(nearest)
+    )]
     UnknownExperiment {
         /// The requested name.
         name: String,

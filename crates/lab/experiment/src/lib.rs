@@ -20,5 +20,5 @@ pub use error::{Error, KeyError};
 pub use plan::{
     Cannot, Host, Plan, SkippedCase, Support, alternation_obstacle, plan, shipped_in_order,
 };
-pub use run::{CONFIDENCE, RunError, RunRequest, TRIALS_MIN, UNCOUNTED_RUNNING_MAX, execute};
+pub use run::{CONFIDENCE, RunError, RunRequest, TRIALS_MIN, execute};
 pub use workload::{CalibrationSpec, RoundSpec, TrialSpec, Workload, WorkloadError};

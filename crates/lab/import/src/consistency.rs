@@ -15,8 +15,8 @@ pub(crate) fn remarks(report: &LoadReport) -> Vec<String> {
     let mut found = report.contradictions.clone();
     let Some(elapsed) = report.interval.elapsed_s else {
         found.push(
-            "the text does not say how long the interval was; CPUs delivered are those of the \
-             load profile, with its few digits (--elapsed SECONDS says it)"
+            "the report does not give the length of its interval; CPUs delivered come from the \
+             load profile, which has few digits (set the length with --elapsed SECONDS)"
                 .to_owned(),
         );
         return found;
@@ -41,8 +41,8 @@ fn remark(what: &str, total: Printed, elapsed: Printed, rate: Printed) -> Option
     let high = (total.value + total.half_unit) / (rate.value - rate.half_unit);
     (!agree && low > 0.0 && high > 0.0).then(|| {
         format!(
-            "{what} of {:.1} s at {} per second, as the load profile has it, took {low:.1} to \
-             {high:.1} s, not {:.1} s",
+            "{what} of {:.1} s at {} per second (load profile) takes {low:.1} to {high:.1} s, not \
+             {:.1} s",
             total.value, rate.value, elapsed.value
         )
     })
@@ -53,7 +53,7 @@ fn too_many_cpus(report: &LoadReport) -> Option<String> {
     let (cpus, delivered) = (report.host.cpus?, report.cpus_delivered()?);
     (Range::of(delivered).low > f64::from(cpus)).then(|| {
         let delivered = delivered.value;
-        format!("DB CPU is {delivered:.1} per second, on a host that has {cpus} CPUs")
+        format!("DB CPU is {delivered:.1} per second, but the host has {cpus} CPUs")
     })
 }
 
@@ -164,8 +164,8 @@ fn transactions(rows: &[ProfileRow]) -> Option<String> {
         pairs.flat_map(|(index, one)| said[index + 1..].iter().map(move |it| (one, it)));
     let ((one, _), (other, _)) = pairs.find(|((_, one), (_, other))| !one.agrees(*other))?;
     Some(format!(
-        "{one} and {other} of the load profile, per second and per transaction, do not say the \
-         same number of transactions"
+        "{one} and {other} of the load profile, per second and per transaction, imply different \
+         numbers of transactions"
     ))
 }
 
@@ -259,8 +259,8 @@ mod tests {
             300.0,
             8.9,
             Some(
-                "DB CPU of 2700.6 s at 8.9 per second, as the load profile has it, took 301.7 to \
-                 305.2 s, not 300.0 s",
+                "DB CPU of 2700.6 s at 8.9 per second (load profile) takes 301.7 to 305.2 s, not \
+                 300.0 s",
             ),
         );
     }

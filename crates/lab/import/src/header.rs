@@ -126,7 +126,7 @@ fn minutes(
         return Ok(None);
     }
     let minutes = figure(value).filter(|_| unit == "(mins)");
-    let expected = format!("minutes behind \"{label}\", such as \"5.05 (mins)\"");
+    let expected = format!("minutes after \"{label}\", such as \"5.05 (mins)\"");
     let minutes = minutes.ok_or_else(|| file.malformed(number, expected, rest.trim()))?;
     Ok(Some(Printed {
         value: minutes.value * 60.0,

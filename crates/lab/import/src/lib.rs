@@ -14,5 +14,5 @@ mod run;
 mod table;
 mod time_model;
 
-pub use report::{REPORTS_MAX, reports_of_file};
+pub use report::reports_of_file;
 pub use run::{EXPERIMENT, ReportedCase, assume_interval, run_of_reports};

@@ -94,7 +94,7 @@ fn refuse_others(file: &TextFile) -> Result<(), Error> {
         return Err(file.ended(EXPECTED_REPORT));
     };
     if first.trim_start().starts_with('<') {
-        let found = "a page in HTML";
+        let found = "an HTML page";
         return Err(file.unexpected(number, EXPECTED_REPORT, found));
     }
     for (number, line) in file.lines() {
@@ -126,7 +126,7 @@ fn runs_apart<'t>(file: &TextFile, report: &Piece<'t>) -> Result<Vec<Piece<'t>>,
     if runs.len() > RUNS_MAX || report.lines.len() > LINES_MAX {
         let first = report.lines.first().map_or(1, |(number, _)| *number);
         let expected = format!(
-            "at most {RUNS_MAX} runs side by side, behind \"Run 1:\" and so on, in at most \
+            "at most {RUNS_MAX} runs side by side, labelled \"Run 1:\" and so on, in at most \
              {LINES_MAX} lines"
         );
         let found = format!("{} runs in {} lines", runs.len(), report.lines.len());
@@ -225,7 +225,7 @@ mod tests {
     fn other_reports_are_named() {
         let error = |text: &str| pieces(&TextFile::new("f", text)).unwrap_err().to_string();
         assert!(error("\n<html>").contains("line 2: expected the text of an AWR report"));
-        assert!(error("\n<html>").ends_with("found a page in HTML"));
+        assert!(error("\n<html>").ends_with("found an HTML page"));
         assert!(error("").ends_with("found the end of the file"));
         let runs: String = (0..101).map(|run| format!("Run {run}: a\n")).collect();
         assert!(error(&runs).ends_with("found 101 runs in 101 lines"));

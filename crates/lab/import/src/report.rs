@@ -10,7 +10,7 @@ use crate::pieces::{EXPECTED_REPORT, Piece, pieces};
 use crate::{header, load_profile, parameters, time_model};
 
 /// The most reports per file: more indicate an error in the text.
-pub const REPORTS_MAX: usize = 1000;
+pub(crate) const REPORTS_MAX: usize = 1000;
 
 /// Reads the reports of a file: AWR or Statspack as text, of releases 11g to 23ai. Excerpts as
 /// people quote them are accepted: only the load profile is required. The rows of several runs may

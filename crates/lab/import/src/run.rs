@@ -30,7 +30,7 @@ pub fn run_of_reports(
     Run {
         id,
         experiment: EXPERIMENT.to_owned(),
-        question: "What do Oracle's reports say of one load under several settings?".to_owned(),
+        question: "What do Oracle's reports show for one load under several settings?".to_owned(),
         definition: String::new(),
         started_at: imported_at,
         status: RunStatus::Imported,

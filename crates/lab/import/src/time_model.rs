@@ -65,7 +65,7 @@ fn seconds(
     if is_overflow(word) {
         return Ok(None);
     }
-    let expected = format!("seconds behind \"{name}\"");
+    let expected = format!("seconds after \"{name}\"");
     let seconds = figure(word).ok_or_else(|| file.malformed(number, expected, rest.trim()))?;
     Ok(Some(seconds))
 }

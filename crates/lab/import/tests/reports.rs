@@ -419,7 +419,7 @@ fn another_layout_is_named_with_its_line() {
     );
     check_error(
         &of("5.05 (mins)", "303 s"),
-        "line 15: expected minutes behind \"Elapsed:\", such as \"5.05 (mins)\", found \"303 s\"",
+        "line 15: expected minutes after \"Elapsed:\", such as \"5.05 (mins)\", found \"303 s\"",
     );
     check_error(
         &of("160    80", "1x0    80"),
@@ -432,7 +432,7 @@ fn another_layout_is_named_with_its_line() {
     );
     check_error(
         &of("1,638.6         60.6", "?"),
-        "line 66: expected seconds behind \"DB CPU\", found \"?\"",
+        "line 66: expected seconds after \"DB CPU\", found \"?\"",
     );
 }
 

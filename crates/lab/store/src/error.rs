@@ -10,7 +10,7 @@ use rusqlite::ErrorCode;
 #[non_exhaustive]
 pub enum Error {
     /// The directory of the store does not exist and cannot be created.
-    #[error("the directory {directory:?} of the store cannot be made: {cause}")]
+    #[error("cannot create the store directory {directory:?}: {cause}")]
     Directory {
         /// The directory.
         directory: PathBuf,
@@ -18,13 +18,13 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// There is no store to read.
-    #[error("there is no store at {path:?}")]
+    #[error("no store at {path:?}")]
     NotThere {
         /// The path of the store.
         path: PathBuf,
     },
     /// The file can be read but not written.
-    #[error("the store {path:?} cannot be written: {cause}")]
+    #[error("cannot write the store {path:?}: {cause}")]
     NotWritable {
         /// The file.
         path: PathBuf,
@@ -32,7 +32,10 @@ pub enum Error {
         cause: String,
     },
     /// The file was written by a newer numalab.
-    #[error("the store {path:?} has {what} version {found}, and this numalab knows {known}")]
+    #[error(
+        "the store {path:?} has {what} version {found}, but this numalab supports up to \
+             {known}"
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -45,7 +48,8 @@ pub enum Error {
     },
     /// The file has an older version and cannot be written, so it cannot be upgraded.
     #[error(
-        "the store {path:?} has schema version {found}, and is read-only: it cannot become {known}"
+        "the store {path:?} has schema version {found} and is read-only: cannot upgrade it to \
+         {known}"
     )]
     Outdated {
         /// The file.
@@ -56,7 +60,7 @@ pub enum Error {
         known: i64,
     },
     /// The file is another program's database.
-    #[error("{path:?} is a database of another program")]
+    #[error("{path:?} is another program's database")]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -90,7 +94,7 @@ pub enum Error {
         cause: rusqlite::Error,
     },
     /// A value has no stored form that could be read back.
-    #[error("{what} cannot be stored: {cause}")]
+    #[error("cannot store {what}: {cause}")]
     NotStorable {
         /// The value to store.
         what: &'static str,
@@ -112,19 +116,19 @@ pub enum Error {
         what: &'static str,
     },
     /// No run is stored yet.
-    #[error("the store {path:?} holds no run")]
+    #[error("the store {path:?} has no runs")]
     NoRuns {
         /// The file.
         path: PathBuf,
     },
     /// Runs are stored, but none of them has a trial.
-    #[error("no run in the store {path:?} has a trial")]
+    #[error("no run in the store {path:?} has trials")]
     NoTrials {
         /// The file.
         path: PathBuf,
     },
     /// No run has this id.
-    #[error("no run is called {asked:?}; the nearest are {}", nearest.join(", "))]
+    #[error("no run {asked:?}; the nearest are {}", nearest.join(", "))]
     UnknownRun {
         /// The id requested.
         asked: String,
@@ -132,7 +136,7 @@ pub enum Error {
         nearest: Vec<String>,
     },
     /// Several ids start with this text.
-    #[error("{asked:?} can mean {count} runs: {}", examples.join(", "))]
+    #[error("{asked:?} matches {count} runs: {}", examples.join(", "))]
     AmbiguousRun {
         /// The id requested.
         asked: String,
@@ -147,32 +151,33 @@ impl Error {
     /// What the user can do about it, as a sentence without its full stop.
     pub fn advice(&self) -> &'static str {
         match self {
-            Error::Directory { .. } => "make the directory, or name another file for the store",
-            Error::NotThere { .. } | Error::NoRuns { .. } => "make a run first: numalab run",
+            Error::Directory { .. } => "create the directory, or name another file for the store",
+            Error::NotThere { .. } | Error::NoRuns { .. } => "run an experiment first: numalab run",
             Error::NotWritable { .. } => {
                 "make the file and its directory writable, or name another file for the store"
             }
             Error::Newer { .. } => {
-                "use the numalab that wrote it or a later one, or name another file for the store"
+                "use the numalab version that wrote it or a later one, or name another file for \
+                 the store"
             }
-            Error::Outdated { .. } => "copy the file to a place where it can be written",
+            Error::Outdated { .. } => "copy the file to a writable directory",
             Error::Foreign { .. } => "name another file for the store",
             Error::Damaged { .. } => {
-                "keep the file, `sqlite3 FILE .recover` may save runs from it, \
-                 and name another file for the store"
+                "keep the file (`sqlite3 FILE .recover` may recover runs from it) and name \
+                 another file for the store"
             }
             Error::Busy { .. } => "wait for the other numalab to end, then try again",
-            Error::Full { .. } => "make room, or name a file elsewhere for the store",
+            Error::Full { .. } => "free space, or name a file elsewhere for the store",
             Error::Sqlite { .. } => "name another file for the store",
             Error::NotStorable { .. } | Error::NotRecording { .. } => {
-                "this is a defect of numalab, please report it"
+                "this is a bug in numalab, please report it"
             }
-            Error::IdTaken { .. } => "start the run again, it then gets another id",
-            Error::UnknownRun { .. } => "numalab history lists the runs",
+            Error::IdTaken { .. } => "start the run again to get another id",
+            Error::UnknownRun { .. } => "list the runs: numalab history",
             Error::NoTrials { .. } => {
-                "make a run: numalab run; `numalab history` lists those without a trial"
+                "run an experiment: numalab run; `numalab history` lists runs without trials"
             }
-            Error::AmbiguousRun { .. } => "give more of the id",
+            Error::AmbiguousRun { .. } => "give more characters of the id",
         }
     }
 
@@ -223,7 +228,7 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "the store \"/a/store.db\" has schema version 7, and this numalab knows 1"
+            "the store \"/a/store.db\" has schema version 7, but this numalab supports up to 1"
         );
         assert_eq!(error.exit_code(), ExitCode::Store);
         assert!(error.advice().contains("later"));
@@ -234,6 +239,6 @@ mod tests {
         let error = Error::NotThere {
             path: PathBuf::from("/a\u{1b}[2J"),
         };
-        assert_eq!(error.to_string(), "there is no store at \"/a\\u{1b}[2J\"");
+        assert_eq!(error.to_string(), "no store at \"/a\\u{1b}[2J\"");
     }
 }

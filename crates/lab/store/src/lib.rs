@@ -12,7 +12,6 @@ mod open;
 mod record;
 mod recorder;
 mod schema;
-mod status;
 
 pub use error::Error;
 pub use open::Store;

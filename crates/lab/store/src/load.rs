@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row};
 
 use crate::document::{CALIBRATION, CASE, MACHINE, RUN, TRIAL};
 use crate::record::RunNumber;
-use crate::status::status_of;
+use crate::schema::status_of;
 use crate::{Error, Store};
 
 impl Store {

@@ -4,7 +4,7 @@ use model::{Calibration, Case, Run, RunStatus, Trial};
 use rusqlite::{Transaction, TransactionBehavior, named_params, params};
 
 use crate::document::{CALIBRATION, CASE, MACHINE, RUN, TRIAL};
-use crate::status::{outcome_words, status_word};
+use crate::schema::{outcome_words, status_word};
 use crate::{Error, Store};
 
 /// The row id of a stored run.

@@ -89,7 +89,7 @@ mod tests {
         let refused = claim_path(&path, Instant::now()).unwrap_err().to_string();
         let expected = format!("process {} (", std::process::id());
         assert!(refused.starts_with(&expected), "{refused}");
-        let what = format!("is at work on {}", path.display());
+        let what = format!("has locked {}", path.display());
         assert!(refused.ends_with(&what), "{refused}");
         drop(claim);
         assert!(claim_path(&path, Instant::now()).unwrap().is_some());

@@ -40,7 +40,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// Another process is changing the same thing.
-    #[error("{holder} is at work on {what}")]
+    #[error("{holder} has locked {what}")]
     AtWork {
         /// That process.
         holder: String,
@@ -56,9 +56,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// The journal has a line that numalab does not write.
-    #[error(
-        "numalab changes nothing like {what}, so it did not write what the journal says: {change}"
-    )]
+    #[error("the journal has an entry that numalab cannot have written ({what}): {change}")]
     NotOurs {
         /// The change, in words.
         change: String,
@@ -67,8 +65,8 @@ pub enum Error {
     },
     /// The journal has a change of a kind that this program does not know.
     #[error(
-        "change {entry} is of the kind {kind:?}, which this version of numalab does not know; the \
-         version that made it can undo it"
+        "change {entry} is of kind {kind:?}, which this version of numalab does not support; undo \
+         it with the version that made it"
     )]
     Unknown {
         /// The number of the change.

@@ -49,7 +49,7 @@ pub enum Origin {
 
 impl ProcessIdentity {
     /// This process.
-    pub fn this_process(root: &Root) -> Self {
+    pub(crate) fn this_process(root: &Root) -> Self {
         let pid = std::process::id();
         ProcessIdentity {
             pid,
@@ -91,11 +91,10 @@ impl ProcessIdentity {
             (Some(_), Some(_)) => Origin::Elsewhere(format!("on {host}")),
             _ if !is_same_host => Origin::Elsewhere(format!("on {host}")),
             (None, _) => Origin::Elsewhere(
-                "under another boot, and on which machine is not known: it had no machine id"
-                    .to_owned(),
+                "under another boot id, on an unknown machine (it had no machine id)".to_owned(),
             ),
             (_, None) => Origin::Elsewhere(
-                "under another boot, and on which machine is not known: this one has no machine id"
+                "under another boot id, on an unknown machine (this one has no machine id)"
                     .to_owned(),
             ),
         }

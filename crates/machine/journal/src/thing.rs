@@ -1,5 +1,6 @@
 //! What a change applies to. Two changes of one thing are undone newest first, and no other process
-//! may change it in the meantime.
+//! may change it in the meantime. Only files and directories of the kernel are written by their
+//! paths.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use linux::Root;
+use linux::kernel_place::{self, KernelPlace};
 
 use crate::Error;
 use crate::claim::{self, Claim};
@@ -110,3 +112,31 @@ impl PartialEq for Lock {
 }
 
 impl Eq for Lock {}
+
+/// The file system that a path leads into.
+///
+/// # Errors
+/// When it cannot be looked at.
+pub fn kernel_place(path: &Path) -> Result<KernelPlace, Error> {
+    kernel_place::of(path).map_err(|cause| Error::Folder {
+        action: "look at",
+        path: path.to_owned(),
+        cause,
+    })
+}
+
+/// Whether a directory is a cgroup, or may have been one before it was removed or unmounted.
+///
+/// # Errors
+/// As [`kernel_place()`].
+pub fn is_cgroup(directory: &Path) -> Result<bool, Error> {
+    let above = || {
+        let parent = directory.parent();
+        parent.map_or(Ok(KernelPlace::Gone), kernel_place)
+    };
+    Ok(match kernel_place(directory)? {
+        KernelPlace::ControlGroup => true,
+        KernelPlace::Gone => above()? != KernelPlace::Elsewhere,
+        KernelPlace::Sysfs | KernelPlace::Elsewhere => false,
+    })
+}

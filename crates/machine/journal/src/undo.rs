@@ -150,7 +150,7 @@ fn in_turn(
     match things.iter().find_map(|thing| staying.get(thing)) {
         Some(later) if !force => Err(Error::Undo {
             change: kinds.describe(entry),
-            reason: format!("change {later} of the same was made later and is still in force"),
+            reason: format!("the later change {later} of the same object is still in force"),
         }),
         _ => Ok(()),
     }
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_change_stays_as_long_as_a_later_one_of_the_same_thing() {
         let files = Files::changed_twice();
-        let refused = "change 2 of the same was made later and is still in force";
+        let refused = "the later change 2 of the same object is still in force";
         let (said, now) = files.undo(|entry| entry.entry == 1, false);
         assert!(said[0].ends_with(refused), "{said:?}");
         assert_eq!(now, "1-2");
@@ -331,7 +331,7 @@ mod tests {
         let files = Files::changed_twice();
         let claim = claim::claim_path(&files.path(), Instant::now()).unwrap();
         let (said, now) = files.undo(|_| true, true);
-        let is_refused = |said: &String| said.contains("is at work on");
+        let is_refused = |said: &String| said.contains("has locked");
         assert!(said.len() == 2 && said.iter().all(is_refused), "{said:?}");
         assert_eq!(now, "1-2");
         assert_eq!(files.journal.in_force().unwrap().len(), 2);
@@ -412,7 +412,7 @@ mod tests {
         let files = Files::changed_twice();
         files.made(|entry| entry["change"]["kind"] = "balanced".into());
         let (said, now) = files.undo(|_| true, true);
-        let names_it = |said: &String| said.contains("of the kind \"balanced\"");
+        let names_it = |said: &String| said.contains("of kind \"balanced\"");
         assert!(said.len() == 2 && said.iter().all(names_it), "{said:?}");
         assert_eq!(now, "1-2");
         // Also after a reboot: it may be of a kind that survives one.

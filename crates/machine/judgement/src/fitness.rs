@@ -83,31 +83,31 @@ impl Fitness {
         let mut doubts = Vec::new();
         if let Some(busy) = self.busy_cpus.filter(|busy| *busy > cpus * BUSY_SHARE_MAX) {
             doubts.push(format!(
-                "others keep {busy:.1} of {cpus} CPUs busy, and {:.1} are the bound; stop them, or \
-                 wait until they are done",
+                "other processes keep {busy:.1} of {cpus} CPUs busy (limit {:.1}); stop them, or \
+                 wait until they finish",
                 cpus * BUSY_SHARE_MAX
             ));
         }
         let runnable = self.runnable_tasks;
         if let Some(tasks) = runnable.filter(|tasks| *tasks > cpus * RUNNABLE_PER_CPU_MAX) {
             doubts.push(format!(
-                "{tasks:.1} tasks beside this one want to run on {cpus} CPUs, and {:.1} are the \
-                 bound; stop them, or wait until they are done",
+                "{tasks:.1} other tasks are runnable on {cpus} CPUs (limit {:.1}); stop them, or \
+                 wait until they finish",
                 cpus * RUNNABLE_PER_CPU_MAX
             ));
         }
         let stolen = self.stolen_cpus;
         if let Some(stolen) = stolen.filter(|stolen| *stolen > cpus * STOLEN_SHARE_MAX) {
             doubts.push(format!(
-                "the hypervisor takes {stolen:.2} of {cpus} CPUs away (steal), and {:.2} are the \
-                 bound; give the guest CPUs of its own",
+                "the hypervisor takes {stolen:.2} of {cpus} CPUs (steal; limit {:.2}); give the \
+                 guest dedicated CPUs",
                 cpus * STOLEN_SHARE_MAX
             ));
         }
         if let Some(quota) = self.quota_cpus.filter(|quota| *quota < cpus_needed as f64) {
             doubts.push(format!(
-                "the quota of this process's control group is {quota:.2} CPUs, and {cpus_needed} \
-                 are needed at once; raise it (cpu.max)"
+                "the control group of this process has a quota of {quota:.2} CPUs, but \
+                 {cpus_needed} are needed at once; raise it (cpu.max)"
             ));
         }
         doubts
@@ -241,11 +241,11 @@ mod tests {
     fn whatever_is_above_its_bound_is_named() {
         check(
             |it| it.busy_cpus = Some(3.0),
-            "others keep 3.0 of 8 CPUs busy",
+            "other processes keep 3.0 of 8 CPUs busy",
         );
         check(
             |it| it.runnable_tasks = Some(9.0),
-            "9.0 tasks beside this one",
+            "9.0 other tasks are runnable on 8 CPUs",
         );
         check(
             |it| it.stolen_cpus = Some(0.5),
@@ -253,7 +253,7 @@ mod tests {
         );
         check(
             |it| it.quota_cpus = Some(1.5),
-            "the quota of this process's",
+            "the control group of this process has a quota of",
         );
     }
 

@@ -3,5 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod doctor;
+pub mod findings;
 pub mod fitness;
+mod found;
 pub mod hops;
+mod inputs;
+
+pub use inputs::{BandwidthInput, BindInput, LatencyInput};

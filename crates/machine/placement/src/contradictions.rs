@@ -34,14 +34,14 @@ pub fn contradictions(
     if evidence.sessions.len() != work.load.sessions as usize {
         let (asked, seen) = (work.load.sessions, evidence.sessions.len());
         found.push(format!(
-            "{asked} sessions were asked for, evidence exists for {seen}"
+            "{asked} sessions requested, evidence exists for {seen}"
         ));
     }
     for (number, session) in evidence.sessions.iter().enumerate() {
         let name = format!("session {number}");
         process_contradictions(placement, work, &name, session, &mut found);
         if session.cpus_used.is_empty() {
-            found.push(format!("{name} ended no statement in the window"));
+            found.push(format!("{name} completed no statement in the window"));
         }
     }
     for (number, writer) in evidence.writers.iter().enumerate() {
@@ -116,7 +116,7 @@ impl Asked<'_> {
         if seen.page_bytes != self.page_bytes {
             let (asked, seen) = (self.page_bytes, seen.page_bytes);
             found.push(format!(
-                "{what} has pages of {seen} bytes, {asked} were asked for"
+                "{what} has pages of {seen} bytes, requested {asked}"
             ));
         }
         if seen.bytes_without_node > 0 {
@@ -139,7 +139,7 @@ impl Asked<'_> {
         if let Some(policy) = policy.filter(|policy| *policy != seen.policy) {
             let seen = &seen.policy;
             found.push(format!(
-                "the policy of {what} is {seen:?}, {policy:?} was asked for"
+                "the policy of {what} is {seen:?}, requested {policy:?}"
             ));
         }
         match self.allocation {
@@ -191,7 +191,7 @@ fn pool_contradictions(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<Strin
         let (asked, seen) = (format!("prefer:{node}"), &pool.policy);
         if *seen != asked {
             found.push(format!(
-                "the pool of node {node} has policy {seen:?}, {asked:?} was asked for"
+                "the pool of node {node} has policy {seen:?}, requested {asked:?}"
             ));
         }
         for (other, bytes) in pool.bytes_by_node.iter().filter(|(id, _)| **id != node) {
@@ -213,7 +213,8 @@ fn uneven(sga: &SgaEvidence, weights: &BTreeMap<NodeId, u64>, found: &mut Vec<St
         let bytes = sga.bytes_by_node_before.get(node).copied().unwrap_or(0);
         if (bytes as f64 - share).abs() > slack {
             found.push(format!(
-                "interleave is uneven: node {node} has {bytes} of {total} bytes, {share:.0} is even"
+                "interleaving is uneven: node {node} has {bytes} of {total} bytes, its share is \
+                 {share:.0}"
             ));
         }
     }
@@ -249,13 +250,11 @@ fn cpu_contradictions(
     };
     if !honoured {
         let seen = &process.cpus_allowed;
-        found.push(format!(
-            "{name} may use CPUs {seen}, {asked} were asked for"
-        ));
+        found.push(format!("{name} may use CPUs {seen}, requested {asked}"));
     }
     if !process.cpus_used.is_subset(asked) {
         let seen = &process.cpus_used;
-        found.push(format!("{name} ran on CPUs {seen}, {asked} were asked for"));
+        found.push(format!("{name} ran on CPUs {seen}, requested {asked}"));
     }
 }
 
@@ -271,14 +270,12 @@ fn memory_node_contradictions(
     match placement.mechanism {
         Mechanism::Group if process.memory_nodes_allowed != *asked => {
             let seen = &process.memory_nodes_allowed;
-            found.push(format!(
-                "{name} may use nodes {seen}, {asked} were asked for"
-            ));
+            found.push(format!("{name} may use nodes {seen}, requested {asked}"));
         }
         Mechanism::Affinity if process.policy != format!("bind:{asked}") => {
             let seen = &process.policy;
             found.push(format!(
-                "{name} has policy {seen:?}, bind:{asked} was asked for"
+                "{name} has policy {seen:?}, requested bind:{asked}"
             ));
         }
         _ => {}
@@ -299,15 +296,13 @@ fn group_contradictions(placement: &Placement, evidence: &Evidence, found: &mut 
         .filter(|asked| **asked != group.cpus)
     {
         let (path, seen) = (&group.path, &group.cpus);
-        found.push(format!(
-            "group {path} has CPUs {seen}, {asked} were asked for"
-        ));
+        found.push(format!("group {path} has CPUs {seen}, requested {asked}"));
     }
     let asked = placement.memory_nodes.as_ref();
     if let Some(asked) = asked.filter(|asked| **asked != group.memory_nodes) {
         let (path, seen) = (&group.path, &group.memory_nodes);
         found.push(format!(
-            "group {path} has memory nodes {seen}, {asked} were asked for"
+            "group {path} has memory nodes {seen}, requested {asked}"
         ));
     }
 }
@@ -458,7 +453,7 @@ mod tests {
         );
         check(
             |placement, _| placement.mechanism = Mechanism::Affinity,
-            "session 0 has policy \"default\", bind:7",
+            "session 0 has policy \"default\", requested bind:7",
         );
     }
 
@@ -476,7 +471,7 @@ mod tests {
             contradictions(&Placement::inherited(), &work, &evidence)
         };
         let uneven = found([6 << 20, 2 << 20]);
-        assert!(uneven[0].contains("interleave is uneven"), "{uneven:?}");
+        assert!(uneven[0].contains("interleaving is uneven"), "{uneven:?}");
         let even = found([(4 << 20) + 4096, (4 << 20) - 4096]);
         assert_eq!(even, Vec::<String>::new());
     }
@@ -504,7 +499,7 @@ mod tests {
             contradictions(&Placement::inherited(), &work, &evidence)
         };
         assert_eq!(of([6 << 20, 2 << 20]), Vec::<String>::new());
-        assert!(of([4 << 20, 4 << 20])[0].contains("interleave is uneven: node 0"));
+        assert!(of([4 << 20, 4 << 20])[0].contains("interleaving is uneven: node 0"));
     }
 
     #[test]
@@ -539,7 +534,7 @@ mod tests {
             on_6,
             [
                 "8388608 bytes of the own memory of session 0 are on node 7, not on 6",
-                "the policy of the own memory of session 0 is \"bind:7\", \"bind:6\" was asked for"
+                "the policy of the own memory of session 0 is \"bind:7\", requested \"bind:6\""
             ]
         );
         let spin = OwnMemory {
@@ -586,7 +581,7 @@ mod tests {
         // Eight pages for each node and round, of which the last may have none for node 1.
         assert_eq!(of([13, 3]), Vec::<String>::new());
         assert_eq!(of([16, 0]), Vec::<String>::new());
-        assert!(of([25, 7])[0].contains("interleave is uneven: node 0"));
+        assert!(of([25, 7])[0].contains("interleaving is uneven: node 0"));
     }
 
     #[test]
@@ -635,8 +630,8 @@ mod tests {
         assert_eq!(
             placement_contradictions(&placement(), &evidence),
             [
-                "process 0 ran on CPUs 1,9, 1-2 were asked for",
-                "process 0 may use nodes 0-7, 7 were asked for",
+                "process 0 ran on CPUs 1,9, requested 1-2",
+                "process 0 may use nodes 0-7, requested 7",
                 "the processor group could not be read back"
             ]
         );

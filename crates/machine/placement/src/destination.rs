@@ -114,7 +114,9 @@ impl Destination {
         let all = topology.node_ids();
         for (node, _) in &weights {
             if !all.contains(*node) {
-                return Err(format!("there is no node {node}: this machine has {all}"));
+                return Err(format!(
+                    "there is no node {node}: this machine has nodes {all}"
+                ));
             }
             if !with_memory.contains(*node) {
                 return Err(format!(
@@ -281,7 +283,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_named() {
-        check("1", Err("there is no node 1: this machine has 0,2,5,7"));
+        check(
+            "1",
+            Err("there is no node 1: this machine has nodes 0,2,5,7"),
+        );
         check(
             "7",
             Err("node 7 has no memory: nodes with memory are 0,2,5"),

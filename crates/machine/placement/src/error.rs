@@ -12,13 +12,13 @@ pub enum Error {
     #[error(transparent)]
     NumaMaps(#[from] NumaMapsError),
     /// No processor group can be created here.
-    #[error("no processor group can be made: {reason}")]
+    #[error("cannot use processor groups: {reason}")]
     NoGroups {
         /// Why.
         reason: String,
     },
     /// Processor groups could be created, but not by this process.
-    #[error("no processor group may be made: {reason}")]
+    #[error("no permission to create processor groups: {reason}")]
     GroupsNotPermitted {
         /// Why.
         reason: String,
@@ -32,7 +32,7 @@ pub enum Error {
         reason: String,
     },
     /// A processor group did not get what was requested.
-    #[error("group {name} was not honoured: {reason}")]
+    #[error("group {name}: the request was not honoured: {reason}")]
     GroupNotHonoured {
         /// Its name.
         name: String,

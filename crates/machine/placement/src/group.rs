@@ -181,7 +181,7 @@ impl ControllerEnabled {
         if let Some(user) = user_of(&self.directory, &self.controller) {
             return Err(journal::Error::Undo {
                 change: self.to_string(),
-                reason: format!("cgroup {user} has come to use it"),
+                reason: format!("cgroup {user} now uses it"),
             });
         }
         let file = self.directory.join("cgroup.subtree_control");
@@ -367,7 +367,7 @@ mod tests {
             Ok("-cpuset"),
         );
         check(&[("cgroup.subtree_control", "cpu memory\n")], Ok("-cpuset"));
-        let used = Err("cgroup system.slice has come to use it");
+        let used = Err("cgroup system.slice now uses it");
         check(&[("cpuset.cpus", "0-1\n")], used);
         check(&[("cpuset.mems", "0\n")], used);
         check(&[("cgroup.subtree_control", "cpu cpuset\n")], used);

@@ -60,7 +60,7 @@ impl Hierarchy {
         refused(&file).or_else(|| {
             (!is_root_of_all && has_processes()).then(|| {
                 let parent = parent.display();
-                format!("{parent} has processes of its own, and may hand on no {controller}")
+                format!("{parent} has processes, so it cannot delegate {controller}")
             })
         })
     }
@@ -301,7 +301,7 @@ mod tests {
                 expected,
             );
         };
-        let refused = Err("c has processes of its own, and may hand on no cpuset");
+        let refused = Err("c has processes, so it cannot delegate cpuset");
         check_root("1\n7\n", "", refused);
         check_root("1\n7\n", "memory cpu\n", refused);
         check_root("1\n7\n", "memory cpuset\n", Ok((2, "c")));

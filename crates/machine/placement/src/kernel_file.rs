@@ -77,7 +77,7 @@ pub fn write(journal: &Journal, path: &Path, value: &str) -> Result<Option<u64>,
 impl Display for FileWritten {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (path, before, written) = (self.path.display(), &self.before, &self.written);
-        write!(f, "{path}: {written:?} for {before:?}")
+        write!(f, "{path} set to {written:?} (was {before:?})")
     }
 }
 

@@ -70,7 +70,10 @@ impl Display for MountPolicySet {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let before = self.before.as_deref().unwrap_or("none");
         let (mount_point, written) = (&self.mount_point, &self.written);
-        write!(f, "memory policy of {mount_point}: {written} for {before}")
+        write!(
+            f,
+            "memory policy of {mount_point} set to {written} (was {before})"
+        )
     }
 }
 

@@ -119,7 +119,7 @@ impl Change for PoolResized {
         control_group::write(path, &before.to_string())?;
         match persistent(path)? {
             reached if reached == before => Ok(None),
-            reached => Err(refused(format!("the kernel came to {reached} pages only"))),
+            reached => Err(refused(format!("the kernel reached only {reached} pages"))),
         }
     }
 }

@@ -52,7 +52,7 @@ pub enum MoveError {
         target: String,
     },
     /// A cpuset forbids the destination.
-    #[error("{who} may have memory on nodes {allowed} only (cpuset), and node {node} is not one")]
+    #[error("the cpuset of {who} allows memory only on nodes {allowed}, not on node {node}")]
     Forbidden {
         /// The process, or numalab itself.
         who: String,
@@ -63,7 +63,7 @@ pub enum MoveError {
     },
     /// A node has too little room. Nothing was moved.
     #[error(
-        "node {node} has too little room: {} {what} would come to it, and it has {}",
+        "not enough memory on node {node}: needs {} {what}, has {}",
         ByteSize(*needed_bytes), ByteSize(*free_bytes)
     )]
     NoRoom {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A shared object: see [`linux::proc_maps::ObjectId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ObjectWords {
+pub(crate) struct ObjectWords {
     /// Major number of the device.
     pub major: u32,
     /// Minor number of the device.

@@ -111,7 +111,7 @@ impl Display for SegmentPolicySet {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let PolicyWords { mode, nodes } = &self.written;
         let mode = linux::mempolicy::mode_name(*mode);
-        write!(f, "memory policy of {}: {mode}:{nodes}", self.name)
+        write!(f, "memory policy of {} set to {mode}:{nodes}", self.name)
     }
 }
 

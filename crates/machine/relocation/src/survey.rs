@@ -194,8 +194,8 @@ fn shared(
             Some(object) => object,
             None => {
                 survey.notes.push(format!(
-                    "shared memory {name} cannot be opened through /proc/PID/map_files, which \
-                     needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE: it stays where it is"
+                    "cannot open shared memory {name} through /proc/PID/map_files, which needs \
+                     CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE: left in place"
                 ));
                 closed += 1;
                 continue;

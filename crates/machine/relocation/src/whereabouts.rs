@@ -72,7 +72,7 @@ pub(super) fn object(
         }
     }
     let unreachable = |reason: String| Error::Undo {
-        change: format!("what was done to {name}"),
+        change: format!("the changes to {name}"),
         reason,
     };
     if let Some(reason) = refusal {
@@ -90,8 +90,8 @@ pub(super) fn object(
     match look.processes_closed {
         0 => Ok(None),
         closed => Err(unreachable(format!(
-            "the mappings of {closed} processes may not be seen without CAP_SYS_PTRACE, and it may \
-             be one of them"
+            "the mappings of {closed} processes are not visible without CAP_SYS_PTRACE, and it \
+             may be one of them"
         ))),
     }
 }

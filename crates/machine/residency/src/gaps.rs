@@ -48,7 +48,7 @@ impl Gaps {
         match error {
             Error::Read { cause, .. } if cause.kind() == ErrorKind::PermissionDenied => {
                 self.refused += 1;
-                self.add(format!("process {pid} may not be read by this user"));
+                self.add(format!("no permission to read process {pid}"));
             }
             Error::Read { cause, .. }
                 if cause.kind() == ErrorKind::NotFound
@@ -84,8 +84,8 @@ impl Gaps {
             let parts = at_most.iter().filter(|(_, bytes)| **bytes > 0);
             let parts = parts.map(|(node, bytes)| format!("{} on node {node}", ByteSize(*bytes)));
             format!(
-                "huge pages that no process looked at has mapped; by what of the pools is in use, \
-                 at most {}",
+                "huge pages that no inspected process has mapped; by the use of the pools, at \
+                 most {}",
                 parts.collect::<Vec<_>>().join(", ")
             )
         });
@@ -101,8 +101,8 @@ impl Gaps {
             (None, 0) => {}
             (None, _) if method == ResidencyMethod::NumaMaps => {}
             (None, _) => self.add(format!(
-                "{bytes} of {name} exist without being found: swapped out, or changed during the \
-                 look"
+                "{bytes} of {name} exist but were not found: swapped out, or changed during the \
+                 inspection"
             )),
         }
     }
@@ -154,6 +154,6 @@ mod tests {
         assert_eq!(gaps.refused(), 60);
         let sentences = gaps.into_sentences();
         assert_eq!(sentences.len(), SENTENCES_MAX + 1);
-        assert_eq!(sentences[0], "process 0 may not be read by this user");
+        assert_eq!(sentences[0], "no permission to read process 0");
     }
 }

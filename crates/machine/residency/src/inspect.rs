@@ -3,22 +3,20 @@
 use std::collections::BTreeMap;
 
 use linux::{Root, pagemap};
-use model::{
-    ClassResidency, Finding, Residency, ResidencyMethod, SegmentKind, SegmentResidency, Severity,
-    Topology,
-};
+use model::{ClassResidency, Residency, ResidencyMethod, SegmentKind, SegmentResidency, Topology};
 
 use super::data_files::{self, DataFiles};
 use super::frames::Frames;
 use super::gaps::Gaps;
 use super::looked::Looked;
 use super::objects::Objects;
+use super::own_memory::shared_memory;
 use super::pagemap_method::Scan;
 use super::processes::{self, PerProcess};
 use super::sampling::Sample;
 use super::sysv_table::SysvTable;
 use super::tally::{Tally, add_bytes};
-use super::{layout, numa_maps_method, policies, pool_bound, process_maps, skew};
+use super::{layout, numa_maps_method, policies, pool_bound, process_maps};
 use crate::instances::{self, InstanceError, Member, Target};
 
 /// Page size of a captured tree: captures come from x86-64.
@@ -47,7 +45,7 @@ pub enum InspectError {
     #[error(transparent)]
     Read(#[from] linux::Error),
     /// None of the processes may be read.
-    #[error("none of the {processes} processes of {target} may be read by this user")]
+    #[error("no permission to read any of the {processes} processes of {target}")]
     NotPermitted {
         /// The target.
         target: String,
@@ -63,7 +61,7 @@ pub enum InspectError {
         processes: usize,
     },
     /// None of the processes could be read, for another reason.
-    #[error("nothing of {target} could be read: {reason}")]
+    #[error("cannot read anything of {target}: {reason}")]
     Nothing {
         /// The target.
         target: String,
@@ -72,7 +70,8 @@ pub enum InspectError {
     },
 }
 
-/// Finds where the memory of a target lies.
+/// Finds where the memory of a target lies. What is wrong with that is judged elsewhere: `findings`
+/// stays empty.
 ///
 /// # Errors
 /// When there is no such target, none of it may be read, or the machine cannot be read.
@@ -113,11 +112,13 @@ pub fn inspect(
     let method = method(exact, &segments, &mut gaps);
     pool_bound::set(&mut segments, method, topology);
     if options.data_files && !exact {
-        gaps.add("what is cached of data files is only seen with frame numbers, as root");
+        gaps.add("the page cache of data files is visible only with frame numbers, as root");
     }
     let only_shared = options.only_shared && exact;
     if only_shared {
-        gaps.add("only shared memory was asked for: not programs, files and private memory");
+        gaps.add(
+            "only shared memory was requested: programs, files and private memory are missing",
+        );
     }
     let residency = Residency {
         target: target.to_string(),
@@ -246,7 +247,7 @@ fn by_numa_maps(root: &Root, members: &[Member], topology: &Topology, gaps: &mut
     }
 }
 
-/// Adds totals, processes, gaps and findings.
+/// Adds totals, processes and gaps.
 fn finished(
     root: &Root,
     mut residency: Residency,
@@ -255,7 +256,7 @@ fn finished(
     looked: &Looked,
     mut gaps: Gaps,
 ) -> Residency {
-    let shared = skew::shared_memory(&residency);
+    let shared = shared_memory(&residency);
     let describe = |member| processes::describe(root, member, topology, &looked.counted, &shared);
     residency.processes = members.iter().map(describe).collect();
     for segment in &residency.segments {
@@ -278,42 +279,12 @@ fn finished(
         && gaps.is_empty()
         && residency.bytes_without_node == 0;
     residency.gaps = gaps.into_sentences();
-    residency.findings = skew::finding(&residency).into_iter().collect();
-    residency.findings.extend(far_findings(&residency));
     residency
 }
 
 /// Saturates: a captured file may contain any value.
 fn add_to(sum: &mut u64, bytes: u64) {
     *sum = sum.saturating_add(bytes);
-}
-
-/// Programs and data files that lie mostly on nodes where no process runs.
-fn far_findings(residency: &Residency) -> Vec<Finding> {
-    let far = [
-        (
-            "far-program-text",
-            "program text",
-            super::far_text(residency),
-        ),
-        (
-            "far-data-files",
-            "cached data files",
-            super::far_files(residency),
-        ),
-    ];
-    let finding = |(id, what, bytes): (&str, &str, Option<(u64, u64)>)| {
-        let (far, all) = bytes?;
-        let message = format!(
-            "{far} of {all} bytes of {what} lie on nodes where none of the processes may run"
-        );
-        Some(Finding {
-            id: id.to_owned(),
-            severity: Severity::Info,
-            message,
-        })
-    };
-    far.into_iter().filter_map(finding).collect()
 }
 
 fn classes(members: &[Member], counted: &PerProcess) -> Vec<ClassResidency> {

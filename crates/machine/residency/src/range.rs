@@ -60,6 +60,9 @@ impl RangePages {
 /// Locates the `bytes` bytes at `offset` of the object behind `mapping` of process `owner`, through
 /// all of `pids`, which need not all have it mapped.
 ///
+/// Memory that is not shared has no object: its offsets go on from that of its mapping, and `pids`
+/// is its owner alone.
+///
 /// With frame numbers (root), finds every page in memory; without, those that one of the processes
 /// has mapped (move_pages(2) as a query).
 ///
@@ -101,7 +104,7 @@ pub fn nodes_of_range(
     if let (0, Some(error)) = (seen, refused) {
         return Err(error);
     }
-    if let Some(frames) = &frames {
+    if let (Some(frames), true) = (&frames, mapping.is_shared) {
         unmapped(root, owner, mapping, &mut frames.lookup(), &mut range)?;
     }
     Ok(range)
@@ -112,21 +115,31 @@ pub fn nodes_of_range(
 fn parts(root: &Root, pid: u32, of: &Mapping, range: &RangePages) -> Result<Vec<Part>, Error> {
     let mappings = proc_maps::read(root, pid)?.list;
     let last = range.first + range.nodes.len() as u64;
-    let same = mappings
-        .iter()
-        .filter(|it| it.object == of.object && it.is_shared);
-    Ok(same
-        .filter_map(|mapping| {
-            let origin = mapping.offset / range.page_bytes;
-            let start = origin.max(range.first);
-            let end = last.min(origin + mapping.bytes() / range.page_bytes);
-            (start < end).then(|| Part {
-                index: (start - range.first) as usize,
-                pages: end - start,
-                address: mapping.start / range.page_bytes + (start - origin),
-            })
+    let parts = mappings.iter().filter_map(|mapping| {
+        let (address, offset, bytes) = common(of, mapping)?;
+        let origin = offset / range.page_bytes;
+        let start = origin.max(range.first);
+        let end = last.min(origin + bytes / range.page_bytes);
+        (start < end).then(|| Part {
+            index: (start - range.first) as usize,
+            pages: end - start,
+            address: address / range.page_bytes + (start - origin),
         })
-        .collect())
+    });
+    Ok(parts.collect())
+}
+
+/// What a mapping of some process has of the object behind `of`: its address there, its offset in
+/// the object, and its length. Memory that is not shared is only at its own address in the owner,
+/// which may have joined its mapping with others since.
+fn common(of: &Mapping, mapping: &Mapping) -> Option<(u64, u64, u64)> {
+    if of.is_shared {
+        let is_same = mapping.object == of.object && mapping.is_shared;
+        return is_same.then(|| (mapping.start, mapping.offset, mapping.bytes()));
+    }
+    let (start, end) = (mapping.start.max(of.start), mapping.end.min(of.end));
+    let is_same = start < end && !mapping.is_shared;
+    is_same.then(|| (start, of.offset + (start - of.start), end - start))
 }
 
 /// See [`parts`].
@@ -309,5 +322,19 @@ mod tests {
         assert_eq!((before.first, before.nodes), (2, vec![None; 16]));
         mapping.populate_for_writing().unwrap();
         assert!(look().nodes.iter().all(Option::is_some));
+    }
+
+    #[test]
+    fn memory_of_one_process_is_found_at_its_address() {
+        let (root, own) = (Root::live(), std::process::id());
+        let memory = vec![1_u8; 8 << 20];
+        let start = memory.as_ptr() as u64;
+        let maps = linux::proc_maps::read(&root, own).unwrap().list;
+        let holds = |it: &&linux::proc_maps::Mapping| it.start <= start && start < it.end;
+        let mapping = maps.iter().find(holds).unwrap();
+        let range = (mapping.offset + (start - mapping.start), 4 << 20);
+        let pages = nodes_of_range(&root, own, mapping, &[own], range).unwrap();
+        assert!(pages.nodes.iter().all(Option::is_some), "{mapping:?}");
+        assert_eq!(memory[4 << 20], 1);
     }
 }

@@ -119,7 +119,7 @@ fn a_kernel_without_numa_maps_is_named() {
     let topology = topology::read(&root).unwrap();
     let target = "mysqld".parse().unwrap();
     let error = inspect(&root, &target, &topology, &Options::default()).unwrap_err();
-    let expected = "nothing of mysqld could be read: process 7 has no numa_maps: the kernel was \
+    let expected = "cannot read anything of mysqld: process 7 has no numa_maps: the kernel was \
                     built without NUMA, or it was not captured";
     assert_eq!(error.to_string(), expected);
 }

@@ -41,7 +41,12 @@ impl MachineRoot {
         let folder = tempfile::Builder::new()
             .prefix("numalab-capture-")
             .tempdir()
-            .map_err(|error| refused(&format!("no temporary folder to unpack it: {error}")))?;
+            .map_err(|error| {
+                refused(&format!(
+                    "cannot create a temporary directory to unpack it: \
+                                               {error}"
+                ))
+            })?;
         unpack(path, folder.path())
             .map_err(|error| refused(&format!("{}: {error}", path.display())))?;
         let root = Root::at(folder.path()).map_err(|error| refused(&error))?;
@@ -58,8 +63,9 @@ impl MachineRoot {
 }
 
 /// The hint that says what `--root` accepts.
-pub(crate) const WHAT_ROOT_TAKES: &str = "--root takes what `numalab capture FILE.tar.zst` wrote, \
-                                          or a folder that holds a captured sys and proc";
+pub(crate) const WHAT_ROOT_TAKES: &str = "--root takes an archive written by `numalab capture \
+                                          FILE.tar.zst`, or a directory with a captured sys and \
+                                          proc";
 
 fn refused(error: &dyn std::fmt::Display) -> Failure {
     Failure::new(ExitCode::Usage, format!("cannot use --root: {error}")).advise(WHAT_ROOT_TAKES)

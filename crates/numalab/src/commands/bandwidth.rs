@@ -8,7 +8,7 @@ use crate::arguments::BandwidthArguments;
 use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::memory_runs::{self, Rounds};
-use crate::{host, machine, output, text_options};
+use crate::{host, machine, output};
 
 /// Rounds of each plan.
 const ROUNDS: Rounds = Rounds {
@@ -22,7 +22,7 @@ const ROUNDS: Rounds = Rounds {
 pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
     memory_runs::check_writable(arguments.csv.as_ref())?;
     let kernel = StreamKernel::named(&arguments.kernel).ok_or_else(|| {
-        let message = format!("there is no kernel {:?}", arguments.kernel);
+        let message = format!("unknown kernel {:?}", arguments.kernel);
         Failure::new(ExitCode::Usage, message)
     })?;
     let machine = machine::record(arguments.memory.last_level_cache)?;
@@ -53,10 +53,7 @@ pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
     let result = result(&runs)?;
     match arguments.json {
         true => output::json(&report::bandwidth_document(&result))?,
-        false => output::data(&report::bandwidth_text(
-            &result,
-            &text_options::for_stdout(),
-        ))?,
+        false => output::data(&report::bandwidth_text(&result, &output::text_options()))?,
     }
     if let Some(path) = &arguments.csv {
         memory_runs::write(path, &report::matrix_csv(&result.matrix))?;

@@ -1,10 +1,11 @@
 //! `numalab bind`: starts a program under a placement. numalab becomes the program unless it has
 //! something to do after the start.
 
+use judgement::BindInput;
 use linux::{Root, sysfs_nodes};
 use model::exit::ExitCode;
 use model::{BindAsked, Finding, NodeHugePages, NodeId};
-use placement::bind::{BindError, InForce, Machine, Order, Saved, Subject};
+use placement::bind::{BindError, InForce, Machine, Order, Saved};
 
 use super::bind_scope::Scope;
 use super::bind_watch::{self, Watch, end_unstarted};
@@ -40,7 +41,7 @@ fn start(
     let in_force = placement::bind::apply(root, &order)?;
     let lints = lint(arguments, root, machine, &order, &in_force)?;
     if !arguments.verify && !scope.is_temporary() {
-        let error = linux::exec::exec(&arguments.command);
+        let error = linux::process::exec(&arguments.command);
         return Err(end_unstarted(&arguments.command, &error));
     }
     let group_nodes = scope.group.as_ref().map(|group| group.memory_nodes.clone());
@@ -79,7 +80,7 @@ fn lint(
         Some(_) => huge_pages(root, machine)?,
         None => Vec::new(),
     };
-    let lints = placement::bind::lints(&Subject {
+    let lints = judgement::findings::of_bind(&BindInput {
         machine,
         order,
         cpus: &in_force.cpus,
@@ -87,7 +88,7 @@ fn lint(
         huge_bytes: arguments.huge_bytes.map(|bytes| bytes.0),
     });
     for lint in &lints {
-        output::talk(&format!("numalab: {}: {}", lint.id, lint.message));
+        output::talk(&format!("numalab: {}", report::finding_line(lint)));
     }
     Ok(lints)
 }
@@ -122,8 +123,10 @@ impl From<BindError> for Failure {
             | BindError::Device { .. }
             | BindError::NoCpus { .. }
             | BindError::NoMemory { .. }
-            | BindError::SeveralPreferred { .. } => failure(ExitCode::Usage)
-                .advise("`numalab topology` shows nodes and CPUs; docs/placing.md has the lists"),
+            | BindError::SeveralPreferred { .. } => failure(ExitCode::Usage).advise(
+                "`numalab topology` shows nodes and CPUs; docs/placing.md describes the \
+                         lists",
+            ),
             BindError::NodesForbidden { .. } | BindError::CpusForbidden { .. } => {
                 failure(ExitCode::NotPermitted).advise(
                     "start it from a shell outside of this cgroup, or widen its cpuset \
@@ -131,8 +134,8 @@ impl From<BindError> for Failure {
                 )
             }
             BindError::Refused { .. } => failure(ExitCode::NotPermitted).advise(
-                "in a container: --cap-add SYS_NICE (Docker's filter then lets it through), or \
-                 place the container itself (--cpuset-cpus, --cpuset-mems)",
+                "in a container, use --cap-add SYS_NICE (Docker's seccomp filter then allows it), \
+                 or place the container itself (--cpuset-cpus, --cpuset-mems)",
             ),
             BindError::Kernel { .. } | BindError::SystemCall(_) => failure(ExitCode::MachineCannot),
         }

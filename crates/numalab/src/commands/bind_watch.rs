@@ -327,7 +327,7 @@ impl<'a> Looker<'a> {
 
     fn judge(&self, look: &Look) -> Vec<String> {
         let Watch { machine, order, .. } = self.watch;
-        let weights = linux::interleave_weights::read(&Root::live())
+        let weights = linux::kernel_settings::interleave_weights(&Root::live())
             .ok()
             .flatten();
         let group = self.watch.scope.group.as_ref();

@@ -112,7 +112,7 @@ fn cannot_write(file: &Path, cause: &io::Error) -> Failure {
 
 fn summary(file: &Path, manifest: &Manifest) -> String {
     let of_target = manifest.target.as_ref().map_or(String::new(), |target| {
-        format!(", {} processes of {target} among them", manifest.processes)
+        format!(", including {} processes of {target}", manifest.processes)
     });
     let mut text = format!(
         "{}: {} files with {}{of_target}",
@@ -122,7 +122,7 @@ fn summary(file: &Path, manifest: &Manifest) -> String {
     );
     if let Some(first) = manifest.missing.first() {
         let (count, path, reason) = (manifest.missing.len(), &first.path, &first.reason);
-        text += &format!("; {count} could not be read, the first {path}: {reason}");
+        text += &format!("; {count} could not be read, first {path}: {reason}");
     }
     text
 }

@@ -9,7 +9,7 @@ use store::Store;
 use crate::failure::Failure;
 use crate::licences::LicenceArguments;
 use crate::state_folder::StateFolder;
-use crate::{licences, output, text_options};
+use crate::{licences, output};
 
 /// Options of `numalab compare`.
 #[derive(Debug, Args)]
@@ -20,9 +20,10 @@ pub(crate) struct CompareArguments {
     /// RUN or RUN:CASE to compare. Cases of two runs are matched by name.
     #[arg(value_name = "SECOND")]
     pub second: String,
-    /// Exit with code 7 if the second is not this many times as good as the first.
+    /// Exit with code 7 if the second is less than this many times as good as the first.
     ///
-    /// The whole interval of the ratio must be below; without an interval the ratio decides.
+    /// The whole interval of the ratio must be below this value; without an interval, the ratio
+    /// decides.
     #[arg(long, value_name = "RATIO", value_parser = crate::licences::positive)]
     #[arg(allow_negative_numbers = true)]
     pub fail_below: Option<f64>,
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
         let document = report::compare_document(&found, licences.as_ref(), arguments.fail_below);
         output::json(&document)?;
     } else {
-        let options = text_options::for_stdout();
+        let options = output::text_options();
         output::data(&report::comparison_text(
             &found,
             licences.as_ref(),
@@ -97,6 +98,6 @@ fn hold(found: &RunComparison, limit: f64) -> Result<(), Failure> {
     if below.is_empty() {
         return Ok(());
     }
-    let message = format!("worse than {limit} times: {}", below.join(", "));
+    let message = format!("below {limit} times the first: {}", below.join(", "));
     Err(Failure::new(ExitCode::ComparisonBelow, message))
 }

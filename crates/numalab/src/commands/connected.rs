@@ -1,10 +1,10 @@
-//! `numalab run --connect`: measures a running PostgreSQL server as it is.
+//! `numalab run --connect`: measures a running database server as it is.
 
 use experiment::TRIALS_MIN;
 use experiment::workloads::{ConnectedWorkload, connected_plan};
 use model::exit::ExitCode;
-use postgresql::{ConnectOrder, Connected, Source};
 use report::Called;
+use server::{ConnectOrder, Source};
 
 use crate::execution::{self, Execution};
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::fitness::{self, Needs};
 use crate::run_arguments::RunArguments;
 use crate::run_request::request;
 use crate::run_screen::RunScreen;
-use crate::{machine, output};
+use crate::{databases, machine, output};
 
 /// Measures the server.
 pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
@@ -24,8 +24,8 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
     let machine = machine::record(None)?;
     let mut execution = Execution::open()?;
     let question = match &source {
-        Source::Table(name) => format!("What does this server do, reading {name}?"),
-        Source::Schema(_) => "What does this server do, reading tables of ours?".to_owned(),
+        Source::Table(name) => format!("How fast does this server read {name}?"),
+        Source::Schema(_) => "How fast does this server read numalab's tables?".to_owned(),
     };
     let order = ConnectOrder {
         url: url.to_owned(),
@@ -39,8 +39,8 @@ pub(super) fn run(arguments: &RunArguments, url: &str) -> Result<(), Failure> {
         anyway: arguments.anyway,
     };
     let fit = fitness::check(&machine.topology, needs)?;
-    let server = Connected::open(&order, &execution.journal())?;
-    let plan = connected_plan(&server, arguments.sessions, &question);
+    let server = databases::connect(&order, &execution.journal())?;
+    let plan = connected_plan(server.as_ref(), arguments.sessions, &question);
     let mut notes = fit.notes.clone();
     notes.extend(plan.notes.iter().cloned());
     let request = request(&mut execution, arguments, &machine, plan, None)?;
@@ -66,9 +66,9 @@ fn source(arguments: &RunArguments) -> Result<Source, Failure> {
         (Some(table), _) => Ok(Source::Table(table.clone())),
         (None, Some(schema)) => Ok(Source::Schema(schema.clone())),
         (None, None) => {
-            let message = "--connect needs something to read";
-            let advice = "--table SCHEMA.TABLE reads one of yours and writes nothing; --create \
-                          SCHEMA makes tables, and drops them afterwards";
+            let message = "--connect needs --table or --create";
+            let advice = "use --table SCHEMA.TABLE to read an existing table and write nothing, \
+                          or --create SCHEMA to create tables and drop them afterwards";
             Err(Failure::new(ExitCode::Usage, message).advise(advice))
         }
     }

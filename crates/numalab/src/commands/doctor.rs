@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use judgement::doctor::{self, DoctorInput, FINDINGS, PostgresSettings};
+use judgement::doctor::{DoctorInput, PostgresSettings};
+use judgement::findings;
 use model::Severity;
 use model::exit::ExitCode;
 use residency::instances::Target;
@@ -11,7 +12,7 @@ use residency::{self, Options};
 use crate::arguments::{DoctorArguments, FailOn};
 use crate::capture::MachineRoot;
 use crate::failure::Failure;
-use crate::{output, text_options};
+use crate::output;
 
 /// Prints the findings, and fails if one is at least as severe as `--fail-on`.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
@@ -29,13 +30,14 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     if arguments.root.is_none() {
         input.postgres = target.and_then(|target| settings(&target, arguments));
     }
-    let findings = doctor::diagnose(&input);
+    let findings = findings::of_doctor(&input);
+    let looked_for = findings::looked_for_by_doctor();
     if arguments.json {
         let target = arguments.target.as_deref();
-        output::json(&report::doctor_document(target, FINDINGS.len(), &findings))?;
+        output::json(&report::doctor_document(target, looked_for, &findings))?;
     } else {
-        let options = text_options::for_stdout();
-        output::data(&report::doctor_text(FINDINGS.len(), &findings, &options))?;
+        let options = output::text_options();
+        output::data(&report::doctor_text(looked_for, &findings, &options))?;
     }
     let limit = arguments.fail_on.map(FailOn::severity);
     let bad = findings
@@ -44,7 +46,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     match bad {
         None => Ok(()),
         Some(finding) => {
-            let message = format!("{}: {}", finding.id, finding.message);
+            let message = report::finding_line(finding);
             Err(Failure::new(ExitCode::ComparisonBelow, message))
         }
     }
@@ -58,7 +60,7 @@ fn settings(target: &Target, arguments: &DoctorArguments) -> Option<PostgresSett
     let said = postgresql::server_settings(Path::new(data), arguments.pg_role.as_deref());
     let unsaid = |error: &postgresql::Error| {
         output::talk(&format!(
-            "the server's settings are not known, so checks that need them are skipped: {error}"
+            "cannot read the server's settings, so checks that need them are skipped: {error}"
         ));
     };
     said.inspect_err(unsaid).ok()

@@ -8,7 +8,7 @@ use store::Store;
 
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
-use crate::{output, text_options, user_file};
+use crate::{argument_values, output};
 
 /// Maximum size of a file of latencies.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -16,14 +16,14 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Options of `numalab explain`.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// Run id or the beginning of one; `last` is the newest run with a trial.
+    /// Run id or a prefix of one; `last` is the newest run with trials.
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
     /// Case to compare the others with [default: the run's own baseline].
     #[arg(long, value_name = "CASE")]
     pub baseline: Option<String>,
-    /// Latencies of that machine, from `numalab latency --json` or Intel MLC, to tell how much of
-    /// the cost of a read is memory latency.
+    /// Latencies of the run's machine, from `numalab latency --json` or Intel MLC, to show how much
+    /// of the cost of a read is memory latency.
     #[arg(long, value_name = "FILE")]
     pub latency: Option<String>,
     /// Print JSON (numalab.explain/1).
@@ -40,7 +40,10 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     if let Some(name) = baseline.filter(|name| run.cases.iter().all(|it| it.plan.name != *name)) {
         let known: Vec<&str> = run.cases.iter().map(|it| it.plan.name.as_str()).collect();
         let known = known.join(", ");
-        let message = format!("--baseline {name}: run {} has the cases {known}", run.id);
+        let message = format!(
+            "--baseline {name}: no such case; run {} has {known}",
+            run.id
+        );
         return Err(Failure::new(ExitCode::Usage, message));
     }
     let found = report::explain(&run, baseline, latency.as_ref()).map_err(|reason| {
@@ -50,13 +53,13 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     if arguments.json {
         return output::json(&report::explain_document(&run, &found));
     }
-    let options = text_options::for_stdout();
+    let options = output::text_options();
     output::data(&report::explanation_text(&run, &found, &options))
 }
 
 /// Reads latencies measured on the machine of the run.
 fn latency(path: &str) -> Result<NodeMatrix, Failure> {
-    let bytes = user_file::read(path, FILE_BYTES_MAX).map_err(|error| {
+    let bytes = argument_values::user_file(path, FILE_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read the latencies {path}: {error}");
         Failure::new(ExitCode::Usage, message)
     })?;

@@ -5,8 +5,8 @@ use store::Store;
 
 use crate::arguments::HistoryArguments;
 use crate::failure::Failure;
+use crate::output;
 use crate::state_folder::StateFolder;
-use crate::{output, text_options};
 
 /// Lists stored runs, newest first.
 pub(crate) fn run(arguments: &HistoryArguments) -> Result<(), Failure> {
@@ -19,8 +19,8 @@ pub(crate) fn run(arguments: &HistoryArguments) -> Result<(), Failure> {
         return output::json(&json!({ "format": "numalab.history/1", "runs": headers }));
     }
     if headers.is_empty() {
-        output::talk("no run is stored yet: `numalab run` makes one");
+        output::talk("no runs stored yet; run an experiment: numalab run");
         return Ok(());
     }
-    output::data(&report::history_text(&headers, &text_options::for_stdout()))
+    output::data(&report::history_text(&headers, &output::text_options()))
 }

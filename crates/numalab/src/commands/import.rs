@@ -13,7 +13,7 @@ use store::Store;
 
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
-use crate::{output, run_id, user_file};
+use crate::{argument_values, output, run_id};
 
 /// Maximum size of a report; those of busy databases have a few megabytes.
 const FILE_BYTES_MAX: u64 = 32 << 20;
@@ -31,9 +31,9 @@ pub(crate) struct ImportArguments {
 pub(crate) enum ImportFormat {
     /// Import AWR or Statspack reports in text form.
     ///
-    /// Each file becomes a case, each report in it a trial. Prints the id of the run, for show,
-    /// compare and explain. Excerpts are accepted if they have the load profile; what a report does
-    /// not say stays unknown.
+    /// Each file becomes a case, each report in it a trial. Prints the id of the run for show,
+    /// compare and explain. An excerpt must contain the load profile; what a report does not state
+    /// stays unknown.
     #[command(
         after_help = "Example: numalab import awr --case local=l1.txt --case local=l2.txt \
                       --case remote=r.txt"
@@ -54,7 +54,7 @@ pub(crate) struct ImportAwrArguments {
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
     /// Elapsed seconds of reports that do not state them.
-    #[arg(long, value_name = "S", value_parser = crate::durations::seconds)]
+    #[arg(long, value_name = "S", value_parser = crate::argument_values::seconds)]
     #[arg(allow_negative_numbers = true)]
     pub elapsed: Option<f64>,
     /// Print JSON (numalab.import/1).
@@ -86,7 +86,7 @@ fn cases(arguments: &ImportAwrArguments) -> Result<Vec<ReportedCase>, Failure> {
     for file in &arguments.files {
         let name = name_of_file(file);
         if cases.iter().any(|case| case.name == name) {
-            let message = format!("two files are called {name}, so two cases would be");
+            let message = format!("two files would become the same case: {name}");
             let failure = Failure::new(ExitCode::Usage, message);
             return Err(failure.advise("name them: --case NAME=FILE"));
         }
@@ -121,7 +121,7 @@ fn name_of_file(file: &str) -> String {
 }
 
 fn reports(arguments: &ImportAwrArguments, file: &str) -> Result<Vec<LoadReport>, Failure> {
-    let bytes = user_file::read(file, FILE_BYTES_MAX).map_err(|error| {
+    let bytes = argument_values::user_file(file, FILE_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read the report {file}: {error}");
         Failure::new(ExitCode::Usage, message)
     })?;
@@ -129,7 +129,7 @@ fn reports(arguments: &ImportAwrArguments, file: &str) -> Result<Vec<LoadReport>
     let text = TextFile::new(file, String::from_utf8_lossy(&bytes));
     let mut reports = import::reports_of_file(&text).map_err(|error| {
         let failure = Failure::new(ExitCode::Usage, format!("cannot read the report: {error}"));
-        failure.advise("awrrpt.sql with report_type text writes one, and so does spreport.sql")
+        failure.advise("create a text report with awrrpt.sql (report_type text) or spreport.sql")
     })?;
     if let Some(elapsed_s) = arguments.elapsed {
         import::assume_interval(&mut reports, elapsed_s);
@@ -144,7 +144,7 @@ fn baseline(arguments: &ImportAwrArguments, cases: &[ReportedCase]) -> Result<St
         Some(name) if names().any(|known| known == name) => Ok(name.clone()),
         Some(name) => {
             let known = names().collect::<Vec<_>>().join(", ");
-            let message = format!("--baseline {name}: no case is called so; there are {known}");
+            let message = format!("--baseline {name}: no such case; the files have {known}");
             Err(Failure::new(ExitCode::Usage, message))
         }
         None => names()

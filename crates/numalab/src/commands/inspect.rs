@@ -10,7 +10,7 @@ use residency::{self, InspectError, Options};
 use crate::arguments::InspectArguments;
 use crate::capture::MachineRoot;
 use crate::failure::Failure;
-use crate::{output, text_options};
+use crate::output;
 
 /// Fixed, so that two inspections of a segment sample the same pages: a difference between them
 /// means that pages have moved.
@@ -31,6 +31,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let data = arguments.relations.then(|| data_directory(&target));
     let data = data.transpose()?;
     let mut residency = residency::inspect(root, &target, &topology, &options)?;
+    residency.findings = judgement::findings::of_inspect(&residency);
     if let Some(data) = data {
         let order = RelationsOrder {
             data,
@@ -42,10 +43,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     if arguments.json {
         return output::json(&report::residency_document(&residency));
     }
-    output::data(&report::residency_text(
-        &residency,
-        &text_options::for_stdout(),
-    ))
+    output::data(&report::residency_text(&residency, &output::text_options()))
 }
 
 /// Returns the data directory of the target, for `--relations`.
@@ -89,9 +87,9 @@ impl From<InspectError> for Failure {
             InspectError::Read(error) => error.into(),
             InspectError::NotPermitted { .. } => Failure::new(ExitCode::NotPermitted, message)
                 .advise(
-                    "run it as the user of these processes, or as root; others need \
-                     CAP_SYS_PTRACE, and for exact figures CAP_SYS_ADMIN with \
-                     CAP_DAC_READ_SEARCH; a container is given them with --cap-add",
+                    "run it as the user of these processes, or as root; other users need \
+                     CAP_SYS_PTRACE, and for exact figures CAP_SYS_ADMIN with CAP_DAC_READ_SEARCH \
+                     (--cap-add for a container)",
                 ),
             InspectError::Ended { .. } => Failure::new(ExitCode::WorkloadFailed, message),
             InspectError::Nothing { .. } => Failure::new(ExitCode::MachineCannot, message),

@@ -1,4 +1,4 @@
-//! Hidden commands: the processes of the embedded instance, the process that becomes a PostgreSQL
+//! Hidden commands: the processes of the embedded instance, the process that becomes a database
 //! server, and those that guard and become an external program.
 
 use std::ffi::{CStr, OsString};
@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use experiment::workloads::{CommandLauncher, CommandOrder};
 use instance::{InstanceCommand, InstanceOrder, InstanceReport, SessionOrder, SessionProgram};
 use model::exit::ExitCode;
-use postgresql::{LaunchOrder, Launcher};
+use server::{LaunchOrder, Launcher};
 
 use crate::failure::Failure;
 
@@ -19,8 +19,8 @@ pub(crate) const COMMAND: &str = "internal-command";
 /// The argument that makes this binary the guardian of an external program: it ends with the
 /// program or the coordinator, and leaves no process of the program behind.
 pub(crate) const GUARDIAN: &str = "internal-guardian";
-/// The argument that makes this binary the process that becomes a PostgreSQL server.
-pub(crate) const POSTGRES: &str = "internal-postgres";
+/// The argument that makes this binary the process that becomes a database server.
+pub(crate) const SERVER: &str = "internal-server";
 /// The argument that makes this binary a session process.
 pub(crate) const SESSION: &str = "internal-session";
 
@@ -50,23 +50,23 @@ pub(crate) fn instance() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the launcher of PostgreSQL servers: this very program, even if its file has been
+/// Returns the launcher of database servers: this very program, even if its file has been
 /// replaced or removed.
-pub(crate) fn postgres_launcher() -> Launcher {
+pub(crate) fn server_launcher() -> Launcher {
     Launcher {
         program: "/proc/self/exe".into(),
-        arguments: vec![POSTGRES.to_owned()],
+        arguments: vec![SERVER.to_owned()],
     }
 }
 
-/// Becomes a PostgreSQL server: reads an order from stdin, or executes `words`, which are left
+/// Becomes a database server: reads an order from stdin, or executes `words`, which are left
 /// after the change of user.
-pub(crate) fn postgres(words: &[OsString]) -> Result<(), Failure> {
+pub(crate) fn server(words: &[OsString]) -> Result<(), Failure> {
     let error = if words.is_empty() {
         let order: LaunchOrder = read_order()?;
-        postgresql::place_and_execute(&order, &postgres_launcher())
+        server::place_and_execute(&order, &server_launcher())
     } else {
-        postgresql::execute_server(words)
+        server::execute_server(words)
     };
     Err(error.into())
 }

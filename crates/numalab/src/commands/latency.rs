@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use experiment::memory::{self, curve_plan, latency_plan, transfers_plan};
-use judgement::hops;
+use judgement::{LatencyInput, findings, hops};
 use linux::TextFile;
 use model::exit::ExitCode;
 use model::{DistanceTable, LatencyResult, NodeMatrix, NodeSet};
@@ -14,7 +14,7 @@ use crate::arguments::LatencyArguments;
 use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::memory_runs::{self, Rounds};
-use crate::{host, machine, output, text_options};
+use crate::{host, machine, output};
 
 /// Number of cells up to which each is measured at least ten times.
 const CELLS_FEW: usize = 32;
@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
 }
 
 fn show(arguments: &LatencyArguments, result: &LatencyResult) -> Result<(), Failure> {
-    let options = text_options::for_stdout();
+    let options = output::text_options();
     match arguments.json {
         true => output::json(&report::latency_document(result))?,
         false => output::data(&text(result, &options))?,
@@ -160,7 +160,7 @@ fn from_file(file: &Path, distances: Option<&Path>) -> Result<LatencyResult, Fai
         note: read.note,
         hop_classes: hops::hop_classes(&figures, distances.as_ref()),
         links: hops::links(&figures),
-        findings: hops::judge(&figures, distances.as_ref(), &[]),
+        findings: findings::of_latency(&LatencyInput::new(&figures, distances.as_ref(), &[], &[])),
         matrix,
         distances,
         ..LatencyResult::default()
@@ -184,30 +184,30 @@ fn check_same_nodes(
         count => format!("{count} nodes ({nodes})"),
     };
     let message = format!(
-        "{} has the distances of {}, {} the latencies of {}: they are not of one machine",
+        "{} has distances of {}, but {} has latencies of {}: they are not from the same machine",
         of_firmware.display(),
         nodes(&of_table),
         file.display(),
         nodes(&measured),
     );
     Err(Failure::new(ExitCode::Usage, message).advise(
-        "take both files from one machine; of a machine that was measured in part, leave the \
-         other nodes out of the distances, too, or judge the matrix without --distances",
+        "use files from the same machine; if only some nodes were measured, remove the others \
+         from the distances, or omit --distances",
     ))
 }
 
 fn wrong_file(what: &str, error: &linux::Error) -> Failure {
     let message = format!("cannot read the {what}: {error}");
     Failure::new(ExitCode::Usage, message).advise(
-        "a matrix is our numalab.latency/1, the text of Intel MLC, or a table of numbers; \
-         distances are our numalab.topology/1, the text of `numactl --hardware`, or a table",
+        "a matrix is a numalab.latency/1 document, output of Intel MLC, or a table of numbers; \
+         distances are a numalab.topology/1 document, output of `numactl --hardware`, or a table",
     )
 }
 
 fn text_file(path: &Path) -> Result<TextFile, Failure> {
     let unreadable = |cause: io::Error| {
         let message = format!("cannot read {}: {cause}", path.display());
-        Failure::new(ExitCode::Usage, message).advise("name a file of text that can be read")
+        Failure::new(ExitCode::Usage, message).advise("name a readable text file")
     };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
@@ -215,7 +215,9 @@ fn text_file(path: &Path) -> Result<TextFile, Failure> {
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unreadable(io::Error::other("it has more than 64 MiB")));
+        return Err(unreadable(io::Error::other(
+            "the file is larger than 64 MiB",
+        )));
     }
     TextFile::from_bytes(path.to_owned(), bytes).map_err(|error| wrong_file("file", &error))
 }

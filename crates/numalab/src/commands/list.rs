@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::ListArguments;
 use crate::failure::Failure;
-use crate::{host, machine, output, text_options};
+use crate::{host, machine, output};
 
 /// An experiment, as `numalab run` would plan it.
 struct Listed {
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<(), Failure> {
             &json!({ "format": "numalab.experiments/1", "experiments": documents }),
         );
     }
-    output::data(&text(&all, &text_options::for_stdout()))
+    output::data(&text(&all, &output::text_options()))
 }
 
 /// Renders the experiments that run here, those that cannot, and each hint once.

@@ -4,20 +4,19 @@ use clap::Args;
 use linux::Root;
 use model::exit::ExitCode;
 use model::{ByteSize, NodeId, NodeSet, PoolChange, PoolOfNode, Topology};
-use placement::Destination;
-use placement::{mount_policy, pools};
+use placement::{Destination, mount_policy, pools};
 use report::{NeedsDocument, TextOptions};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::state_folder::StateFolder;
-use crate::{output, text_options};
 
 /// Options of `numalab pages`.
 #[derive(Debug, Args)]
 pub(crate) struct PagesArguments {
     /// Set the pools of these nodes (a node, a range or `all`) to this many pages each. `numalab
-    /// undo` takes it back.
+    /// undo` restores them.
     #[arg(
         long,
         value_name = "NODE=COUNT,…",
@@ -28,16 +27,16 @@ pub(crate) struct PagesArguments {
     /// Huge-page size, such as 2M or 1G [default: the kernel's default size].
     #[arg(long, value_name = "SIZE")]
     pub size: Option<ByteSize>,
-    /// Compute how many pages of each node an SGA of this size needs.
+    /// Compute how many pages an SGA of this size needs on each node.
     #[arg(long = "for", value_name = "SGA_BYTES")]
     pub sga: Option<ByteSize>,
     /// Placement of that SGA: interleave, interleave=0-3, a node, spread or spread=0:2,1:1.
     #[arg(long, value_name = "PLACEMENT", default_value = "interleave")]
     pub placement: Destination,
-    /// Show the memory policy of the tmpfs mounted here.
+    /// Show the memory policy of the tmpfs mounted at this path.
     #[arg(long, value_name = "MOUNT", conflicts_with_all = ["set", "sga", "size"])]
     pub tmpfs: Option<String>,
-    /// With --tmpfs: set its policy for new files: interleave:0-3, bind:0, prefer:1 or local.
+    /// With --tmpfs: set the policy for new files: interleave:0-3, bind:0, prefer:1 or local.
     #[arg(long, value_name = "POLICY", requires = "tmpfs")]
     pub mpol: Option<String>,
     /// Print JSON (numalab.pages/1; numalab.tmpfs/1 with --tmpfs).
@@ -96,7 +95,7 @@ pub(crate) fn run(arguments: &PagesArguments) -> Result<(), Failure> {
             &pools,
             &changes,
             needs.as_ref(),
-            &text_options::for_stdout(),
+            &output::text_options(),
         ))?;
     }
     conclusion(&changes, &pools)
@@ -124,8 +123,8 @@ fn conclusion(changes: &[PoolChange], pools: &[PoolOfNode]) -> Result<(), Failur
         return Ok(());
     };
     let message = report::pool_change_sentence(short, pools);
-    let advice = "free memory of the node, or reserve the pages at boot (hugepages= on the kernel \
-                  command line); `numalab undo` takes back what was reached";
+    let advice = "free memory on the node, or reserve the pages at boot (hugepages= on the kernel \
+                  command line); `numalab undo` restores the old pool";
     Err(Failure::new(ExitCode::MachineCannot, message).advise(advice))
 }
 
@@ -136,7 +135,12 @@ fn page_bytes(topology: &Topology, size: Option<ByteSize>) -> Result<u64, Failur
         .iter()
         .map(|it| ByteSize(it.page_bytes).to_string())
         .collect();
-    let none = || Failure::new(ExitCode::MachineCannot, "this kernel has no huge pages");
+    let none = || {
+        Failure::new(
+            ExitCode::MachineCannot,
+            "this kernel does not support huge pages",
+        )
+    };
     let Some(size) = size else {
         let default = pools.iter().find(|pool| pool.is_default == Some(true));
         return default
@@ -152,7 +156,7 @@ fn page_bytes(topology: &Topology, size: Option<ByteSize>) -> Result<u64, Failur
             false => {
                 let known = known.join(" and ");
                 let message =
-                    format!("this kernel has no huge pages of {size}: it has those of {known}");
+                    format!("this kernel does not support huge pages of {size}, only of {known}");
                 Failure::new(ExitCode::Usage, message)
             }
         })
@@ -168,7 +172,7 @@ fn wanted(
     for word in words {
         let usage = |reason: &str| {
             let message = format!("--set {word}: {reason}");
-            Failure::new(ExitCode::Usage, message).advise("for instance --set 0=1000,1=1000")
+            Failure::new(ExitCode::Usage, message).advise("use the form --set 0=1000,1=1000")
         };
         let (nodes, count) = word
             .split_once('=')
@@ -189,7 +193,9 @@ fn wanted(
             let all = topology.node_ids();
             let there = topology.node(node);
             let there = there.ok_or_else(|| {
-                usage(&format!("there is no node {node}: this machine has {all}"))
+                usage(&format!(
+                    "there is no node {node}: this machine has nodes {all}"
+                ))
             })?;
             let memory = there.memory_bytes.unwrap_or(u64::MAX);
             if count
@@ -198,7 +204,7 @@ fn wanted(
             {
                 let (pages, memory) = (ByteSize(page_bytes), ByteSize(memory));
                 return Err(usage(&format!(
-                    "{count} pages of {pages} are more than the {memory} of node {node}"
+                    "{count} pages of {pages} exceed the {memory} of node {node}"
                 )));
             }
             if wanted.iter().any(|(other, _)| *other == node) {
@@ -214,7 +220,7 @@ fn tmpfs(root: &Root, mount_point: &str, arguments: &PagesArguments) -> Result<(
     let find = || -> Result<_, Failure> {
         mount_policy::at(root, mount_point)?.ok_or_else(|| {
             let message = format!("no tmpfs is mounted at {mount_point}");
-            let advice = "`findmnt -t tmpfs` lists those there are";
+            let advice = "list the mounted ones: findmnt -t tmpfs";
             Failure::new(ExitCode::Usage, message).advise(advice)
         })
     };
@@ -238,7 +244,7 @@ fn tmpfs(root: &Root, mount_point: &str, arguments: &PagesArguments) -> Result<(
     let policy = mount
         .policy
         .as_deref()
-        .unwrap_or("none, each process' own decides");
+        .unwrap_or("none (the policy of each process applies)");
     text.push_str(&format!("{mount_point}: memory policy {policy}\n"));
     output::data(&text)
 }
@@ -246,9 +252,9 @@ fn tmpfs(root: &Root, mount_point: &str, arguments: &PagesArguments) -> Result<(
 fn refused_policy(policy: &str, error: journal::Error) -> Failure {
     match &error {
         journal::Error::SystemCall(call) if call.errno() == Some(22) => {
-            let message = format!("the kernel does not take the policy {policy:?}: {error}");
-            let advice = "interleave:NODES, bind:NODES, prefer:NODE or local, with nodes that have \
-                          memory";
+            let message = format!("the kernel rejects the policy {policy:?}: {error}");
+            let advice = "use interleave:NODES, bind:NODES, prefer:NODE or local, with nodes that \
+                          have memory";
             Failure::new(ExitCode::Usage, message).advise(advice)
         }
         _ => refused(error.into()),

@@ -9,9 +9,8 @@ use relocation::{Choice, Claims, MoveError, Moved, Pace, Plan, Survey};
 use residency::instances::Target;
 
 use crate::failure::Failure;
-use crate::move_report;
 use crate::state_folder::StateFolder;
-use crate::{interrupt, output, progress, text_options};
+use crate::{interrupt, move_report, output, progress};
 
 /// Options of `numalab move`.
 #[derive(Debug, Args)]
@@ -19,7 +18,7 @@ pub(crate) struct MoveArguments {
     /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
     /// Destination: interleave, interleave=0-3, a node, spread (in proportion to the memory of the
-    /// nodes), spread=0:2,1:1, or near-cpus (the nodes on whose CPUs the processes may run).
+    /// nodes), spread=0:2,1:1, or near-cpus (the nodes of the CPUs that the processes may use).
     #[arg(long, value_name = "DESTINATION")]
     pub to: Destination,
     /// Move only shared memory.
@@ -35,7 +34,7 @@ pub(crate) struct MoveArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(allow_negative_numbers = true)]
     pub mib_per_s: Option<u32>,
-    /// Say what would be moved and move nothing.
+    /// Show what would be moved, and move nothing.
     #[arg(long)]
     pub dry_run: bool,
     /// Print JSON (numalab.move/1).
@@ -129,7 +128,7 @@ fn show(arguments: &MoveArguments, report: &move_report::Building) -> Result<(),
     if arguments.json {
         return output::json(&report::move_document(&report.report));
     }
-    let options = text_options::for_stdout();
+    let options = output::text_options();
     output::data(&report::move_text(&report.report, &options))
 }
 
@@ -137,11 +136,12 @@ fn conclusion(report: &MoveReport) -> Result<(), Failure> {
     match report.status {
         MoveStatus::Planned | MoveStatus::Complete => {}
         MoveStatus::Interrupted => {
-            let message = "interrupted; what was moved stays, and `numalab undo` takes it back";
+            let message = "interrupted; the memory moved so far stays there (`numalab undo` moves \
+                           it back)";
             return Err(Failure::new(ExitCode::Interrupted, message));
         }
         MoveStatus::TargetEnded => {
-            let message = format!("all processes of {} ended meanwhile", report.target);
+            let message = format!("all processes of {} have ended", report.target);
             return Err(Failure::new(ExitCode::WorkloadFailed, message));
         }
     }
@@ -150,9 +150,9 @@ fn conclusion(report: &MoveReport) -> Result<(), Failure> {
     for part in shared {
         if let Some(error) = part.share_error().filter(is_off) {
             let (name, percent) = (&part.name, error * 100.0);
-            let message = format!("{name} does not lie as planned: a node is {percent:.1} % off");
-            let advice = "the same command tries again; the pages that stayed are listed with \
-                          their reason";
+            let message = format!("{name} is not placed as planned: a node is {percent:.1} % off");
+            let advice = "run the same command to try again; the report lists the pages that \
+                          stayed, and why";
             return Err(Failure::new(ExitCode::PlacementNotHonoured, message).advise(advice));
         }
     }
@@ -167,10 +167,10 @@ impl From<MoveError> for Failure {
             MoveError::Instance(error) => error.into(),
             MoveError::Ended { .. } => fail(ExitCode::WorkloadFailed),
             _ if error.is_permission() => fail(ExitCode::NotPermitted).advise(
-                "run it as root; without, CAP_SYS_NICE moves pages, CAP_SYS_PTRACE and \
-                 CAP_DAC_READ_SEARCH open other users' processes, and CAP_SYS_ADMIN or \
-                 CAP_CHECKPOINT_RESTORE opens shared memory; in a container, its seccomp profile \
-                 must allow move_pages and mbind, too",
+                "run it as root, or with CAP_SYS_NICE to move pages, CAP_SYS_PTRACE and \
+                 CAP_DAC_READ_SEARCH to open other users' processes, and CAP_SYS_ADMIN or \
+                 CAP_CHECKPOINT_RESTORE to open shared memory; in a container, the seccomp \
+                 profile must also allow move_pages and mbind",
             ),
             MoveError::Journal(error) => error.into(),
             MoveError::Read(error) => error.into(),
@@ -181,10 +181,10 @@ impl From<MoveError> for Failure {
                 fail(ExitCode::Usage).advise("`numalab inspect` shows the segments")
             }
             MoveError::Forbidden { .. } => fail(ExitCode::MachineCannot)
-                .advise("give its processor group that node (cpuset.mems), or name another"),
+                .advise("add that node to its processor group (cpuset.mems), or name another node"),
             MoveError::NoRoom { .. } => fail(ExitCode::MachineCannot).advise(
-                "nothing was moved; make room there, for huge pages with `numalab pages --set`, \
-                 or move less (--segment, --shared, --private)",
+                "nothing was moved; free memory there (for huge pages, use `numalab pages \
+                 --set`), or move less (--segment, --shared, --private)",
             ),
             MoveError::SystemCall(_) | MoveError::NotPermitted { .. } => {
                 fail(ExitCode::MachineCannot)

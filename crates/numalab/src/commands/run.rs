@@ -15,7 +15,7 @@ use crate::run_arguments::RunArguments;
 use crate::run_request::{definition, request, window_s};
 use crate::run_screen::RunScreen;
 use crate::short_runs::{self, SHORT_S};
-use crate::{caging_window, host, machine, memory_runs, output, scope};
+use crate::{databases, host, machine, memory_runs, output, scope};
 
 /// Runs one experiment, or in quick mode those that this machine can run.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let window_s = window_s(arguments);
     plans
         .iter()
-        .try_for_each(|plan| caging_window::check(plan, window_s))?;
+        .try_for_each(|plan| check_window(plan, window_s))?;
     let mut execution = Execution::with_postgres(postgres_places(arguments))?;
     let fit = fitness::check(&machine.topology, needs(arguments, &plans))?;
     if arguments.json {
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                 screen.latency(&matrix)?;
                 runs.push(matrix);
             }
-            Err(reason) => notes.push(format!("no matrix of latencies: {reason}")),
+            Err(reason) => notes.push(format!("no latency matrix: {reason}")),
         }
     }
     for plan in plans {
@@ -95,7 +95,7 @@ fn begins(arguments: &RunArguments, plans: &[Plan]) -> String {
     let names = plans.iter().map(|plan| plan.experiment.as_str());
     let names: Vec<&str> = matrix.into_iter().chain(names).collect();
     format!(
-        "measuring {}; Ctrl-C keeps what is finished",
+        "measuring {}; Ctrl-C keeps the completed trials",
         names.join(", ")
     )
 }
@@ -137,7 +137,7 @@ fn plans(
         postgresql::find(&postgres_places(arguments))?;
     }
     if arguments.pg_bin.is_some() || arguments.pg_fetch.is_some() {
-        host.no_postgres = None;
+        host.missing_servers = databases::missing(postgres_places(arguments));
     }
     if let Some(definition) = named {
         let plan = experiment::plan(definition, &host)?;
@@ -146,7 +146,7 @@ fn plans(
     let (plans, not_run) = short_runs::of(&host)?;
     if plans.is_empty() {
         let message = "this machine can run none of the experiments";
-        let advice = "`numalab list` says what each of them needs";
+        let advice = "`numalab list` shows what each of them needs";
         return Err(Failure::new(ExitCode::MachineCannot, message).advise(advice));
     }
     Ok((plans, not_run))
@@ -168,6 +168,56 @@ fn print_documents(
                 "runs": documents,
                 "not_run": not_run.collect::<Vec<_>>(),
             }))
+        }
+    }
+}
+
+/// Refuses a window that is too short for a case of the plan: under instance caging it must give
+/// every session a turn. A session without a turn completes no statement: nothing proves where it
+/// would have run, and the trial would not count.
+fn check_window(plan: &Plan, window_s: f64) -> Result<(), Failure> {
+    for case in &plan.cases {
+        let Some(load) = case.logical_reads().map(|work| &work.load) else {
+            continue;
+        };
+        let Some(cpu_count) = load.cpu_count else {
+            continue;
+        };
+        let sessions = load.sessions;
+        let needed_ns = shortest_ns(sessions, cpu_count);
+        if ((window_s * 1e9).round() as u64) < needed_ns {
+            let (name, needed_s) = (&case.name, needed_ns as f64 / 1e9);
+            let message = format!(
+                "case {name}: {sessions} sessions take turns, {cpu_count} at a time, but in a \
+                 window of {window_s} s not all of them get one"
+            );
+            let advice = format!("set --seconds to {needed_s:.1} or more, or raise cpu-count");
+            return Err(Failure::new(ExitCode::Usage, message).advise(advice));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the time in which every session gets one turn, plus one more turn because turns end a
+/// little late.
+fn shortest_ns(sessions: u32, cpu_count: u32) -> u64 {
+    let turns = sessions.div_ceil(cpu_count.max(1));
+    instance::QUANTUM_NS * u64::from(turns + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortest_ns;
+
+    #[test]
+    fn every_session_has_a_turn() {
+        for (sessions, cpu_count, expected_ms) in [(2, 1, 300), (3, 1, 400), (9, 6, 300)] {
+            let shortest_ns = shortest_ns(sessions, cpu_count);
+            assert_eq!(
+                shortest_ns,
+                expected_ms * 1_000_000,
+                "{sessions} on {cpu_count}"
+            );
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::arguments::ShowArguments;
 use crate::commands::latency;
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
-use crate::{licences, output, run_screen, text_options};
+use crate::{licences, output, run_screen};
 
 /// A run's document with the throughput per licence of its cases.
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), Failure> {
         (None, false) => output::data(&text(&run, arguments)),
         (Some(licensed), false) => {
             let text = text(&run, arguments);
-            let licences = report::licences_text(&licensed, &text_options::for_stdout());
+            let licences = report::licences_text(&licensed, &output::text_options());
             output::data(&format!("{licences}\n{text}"))
         }
     }
@@ -51,8 +51,10 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), Failure> {
 /// Renders a run that measures memory itself in its own view, any other as a comparison of its
 /// cases.
 fn text(run: &Run, arguments: &ShowArguments) -> String {
+    // A definition may name measuring kernels, too; its cases are compared like any others.
     let all = |is_one: fn(&Work) -> bool| {
-        !run.cases.is_empty() && run.cases.iter().all(|case| is_one(&case.plan.work))
+        let is_own = !run.cases.is_empty() && memory::names::is_from_topology(run);
+        is_own && run.cases.iter().all(|case| is_one(&case.plan.work))
     };
     let is_latency = |work: &Work| {
         matches!(
@@ -62,7 +64,7 @@ fn text(run: &Run, arguments: &ShowArguments) -> String {
     };
     let is_bandwidth = |work: &Work| matches!(work, Work::Stream(_) | Work::LoadedLatency(_));
     let runs = slice::from_ref(run);
-    let options = text_options::for_stdout();
+    let options = output::text_options();
     if all(is_latency) {
         return latency::text(&memory::latency_result(runs), &options);
     }

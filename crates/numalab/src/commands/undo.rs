@@ -13,14 +13,14 @@ use crate::state_folder::StateFolder;
 /// Options of `numalab undo`.
 #[derive(Debug, Args)]
 pub(crate) struct UndoArguments {
-    /// Numbers of changes, as --list shows them [default: all].
+    /// Numbers of the changes to undo, as shown by --list [default: all].
     #[arg(value_name = "CHANGE", conflicts_with = "list")]
     pub entries: Vec<u64>,
-    /// List what is in force and undo nothing.
+    /// List the changes in force, and undo nothing.
     #[arg(long)]
     pub list: bool,
-    /// Also undo what another process has changed since, and drop the named changes from the
-    /// journal if another machine made them.
+    /// Also undo what another process has changed since, and drop the given changes from the
+    /// journal if they were made on another machine.
     #[arg(long, conflicts_with = "list")]
     pub force: bool,
 }
@@ -56,8 +56,8 @@ pub(crate) fn run(arguments: &UndoArguments) -> Result<(), Failure> {
 }
 
 /// The hint for a change made on another machine.
-const ELSEWHERE: &str = "run `numalab undo` on that machine; if it is gone, or was this one, \
-                         `numalab undo --force NUMBER` strikes the change off here";
+const ELSEWHERE: &str = "run `numalab undo` on that machine; if it is gone, or was this one, drop \
+                         the change from the journal with `numalab undo --force NUMBER`";
 
 /// Whether the user selected this change: it is named, or none is.
 fn is_wanted(arguments: &UndoArguments, entry: &Entry) -> bool {
@@ -77,7 +77,7 @@ fn strike_off(
         if let (true, Origin::Elsewhere(made)) = (is_named, entry.made_by.origin(root)) {
             journal.mark_undone(entry.entry)?;
             let change = KINDS.describe(&entry);
-            said.done(format!("struck off: {change}, made {made}"));
+            said.done(format!("dropped from the journal: {change}, made {made}"));
         }
     }
     Ok(())
@@ -115,10 +115,10 @@ impl Said {
             }
             Origin::Elsewhere(made) => {
                 self.is_left = true;
-                self.done(format!("left alone: {number}: {change}, made {made}"));
+                self.done(format!("left in place: {number}: {change}, made {made}"));
             }
             _ if entry.made_by.still_runs(root) => self.failures.push(format!(
-                "{change} is in use by process {pid}, which still runs"
+                "{change} is in use by process {pid}, which is still running"
             )),
             _ => {}
         }
@@ -139,8 +139,8 @@ impl Said {
             _ if self.has_foreign => NOT_OURS,
             true => ELSEWHERE,
             false => {
-                "end what uses it, then `numalab undo` again; `numalab undo --force` takes back \
-                 even what another process has changed since"
+                "end the processes that use it, then run `numalab undo` again; `--force` also \
+                 undoes what another process has changed since"
             }
         };
         Err(Failure::new(ExitCode::NotPermitted, self.failures.join("; ")).advise(advice))
@@ -154,13 +154,13 @@ fn list(journal: &Journal) -> Result<(), Failure> {
         let change = KINDS.describe(&entry);
         let made_by = match entry.made_by.origin(&root) {
             Origin::Elsewhere(made) => format!("made {made} by process {pid}"),
-            _ if entry.made_by.still_runs(&root) => format!("by process {pid}, which runs"),
-            _ => format!("by process {pid}, which is gone"),
+            _ if entry.made_by.still_runs(&root) => format!("by process {pid}, still running"),
+            _ => format!("by process {pid}, which has ended"),
         };
         text.push_str(&format!("{number}: {change}, {made_by}\n"));
     }
     if text.is_empty() {
-        text.push_str("nothing is in force\n");
+        text.push_str("no changes in force\n");
     }
     output::data(&text)
 }

@@ -138,7 +138,7 @@ fn cases_that_cannot_be_up_at_once_are_tried_one_after_another_with_the_reason()
     let path = two_cases(&laboratory, &format!("{SMALL}\nupdate-pct = 10"));
     let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.2"];
     let ended = laboratory.run(&words).with_code(0);
-    ended.says(&["one after another", "database writers of one"]);
+    ended.says(&["one trial after another", "database writers of one"]);
     let run = ended.document();
     for trial in cases(&run).flat_map(trials) {
         assert_eq!(trial["evidence"]["parked"], Value::Null);
@@ -173,7 +173,7 @@ fn a_handicap_of_known_size_is_found() {
     );
     let shown = laboratory.run(&["show", "last", "--full"]).with_code(0);
     assert!(
-        shown.stdout.contains("reads 40 % dearer"),
+        shown.stdout.contains("reads slowed by 40 % extra work"),
         "{}",
         shown.stdout
     );
@@ -182,7 +182,7 @@ fn a_handicap_of_known_size_is_found() {
     let path = laboratory.file("scan.toml", scan.text());
     laboratory
         .run(&["run", &path])
-        .says(&["have a handicap", "hint: "]);
+        .says(&["handicap applies only", "hint: "]);
     let wrong = ExperimentFile::new("one", SMALL).case("one", "handicap = \"3\"");
     let path = laboratory.file("wrong.toml", wrong.text());
     laboratory

@@ -11,7 +11,7 @@ fn an_unknown_experiment_names_the_nearest() {
     let laboratory = Laboratory::new();
     let refused = laboratory.run(&["run", "binding-vs-cagin"]).with_code(2);
     refused.says(&[
-        "no experiment is named \"binding-vs-cagin\"",
+        "no experiment named \"binding-vs-cagin\"",
         "did you mean `binding-vs-caging`?",
         "numalab list",
     ]);
@@ -46,7 +46,7 @@ fn an_experiment_file_that_is_wrong_names_line_key_and_what_was_expected() {
         &[
             "line 14",
             "[[case]]",
-            "only the keys",
+            "one of the keys",
             "\"cpu\"",
             "did you mean `cpus`?",
         ],

@@ -3,37 +3,21 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::laboratory::Laboratory;
+use crate::running::Running;
 use crate::unmet_need::is_root;
 use crate::user::NOBODY;
 
 /// What must not be in a capture.
 const SECRET: &str = "hunter2-in-an-argument";
 
-/// A process with a secret on its command line and in its environment, until dropped.
-struct Sleeper(Child);
-
-impl Sleeper {
-    fn start() -> Self {
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", "read line", SECRET])
-            .env("PASSWORD", SECRET);
-        Sleeper(command.stdin(Stdio::piped()).spawn().unwrap())
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Sleeper {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts a process with a secret on its command line and in its environment.
+fn with_secret() -> Running {
+    let mut command = Command::new("sh");
+    command.args(["-c", "read line", SECRET]);
+    Running::of(command.env("PASSWORD", SECRET).stdin(Stdio::piped()))
 }
 
 /// Returns everything in an archive, paths and contents.
@@ -51,7 +35,7 @@ fn content(archive: &str) -> String {
 #[test]
 fn a_process_is_found_in_a_capture_of_its_machine() {
     let laboratory = Laboratory::new();
-    let sleeper = Sleeper::start();
+    let sleeper = with_secret();
     let (pid, archive) = (sleeper.pid(), laboratory.file("machine.tar.zst", ""));
     let captured = laboratory.run(&["capture", &archive, &pid]).with_code(0);
     captured.says(&["machine.tar.zst: ", " files with ", "1 processes of "]);
@@ -120,12 +104,12 @@ fn a_capture_of_processes_that_may_not_be_read_is_refused() {
         return;
     }
     let laboratory = Laboratory::of(NOBODY);
-    let sleeper = Sleeper::start();
+    let sleeper = with_secret();
     let archive = format!("{}/machine.tar.zst", laboratory.state().display());
     let refused = laboratory
         .run(&["capture", &archive, &sleeper.pid()])
         .with_code(4);
-    refused.says(&["none of the 1 processes of ", "hint: "]);
+    refused.says(&["no permission to read any of the 1 processes of ", "hint: "]);
     assert!(!std::path::Path::new(&archive).exists());
 }
 

@@ -55,7 +55,7 @@ fn caging_that_would_do_nothing_is_refused() {
     let experiment = ExperimentFile::new("one", "").case("one", "sessions = 1\ncpu-count = 1");
     let path = laboratory.file("one.toml", experiment.text());
     let refused = laboratory.run(&["run", &path]).with_code(2);
-    refused.says(&["`cpu-count`", "caging would do nothing"]);
+    refused.says(&["`cpu-count`", "otherwise caging has no effect"]);
     laboratory.nothing_is_left();
 }
 
@@ -69,7 +69,7 @@ fn a_window_too_short_for_every_session_to_have_its_turn_is_refused() {
     let refused = laboratory
         .run(&["run", &path, "--seconds", "0.5"])
         .with_code(2);
-    refused.says(&["case many", "16 sessions", "0.5 s", "--seconds 1.7"]);
+    refused.says(&["case many", "16 sessions", "0.5 s", "set --seconds to 1.7"]);
     let mut accepted = laboratory.start(&["run", &path, "--seconds", "1.7"]);
     accepted.until_there_are(1, Role::Session);
     accepted.signal_group(Signal::INT);

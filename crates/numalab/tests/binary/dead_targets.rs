@@ -66,7 +66,7 @@ fn a_target_that_waits_to_be_reaped_is_refused_by_every_command() {
     }
     assert_eq!(fs::read(&archive).unwrap(), b"");
     let listed = laboratory.run(&["undo", "--list"]).with_code(0);
-    assert_eq!(listed.stdout, "nothing is in force\n");
+    assert_eq!(listed.stdout, "no changes in force\n");
 }
 
 /// Private memory of each process.

@@ -2,45 +2,17 @@
 //! machine's own cgroups.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
 
 use serde_json::Value;
 
 use crate::laboratory::Laboratory;
+use crate::running::Running;
 use crate::unmet_need::{has_groups, is_root};
 use crate::user::NOBODY;
 
 /// Returns a name that no other test and no other test run uses.
 fn name(test: &str) -> String {
     format!("numalab-check-{}-{test}", std::process::id())
-}
-
-/// A process to be moved; killed when dropped.
-struct Sleeper(Child);
-
-impl Sleeper {
-    fn start() -> Self {
-        Sleeper(Command::new("sleep").arg("600").spawn().unwrap())
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-
-    fn cpus(&self) -> String {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        line.unwrap().trim().to_owned()
-    }
-}
-
-impl Drop for Sleeper {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// Returns the only group of a document, and its directory.
@@ -60,7 +32,7 @@ fn a_group_is_made_filled_changed_and_removed() {
         return;
     }
     let laboratory = Laboratory::new();
-    let (name, sleeper) = (name("a"), Sleeper::start());
+    let (name, sleeper) = (name("a"), Running::start(&["sleep", "600"]));
     let all = sleeper.cpus();
     let first = all.split([',', '-']).next().unwrap();
     let made = laboratory.document(&["group", "create", &name, "-C", "+0", "-m", "+0", "--json"]);
@@ -70,7 +42,7 @@ fn a_group_is_made_filled_changed_and_removed() {
     laboratory
         .run(&["group", "create", &name])
         .with_code(2)
-        .says(&["there is one already"]);
+        .says(&["it already exists; change it with"]);
     let bound = [
         "bind",
         "--group",
@@ -124,7 +96,7 @@ fn undo_takes_a_group_back_with_its_members_and_changes() {
         return;
     }
     let laboratory = Laboratory::new();
-    let (name, sleeper) = (name("b"), Sleeper::start());
+    let (name, sleeper) = (name("b"), Running::start(&["sleep", "600"]));
     let before = std::fs::read_to_string(format!("/proc/{}/cgroup", sleeper.0.id())).unwrap();
     let all = sleeper.cpus();
     let made = laboratory.document(&["group", "create", &name, "--json"]);
@@ -216,7 +188,7 @@ fn what_cannot_be_a_group_is_refused() {
         let words: Vec<_> = ["group"].iter().chain(words).copied().collect();
         laboratory.run(&words).with_code(code).says(&[expected]);
     };
-    check(&["create", "../x"], 2, "expected letters, digits");
+    check(&["create", "../x"], 2, "letters, digits");
     check(&["create", "cgroup.procs"], 2, "files of the kernel");
     check(&["create", "x", "-N", "4095"], 2, "there is no node 4095");
     check(&["create", "x", "-C", ""], 2, "the list is empty");
@@ -225,15 +197,19 @@ fn what_cannot_be_a_group_is_refused() {
         2,
         "expected a number of CPUs",
     );
-    check(&["set", "x", "-C", "0"], 2, "there is none of this name");
+    check(
+        &["set", "x", "-C", "0"],
+        2,
+        "numalab created no group of this name",
+    );
     check(&["set", "x"], 2, "nothing to set");
-    check(&["set", "/../../etc", "-C", "0"], 2, "there is no cgroup");
+    check(&["set", "/../../etc", "-C", "0"], 2, "no such cgroup:");
     check(&["add", "x", "99999999"], 2, "no process of 99999999");
-    check(&["delete", "/x"], 2, "only groups that numalab has made");
+    check(&["delete", "/x"], 2, "only groups that it created");
     laboratory
         .run(&["bind", "--group", "x", "true"])
         .with_code(2)
-        .says(&["none of this name"]);
+        .says(&["numalab created no group of this name"]);
     laboratory.nothing_is_left();
 }
 
@@ -245,11 +221,11 @@ fn a_user_without_permission_is_told_what_it_takes() {
     }
     let laboratory = Laboratory::of(NOBODY);
     let refused = laboratory.run(&["group", "create", "x"]).with_code(4);
-    refused.says(&["may not be written by this user: that takes root (CAP_DAC_OVERRIDE)"]);
+    refused.says(&["is not writable by this user: needs root (CAP_DAC_OVERRIDE)"]);
     let refused = laboratory
         .run(&["bind", "--cpu-limit", "1", "true"])
         .with_code(4);
-    refused.says(&["may not be written by this user"]);
+    refused.says(&["is not writable by this user"]);
     let shown = laboratory.run(&[
         "bind", "-m", "0", "--verify", "--after", "0.1", "sleep", "0.3",
     ]);

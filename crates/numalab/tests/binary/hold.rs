@@ -76,7 +76,7 @@ fn a_session_that_dies_ends_it_with_its_reason() {
     });
     kill(held.until_there_are(2, Role::Session)[1]);
     let finished = held.finish().with_code(8);
-    finished.says(&["case \"one\" cannot be held", "session 1", "signal: 9"]);
+    finished.says(&["cannot hold case \"one\"", "session 1", "signal: 9"]);
     laboratory.nothing_is_left();
 }
 

@@ -2,35 +2,20 @@
 //! characters, and no name adds a line to the output.
 
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::Command;
 
 use crate::finished::Finished;
 use crate::laboratory::Laboratory;
+use crate::running::Running;
 use crate::unmet_need::has_groups;
 
 /// Clears the screen, starts a line, clears the screen again (C1), and switches to right-to-left.
 /// The kernel keeps 15 bytes of it as the name of the process.
 const NAME: &str = "x\u{1b}[2J\nFORGED\u{9b}2J\u{202e}";
 
-/// A sleeping program with that name; killed when dropped.
-struct Sleeper(Child);
-
-impl Sleeper {
-    fn start(program: &str) -> Self {
-        let mut command = Command::new(program);
-        Sleeper(command.arg0("sleep").arg("600").spawn().unwrap())
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Sleeper {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts a program of that name, which sleeps.
+fn sleeping(program: &str) -> Running {
+    Running::of(Command::new(program).arg0("sleep").arg("600"))
 }
 
 /// Returns a laboratory with a program of that name, which sleeps.
@@ -58,7 +43,7 @@ fn shows_letters(finished: Finished) -> Finished {
 #[test]
 fn no_name_of_a_process_does_anything_to_a_terminal() {
     let (laboratory, program) = with_program();
-    let sleeper = Sleeper::start(&program);
+    let sleeper = sleeping(&program);
     let pid = sleeper.pid();
     let looked = shows_letters(laboratory.run(&["inspect", &pid]).with_code(0));
     assert!(looked.stdout.contains("x\\u{1b}[2J"), "{}", looked.stdout);
@@ -106,7 +91,7 @@ fn no_name_of_a_member_does_anything_to_a_terminal() {
         return;
     }
     let (laboratory, program) = with_program();
-    let sleeper = Sleeper::start(&program);
+    let sleeper = sleeping(&program);
     let (name, pid) = (format!("hostile{}", sleeper.pid()), sleeper.pid());
     laboratory
         .run(&["group", "create", &name, "-N", "0", "-m", "0"])

@@ -100,7 +100,7 @@ fn what_others_may_write_is_refused_with_its_owner_and_mode() {
         let before = fs::metadata(path).unwrap().permissions();
         set_mode(path, mode);
         let name = path.display().to_string();
-        attacked.is_refused(&[&name, "may be written by others", shown, "chmod go-w"]);
+        attacked.is_refused(&[&name, "is writable by others", shown, "chmod go-w"]);
         fs::set_permissions(path, before).unwrap();
     }
     set_mode(&journal, 0o600);
@@ -108,7 +108,7 @@ fn what_others_may_write_is_refused_with_its_owner_and_mode() {
     let store = attacked.folder().join("runs.sqlite");
     fs::write(&store, "").unwrap();
     set_mode(&store, 0o666);
-    attacked.is_refused(&["runs.sqlite may be written by others"]);
+    attacked.is_refused(&["runs.sqlite is writable by others"]);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn links_in_the_place_of_folder_and_files_are_not_followed() {
     let elsewhere = attacked.laboratory.state().join("elsewhere");
     fs::rename(attacked.folder(), &elsewhere).unwrap();
     symlink(&elsewhere, attacked.folder()).unwrap();
-    attacked.is_refused(&["numalab is not a folder, or is a link to one"]);
+    attacked.is_refused(&["numalab is not a folder, or is a symbolic link to one"]);
     fs::remove_file(attacked.folder()).unwrap();
     fs::rename(&elsewhere, attacked.folder()).unwrap();
 
@@ -127,7 +127,7 @@ fn links_in_the_place_of_folder_and_files_are_not_followed() {
     symlink(&moved, &journal).unwrap();
     let refused = attacked.laboratory.run(&["undo"]).with_code(9);
     refused.says(&[
-        "journal.jsonl is not a regular file, or is a link to one",
+        "journal.jsonl is not a regular file, or is a symbolic link to one",
         "hint: ",
     ]);
     attacked.is_unharmed();
@@ -146,7 +146,7 @@ fn root_obeys_no_folder_of_another_user() {
         let expected = [
             &name,
             "belongs to user 65534 (mode 0",
-            "this is user 0",
+            "not to user 0",
             "sudo -H",
         ];
         attacked.is_refused(&expected);
@@ -224,8 +224,11 @@ impl Bait {
             let output = command.output().unwrap();
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(4), "{change}: {said}");
-            assert!(said.contains("numalab changes nothing like"), "{said}");
-            assert!(said.contains("hint: look at journal.jsonl"), "{said}");
+            assert!(
+                said.contains("the journal has an entry that numalab cannot have written ("),
+                "{said}"
+            );
+            assert!(said.contains("hint: check journal.jsonl"), "{said}");
             self.is_untouched(&change);
         }
         let listed = self.attacked.laboratory.run(&["undo", "--list"]);
@@ -305,7 +308,7 @@ fn a_group_that_a_line_invents_is_not_used() {
         &["bind", "--group", "db", "--", "true"],
     ] {
         let refused = bait.attacked.laboratory.run(words).with_code(9);
-        refused.says(&["numalab changes nothing like"]);
+        refused.says(&["the journal has an entry that numalab cannot have written ("]);
         bait.is_untouched(&change);
     }
 }

@@ -104,7 +104,7 @@ fn a_folder_that_holds_no_machine_is_refused_with_the_way_out() {
     let unpacked = tree.expand().unwrap();
     let refused = laboratory.run(&["topology", "--root", &root_of(&unpacked)]);
     refused.with_code(3).says(&[
-        "sys/devices/system/cpu: expected at least one CPU that is online, found none",
+        "sys/devices/system/cpu: expected at least one online CPU, found none",
         "--root takes",
     ]);
     tree.set("sys/devices/system/cpu/online", "0\n");

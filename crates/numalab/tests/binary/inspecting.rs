@@ -2,51 +2,19 @@
 //! live in another PID namespace: a partial answer that says so, never a crash or a wrong total.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use linux::shared_memory::{ObjectKind, SharedMemory};
 use serde_json::Value;
 use testing::{Need, not_run};
 
-use crate::laboratory::Laboratory;
+use crate::laboratory::{Laboratory, binary};
+use crate::running::Running;
 use crate::unmet_need::is_root;
 
 /// Number of inspections while something changes.
 const LOOKS: usize = 20;
-
-/// A program; killed when dropped.
-struct Running(Child);
-
-impl Running {
-    fn start(words: &[&str]) -> Self {
-        Self::with_output(words, Stdio::null())
-    }
-
-    fn start_piped(words: &[&str]) -> Self {
-        Self::with_output(words, Stdio::piped())
-    }
-
-    fn with_output(words: &[&str], stdout: Stdio) -> Self {
-        let mut command = Command::new(words[0]);
-        command
-            .args(&words[1..])
-            .stdin(Stdio::piped())
-            .stdout(stdout);
-        Running(command.spawn().unwrap())
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// Returns the bytes found of each memfd of this size that numalab's library made. Other tests in
 /// this process run in parallel and use other sizes.
@@ -179,7 +147,8 @@ fn a_process_of_another_pid_namespace_has_the_id_that_we_see() {
     assert_eq!(inside["name"], "sleep");
     assert!(inside["pid"].as_u64().unwrap() > 1);
     // From inside, no process outside exists.
-    let binary = env!("CARGO_BIN_EXE_numalab");
+    let binary = binary();
+    let binary = binary.to_str().unwrap();
     let own = std::process::id().to_string();
     let words = ["--pid", "--fork", "--mount-proc", binary, "inspect", &own];
     let refused = Command::new("unshare").args(words).output().unwrap();

@@ -40,7 +40,7 @@ fn interrupt_after_two_trials(signal: Signal) {
     under_way.until_there_are(2, Role::Session);
     under_way.signal_group(signal);
     let finished = under_way.finish().with_code(130);
-    finished.says(&["interrupted", "finished trials are kept as run"]);
+    finished.says(&["interrupted", "completed trials are kept as run"]);
     let run = finished.document();
     assert_eq!(run["status"], "interrupted");
     assert!(trials_of(&run) >= 2, "{run:#}");
@@ -80,7 +80,7 @@ fn control_c_in_the_calibration_leaves_a_run_without_trials() {
     assert_eq!(run["status"], "interrupted");
     assert_eq!(trials_of(&run), 0);
     let none = laboratory.run(&["show"]).with_code(2);
-    none.says(&["no run in the store", "has a trial", "numalab history"]);
+    none.says(&["no run in the store", "has trials", "numalab history"]);
     laboratory.nothing_is_left();
 }
 

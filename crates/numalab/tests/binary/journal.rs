@@ -92,7 +92,7 @@ fn what_another_machine_changed_is_named_and_left_alone() {
         assert!(listed.contains(&format!("made {made}")), "{listed}");
         for words in [&["undo"][..], &["undo", "--force"]] {
             let undone = laboratory.run(words).with_code(0);
-            let left = "left alone: 1: processor group";
+            let left = "left in place: 1: processor group";
             assert!(undone.stdout.starts_with(left), "{}", undone.stdout);
             assert!(undone.stdout.contains(made), "{}", undone.stdout);
             undone.says(&["hint: run `numalab undo` on that machine"]);
@@ -101,7 +101,7 @@ fn what_another_machine_changed_is_named_and_left_alone() {
         named.says(&["1: processor group", made, "hint: ", "--force"]);
         assert_eq!(laboratory.run(&["undo", "--list"]).stdout, listed);
         let struck = laboratory.run(&["undo", "--force", "1"]).with_code(0);
-        let off = "struck off: processor group";
+        let off = "dropped from the journal: processor group";
         assert!(struck.stdout.starts_with(off), "{}", struck.stdout);
         laboratory.nothing_is_left();
     };
@@ -109,7 +109,7 @@ fn what_another_machine_changed_is_named_and_left_alone() {
     let other = format!("{{\"id\":\"{id}\",\"host\":\"db2\"}}");
     check(&earlier(&other), "on db2");
     // A machine without an id and a line of the first versions do not tell which machine it was.
-    let unknown = "under another boot, and on which machine is not known";
+    let unknown = "under another boot id, on an unknown machine (";
     check(&earlier("{}"), unknown);
     let first_versions = earlier("{}").replace(",\"machine\":{}", "");
     check(&first_versions, unknown);
@@ -120,9 +120,9 @@ fn what_another_machine_changed_is_named_and_left_alone() {
 fn a_running_process_holds_what_it_made() {
     let laboratory = with_entry("\"pid\":1");
     let listed = laboratory.run(&["undo", "--list"]).with_code(0).stdout;
-    assert!(listed.contains("by process 1, which runs"), "{listed}");
+    assert!(listed.contains("by process 1, still running"), "{listed}");
     let refused = laboratory.run(&["undo"]).with_code(4);
-    refused.says(&["is in use by process 1, which still runs", "hint: "]);
+    refused.says(&["is in use by process 1, which is still running", "hint: "]);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn undo_leaves_a_run_under_way_alone() {
     under_way.until_trials_are_stored(1);
     under_way.until_there_are(2, Role::Session);
     let refused = laboratory.run(&["undo"]).with_code(4);
-    refused.says(&["numalab-", "is in use by process", "which still runs"]);
+    refused.says(&["numalab-", "is in use by process", "which is still running"]);
     assert_eq!(refused.stdout, "");
     under_way.finish().with_code(0);
     let run = laboratory.document(&["show", "--json"]);

@@ -76,7 +76,7 @@ fn a_kill_in_a_trial_loses_no_stored_trial_and_undo_removes_its_group() {
 
     let listed = laboratory.run(&["undo", "--list"]).with_code(0).stdout;
     assert!(listed.contains(left[0].to_str().unwrap()), "{listed}");
-    assert!(listed.contains("is gone"), "{listed}");
+    assert!(listed.contains("has ended"), "{listed}");
     let undone = laboratory.run(&["undo"]).with_code(0);
     for group in &left {
         let expected = format!("undone: processor group {}\n", group.display());

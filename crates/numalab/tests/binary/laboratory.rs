@@ -31,6 +31,10 @@ pub(crate) const CACHE: &str = "4MiB";
 /// The option that sets it.
 pub(crate) const CACHE_OPTION: &str = "--last-level-cache";
 
+/// The variable that names another numalab than the one that cargo built: guests have the release
+/// in their PATH.
+const BINARY: &str = "NUMALAB_BINARY";
+
 /// Tests that measure shares of time run alone, the others in parallel.
 static MACHINE: RwLock<()> = RwLock::new(());
 
@@ -45,6 +49,12 @@ enum Use {
     Alone(RwLockWriteGuard<'static, ()>),
     Shared(RwLockReadGuard<'static, ()>),
     OfTheFirst,
+}
+
+/// Returns the numalab that is tested.
+pub(crate) fn binary() -> PathBuf {
+    let asked = std::env::var_os(BINARY).map(PathBuf::from);
+    asked.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_numalab")))
 }
 
 /// A numalab for one test.
@@ -98,7 +108,7 @@ impl Laboratory {
         Laboratory {
             folder,
             launcher: Vec::new(),
-            binary: PathBuf::from(env!("CARGO_BIN_EXE_numalab")),
+            binary: binary(),
             segments_before: leftovers::segments_nobody_uses(),
             names_before: leftovers::named_shared_memory(),
             coordinators: RefCell::default(),
@@ -273,7 +283,7 @@ impl Laboratory {
         self.no_process_or_memory_is_left();
         assert_eq!(self.groups(), Vec::<PathBuf>::new());
         let listed = self.run(&["undo", "--list"]).with_code(0);
-        assert_eq!(listed.stdout, "nothing is in force\n");
+        assert_eq!(listed.stdout, "no changes in force\n");
     }
 }
 

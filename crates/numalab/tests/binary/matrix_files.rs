@@ -106,7 +106,16 @@ fn distances_of_another_machine_are_refused() {
         let distances = laboratory.file("distances.txt", distances);
         let arguments = ["latency", "--from", &matrix, "--distances", &distances];
         let refused = laboratory.run(&arguments).with_code(2);
-        refused.says(&[expected, &["not of one machine", "hint: take both files"]].concat());
+        refused.says(
+            &[
+                expected,
+                &[
+                    "not from the same machine",
+                    "hint: use files from the same machine",
+                ],
+            ]
+            .concat(),
+        );
         assert_eq!(refused.stdout, "");
     };
     let square = |count: usize, own: u32, other: u32| {
@@ -123,8 +132,8 @@ fn distances_of_another_machine_are_refused() {
         &square(6, 80, 140),
         &square(8, 10, 21),
         &[
-            "the distances of 8 nodes (0-7)",
-            "the latencies of 6 nodes (0-5)",
+            "has distances of 8 nodes (0-7)",
+            "has latencies of 6 nodes (0-5)",
         ],
     );
     check(

@@ -82,7 +82,7 @@ fn files_that_cannot_be_read_or_written_are_named_before_anything_is_measured() 
     let refused = laboratory.run(&["latency", "--from", "/dev/zero"]);
     refused
         .with_code(2)
-        .says(&["/dev/zero", "more than 64 MiB"]);
+        .says(&["/dev/zero", "the file is larger than 64 MiB"]);
     for command in ["latency", "bandwidth"] {
         let refused = laboratory.run(&[command, "--csv", "/nonexistent/out.csv"]);
         refused
@@ -99,10 +99,10 @@ fn nodes_and_options_that_make_no_sense_are_refused() {
         let refused = laboratory.run(arguments).with_code(2);
         refused.says(&[expected]);
     };
-    says(&["latency", "--nodes", "1023"], "there is no node 1023");
+    says(&["latency", "--nodes", "1023"], "node 1023 does not exist");
     says(
         &["latency", "--curve=0:1023", "--anyway"],
-        "node 1023 has no memory",
+        "node 1023 has no usable memory",
     );
     says(
         &["latency", "--curve=near"],
@@ -122,7 +122,7 @@ fn a_busy_machine_is_not_fit_and_is_measured_anyway_with_a_finding() {
     let laboratory = Laboratory::alone();
     let _busy = Busy::everywhere();
     let refused = laboratory.run(&["latency"]).with_code(5);
-    refused.says(&["not fit to be measured now", "want to run", "--anyway"]);
+    refused.says(&["not fit to measure now", "are runnable", "--anyway"]);
     assert_eq!(refused.stdout, "");
     let measured = laboratory.run(&["latency", "--anyway", "--rounds", "1", "--json"]);
     let document = measured.with_code(0).document();

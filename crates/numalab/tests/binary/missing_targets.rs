@@ -3,21 +3,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command};
 
 use crate::laboratory::Laboratory;
+use crate::running::Running;
 use crate::unmet_need::{has_groups, is_root};
 use crate::user::NOBODY;
-
-/// A process that is not a server; killed when dropped.
-struct Sleeper(Child);
-
-impl Drop for Sleeper {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// Asserts that every command that takes a target refuses it with these texts, in this order.
 fn check(laboratory: &Laboratory, target: &str, code: i32, expected: &[&str]) {
@@ -50,7 +40,7 @@ fn what_is_not_there_is_refused_with_what_shows_its_kind() {
     );
     check(
         "cgroup:/no/such",
-        &["there is no control group /no/such", "/sys/fs/cgroup"],
+        &["no such control group: /no/such", "/sys/fs/cgroup"],
     );
     check(
         "postgres:/no/such",
@@ -76,7 +66,7 @@ fn what_is_not_there_is_refused_with_what_shows_its_kind() {
 fn a_stranger_with_the_pid_of_a_server_that_is_gone_is_not_taken_for_it() {
     let laboratory = Laboratory::new();
     let data = laboratory.state();
-    let sleeper = Sleeper(Command::new("sleep").arg("600").spawn().unwrap());
+    let sleeper = Running::start(&["sleep", "600"]);
     let pid = sleeper.0.id();
     fs::write(data.join("postmaster.pid"), format!("{pid}\n")).unwrap();
     let target = format!("postgres:{}", data.display());
@@ -120,9 +110,9 @@ fn a_control_group_without_processes_is_told_from_none() {
         &laboratory,
         &target,
         2,
-        &["no process of", "has no processes"],
+        &["no process of", "have processes"],
     );
     laboratory.run(&["group", "delete", &group]).with_code(0);
-    check(&laboratory, &target, 2, &["there is no control group"]);
+    check(&laboratory, &target, 2, &["no such control group:"]);
     laboratory.nothing_is_left();
 }

@@ -83,7 +83,7 @@ fn cpus_and_nodes_that_do_not_exist_are_refused_with_those_that_do() {
     let keys = "sessions = 1\nmemory-nodes = \"900\"";
     refused(&laboratory, keys, 3).says(&["nodes 900 have no memory", "it may use nodes "]);
     let keys = "sessions = 1\ncpus = \"all:5000\"";
-    refused(&laboratory, keys, 3).says(&["5000 CPUs are asked for where there are "]);
+    refused(&laboratory, keys, 3).says(&["needs 5000 CPUs, only "]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn more_sessions_than_the_user_may_have_fail_with_the_way_out() {
     finished.with_code(8).says(&[
         "case one: every trial failed: session ",
         "cannot start",
-        "32 sessions are more processes than are allowed",
+        "32 sessions exceed the limit on processes",
         "ulimit -u",
     ]);
     laboratory.no_process_or_memory_is_left();
@@ -177,7 +177,10 @@ fn memory_that_runs_out_in_a_control_group_ends_the_run_with_the_reason() {
         .case("one", "mechanism = \"affinity\"");
     let path = laboratory.file("much.toml", experiment.text());
     let finished = laboratory.run(&["run", &path, "--trials", "5", "--seconds", "0.2"]);
-    finished.with_code(8).says(&["instance", "lack of memory"]);
+    finished.with_code(8).says(&[
+        "instance",
+        "kernel's out-of-memory killer did (check `dmesg`)",
+    ]);
     laboratory.no_process_or_memory_is_left();
 }
 

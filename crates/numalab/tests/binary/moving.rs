@@ -2,27 +2,16 @@
 //! refused by name and change nothing. What the commands do is tested on machines with several
 //! nodes, in guests.
 
-use std::process::{Child, Command};
-
 use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
-
-/// A process whose memory could be moved; killed when dropped.
-struct Sleeper(Child);
-
-impl Drop for Sleeper {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use crate::running::Running;
 
 #[test]
 fn a_move_that_means_nothing_is_refused() {
     let laboratory = Laboratory::new();
-    let sleeper = Sleeper(Command::new("sleep").arg("600").spawn().unwrap());
-    let pid = sleeper.0.id().to_string();
+    let sleeper = Running::start(&["sleep", "600"]);
+    let pid = sleeper.pid();
     let check = |words: &[&str], code: i32, expected: &str| {
         let words: Vec<_> = ["move"].iter().chain(words).copied().collect();
         laboratory.run(&words).with_code(code).says(&[expected]);
@@ -50,7 +39,7 @@ fn a_move_that_means_nothing_is_refused() {
     check(&["4000000000", "--to", "0"], 2, "4000000000");
     check(&["unit:none", "--to", "0"], 2, "unit:none");
     let listed = laboratory.run(&["undo", "--list"]).with_code(0);
-    assert_eq!(listed.stdout, "nothing is in force\n");
+    assert_eq!(listed.stdout, "no changes in force\n");
 }
 
 /// Asserts that `numalab pages` refuses impossible requests with these texts and changes nothing.
@@ -67,7 +56,7 @@ fn refused_pages(refusals: &[(&[&str], &str)]) {
         refused.says(&[expected]);
     }
     let listed = laboratory.run(&["undo", "--list"]).with_code(0);
-    assert_eq!(listed.stdout, "nothing is in force\n");
+    assert_eq!(listed.stdout, "no changes in force\n");
 }
 
 #[test]
@@ -89,8 +78,11 @@ fn pools_that_cannot_be_are_refused() {
         (&["--set", "0"], "expected a node and a number of pages"),
         (&["--set", "0=-1"], "expected a number of pages"),
         (&["--set", "0=1,0=2"], "node 0 is named twice"),
-        (&["--set", "0=99999999999999"], "are more than the"),
-        (&["--size", "3M", "--for", "1G"], "no huge pages of 3 MiB"),
+        (&["--set", "0=99999999999999"], "exceed the"),
+        (
+            &["--size", "3M", "--for", "1G"],
+            "does not support huge pages of 3 MiB",
+        ),
         (
             &["--for", "1G", "--placement", "4095"],
             "there is no node 4095",

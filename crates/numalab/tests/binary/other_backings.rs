@@ -16,7 +16,7 @@ fn every_backing_and_every_allocation_carries_an_sga() {
         ("file", "shm", "prefer:first-node", "/dev/shm/", "prefer:"),
         ("pools", "memfd", "per-node:all", MEMFD, "interleave:"),
     ];
-    let weights = linux::interleave_weights::read(&linux::Root::live()).unwrap();
+    let weights = linux::kernel_settings::interleave_weights(&linux::Root::live()).unwrap();
     if weights.is_some() {
         let (allocation, policy) = ("weighted-interleave:all", "weighted interleave:");
         cases.push(("weights", "shm", allocation, "/dev/shm/", policy));

@@ -74,9 +74,9 @@ fn a_program_that_fails_or_prints_no_number_is_told_of() {
     fails(
         &laboratory,
         &command("echo done"),
-        &["no number is in", "done"],
+        &["no number in", "done"],
     );
-    fails(&laboratory, &command("true"), &["no number is in nothing"]);
+    fails(&laboratory, &command("true"), &["no number in nothing"]);
     fails(
         &laboratory,
         &command("/nonexistent/program"),
@@ -98,7 +98,7 @@ fn what_cannot_be_run_is_refused_beforehand() {
         let path = laboratory.file("refused.toml", experiment.text());
         laboratory.run(&["run", &path]).with_code(2).says(says);
     };
-    refused("", &["names no command", "set command ="]);
+    refused("", &["needs a command", "set command ="]);
     refused(
         "command = \"echo 1\"\nnumber = \"regex:(\"",
         &["`number` in [[case]]", "regex:EXPRESSION", "regex:("],
@@ -109,7 +109,7 @@ fn what_cannot_be_run_is_refused_beforehand() {
     );
     refused(
         "command = \"echo 1\"\nown-allocation = \"per-node:all\"",
-        &["a program has no pools"],
+        &["a program has no buffer pools"],
     );
     laboratory.nothing_is_left();
 }

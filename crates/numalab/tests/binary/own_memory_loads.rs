@@ -1,17 +1,11 @@
 //! Loads in their own memory: each is verified, its memory is proven, and failures are reported.
 
+use model::SessionLoad;
+
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{Laboratory, kill};
 use crate::little_memory::LittleMemory;
 use crate::processes::Role;
-
-/// Loads, with the metric of each.
-const LOADS: [(&str, &str); 4] = [
-    ("memory-hammer", "ns_per_store"),
-    ("compute", "rows_per_s"),
-    ("shm-fill", "bytes_per_s"),
-    ("spin", "steps_per_s"),
-];
 
 fn defaults(work: &str) -> String {
     format!(
@@ -22,11 +16,13 @@ fn defaults(work: &str) -> String {
 #[test]
 fn every_load_is_verified_and_its_memory_is_proven() {
     let laboratory = Laboratory::new();
-    for (work, metric) in LOADS {
+    let last = SessionLoad::TABLE.last().unwrap();
+    for facts in SessionLoad::TABLE {
+        let work = facts.name;
         let bound = "own-allocation = \"bind:first-node\"";
         let experiment = ExperimentFile::new("first", &defaults(work)).case("first", bound);
         // One control is enough; it is in the last experiment, whose screen is checked below.
-        let has_control = work == LOADS[3].0;
+        let has_control = facts == last;
         let spread = "own-allocation = \"interleave:all\"";
         let experiment = experiment.case("spread", spread);
         let experiment = match has_control {
@@ -36,7 +32,7 @@ fn every_load_is_verified_and_its_memory_is_proven() {
         let path = laboratory.file("load.toml", experiment.text());
         let words = ["run", &path, "--json", "--trials", "5", "--seconds", "0.2"];
         let run = laboratory.document(&words);
-        assert_eq!(run["metric"], metric);
+        assert_eq!(run["metric"], facts.metric.name());
         let control = &run["controls"][0];
         assert_eq!(control["case"] == "again", has_control, "{work}");
         assert_eq!(control["of"] == "first", has_control, "{work}");
@@ -46,11 +42,7 @@ fn every_load_is_verified_and_its_memory_is_proven() {
                 assert!(trial["value"].as_f64() > Some(0.0), "{work}: {trial:#}");
                 assert!(trial["kernel_cpu_s"].as_f64() >= Some(0.0), "{work}");
                 let reads = trial["logical_reads"].as_u64().unwrap();
-                assert_eq!(
-                    reads > 0,
-                    work == "compute",
-                    "{work}: {reads} logical reads"
-                );
+                assert_eq!(reads > 0, facts.reads_rows, "{work}: {reads} logical reads");
                 for session in trial["evidence"]["sessions"].as_array().unwrap() {
                     let memory = &session["own_memory"];
                     let sum = |when: &str| -> u64 {
@@ -60,7 +52,7 @@ fn every_load_is_verified_and_its_memory_is_proven() {
                     let before = sum("bytes_by_node_before");
                     let after = sum("bytes_by_node_after");
                     let missing = memory["bytes_without_node"].as_u64().unwrap_or(0);
-                    let expected = if work == "spin" { 0 } else { 2 << 20 };
+                    let expected = if facts.load.has_memory() { 2 << 20 } else { 0 };
                     // The kernel may reclaim a page before it is read back; the evidence says so.
                     let all = before + after + missing;
                     assert_eq!(all, 2 * expected, "{work}: {session:#}");
@@ -80,8 +72,8 @@ fn every_load_is_verified_and_its_memory_is_proven() {
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    // Spin reads no blocks.
-    assert!(!shown.contains("Logical read (blocks)"), "{shown}");
+    let has_reads = shown.contains("Logical read (blocks)");
+    assert_eq!(has_reads, last.reads_rows, "{shown}");
     laboratory.nothing_is_left();
 }
 
@@ -145,13 +137,16 @@ fn more_than_there_is_room_for_is_refused_with_the_way_out() {
         "spin",
         "cpu-count = 1",
         2,
-        &["instance caging is for sessions that read rows"],
+        &["instance caging applies only to sessions that read rows"],
     );
     refused(
         "compute",
         "own-allocation = \"per-node:all\"",
         2,
-        &["no pools and no weights", "set own-allocation to"],
+        &[
+            "supports neither pools nor weights",
+            "set own-allocation to",
+        ],
     );
     refused(
         "shm-fill",

@@ -89,11 +89,11 @@ fn caging_and_other_work_are_refused_for_scans() {
     let caged = ExperimentFile::new("one", DEFAULTS).case("one", "cpu-count = 2");
     let path = laboratory.file("caged.toml", caged.text());
     let refused = laboratory.run(&["run", &path]).with_code(2);
-    refused.says(&["workers of a parallel scan are not caged"]);
+    refused.says(&["instance caging does not apply to the workers"]);
     let mixed = ExperimentFile::new("one", DEFAULTS)
         .case("one", "")
         .case("other", "work = \"logical-reads\"");
     let path = laboratory.file("mixed.toml", mixed.text());
     let refused = laboratory.run(&["run", &path]).with_code(2);
-    refused.says(&["case other does other work"]);
+    refused.says(&["case other and the first case have different work"]);
 }

@@ -114,7 +114,7 @@ fn a_busy_machine_is_not_measured_unless_it_is_asked_for() {
     let path = laboratory.file("busy.toml", experiment.text());
     let words = ["run", &path, "--seconds", "0.2", "--within", "1"];
     let refused = laboratory.run(&words).with_code(5);
-    refused.says(&["not fit to be measured now", "want to run", "--anyway"]);
+    refused.says(&["not fit to measure now", "are runnable", "--anyway"]);
     assert_eq!(refused.stdout, "");
     laboratory
         .run(&[&words[..], &["--anyway"]].concat())

@@ -62,7 +62,10 @@ fn a_newer_store_is_left_alone() {
             .execute_batch("PRAGMA user_version = 99")
             .unwrap();
     });
-    check(&newer, &["runs.sqlite", "schema version 99", "knows 2"]);
+    check(
+        &newer,
+        &["runs.sqlite", "schema version 99", "supports up to 2"],
+    );
 }
 
 #[test]
@@ -128,14 +131,14 @@ fn an_unknown_run_is_refused() {
         empty
             .run(&["show", name])
             .with_code(2)
-            .says(&["make a run first: numalab run"]);
+            .says(&["run an experiment first: numalab run"]);
     }
     let listed = empty.run(&["history"]).with_code(0);
-    listed.says(&["no run is stored yet"]);
+    listed.says(&["no runs stored yet; run an experiment: numalab run"]);
     assert!(!empty.store().exists(), "looking makes nothing");
     let without_runs = with_store(|_| {});
     without_runs
         .run(&["show", "last"])
         .with_code(2)
-        .says(&["holds no run"]);
+        .says(&["has no runs"]);
 }

@@ -92,14 +92,14 @@ fn what_another_is_changing_is_neither_moved_nor_undone() {
         let _lock = FileLock::try_take(&another).unwrap().unwrap();
         let before = segment.policy();
         let refused = laboratory.run(words).with_code(4);
-        refused.says(&[&is_at_work, "is at work on", &name, "hint: "]);
+        refused.says(&[&is_at_work, "has locked", &name, "hint: "]);
         assert_eq!(segment.policy(), before);
     };
 
     refused_while_locked(&words);
     assert_eq!(segment.policy(), "default");
     let listed = laboratory.run(&["undo", "--list"]).with_code(0);
-    assert_eq!(listed.stdout, "nothing is in force\n");
+    assert_eq!(listed.stdout, "no changes in force\n");
     let planned: Vec<_> = words.iter().copied().chain(["--dry-run"]).collect();
     laboratory.run(&planned).with_code(0);
 

@@ -31,3 +31,16 @@ pub(crate) fn is_root(test: &str) -> bool {
 pub(crate) fn refused_need() -> Need {
     Need::root_or_kernel(linux::process::is_root())
 }
+
+/// The variable with the shape of the guest in which tests run.
+const GUEST: &str = "NUMALAB_GUEST";
+
+/// Whether this is the guest of this shape; if not, reports that `test` runs there.
+pub(crate) fn is_guest(test: &str, shape: &str) -> bool {
+    let is_there = std::env::var_os(GUEST).is_some_and(|it| it == shape);
+    if !is_there {
+        let why = format!("it runs in a guest (cargo xtask test --only guest:{shape})");
+        not_run(test, Need::Nodes, &why);
+    }
+    is_there
+}

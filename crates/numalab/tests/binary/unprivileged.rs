@@ -24,7 +24,7 @@ fn a_group_that_may_not_be_made_is_refused_with_the_way_without_root() {
         4
     };
     finished.with_code(code).says(&[
-        "case one: needs a processor group, which cannot be made here",
+        "case one: needs a processor group, which cannot be created here",
         "set mechanism = \"affinity\", which needs no group and no root",
     ]);
     laboratory.nothing_is_left();

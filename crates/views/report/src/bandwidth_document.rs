@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::confidence::common_of_cells;
 
 /// Name and version of the document.
-pub const BANDWIDTH_FORMAT: &str = "numalab.bandwidth/1";
+pub(crate) const BANDWIDTH_FORMAT: &str = "numalab.bandwidth/1";
 
 /// The document. The order of the fields here is their order in the document.
 #[derive(Debug, Clone, PartialEq, Serialize)]

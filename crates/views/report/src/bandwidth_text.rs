@@ -5,9 +5,8 @@ use model::{
     WholeMachineMemory,
 };
 
-use crate::latency_figures::{gigabytes_per_s, pages, short_ns, size};
-use crate::latency_grid::{GridCell, grid};
-use crate::latency_text::{findings_text, machine_warning};
+use crate::latency_figures::{GridCell, gigabytes_per_s, grid, pages, short_ns, size};
+use crate::latency_text::{findings_section, machine_warning};
 use crate::run_figures::{UNKNOWN, ids};
 use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
@@ -33,7 +32,7 @@ pub fn bandwidth_text(result: &BandwidthResult, options: &TextOptions) -> String
     for ladder in &result.ladders {
         text.push_str(&ladder_text(ladder, options));
     }
-    text.push_str(&findings_text(&result.findings, options));
+    text.push_str(&findings_section(&result.findings, options));
     text.push_str(&machine_warning(result.machine.as_ref(), options));
     text
 }
@@ -83,11 +82,11 @@ fn notes(result: &BandwidthResult) -> Vec<String> {
 /// Returns a sentence on which bytes are counted, and what else may cross the bus.
 fn traffic_sentence(kernel: StreamKernel) -> String {
     let factor = kernel.traffic_factor_max();
-    let counted = "GB are 10^9 bytes that the program reads and writes";
+    let counted = "1 GB is 10^9 bytes read and written by the program";
     if factor > 1.0 {
         return format!(
-            "{counted}; the bus carries up to {factor:.2} times as many, because a line that is \
-             written is read first (write allocate)."
+            "{counted}; the bus carries up to {factor:.2} times as much, because the CPU reads a \
+             line before it writes it (write allocate)."
         );
     }
     format!("{counted}; nothing else crosses the bus.")
@@ -97,7 +96,10 @@ fn sweeps(sweeps: &[ThreadSweep], options: &TextOptions) -> String {
     if sweeps.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{}", options.heading("More and more threads, GB/s"));
+    let mut text = format!(
+        "\n{}",
+        options.heading("Bandwidth by number of threads, GB/s")
+    );
     for sweep in sweeps {
         let points = sweep.points.iter();
         let points = points.map(|point| {
@@ -116,7 +118,7 @@ fn sweeps(sweeps: &[ThreadSweep], options: &TextOptions) -> String {
         let points = points.collect::<Vec<_>>().join("  ");
         text.push_str(&options.paragraph(&start, &points, Style::Usual));
     }
-    let legend = "* the fewest threads with 95 % of the most";
+    let legend = "* the fewest threads that reach 95 % of the maximum";
     text.push_str(&options.paragraph("", legend, Style::Usual));
     text
 }

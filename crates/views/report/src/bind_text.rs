@@ -19,7 +19,7 @@ pub fn bind_text(report: &BindReport) -> String {
         let early = if report.trigger_reached {
             ""
         } else {
-            ", before its time: it ended"
+            ", early: the program ended"
         };
         let processes = match report.processes {
             1 => "1 process".to_owned(),

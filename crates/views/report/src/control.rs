@@ -70,8 +70,8 @@ pub(crate) fn sentence(run: &Run, controls: &[Control]) -> String {
         Some(match control.verdict {
             Verdict::Tie => format!("; the negative control {case} ties with {of} {interval}"),
             _ => format!(
-                "; beware: the negative control {case}, which is the same as {of}, has {} times \
-                 its figure {interval}, so differences of that size are this machine's own",
+                "; caution: the negative control {case}, identical to {of}, has {} times its \
+                 figure {interval}, so differences of that size are noise of this machine",
                 ratio.ratio
             ),
         })
@@ -85,8 +85,9 @@ pub(crate) fn warnings(run: &Run, controls: &[Control]) -> Vec<String> {
     let names = controls.iter().filter(differs).map(|control| {
         let name = |index: usize| &run.cases[index].plan.name;
         format!(
-            "the negative control {} does not tie with {}, which is the same: something besides \
-             the placement changed while the run was made, so believe no difference of that size",
+            "the negative control {} does not tie with {}, although they are identical: something \
+             besides the placement changed during the run, so do not trust differences of that \
+             size",
             name(control.case_index),
             name(control.of_index)
         )

@@ -1,7 +1,7 @@
 //! Documents that are a format and the fields of one value. Those that are put together from
 //! several values have files of their own.
 
-use model::{BindReport, Diagnosis, GroupState, Residency, Topology};
+use model::{BindReport, Finding, GroupState, Residency, Topology};
 use serde::Serialize;
 
 /// The name of the format of [`bind_document`].
@@ -40,7 +40,7 @@ pub struct DoctorAnswer<'a> {
     /// Number of checks made.
     pub looked_for: usize,
     /// The findings, the most important first.
-    pub findings: &'a [Diagnosis],
+    pub findings: &'a [Finding],
 }
 
 /// Returns the document of a report of `numalab bind`.
@@ -55,7 +55,7 @@ pub fn bind_document(report: &BindReport) -> Document<&BindReport> {
 pub fn doctor_document<'a>(
     target: Option<&'a str>,
     looked_for: usize,
-    findings: &'a [Diagnosis],
+    findings: &'a [Finding],
 ) -> Document<DoctorAnswer<'a>> {
     Document {
         format: DOCTOR_FORMAT,

@@ -71,7 +71,7 @@ pub fn explain(
     if run.metric != Metric::LogicalReadsPerSecond {
         let metric = run.metric.name();
         return Err(format!(
-            "it splits logical reads per second, and this run is of {metric}"
+            "it splits logical reads per second, but this run measures {metric}"
         ));
     }
     if is_emulated(run) {
@@ -87,7 +87,7 @@ pub fn explain(
     let cases: Vec<CaseCost> = order.iter().map(|index| case_cost(run, *index)).collect();
     let baseline = baseline.and_then(|baseline| order.iter().position(|it| *it == baseline));
     let Some(baseline) = baseline else {
-        return Err("its baseline has no trial that counts".to_string());
+        return Err("its baseline has no valid trials".to_string());
     };
     let others = (0..cases.len()).filter(|index| *index != baseline);
     let difference = |baseline, case| {
@@ -111,7 +111,7 @@ pub fn explain(
 
 impl Difference {
     /// Returns whether the interval of the ratio includes 1, so that there may be no difference.
-    pub fn is_tie(&self) -> bool {
+    pub(crate) fn is_tie(&self) -> bool {
         let interval = self.reads.interval;
         interval.is_some_and(|interval| interval.contains(1.0))
     }

@@ -4,7 +4,7 @@
 use model::{Case, LoadReport, Printed, Run, Trial};
 use stats::Interval;
 
-use crate::run_totals::CaseTotals;
+use crate::run_load_profile::CaseTotals;
 
 /// A rounding range contains the exact figure with certainty.
 pub(crate) const CERTAIN: f64 = 1.0;

@@ -10,7 +10,7 @@ use crate::explanation_cost::CaseCost;
 use crate::explanation_text::sentence;
 
 /// Name and version of the document.
-pub const EXPLAIN_FORMAT: &str = "numalab.explain/1";
+pub(crate) const EXPLAIN_FORMAT: &str = "numalab.explain/1";
 
 /// The document. The order of the fields here is their order in the document.
 #[derive(Debug, Clone, PartialEq, Serialize)]

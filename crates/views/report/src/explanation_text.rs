@@ -52,7 +52,7 @@ pub(crate) fn sentence(found: &Explanation, difference: &Difference) -> String {
     if difference.is_tie() {
         let interval = reads.interval.map(|it| format!(" [{}]", ends(&it)));
         return format!(
-            "{} cannot be told apart from {}: {} times{}, so there is nothing to split",
+            "{} ties with {}: {} times{}, so there is no difference to split",
             plain(&case.name),
             plain(&baseline.name),
             decimals(reads.ratio, 3),
@@ -63,7 +63,7 @@ pub(crate) fn sentence(found: &Explanation, difference: &Difference) -> String {
     let more = if reads.ratio >= 1.0 { "more" } else { "fewer" };
     let sure = match (reads.interval, case.trials.max(baseline.trials)) {
         (Some(interval), _) => format!("[{}]", ends(&interval)),
-        (None, 1) => "one repetition of each carries no interval".to_string(),
+        (None, 1) => "one repetition of each gives no interval".to_string(),
         (None, _) => "too few repetitions for an interval".to_string(),
     };
     let than = format!(
@@ -73,7 +73,7 @@ pub(crate) fn sentence(found: &Explanation, difference: &Difference) -> String {
     );
     let times = decimals(reads.ratio, 3);
     let Some(shares) = difference.shares else {
-        return format!("{than} ({times} times; {sure}); what it comes of is not known");
+        return format!("{than} ({times} times; {sure}); the cause is unknown");
     };
     let of_cpus = format!(
         "CPUs delivered ({} against {})",
@@ -90,11 +90,11 @@ pub(crate) fn sentence(found: &Explanation, difference: &Difference) -> String {
     let [(larger, first), (smaller, second)] = parts;
     let percent = |share: f64| decimals(100.0 * share, 1);
     let second = match smaller < 0.0 {
-        true => format!("{second} works against it, {} %", percent(smaller)),
-        false => format!("the smaller, {} %, is {second}", percent(smaller)),
+        true => format!("{second} counteracts it, {} %", percent(smaller)),
+        false => format!("{} % comes from {second}", percent(smaller)),
     };
     format!(
-        "{than} ({times} times; {sure}): the larger part, {} %, is {first}; {second}",
+        "{than} ({times} times; {sure}): {} % comes from {first}; {second}",
         percent(larger),
     )
 }
@@ -217,7 +217,7 @@ fn memory_sentence(memory: &MemoryShare) -> String {
     };
     let percent = |share: f64| decimals(100.0 * share, 0);
     let doubt = match share.max(baseline_share) > 1.0 {
-        true => "; more than all of it: something else than latency differs, such as bandwidth",
+        true => "; more than 100 %: something other than latency differs, such as bandwidth",
         false => "",
     };
     format!(

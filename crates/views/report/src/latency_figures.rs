@@ -1,8 +1,10 @@
-//! Formats the figures of matrices.
+//! Formats the figures of matrices, and a matrix of nodes as a grid, in as many blocks of columns
+//! as the width requires.
 
-use model::PageKind;
+use model::{NodeId, NodeMatrix, PageKind};
 
 use crate::run_figures::decimals;
+use crate::run_style::{Style, TextOptions};
 
 /// Formats a latency: one decimal below 1000 ns, none above.
 pub(crate) fn ns(value: f64) -> String {
@@ -47,6 +49,56 @@ pub(crate) fn size(bytes: u64) -> String {
 /// Describes pages: `transparent huge pages, 2 MiB each`.
 pub(crate) fn pages(kind: PageKind, page_bytes: u64) -> String {
     format!("{}, {} each", kind.meaning(), size(page_bytes))
+}
+
+/// Spaces between two columns.
+const GAP: usize = 2;
+
+/// The content of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct GridCell {
+    pub(crate) text: String,
+    pub(crate) style: Style,
+}
+
+/// Formats the matrix with its nodes as headings; `cell` provides the content.
+pub(crate) fn grid(
+    matrix: &NodeMatrix,
+    cell: impl Fn(NodeId, NodeId) -> GridCell,
+    options: &TextOptions,
+) -> String {
+    let (rows, columns) = (matrix.cpu_nodes(), matrix.memory_nodes());
+    let row_of = |from: &NodeId| columns.iter().map(|to| cell(*from, *to)).collect();
+    let cells: Vec<Vec<GridCell>> = rows.iter().map(row_of).collect();
+    let length = |text: &str| text.chars().count();
+    let of_cells = cells.iter().flatten().map(|cell| length(&cell.text));
+    let of_headings = columns.iter().map(|node| length(&node.to_string()));
+    let width = of_cells.chain(of_headings).max().unwrap_or(1) + GAP;
+    let of_rows = rows.iter().map(|node| length(&node.to_string()));
+    let heading = of_rows.max().unwrap_or(1) + GAP;
+    let in_block = (options.columns().saturating_sub(heading) / width).max(1);
+    let mut text = String::new();
+    for first in (0..columns.len()).step_by(in_block) {
+        if first > 0 {
+            text.push('\n');
+        }
+        let block = first..columns.len().min(first + in_block);
+        let titles = columns[block.clone()].iter();
+        let titles: String = titles
+            .map(|node| format!("{:>width$}", node.to_string()))
+            .collect();
+        text.push_str(&format!("{:heading$}{titles}\n", ""));
+        for (node, row) in rows.iter().zip(&cells) {
+            text.push_str(&format!("{:>heading$}", node.to_string()));
+            for cell in &row[block.clone()] {
+                let pad = width.saturating_sub(length(&cell.text));
+                text.push_str(&" ".repeat(pad));
+                text.push_str(&options.paint(&cell.text, cell.style));
+            }
+            text.push('\n');
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use model::{
     Finding, HopClass, LatencyMethod, LatencyResult, Machine, MatrixCell, NodeId, NodeSet,
-    PageWalks, Severity,
+    PageWalks,
 };
 
 use crate::confidence::common_of_cells;
-use crate::latency_figures::{ns, ns_range, pages, size};
-use crate::latency_grid::{GridCell, grid};
+use crate::findings_text::{Detail, findings_text};
+use crate::latency_figures::{GridCell, grid, ns, ns_range, pages, size};
 use crate::run_figures::{UNKNOWN, confidence_percent, ids};
 use crate::run_plain::plain;
 use crate::run_style::{Style, TextOptions};
@@ -23,7 +23,7 @@ pub fn latency_text(result: &LatencyResult, options: &TextOptions) -> String {
     let mut text = options.heading("Memory latency in ns");
     if result.matrix.cpu_nodes().is_empty() {
         text.push_str("No node was measured.\n");
-        text.push_str(&findings_text(&result.findings, options));
+        text.push_str(&findings_section(&result.findings, options));
         return text + &machine_warning(result.machine.as_ref(), options);
     }
     let about = "from the CPUs of each node (rows) to the memory of each node (columns)";
@@ -34,7 +34,7 @@ pub fn latency_text(result: &LatencyResult, options: &TextOptions) -> String {
     text.push_str(&notes(result, options));
     text.push_str(&classes(result, options));
     text.push_str(&neighbours(result, options));
-    text.push_str(&findings_text(&result.findings, options));
+    text.push_str(&findings_section(&result.findings, options));
     text.push_str(&machine_warning(result.machine.as_ref(), options));
     text
 }
@@ -98,7 +98,7 @@ fn notes(result: &LatencyResult, options: &TextOptions) -> String {
     let cells = || result.matrix.rows().flat_map(|(_, cells)| cells);
     if cells().any(|cell| cell.is_unsteady) {
         notes.push(format!(
-            "{UNSTEADY} behind a figure: its rounds scatter; do not rely on it."
+            "{UNSTEADY} after a figure: its rounds scatter; do not rely on it."
         ));
     }
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
@@ -144,8 +144,8 @@ fn page_walks_sentence(walks: &PageWalks) -> String {
     let difference = walks.ns_with - walks.ns_without;
     let less = if difference < 0.0 { "less" } else { "more" };
     format!(
-        "Page walks: from node {} to node {} an access takes {} ns{interval} in pages of {} all \
-         over the memory, {} {less}.",
+        "Page walks: from node {} to node {}, an access takes {} ns{interval} in random pages of \
+         {}, {} ns {less}.",
         walks.cpu_node,
         walks.memory_node,
         ns(walks.ns_with),
@@ -211,7 +211,7 @@ fn neighbours(result: &LatencyResult, options: &TextOptions) -> String {
     }
     let mut text = format!(
         "\n{}",
-        options.heading("Neighbours, as far as the figures tell")
+        options.heading("Neighbours, inferred from the latencies")
     );
     let mut by_node: BTreeMap<NodeId, NodeSet> = BTreeMap::new();
     for link in &result.links {
@@ -225,40 +225,13 @@ fn neighbours(result: &LatencyResult, options: &TextOptions) -> String {
     text
 }
 
-/// Maximum number of findings with the same id that are shown. A machine with many nodes may have
-/// one for each node.
-const ALIKE_MAX: usize = 8;
-
-/// Formats findings under a heading, a paragraph each, or one sentence if there are none.
-pub(crate) fn findings_text(findings: &[Finding], options: &TextOptions) -> String {
-    let mut text = format!("\n{}", options.heading("Findings"));
-    if findings.is_empty() {
-        text.push_str("Nothing to report.\n");
-    }
-    let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
-    for finding in findings {
-        let alike = shown.entry(&finding.id).or_default();
-        *alike += 1;
-        if *alike > ALIKE_MAX {
-            continue;
-        }
-        let style = match finding.severity {
-            Severity::Info => Style::Usual,
-            Severity::Warning => Style::Care,
-            Severity::Error => Style::Bad,
-        };
-        let start = format!("{:<9}", finding.severity.name());
-        let message = format!("{}: {}", finding.id, finding.message);
-        text.push_str(&options.paragraph(&start, &message, style));
-    }
-    for (id, count) in shown.iter().filter(|(_, count)| **count > ALIKE_MAX) {
-        let more = format!(
-            "… and {} more: {id}; the document has all of them",
-            count - ALIKE_MAX
-        );
-        text.push_str(&options.paragraph("", &more, Style::Usual));
-    }
-    text
+/// Formats the findings of a measurement under a heading, or one sentence if there are none.
+pub(crate) fn findings_section(findings: &[Finding], options: &TextOptions) -> String {
+    let text = match findings.is_empty() {
+        true => "Nothing to report.\n".to_owned(),
+        false => findings_text(findings, Detail::Short, options),
+    };
+    format!("\n{}{text}", options.heading("Findings"))
 }
 
 /// Returns a warning on the figures of a virtual or emulated machine.
@@ -272,8 +245,8 @@ pub(crate) fn machine_warning(machine: Option<&Machine>, options: &TextOptions) 
              nothing about NUMA."
         }
         (Some(_), _) => {
-            "This is a virtual machine: its nodes may not be those of its host, its page walks are \
-             longer, and its neighbours use the same caches and memory."
+            "This is a virtual machine: its nodes may not match those of its host, its page walks \
+             are longer, and its neighbours share its caches and memory."
         }
         (None, _) => return String::new(),
     };

@@ -13,6 +13,7 @@ mod explanation_cost;
 mod explanation_document;
 mod explanation_memory;
 mod explanation_text;
+mod findings_text;
 mod group_configuration;
 mod groups_text;
 mod history;
@@ -22,7 +23,6 @@ mod latency_csv;
 mod latency_curve_text;
 mod latency_document;
 mod latency_figures;
-mod latency_grid;
 mod latency_hwloc;
 mod latency_text;
 mod latency_transfers_text;
@@ -43,7 +43,6 @@ mod run_comparison;
 mod run_comparison_text;
 mod run_distance;
 mod run_document;
-mod run_events;
 mod run_evidence;
 mod run_figures;
 mod run_leading;
@@ -56,11 +55,8 @@ mod run_reports;
 mod run_style;
 mod run_table;
 mod run_text;
-mod run_time;
-mod run_totals;
 mod run_windows;
 mod screen;
-mod screen_lines;
 mod screen_next;
 mod screen_not_run;
 mod screen_ranking;
@@ -73,13 +69,12 @@ mod topology_settings;
 mod topology_svg;
 mod topology_text;
 mod verdict;
-mod verdict_busy;
 mod verdict_sentence;
 mod verdict_too_few;
 mod verdict_warnings;
 mod verdict_words;
 
-pub use bandwidth_document::{BANDWIDTH_FORMAT, BandwidthDocument, bandwidth_document};
+pub use bandwidth_document::{BandwidthDocument, bandwidth_document};
 pub use bandwidth_text::bandwidth_text;
 pub use bind_text::bind_text;
 pub use confidence::CONFIDENCE;
@@ -90,9 +85,10 @@ pub use documents::{
 };
 pub use explanation::{Difference, Explanation, Factor, explain};
 pub use explanation_cost::CaseCost;
-pub use explanation_document::{EXPLAIN_FORMAT, ExplainDocument, explain_document};
+pub use explanation_document::{ExplainDocument, explain_document};
 pub use explanation_memory::MemoryShare;
 pub use explanation_text::explanation_text;
+pub use findings_text::finding_line;
 pub use group_configuration::{Configuration, group_configuration};
 pub use groups_text::groups_text;
 pub use history::history_text;
@@ -100,23 +96,23 @@ pub use judgement::{Judgement, judge};
 pub use judgement_cases::{CaseJudgement, Comparison, TRIALS_ENOUGH};
 pub use latency_csv::{curves_csv, matrix_csv, transfers_csv};
 pub use latency_curve_text::latency_curve_text;
-pub use latency_document::{LATENCY_FORMAT, LatencyDocument, latency_document};
+pub use latency_document::{LatencyDocument, latency_document};
 pub use latency_hwloc::latency_hwloc_xml;
 pub use latency_text::latency_text;
 pub use latency_transfers_text::latency_transfers_text;
 pub use licence::{CaseLicensed, LicenceTerms, Licensed, licences_text, licensed_cases};
-pub use move_text::{MOVE_FORMAT, MoveDocument, move_document, move_text};
+pub use move_text::{MoveDocument, move_document, move_text};
 pub use pools_text::{
-    NeedsDocument, PAGES_FORMAT, PagesDocument, pages_document, pool_change_sentence,
-    pool_changes_text, pool_needs_command, pool_needs_text, pools_text,
+    NeedsDocument, PagesDocument, pages_document, pool_change_sentence, pool_changes_text,
+    pool_needs_command, pool_needs_text, pools_text,
 };
 pub use residency_text::residency_text;
 pub use run_calibration::calibration_text;
 pub use run_comparison::{ComparedCase, ComparedPair, RunComparison, Selection, compare_runs};
 pub use run_comparison_text::{
-    COMPARE_FORMAT, CompareDocument, LicencesCompared, compare_document, comparison_text,
+    CompareDocument, LicencesCompared, compare_document, comparison_text,
 };
-pub use run_document::{RUN_FORMAT, RunDocument, run_document};
+pub use run_document::{RunDocument, run_document};
 pub use run_leading::leading_comparison;
 pub use run_plain::{plain, plain_json, plain_lines};
 pub use run_style::TextOptions;

@@ -8,7 +8,7 @@ use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
 /// The name of the format.
-pub const MOVE_FORMAT: &str = "numalab.move/1";
+pub(crate) const MOVE_FORMAT: &str = "numalab.move/1";
 
 /// Maximum width of a name, in columns.
 const NAME_COLUMNS: usize = 32;
@@ -18,7 +18,7 @@ const NODE_COLUMNS_MAX: usize = 8;
 /// The document.
 #[derive(Debug, Serialize)]
 pub struct MoveDocument<'a> {
-    /// [`MOVE_FORMAT`].
+    /// `numalab.move/1`.
     pub format: &'static str,
     /// Its fields.
     #[serde(flatten)]
@@ -43,9 +43,7 @@ pub fn move_text(report: &MoveReport, options: &TextOptions) -> String {
     for part in &report.parts {
         if let (Some(before), Some(then)) = (&part.policy_before, &part.policy_then) {
             let (name, verb) = (plain(&part.name), is_done(report, "is", "would be"));
-            let sentence = format!(
-                "{name}: the policy for pages that come later {verb} {then}, before {before}"
-            );
+            let sentence = format!("{name}: the policy for new pages {verb} {then} (was {before})");
             text.push_str(&options.paragraph("", &sentence, Style::Usual));
         }
     }
@@ -69,12 +67,12 @@ fn is_done(report: &MoveReport, done: &'static str, planned: &'static str) -> &'
 fn outcome(report: &MoveReport) -> String {
     let all = ByteSize(report.bytes_to_move);
     let (Some(moved), Some(pages)) = (report.bytes_moved, report.pages_moved) else {
-        return format!("{all} would be moved; nothing was done");
+        return format!("{all} would be moved; nothing was changed");
     };
     let moved = ByteSize(moved);
     let seconds = report.seconds.unwrap_or(0.0);
     let end = match report.status {
-        MoveStatus::Interrupted => "; interrupted: the same command goes on with the rest",
+        MoveStatus::Interrupted => "; interrupted: run the same command to move the rest",
         MoveStatus::TargetEnded => "; all processes of the target ended meanwhile",
         _ => "",
     };
@@ -209,9 +207,9 @@ mod tests {
     fn a_plan_says_what_would_be() {
         let text = text(&report());
         for part in [
-            "50 MiB would be moved; nothing was done",
+            "50 MiB would be moved; nothing was changed",
             "100.0 MiB",
-            "would be interleave:0-1, before default",
+            "would be interleave:0-1 (was default",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -232,7 +230,8 @@ mod tests {
         }];
         let text = text(&report);
         for part in [
-            "20 MiB of 50 MiB moved, 5120 pages in 2.0 s; interrupted: the same command goes on",
+            "20 MiB of 50 MiB moved, 5120 pages in 2.0 s; interrupted: run the same command to \
+             move the rest",
             "after",
             "80.0 MiB",
             "stayed: 4 KiB, in use by the kernel",

@@ -7,12 +7,12 @@ use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
 /// The name of the format.
-pub const PAGES_FORMAT: &str = "numalab.pages/1";
+pub(crate) const PAGES_FORMAT: &str = "numalab.pages/1";
 
 /// The document.
 #[derive(Debug, Serialize)]
 pub struct PagesDocument<'a> {
-    /// [`PAGES_FORMAT`].
+    /// `numalab.pages/1`.
     pub format: &'static str,
     /// All pools, after any change.
     pub pools: &'a [PoolOfNode],
@@ -108,15 +108,15 @@ pub fn pool_change_sentence(change: &PoolChange, pools: &[PoolOfNode]) -> String
     let (node, size) = (change.node, ByteSize(change.page_bytes));
     let (before, asked, reached) = (change.before, change.asked, change.reached);
     if before == asked {
-        return format!("node {node}: {asked} pages of {size}, as before");
+        return format!("node {node}: {asked} pages of {size}, unchanged");
     }
-    let mut text = format!("node {node}: {reached} of {asked} pages of {size}, before {before}");
+    let mut text = format!("node {node}: {reached} of {asked} pages of {size} (was {before})");
     if reached > asked {
-        text.push_str("; the others are in use and go when they are free");
+        text.push_str("; the others are in use and go away when freed");
     }
     if reached < asked {
         if change.compacted {
-            text.push_str("; its memory was compacted, and that was all");
+            text.push_str("; no more even after compacting its memory");
         }
         let of_change = |it: &&PoolOfNode| (it.node, it.page_bytes) == (node, change.page_bytes);
         text.push_str(&shortage(pools.iter().find(of_change), asked - reached));
@@ -135,15 +135,15 @@ fn shortage(pool: Option<&PoolOfNode>, missing: u64) -> String {
     let wanted = missing.saturating_mul(pool.page_bytes);
     let (missing, free_text) = (ByteSize(wanted), ByteSize(free));
     if free < wanted {
-        return format!("; {missing} are missing and {free_text} of the node are free: it is full");
+        return format!("; {missing} missing, {free_text} free: the node is full");
     }
     match pool.free_bytes_in_blocks {
         Some(blocks) => format!(
-            "; {free_text} of the node are free, of which {} lie in blocks of a page's size: its \
-             memory is fragmented",
+            "; {free_text} free on the node, {} of it in blocks of the page size: its memory is \
+             fragmented",
             ByteSize(blocks)
         ),
-        None => format!("; {free_text} of the node are free, in smaller blocks"),
+        None => format!("; {free_text} free on the node, in smaller blocks"),
     }
 }
 
@@ -162,8 +162,8 @@ pub fn pool_needs_text(needs: &NeedsDocument<'_>, options: &TextOptions) -> Stri
         table.push(cells);
     }
     let end = match &needs.command {
-        Some(command) => format!("to provide them: {command}\n"),
-        None => "the pools have enough\n".to_owned(),
+        Some(command) => format!("to set the pools: {command}\n"),
+        None => "the pools are large enough\n".to_owned(),
     };
     format!("{}{}{end}", options.heading(&title), table.text(options))
 }
@@ -205,21 +205,21 @@ mod tests {
 
     #[test]
     fn a_shortage_is_named() {
-        check(100, 0, None, "node 1: 100 of 100 pages of 2 MiB, before 0");
+        check(100, 0, None, "node 1: 100 of 100 pages of 2 MiB (was 0)");
         check(
             90,
             10 << 20,
             Some(0),
-            "node 1: 90 of 100 pages of 2 MiB, before 0; its memory was compacted, and that was \
-             all; 20 MiB are missing and 10 MiB of the node are free: it is full",
+            "node 1: 90 of 100 pages of 2 MiB (was 0); no more even after compacting its memory; \
+             20 MiB missing, 10 MiB free: the node is full",
         );
         check(
             90,
             1 << 30,
             Some(4 << 20),
-            "node 1: 90 of 100 pages of 2 MiB, before 0; its memory was compacted, and that was \
-             all; 1 GiB of the node are free, of which 4 MiB lie in blocks of a page's size: its \
-             memory is fragmented",
+            "node 1: 90 of 100 pages of 2 MiB (was 0); no more even after compacting its memory; \
+             1 GiB free on the node, 4 MiB of it in blocks of the page size: its memory is \
+             fragmented",
         );
     }
 

@@ -32,7 +32,7 @@ pub(crate) fn relations_text(relations: &Relations, options: &TextOptions) -> St
     }
     for database in &relations.databases_without_names {
         let sentence = format!(
-            "database {} did not let us in, so its relations have no names",
+            "database {} did not accept our connection, so its relations have no names",
             plain(database)
         );
         text.push_str(&options.paragraph("- ", &sentence, Style::Care));
@@ -114,18 +114,17 @@ fn title(relation: &RelationResidency) -> String {
 fn server_view(view: &ServerView) -> (String, Style) {
     match view {
         ServerView::Absent => {
-            let text = "the server has no view of nodes of its own (pg_buffercache_numa, 18 and \
-                        later)";
+            let text = "the server has no view pg_buffercache_numa (PostgreSQL 18 and later)";
             (text.to_owned(), Style::Usual)
         }
         ServerView::WithoutLibnuma => {
-            let text = "the server's own view, pg_buffercache_numa, cannot tell: it was built \
-                        without libnuma, or the kernel has no NUMA";
+            let text = "the server's view pg_buffercache_numa is unavailable: the server was \
+                        built without libnuma, or the kernel does not support NUMA";
             (text.to_owned(), Style::Usual)
         }
         ServerView::NotAsked => {
-            let text = "the server has a view of its own, pg_buffercache_numa; --server-view \
-                        compares, and touches every page of the shared buffers";
+            let text = "to compare with the server's view pg_buffercache_numa, use --server-view; \
+                        it touches every page of the shared buffers";
             (text.to_owned(), Style::Usual)
         }
         ServerView::Compared {
@@ -138,8 +137,8 @@ fn server_view(view: &ServerView) -> (String, Style) {
                 _ => Style::Care,
             };
             let text = format!(
-                "pg_buffercache_numa and we know {pages} pages both, and differ in {differing}; \
-                 {unknown} more only one of us knows"
+                "pg_buffercache_numa and numalab both locate {pages} pages and differ in \
+                 {differing}; only one of them locates {unknown} more"
             );
             (text, style)
         }
@@ -182,11 +181,11 @@ mod tests {
         };
         let text = relations_text(&relations, &options);
         for words in [
-            "384 of 16384 buffers of 8 KiB hold a block (3 MiB), in pages of 4 KiB",
+            "384 of 16384 buffers of 8 KiB hold a block (3 MiB), in pages of 4 KiB:",
             "shop: public.orders",
             "512.0 KiB",
-            "database secret did not let us in",
-            "has no view of nodes of its own",
+            "database secret did not accept our connection",
+            "has no view pg_buffercache_numa (PostgreSQL",
         ] {
             assert!(text.contains(words), "{words}\n{text}");
         }

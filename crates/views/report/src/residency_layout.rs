@@ -14,16 +14,12 @@ const ELSEWHERE_PERCENT: u64 = 10;
 /// Returns the sentence of the heading; `None` where the policies are unknown.
 pub(crate) fn layout_sentence(residency: &Residency) -> Option<String> {
     let policy = match residency.layout {
-        Layout::Interleaved => "the policy of the shared memory is to interleave it over nodes",
-        Layout::PoolPerNode => {
-            "shared memory has a pool for each node: the instance knows about nodes"
-        }
-        Layout::OneNode => {
-            "the policy of the shared memory is to bind it to one node, or to prefer one"
-        }
+        Layout::Interleaved => "the policy interleaves shared memory over nodes",
+        Layout::PoolPerNode => "shared memory has a pool for each node: the instance is NUMA-aware",
+        Layout::OneNode => "the policy binds shared memory to one node, or prefers one",
         Layout::Default => {
             return Some(
-                "shared memory has no policy: each page lies where it was first touched".to_owned(),
+                "shared memory has no policy: each page is where it was first touched".to_owned(),
             );
         }
         Layout::Unknown => return None,
@@ -139,9 +135,8 @@ mod tests {
 
     #[test]
     fn where_pages_lie_is_said_where_the_policy_says_something_else() {
-        const INTERLEAVED: &str = "the policy of the shared memory is to interleave it over nodes";
-        const ONE: &str =
-            "the policy of the shared memory is to bind it to one node, or to prefer one";
+        const INTERLEAVED: &str = "the policy interleaves shared memory over nodes";
+        const ONE: &str = "the policy binds shared memory to one node, or prefers one";
         let but = |policy: &str, lies: &str| format!("{policy}, but {lies}");
         let check_interleaved = |policy, gib: &[u64], expected: &str| {
             check(Layout::Interleaved, policy, gib, expected);
@@ -161,7 +156,7 @@ mod tests {
 
     #[test]
     fn without_a_policy_nothing_lies_elsewhere() {
-        let expected = "shared memory has no policy: each page lies where it was first touched";
+        let expected = "shared memory has no policy: each page is where it was first touched";
         check(Layout::Default, "default", &[16], expected);
     }
 }

@@ -76,8 +76,8 @@ fn pinned_sentences(processes: &[ProcessResidency]) -> Vec<String> {
             .unwrap_or(0);
         if all > 0 && sentences.len() < PROCESSES_MAX {
             sentences.push(format!(
-                "{} is pinned to node {node}; {} of the buffer pools' memory that it touched lies \
-                 there ({} of {})",
+                "{} is pinned to node {node}, which holds {} of the buffer-pool memory that it \
+                 touched ({} of {})",
                 plain(&worker.name),
                 percent(local, all),
                 ByteSize(local),

@@ -2,9 +2,9 @@
 
 use model::{
     ByteSize, BytesByNode, Finding, NodeSet, Residency, ResidencyMethod, Sampled, SegmentResidency,
-    Severity,
 };
 
+use crate::findings_text::{Detail, findings_text};
 use crate::relations_text::relations_text;
 use crate::residency_figures::{NAME_COLUMNS, NODE_COLUMNS_MAX, by_node_text, percent, size};
 use crate::residency_layout::layout_sentence;
@@ -42,12 +42,13 @@ fn head(residency: &Residency, options: &TextOptions) -> String {
     let method = match (residency.method, residency.complete) {
         (ResidencyMethod::Pagemap, true) => "exact: every page counted once, by its frame number",
         (ResidencyMethod::Pagemap, false) => {
-            "by frame numbers, each page once; see what is missing"
+            "incomplete: every page counted once, by its frame number; see What is missing"
         }
         (ResidencyMethod::PagemapSampled, _) => {
-            "by frame numbers; large segments from a sample of their pages, with intervals below"
+            "by frame numbers; large segments estimated from a sample of their pages, with \
+             intervals below"
         }
-        (ResidencyMethod::NumaMaps, _) => "a lower bound, from numa_maps; see what is missing",
+        (ResidencyMethod::NumaMaps, _) => "a lower bound, from numa_maps; see What is missing",
     };
     let mut text = options.heading(&format!("Memory of {}", plain(&residency.target)));
     let sentence = format!("{} in {count} {processes}, {method}", ByteSize(all));
@@ -233,19 +234,10 @@ fn private(residency: &Residency, options: &TextOptions) -> String {
 }
 
 fn findings(findings: &[Finding], options: &TextOptions) -> String {
-    if findings.is_empty() {
-        return String::new();
+    match findings.is_empty() {
+        true => String::new(),
+        false => options.heading("Findings") + &findings_text(findings, Detail::Short, options),
     }
-    let mut text = options.heading("Findings");
-    for finding in findings {
-        let style = match finding.severity {
-            Severity::Info => Style::Usual,
-            Severity::Warning => Style::Care,
-            Severity::Error => Style::Bad,
-        };
-        text.push_str(&options.paragraph(&format!("{}: ", finding.id), &finding.message, style));
-    }
-    text
 }
 
 fn gaps(residency: &Residency, options: &TextOptions) -> String {
@@ -261,7 +253,7 @@ fn gaps(residency: &Residency, options: &TextOptions) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Layout, NodeId, SegmentKind};
+    use model::{Layout, NodeId, SegmentKind, Severity};
 
     use super::*;
 
@@ -284,9 +276,10 @@ mod tests {
             }],
             bytes_by_node: [(NodeId(0), 3 << 30), (NodeId(1), 1 << 30)].into(),
             findings: vec![Finding {
-                id: "skew".to_owned(),
+                id: "memory-skew".to_owned(),
                 severity: Severity::Warning,
                 message: "75 % on node 0".to_owned(),
+                ..Finding::default()
             }],
             ..Residency::default()
         };
@@ -302,7 +295,7 @@ mod tests {
             "75.0 %",
             "interleave:0-1",
             "0: 3.0 GiB, 1: 1.0 GiB",
-            "skew: 75 % on node 0",
+            "warning  memory-skew: 75 % on node 0",
         ] {
             assert!(text.contains(words), "{words}\n{text}");
         }

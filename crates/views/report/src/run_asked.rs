@@ -3,7 +3,7 @@
 use model::{
     Allocation, Backing, ByteSize, CasePlan, CommandWork, DepthCurve, ImportedWork, LineTransfers,
     LoadedLatency, LogicalReads, Mechanism, MemoryLatency, NumberPlace, OwnMemoryWork, PageKind,
-    ParallelScan, Placement, PostgresReads, SessionMemory, Stealing, StreamWork, Work,
+    ParallelScan, Placement, ServerKind, ServerReads, SessionMemory, Stealing, StreamWork, Work,
 };
 
 use crate::run_figures::ids;
@@ -15,7 +15,7 @@ pub(crate) fn asked(plan: &CasePlan) -> String {
         Work::LogicalReads(work) => logical_reads(work, &place),
         Work::ParallelScan(work) => parallel_scan(work, &place),
         Work::OwnMemory(work) => own_memory(work, &place),
-        Work::Postgres(work) => postgres(work, &place),
+        Work::Server(kind, work) => server(*kind, work, &place),
         Work::Command(work) => command(work, &place),
         Work::MemoryLatency(work) => memory_latency(work, &place),
         Work::DepthCurve(work) => depth_curve(work, &place),
@@ -56,7 +56,7 @@ fn logical_reads(work: &LogicalReads, place: &str) -> String {
     };
     let handicap = match work.load.handicap_pct {
         0.0 => String::new(),
-        percent => format!(", reads {percent} % dearer by extra work"),
+        percent => format!(", reads slowed by {percent} % extra work"),
     };
     let updates = updates + &handicap;
     let quota = quota(work.load.cpu_quota);
@@ -134,7 +134,7 @@ fn sga(work: &LogicalReads) -> String {
     )
 }
 
-fn postgres(work: &PostgresReads, place: &str) -> String {
+fn server(kind: ServerKind, work: &ServerReads, place: &str) -> String {
     let (sga, load) = (&work.reads.sga, &work.reads.load);
     let quota = quota(work.cpu_quota);
     let prewarm = work.prewarm_cpus.as_ref();
@@ -142,10 +142,11 @@ fn postgres(work: &PostgresReads, place: &str) -> String {
         format!(", prewarmed on {}", ids("CPU", cpus))
     });
     format!(
-        "{} sessions of PostgreSQL{quota}, on {place}; {} in shared buffers of {} pages, \
-         {}{prewarm}",
+        "{} sessions of {}{quota}, on {place}; {} in {} of {} pages, {}{prewarm}",
         load.sessions,
+        kind.name(),
         ByteSize(sga.cache_bytes),
+        kind.cache(),
         ByteSize(sga.page_bytes),
         allocated(&sga.allocation),
     )
@@ -257,5 +258,5 @@ fn stream(work: &StreamWork) -> String {
 }
 
 fn pages(kind: Option<PageKind>) -> &'static str {
-    kind.map_or("the largest pages to be had", PageKind::meaning)
+    kind.map_or("the largest pages available", PageKind::meaning)
 }

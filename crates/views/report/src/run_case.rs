@@ -3,15 +3,13 @@
 use model::{Case, Run, Topology, Trial};
 
 use crate::run_asked::asked;
-use crate::run_events::top_events;
 use crate::run_evidence::evidence_lines;
 use crate::run_figures::value;
-use crate::run_load_profile::load_profile;
+use crate::run_load_profile::{CaseTotals, load_profile, top_events};
 use crate::run_outcome::Standing;
 use crate::run_plain::plain_within;
 use crate::run_reports::report_lines;
 use crate::run_style::{Style, TextOptions};
-use crate::run_totals::CaseTotals;
 
 /// Maximum width of a case's name in its heading, in columns.
 const NAME_COLUMNS: usize = 200;

@@ -64,13 +64,6 @@ pub struct ComparedCase {
 }
 
 impl ComparedPair {
-    /// Returns the performance of the second relative to the first: above 1 is better, whatever the
-    /// metric. `None` where no ratio is known.
-    pub fn merit(&self, metric: Metric) -> Option<f64> {
-        let ratio = self.ratio.map(|it| it.ratio).or(self.bare_ratio)?;
-        Some(as_merit(metric, ratio))
-    }
-
     /// Returns whether the second performs below `limit` times the first: with confidence where
     /// there is an interval, otherwise by the bare figures.
     pub fn is_below(&self, metric: Metric, limit: f64) -> bool {
@@ -103,7 +96,7 @@ pub fn compare_runs(first: Selection<'_>, second: Selection<'_>) -> Result<RunCo
     if metric != other {
         let (a, b) = (metric.name(), other.name());
         return Err(format!(
-            "run {} is of {a}, and run {} of {b}",
+            "run {} measures {a}, but run {} measures {b}",
             first.run.id, second.run.id
         ));
     }
@@ -114,7 +107,8 @@ pub fn compare_runs(first: Selection<'_>, second: Selection<'_>) -> Result<RunCo
     };
     if pairs.is_empty() {
         return Err(format!(
-            "no case of run {} ({}) is called as one of run {} ({}); RUN:CASE names one of each",
+            "no case of run {} ({}) has the same name as one of run {} ({}); select one of each \
+             with RUN:CASE",
             first.run.id,
             names(&ours),
             second.run.id,
@@ -231,7 +225,7 @@ fn warnings(first: &Run, second: &Run) -> Vec<String> {
     }
     if first.id != second.id {
         warnings.push(
-            "the two were not run side by side: what changed between them is in the ratio too"
+            "the two did not run side by side: the ratio includes whatever changed between them"
                 .to_string(),
         );
     }
@@ -246,8 +240,8 @@ fn warnings(first: &Run, second: &Run) -> Vec<String> {
         .any(|it| it.status == RunStatus::Imported);
     if imported {
         warnings.push(format!(
-            "figures of reports: fewer than {TRIALS_ENOUGH} of a case carry no interval, and \
-             without one no winner is named"
+            "fewer than {TRIALS_ENOUGH} reports of a case give no interval, and without one there \
+             is no winner"
         ));
     }
     warnings

@@ -14,7 +14,7 @@ use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
 
 /// Name and version of the document.
-pub const COMPARE_FORMAT: &str = "numalab.compare/1";
+pub(crate) const COMPARE_FORMAT: &str = "numalab.compare/1";
 
 /// The licences of a comparison: the terms, and the cores of both machines.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,9 +115,9 @@ fn sentence(metric: Metric, pair: &ComparedPair) -> String {
             confidence_percent(common([ratio.interval]))
         ),
         None if pair.first.trials.max(pair.second.trials) == 1 => {
-            "one repetition of each carries no interval, so no winner is named".to_string()
+            "one repetition of each gives no interval, so there is no winner".to_string()
         }
-        None => "too few repetitions for an interval, so no winner is named".to_string(),
+        None => "too few repetitions for an interval, so there is no winner".to_string(),
     };
     format!("{second} has {percent} % {more} {unit} than {first} ({sure})")
 }

@@ -18,7 +18,7 @@ use crate::run_outcome::Standing;
 use crate::run_windows::TimeSpent;
 
 /// Name and version of the document.
-pub const RUN_FORMAT: &str = "numalab.run/1";
+pub(crate) const RUN_FORMAT: &str = "numalab.run/1";
 
 /// The document. The order of the fields here is their order in the document.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -290,10 +290,10 @@ fn huge_pages(evidence: &Evidence) -> Option<String> {
 
 fn migrated(evidence: &Evidence) -> Option<String> {
     Some(match evidence.numa_pages_migrated? {
-        0 => "the kernel's balancing moved no page of the machine".to_string(),
-        1 => "the kernel's balancing moved 1 page of the machine".to_string(),
+        0 => "NUMA balancing migrated no pages on this machine".to_string(),
+        1 => "NUMA balancing migrated 1 page on this machine".to_string(),
         pages => format!(
-            "the kernel's balancing moved {} pages of the machine",
+            "NUMA balancing migrated {} pages on this machine",
             whole(pages)
         ),
     })
@@ -325,8 +325,12 @@ fn left_out(trials: &[&Trial]) -> Option<String> {
         all += 1;
         out += u32::from(sample.left_out);
     }
-    let sentence =
-        || format!("{out} of {all} windows are left out, with those of all cases: others ran");
+    let sentence = || {
+        format!(
+            "{out} of {all} windows are left out, with those of all cases: other processes \
+                    ran"
+        )
+    };
     (out > 0).then(sentence)
 }
 
@@ -346,7 +350,7 @@ fn others(trials: &[&Trial]) -> Option<String> {
     let others = trials.iter().filter_map(|trial| trial.evidence.other_cpu_s);
     let most = others.reduce(f64::max)?;
     Some(format!(
-        "others on this machine used up to {} s of CPU time in a window",
+        "other processes used up to {} s of CPU time in a window",
         decimals(most, 2)
     ))
 }

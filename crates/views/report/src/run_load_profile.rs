@@ -1,9 +1,11 @@
-//! The load profile of a case, per second and per statement, in the format of an AWR report.
+//! The load profile of a case, per second and per statement, and its top events by total time, in
+//! the format of an AWR report. Both are of the sums over the sessions of its valid trials.
 
-use model::LatencySummary;
+use model::{Case, LatencySummary, TimeModel};
 
-use crate::run_figures::{UNKNOWN, decimals};
-use crate::run_totals::CaseTotals;
+use crate::run_figures::{UNKNOWN, decimals, whole};
+use crate::run_outcome::Standing;
+use crate::run_plain::plain_within;
 
 /// Formats the load profile over all valid trials of a case.
 pub(crate) fn load_profile(totals: &CaseTotals) -> String {
@@ -95,10 +97,154 @@ fn places(value: f64) -> usize {
     }
 }
 
+/// Maximum number of events shown.
+const SHOWN: usize = 10;
+/// Width of an event's name, in columns.
+const NAME_COLUMNS: usize = 30;
+/// Minimum share of DB time from which unaccounted time is shown; less is rounding.
+const UNACCOUNTED_SHARE: f64 = 0.000_5;
+
+/// One line of the table.
+struct Line {
+    event: String,
+    count: Option<u64>,
+    total_s: f64,
+}
+
+/// Formats the events over all valid trials of a case.
+pub(crate) fn top_events(totals: &CaseTotals) -> String {
+    let mut lines = lines(&totals.time);
+    lines.sort_by(|a, b| b.total_s.total_cmp(&a.total_s));
+    let left_out = lines.len().saturating_sub(SHOWN);
+    lines.truncate(SHOWN);
+    if totals.time.unaccounted_share().abs() >= UNACCOUNTED_SHARE {
+        lines.push(Line {
+            event: "(not accounted for)".to_string(),
+            count: None,
+            total_s: totals.time.unaccounted_s(),
+        });
+    }
+    let mut text = format!(
+        "{:<NAME_COLUMNS$} {:>11} {:>11} {:>10} {:>9}\n{} {} {} {} {}\n",
+        "Top Events by Total Time",
+        "Waits",
+        "Time(s)",
+        "Avg(ms)",
+        "% DB time",
+        "-".repeat(NAME_COLUMNS),
+        "-".repeat(11),
+        "-".repeat(11),
+        "-".repeat(10),
+        "-".repeat(9),
+    );
+    for line in &lines {
+        text.push_str(&shown(line, totals.time.db_time_s));
+    }
+    if left_out > 0 {
+        text.push_str(&format!("and {left_out} more\n"));
+    }
+    text
+}
+
+fn lines(time: &TimeModel) -> Vec<Line> {
+    let of_cpu = [("DB CPU", time.db_cpu_s), ("CPU wait", time.cpu_wait_s)];
+    let of_cpu = of_cpu.map(|(event, total_s)| Line {
+        event: event.to_string(),
+        count: None,
+        total_s,
+    });
+    let waits = time.waits.iter().map(|(event, wait)| Line {
+        event: event.clone(),
+        count: Some(wait.count),
+        total_s: wait.total_s,
+    });
+    of_cpu.into_iter().chain(waits).collect()
+}
+
+fn shown(line: &Line, db_time_s: f64) -> String {
+    use unicode_width::UnicodeWidthStr;
+    let event = plain_within(&line.event, NAME_COLUMNS);
+    let pad = " ".repeat(NAME_COLUMNS.saturating_sub(event.width()));
+    let average = match line.count {
+        Some(count) if count > 0 => decimals(1e3 * line.total_s / count as f64, 2),
+        _ => String::new(),
+    };
+    let share = match db_time_s {
+        db_time_s if db_time_s > 0.0 => decimals(100.0 * line.total_s / db_time_s, 1),
+        _ => UNKNOWN.to_string(),
+    };
+    format!(
+        "{event}{pad} {:>11} {:>11} {average:>10} {share:>9}\n",
+        line.count.map(whole).unwrap_or_default(),
+        decimals(line.total_s, 1),
+    )
+}
+
+/// Totals of the sessions of the valid trials of a case.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct CaseTotals {
+    /// Number of trials in the totals: valid ones with sessions.
+    pub(crate) trials: usize,
+    /// Seconds of all windows.
+    pub(crate) window_s: f64,
+    /// Statements.
+    pub(crate) statements: f64,
+    /// Logical reads.
+    pub(crate) logical_reads: f64,
+    /// Blocks read from a data file.
+    pub(crate) physical_reads: f64,
+    /// Rows updated, and blocks written to a data file; `None` where nothing is updated.
+    pub(crate) updates: Option<(f64, f64)>,
+    /// Where the time went.
+    pub(crate) time: TimeModel,
+    /// Statement latency of each trial.
+    pub(crate) latencies: Vec<LatencySummary>,
+}
+
+impl CaseTotals {
+    /// Adds up the valid trials.
+    pub(crate) fn of(case: &Case) -> Self {
+        let mut totals = CaseTotals::default();
+        let valid = case
+            .trials
+            .iter()
+            .filter(|trial| Standing::of(trial).is_valid());
+        let measured = valid.filter_map(|trial| trial.measured.as_ref());
+        let with_sessions = measured.filter_map(|it| Some((it.window_s, it.sessions.as_ref()?)));
+        for (window_s, sessions) in with_sessions {
+            totals.trials += 1;
+            totals.window_s += window_s;
+            // Counts of one run stay far below 2^53; `f64` cannot overflow on a hostile file.
+            totals.statements += sessions.statements as f64;
+            totals.logical_reads += sessions.logical_reads as f64;
+            totals.physical_reads += sessions.physical_reads as f64;
+            if let Some(updates) = &sessions.updates {
+                let (rows, blocks) = totals.updates.get_or_insert_default();
+                *rows += updates.rows_updated as f64;
+                *blocks += updates.blocks_written as f64;
+            }
+            totals.time.db_time_s += sessions.time.db_time_s;
+            totals.time.db_cpu_s += sessions.time.db_cpu_s;
+            totals.time.cpu_wait_s += sessions.time.cpu_wait_s;
+            if let Some(kernel_s) = sessions.time.kernel_cpu_s {
+                *totals.time.kernel_cpu_s.get_or_insert(0.0) += kernel_s;
+            }
+            totals.latencies.push(sessions.statement_latency);
+            for (event, wait) in &sessions.time.waits {
+                let sum = totals.time.waits.entry(event.clone()).or_default();
+                sum.count = sum.count.saturating_add(wait.count);
+                sum.total_s += wait.total_s;
+            }
+        }
+        totals
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use model::{TimeModel, WAIT_CPU_QUANTUM, Wait};
+
     use super::*;
-    use model::TimeModel;
 
     #[test]
     fn the_profile_has_the_shape_people_know() {
@@ -144,5 +290,54 @@ mod tests {
         let text = load_profile(&CaseTotals::default());
         let expected = "               DB Time(s):               -               -\n";
         assert!(text.contains(expected), "{text}");
+    }
+
+    /// The figures of article 001, test 2.
+    #[test]
+    fn caging_shows_as_its_wait_event() {
+        let wait = Wait {
+            count: 16_005,
+            total_s: 1065.4,
+        };
+        let totals = CaseTotals {
+            time: TimeModel {
+                db_time_s: 2704.0,
+                db_cpu_s: 1638.6,
+                waits: [(WAIT_CPU_QUANTUM.to_string(), wait)].into(),
+                ..TimeModel::default()
+            },
+            ..CaseTotals::default()
+        };
+        let text = top_events(&totals);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[2],
+            "DB CPU                                         1,638.6                 60.6"
+        );
+        assert_eq!(
+            lines[3],
+            "resmgr:cpu quantum                  16,005     1,065.4      66.57      39.4"
+        );
+        assert!(lines[4].starts_with("CPU wait "), "{text}");
+        assert_eq!(lines.len(), 5);
+    }
+
+    #[test]
+    fn what_is_missing_is_named_and_floods_are_cut() {
+        let mut time = TimeModel {
+            db_time_s: 100.0,
+            db_cpu_s: 50.0,
+            ..TimeModel::default()
+        };
+        for number in 0..20 {
+            time.waits
+                .insert(format!("event {number}"), Wait::default());
+        }
+        let text = top_events(&CaseTotals {
+            time,
+            ..CaseTotals::default()
+        });
+        assert!(text.contains("(not accounted for)"), "{text}");
+        assert!(text.ends_with("and 12 more\n"), "{text}");
     }
 }

@@ -33,7 +33,7 @@ impl TimeSpent {
     pub(crate) fn sentence(&self) -> String {
         let share = 100.0 * self.windows_s / self.trials_s;
         format!(
-            "{share:.0} % of the {} that trials took were measured",
+            "{share:.0} % of the {} that the trials took was measured",
             seconds(self.trials_s)
         )
     }
@@ -57,7 +57,7 @@ pub(crate) fn windows(run: &Run, asked_s: f64) -> String {
     match in_turns(run) {
         None => format!("windows of {}", seconds(asked_s)),
         Some((count, window_s)) => format!(
-            "{count} windows of {} for each trial, in turns with those of the other cases",
+            "{count} windows of {} per trial, alternating with those of the other cases",
             seconds(window_s)
         ),
     }
@@ -68,7 +68,7 @@ pub(crate) fn short(run: &Run, asked_s: f64) -> String {
     match in_turns(run) {
         None => format!("windows of {}", seconds(asked_s)),
         Some((count, window_s)) => {
-            format!("each {count} windows of {}, in turns", seconds(window_s))
+            format!("{count} windows of {} each, alternating", seconds(window_s))
         }
     }
 }
@@ -94,7 +94,7 @@ mod tests {
             trials_s: 80.0,
             windows_s: 50.0,
         };
-        let expected = "62 % of the 80.0 s that trials took were measured";
+        let expected = "62 % of the 80.0 s that the trials took was measured";
         assert_eq!(spent.sentence(), expected);
     }
 }

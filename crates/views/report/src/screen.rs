@@ -10,9 +10,8 @@ use crate::latency_figures::ns_range;
 use crate::latency_text::latency_text;
 use crate::run_machine::machine_within;
 use crate::run_plain::plain;
-use crate::run_style::{Style, TextOptions};
+use crate::run_style::{Style, TextOptions, cut, lines};
 use crate::run_text::run_text;
-use crate::screen_lines::{cut, lines};
 use crate::screen_next::{Called, Next};
 use crate::screen_not_run::{NotRun, not_run_lines};
 use crate::screen_ranking::{ROWS_MAX, Ranking};
@@ -101,7 +100,7 @@ impl Screen {
         self.not_run.extend(not_run);
         let late = judgement.cases.iter();
         let late = late.filter(|case| had_no_time(run, &judgement.cases, case));
-        let late = late.map(|case| NotRun::new(&case.name, "no time left for 5 trials of it"));
+        let late = late.map(|case| NotRun::new(&case.name, "not enough time for 5 trials"));
         self.not_run.extend(late);
         self.warnings.add_of(run, &judgement);
         let room = self.lines_left.saturating_sub(END_LINES);
@@ -217,7 +216,7 @@ impl Screen {
 fn run_line(run: &Run) -> String {
     let ended = match run.status {
         RunStatus::Unfinished => "not ended",
-        RunStatus::Settled => "until intervals were narrow",
+        RunStatus::Settled => "stopped when intervals were narrow",
         RunStatus::Bounded => "stopped at its limit",
         RunStatus::Interrupted => "interrupted",
         RunStatus::Failed => "failed",
@@ -239,10 +238,10 @@ fn latency_line(result: &LatencyResult) -> Option<String> {
     };
     let said = match (range(true), range(false)) {
         (Some(own), Some(others)) => {
-            format!("latency {own} ns on the own node, {others} ns on others")
+            format!("latency {own} ns local, {others} ns remote")
         }
         (Some(own), None) => format!("latency {own} ns"),
-        (None, Some(others)) => format!("latency {others} ns, none of it on the own node"),
+        (None, Some(others)) => format!("latency {others} ns, remote only"),
         (None, None) => return None,
     };
     Some(said)
@@ -277,7 +276,7 @@ mod tests {
             class(0, 1, "1-2", 211.0),
             class(0, 2, "3", 242.0),
         ]);
-        let expected = "latency 53.0 to 59.0 ns on the own node, 211 to 248 ns on others";
+        let expected = "latency 53.0 to 59.0 ns local, 211 to 248 ns remote";
         assert_eq!(shown.as_deref(), Some(expected));
         assert_eq!(line(vec![]), None);
     }

@@ -7,8 +7,8 @@ use crate::judgement::Judgement;
 use crate::judgement_cases::TRIALS_ENOUGH;
 use crate::ratio::is_emulated;
 use crate::run_style::TextOptions;
-use crate::run_time::rounds_s;
 use crate::verdict::Verdict;
+use crate::verdict_too_few::rounds_s;
 
 /// Maximum number of commands shown.
 const SHOWN: usize = 3;
@@ -80,7 +80,7 @@ impl Next {
     /// Returns the commands, after an empty line and a title.
     pub(crate) fn lines(&self, options: &TextOptions) -> Vec<String> {
         let latency = ("numalab latency", "how far memory is from each node");
-        let list = ("numalab list", "how to make these runs possible");
+        let list = ("numalab list", "what these experiments need");
         let questions = ("numalab list", "other questions to ask");
         let doctor = ("numalab doctor", "placement problems and fixes");
         let owned = |(command, about): (&str, &'static str)| (command.to_owned(), about);

@@ -10,10 +10,9 @@ use crate::run_bars::{MEDIAN, Scale, UNSURE};
 use crate::run_figures::{BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, value};
 use crate::run_plain::plain_within;
 use crate::run_ranking::{order, rank_text};
-use crate::run_style::{Style, TextOptions};
+use crate::run_style::{Style, TextOptions, cut};
 use crate::run_table::{Side, Table};
 use crate::run_windows;
-use crate::screen_lines::cut;
 use crate::verdict_too_few::had_no_time;
 use crate::verdict_words::trials;
 

@@ -3,8 +3,7 @@
 use model::{Run, Trial};
 
 use crate::judgement::Judgement;
-use crate::run_style::{Style, TextOptions};
-use crate::screen_lines::lines;
+use crate::run_style::{Style, TextOptions, lines};
 
 /// Warnings and notes with their number of occurrences.
 #[derive(Debug, Default)]

@@ -17,8 +17,8 @@ pub(crate) fn distances_text(topology: &Topology, options: &TextOptions) -> Stri
         return one_node_text(topology, options);
     }
     let Some(rows) = &topology.distances else {
-        let text =
-            "The kernel does not give the firmware's distances: who is near whom is unknown.";
+        let text = "The kernel does not report the firmware's distances, so the proximity of nodes \
+                    is unknown.";
         return options.heading("Distances") + text + "\n";
     };
     let group = groups(topology);
@@ -31,20 +31,20 @@ pub(crate) fn distances_text(topology: &Topology, options: &TextOptions) -> Stri
         _ => text.push_str(&lists(topology, rows)),
     }
     text.push('\n');
-    text.push_str(&options.heading("Who is near whom"));
+    text.push_str(&options.heading("Which nodes are near each other"));
     match &group {
         Some(group) => text.push_str(&tree(topology, group)),
         None => text.push_str("Unknown, because not all distances are known.\n"),
     }
     if !is_symmetric(rows) {
-        text.push_str("The table is not symmetric; the longer of two ways counts here.\n");
+        text.push_str("The table is not symmetric; the groups use the longer direction.\n");
     }
     text
 }
 
 fn one_node_text(topology: &Topology, options: &TextOptions) -> String {
     let text = if topology.node_is_implied {
-        "This kernel shows no nodes, so one is implied here that holds everything."
+        "This kernel shows no nodes; numalab treats the machine as one node."
     } else {
         "One node: every CPU is equally near to all memory."
     };

@@ -59,8 +59,8 @@ fn numa_balancing(value: u32) -> String {
 /// Describes a value of `zone_reclaim_mode` (kernel, `Documentation/admin-guide/sysctl/vm.rst`).
 fn zone_reclaim(value: u32) -> String {
     let meaning = match value {
-        0 => "off, memory of other nodes is taken before pages are reclaimed",
-        _ => "on, pages are reclaimed before memory of other nodes is taken",
+        0 => "off, the kernel uses memory of other nodes before it reclaims pages",
+        _ => "on, the kernel reclaims pages before it uses memory of other nodes",
     };
     format!("{value}: {meaning}")
 }
@@ -68,7 +68,7 @@ fn zone_reclaim(value: u32) -> String {
 fn numa_option(settings: &KernelSettings) -> Option<String> {
     let off = settings.numa_off?;
     match &settings.numa_option {
-        Some(value) if off => Some(format!("{}: NUMA is switched off", plain(value))),
+        Some(value) if off => Some(format!("{}: NUMA is disabled", plain(value))),
         Some(value) => Some(plain(value)),
         None => Some("not given".to_owned()),
     }

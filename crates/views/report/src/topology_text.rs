@@ -13,10 +13,10 @@ use crate::topology_distances::{counted, distances_text, named};
 use crate::topology_settings::settings_text;
 
 /// What a software emulator means for the reader.
-const EMULATED: &str = "emulated in software, so no speed measured here says anything about NUMA";
+const EMULATED: &str = "emulated in software; speeds measured here say nothing about NUMA";
 
 /// What any other hypervisor means for the reader.
-const VIRTUAL: &str = "a virtual machine, whose nodes may not be those of its host";
+const VIRTUAL: &str = "a virtual machine; its nodes may not match those of its host";
 
 /// Formats a machine.
 pub fn topology_text(topology: &Topology, options: &TextOptions) -> String {
@@ -67,7 +67,7 @@ fn machine_text(topology: &Topology, options: &TextOptions) -> String {
         let count = online.len();
         fact(
             "nodes",
-            format!("{count} online: {online}; the kernel has room for {possible}"),
+            format!("{count} online: {online}; possible: {possible}"),
         );
     }
     fact("memory", memory_sentence(topology));
@@ -233,7 +233,7 @@ fn ratings_text(topology: &Topology, options: &TextOptions) -> String {
         ];
         table.push(cells.into_iter().map(|cell| (cell, Style::Usual)).collect());
     }
-    options.heading("Memory as the firmware rates it (not measured)") + &table.text(options)
+    options.heading("Memory ratings from the firmware (not measured)") + &table.text(options)
 }
 
 fn huge_pages_text(topology: &Topology, options: &TextOptions) -> String {

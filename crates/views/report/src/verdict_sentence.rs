@@ -23,22 +23,21 @@ pub(crate) fn sentence(
     winner: Option<&CaseJudgement>,
 ) -> String {
     if is_emulated(run) {
-        return "no winner is named, because this machine is emulated in software \
-                and its speeds mean nothing"
+        return "no winner: this machine is emulated in software and its speeds mean nothing"
             .to_string();
     }
     if cases.is_empty() {
         return match run.skipped.len() {
-            0 => "nothing is compared: the run has no cases".to_string(),
-            1 => "nothing is compared: this machine cannot run the only case".to_string(),
+            0 => "no comparison: the run has no cases".to_string(),
+            1 => "no comparison: this machine cannot run the only case".to_string(),
             skipped => {
-                format!("nothing is compared: this machine can run none of {skipped} cases")
+                format!("no comparison: this machine can run none of {skipped} cases")
             }
         };
     }
     let Some(baseline) = baseline_index(run) else {
         return format!(
-            "nothing is compared: the baseline {} was not run",
+            "no comparison: the baseline {} did not run",
             name(&run.baseline)
         );
     };
@@ -70,19 +69,19 @@ fn as_printed(
     bare.sort_by(|(_, a), (_, b)| merit(run.metric, *b).total_cmp(&merit(run.metric, *a)));
     let listed = bare.iter().take(COMPARISONS_LISTED).map(|(it, ratio)| {
         let ratio = decimals(*ratio, BARE_PLACES);
-        format!("{} has {ratio} times", name(&it.case))
+        format!("{} has {ratio} times that", name(&it.case))
     });
     let mut listed: Vec<String> = listed.collect();
     if bare.len() > listed.len() {
         listed.push(format!("and {} more", bare.len() - listed.len()));
     }
     let reports = match cases.iter().all(|case| case.valid == 1) {
-        true => "one report of each case carries no interval".to_string(),
-        false => format!("fewer than {TRIALS_ENOUGH} reports of a case carry no interval"),
+        true => "one report of each case gives no interval".to_string(),
+        false => format!("fewer than {TRIALS_ENOUGH} reports of a case give no interval"),
     };
     (!listed.is_empty()).then(|| {
         format!(
-            "no winner is named, because {reports}; as printed, against {} with {} {}, {}",
+            "no winner: {reports}; by the printed figures, compared with {} ({} {}), {}",
             name(&baseline.name),
             baseline
                 .median
@@ -98,7 +97,7 @@ fn alone(run: &Run, case: &CaseJudgement) -> String {
     let shown = |it: f64| value(run.metric, it);
     match (case.median, case.interval) {
         (Some(median), Some(interval)) => format!(
-            "{} {} {}{} ({} interval {} to {}, {}); nothing is compared",
+            "{} {} {}{} ({} interval {} to {}, {}); no comparison",
             name(&case.name),
             facts.verb,
             shown(median),
@@ -145,7 +144,7 @@ fn of_many(
     };
     if baseline.valid < TRIALS_ENOUGH {
         let too_few = too_few(run, &[baseline]);
-        return format!("{head}; nothing is compared with the baseline: {too_few}");
+        return format!("{head}; no comparison with the baseline: {too_few}");
     }
     let mut compared: Vec<&Comparison> = comparisons.to_vec();
     let ratio_of = |it: &Comparison| {
@@ -248,11 +247,8 @@ fn shared(cases: &[CaseJudgement]) -> String {
     let first: Vec<&str> = first.map(|case| case.name.as_str()).collect();
     let of_all = of_all(cases);
     match first.len() == ranked().count() {
-        true => format!("none of {of_all} is faster than the others"),
-        false => format!(
-            "{} are fastest of {of_all} and cannot be told apart",
-            names(&first)
-        ),
+        true => format!("none of {of_all} is significantly faster than the others"),
+        false => format!("{} tie as fastest of {of_all}", names(&first)),
     }
 }
 
@@ -269,7 +265,7 @@ fn of_all(cases: &[CaseJudgement]) -> String {
     let ranked = ranked.filter(|case| case.rank.is_some()).count();
     match ranked == all {
         true => format!("{ranked} cases"),
-        false => format!("{ranked} cases that can be ranked"),
+        false => format!("{ranked} ranked cases"),
     }
 }
 

@@ -1,12 +1,11 @@
 //! Warnings that affect how far the figures of a run can be trusted.
 
-use model::{Run, RunStatus};
+use model::{Measured, Run, RunStatus, Trial};
 
 use crate::judgement_cases::{CaseJudgement, TRIALS_ENOUGH};
 use crate::ratio::{baseline_index, is_emulated};
 use crate::run_figures::decimals;
-use crate::run_totals::CaseTotals;
-use crate::verdict_busy::busy_warning;
+use crate::run_load_profile::CaseTotals;
 
 /// Share of DB time from which unaccounted time causes a warning.
 const UNACCOUNTED_SHARE: f64 = 0.05;
@@ -19,7 +18,7 @@ pub(crate) fn warnings(run: &Run, cases: &[CaseJudgement]) -> Vec<String> {
     if baseline_index(run).is_none() && !cases.is_empty() {
         let baseline = &run.baseline;
         warnings.push(format!(
-            "the baseline {baseline} was not run, so no case is compared"
+            "the baseline {baseline} did not run, so there is no comparison"
         ));
     }
     warnings.extend(trials_warning(cases));
@@ -38,24 +37,23 @@ fn machine_warning(run: &Run) -> Option<String> {
     if is_emulated(run) {
         return Some(
             "this machine is emulated in software: its nodes are equally far and its speeds mean \
-             nothing, so no ratio, rank or winner is given; what was read back of the placement \
-             holds"
+             nothing, so there is no ratio, rank or winner; the evidence of the placement is valid"
                 .to_string(),
         );
     }
     let may_be_about_memory = run.asks_about_memory && machine.topology.nodes.len() > 1;
     let hypervisor = hypervisor.filter(|_| may_be_about_memory)?;
     Some(format!(
-        "this machine is a guest of a hypervisor ({hypervisor}): its nodes may not be the host's, \
-         so a difference or its absence may not be about memory"
+        "this machine is a guest of a hypervisor ({hypervisor}): its nodes may not match those of \
+         its host, so a difference or its absence may not be due to memory"
     ))
 }
 
 fn status_warning(run: &Run) -> Option<String> {
     let text = match run.status {
-        RunStatus::Unfinished => "the run has not ended: it is still going, or it was killed",
-        RunStatus::Interrupted => "the run was interrupted; the trials that had ended are kept",
-        RunStatus::Failed => "the run failed; the trials that had ended are kept",
+        RunStatus::Unfinished => "the run has not ended: it is still running, or it was killed",
+        RunStatus::Interrupted => "the run was interrupted; the completed trials are kept",
+        RunStatus::Failed => "the run failed; the completed trials are kept",
         RunStatus::Settled | RunStatus::Bounded | RunStatus::Imported => return None,
     };
     Some(text.to_string())
@@ -69,7 +67,7 @@ fn trials_warning(cases: &[CaseJudgement]) -> Option<String> {
         .filter(|it| it.valid >= TRIALS_ENOUGH && it.valid < it.trials());
     let counts = lost.map(|it| format!("{} {} of {}", it.name, it.valid, it.trials()));
     let counts: Vec<String> = counts.collect();
-    (!counts.is_empty()).then(|| format!("not every trial counts: {}", counts.join(", ")))
+    (!counts.is_empty()).then(|| format!("not all trials are valid: {}", counts.join(", ")))
 }
 
 fn time_warning(name: &str, totals: &CaseTotals) -> Option<String> {
@@ -90,9 +88,50 @@ fn calibration_warning(run: &Run) -> Option<String> {
     let calibration = run.calibration.as_ref()?;
     (!calibration.plateau_reached).then(|| {
         format!(
-            "the work unit of {} rows was still too small for the plateau, \
-             so the statements are measured as well as the memory",
+            "the work unit of {} rows did not reach the plateau, so the figures include statement \
+             overhead as well as memory",
             calibration.work_unit
         )
     })
+}
+
+/// CPUs that other processes may use in a window before it counts as disturbed: a tenth of a CPU is
+/// more than an idle system uses, and enough to change a rate by several percent on a small
+/// machine.
+const OTHER_CPUS_MAX: f64 = 0.1;
+/// Share of disturbed windows above which the whole run carries a warning.
+const DISTURBED_SHARE_MAX: f64 = 0.25;
+
+/// Returns a warning if many windows were disturbed by other processes or by the hypervisor.
+pub(crate) fn busy_warning(run: &Run) -> Option<String> {
+    let trials = run.cases.iter().flat_map(|case| &case.trials);
+    let valid: Vec<(&Trial, &Measured)> = trials
+        .filter(|trial| trial.valid_value().is_some())
+        .filter_map(|trial| Some((trial, trial.measured.as_ref()?)))
+        .collect();
+    let taken = valid
+        .iter()
+        .map(|(trial, measured)| cpus_taken(trial, measured));
+    let disturbed: Vec<f64> = taken.filter(|cpus| *cpus > OTHER_CPUS_MAX).collect();
+    if (disturbed.len() as f64) <= valid.len() as f64 * DISTURBED_SHARE_MAX {
+        return None;
+    }
+    let most = decimals(disturbed.iter().copied().fold(0.0, f64::max), 1);
+    let (count, all) = (disturbed.len(), valid.len());
+    Some(format!(
+        "this machine was busy: in {count} of {all} windows, other work used up to {most} CPUs; \
+         intervals are wide, and a difference may come from it; run again when the machine is \
+         quiet"
+    ))
+}
+
+/// Returns the CPUs that others used during the window of a trial, steal time included.
+fn cpus_taken(trial: &Trial, measured: &Measured) -> f64 {
+    let seconds = [trial.evidence.other_cpu_s, trial.evidence.steal_s];
+    let seconds: f64 = seconds.into_iter().flatten().sum();
+    if measured.window_s > 0.0 {
+        seconds / measured.window_s
+    } else {
+        0.0
+    }
 }

@@ -2,11 +2,14 @@
 //!
 //! Article 004's memhammer did the same: 156 ns per store with 8 processes on interleaved memory,
 //! 97 ns on local memory.
+//!
+//! One piece: 65,536 stores, each of a value derived from its place. Verified: every word is
+//! untouched or correct, and the stores of the last piece are present.
 
 use linux::anonymous_memory::AnonymousMemory;
 
-use super::mix::mix;
-use super::{Ingredients, Load, own_memory};
+use super::load::mix;
+use super::{Ingredients, Load};
 use crate::Error;
 use crate::buffer_cache::Reader;
 
@@ -26,7 +29,7 @@ impl MemoryHammer {
     pub(super) fn new(of: &Ingredients<'_>) -> Result<Self, Error> {
         let random = fastrand::Rng::with_seed(of.seed);
         Ok(MemoryHammer {
-            memory: own_memory::make(of.own, of.page_bytes)?,
+            memory: of.own_memory()?,
             seed: of.seed,
             before: random.clone(),
             random,
@@ -97,7 +100,7 @@ impl Load for MemoryHammer {
 mod tests {
     use model::SessionLoad;
 
-    use super::super::test_reader::with_load;
+    use super::super::load::tests::with_load;
     use super::{Ingredients, Load, MemoryHammer, STORES};
     use crate::statement::Table;
 

@@ -1,12 +1,14 @@
 //! A file in /dev/shm that is written from start to end, emptied, and written again, as with dd.
 //!
 //! Nearly all of its CPU time is spent in the kernel, which finds, clears and fills pages.
+//!
+//! One piece: 1 MiB by pwrite(2). Verified: every byte of the file, read back.
 
 use linux::shared_memory::{Mapping, ObjectKind, SharedMemory};
 use linux::shared_memory_file::SharedMemoryFile;
 use model::OwnMemory;
 
-use super::mix::mix;
+use super::load::mix;
 use super::{Ingredients, Load};
 use crate::Error;
 use crate::buffer_cache::Reader;
@@ -115,7 +117,7 @@ impl Load for ShmFill {
 mod tests {
     use model::SessionLoad;
 
-    use super::super::test_reader::with_load;
+    use super::super::load::tests::with_load;
     use super::WRITE_BYTES;
 
     #[test]

@@ -6,10 +6,11 @@ use std::fmt::{self, Display, Formatter};
 use journal::{Change, Journal, Presence, ProcessIdentity, TakeBack};
 use postgres::Client;
 use serde::{Deserialize, Serialize};
+use server::TablesPlan;
 
 use super::url::{config, connect, without_password};
+use crate::Error;
 use crate::tables::{self, Table, quoted};
-use crate::{Error, TablesPlan};
 
 /// The comment on every such schema.
 const MARK: &str = "made by numalab, to be dropped by it";
@@ -133,7 +134,7 @@ impl Change for SchemaMade {
         dropped.map_err(|error| journal::Error::Undo {
             change: self.to_string(),
             reason: format!(
-                "{error}; by hand: DROP SCHEMA {} CASCADE",
+                "{error}; drop it manually: DROP SCHEMA {} CASCADE",
                 quoted(&self.schema)
             ),
         })?;

@@ -4,7 +4,7 @@
 use postgres::{Client, NoTls};
 
 use crate::Error;
-use crate::server::CONNECT_WITHIN;
+use crate::scratch_server::CONNECT_WITHIN;
 
 /// Parses the URL of a server. With `is_read_only`, the server itself rejects writes in the
 /// session.

@@ -5,4 +5,4 @@ mod lock_file;
 mod owner;
 mod server;
 
-pub(crate) use server::{Door, LocalServer};
+pub(crate) use self::server::{Door, LocalServer};

@@ -7,7 +7,7 @@ use postgres::{Client, NoTls};
 use super::lock_file::LockFile;
 use super::owner::{self, Asker};
 use crate::Error;
-use crate::server::CONNECT_WITHIN;
+use crate::scratch_server::CONNECT_WITHIN;
 
 /// Databases that exist in every cluster, unless an administrator dropped them.
 const USUAL: [&str; 2] = ["postgres", "template1"];

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use linux::Root;
 use model::{Relations, Residency};
+use residency::nodes_of_range;
 
 use super::{ask, tally};
 use crate::Error;
@@ -35,7 +36,9 @@ pub fn relations(
     let answers = server.ask(|door| ask::ask(door, order.with_server_view))?;
     let blocks = BufferBlocks::find(root, &answers.allocation, server.pid())?;
     let pids: Vec<u32> = residency.processes.iter().map(|it| it.pid).collect();
-    let pages = blocks.pages(root, &pids)?;
+    let range = (blocks.offset, blocks.blocks * blocks.block_bytes);
+    let pages = nodes_of_range(root, blocks.postmaster, &blocks.mapping, &pids, range)
+        .map_err(placement::Error::from)?;
     let segments = &residency.segments;
     let segment = segments.iter().find(|it| it.name == blocks.mapping.name);
     Ok(Relations {

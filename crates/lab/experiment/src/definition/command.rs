@@ -21,16 +21,16 @@ pub struct CommandChoice {
 }
 
 /// The words for which direction is better.
-pub const DIRECTIONS: &[Word<bool>] = &[
+pub(crate) const DIRECTIONS: &[Word<bool>] = &[
     Word {
         value: true,
         name: "more",
-        about: "the higher number is the better one",
+        about: "higher numbers are better",
     },
     Word {
         value: false,
         name: "less",
-        about: "the lower number is the better one",
+        about: "lower numbers are better",
     },
 ];
 
@@ -40,16 +40,16 @@ pub(crate) const NUMBER_EXPECTED: &str = "last, line:N, regex:EXPRESSION or json
 
 /// The number places, for documents.
 pub(crate) const NUMBER_PLACES: &[(&str, &str)] = &[
-    ("last", "the last number that is printed"),
-    ("line:N", "the only number of line N, counted from 1"),
+    ("last", "the last number printed"),
+    ("line:N", "the only number on line N, counted from 1"),
     (
         "regex:EXPRESSION",
-        "what the first group of the expression last matched, or all of it where it has no group; \
-         `^` and `$` are the ends of a line",
+        "the last match of the expression's first group, or of the whole expression if it has \
+         none; `^` and `$` match at line ends",
     ),
     (
         "json:POINTER",
-        "a field of the JSON document that is printed (RFC 6901)",
+        "a field of the printed JSON document (RFC 6901)",
     ),
 ];
 

@@ -1,6 +1,6 @@
 //! An experiment as its file defines it: a question and the cases that answer it.
 
-use model::{Backing, Stealing};
+use model::{Backing, ServerKind, Stealing};
 
 use super::command::CommandChoice;
 use super::load::{DataSize, WorkChoice, WorkUnit};
@@ -42,6 +42,7 @@ impl Definition {
                 load.facts().reads_rows && is_by_caches(case.cache)
                     || load.has_memory() && is_by_caches(case.own_memory)
             }
+            WorkChoice::Kernel(_) => case.own_memory == CacheSize::BeyondCaches,
             WorkChoice::Command => false,
         })
     }
@@ -110,25 +111,36 @@ pub struct CaseDefinition {
 pub enum Engine {
     /// The embedded instance.
     Instance,
-    /// A private PostgreSQL server.
-    Postgres,
+    /// A private server of a database.
+    Server(ServerKind),
 }
 
-/// The table of engines.
-pub const ENGINES: &[Word<Engine>] = &[
-    Word {
-        value: Engine::Instance,
-        name: "instance",
-        about: "the embedded instance",
-    },
-    Word {
-        value: Engine::Postgres,
-        name: "postgres",
-        about: "a throw-away PostgreSQL cluster; page-size 4KiB is `huge_pages = off`, larger is \
-                `on`; allocation is the memory policy of all its processes; backing and \
-                cpu-count mean nothing to it",
-    },
-];
+const INSTANCE: Word<Engine> = Word {
+    value: Engine::Instance,
+    name: "instance",
+    about: "the embedded instance",
+};
+
+/// What a server means in a definition, whatever the database.
+const ABOUT_SERVERS: &str = "a throw-away server of this database; page-size 4KiB means no huge \
+                             pages, larger means huge pages; allocation is the memory policy of \
+                             all its processes; backing and cpu-count mean nothing to it";
+
+/// The table of engines: the instance, and every database.
+pub const ENGINES: &[Word<Engine>] = &{
+    let mut words = [INSTANCE; 1 + ServerKind::TABLE.len()];
+    let mut number = 0;
+    while number < ServerKind::TABLE.len() {
+        let name = ServerKind::TABLE[number].id;
+        words[1 + number] = Word {
+            value: Engine::Server(ServerKind::named(name)),
+            name,
+            about: ABOUT_SERVERS,
+        };
+        number += 1;
+    }
+    words
+};
 
 /// The requested mechanism that applies a placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,16 +154,16 @@ pub enum MechanismChoice {
 }
 
 /// The table of mechanisms.
-pub const MECHANISMS: &[Word<MechanismChoice>] = &[
+pub(crate) const MECHANISMS: &[Word<MechanismChoice>] = &[
     Word {
         value: MechanismChoice::Auto,
         name: "auto",
-        about: "a processor group where one can be made, otherwise affinity",
+        about: "a processor group where possible, otherwise affinity",
     },
     Word {
         value: MechanismChoice::Group,
         name: "group",
-        about: "a processor group (a cpuset cgroup), or the case cannot run",
+        about: "a processor group (a cpuset cgroup); the case cannot run without one",
     },
     Word {
         value: MechanismChoice::Affinity,

@@ -22,7 +22,7 @@ impl<'t> Source<'t> {
     /// Parses the file into its top-level table.
     pub(crate) fn parse(self) -> Result<DeTable<'t>, Error> {
         if self.text.len() > FILE_BYTES_MAX {
-            return Err(self.syntax(0, "the file has more than 1 MiB"));
+            return Err(self.syntax(0, "the file is larger than 1 MiB"));
         }
         match DeTable::parse(self.text) {
             Ok(table) => Ok(table.into_inner()),
@@ -141,7 +141,7 @@ impl<'t> Section<'t> {
             file: self.source.file.to_owned(),
             line: self.source.line(first.span().start),
             key: self.table.name().to_owned(),
-            expected: format!("only the keys {}", known.join(", ")),
+            expected: format!("one of the keys {}", known.join(", ")),
             found: quoted(name),
             nearest: nearest(name, known).map(str::to_owned),
         })))

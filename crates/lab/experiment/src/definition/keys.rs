@@ -76,7 +76,7 @@ const fn key(
 }
 
 /// All keys. The top level of a file holds the keys of [`Table::Top`] and the other tables.
-pub const KEYS: &[Key] = &[
+pub(crate) const KEYS: &[Key] = &[
     key(Table::Top, "format", None, "always `numalab.experiment/1`"),
     key(Table::Top, "name", None, "lower-case words with hyphens"),
     key(
@@ -89,14 +89,14 @@ pub const KEYS: &[Key] = &[
         Table::Top,
         "baseline",
         None,
-        "name of the case that the others are compared with",
+        "name of the case to compare the others with",
     ),
     key(
         Table::Top,
         "asks-about-memory",
         None,
-        "true when the cases differ in where memory lies, so that an emulated machine, whose \
-         nodes are equally far, has no answer",
+        "true if the cases differ in memory placement, which an emulated machine cannot compare: \
+         its nodes are equally far",
     ),
     key(
         Table::Needs,
@@ -114,7 +114,7 @@ pub const KEYS: &[Key] = &[
         Table::Top,
         "engine",
         Some("instance"),
-        "what reads: the embedded instance or a PostgreSQL server",
+        "what reads: the embedded instance or a database server",
     ),
     key(
         Table::Placement,
@@ -132,20 +132,20 @@ pub const KEYS: &[Key] = &[
         Table::Placement,
         "mechanism",
         Some("auto"),
-        "what carries the placement out",
+        "how to apply the placement",
     ),
     key(
         Table::Placement,
         "cpu-quota",
         Some("off"),
-        "a CPU quota of the kernel for all processes, in CPUs: a quantity, or `off`",
+        "kernel CPU quota for all processes, in CPUs: a quantity, or `off`",
     ),
     key(
         Table::Sga,
         "cache",
         Some("beyond-caches"),
-        "size of the buffer cache; `beyond-caches` is 64 MiB, or four times the last-level \
-         caches of first-node if that is more; 256 MiB where their size is not known",
+        "size of the buffer cache; `beyond-caches` is 64 MiB, or four times the last-level caches \
+         of first-node if that is more; 256 MiB if their size is unknown",
     ),
     key(
         Table::Sga,
@@ -157,110 +157,117 @@ pub const KEYS: &[Key] = &[
         Table::Sga,
         "page-size",
         Some("4KiB"),
-        "size of its pages; huge pages must be in their pool beforehand",
+        "size of its pages; the pool must already have the huge pages",
     ),
     key(
         Table::Sga,
         "allocation",
         Some("os-default"),
-        "on which nodes its pages lie",
+        "which nodes hold its pages",
     ),
     key(
         Table::Sga,
         "prewarm-cpus",
         Some("inherited"),
-        "CPUs of the backend that loads and prewarms the tables, a place; for `postgres`",
+        "CPUs of the session that loads and prewarms the tables, a place; for servers",
     ),
     key(
         Table::Load,
         "sessions",
         None,
-        "sessions that read, each a process: a quantity",
+        "number of sessions, each a process: a quantity",
     ),
     key(
         Table::Load,
         "cpu-count",
         Some("off"),
-        "instance caging: a quantity of sessions that may run at once, or `off`",
+        "instance caging, the sessions that may run at once: a quantity, or `off`",
     ),
     key(
         Table::Load,
         "data",
         Some("cached"),
-        "size of tables and indexes: `cached` is as much as the buffer cache holds; of more, the \
-         rest is read from a data file",
+        "size of tables and indexes: `cached` is as much as the buffer cache holds; sessions read \
+         the rest from a data file",
     ),
     key(
         Table::Load,
         "update-pct",
         Some("0"),
-        "of a hundred statements, those that update the rows they come by; each counts in its row, \
-         and the data file must have them all in the end",
+        "percentage of statements that update the rows they read; each row counts its updates, \
+         and the data file must contain them all at the end",
     ),
     key(
         Table::Load,
         "handicap",
         Some("0 %"),
-        "extra work that depends on the logical reads, as a share of the time that they take: a \
-         difference of known size, to see whether it is found",
+        "extra work that depends on the logical reads, as a share of their time: a difference of \
+         known size, to test whether a run detects it",
     ),
     key(
         Table::Load,
         "work",
         Some("logical-reads"),
-        "what the sessions do; all cases of an experiment do the same",
+        "what the sessions do; the same in all cases of an experiment",
+    ),
+    key(
+        Table::Load,
+        "kernel",
+        Some("read"),
+        "what the threads of a `stream` do with their memory",
     ),
     key(
         Table::Load,
         "work-unit",
         Some("calibrated"),
-        "rows per statement; `calibrated` is the fewest at which the memory is measured and not \
-         the statement",
+        "rows per statement; `calibrated` is the fewest that measure memory instead of statement \
+         overhead",
     ),
     key(
         Table::Load,
         "own-memory",
         Some("beyond-caches"),
         "size of each session's own memory, or of its file, for `memory-hammer`, `compute` and \
-         `shm-fill`; `beyond-caches` is the session's share of what a cache would be, at least \
+         `shm-fill`, and of the memory of `pointer-chase` and of each thread of `stream`; \
+         `beyond-caches` is the session's share of what a cache would be, at least \
          32 MiB",
     ),
     key(
         Table::Load,
         "own-allocation",
         Some("os-default"),
-        "on which nodes it lies",
+        "which nodes hold it",
     ),
     key(
         Table::Load,
         "command",
         Some(""),
-        "the program of `command`, as a shell is given it (`sh -c`); it starts placed, with \
+        "the command line of `command`, for `sh -c`; it starts under the placement, with \
          own-allocation as its memory policy",
     ),
     key(
         Table::Load,
         "number",
         Some("last"),
-        "where the number is in what it prints",
+        "where to find the number in its output",
     ),
     key(
         Table::Load,
         "unit",
         Some("reported"),
-        "the unit of the number, as people are shown it",
+        "the unit of the number, as reports show it",
     ),
     key(
         Table::Load,
         "better",
         Some("more"),
-        "whether more or less of it is better",
+        "whether more or less is better",
     ),
     key(
         Table::Load,
         "stealing",
         Some("after-local"),
-        "whether the workers of a parallel scan take work that is not theirs",
+        "whether the workers of a parallel scan take granules of other nodes",
     ),
     key(Table::Case, "name", None, "lower-case words with hyphens"),
     key(Table::Case, "about", None, "what this case is, one line"),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use model::{ByteSize, SessionLoad, Stealing};
+use model::{ByteSize, Metric, SessionLoad, Stealing, StreamKernel, StreamKernelFacts};
 
 use super::sga::{CACHE_BYTES_MAX, CACHE_BYTES_MIN};
 use super::vocabulary::Word;
@@ -18,10 +18,41 @@ pub enum WorkChoice {
     Own(SessionLoad),
     /// There are no sessions: an external program runs.
     Command,
+    /// There are no sessions: a measuring kernel runs.
+    Kernel(KernelChoice),
 }
 
+/// A measuring kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelChoice {
+    /// One CPU follows a chain of pointers.
+    PointerChase,
+    /// A thread on each CPU moves bytes.
+    Stream(StreamKernel),
+}
+
+impl KernelChoice {
+    /// Returns what it measures.
+    pub(crate) fn metric(self) -> Metric {
+        match self {
+            KernelChoice::PointerChase => Metric::NsPerAccess,
+            KernelChoice::Stream(_) => Metric::BytesPerSecond,
+        }
+    }
+}
+
+/// The table of what threads of a stream do.
+pub(crate) static STREAMS: LazyLock<Vec<Word<StreamKernel>>> = LazyLock::new(|| {
+    let word = |facts: &StreamKernelFacts| Word {
+        value: facts.kernel,
+        name: facts.name,
+        about: facts.meaning,
+    };
+    StreamKernel::TABLE.iter().map(word).collect()
+});
+
 /// The table of kinds of work.
-pub static WORKS: LazyLock<Vec<Word<WorkChoice>>> = LazyLock::new(|| {
+pub(crate) static WORKS: LazyLock<Vec<Word<WorkChoice>>> = LazyLock::new(|| {
     let readers = [
         Word {
             value: WorkChoice::LogicalReads,
@@ -32,8 +63,8 @@ pub static WORKS: LazyLock<Vec<Word<WorkChoice>>> = LazyLock::new(|| {
         Word {
             value: WorkChoice::ParallelScan,
             name: "parallel-scan",
-            about: "the sessions are workers that add up one column together, again and again; \
-                    the metric is bytes per second",
+            about: "the sessions are workers that together sum one column repeatedly; the metric \
+                    is bytes per second",
         },
     ];
     let own = SessionLoad::TABLE.iter().map(|facts| Word {
@@ -44,14 +75,29 @@ pub static WORKS: LazyLock<Vec<Word<WorkChoice>>> = LazyLock::new(|| {
     let command = Word {
         value: WorkChoice::Command,
         name: "command",
-        about: "no sessions: `command` is run by a shell until it ends, and prints a number, which \
-                is compared",
+        about: "no sessions: a shell runs `command` until it exits; the run compares the number \
+                it prints",
     };
-    readers.into_iter().chain(own).chain([command]).collect()
+    let kernels = [
+        Word {
+            value: WorkChoice::Kernel(KernelChoice::PointerChase),
+            name: "pointer-chase",
+            about: "no sessions: the first CPU of `cpus` follows a chain of pointers through \
+                    memory of one node; the metric is ns per access",
+        },
+        Word {
+            value: WorkChoice::Kernel(KernelChoice::Stream(StreamKernel::Read)),
+            name: "stream",
+            about: "no sessions: a thread on each CPU of `cpus` moves bytes as `kernel` says; the \
+                    metric is bytes per second",
+        },
+    ];
+    let others = [command].into_iter().chain(kernels);
+    readers.into_iter().chain(own).chain(others).collect()
 });
 
 /// The table of stealing policies.
-pub const STEALINGS: &[Word<Stealing>] = &[
+pub(crate) const STEALINGS: &[Word<Stealing>] = &[
     Word {
         value: Stealing::Off,
         name: "off",
@@ -60,20 +106,20 @@ pub const STEALINGS: &[Word<Stealing>] = &[
     Word {
         value: Stealing::AfterLocal,
         name: "after-local",
-        about: "it takes those of other nodes when its own are done",
+        about: "a worker takes granules of other nodes when its own node has none left",
     },
     Word {
         value: Stealing::Free,
         name: "free",
-        about: "granules are taken in the order they lie in, whatever their home",
+        about: "workers take granules in storage order, regardless of home",
     },
 ];
 
 /// The word for a work unit that a calibration finds before the run.
-pub const CALIBRATED: &str = "calibrated";
+pub(crate) const CALIBRATED: &str = "calibrated";
 
 /// Maximum work unit, in rows per statement.
-pub const WORK_UNIT_MAX: u32 = 1 << 20;
+pub(crate) const WORK_UNIT_MAX: u32 = 1 << 20;
 
 /// Rows per statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +153,7 @@ impl WorkUnit {
 }
 
 /// The word for data that fits in the buffer cache.
-pub const CACHED: &str = "cached";
+pub(crate) const CACHED: &str = "cached";
 
 /// The amount of data, indexes included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,20 +15,14 @@ mod sga;
 mod shipped;
 mod vocabulary;
 
-pub use command::{CommandChoice, DIRECTIONS};
-pub use experiment::{
-    CaseDefinition, Definition, ENGINES, Engine, MECHANISMS, MechanismChoice, Needs,
-};
-pub use keys::{KEYS, Key, Table};
-pub use load::{
-    CACHED, CALIBRATED, DataSize, STEALINGS, WORK_UNIT_MAX, WORKS, WorkChoice, WorkUnit,
-};
-pub use place::{CPU_PAIRS, CpuChoice, CpuPair, INHERITED, MemoryChoice, PLACES, Place, Symbol};
-pub use quantity::{QUANTITIES, QUANTITY_MAX, Quantity, Scaled};
+pub use command::CommandChoice;
+pub use experiment::{CaseDefinition, Definition, ENGINES, Engine, MechanismChoice, Needs};
+pub use keys::{Key, Table};
+pub use load::{DataSize, KernelChoice, WorkChoice, WorkUnit};
+pub use place::{CpuChoice, CpuPair, MemoryChoice, Place, Symbol};
+pub(crate) use quantity::QUANTITY_MAX;
+pub use quantity::{Quantity, Scaled};
 pub use reference::reference;
-pub use sga::{
-    ALLOCATIONS, AllocationChoice, AllocationKind, BACKINGS, BEYOND_CACHES, CACHE_BYTES_MAX,
-    CACHE_BYTES_MIN, CacheSize,
-};
+pub use sga::{AllocationChoice, BEYOND_CACHES, CacheSize};
 pub use shipped::{SHIPPED, Shipped, find};
 pub use vocabulary::Word;

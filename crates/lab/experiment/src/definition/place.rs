@@ -28,7 +28,7 @@ pub enum Symbol {
 }
 
 /// The table of symbolic places.
-pub const PLACES: &[Word<Symbol>] = &[
+pub(crate) const PLACES: &[Word<Symbol>] = &[
     Word {
         value: Symbol::All,
         name: "all",
@@ -42,14 +42,14 @@ pub const PLACES: &[Word<Symbol>] = &[
     Word {
         value: Symbol::Nearest,
         name: "nearest",
-        about: "the other node with memory that the firmware's distances say is nearest to \
-                first-node; of equals the lowest id",
+        about: "the other node with memory nearest to first-node by the firmware's distances; the \
+                lowest id on a tie",
     },
     Word {
         value: Symbol::Farthest,
         name: "farthest",
-        about: "the node with memory that the firmware's distances say is farthest from \
-                first-node; of equals the lowest id",
+        about: "the node with memory farthest from first-node by the firmware's distances; the \
+                lowest id on a tie",
     },
 ];
 
@@ -86,7 +86,7 @@ pub enum CpuPair {
 }
 
 /// The table of pairs of CPUs.
-pub const CPU_PAIRS: &[Word<CpuPair>] = &[
+pub(crate) const CPU_PAIRS: &[Word<CpuPair>] = &[
     Word {
         value: CpuPair::OneCore,
         name: "one-core",
@@ -105,7 +105,7 @@ pub const CPU_PAIRS: &[Word<CpuPair>] = &[
 ];
 
 /// The word for keeping inherited CPUs or memory nodes.
-pub const INHERITED: &str = "inherited";
+pub(crate) const INHERITED: &str = "inherited";
 
 /// The requested memory nodes of the processes.
 #[derive(Debug, Clone, PartialEq, Eq)]

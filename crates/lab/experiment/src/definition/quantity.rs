@@ -3,12 +3,12 @@
 use super::vocabulary::{Word, names, nearest, value_of};
 
 /// Maximum number of sessions or CPUs in a definition: Linux supports at most 8192 CPUs.
-pub const QUANTITY_MAX: u32 = 8192;
+pub(crate) const QUANTITY_MAX: u32 = 8192;
 
 /// A number of sessions or CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// A plain number, from 1 to [`QUANTITY_MAX`].
+    /// A plain number, from 1 to `QUANTITY_MAX`.
     Number(u32),
     /// A number that depends on the machine.
     Scaled(Scaled),
@@ -32,37 +32,37 @@ pub enum Scaled {
 }
 
 /// The table of scaled quantities. "CPUs" are the usable CPUs of `first-node`.
-pub const QUANTITIES: &[Word<Scaled>] = &[
+pub(crate) const QUANTITIES: &[Word<Scaled>] = &[
     Word {
         value: Scaled::Readers,
         name: "readers",
-        about: "nine, or as many as first-node has CPUs if it has fewer, but at least three",
+        about: "nine, or the number of CPUs of first-node if that is less, but at least three",
     },
     Word {
         value: Scaled::ReaderCpus,
         name: "reader-cpus",
-        about: "as many as `readers`, but no more than first-node has CPUs",
+        about: "`readers`, but at most the number of CPUs of first-node",
     },
     Word {
         value: Scaled::Limit,
         name: "limit",
-        about: "two thirds of `readers`, rounded down (six of nine), but at least one and fewer \
-                than first-node has CPUs",
+        about: "two thirds of `readers`, rounded down (six of nine), but at least one and less \
+                than the number of CPUs of first-node",
     },
     Word {
         value: Scaled::LocalReaders,
         name: "local-readers",
-        about: "eight, or as many as first-node has CPUs if it has fewer",
+        about: "eight, or the number of CPUs of first-node if that is less",
     },
     Word {
         value: Scaled::LocalCpus,
         name: "local-cpus",
-        about: "nine, or as many as first-node has CPUs if it has fewer",
+        about: "nine, or the number of CPUs of first-node if that is less",
     },
     Word {
         value: Scaled::AllCpus,
         name: "all-cpus",
-        about: "as many as the machine has CPUs that may be used, on all nodes",
+        about: "the number of usable CPUs, on all nodes",
     },
 ];
 
@@ -101,7 +101,7 @@ impl Quantity {
     /// has no value: a limit needs two CPUs, any other scaled quantity needs one.
     ///
     /// `all-cpus` does not depend on first-node and has no value here.
-    pub fn on_first_node_with(self, cpus: u32) -> Option<u32> {
+    pub(crate) fn on_first_node_with(self, cpus: u32) -> Option<u32> {
         let scaled = match self {
             Quantity::Number(number) => return Some(number),
             Quantity::Scaled(scaled) => scaled,

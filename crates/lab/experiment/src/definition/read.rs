@@ -81,7 +81,7 @@ fn needs(needs: Section<'_>) -> Result<Needs, Error> {
         Some(field) => field
             .number()
             .filter(|number| *number >= 1)
-            .ok_or_else(|| field.wrong("a whole number from 1")),
+            .ok_or_else(|| field.wrong("a whole number of at least 1")),
         None => Ok(1),
     };
     Ok(Needs {
@@ -111,7 +111,7 @@ fn cases(top: Section<'_>) -> Result<Vec<CaseDefinition>, Error> {
         let definition = CaseSections { case, ..defaults }.read()?;
         if !names.insert(definition.name.clone()) {
             let found = format!("{} twice", quoted(&definition.name));
-            let expected = "a name of its own for each case";
+            let expected = "a unique name for each case";
             return Err(case.error(case.start(), "name", expected, found, None));
         }
         cases.push(definition);

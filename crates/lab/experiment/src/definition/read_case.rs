@@ -8,7 +8,9 @@ use super::command::{
 use super::experiment::{CaseDefinition, MECHANISMS, MechanismChoice};
 use super::file::{Field, Section};
 use super::keys::{Table, default_of};
-use super::load::{CACHED, CALIBRATED, DataSize, STEALINGS, WORKS, WorkChoice, WorkUnit};
+use super::load::{
+    CACHED, CALIBRATED, DataSize, KernelChoice, STEALINGS, STREAMS, WORKS, WorkChoice, WorkUnit,
+};
 use super::place::{CpuChoice, MemoryChoice, nearest_place};
 use super::quantity::Quantity;
 use super::read_value::{OFF, cpu_count, line, name, quantity};
@@ -84,7 +86,7 @@ impl<'t> CaseSections<'t> {
             self.value(Table::Load, key, expected, parse, |_| None)
         };
         Ok(CommandChoice {
-            command: text("command", "one line for a shell", COMMAND_CHARS_MAX)?,
+            command: text("command", "a shell command of one line", COMMAND_CHARS_MAX)?,
             number: self.value(
                 Table::Load,
                 "number",
@@ -100,8 +102,10 @@ impl<'t> CaseSections<'t> {
     fn sessions(&self, work: WorkChoice) -> Result<Quantity, Error> {
         match self.get(Table::Load, "sessions") {
             Some(field) => quantity(field),
-            // An external program has no sessions.
-            None if work == WorkChoice::Command => Ok(Quantity::Number(1)),
+            // An external program and a measuring kernel have no sessions.
+            None if matches!(work, WorkChoice::Command | WorkChoice::Kernel(_)) => {
+                Ok(Quantity::Number(1))
+            }
             None => {
                 let expected = format!("{}, here or in [load]", Quantity::expected());
                 let start = self.case.start();
@@ -112,6 +116,17 @@ impl<'t> CaseSections<'t> {
         }
     }
 
+    /// Parses the work, and the kernel that a stream runs.
+    fn work(&self) -> Result<WorkChoice, Error> {
+        let kernel = self.word(Table::Load, "kernel", &STREAMS)?;
+        Ok(match self.word(Table::Load, "work", &WORKS)? {
+            WorkChoice::Kernel(KernelChoice::Stream(_)) => {
+                WorkChoice::Kernel(KernelChoice::Stream(kernel))
+            }
+            work => work,
+        })
+    }
+
     fn cpu_count(&self, sessions: Quantity) -> Result<Option<Quantity>, Error> {
         let Some(field) = self.get(Table::Load, "cpu-count") else {
             return Ok(None);
@@ -119,7 +134,8 @@ impl<'t> CaseSections<'t> {
         match (cpu_count(field)?, sessions) {
             (Some(Quantity::Number(count)), Quantity::Number(sessions)) if count >= sessions => {
                 Err(field.wrong(&format!(
-                    "fewer than the {sessions} sessions, or {OFF:?}: caging would do nothing"
+                    "fewer than the {sessions} sessions (otherwise caging has no effect), or \
+                     {OFF:?}"
                 )))
             }
             (cpu_count, _) => Ok(cpu_count),
@@ -246,7 +262,7 @@ impl<'t> CaseSections<'t> {
 
     /// Parses the case.
     pub(super) fn read(&self) -> Result<CaseDefinition, Error> {
-        let work = self.word(Table::Load, "work", &WORKS)?;
+        let work = self.work()?;
         let sessions = self.sessions(work)?;
         Ok(CaseDefinition {
             name: name(self.case)?,
@@ -288,7 +304,7 @@ impl<'t> CaseSections<'t> {
         self.data()?;
         self.update_pct()?;
         self.handicap()?;
-        self.word(Table::Load, "work", &WORKS)?;
+        self.work()?;
         self.command()?;
         self.work_unit()?;
         self.size(Table::Load, "own-memory")?;

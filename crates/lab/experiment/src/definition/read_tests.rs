@@ -5,7 +5,7 @@ use super::super::keys::KEYS;
 use super::super::place::{Place, Symbol};
 use super::super::quantity::Scaled;
 use super::super::shipped::{SHIPPED, find};
-use model::{Backing, NumberPlace};
+use model::{Backing, NumberPlace, ServerKind};
 
 use super::super::experiment::MechanismChoice;
 use super::super::load::{DataSize, WorkUnit};
@@ -44,6 +44,7 @@ data = "2GiB"
 update-pct = 30
 handicap = "2.5 %"
 work = "logical-reads"
+kernel = "copy"
 stealing = "free"
 work-unit = 64
 own-memory = "8MiB"
@@ -187,12 +188,14 @@ fn shipped_experiments_say_what_the_articles_did() {
 
 #[test]
 fn an_unknown_experiment_names_the_nearest() {
+    let names: Vec<&str> = SHIPPED.iter().map(|shipped| shipped.name).collect();
+    let names = names.join(", ");
     assert_eq!(
         find("local-vs-remot").unwrap_err().to_string(),
-        "no experiment is named \"local-vs-remot\"; there are binding-vs-caging, huge-pages, \
-         local-vs-remote, memory-hammer, numa-vs-suma, parallel-scan, postgres-binding-vs-quota, \
-         postgres-huge-pages, postgres-local-vs-remote, postgres-shared-buffers, sga-allocation, \
-         shm-fill, smt, spin, work-unit; did you mean `local-vs-remote`?"
+        format!(
+            "no experiment named \"local-vs-remot\"; known experiments: {names}; did you mean \
+             `local-vs-remote`?"
+        )
     );
 }
 
@@ -200,7 +203,10 @@ fn an_unknown_experiment_names_the_nearest() {
 fn an_engine_is_a_word_of_its_table() {
     let postgres = SMALL.replacen("[load]", "engine = \"postgres\"\n\n[load]", 1);
     let definition = Definition::parse("mine.toml", &postgres).unwrap();
-    assert_eq!(definition.engine, Engine::Postgres);
+    assert_eq!(
+        definition.engine,
+        Engine::Server(ServerKind::named("postgres"))
+    );
     let message = error("[load]", "engine = \"postgre\"\n\n[load]");
     assert!(message.contains("did you mean `postgres`?"), "{message}");
 }
@@ -209,14 +215,14 @@ fn an_engine_is_a_word_of_its_table() {
 fn unknown_keys_are_found_in_every_table() {
     assert_eq!(
         error("sessions = 4", "sesions = 4"),
-        "mine.toml, line 8, [load]: expected only the keys sessions, cpu-count, data, \
-         update-pct, handicap, work, work-unit, own-memory, own-allocation, command, number, \
-         unit, better, stealing, found \"sesions\"; did you mean `sessions`?"
+        "mine.toml, line 8, [load]: expected one of the keys sessions, cpu-count, data, \
+         update-pct, handicap, work, kernel, work-unit, own-memory, own-allocation, command, \
+         number, unit, better, stealing, found \"sesions\"; did you mean `sessions`?"
     );
     assert!(error("name = \"mine\"", "nam = \"mine\"").starts_with(
-        "mine.toml, line 2, the top of the file: expected only the keys format, name, "
+        "mine.toml, line 2, the top of the file: expected one of the keys format, name, "
     ));
-    assert!(error("cache = ", "caches = ").contains("line 20, [[case]]: expected only"));
+    assert!(error("cache = ", "caches = ").contains("line 20, [[case]]: expected one"));
     assert!(error("[load]", "[laod]").ends_with("did you mean `load`?"));
     assert!(error("[load]", "[needs]\ncpu = 2\n[load]").contains("did you mean `cpus`?"));
     assert!(error("[load]", "[sga]\nsize = \"1G\"\n[load]").contains("line 8, [sga]"));
@@ -306,7 +312,7 @@ fn wrong_words_name_the_nearest() {
 
 #[test]
 fn wrong_values_say_what_was_expected() {
-    let two_names = "expected a name of its own for each case";
+    let two_names = "expected a unique name for each case";
     let allocations = "expected os-default, interleave:PLACE, weighted-interleave:PLACE, \
                        bind:PLACE, prefer:PLACE, per-node:PLACE where";
     check_errors(&[
@@ -352,7 +358,7 @@ fn wrong_values_say_what_was_expected() {
         [
             "[load]",
             "[needs]\ncpus = 0\n[load]",
-            "a whole number from 1, found 0",
+            "a whole number of at least 1, found 0",
         ],
     ]);
 }
@@ -364,8 +370,8 @@ fn caging_that_never_bites_is_refused() {
         Definition::parse("mine.toml", &text)
             .unwrap_err()
             .to_string(),
-        "mine.toml, line 25, `cpu-count` in [[case]]: expected fewer than the 2 sessions, or \
-         \"off\": caging would do nothing, found 2"
+        "mine.toml, line 25, `cpu-count` in [[case]]: expected fewer than the 2 sessions \
+         (otherwise caging has no effect), or \"off\", found 2"
     );
 }
 
@@ -380,7 +386,7 @@ fn text_that_is_not_toml_names_its_line() {
     let error = Definition::parse("huge.toml", &huge).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "huge.toml, line 1: the file has more than 1 MiB"
+        "huge.toml, line 1: the file is larger than 1 MiB"
     );
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::command::{DIRECTIONS, NUMBER_PLACES};
 use super::experiment::{ENGINES, MECHANISMS};
 use super::keys::{KEYS, Table};
-use super::load::{STEALINGS, WORKS};
+use super::load::{STEALINGS, STREAMS, WORKS};
 use super::place::{CPU_PAIRS, PLACES};
 use super::quantity::QUANTITIES;
 use super::sga::{ALLOCATIONS, BACKINGS};
@@ -36,6 +36,7 @@ pub fn reference() -> String {
     words(&mut text, "Pairs of CPUs", CPU_PAIRS);
     words(&mut text, "Quantities", QUANTITIES);
     words(&mut text, "Works", &WORKS);
+    words(&mut text, "Kernels of a stream", &STREAMS);
     text.push_str("\n### Numbers\n\n| word | meaning |\n| --- | --- |\n");
     for (word, meaning) in NUMBER_PLACES {
         row(&mut text, &[&format!("`{word}`"), meaning]);
@@ -64,34 +65,28 @@ fn row(text: &mut String, cells: &[&str]) {
 
 #[cfg(test)]
 mod tests {
+    use testing::Page;
+
     use super::*;
     use crate::{Definition, SHIPPED};
 
-    const PAGE: &str = include_str!("../../../../../docs/experiments.md");
+    const PAGE: &str = "docs/experiments.md";
 
     #[test]
     fn the_page_holds_the_tables_that_reading_uses() {
-        assert!(
-            PAGE.contains(&reference()),
-            "docs/experiments.md lacks:\n{}",
-            reference()
-        );
+        Page::read(PAGE).check_text(&reference());
     }
 
     #[test]
-    fn the_page_names_every_shipped_experiment() {
-        for shipped in SHIPPED {
-            assert!(
-                PAGE.contains(&format!("`{}`", shipped.name)),
-                "{}",
-                shipped.name
-            );
-        }
+    fn the_page_has_a_row_for_every_shipped_experiment() {
+        let names = SHIPPED.iter().map(|shipped| shipped.name);
+        Page::read(PAGE).check_names("| experiment | what it asks |", names);
     }
 
     #[test]
     fn the_example_of_the_page_can_be_read() {
-        let example = PAGE.split("```toml\n").nth(1).unwrap();
+        let page = Page::read(PAGE);
+        let example = page.text().split("```toml\n").nth(1).unwrap();
         let example = example.split("```").next().unwrap();
         let definition = Definition::parse("example", example).unwrap();
         assert_eq!(definition.cases.len(), 2);

@@ -6,9 +6,9 @@ use super::place::Place;
 use super::vocabulary::{Word, names, value_of};
 
 /// The smallest buffer cache, in bytes.
-pub const CACHE_BYTES_MIN: u64 = 1 << 20;
+pub(crate) const CACHE_BYTES_MIN: u64 = 1 << 20;
 /// The largest buffer cache: 16 TiB, the most blocks that the embedded instance can count.
-pub const CACHE_BYTES_MAX: u64 = 1 << 44;
+pub(crate) const CACHE_BYTES_MAX: u64 = 1 << 44;
 
 /// The size of the buffer cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl CacheSize {
 }
 
 /// The table of backings.
-pub const BACKINGS: &[Word<Backing>] = &[
+pub(crate) const BACKINGS: &[Word<Backing>] = &[
     Word {
         value: Backing::Memfd,
         name: "memfd",
@@ -56,7 +56,7 @@ pub const BACKINGS: &[Word<Backing>] = &[
     Word {
         value: Backing::Shm,
         name: "shm",
-        about: "a file in /dev/shm without a name (O_TMPFILE), in small pages only",
+        about: "an unnamed file in /dev/shm (O_TMPFILE), small pages only",
     },
 ];
 
@@ -88,7 +88,7 @@ pub enum AllocationChoice {
 
 /// The kinds of allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AllocationKind {
+pub(crate) enum AllocationKind {
     /// See [`AllocationChoice::OsDefault`].
     OsDefault,
     /// See [`AllocationChoice::Interleave`].
@@ -104,11 +104,11 @@ pub enum AllocationKind {
 }
 
 /// The table of allocations.
-pub const ALLOCATIONS: &[Word<AllocationKind>] = &[
+pub(crate) const ALLOCATIONS: &[Word<AllocationKind>] = &[
     Word {
         value: AllocationKind::OsDefault,
         name: "os-default",
-        about: "no policy: a page lies where the CPU ran that first touched it",
+        about: "no policy: each page goes to the node of the CPU that first touches it",
     },
     Word {
         value: AllocationKind::Interleave,
@@ -118,25 +118,25 @@ pub const ALLOCATIONS: &[Word<AllocationKind>] = &[
     Word {
         value: AllocationKind::WeightedInterleave,
         name: "weighted-interleave:PLACE",
-        about: "the same by the kernel's weights (MPOL_WEIGHTED_INTERLEAVE, Linux 6.9)",
+        about: "the same, by the kernel's weights (MPOL_WEIGHTED_INTERLEAVE, Linux 6.9)",
     },
     Word {
         value: AllocationKind::Bind,
         name: "bind:PLACE",
-        about: "on the nodes of PLACE and nowhere else (MPOL_BIND)",
+        about: "only on the nodes of PLACE (MPOL_BIND)",
     },
     Word {
         value: AllocationKind::Prefer,
         name: "prefer:PLACE",
-        about: "on the one node of PLACE as long as it has room (MPOL_PREFERRED); a trial for \
-                which it had none does not count",
+        about: "on the one node of PLACE while it has free memory (MPOL_PREFERRED); trials for \
+                which it has none do not count",
     },
     Word {
         value: AllocationKind::PerNode,
         name: "per-node:PLACE",
-        about: "NUMA-aware: a pool of buffers on each node of PLACE that prefers it, the rest \
-                interleaved over them; each session runs on the CPUs of one node and reads \
-                from its pool",
+        about: "NUMA-aware: a buffer pool on each node of PLACE (preferred), the rest interleaved \
+                over these nodes; each session runs on the CPUs of one node and reads from its \
+                pool",
     },
 ];
 

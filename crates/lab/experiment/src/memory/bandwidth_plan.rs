@@ -2,20 +2,16 @@
 //! load.
 
 use model::{
-    Allocation, CasePlan, CpuId, CpuSet, LoadedLatency, Metric, NodeId, NodeSet, StreamKernel,
-    StreamThreadPlan, StreamWork, WholeMachineMemory, Work,
+    Allocation, CasePlan, CpuId, CpuSet, LoadedLatency, Metric, NodeId, NodeSet, StreamThreadPlan,
+    StreamWork, WholeMachineMemory, Work,
 };
 
-use super::case_name;
-use super::latency_plan::{chase, plan};
+use super::kernel_work::{BandwidthChoice, chase, stream_work};
+use super::latency_plan::plan;
 use super::names;
 use super::places::{MemoryPlaces, place, with_reserve};
 use crate::plan::{Cannot, Host, Plan, SkippedCase};
 
-/// Windows of one round.
-const WINDOWS: u32 = 9;
-/// Length of a window: short enough that some are uninterrupted even on a busy machine.
-const WINDOW_NS: u64 = 5_000_000;
 /// Minimum memory of a thread, in bytes.
 const BYTES_PER_THREAD_MIN: u64 = 32 << 20;
 /// Memory of a thread on an emulated machine, in bytes.
@@ -27,17 +23,6 @@ pub(crate) const WHOLE_MACHINE: [(&str, WholeMachineMemory); 3] = [
     ("all-cpus-interleaved", WholeMachineMemory::Interleaved),
     ("all-cpus-remote", WholeMachineMemory::Remote),
 ];
-
-/// How bandwidth is measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BandwidthChoice {
-    /// The kernel that the threads run.
-    pub kernel: StreamKernel,
-    /// The SIMD instructions for it.
-    pub simd: String,
-    /// Whether to also measure thread sweeps and the whole machine.
-    pub is_whole: bool,
-}
 
 /// Plans the matrix with all CPUs of each node; with [`BandwidthChoice::is_whole`] also sweeps of
 /// the thread count on each node, and the whole machine with local, interleaved and remote memory.
@@ -57,7 +42,7 @@ pub fn bandwidth_plan(
     let mut cases = Vec::new();
     let mut skipped = Vec::new();
     for (from, to) in places.pairs() {
-        let name = case_name::of_cell(from, to);
+        let name = names::of_cell(from, to);
         match planner.cell(from, to, name.clone()) {
             Ok(case) => cases.push(case),
             Err(reason) => skipped.push(SkippedCase::without_advice(name, reason)),
@@ -67,7 +52,7 @@ pub fn bandwidth_plan(
         cases.extend(planner.sweeps());
         cases.extend(planner.whole_machine());
     }
-    let question = "How much does the memory of each node deliver to the CPUs of each?";
+    let question = "What is the bandwidth from each node's CPUs to each node's memory?";
     let metric = Metric::BytesPerSecond;
     plan(names::BANDWIDTH, question, metric, cases, skipped)
 }
@@ -97,8 +82,8 @@ impl Planner<'_> {
         let kernel = self.choice.kernel.name();
         Ok(CasePlan {
             name,
-            about: format!("{kernel} by CPUs {set} with memory of node {to}"),
-            placement: place(set, to),
+            about: format!("{kernel} from CPUs {set} to memory of node {to}"),
+            placement: place(set, NodeSet::of(to)),
             work: Work::Stream(self.work(threads.collect(), bytes)),
         })
     }
@@ -177,27 +162,6 @@ fn thread(cpu: CpuId, allocation: Allocation) -> StreamThreadPlan {
     StreamThreadPlan { cpu, allocation }
 }
 
-fn stream_work(
-    places: &MemoryPlaces,
-    choice: &BandwidthChoice,
-    threads: Vec<StreamThreadPlan>,
-    bytes_per_thread: u64,
-) -> StreamWork {
-    StreamWork {
-        kernel: choice.kernel,
-        simd: choice.simd.clone(),
-        threads,
-        bytes_per_thread,
-        page_kind: Some(places.page_kind),
-        windows: if places.emulated { 1 } else { WINDOWS },
-        window_ns: if places.emulated {
-            WINDOW_NS / 5
-        } else {
-            WINDOW_NS
-        },
-    }
-}
-
 fn bytes_per_thread(
     host: &Host<'_>,
     places: &MemoryPlaces,
@@ -223,7 +187,7 @@ fn bytes_per_thread(
     match needed <= free {
         true => Ok(bytes),
         false => Err(format!(
-            "nodes {nodes} have no room: {} needed, {} available",
+            "not enough memory on nodes {nodes}: {} needed, {} available",
             model::ByteSize(needed),
             model::ByteSize(free)
         )),
@@ -268,7 +232,7 @@ pub fn loaded_plan(
         };
         let name = format!("node-{node}");
         let Some(to) = places.own_memory(*node).filter(|_| !others.is_empty()) else {
-            let reason = format!("node {node} has no CPU beside the one that measures");
+            let reason = format!("node {node} has no CPU besides the measuring one");
             skipped.push(SkippedCase::without_advice(name, reason));
             continue;
         };
@@ -287,7 +251,7 @@ pub fn loaded_plan(
             Err(reason) => skipped.push(SkippedCase::without_advice(name, reason)),
         }
     }
-    let question = "How far is memory while others use it?";
+    let question = "What is the memory latency under load?";
     let metric = Metric::NsPerAccess;
     plan(names::LOADED, question, metric, cases, skipped)
 }
@@ -302,7 +266,7 @@ fn ladder(
     let case = |name: String, about: String, load: StreamWork, delay: u32| CasePlan {
         name,
         about,
-        placement: place(CpuSet::of(cpu), to),
+        placement: place(CpuSet::of(cpu), NodeSet::of(to)),
         work: Work::LoadedLatency(LoadedLatency {
             chase: chase.clone(),
             load,

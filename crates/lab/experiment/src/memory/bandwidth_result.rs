@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use judgement::{BandwidthInput, findings};
 use model::{
-    BandwidthMethod, BandwidthResult, Case, Finding, LoadLadder, LoadPoint, LoadedLatency,
-    MatrixCell, NodeId, NodeSet, Run, Severity, StreamKernel, StreamWork, ThreadPoint, ThreadSweep,
-    Topology, Trial, WholeMachine, Work,
+    BandwidthMethod, BandwidthResult, Case, LoadLadder, LoadPoint, LoadedLatency, MatrixCell,
+    NodeId, NodeSet, Run, StreamWork, ThreadPoint, ThreadSweep, Topology, Trial, WholeMachine,
+    Work,
 };
 
 use super::bandwidth_plan::WHOLE_MACHINE;
-use super::case_name::{cell_of, nodes_of};
-use super::latency_result::{cell, kernel_figures, matrix_of, not_fit};
+use super::latency_result::{cell, kernel_figures, matrix_of, warnings};
+use super::names::{cell_of, nodes_of};
 
 /// Combines these runs, which must be of one machine; returns `None` when none measured bandwidth.
 pub fn bandwidth_result(runs: &[Run]) -> Option<BandwidthResult> {
@@ -40,7 +41,11 @@ pub fn bandwidth_result(runs: &[Run]) -> Option<BandwidthResult> {
         }
         result.ladders.extend(ladders(run));
     }
-    result.findings.extend(not_fit(runs));
+    result.findings = findings::of_bandwidth(&BandwidthInput {
+        kernel: kernel.name(),
+        matrix: &result.matrix,
+        warnings: &warnings(runs),
+    });
     Some(result)
 }
 
@@ -70,9 +75,6 @@ fn add_bandwidths(result: &mut BandwidthResult, run: &Run) {
     result.sweeps = sweeps(run, topology);
     let whole = run.cases.iter().filter_map(|case| whole_machine(case, run));
     result.whole_machine = whole.collect();
-    result
-        .findings
-        .extend(unsteady(result.kernel, &result.matrix));
 }
 
 fn method(run: &Run) -> Option<BandwidthMethod> {
@@ -201,19 +203,5 @@ fn rung(case: &Case, work: &LoadedLatency) -> Option<LoadPoint> {
         delay: (!work.load.threads.is_empty()).then_some(work.delay),
         bytes_per_s: stats::median(&loads.collect::<Vec<f64>>())?,
         ns: stats::median(&ns)?,
-    })
-}
-
-fn unsteady(kernel: StreamKernel, matrix: &model::NodeMatrix) -> Option<Finding> {
-    let cells = matrix.rows().flat_map(|(_, cells)| cells);
-    let count = cells.filter(|cell| cell.is_unsteady).count();
-    (count > 0).then(|| Finding {
-        id: "unsteady".to_owned(),
-        severity: Severity::Warning,
-        message: format!(
-            "{count} cells of {} scatter by more than 5 %: something else used the memory or the \
-             CPUs",
-            kernel.name()
-        ),
     })
 }

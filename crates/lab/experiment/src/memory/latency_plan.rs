@@ -1,11 +1,11 @@
 //! Plans of `numalab latency`: each cell is a case, each of its rounds a trial.
 
 use model::{
-    ByteSize, CasePlan, CpuId, CpuSet, DepthCurve, LineTransfers, MemoryLatency, Metric, NodeId,
+    ByteSize, CasePlan, CpuId, CpuSet, DepthCurve, LineTransfers, Metric, NodeId, NodeSet,
     PageKind, Topology, Work,
 };
 
-use super::case_name;
+use super::kernel_work::chase;
 use super::names;
 use super::places::{MemoryPlaces, place, with_reserve};
 use crate::plan::{Cannot, Host, Plan, SkippedCase};
@@ -44,7 +44,7 @@ pub fn latency_plan(host: &Host<'_>, places: &MemoryPlaces) -> Result<Plan, Cann
     let mut cases = Vec::new();
     let mut skipped = Vec::new();
     for (from, to) in places.pairs() {
-        let name = case_name::of_cell(from, to);
+        let name = names::of_cell(from, to);
         match places.without_room.get(&to) {
             Some(reason) => skipped.push(SkippedCase::without_advice(name, reason.clone())),
             None => cases.push(cell(host.topology, places, from, to, name)),
@@ -53,7 +53,7 @@ pub fn latency_plan(host: &Host<'_>, places: &MemoryPlaces) -> Result<Plan, Cann
     if let Some(walks) = cases.first().map(page_walks) {
         cases.push(walks);
     }
-    let question = "How far is the memory of each node from the CPUs of each?";
+    let question = "What is the latency from each node's CPUs to each node's memory?";
     plan(
         names::LATENCY,
         question,
@@ -74,35 +74,8 @@ fn cell(
     CasePlan {
         name,
         about: format!("CPU {cpu} of node {from} and memory of node {to}"),
-        placement: place(CpuSet::of(cpu), to),
+        placement: place(CpuSet::of(cpu), NodeSet::of(to)),
         work: Work::MemoryLatency(chase(topology, places, from, to)),
-    }
-}
-
-/// Plans the pointer chase from one node to another.
-pub(crate) fn chase(
-    topology: &Topology,
-    places: &MemoryPlaces,
-    from: NodeId,
-    to: NodeId,
-) -> MemoryLatency {
-    let resting = [from];
-    let (windows, window_ns) = match places.emulated {
-        true => (3, kernels::WINDOW_NS / 4),
-        false => (kernels::WINDOWS, kernels::WINDOW_NS),
-    };
-    let awake = match places.emulated {
-        true => CpuSet::new(),
-        false => kernels::cpus_to_keep_awake(topology, &resting, &places.allowed),
-    };
-    MemoryLatency {
-        home_cpu: places.home_cpu(to, places.measuring[&from]),
-        awake_cpus: awake,
-        page_kind: Some(places.page_kind),
-        working_set_bytes: places.working_set_bytes,
-        by_tlb_groups: true,
-        windows,
-        window_ns,
     }
 }
 
@@ -110,7 +83,7 @@ pub(crate) fn chase(
 fn page_walks(cell: &CasePlan) -> CasePlan {
     let mut walks = cell.clone();
     walks.name = "page-walks".to_owned();
-    walks.about = format!("{}, in small pages all over", cell.about);
+    walks.about = format!("{}, random small pages", cell.about);
     if let Work::MemoryLatency(work) = &mut walks.work {
         work.page_kind = Some(PageKind::Small);
         work.by_tlb_groups = false;
@@ -139,7 +112,7 @@ pub fn curve_plan(
     let mut cases = Vec::new();
     let mut skipped = Vec::new();
     for (from, to) in pairs {
-        let name = case_name::of_cell(from, to);
+        let name = names::of_cell(from, to);
         match curve_bytes(host, places, to) {
             Ok(bytes_max) => {
                 let cpu = places.measuring[&from];
@@ -152,14 +125,14 @@ pub fn curve_plan(
                 cases.push(CasePlan {
                     name,
                     about: format!("CPU {cpu} of node {from} and memory of node {to}"),
-                    placement: place(CpuSet::of(cpu), to),
+                    placement: place(CpuSet::of(cpu), NodeSet::of(to)),
                     work: Work::DepthCurve(work),
                 });
             }
             Err(reason) => skipped.push(SkippedCase::without_advice(name, reason)),
         }
     }
-    let question = "Where do the caches end, and how far is each level?";
+    let question = "Where does each cache level end, and what is its latency?";
     plan(names::CURVE, question, Metric::NsPerAccess, cases, skipped)
 }
 
@@ -170,13 +143,13 @@ fn checked_pair(
 ) -> Result<(NodeId, NodeId), Cannot> {
     if !places.measuring.contains_key(&from) {
         return Err(Cannot::usage(
-            format!("node {from} has no CPUs that could measure"),
+            format!("node {from} has no usable CPUs"),
             "name a node with CPUs first, then a node with memory: --curve=0:1",
         ));
     }
     if !places.memory_nodes.contains(to) {
         return Err(Cannot::usage(
-            format!("node {to} has no memory that could be measured"),
+            format!("node {to} has no usable memory"),
             "name a node with CPUs first, then a node with memory: --curve=0:1",
         ));
     }
@@ -203,7 +176,8 @@ fn curve_bytes(host: &Host<'_>, places: &MemoryPlaces, node: NodeId) -> Result<u
     match with_reserve(bytes) <= free {
         true => Ok(bytes),
         false => Err(format!(
-            "node {node} has no room for twice the last cache: {} needed, {} available",
+            "not enough memory on node {node} for twice the last-level cache: {} needed, {} \
+             available",
             ByteSize(with_reserve(bytes)),
             ByteSize(free)
         )),
@@ -218,7 +192,7 @@ pub fn transfers_plan(places: &MemoryPlaces) -> Result<Plan, Cannot> {
     let cpus = transfer_cpus(places);
     if cpus.len() < 2 {
         return Err(Cannot::machine(
-            "a line goes from one CPU to another, and this process may use 1",
+            "needs 2 CPUs (this process may use 1)",
             "run it with more CPUs",
         ));
     }
@@ -227,14 +201,14 @@ pub fn transfers_plan(places: &MemoryPlaces) -> Result<Plan, Cannot> {
     let case = |home: NodeId| CasePlan {
         name: format!("home-{home}"),
         about: format!("a line of node {home} between CPUs {cpus}"),
-        placement: place(cpus.clone(), home),
+        placement: place(cpus.clone(), NodeSet::of(home)),
         work: Work::LineTransfers(LineTransfers {
             windows,
             round_trips,
         }),
     };
     let cases = places.memory_nodes.iter().map(case).collect();
-    let question = "How long does a cache line take from one CPU to another?";
+    let question = "How long does a cache line take to move from one CPU to another?";
     let metric = Metric::NsPerAccess;
     plan(names::TRANSFERS, question, metric, cases, Vec::new())
 }
@@ -269,7 +243,7 @@ pub(crate) fn plan(
     Ok(Plan {
         experiment: experiment.to_owned(),
         question: question.to_owned(),
-        definition: format!("# Made from the topology.\nexperiment = \"{experiment}\"\n"),
+        definition: names::definition(experiment),
         metric,
         baseline: first.name.clone(),
         asks_about_memory: true,

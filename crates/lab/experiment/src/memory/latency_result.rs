@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use judgement::hops;
+use judgement::{LatencyInput, findings, hops};
 use model::{
-    Case, CpuId, CurvePoint, DistanceTable, Finding, KernelFigures, LatencyCurve, LatencyMethod,
-    LatencyResult, MatrixCell, NodeId, NodeMatrix, Outcome, PageWalks, Run, Severity, Topology,
+    Case, CpuId, CurvePoint, DistanceTable, KernelFigures, LatencyCurve, LatencyMethod,
+    LatencyResult, MatrixCell, NodeId, NodeMatrix, Outcome, PageWalks, Run, Topology,
     TransferMatrix, Trial, Work,
 };
 
-use super::case_name::{cell_of, nodes_of};
+use super::names::{cell_of, nodes_of};
 
 /// Combines runs of a matrix, of curves and of transfers, in any order. They must be of one
 /// machine.
@@ -46,26 +46,20 @@ pub fn latency_result(runs: &[Run]) -> LatencyResult {
     let packages = topology.map(hops::packages_by_node).unwrap_or_default();
     result.hop_classes = hops::hop_classes(&figures, distances);
     result.links = hops::links(&figures);
-    result.findings = hops::judge(&figures, distances, &packages);
-    result.findings.extend(not_fit(runs));
+    let warnings = warnings(runs);
+    let input = LatencyInput::new(&figures, distances, &packages, &warnings);
+    result.findings = findings::of_latency(&input);
     result
 }
 
-/// Returns a finding with the warnings stored with the trials, each once.
-pub(crate) fn not_fit(runs: &[Run]) -> Option<Finding> {
+/// Returns the warnings stored with the trials, each once.
+pub(crate) fn warnings(runs: &[Run]) -> Vec<&str> {
     let cases = runs.iter().flat_map(|run| &run.cases);
     let trials = cases.flat_map(|case| &case.trials);
     let warnings: BTreeSet<&str> = trials
         .flat_map(|trial| trial.warnings.iter().map(String::as_str))
         .collect();
-    (!warnings.is_empty()).then(|| Finding {
-        id: "not-fit".to_owned(),
-        severity: Severity::Warning,
-        message: format!(
-            "measured although the machine was not fit for it: {}",
-            warnings.into_iter().collect::<Vec<_>>().join("; ")
-        ),
-    })
+    warnings.into_iter().collect()
 }
 
 /// Returns whether a case is a pointer chase.

@@ -4,7 +4,7 @@
 mod bandwidth_plan;
 mod bandwidth_result;
 mod cache_share;
-mod case_name;
+mod kernel_work;
 mod latency_plan;
 mod latency_result;
 pub mod names;
@@ -13,10 +13,13 @@ mod places;
 #[cfg(test)]
 mod tests;
 
-pub use bandwidth_plan::{BandwidthChoice, bandwidth_plan, loaded_plan};
+pub use bandwidth_plan::{bandwidth_plan, loaded_plan};
 pub use bandwidth_result::bandwidth_result;
 pub use cache_share::cache_share;
+pub use kernel_work::BandwidthChoice;
+pub(crate) use kernel_work::{chase, stream_work};
 pub use latency_plan::{CurvePairs, curve_plan, latency_plan, transfers_plan};
 pub use latency_result::latency_result;
 pub use page_choice::{fastest_instructions, largest_pages};
 pub use places::MemoryPlaces;
+pub(crate) use places::place;

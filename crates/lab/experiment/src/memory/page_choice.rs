@@ -96,7 +96,7 @@ pub fn fastest_instructions(
 
 fn cannot(error: &kernels::Error) -> Cannot {
     Cannot {
-        reason: format!("memory cannot be measured: {error}"),
+        reason: format!("cannot measure memory: {error}"),
         advice: String::new(),
         exit_code: match error.is_permission() {
             true => ExitCode::NotPermitted,

@@ -68,8 +68,8 @@ impl MemoryPlaces {
                 "memory"
             };
             return Err(Cannot::machine(
-                format!("no node that may be used has {what}"),
-                "name other nodes, or run it outside of this container",
+                format!("no usable node has {what}"),
+                "name other nodes, or run it outside this container",
             ));
         }
         let (last_cache_bytes, cpus_per_cache) = last_cache(host, measuring.values());
@@ -102,7 +102,7 @@ impl MemoryPlaces {
             if let Some(free) = short {
                 let (needed, free) = (ByteSize(needed), ByteSize(free));
                 let reason = format!(
-                    "node {node} has no room: {needed} needed, {free} available; free \
+                    "not enough memory on node {node}: {needed} needed, {free} available; free \
                      memory there"
                 );
                 self.without_room.insert(node, reason);
@@ -149,11 +149,11 @@ pub(crate) fn without_reserve(bytes: u64) -> u64 {
     bytes.saturating_sub(RESERVE_BYTES) / 5 * 4
 }
 
-/// Returns the placement of CPUs and one memory node, by affinity and memory policy.
-pub(crate) fn place(cpus: CpuSet, memory_node: NodeId) -> Placement {
+/// Returns the placement of CPUs and memory nodes, by affinity and memory policy.
+pub(crate) fn place(cpus: CpuSet, memory_nodes: NodeSet) -> Placement {
     Placement {
         cpus: Some(cpus),
-        memory_nodes: Some(NodeSet::of(memory_node)),
+        memory_nodes: Some(memory_nodes),
         mechanism: Mechanism::Affinity,
     }
 }
@@ -167,8 +167,8 @@ fn wanted_nodes(host: &Host<'_>, nodes: Option<&NodeSet>) -> Result<NodeSet, Can
     match unknown.is_empty() {
         true => Ok(nodes.clone()),
         false => Err(Cannot::usage(
-            format!("there is no node {unknown}: this machine has nodes {all}"),
-            "name nodes that exist, as `numalab topology` lists them",
+            format!("node {unknown} does not exist: this machine has nodes {all}"),
+            "name existing nodes (`numalab topology` lists them)",
         )),
     }
 }

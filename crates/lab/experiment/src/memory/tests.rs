@@ -91,7 +91,10 @@ fn a_node_without_room_has_a_reason_in_place_of_a_cell() {
     let skipped = &plan.skipped[0];
     assert_eq!(skipped.case, "from-0-to-3");
     assert!(
-        skipped.cannot.reason.starts_with("node 3 has no room: "),
+        skipped
+            .cannot
+            .reason
+            .starts_with("not enough memory on node 3: "),
         "{skipped:?}"
     );
 }
@@ -124,7 +127,10 @@ fn nodes_that_do_not_exist_are_named() {
     let nodes: NodeSet = "2,9".parse().unwrap();
     let cannot = MemoryPlaces::of(&Host::new(&machine), Some(&nodes)).unwrap_err();
     assert_eq!(cannot.exit_code, ExitCode::Usage);
-    assert!(cannot.reason.starts_with("there is no node 9:"), "{cannot}");
+    assert!(
+        cannot.reason.starts_with("node 9 does not exist:"),
+        "{cannot}"
+    );
 }
 
 #[test]
@@ -135,7 +141,10 @@ fn one_cpu_has_a_matrix_and_no_transfers() {
     assert_eq!(cannot.exit_code, ExitCode::MachineCannot);
     let choice = choice(false);
     let cannot = loaded_plan(&Host::new(&machine), &places(&machine), &choice).unwrap_err();
-    assert!(cannot.reason.contains("no CPU beside the one"), "{cannot}");
+    assert!(
+        cannot.reason.contains("no CPU besides the measuring one"),
+        "{cannot}"
+    );
 }
 
 #[test]
@@ -279,7 +288,7 @@ fn trial(round: u32, plan: &CasePlan, value: Option<f64>) -> Trial {
 /// Returns latencies like those of article 002: 53 ns locally, 211 to 217 ns to two nodes, 248 ns
 /// to the last.
 fn ns_of_article_002(case: &CasePlan) -> Option<f64> {
-    let nodes = super::case_name::cell_of(&case.name);
+    let nodes = super::names::cell_of(&case.name);
     Some(match nodes {
         Some((from, to)) if from == to => 53.0,
         Some((from, to)) if from.0.abs_diff(to.0) == 3 => 248.0,

@@ -111,8 +111,7 @@ mod tests {
     use model::NodeId;
 
     use super::super::planner::plan;
-    use super::super::test_definitions::second;
-    use super::super::test_hosts::article_000;
+    use super::super::test_hosts::{article_000, second};
     use super::*;
 
     /// Returns why three cases, the second as given, cannot be up at once on the machine as changed

@@ -2,11 +2,12 @@
 
 use instance::{SgaLayout, SgaSize};
 use model::{ByteSize, CasePlan, LoadPlan, LogicalReads, SgaPlan, Work};
-use postgresql::TablesPlan;
+use server::TablesPlan;
 
 use super::cannot::Cannot;
 use super::command::plan_command;
 use super::host::Host;
+use super::kernel::plan_kernel;
 use super::work::{check_handicap, work};
 use super::{memory, own_memory, placement};
 use crate::definition::{CacheSize, CaseDefinition, Engine, WorkChoice};
@@ -20,6 +21,9 @@ pub(super) fn plan(
     check_handicap(engine, case)?;
     if case.work == WorkChoice::Command {
         return plan_command(engine, case, host);
+    }
+    if let WorkChoice::Kernel(kernel) = case.work {
+        return plan_kernel(kernel, engine, case, host);
     }
     let load = plan_load(case, host)?;
     let placement = placement::plan(case, host)?;
@@ -49,8 +53,10 @@ pub(super) fn plan(
         && !nodes.is_subset(allowed)
     {
         return Err(Cannot::usage(
-            format!("the SGA is to lie on nodes {nodes}, and memory-nodes allows {allowed}"),
-            "let memory-nodes hold the nodes of allocation",
+            format!(
+                "allocation places the SGA on nodes {nodes}, but memory-nodes allows {allowed}"
+            ),
+            "include the nodes of allocation in memory-nodes",
         ));
     }
     memory::check(host, &sga, &load, memory_nodes)?;
@@ -75,8 +81,8 @@ fn plan_load(case: &CaseDefinition, host: &Host<'_>) -> Result<LoadPlan, Cannot>
     let cpu_count = case.cpu_count.map(|count| host.count(count)).transpose()?;
     match cpu_count {
         Some(cpu_count) if cpu_count >= sessions => Err(Cannot::usage(
-            format!("caging to {cpu_count} of {sessions} sessions would do nothing"),
-            "set fewer in cpu-count, or more sessions",
+            format!("caging to {cpu_count} of {sessions} sessions has no effect"),
+            "set a smaller cpu-count, or more sessions",
         )),
         _ => Ok(LoadPlan {
             sessions,
@@ -100,7 +106,7 @@ fn check_cache_for_sessions(sga: &SgaPlan, load: &LoadPlan) -> Result<(), Cannot
     let (cache, needed) = (ByteSize(sga.cache_bytes), ByteSize(needed));
     Err(Cannot::usage(
         format!(
-            "{} sessions need a cache of {needed}, and it is {cache}",
+            "{} sessions need a cache of {needed}, but it is {cache}",
             load.sessions
         ),
         "set a larger cache, or fewer sessions",
@@ -110,7 +116,7 @@ fn check_cache_for_sessions(sga: &SgaPlan, load: &LoadPlan) -> Result<(), Cannot
 /// Checks that a statement reads no more rows than one table has.
 fn check_work_unit(engine: Engine, sga: &SgaPlan, load: &LoadPlan) -> Result<(), Cannot> {
     let rows = match engine {
-        Engine::Postgres => Some(TablesPlan::of(sga, load).rows_per_table()),
+        Engine::Server(kind) => Some(TablesPlan::of(kind, sga, load).rows_per_table()),
         // Another check reports why such an SGA is impossible.
         _ => SgaLayout::new(&SgaSize::of(sga, load))
             .ok()
@@ -118,7 +124,7 @@ fn check_work_unit(engine: Engine, sga: &SgaPlan, load: &LoadPlan) -> Result<(),
     };
     match (load.work_unit, rows) {
         (Some(asked), Some(rows)) if asked > rows => Err(Cannot::usage(
-            format!("a statement is to read {asked} rows, and a table has {rows}"),
+            format!("a statement reads {asked} rows, but a table has {rows}"),
             "set a smaller work-unit, a larger cache, or fewer sessions",
         )),
         _ => Ok(()),
@@ -127,13 +133,13 @@ fn check_work_unit(engine: Engine, sga: &SgaPlan, load: &LoadPlan) -> Result<(),
 
 #[cfg(test)]
 mod tests {
+    use model::{ServerKind, Skipped};
+
     use super::super::planner;
-    use super::super::test_definitions::second;
-    use super::super::test_hosts::article_000;
+    use super::super::test_hosts::{article_000, second};
     use super::*;
     use crate::definition::Definition;
     use crate::find;
-    use model::Skipped;
 
     #[test]
     fn an_engine_refuses_the_keys_of_another() {
@@ -141,7 +147,7 @@ mod tests {
             let definition = find(experiment).unwrap();
             let definition = Definition {
                 engine: match engine {
-                    "postgres" => Engine::Postgres,
+                    "postgres" => Engine::Server(ServerKind::named("postgres")),
                     _ => Engine::Instance,
                 },
                 ..definition
@@ -157,7 +163,11 @@ mod tests {
             "postgres",
             "PostgreSQL has no instance caging",
         );
-        check("postgres-shared-buffers", "instance", "is for a server");
+        check(
+            "postgres-shared-buffers",
+            "instance",
+            "applies only to a PostgreSQL server",
+        );
     }
 
     #[test]
@@ -181,32 +191,32 @@ mod tests {
         );
         assert_eq!(
             skipped("memory-nodes = \"0\"\nallocation = \"bind:7\"").reason,
-            "the SGA is to lie on nodes 7, and memory-nodes allows 0; \
-             let memory-nodes hold the nodes of allocation"
+            "allocation places the SGA on nodes 7, but memory-nodes allows 0; include the nodes \
+             of allocation in memory-nodes"
         );
         assert_eq!(
             skipped("sessions = 6\ncpu-count = \"readers\"").reason,
-            "caging to 9 of 6 sessions would do nothing; \
-             set fewer in cpu-count, or more sessions"
+            "caging to 9 of 6 sessions has no effect; \
+             set a smaller cpu-count, or more sessions"
         );
         assert_eq!(
             skipped("sessions = 100\ncache = \"1MiB\"").reason,
-            "100 sessions need a cache of 6.25 MiB, and it is 1 MiB; \
-             set a larger cache, or fewer sessions"
+            "100 sessions need a cache of 6.25 MiB, but it is 1 MiB; set a larger cache, or fewer \
+             sessions"
         );
         assert_eq!(
             skipped("sessions = 3\ncache = \"64MiB\"\nwork-unit = 8192").reason,
-            "a statement is to read 8192 rows, and a table has 2723; \
-             set a smaller work-unit, a larger cache, or fewer sessions"
+            "a statement reads 8192 rows, but a table has 2723; set a smaller work-unit, a larger \
+             cache, or fewer sessions"
         );
         assert_eq!(
             skipped("allocation = \"weighted-interleave:all\"").reason,
-            "needs weighted interleave, which came with Linux 6.9; \
+            "needs weighted interleave (Linux 6.9 or later); \
              set allocation = \"interleave:…\", or boot a newer kernel"
         );
         assert_eq!(
             skipped("allocation = \"prefer:0-1\"").reason,
-            "one node can be preferred, and nodes 0-1 are asked for; \
+            "prefer: takes one node, not nodes 0-1; \
              name one node, or use bind: or interleave:"
         );
         assert!(

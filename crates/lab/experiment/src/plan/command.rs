@@ -14,12 +14,13 @@ pub(crate) fn plan_command(
     host: &Host<'_>,
 ) -> Result<CasePlan, Cannot> {
     let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));
-    if engine != Engine::Instance {
-        return refuse("a command cannot run on PostgreSQL", "leave engine out");
+    if let Engine::Server(kind) = engine {
+        let what = format!("a command cannot run on {}", kind.name());
+        return refuse(&what, "leave engine out");
     }
     if case.command.command.trim().is_empty() {
         return refuse(
-            "work = \"command\" names no command",
+            "work = \"command\" needs a command",
             "set command = \"PROGRAM ARGUMENTS\" in [load] or in the case",
         );
     }
@@ -31,7 +32,7 @@ pub(crate) fn plan_command(
     )?;
     if matches!(allocation, Allocation::PerNode(_)) {
         return refuse(
-            "a program has no pools",
+            "a program has no buffer pools",
             "set own-allocation to interleave:, weighted-interleave:, bind: or prefer:",
         );
     }
@@ -69,7 +70,10 @@ pub(crate) fn commands_metric(definition: &Definition) -> Result<Metric, Cannot>
         .find(|case| Some(kind(case)) != first);
     match (other, first) {
         (Some(case), _) => Err(Cannot::usage(
-            format!("case {} reports another unit than the first", case.name),
+            format!(
+                "case {} and the first case differ in `unit` or `better`",
+                case.name
+            ),
             "set `unit` and `better` once, in [load]",
         )),
         (None, Some((false, _))) => Ok(Metric::Cost),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{CpuSet, NodeId, NodeSet, Topology};
+use model::{CpuSet, NodeId, NodeSet, ServerKind, Topology};
 
 use super::cannot::Cannot;
 
@@ -27,8 +27,8 @@ pub struct Host<'m> {
     pub evidence: Support,
     /// Whether the kernel also shows the node of each page of another process.
     pub evidence_of_others: Support,
-    /// Why no PostgreSQL server can be started; `None` when one can.
-    pub no_postgres: Option<String>,
+    /// The databases of which no server can be started, with why and what would help.
+    pub missing_servers: BTreeMap<ServerKind, String>,
     /// Size of an ordinary page.
     pub base_page_bytes: u64,
     /// Bytes by node that the kernel reclaims under memory demand: the page cache. Empty when
@@ -93,7 +93,7 @@ impl<'m> Host<'m> {
             policies: Support::Available,
             evidence: Support::Available,
             evidence_of_others: Support::Available,
-            no_postgres: None,
+            missing_servers: BTreeMap::new(),
             base_page_bytes: 4096,
             reclaimable_bytes: BTreeMap::new(),
             reserved_bytes: BTreeMap::new(),

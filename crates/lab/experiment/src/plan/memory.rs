@@ -13,7 +13,7 @@ fn sga_bytes(sga: &SgaPlan, load: &LoadPlan) -> Result<u64, Cannot> {
     layout.map(|layout| layout.bytes()).map_err(|error| {
         Cannot::usage(
             error.to_string(),
-            "set a `cache` or a number of `sessions` that can be",
+            "set a valid `cache` or number of `sessions`",
         )
     })
 }
@@ -101,7 +101,7 @@ pub(crate) fn check(
         check_free_memory(host, &demand, bytes)
     } else if sga.page_bytes < host.base_page_bytes {
         let (asked, base) = (ByteSize(sga.page_bytes), ByteSize(host.base_page_bytes));
-        let reason = format!("asks for {asked} pages (the smallest here: {base})");
+        let reason = format!("needs {asked} pages (the smallest here: {base})");
         Err(Cannot::machine(
             reason,
             format!("set page-size = \"{base}\""),
@@ -116,9 +116,9 @@ pub(crate) fn check(
 fn check_huge_segment(host: &Host<'_>, backing: Backing, bytes: u64) -> Result<(), Cannot> {
     match host.huge_segment_bytes_max {
         Some(most) if backing == Backing::Sysv && bytes > most => Err(Cannot::not_permitted(
-            "needs a huge-page segment, refused to this user",
+            "needs a huge-page segment, which this user may not create",
             format!(
-                "run it as root, with a limit of locked memory of {} (ulimit -l), or in the group \
+                "run it as root, with a locked-memory limit of {} (ulimit -l), or in the group \
                  vm.hugetlb_shm_group; or set backing = \"memfd\"",
                 ByteSize(bytes)
             ),
@@ -131,7 +131,7 @@ fn check_shm(host: &Host<'_>, page_bytes: u64, bytes: u64) -> Result<(), Cannot>
     if page_bytes != host.base_page_bytes {
         let (asked, base) = (ByteSize(page_bytes), ByteSize(host.base_page_bytes));
         return Err(Cannot::usage(
-            format!("asks for {asked} pages in /dev/shm, which has {base} pages"),
+            format!("needs {asked} pages in /dev/shm, which has {base} pages"),
             "set backing = \"memfd\" or \"sysv\" for huge pages",
         ));
     }
@@ -186,7 +186,7 @@ fn check_huge_pages(
     let size = ByteSize(page_bytes);
     if let Some(node) = demand.nodes.iter().find(|node| pool(*node).is_none()) {
         let reason = format!("node {node} has no pool of {size} pages");
-        let advice = "use a page size that this kernel has (`numalab topology` lists them)";
+        let advice = "use a page size that this kernel supports (`numalab topology` lists them)";
         return Err(Cannot::machine(reason, advice));
     }
     let free = |node| pool(node)?.free;
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(cannot.exit_code, ExitCode::NotPermitted);
         assert_eq!(
             cannot.reason,
-            "needs a huge-page segment, refused to this user"
+            "needs a huge-page segment, which this user may not create"
         );
         host.huge_segment_bytes_max = Some(1024 * MIB);
         assert_eq!(check_backing(&host, Backing::Sysv), Ok(()));
@@ -471,7 +471,7 @@ mod tests {
             1 << 30,
             bind("3"),
             Err("node 3 has no pool of 1 GiB pages; \
-                 use a page size that this kernel has (`numalab topology` lists them)"),
+                 use a page size that this kernel supports (`numalab topology` lists them)"),
         );
     }
 
@@ -515,8 +515,8 @@ mod tests {
         );
         assert_eq!(
             check_shm(32 * MIB, 2 * MIB).unwrap_err(),
-            "asks for 2 MiB pages in /dev/shm, which has 4 KiB pages; \
-             set backing = \"memfd\" or \"sysv\" for huge pages"
+            "needs 2 MiB pages in /dev/shm, which has 4 KiB pages; set backing = \"memfd\" or \
+             \"sysv\" for huge pages"
         );
     }
 }

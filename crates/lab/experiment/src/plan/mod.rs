@@ -4,10 +4,10 @@ mod alternation;
 mod cannot;
 mod case_plan;
 mod command;
-mod cpu_order;
-mod cpu_pair;
+mod cpu_choice;
 mod first_questions;
 mod host;
+mod kernel;
 mod memory;
 mod needs;
 mod notes;
@@ -16,8 +16,6 @@ mod placement;
 mod places;
 mod planner;
 mod processor_caches;
-#[cfg(test)]
-mod test_definitions;
 #[cfg(test)]
 pub(crate) mod test_hosts;
 mod work;

@@ -6,13 +6,11 @@ use crate::definition::{CaseDefinition, Definition, Engine, WorkChoice};
 
 /// Refuses a machine on which the experiment makes no sense.
 pub(super) fn check(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
-    if let (Engine::Postgres, Some(reason)) = (definition.engine, &host.no_postgres) {
-        let advice = format!(
-            "{reason}; install one (Debian: apt-get install postgresql), or name the folder of \
-             its programs with --pg-bin"
-        );
+    if let Engine::Server(kind) = definition.engine
+        && let Some(advice) = host.missing_servers.get(&kind)
+    {
         return Err(Cannot::machine(
-            "needs PostgreSQL, and none is installed",
+            format!("needs {}, and none is installed", kind.name()),
             advice,
         ));
     }
@@ -51,13 +49,13 @@ fn evidence(definition: &Definition, host: &Host<'_>) -> Result<(), Cannot> {
     let is_program = |case: &CaseDefinition| case.work == WorkChoice::Command;
     if !definition.cases.iter().all(is_program) {
         host.evidence.check(
-            "no trial would count: the kernel shows no placement",
-            "run it where /proc shows numa_maps and schedstat, such as outside of this container",
+            "no trial would count: the kernel does not show placement",
+            "run it where /proc shows numa_maps and schedstat, such as outside this container",
         )?;
     }
-    if definition.engine == Engine::Postgres {
+    if let Engine::Server(kind) = definition.engine {
         host.evidence_of_others.check(
-            "no trial would count: pages of PostgreSQL are hidden",
+            &format!("no trial would count: pages of {} are hidden", kind.name()),
             "run it as root; in a container: docker run --cap-add SYS_NICE",
         )?;
     }
@@ -74,8 +72,8 @@ fn advice_without_nodes(definition: &Definition) -> String {
     };
     let guest = shape.map(|shape| {
         format!(
-            "try it in an emulated guest, which measures nothing: cargo xtask guest --shape \
-             {shape} -- numalab run {name}"
+            "try it, without measuring, in an emulated guest: cargo xtask guest --shape {shape} \
+             -- numalab run {name}"
         )
     });
     guest.unwrap_or_default()
@@ -99,7 +97,7 @@ mod tests {
         assert_eq!(cannot.reason, "needs 2 memory nodes (this machine has 1)");
         assert_eq!(
             cannot.advice,
-            "try it in an emulated guest, which measures nothing: cargo xtask guest --shape \
+            "try it, without measuring, in an emulated guest: cargo xtask guest --shape \
              eight-node -- numalab run local-vs-remote"
         );
         plan(&find("binding-vs-caging").unwrap(), &host).unwrap();
@@ -141,7 +139,7 @@ mod tests {
         check(
             |it| it.evidence = hidden(),
             "spin",
-            "the kernel shows no placement",
+            "the kernel does not show placement",
         );
         let server = "postgres-binding-vs-quota";
         check(

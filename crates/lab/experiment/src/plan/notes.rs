@@ -10,7 +10,7 @@ pub(super) fn of(definition: &Definition, host: &Host<'_>, cases: &[CasePlan]) -
     let mut notes = Vec::new();
     if definition.asks_about_memory && host.topology.emulated == Some(true) {
         notes.push(
-            "This machine is emulated: its nodes are equally far, so no winner will be named."
+            "This machine is emulated: its nodes are equally far, so there is no winner."
                 .to_owned(),
         );
     }
@@ -53,7 +53,7 @@ fn in_caches(case: &CasePlan, host: &Host<'_>) -> Option<String> {
     let (cache, caches) = (ByteSize(cache_bytes), ByteSize(caches));
     Some(format!(
         "the buffer cache ({cache}) is not much larger than the processor's caches ({caches}), \
-         which may answer in place of memory"
+         which may serve reads in place of memory"
     ))
 }
 
@@ -70,8 +70,8 @@ fn without_policies(definition: &Definition, host: &Host<'_>) -> Option<String> 
     };
     definition.cases.iter().any(asks).then(|| {
         format!(
-            "Memory policies are refused here ({reason}): where all memory comes from one node \
-             anyway, none is set."
+            "Memory policies are not available here ({reason}): cases that take all memory from \
+             one node run without one."
         )
     })
 }

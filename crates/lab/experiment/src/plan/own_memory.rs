@@ -1,8 +1,8 @@
 //! Plans work in the sessions' own memory, and checks that the memory is available.
 
 use model::{
-    Allocation, ByteSize, LoadPlan, LogicalReads, NodeSet, OwnMemory, OwnMemoryWork, Placement,
-    SessionLoad, SessionMemory, SgaPlan,
+    Allocation, Backing, ByteSize, LoadPlan, LogicalReads, NodeSet, OwnMemory, OwnMemoryWork,
+    Placement, SessionLoad, SessionMemory, SgaPlan,
 };
 
 use super::cannot::Cannot;
@@ -31,7 +31,7 @@ pub(crate) fn sga(
     }
     if case.allocation != AllocationChoice::OsDefault {
         return Err(Cannot::usage(
-            "the sessions do not read from the SGA, so where it lies means nothing",
+            "the sessions do not read from the SGA, so its allocation has no effect",
             "set own-allocation in place of allocation",
         ));
     }
@@ -59,13 +59,13 @@ pub(crate) fn work(
     let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));
     if instance.load.cpu_count.is_some() {
         return refuse(
-            "instance caging is for sessions that read rows",
+            "instance caging applies only to sessions that read rows",
             "leave cpu-count out; cpu-quota limits any work",
         );
     }
     if instance.load.data_bytes.is_some() {
         return refuse(
-            "more data than the cache holds is for sessions that read rows",
+            "more data than the cache holds applies only to sessions that read rows",
             "leave data out",
         );
     }
@@ -83,7 +83,7 @@ pub(crate) fn work(
         Allocation::PerNode(_) | Allocation::WeightedInterleave(_)
     ) {
         return refuse(
-            "a session's own memory has no pools and no weights",
+            "a session's own memory supports neither pools nor weights",
             "set own-allocation to os-default, interleave:, bind: or prefer:",
         );
     }
@@ -127,11 +127,30 @@ fn check(
     if all == 0 {
         return Ok(());
     }
-    // The same checks as for a buffer cache of that size.
+    check_room(
+        host,
+        "the sessions' own memory",
+        all,
+        instance.sga.page_bytes,
+        own.allocation.clone(),
+        memory_nodes,
+    )
+}
+
+/// Checks that memory other than an SGA fits on its nodes, like a buffer cache of that size.
+pub(super) fn check_room(
+    host: &Host<'_>,
+    what: &str,
+    bytes: u64,
+    page_bytes: u64,
+    allocation: Allocation,
+    memory_nodes: Option<&NodeSet>,
+) -> Result<(), Cannot> {
     let like_a_cache = SgaPlan {
-        cache_bytes: all,
-        allocation: own.allocation.clone(),
-        ..instance.sga.clone()
+        cache_bytes: bytes,
+        backing: Backing::Memfd,
+        page_bytes,
+        allocation,
     };
     let load = LoadPlan {
         sessions: 1,
@@ -139,7 +158,7 @@ fn check(
     };
     let fits = memory::check(host, &like_a_cache, &load, memory_nodes);
     fits.map_err(|cannot| Cannot {
-        reason: cannot.reason.replace("the SGA", "the sessions' own memory"),
+        reason: cannot.reason.replace("the SGA", what),
         advice: cannot.advice.replace("`cache`", "`own-memory`"),
         ..cannot
     })

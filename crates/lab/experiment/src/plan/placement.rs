@@ -44,7 +44,7 @@ pub(super) fn allocation(
 /// refused, a process limited to one node needs none.
 fn policy(asked: Allocation, usable: &NodeSet, host: &Host<'_>) -> Result<Allocation, Cannot> {
     let permitted = host.policies.check(
-        "needs a memory policy, which is refused here",
+        "needs a memory policy, which is not available here",
         "in a container, allow it: docker run --cap-add SYS_NICE",
     );
     match (permitted, asked.nodes()) {
@@ -67,8 +67,8 @@ pub(super) fn cpu_quota(case: &CaseDefinition, host: &Host<'_>) -> Result<Option
     match host.quota_cpus_max {
         // A nested group never gets more than its parent, whatever its own quota.
         Some(most) if f64::from(cpus) > most => Err(Cannot::machine(
-            format!("needs a quota of {cpus} CPUs, within one of {most:.2}"),
-            "raise the quota of the control group that this process is in (cpu.max)",
+            format!("needs a quota of {cpus} CPUs, but the control group has {most:.2}"),
+            "raise the quota of this process's control group (cpu.max)",
         )),
         _ => Ok(Some(cpus)),
     }
@@ -81,7 +81,7 @@ fn mechanism(choice: MechanismChoice, host: &Host<'_>) -> Result<Mechanism, Cann
         (MechanismChoice::Auto, _) => Ok(Mechanism::Affinity),
         (MechanismChoice::Group, groups) => {
             groups.check(
-                "needs a processor group, which cannot be made here",
+                "needs a processor group, which cannot be created here",
                 "set mechanism = \"affinity\", which needs no group and no root",
             )?;
             Ok(Mechanism::Group)
@@ -95,8 +95,7 @@ mod tests {
     use model::{Allocation, Mechanism, Topology};
 
     use super::super::planner;
-    use super::super::test_definitions::second;
-    use super::super::test_hosts::{article_000, one_node};
+    use super::super::test_hosts::{article_000, one_node, second};
     use super::*;
     use crate::find;
 
@@ -155,7 +154,7 @@ mod tests {
         assert_eq!(cannot.exit_code, ExitCode::NotPermitted);
         assert_eq!(
             cannot.to_string(),
-            "case b: needs a processor group, which cannot be made here; \
+            "case b: needs a processor group, which cannot be created here; \
              /sys/fs/cgroup is read-only; \
              set mechanism = \"affinity\", which needs no group and no root"
         );
@@ -191,7 +190,10 @@ mod tests {
         host.quota_cpus_max = Some(4.0);
         let plan = planner::plan(&definition, &host).unwrap();
         let reason = &plan.skipped[0].cannot.reason;
-        assert_eq!(reason, "needs a quota of 6 CPUs, within one of 4.00");
+        assert_eq!(
+            reason,
+            "needs a quota of 6 CPUs, but the control group has 4.00"
+        );
     }
 
     #[test]
@@ -205,8 +207,8 @@ mod tests {
                 let work = case.instance().unwrap();
                 assert_eq!(work.sga.allocation, Allocation::OsDefault, "{case:?}");
             }
-            let note = "Memory policies are refused here (mbind: not permitted): where all memory \
-                        comes from one node anyway, none is set.";
+            let note = "Memory policies are not available here (mbind: not permitted): cases that \
+                        take all memory from one node run without one.";
             assert_eq!(plan.notes.first().map(String::as_str), Some(note));
         }
     }
@@ -220,7 +222,7 @@ mod tests {
         assert_eq!(cannot.exit_code, ExitCode::NotPermitted);
         assert_eq!(
             cannot.to_string(),
-            "case free: needs a memory policy, which is refused here; mbind: not permitted; \
+            "case free: needs a memory policy, which is not available here; mbind: not permitted; \
              in a container, allow it: docker run --cap-add SYS_NICE"
         );
         // The cpuset of a group restricts its memory to the one node.

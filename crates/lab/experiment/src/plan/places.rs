@@ -3,8 +3,7 @@
 use model::{Allocation, CpuId, CpuSet, Node, NodeId, NodeSet};
 
 use super::cannot::Cannot;
-use super::cpu_order;
-use super::cpu_pair;
+use super::cpu_choice;
 use super::host::Host;
 use crate::definition::{
     AllocationChoice, CpuChoice, MemoryChoice, Place, QUANTITY_MAX, Quantity, Scaled, Symbol,
@@ -48,7 +47,7 @@ impl Host<'_> {
         let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
         quantity.on_first_node_with(cpus).ok_or_else(|| {
             Cannot::machine(
-                format!("a limit needs at least 2 CPUs on one node, and there is {cpus}"),
+                format!("a limit needs at least 2 CPUs on one node ({cpus} available)"),
                 "run it on a machine, or in a container, with more CPUs",
             )
         })
@@ -60,18 +59,18 @@ impl Host<'_> {
             CpuChoice::Inherited => return Ok(None),
             CpuChoice::All(place) => (place, None),
             CpuChoice::Some(place, quantity) => (place, Some(*quantity)),
-            CpuChoice::Pair(pair) => return cpu_pair::choose(self, *pair).map(Some),
+            CpuChoice::Pair(pair) => return cpu_choice::pair(self, *pair).map(Some),
         };
         let cpus = self.cpus_of(place)?;
         let Some(quantity) = quantity else {
             return Ok(Some(cpus));
         };
         let count = self.count(quantity)?;
-        let chosen = cpu_order::choose(self.topology, &cpus, count).ok_or_else(|| {
+        let chosen = cpu_choice::first(self.topology, &cpus, count).ok_or_else(|| {
             let there = cpus.len();
             Cannot::machine(
-                format!("{count} CPUs are asked for where there are {there} ({cpus})"),
-                "ask for fewer, or for those of another place",
+                format!("needs {count} CPUs, only {there} available ({cpus})"),
+                "set fewer, or name another place",
             )
         })?;
         Ok(Some(chosen))
@@ -141,7 +140,7 @@ impl Host<'_> {
     fn weighted_interleave(&self, place: &Place<NodeId>) -> Result<Allocation, Cannot> {
         if !self.has_weighted_interleave {
             return Err(Cannot::machine(
-                "needs weighted interleave, which came with Linux 6.9",
+                "needs weighted interleave (Linux 6.9 or later)",
                 "set allocation = \"interleave:…\", or boot a newer kernel",
             ));
         }
@@ -154,7 +153,7 @@ impl Host<'_> {
         match (ids.next(), ids.next()) {
             (Some(node), None) => Ok(Allocation::Prefer(node)),
             _ => Err(Cannot::usage(
-                format!("one node can be preferred, and nodes {nodes} are asked for"),
+                format!("prefer: takes one node, not nodes {nodes}"),
                 "name one node, or use bind: or interleave:",
             )),
         }
@@ -202,14 +201,14 @@ impl Host<'_> {
             .collect();
         let keys = keys.ok_or_else(|| {
             Cannot::machine(
-                format!("the firmware gives no distances from node {from}"),
+                format!("the firmware reports no distances from node {from}"),
                 format!("name one of the nodes {others}"),
             )
         })?;
         let (_, node) = keys
             .into_iter()
             .min()
-            .ok_or_else(|| Cannot::machine(format!("no node but node {from} has memory"), ""))?;
+            .ok_or_else(|| Cannot::machine(format!("only node {from} has memory"), ""))?;
         Ok(NodeSet::of(node))
     }
 }
@@ -281,12 +280,11 @@ mod tests {
     #[test]
     fn one_node_has_no_other() {
         let machine = one_node(2);
-        assert_eq!(nodes(&machine, "farthest"), "no node but node 0 has memory");
+        assert_eq!(nodes(&machine, "farthest"), "only node 0 has memory");
         assert_eq!(cpus(&machine, "first-node:limit"), "1");
         assert_eq!(
             cpus(&machine, "first-node:6"),
-            "6 CPUs are asked for where there are 2 (0-1); \
-             ask for fewer, or for those of another place"
+            "needs 6 CPUs, only 2 available (0-1); set fewer, or name another place"
         );
         assert_eq!(
             cpus(&machine, "1-3"),
@@ -301,7 +299,7 @@ mod tests {
         machine.distances = None;
         assert_eq!(
             nodes(&machine, "farthest"),
-            "the firmware gives no distances from node 0; name one of the nodes 1-7"
+            "the firmware reports no distances from node 0; name one of the nodes 1-7"
         );
         let mut two = article_000();
         two.nodes.truncate(2);

@@ -33,7 +33,7 @@ pub struct Plan {
 
 /// Plans an experiment for a machine.
 ///
-/// A case that cannot run is skipped with its reason. When that leaves nothing to compare (the
+/// A case that cannot run is skipped, and the plan says why. When that leaves nothing to compare (the
 /// baseline cannot run, or fewer than two of several different cases can), the experiment cannot
 /// run.
 pub fn plan(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> {
@@ -87,14 +87,14 @@ fn different(cases: &[CasePlan]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_definitions::second;
-    use super::super::test_hosts::{article_000, memory_only_first, one_node, sparse};
+    use model::exit::ExitCode;
+    use model::{Allocation, CpuSet, Node, NodeId, NodeSet, ServerKind, Topology, Work};
+    use proptest::prelude::*;
+
+    use super::super::test_hosts::{article_000, memory_only_first, one_node, second, sparse};
     use super::*;
     use crate::definition::SHIPPED;
     use crate::find;
-    use model::exit::ExitCode;
-    use model::{Allocation, CpuSet, Node, NodeId, NodeSet, Topology, Work};
-    use proptest::prelude::*;
 
     fn set<I: model::Id>(text: &str) -> model::IdSet<I> {
         text.parse().unwrap()
@@ -154,13 +154,15 @@ mod tests {
             .cases
             .iter()
             .map(|case| match &case.work {
-                Work::Postgres(work) => work.cpu_quota,
+                Work::Server(_, work) => work.cpu_quota,
                 other => panic!("{other:?}"),
             })
             .collect();
         assert_eq!(quotas, [None, Some(6), None, Some(6), None, None]);
         let mut host = Host::new(&machine);
-        host.no_postgres = Some("no PostgreSQL was found in PATH".to_owned());
+        let advice = "no PostgreSQL was found in PATH; name its folder with --pg-bin".to_owned();
+        host.missing_servers
+            .insert(ServerKind::named("postgres"), advice);
         let cannot = super::plan(&definition, &host).unwrap_err();
         assert_eq!(cannot.exit_code, ExitCode::MachineCannot);
         assert!(cannot.advice.contains("--pg-bin"), "{cannot}");

@@ -1,6 +1,8 @@
-//! Machines for planner tests.
+//! Machines and definitions for planner tests.
 
 use model::{Cache, CacheKind, Core, CpuId, CpuSet, Node, NodeId, Topology};
+
+use crate::definition::Definition;
 
 const MIB: u64 = 1 << 20;
 
@@ -106,4 +108,21 @@ pub(crate) fn sparse() -> Topology {
         &[31, 21, 21, 10],
     ];
     of_nodes(nodes, &distances)
+}
+
+/// Returns a definition of three cases, the second of them as given.
+pub(super) fn second(case: &str) -> Definition {
+    let cpus = if case.contains("cpus = ") {
+        ""
+    } else {
+        "cpus = \"first-node\""
+    };
+    let text = format!(
+        "format = \"numalab.experiment/1\"\nname = \"mine\"\nquestion = \"q\"\n\
+         baseline = \"a\"\nasks-about-memory = true\n[load]\nsessions = 4\n\
+         [[case]]\nname = \"a\"\nabout = \"a\"\n\
+         [[case]]\nname = \"b\"\nabout = \"b\"\n{cpus}\n{case}\n\
+         [[case]]\nname = \"c\"\nabout = \"c\"\nsessions = 3\n"
+    );
+    Definition::parse("mine.toml", &text).unwrap()
 }

@@ -1,6 +1,6 @@
 //! Plans the work of a case by engine, and chooses the metric.
 
-use model::{Allocation, LogicalReads, Metric, ParallelScan, PostgresReads, Work};
+use model::{Allocation, LogicalReads, Metric, ParallelScan, ServerKind, ServerReads, Work};
 
 use super::cannot::Cannot;
 use super::command::commands_metric;
@@ -17,16 +17,17 @@ pub(crate) fn metric(definition: &Definition) -> Result<Metric, Cannot> {
     {
         return Err(Cannot::usage(
             format!(
-                "case {} does other work than the first, and nothing compares both",
+                "case {} and the first case have different work and cannot be compared",
                 other.name
             ),
-            "give all cases the same `work`",
+            "set the same `work` in all cases",
         ));
     }
     Ok(match first {
         Some(WorkChoice::ParallelScan) => Metric::BytesPerSecond,
         Some(WorkChoice::Own(load)) => load.metric(),
         Some(WorkChoice::Command) => commands_metric(definition)?,
+        Some(WorkChoice::Kernel(kernel)) => kernel.metric(),
         _ => Metric::LogicalReadsPerSecond,
     })
 }
@@ -41,8 +42,8 @@ pub(crate) fn check_work_units(definition: &Definition) -> Result<(), Cannot> {
     match (baseline.and_then(|it| it.work_unit.rows()), without) {
         (Some(_), Some(case)) => Err(Cannot::usage(
             format!(
-                "case {} has a calibrated work unit, and the baseline, on which it would be \
-                 found, has one of its own",
+                "case {} has a calibrated work unit, but the baseline, which calibrates it, has a \
+                 fixed one",
                 case.name
             ),
             "set work-unit in all cases, or not in the baseline",
@@ -59,40 +60,66 @@ pub(crate) fn work(
     reads: LogicalReads,
 ) -> Result<Work, Cannot> {
     let prewarm_cpus = host.chosen_cpus(&case.prewarm_cpus)?;
-    let cpu_quota = reads.load.cpu_quota;
-    let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));
     match engine {
-        Engine::Instance if prewarm_cpus.is_some() => refuse(
-            "prewarm-cpus is for a server, and the embedded instance is none",
-            "set engine = \"postgres\", or leave the key out",
-        ),
+        Engine::Instance if prewarm_cpus.is_some() => {
+            let engines = ServerKind::all().map(|kind| format!("engine = \"{}\"", kind.id()));
+            let engines: Vec<String> = engines.collect();
+            Err(Cannot::usage(
+                "prewarm-cpus applies only to a PostgreSQL server",
+                format!("set {}, or leave the key out", engines.join(" or ")),
+            ))
+        }
         Engine::Instance => instance_work(case, reads),
-        Engine::Postgres if case.work != WorkChoice::LogicalReads => refuse(
-            "sessions of PostgreSQL do logical reads and no other work",
-            "leave work out, or set engine = \"instance\"",
-        ),
-        Engine::Postgres if reads.load.cpu_count.is_some() => refuse(
-            "PostgreSQL has no instance caging",
-            "set cpu-quota in place of cpu-count: the kernel then does the limiting",
-        ),
-        Engine::Postgres if reads.load.data_bytes.is_some() => refuse(
-            "the data of a PostgreSQL server is what its shared buffers hold",
-            "leave data out",
-        ),
-        Engine::Postgres if reads.load.update_pct > 0 => refuse(
-            "sessions of PostgreSQL only read",
-            "leave update-pct out, or set engine = \"instance\"",
-        ),
-        Engine::Postgres if matches!(reads.sga.allocation, Allocation::PerNode(_)) => refuse(
-            "PostgreSQL has no pool for each node",
-            "set another allocation",
-        ),
-        Engine::Postgres => Ok(Work::Postgres(PostgresReads {
-            reads,
-            prewarm_cpus,
-            cpu_quota,
-        })),
+        Engine::Server(kind) => {
+            check_server(kind, case, &reads)?;
+            let cpu_quota = reads.load.cpu_quota;
+            let reads = ServerReads {
+                reads,
+                prewarm_cpus,
+                cpu_quota,
+            };
+            Ok(Work::Server(kind, reads))
+        }
     }
+}
+
+/// Refuses what no server does.
+fn check_server(
+    kind: ServerKind,
+    case: &CaseDefinition,
+    reads: &LogicalReads,
+) -> Result<(), Cannot> {
+    let name = kind.name();
+    let (what, advice) = if case.work != WorkChoice::LogicalReads {
+        (
+            format!("sessions of {name} do logical reads and no other work"),
+            "leave work out, or set engine = \"instance\"",
+        )
+    } else if reads.load.cpu_count.is_some() {
+        (
+            format!("{name} has no instance caging"),
+            "set cpu-quota in place of cpu-count: the kernel enforces it",
+        )
+    } else if reads.load.data_bytes.is_some() {
+        let cache = kind.cache();
+        (
+            format!("the data of a {name} server is what its {cache} hold"),
+            "leave data out",
+        )
+    } else if reads.load.update_pct > 0 {
+        (
+            format!("sessions of {name} only read"),
+            "leave update-pct out, or set engine = \"instance\"",
+        )
+    } else if matches!(reads.sga.allocation, Allocation::PerNode(_)) {
+        (
+            format!("{name} has no pool for each node"),
+            "set another allocation",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Cannot::usage(what, advice))
 }
 
 /// Checks that only logical reads of the embedded instance have a handicap.
@@ -101,7 +128,7 @@ pub(super) fn check_handicap(engine: Engine, case: &CaseDefinition) -> Result<()
     match case.handicap > 0 && !can_have_one {
         false => Ok(()),
         true => Err(Cannot::usage(
-            "only logical reads of the embedded instance have a handicap",
+            "handicap applies only to logical reads of the embedded instance",
             "leave handicap out, or set work = \"logical-reads\" and engine = \"instance\"",
         )),
     }
@@ -110,15 +137,19 @@ pub(super) fn check_handicap(engine: Engine, case: &CaseDefinition) -> Result<()
 /// Plans the work of the embedded instance.
 fn instance_work(case: &CaseDefinition, instance: LogicalReads) -> Result<Work, Cannot> {
     match (case.work, instance.load.cpu_count) {
-        (WorkChoice::LogicalReads | WorkChoice::Own(_) | WorkChoice::Command, _) => {
-            Ok(Work::LogicalReads(instance))
-        }
+        (
+            WorkChoice::LogicalReads
+            | WorkChoice::Own(_)
+            | WorkChoice::Command
+            | WorkChoice::Kernel(_),
+            _,
+        ) => Ok(Work::LogicalReads(instance)),
         (WorkChoice::ParallelScan, Some(_)) => Err(Cannot::usage(
-            "the workers of a parallel scan are not caged",
+            "instance caging does not apply to the workers of a parallel scan",
             "leave cpu-count out, or set fewer sessions",
         )),
         (WorkChoice::ParallelScan, None) if case.update_pct > 0 => Err(Cannot::usage(
-            "a parallel scan updates nothing",
+            "a parallel scan does not update rows",
             "leave update-pct out, or set work = \"logical-reads\"",
         )),
         (WorkChoice::ParallelScan, None) => Ok(Work::ParallelScan(ParallelScan {

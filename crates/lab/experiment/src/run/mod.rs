@@ -16,4 +16,4 @@ pub(crate) mod test_plans;
 
 pub use request::{RunError, RunRequest, TRIALS_MIN};
 pub use runner::execute;
-pub use stop_rule::{CONFIDENCE, UNCOUNTED_RUNNING_MAX};
+pub use stop_rule::CONFIDENCE;

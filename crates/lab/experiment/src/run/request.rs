@@ -50,20 +50,20 @@ impl RunRequest {
     pub(crate) fn check(&self) -> Result<(), RunError> {
         let positive = |value: f64| value.is_finite() && value > 0.0;
         let wrong = if self.trials_min == 0 {
-            "a run needs trials".to_owned()
+            "a run needs at least 1 trial".to_owned()
         } else if self.trials_max < self.trials_min {
             format!(
-                "at most {} trials is fewer than at least {}",
+                "the maximum of {} trials is below the minimum of {}",
                 self.trials_max, self.trials_min
             )
         } else if !positive(self.window_s) {
             "the window must be longer than 0 seconds".to_owned()
         } else if !(self.warm_up_s_min >= 0.0 && self.warm_up_s_max >= self.warm_up_s_min) {
-            "the longest warm-up must not be shorter than the shortest".to_owned()
+            "the maximum warm-up must not be shorter than the minimum".to_owned()
         } else if !positive(self.half_width_target) {
-            "the half-width to reach must be more than 0".to_owned()
+            "the target half-width must be greater than 0".to_owned()
         } else if self.time_bound_s.is_some_and(|bound| !positive(bound)) {
-            "the time bound must be longer than 0 seconds".to_owned()
+            "the time limit must be longer than 0 seconds".to_owned()
         } else if !self
             .plan
             .cases

@@ -541,16 +541,18 @@ fn a_request_that_makes_no_sense_is_refused_before_anything_happens() {
     };
     assert_eq!(
         refused(|request| request.trials_min = 0),
-        "a run needs trials"
+        "a run needs at least 1 trial"
     );
     assert_eq!(
         refused(|request| request.trials_max = 4),
-        "at most 4 trials is fewer than at least 5"
+        "the maximum of 4 trials is below the minimum of 5"
     );
     assert!(refused(|request| request.window_s = f64::NAN).starts_with("the window"));
-    assert!(refused(|request| request.warm_up_s_max = 0.5).starts_with("the longest warm-up"));
-    assert!(refused(|request| request.half_width_target = 0.0).starts_with("the half-width"));
-    assert!(refused(|request| request.time_bound_s = Some(0.0)).starts_with("the time bound"));
+    assert!(refused(|request| request.warm_up_s_max = 0.5).starts_with("the maximum warm-up"));
+    assert!(
+        refused(|request| request.half_width_target = 0.0).starts_with("the target half-width")
+    );
+    assert!(refused(|request| request.time_bound_s = Some(0.0)).starts_with("the time limit"));
     assert!(refused(|request| request.plan.baseline = "c".to_owned()).starts_with("the baseline"));
 }
 

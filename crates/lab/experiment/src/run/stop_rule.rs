@@ -9,7 +9,7 @@ use stats::{median, median_interval, ratio_of_pairs};
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A case ends after this many trials in a row that did not count.
-pub const UNCOUNTED_RUNNING_MAX: usize = 3;
+pub(crate) const UNCOUNTED_RUNNING_MAX: usize = 3;
 
 /// The bounds and the target precision of a run.
 #[derive(Debug, Clone)]

@@ -79,7 +79,7 @@ pub(super) fn alternate(
         drop(member.running);
         let removed = member.groups.remove();
         result = result.and(removed);
-        let none = || Trial::failed(spec.trial.round, "the instance said nothing".to_owned());
+        let none = || Trial::failed(spec.trial.round, "the instance sent no report".to_owned());
         trials.push(member.trial.unwrap_or_else(none));
     }
     result.map(|()| trials)

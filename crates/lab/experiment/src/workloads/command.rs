@@ -229,7 +229,7 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
         let said = shown(&ended.stderr);
         return Trial::failed(
             round,
-            format!("the program was not started: {}, {said}", ended.status),
+            format!("the program did not start: {}, {said}", ended.status),
         );
     };
     let evidence = Evidence {
@@ -246,7 +246,7 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
     };
     if !ended.status.success() {
         let said = shown(&ended.stderr);
-        let reason = format!("the program ended with {}; it said {said}", ended.status);
+        let reason = format!("the program ended with {}; stderr: {said}", ended.status);
         return Trial {
             evidence,
             ..Trial::failed(round, reason)
@@ -267,7 +267,7 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
         },
         Err(reason) => Trial {
             evidence,
-            ..Trial::failed(round, format!("its number cannot be read: {reason}"))
+            ..Trial::failed(round, format!("cannot read its number: {reason}"))
         },
     }
 }
@@ -283,7 +283,7 @@ fn judge(case: &CasePlan, work: &CommandWork, trial: &mut Trial) {
         if let Some(asked) = asked.filter(|asked| *asked != session.policy) {
             let seen = &session.policy;
             found.push(format!(
-                "the program has policy {seen:?}, {asked:?} was asked for"
+                "the program has policy {seen:?}, requested {asked:?}"
             ));
         }
     }

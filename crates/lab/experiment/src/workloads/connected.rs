@@ -1,25 +1,26 @@
-//! A running PostgreSQL server as a workload: one case, unchanged.
+//! A database server that is already running as a workload: one case, unchanged.
 
+use linux::Root;
 use model::{
     Allocation, Backing, Calibration, CalibrationPoint, CasePlan, LoadPlan, LogicalReads, Metric,
-    Outcome, Phase, Placement, PostgresReads, SgaPlan, Trial, Work,
+    Phase, Placement, ServerReads, SgaPlan, Trial, Work,
 };
-use postgresql::{Connected, Watch};
+use server::{Connected, Watch};
 
-use super::postgres::{calibration_of, failed, note_version, order_of, trial_of};
+use super::server::{calibration_of, failed, invalidate, note_version, order_of};
 use crate::{CalibrationSpec, Cancel, Plan, TrialSpec, Workload, WorkloadError};
 
 /// The name of its only case.
 const CASE: &str = "as-it-is";
 
-/// A workload on a connected server.
+/// A workload on a server that is already running.
 pub struct ConnectedWorkload {
-    server: Connected,
+    server: Box<dyn Connected>,
 }
 
 impl ConnectedWorkload {
     /// Creates a workload on this server.
-    pub fn new(server: Connected) -> Self {
+    pub fn new(server: Box<dyn Connected>) -> Self {
         ConnectedWorkload { server }
     }
 
@@ -27,37 +28,41 @@ impl ConnectedWorkload {
     ///
     /// # Errors
     /// When the server refuses.
-    pub fn close(self) -> Result<(), postgresql::Error> {
+    pub fn close(self) -> Result<(), server::Error> {
         self.server.close()
     }
 }
 
 /// Returns the plan of a run on an unchanged server. It requests no placement, so only memory that
 /// moves can contradict it.
-pub fn connected_plan(server: &Connected, sessions: u32, question: &str) -> Plan {
+pub fn connected_plan(server: &dyn Connected, sessions: u32, question: &str) -> Plan {
+    let kind = server.kind();
     let case = CasePlan {
         name: CASE.to_owned(),
-        about: format!("PostgreSQL {} as it runs.", server.version().text),
+        about: format!("{} {} as it runs.", kind.name(), server.version().text),
         placement: Placement::inherited(),
-        work: Work::Postgres(PostgresReads {
-            reads: LogicalReads {
-                sga: SgaPlan {
-                    cache_bytes: server.shared_buffers_bytes,
-                    backing: Backing::Shm,
-                    page_bytes: linux::process::page_bytes(),
-                    allocation: Allocation::OsDefault,
+        work: Work::Server(
+            kind,
+            ServerReads {
+                reads: LogicalReads {
+                    sga: SgaPlan {
+                        cache_bytes: server.cache_bytes(),
+                        backing: Backing::Shm,
+                        page_bytes: linux::process::page_bytes(),
+                        allocation: Allocation::OsDefault,
+                    },
+                    load: LoadPlan {
+                        sessions,
+                        ..LoadPlan::default()
+                    },
                 },
-                load: LoadPlan {
-                    sessions,
-                    ..LoadPlan::default()
-                },
+                prewarm_cpus: None,
+                cpu_quota: None,
             },
-            prewarm_cpus: None,
-            cpu_quota: None,
-        }),
+        ),
     };
     Plan {
-        experiment: "postgres-connected".to_owned(),
+        experiment: format!("{}-connected", kind.id()),
         question: question.to_owned(),
         definition: String::new(),
         metric: Metric::LogicalReadsPerSecond,
@@ -68,8 +73,8 @@ pub fn connected_plan(server: &Connected, sessions: u32, question: &str) -> Plan
         notes: match server.is_on_this_machine() {
             true => Vec::new(),
             false => vec![
-                "the server is not a process of this machine: where its memory lies and what CPU \
-                 time its sessions get cannot be seen"
+                "the server is not a process of this machine: its memory placement and its \
+                 sessions' CPU time are not visible"
                     .to_owned(),
             ],
         },
@@ -85,7 +90,7 @@ impl Workload for ConnectedWorkload {
         cancel: &Cancel,
     ) -> Result<Option<Calibration>, WorkloadError> {
         let found = calibration_of(spec, on_point, cancel, |order, on_point, watch| {
-            self.server.calibrate(order, on_point, watch)
+            server::sweep(self.server.load()?.as_mut(), order, on_point, watch)
         });
         found.map(Some)
     }
@@ -102,33 +107,32 @@ impl Workload for ConnectedWorkload {
             live,
             cancelled: &|| cancel.is_cancelled(),
         };
-        let mut trial = match self.server.trial(&order, &mut watch) {
-            Ok(result) => trial_of(spec.round, &order, result),
+        let measured = self.server.load().and_then(|mut loaded| {
+            server::measure(&Root::live(), loaded.as_mut(), &order, &mut watch)
+        });
+        let mut trial = match measured {
+            Ok(result) => result.trial(spec.round, &order),
             Err(error) => return failed(spec.round, error),
         };
-        note_version(&mut trial, Some(self.server.version()));
-        judge(&mut trial, self.server.is_on_this_machine());
+        let server = self.server.as_ref();
+        note_version(&mut trial, server.kind(), Some(server.version()));
+        judge(server, &mut trial);
         Ok(trial)
     }
 }
 
 /// Invalidates a trial if memory moved or DB time is unaccounted for, where these are visible.
-fn judge(trial: &mut Trial, is_on_this_machine: bool) {
+fn judge(server: &dyn Connected, trial: &mut Trial) {
     let mut found = Vec::new();
     if let Some(sga) = &trial.evidence.sga
         && sga.bytes_by_node_before != sga.bytes_by_node_after
     {
-        found.push("pages of the shared buffers moved in the window".to_owned());
+        let cache = server.kind().cache();
+        found.push(format!("pages of the {cache} moved in the window"));
     }
     let sessions = trial.measured.as_ref().and_then(|it| it.sessions.as_ref());
-    let time = sessions.map(|it| &it.time).filter(|_| is_on_this_machine);
-    found.extend(time.and_then(postgresql::unaccounted));
-    if !found.is_empty() {
-        let found = found.join("; ");
-        trial.outcome = match &trial.outcome {
-            Outcome::Invalid(reason) => Outcome::Invalid(format!("{reason}; {found}")),
-            Outcome::Valid => Outcome::Invalid(found),
-            Outcome::Failed(reason) => Outcome::Failed(reason.clone()),
-        };
-    }
+    let accounts = server.accounts_for_time();
+    let time = sessions.map(|it| &it.time).filter(|_| accounts);
+    found.extend(time.and_then(server::unaccounted));
+    invalidate(trial, &found);
 }

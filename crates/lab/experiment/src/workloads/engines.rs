@@ -8,8 +8,8 @@ use crate::{CalibrationSpec, Cancel, RoundSpec, TrialSpec, Workload, WorkloadErr
 pub struct Engines<'w> {
     /// Sessions of the embedded instance.
     pub instance: &'w mut dyn Workload,
-    /// Sessions of PostgreSQL servers.
-    pub postgres: &'w mut dyn Workload,
+    /// Sessions of database servers.
+    pub servers: &'w mut dyn Workload,
     /// External programs.
     pub command: &'w mut dyn Workload,
     /// The measuring kernels.
@@ -27,7 +27,7 @@ impl Engines<'_> {
             | Work::ParallelScan(_)
             | Work::OwnMemory(_)
             | Work::Imported(_) => self.instance,
-            Work::Postgres(_) => self.postgres,
+            Work::Server(..) => self.servers,
             Work::Command(_) => self.command,
             Work::MemoryLatency(_)
             | Work::DepthCurve(_)

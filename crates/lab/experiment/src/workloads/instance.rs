@@ -78,7 +78,7 @@ impl InstanceWorkload {
                 Ok(Step::GoOn)
             }
             InstanceReport::Failed { reason } => Err(WorkloadError::Fatal {
-                message: format!("case {:?} cannot be held: {reason}", case.name),
+                message: format!("cannot hold case {:?}: {reason}", case.name),
                 exit_code: ExitCode::WorkloadFailed,
             }),
             _ => Ok(Step::GoOn),
@@ -244,7 +244,7 @@ impl Workload for InstanceWorkload {
             },
         )?;
         Ok(trial
-            .unwrap_or_else(|| Trial::failed(spec.round, "the instance said nothing".to_owned())))
+            .unwrap_or_else(|| Trial::failed(spec.round, "the instance sent no report".to_owned())))
     }
 
     fn round(

@@ -62,7 +62,7 @@ impl Workload for KernelWorkload {
             | Work::ParallelScan(_)
             | Work::OwnMemory(_)
             | Work::Command(_)
-            | Work::Postgres(_)
+            | Work::Server(..)
             | Work::Imported(_) => Err(Wrong::Plan("no work for a kernel".to_owned())),
         };
         if cancel.is_cancelled() {
@@ -276,7 +276,7 @@ impl KernelWorkload {
         let mut contradictions = measured.contradictions;
         if together.is_empty() && !self.is_emulated {
             contradictions.push(format!(
-                "in none of {} windows did all threads run together: CPUs had other work",
+                "in none of {} windows did all threads run together: other work used the CPUs",
                 windows.len()
             ));
         }

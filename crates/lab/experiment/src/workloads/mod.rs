@@ -11,20 +11,20 @@ mod instance_validity;
 mod kernel_plans;
 mod kernels;
 mod plateau;
-mod postgres;
 mod printed_number;
 mod quiet_blocks;
+mod server;
 mod simulated;
 mod trial_groups;
 mod window_length;
 
+pub use self::server::ServerWorkload;
 pub use command::CommandWorkload;
 pub use command_launch::{CommandLauncher, CommandOrder, guard, place_and_execute};
 pub use connected::{ConnectedWorkload, connected_plan};
 pub use engines::Engines;
 pub use instance::{HeldProcesses, Hold, InstanceWorkload};
 pub use kernels::KernelWorkload;
-pub use postgres::PostgresWorkload;
 #[cfg(test)]
 pub(crate) use quiet_blocks::quiet_blocks;
 pub use simulated::{Behaviour, Outlier, Simulated};

@@ -14,7 +14,7 @@ pub(super) fn number_in(text: &str, place: &NumberPlace) -> Result<f64, String> 
     match found.is_finite() && found > 0.0 {
         true => Ok(found),
         false => Err(format!(
-            "the number is {found}, and only those above 0 have ratios"
+            "the number is {found}, but ratios need a number above 0"
         )),
     }
 }
@@ -33,18 +33,18 @@ fn parsed(word: &str) -> Option<f64> {
 
 fn last(text: &str) -> Result<f64, String> {
     let found = text.split_whitespace().rev().find_map(parsed);
-    found.ok_or_else(|| format!("no number is in {}", shown(text)))
+    found.ok_or_else(|| format!("no number in {}", shown(text)))
 }
 
 fn on_line(text: &str, number: u32) -> Result<f64, String> {
     let line = text.lines().nth(number as usize - 1);
-    let line = line.ok_or_else(|| format!("there is no line {number} in {}", shown(text)))?;
+    let line = line.ok_or_else(|| format!("no line {number} in {}", shown(text)))?;
     let mut found = line.split_whitespace().filter_map(parsed);
     match (found.next(), found.next()) {
         (Some(found), None) => Ok(found),
         (None, _) => Err(format!("line {number} has no number: {}", shown(line))),
         (Some(_), Some(_)) => Err(format!(
-            "line {number} has more than one number, and regex: can say which: {}",
+            "line {number} has more than one number (select one with regex:): {}",
             shown(line)
         )),
     }
@@ -126,13 +126,13 @@ mod tests {
 
     #[test]
     fn what_is_there_instead_is_said() {
-        check("", NumberPlace::Last, Err("no number is in nothing"));
+        check("", NumberPlace::Last, Err("no number in nothing"));
         check(
             "all well",
             NumberPlace::Last,
-            Err("no number is in \"all well\""),
+            Err("no number in \"all well\""),
         );
-        check(PGBENCH, NumberPlace::Line(9), Err("there is no line 9"));
+        check(PGBENCH, NumberPlace::Line(9), Err("no line 9"));
         check("1 2", NumberPlace::Line(1), Err("more than one number"));
         let regex = |text: &str| NumberPlace::Regex(text.to_owned());
         check(PGBENCH, regex("qps = (.*)"), Err("matches nothing"));
@@ -149,7 +149,11 @@ mod tests {
             Err("is not a number: \"true\""),
         );
         check("{", json("/a"), Err("not a JSON document"));
-        check("0", NumberPlace::Last, Err("only those above 0"));
+        check(
+            "0",
+            NumberPlace::Last,
+            Err("but ratios need a number above 0"),
+        );
         check("\u{1b}[31m", NumberPlace::Line(2), Err("\\u{1b}[31m"));
     }
 

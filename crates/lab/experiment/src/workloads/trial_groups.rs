@@ -36,7 +36,7 @@ impl TrialGroups {
             (false, _) => None,
             (true, None) => {
                 return Err(WorkloadError::Fatal {
-                    message: "a processor group is needed, and none can be made".to_owned(),
+                    message: "needs a processor group, which cannot be created here".to_owned(),
                     exit_code: ExitCode::MachineCannot,
                 });
             }
@@ -108,10 +108,10 @@ pub(super) fn quota_contradiction(
     match found {
         Some(quota) if (quota.cpus - f64::from(asked)).abs() < 1e-9 => None,
         Some(quota) => Some(format!(
-            "the quota is {} CPUs, {asked} were asked for",
+            "the quota is {} CPUs, requested {asked}",
             quota.cpus
         )),
-        None => Some("the CPU quota could not be read back".to_owned()),
+        None => Some("could not read back the CPU quota".to_owned()),
     }
 }
 
@@ -131,8 +131,8 @@ mod tests {
         assert_eq!(quota_contradiction(None, None), None);
         assert_eq!(quota_contradiction(Some(2), Some(&of(2.0))), None);
         let other = quota_contradiction(Some(2), Some(&of(1.5))).unwrap();
-        assert_eq!(other, "the quota is 1.5 CPUs, 2 were asked for");
+        assert_eq!(other, "the quota is 1.5 CPUs, requested 2");
         let none = quota_contradiction(Some(2), None).unwrap();
-        assert_eq!(none, "the CPU quota could not be read back");
+        assert_eq!(none, "could not read back the CPU quota");
     }
 }

@@ -45,15 +45,15 @@ fn check_error(sql: &str, expected: &str) {
 fn a_newer_store_is_left_alone() {
     check_error(
         "PRAGMA user_version = 3",
-        "the store \"FILE\" has schema version 3, and this numalab knows 2",
+        "the store \"FILE\" has schema version 3, but this numalab supports up to 2",
     );
     check_error(
         "UPDATE runs SET format = 'numalab.stored-run/2'",
-        "the store \"FILE\" has a run version 2, and this numalab knows 1",
+        "the store \"FILE\" has a run version 2, but this numalab supports up to 1",
     );
     check_error(
         "UPDATE trials SET trial = '{\"format\":\"numalab.stored-trial/9\"}'",
-        "the store \"FILE\" has a trial version 9, and this numalab knows 1",
+        "the store \"FILE\" has a trial version 9, but this numalab supports up to 1",
     );
 }
 
@@ -61,7 +61,7 @@ fn a_newer_store_is_left_alone() {
 fn a_database_of_another_program_is_left_alone() {
     check_error(
         "PRAGMA application_id = 0",
-        "\"FILE\" is a database of another program",
+        "\"FILE\" is another program's database",
     );
     check_error("PRAGMA user_version = -1", "was never released");
     let directory = tempfile::tempdir().unwrap();

@@ -68,24 +68,18 @@ fn last_is_the_newest_run_with_a_trial() {
 
 #[test]
 fn an_unknown_id_names_the_nearest() {
-    check_error(
-        "b9",
-        "no run is called \"b9\"; the nearest are b7a0, b7f3, c102",
-    );
-    check_error(
-        "",
-        "no run is called \"\"; the nearest are c102, b7a0, b7f3",
-    );
+    check_error("b9", "no run \"b9\"; the nearest are b7a0, b7f3, c102");
+    check_error("", "no run \"\"; the nearest are c102, b7a0, b7f3");
     check_error(
         "c102x",
-        "no run is called \"c102x\"; the nearest are c102, b7a0, b7f3",
+        "no run \"c102x\"; the nearest are c102, b7a0, b7f3",
     );
 }
 
 #[test]
 fn an_ambiguous_start_names_what_it_can_mean() {
-    check_error("b7", "\"b7\" can mean 2 runs: b7a0, b7f3");
-    check_error("b", "\"b\" can mean 2 runs: b7a0, b7f3");
+    check_error("b7", "\"b7\" matches 2 runs: b7a0, b7f3");
+    check_error("b", "\"b\" matches 2 runs: b7a0, b7f3");
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn without_permission_to_write_runs_can_still_be_read() {
     let text = String::from_utf8(output.stdout).unwrap();
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let expected = format!(
-        "opened the store {path:?} cannot be written: \
+        "opened cannot write the store {path:?}: \
          no permission, or a read-only file system\nread a\n"
     );
     assert!(text.contains(&expected), "{text}");

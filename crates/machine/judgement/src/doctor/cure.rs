@@ -6,9 +6,10 @@ use std::time::Duration;
 use model::{ByteSize, NodeSet, SegmentKind, SegmentResidency};
 
 use super::input::DoctorInput;
+use super::shell_word::shell_word;
 
 /// The commands; those that need no restart come first.
-pub(super) fn cure(input: &DoctorInput) -> Vec<String> {
+pub(crate) fn cure(input: &DoctorInput) -> Vec<String> {
     let nodes = nodes(input);
     let mut lines = online(input, &nodes);
     lines.extend(with_restart(input, &nodes));
@@ -32,7 +33,7 @@ fn online(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
     let bytes: u64 = input.shared().map(|it| away(it, nodes)).sum();
     let time = match input.move_bytes_per_s {
         Some(rate) if rate > 0.0 => format!(
-            "{} or more for {}, at {}/s as tried here on memory that one process has mapped",
+            "at least {} for {}, at {}/s, measured here on memory mapped by one process",
             rounded(Duration::from_secs_f64(bytes as f64 / rate)),
             ByteSize(bytes),
             ByteSize(rate as u64)
@@ -40,7 +41,7 @@ fn online(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
         _ => format!("for {}, see docs/move.md for the time", ByteSize(bytes)),
     };
     let mut lines = vec![
-        format!("# now, while it runs (shared memory only; {time}):"),
+        format!("# without a restart (shared memory only; {time}):"),
         format!(
             "numalab move {} --to interleave={nodes} --shared",
             shell_word(target)
@@ -56,9 +57,7 @@ fn online(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
     });
     if has_huge_pages {
         lines.push(
-            "# huge pages that are touched for the first time later do so, too: a restart is \
-             needed for them"
-                .to_owned(),
+            "# so do huge pages first touched later: a restart is needed for them".to_owned(),
         );
     }
     let left_out = input.topology.memory_nodes().difference(nodes);
@@ -100,14 +99,13 @@ fn with_restart(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
     };
     let mut lines = Vec::new();
     if has(true) {
-        lines.push("# for good: files made in /dev/shm from now on are interleaved,".to_owned());
+        lines.push("# permanently: interleave files created in /dev/shm from now on,".to_owned());
         lines.push(format!("mount -o remount,mpol=interleave:{nodes} /dev/shm"));
         lines.push("# then restart the instance, which makes its files again".to_owned());
     }
     if has(false) {
         lines.push(
-            "# for good: restart the instance interleaved (its private memory will be, too):"
-                .to_owned(),
+            "# permanently: restart the instance interleaved (with its private memory):".to_owned(),
         );
         lines.push(format!("numactl --interleave={nodes} COMMAND"));
         lines.push("# under systemd, in its unit:".to_owned());
@@ -115,15 +113,6 @@ fn with_restart(input: &DoctorInput, nodes: &NodeSet) -> Vec<String> {
         lines.push(format!("# [Service] NUMAMask={nodes}"));
     }
     lines
-}
-
-/// Quotes a word for a shell where that is needed.
-pub(super) fn shell_word(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@%+=,-".contains(&byte);
-    match !text.is_empty() && text.bytes().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
 }
 
 #[cfg(test)]
@@ -173,8 +162,8 @@ mod tests {
     fn the_cure_that_needs_no_restart_comes_first_with_its_time_and_the_way_back() {
         let lines = cure(&input(SegmentKind::DevShm, 4096, 96 << 30));
         let expected = [
-            "# now, while it runs (shared memory only; 3 min or more for 48 GiB, at 400 MiB/s as \
-             tried here on memory that one process has mapped):",
+            "# without a restart (shared memory only; at least 3 min for 48 GiB, at 400 MiB/s, \
+             measured here on memory mapped by one process):",
             "numalab move 'postgres:/var/lib/my data' --to interleave=0,8 --shared",
             "# and back:",
             "numalab undo",
@@ -182,7 +171,7 @@ mod tests {
              another",
             "# left out: nodes 250-252 (no CPUs, as CXL memory and GPUs, or forbidden by a \
              cpuset); name them to use them",
-            "# for good: files made in /dev/shm from now on are interleaved,",
+            "# permanently: interleave files created in /dev/shm from now on,",
             "mount -o remount,mpol=interleave:0,8 /dev/shm",
             "# then restart the instance, which makes its files again",
         ];
@@ -201,7 +190,7 @@ mod tests {
         let small = text(linux::process::page_bytes());
         assert!(!small.contains("a restart is needed for them"), "{small}");
         assert!(
-            small.contains("# for good: restart the instance"),
+            small.contains("# permanently: restart the instance"),
             "{small}"
         );
         assert!(
@@ -246,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_rounded_and_words_quoted() {
+    fn times_are_rounded() {
         let check = |seconds, expected: &str| {
             assert_eq!(rounded(Duration::from_secs(seconds)), expected);
         };
@@ -254,8 +243,5 @@ mod tests {
         check(99, "99 s");
         check(100, "2 min");
         check(7201, "3 h");
-        assert_eq!(shell_word("unit:db@1.service"), "unit:db@1.service");
-        assert_eq!(shell_word("it's"), "'it'\\''s'");
-        assert_eq!(shell_word(""), "''");
     }
 }

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use linux::node_numastat::{self, Numastat};
 use linux::{Root, proc_stat};
-use model::{Fact, NodeId, NodeSet, Residency, SegmentResidency, Topology};
+use model::{NodeId, NodeSet, Residency, SegmentResidency, Topology};
 
+use super::memory::shared;
 use super::shell_word::shell_word;
+use super::skew::{Skew, judge};
 use placement::evidence::policy_of_process;
-use residency::{Skew, judge_skew};
-
-/// Less shared memory than this is not worth a finding.
-pub(super) const WORTH_BYTES: u64 = 16 << 20;
 
 /// The settings that a server reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +74,7 @@ impl DoctorInput {
                 input.policies.insert(process.pid, policy);
             }
         }
-        let skew = residency.as_ref().map_or(Skew::Even, judge_skew);
+        let skew = residency.as_ref().map_or(Skew::Even, judge);
         if skew != Skew::Even && root.is_live() {
             input.move_bytes_per_s = relocation::own_bytes_per_s(root, &topology);
         }
@@ -90,7 +88,7 @@ impl DoctorInput {
     /// The nodes on which memory of a database belongs: those with memory and CPUs. CXL memory and
     /// the memory of GPUs have no CPUs (nodes 250 to 255 of POWER servers, those behind the first
     /// of each socket of Grace Hopper). Where no node has both, those with memory.
-    pub(super) fn database_nodes(&self) -> NodeSet {
+    pub(crate) fn database_nodes(&self) -> NodeSet {
         let with_memory = self.topology.memory_nodes();
         let with_both = with_memory.intersection(&self.topology.cpu_nodes());
         match with_both.is_empty() {
@@ -101,15 +99,16 @@ impl DoctorInput {
 
     /// Returns the commands that give a process other memory nodes: those of systemd where it
     /// manages the group, because it would overwrite any other value.
-    pub(super) fn allow_memory(&self, pid: u32, nodes: &NodeSet) -> Vec<String> {
+    pub(crate) fn allow_memory(&self, pid: u32, nodes: &NodeSet) -> Vec<String> {
         let Some(directory) = self.cpusets.get(&pid) else {
             return vec![
                 format!(
-                    "# its control group is in /proc/{pid}/cgroup, relative to where cgroup is"
+                    "# /proc/{pid}/cgroup shows its control group, relative to the cgroup mount;"
                 ),
-                "# mounted; that, or the nearest above it that has the file, binds it:".to_owned(),
+                "# that group, or its nearest ancestor with a cpuset.mems, binds the process:"
+                    .to_owned(),
                 format!("find /sys/fs/cgroup -name cgroup.procs -exec grep -lx {pid} {{}} +"),
-                format!("# then write {nodes} to cpuset.mems beside what that names"),
+                format!("# then write {nodes} to cpuset.mems in the directory of the file found"),
             ];
         };
         let group = directory.rsplit('/').next().unwrap_or(directory);
@@ -127,48 +126,9 @@ impl DoctorInput {
     }
 
     /// Segments of shared memory that are large enough for a finding.
-    pub(super) fn shared(&self) -> impl Iterator<Item = &SegmentResidency> {
-        let segments = self
-            .residency
-            .iter()
-            .flat_map(|residency| &residency.segments);
-        segments.filter(|of| of.kind.is_shared_memory() && of.bytes() >= WORTH_BYTES)
+    pub(crate) fn shared(&self) -> impl Iterator<Item = &SegmentResidency> {
+        self.residency.iter().flat_map(shared)
     }
-
-    /// The nodes on whose CPUs some process of the target may run.
-    pub(super) fn nodes_used(&self) -> NodeSet {
-        let processes = self
-            .residency
-            .iter()
-            .flat_map(|residency| &residency.processes);
-        processes
-            .flat_map(|process| process.nodes_of_cpus.iter())
-            .collect()
-    }
-}
-
-/// What a rule found.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Found {
-    /// One sentence with its figures.
-    pub message: String,
-    /// The facts it is based on.
-    pub evidence: Vec<Fact>,
-    /// Commands that fix it.
-    pub fix: Vec<String>,
-}
-
-/// A fact and its source.
-pub(super) fn fact(source: impl Into<String>, value: impl ToString) -> Fact {
-    Fact {
-        source: source.into(),
-        value: value.to_string(),
-    }
-}
-
-/// Commands.
-pub(super) fn commands(lines: &[&str]) -> Vec<String> {
-    lines.iter().map(|line| (*line).to_owned()).collect()
 }
 
 #[cfg(test)]

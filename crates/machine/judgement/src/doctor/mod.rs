@@ -1,16 +1,15 @@
-//! What is wrong with a machine, and with the memory of a database on it: one table of findings,
-//! each with evidence, cost and the fix.
+//! What the doctor examines, and what its findings ([`crate::findings`]) share.
 
-mod cure;
-mod huge_pages;
-mod incomplete_data;
+pub(crate) mod cure;
+pub(crate) mod distances;
+pub(crate) mod far_cache;
 mod input;
-mod instance;
-mod machine;
-mod postgres;
-mod settings;
+pub(crate) mod memory;
+pub(crate) mod pools;
+pub(crate) mod postgres_server;
+#[cfg(test)]
+pub(crate) mod samples;
 mod shell_word;
-mod table;
+pub(crate) mod skew;
 
 pub use input::{DoctorInput, PostgresSettings};
-pub use table::{FINDINGS, Rule, diagnose};

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 /// Quotes a name as one word of a shell, so that its author cannot have anything run.
 pub(super) fn shell_word(name: &str) -> Cow<'_, str> {
-    let is_plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'@');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@%+=,-".contains(&byte);
     match !name.is_empty() && name.bytes().all(is_plain) {
         true => Cow::Borrowed(name),
         false => Cow::Owned(format!("'{}'", name.replace('\'', r"'\''"))),
@@ -26,6 +25,7 @@ mod tests {
             shell_word("postgresql@15-main.service"),
             "postgresql@15-main.service"
         );
+        assert_eq!(shell_word("unit:db@1.service"), "unit:db@1.service");
         assert_eq!(shell_word(r"a\x2db.slice"), r"'a\x2db.slice'");
         assert_eq!(shell_word("it's;reboot"), r"'it'\''s;reboot'");
         assert_eq!(shell_word(""), "''");

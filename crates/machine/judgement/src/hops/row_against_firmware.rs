@@ -1,13 +1,12 @@
 //! Compares the classes of each row with the classes of the firmware's distances: nodes that only
 //! one of them distinguishes, and nodes in the wrong order. What several rows show about the same
-//! distances is one finding.
+//! distances is one result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{DistanceTable, Finding, NodeId, NodeMatrix, Severity};
+use model::{DistanceTable, NodeId, NodeMatrix};
 
 use super::classes::{Measured, classes_of_row};
-use super::findings::{HIDDEN_HOP, OVERSTATED, UNDERSTATED, finding};
 use super::pairs::{Pairs, Range};
 
 /// A measured node of a row, with its class and the firmware's distance.
@@ -19,12 +18,31 @@ struct Placed {
 
 /// Nodes that rows place differently from the firmware, and those they are compared with.
 #[derive(Default)]
-struct Misplaced {
-    pairs: Pairs,
-    wrong: Range,
-    others: Range,
+pub(crate) struct Misplaced {
+    pub(crate) pairs: Pairs,
+    pub(crate) wrong: Range,
+    pub(crate) others: Range,
     /// How much further the wrong ones are, as a share.
-    more: Range,
+    pub(crate) more: Range,
+}
+
+/// Nodes that are a hop further than others at the same distance.
+pub(crate) struct HiddenHop {
+    pub(crate) distance: u32,
+    /// Hops beyond the nearest nodes at that distance, from 0.
+    pub(crate) hop: usize,
+    /// Whether all remote nodes have this distance.
+    pub(crate) is_only_distance: bool,
+    pub(crate) nodes: Misplaced,
+}
+
+/// Nodes that the firmware puts at the wrong place in the order.
+pub(crate) struct WrongOrder {
+    /// Their distances.
+    wrong: BTreeSet<u32>,
+    /// The distances of those they are compared with.
+    others: BTreeSet<u32>,
+    nodes: Misplaced,
 }
 
 /// By distance, and by hops beyond the nearest nodes at that distance.
@@ -32,11 +50,55 @@ type HiddenHops = BTreeMap<(u32, usize), Misplaced>;
 /// By the distances of the misplaced nodes, and of those they are compared with.
 type ByDistances = BTreeMap<(BTreeSet<u32>, BTreeSet<u32>), Misplaced>;
 
-/// Adds the findings.
-pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut Vec<Finding>) {
+/// Nodes at one distance in several classes.
+pub(crate) fn hidden_hops(matrix: &NodeMatrix, distances: &DistanceTable) -> Vec<HiddenHop> {
     let mut hidden = HiddenHops::new();
-    let (mut understated, mut overstated) = (ByDistances::new(), ByDistances::new());
-    for (cpu_node, cells) in matrix.rows() {
+    for (cpu_node, row) in rows(matrix, distances) {
+        add_hidden_hops(cpu_node, &row, &mut hidden);
+    }
+    let only = only_remote_distance(distances);
+    let hidden = hidden.into_iter();
+    let hidden = hidden.map(|((distance, hop), nodes)| HiddenHop {
+        distance,
+        hop,
+        is_only_distance: only == Some(distance),
+        nodes,
+    });
+    hidden.collect()
+}
+
+/// Nodes that the firmware puts nearer than others that actually measure nearer. The finding
+/// `local-not-nearest` judges whether a node's own memory is the nearest.
+pub(crate) fn understated(matrix: &NodeMatrix, distances: &DistanceTable) -> Vec<WrongOrder> {
+    in_wrong_order(matrix, distances, add_understated)
+}
+
+/// Nodes that the firmware puts further away than others that measure like them.
+pub(crate) fn overstated(matrix: &NodeMatrix, distances: &DistanceTable) -> Vec<WrongOrder> {
+    in_wrong_order(matrix, distances, add_overstated)
+}
+
+fn in_wrong_order(
+    matrix: &NodeMatrix,
+    distances: &DistanceTable,
+    add: fn(NodeId, &[Placed], &mut ByDistances),
+) -> Vec<WrongOrder> {
+    let mut all = ByDistances::new();
+    for (cpu_node, row) in rows(matrix, distances) {
+        add(cpu_node, &row, &mut all);
+    }
+    let all = all.into_iter();
+    let all = all.map(|((wrong, others), nodes)| WrongOrder {
+        wrong,
+        others,
+        nodes,
+    });
+    all.collect()
+}
+
+/// The measured nodes of each row whose distance is known.
+fn rows(matrix: &NodeMatrix, distances: &DistanceTable) -> Vec<(NodeId, Vec<Placed>)> {
+    let of_row = |(cpu_node, cells)| {
         let mut row = Vec::new();
         for (class, members) in classes_of_row(matrix, cells).into_iter().enumerate() {
             for measured in members {
@@ -49,34 +111,9 @@ pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut 
                 }
             }
         }
-        add_hidden_hops(cpu_node, &row, &mut hidden);
-        add_understated(cpu_node, &row, &mut understated);
-        add_overstated(cpu_node, &row, &mut overstated);
-    }
-    let only = only_remote_distance(distances);
-    let hidden = hidden.into_iter();
-    found.extend(hidden.map(|((distance, hop), it)| hidden_hop(distance, hop, &it, only)));
-    for (id, severity, than, all) in [
-        (
-            UNDERSTATED,
-            Severity::Warning,
-            "measures further than",
-            understated,
-        ),
-        (OVERSTATED, Severity::Info, "measures like", overstated),
-    ] {
-        found.extend(all.iter().map(|((wrong, others), it)| {
-            let message = format!(
-                "distance {} {than} distance {}: {} {}, against {}",
-                figures(wrong),
-                figures(others),
-                it.wrong.ns(),
-                it.pairs.directed(),
-                it.others.ns(),
-            );
-            finding(id, severity, message)
-        }));
-    }
+        (cpu_node, row)
+    };
+    matrix.rows().map(of_row).collect()
 }
 
 /// Nodes at one distance in several classes: all but the nearest class are a hop further.
@@ -98,29 +135,6 @@ fn add_hidden_hops(cpu_node: NodeId, row: &[Placed], hidden: &mut HiddenHops) {
     }
 }
 
-fn hidden_hop(distance: u32, hop: usize, all: &Misplaced, only: Option<u32>) -> Finding {
-    let hides = match hop {
-        0 => "a hop",
-        _ => "another hop",
-    };
-    let said = match only {
-        Some(only) if only == distance => {
-            format!("the firmware gives every remote node distance {distance}, which")
-        }
-        _ => format!("distance {distance}"),
-    };
-    let message = format!(
-        "{said} hides {hides}: {} {}, against {} to the nearest nodes at that distance ({} more)",
-        all.wrong.ns(),
-        all.pairs.directed(),
-        all.others.ns(),
-        all.more.percent(),
-    );
-    finding(HIDDEN_HOP, Severity::Warning, message)
-}
-
-/// Nodes that the firmware puts nearer than others that actually measure nearer. `local.rs` judges
-/// whether a node's own memory is the nearest.
 fn add_understated(cpu_node: NodeId, row: &[Placed], all: &mut ByDistances) {
     let is_before =
         |near: &Placed, far: &Placed| near.distance < far.distance && near.class > far.class;
@@ -137,7 +151,6 @@ fn add_understated(cpu_node: NodeId, row: &[Placed], all: &mut ByDistances) {
     }
 }
 
-/// Nodes that the firmware puts further away than others that measure like them.
 fn add_overstated(cpu_node: NodeId, row: &[Placed], all: &mut ByDistances) {
     for class in classes(row) {
         let members = row.iter().filter(|placed| placed.class == class);
@@ -172,13 +185,28 @@ impl Misplaced {
     }
 }
 
+impl WrongOrder {
+    /// `distance 12 measures further than distance 32: 260 ns from node 0 to node 1, against 140
+    /// ns`.
+    pub(crate) fn sentence(&self, than: &str) -> String {
+        format!(
+            "distance {} {than} distance {}: {} {}, against {}",
+            figures(&self.wrong),
+            figures(&self.others),
+            self.nodes.wrong.ns(),
+            self.nodes.pairs.directed(),
+            self.nodes.others.ns(),
+        )
+    }
+}
+
 /// The classes of a row.
 fn classes(row: &[Placed]) -> BTreeSet<usize> {
     row.iter().map(|placed| placed.class).collect()
 }
 
 /// The distance of all pairs of different nodes, if they all have the same.
-fn only_remote_distance(distances: &DistanceTable) -> Option<u32> {
+pub(crate) fn only_remote_distance(distances: &DistanceTable) -> Option<u32> {
     let cells = distances.cells();
     let mut remote = cells.filter_map(|(from, to, distance)| (from != to).then_some(distance));
     let first = remote.next()?;

@@ -7,11 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use model::{DistanceTable, Finding, NodeMatrix, Severity};
+use model::{DistanceTable, NodeMatrix};
 
 use super::classes::Measured;
 use super::figures;
-use super::findings::{OVERSTATED, UNDERSTATED, finding};
 use super::pairs::Range;
 
 /// A scale is wrong if off by more than this factor: the usual 21 for two sockets is within it.
@@ -24,9 +23,29 @@ const RECLAIM_DISTANCE: u32 = 30;
 /// Distances below 10, and 255, have other meanings.
 const SCALE: std::ops::Range<u32> = 11..255;
 
-/// Adds one finding for all distances that overstate every measured latency, and one for all that
-/// understate every one.
-pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut Vec<Finding>) {
+/// A sentence on the distances that overstate every measured latency.
+pub(crate) fn too_much(matrix: &NodeMatrix, distances: &DistanceTable) -> Option<String> {
+    let mut all = ratios(matrix, distances);
+    all.retain(|distance, range| range.high * SCALE_FACTOR < times(*distance));
+    let is_beyond = all.keys().any(|distance| *distance > RECLAIM_DISTANCE);
+    let line = match is_beyond {
+        true => format!(
+            "; beyond {RECLAIM_DISTANCE}, Linux is slow to use idle CPUs of other nodes, too"
+        ),
+        false => String::new(),
+    };
+    sentence(&all).map(|sentence| sentence + &line)
+}
+
+/// A sentence on the distances that understate every measured latency.
+pub(crate) fn too_little(matrix: &NodeMatrix, distances: &DistanceTable) -> Option<String> {
+    let mut all = ratios(matrix, distances);
+    all.retain(|distance, range| range.low > times(*distance) * SCALE_FACTOR);
+    sentence(&all)
+}
+
+/// For each distance on the scale, how many times the local latency was measured.
+fn ratios(matrix: &NodeMatrix, distances: &DistanceTable) -> BTreeMap<u32, Range> {
     let mut ratios: BTreeMap<u32, Range> = BTreeMap::new();
     for (cpu_node, cells) in matrix.rows() {
         let local = matrix.cell(cpu_node, cpu_node);
@@ -36,6 +55,7 @@ pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut 
         for (node, cell) in matrix.memory_nodes().iter().zip(cells) {
             let measured = Measured::of(*node, cell).filter(|_| *node != cpu_node);
             let distance = distances.distance(cpu_node, *node);
+            let distance = distance.filter(|distance| SCALE.contains(distance));
             let (Some(measured), Some(distance)) = (measured, distance) else {
                 continue;
             };
@@ -43,32 +63,7 @@ pub(crate) fn judge(matrix: &NodeMatrix, distances: &DistanceTable, found: &mut 
             range.add(measured.ns / local.ns);
         }
     }
-    let scaled = |wanted: fn(u32, &Range) -> bool| -> Vec<(u32, Range)> {
-        let ratios = ratios.iter().map(|(distance, range)| (*distance, *range));
-        let ratios = ratios.filter(|(distance, _)| SCALE.contains(distance));
-        ratios
-            .filter(|(distance, range)| wanted(*distance, range))
-            .collect()
-    };
-    let too_much = scaled(|distance, range| range.high * SCALE_FACTOR < times(distance));
-    let too_little = scaled(|distance, range| range.low > times(distance) * SCALE_FACTOR);
-    let is_beyond = too_much
-        .iter()
-        .any(|(distance, _)| *distance > RECLAIM_DISTANCE);
-    let line = match is_beyond {
-        true => format!(
-            "; beyond {RECLAIM_DISTANCE}, Linux is slow to use idle CPUs of other nodes, too"
-        ),
-        false => String::new(),
-    };
-    for (id, all, line) in [
-        (OVERSTATED, too_much, line),
-        (UNDERSTATED, too_little, String::new()),
-    ] {
-        if !all.is_empty() {
-            found.push(finding(id, Severity::Info, sentence(&all) + &line));
-        }
-    }
+    ratios
 }
 
 /// The multiple of the local latency that a distance stands for.
@@ -76,14 +71,18 @@ fn times(distance: u32) -> f64 {
     f64::from(distance) / 10.0
 }
 
-/// `distance 32 says 3.2 times the local latency; measured: 1.9 times`, for each.
-fn sentence(all: &[(u32, Range)]) -> String {
+/// `distance 32 says 3.2 times the local latency, measured 1.9`, for each.
+fn sentence(all: &BTreeMap<u32, Range>) -> Option<String> {
     let each = all.iter().map(|(distance, range)| {
-        let measured = figures::times_range(range.low, range.high);
-        (distance, times(*distance), measured)
+        let (says, measured) = (
+            times(*distance),
+            figures::times_range(range.low, range.high),
+        );
+        format!(
+            "distance {distance} stands for {says:.1} times the local latency, measured \
+                 {measured}"
+        )
     });
-    let each = each.map(|(distance, says, measured)| {
-        format!("distance {distance} says {says:.1} times the local latency, measured {measured}")
-    });
-    each.collect::<Vec<_>>().join("; ")
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| each.join("; "))
 }

@@ -1,27 +1,9 @@
-//! The table of findings against its page, and what captured machines are found to have.
+//! What captured machines are found to have.
 
-use std::collections::BTreeSet;
-
-use judgement::doctor::{DoctorInput, FINDINGS, diagnose};
+use judgement::doctor::DoctorInput;
+use judgement::findings::of_doctor;
 use linux::Root;
 use residency::{Options, inspect};
-
-#[test]
-fn the_page_has_the_table() {
-    let page = include_str!("../../../../../docs/findings.md");
-    let rows = FINDINGS.iter().map(|rule| {
-        format!(
-            "| `{}` | {} | {} |\n",
-            rule.id,
-            rule.severity.name(),
-            rule.about
-        )
-    });
-    let rows: String = rows.collect();
-    assert!(page.contains(&rows), "docs/findings.md should have\n{rows}");
-    let ids: BTreeSet<&str> = FINDINGS.iter().map(|rule| rule.id).collect();
-    assert_eq!(ids.len(), FINDINGS.len());
-}
 
 /// What is found on a captured machine, whose files may be changed before.
 fn ids(name: &str, changes: &[(&str, &str)]) -> Vec<String> {
@@ -32,8 +14,8 @@ fn ids(name: &str, changes: &[(&str, &str)]) -> Vec<String> {
     let unpacked = tree.expand().unwrap();
     let root = Root::at(unpacked.path()).unwrap();
     let topology = topology::read(&root).unwrap();
-    let found = diagnose(&DoctorInput::read(&root, topology, None).unwrap());
-    found.into_iter().map(|diagnosis| diagnosis.id).collect()
+    let found = of_doctor(&DoctorInput::read(&root, topology, None).unwrap());
+    found.into_iter().map(|finding| finding.id).collect()
 }
 
 #[test]
@@ -126,8 +108,8 @@ fn ids_with<P: AsRef<str>, C: AsRef<str>>(
     let target = "redis-server".parse().unwrap();
     let residency = inspect(&root, &target, &topology, &Options::default()).unwrap();
     let input = DoctorInput::read(&root, topology, Some(residency)).unwrap();
-    let found = diagnose(&input).into_iter();
-    found.map(|diagnosis| diagnosis.id).collect()
+    let found = of_doctor(&input).into_iter();
+    found.map(|finding| finding.id).collect()
 }
 
 /// CPUs, memory nodes, and the segment as numa_maps has it.

@@ -7,7 +7,8 @@
 use std::fs;
 use std::path::Path;
 
-use judgement::doctor::{DoctorInput, diagnose};
+use judgement::doctor::DoctorInput;
+use judgement::findings::{of_doctor, of_inspect};
 use linux::Root;
 use proptest::prelude::*;
 use residency::{Options, inspect};
@@ -134,8 +135,13 @@ fn look(directory: &Path) {
             continue;
         };
         assert!(!residency.complete, "a capture is never complete");
+        drop(of_inspect(&residency));
         let input = DoctorInput::read(&root, topology.clone(), Some(residency));
-        input.iter().for_each(|input| drop(diagnose(input)));
+        for finding in input.iter().flat_map(of_doctor) {
+            // A script may rely on these fields of `numalab.doctor/1`.
+            let has_all = !finding.evidence.is_empty() && !finding.fix.is_empty();
+            assert!(has_all && finding.cost.is_some(), "{finding:?}");
+        }
     }
 }
 

@@ -116,7 +116,7 @@ impl<I: Id> Choice<I> {
         if !unknown.is_empty() {
             let (noun, existing) = (universe.noun, universe.existing);
             return Err(ChoiceError::new(format!(
-                "{self}: there is no {noun} {unknown}; there are {existing}"
+                "{self}: there is no {noun} {unknown}: this machine has {existing}"
             )));
         }
         let chosen = match self.inverted {
@@ -214,7 +214,7 @@ fn device(text: &str) -> Result<Option<Device>, ChoiceError> {
     };
     if word == "ip" {
         return Err(ChoiceError::new(
-            "ip: is not understood; name the network device with netdev:",
+            "ip: is not supported; name the network device with netdev:",
         ));
     }
     let known = DeviceName::TABLE.iter().find(|(_, known)| *known == word);
@@ -314,8 +314,8 @@ mod tests {
             ("", "the list is empty"),
             ("!", "the list is empty"),
             ("x", "a list is such as 0,2-3, all, !1, +0 or same"),
-            ("1", "1: there is no node 1; there are 0,2,5,7"),
-            ("0-3", "0-3: there is no node 1,3; there are 0,2,5,7"),
+            ("1", "1: there is no node 1: this machine has 0,2,5,7"),
+            ("0-3", "0-3: there is no node 1,3: this machine has 0,2,5,7"),
             ("!all", "!all comes to no node at all"),
             (
                 "+2",

@@ -48,7 +48,7 @@ pub enum BindError {
     },
     /// `--preferred` takes one node.
     #[error(
-        "--preferred takes one node, {nodes} are {}; --preferred-many takes several",
+        "--preferred takes one node, not {nodes} ({} nodes); use --preferred-many for several",
         nodes.len()
     )]
     SeveralPreferred {
@@ -57,7 +57,7 @@ pub enum BindError {
     },
     /// The cpuset forbids all requested memory nodes.
     #[error(
-        "{option}: the cpuset of this process allows memory of nodes {allowed} only, and none of \
+        "{option}: the cpuset of this process allows memory only on nodes {allowed}, not on \
          {nodes}"
     )]
     NodesForbidden {
@@ -75,7 +75,7 @@ pub enum BindError {
         cpus: CpuSet,
     },
     /// The kernel is too old for a policy, or built without policies.
-    #[error("this kernel has no {what}: {needs}")]
+    #[error("this kernel does not support {what}: {needs}")]
     Kernel {
         /// What it lacks.
         what: &'static str,

@@ -70,7 +70,7 @@ fn by_policy(
     };
     match policy {
         Policy::Bind(_) | Policy::BindBalancing(_) => {
-            outside(memory, &kept, "bound are").into_iter().collect()
+            outside(memory, &kept, "bound to").into_iter().collect()
         }
         Policy::Interleave(_) => weighted(|_| 1),
         Policy::WeightedInterleave(_) => weighted(|weight| weight.copied().unwrap_or(1)),
@@ -84,7 +84,7 @@ fn by_policy(
 fn cpus(process: &ProcessResidency, asked: &CpuSet) -> Option<String> {
     let (pid, name, seen) = (process.pid, &process.name, &process.cpus);
     (!seen.is_subset(asked))
-        .then(|| format!("{name} ({pid}) may run on CPUs {seen}, {asked} were asked for"))
+        .then(|| format!("{name} ({pid}) may run on CPUs {seen}, requested {asked}"))
 }
 
 fn bytes_on(memory: &BytesByNode, nodes: &NodeSet) -> u64 {
@@ -103,7 +103,7 @@ fn outside(memory: &BytesByNode, nodes: &NodeSet, why: &str) -> Option<String> {
 
 fn interleaved(memory: &BytesByNode, weights: &BTreeMap<NodeId, u64>) -> Vec<String> {
     let nodes: NodeSet = weights.keys().copied().collect();
-    let mut found: Vec<String> = outside(memory, &nodes, "interleaved are")
+    let mut found: Vec<String> = outside(memory, &nodes, "interleaved over")
         .into_iter()
         .collect();
     let total = bytes_on(memory, &nodes);
@@ -113,8 +113,8 @@ fn interleaved(memory: &BytesByNode, weights: &BTreeMap<NodeId, u64>) -> Vec<Str
         let share = total as f64 * *weight as f64 / all as f64;
         if (bytes as f64 - share).abs() > share * SHARE_TOLERANCE + SLACK_BYTES {
             found.push(format!(
-                "interleaving is uneven: node {node} has {bytes} of {total} bytes, {share:.0} is \
-                 its share"
+                "interleaving is uneven: node {node} has {bytes} of {total} bytes, its share is \
+                 {share:.0}"
             ));
         }
     }
@@ -197,7 +197,7 @@ mod tests {
         check(
             bind("1"),
             &[1, 64],
-            Some("1048576 bytes are on node 0; bound are 1"),
+            Some("1048576 bytes are on node 0; bound to 1"),
         );
         let interleave = || Some(Policy::Interleave(nodes("0-1")));
         check(interleave(), &[64, 66], None);
@@ -210,11 +210,11 @@ mod tests {
         check(
             interleave(),
             &[64, 64, 1],
-            Some("on node 2; interleaved are 0-1"),
+            Some("on node 2; interleaved over 0-1"),
         );
         let weighted = || Some(Policy::WeightedInterleave(nodes("0-1")));
         check(weighted(), &[96, 32], None);
-        check(weighted(), &[64, 64], Some("100663296 is its share"));
+        check(weighted(), &[64, 64], Some("its share is 100663296"));
         let preferred = || Some(Policy::Preferred(NodeId(1)));
         check(preferred(), &[3, 97], None);
         check(
@@ -266,7 +266,7 @@ mod tests {
         });
         let found = found(Some(Policy::Bind(nodes("0"))), None, &look);
         assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].contains("db (7) may run on CPUs 0-3, 0-1 were asked for"));
-        assert!(found[1].contains("interleave:0-1 for 4096 bytes (mbind on memory of its own)"));
+        assert!(found[0].contains("db (7) may run on CPUs 0-3, requested 0-1"));
+        assert!(found[1].contains("interleave:0-1 for 4096 bytes (mbind on its own memory)"));
     }
 }

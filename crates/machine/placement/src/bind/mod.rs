@@ -1,10 +1,9 @@
-//! Places a program as numactl does: the request, warnings about it, applying it, and verifying the
-//! result (docs/placing.md).
+//! Places a program as numactl does: the request, applying it, and verifying the result
+//! (docs/placing.md). Warnings about a request are findings of the crate `judgement`.
 
 mod choice;
 mod error;
 mod judge;
-mod lint;
 mod look;
 mod machine;
 mod order;
@@ -13,7 +12,6 @@ mod put;
 pub use choice::{Choice, ChoiceError, Device, DeviceName, Universe};
 pub use error::BindError;
 pub use judge::contradictions;
-pub use lint::{LINTS, Subject, lints};
 pub use look::{Look, look};
 pub use machine::Machine;
 pub use order::{CpuRequest, MemoryRequest, Order, Request};

@@ -145,7 +145,7 @@ impl Lists<'_> {
                 let existing = self.machine.cpus();
                 let allowed = self.within(&self.machine.cpus_allowed, &existing);
                 let universe = Universe {
-                    noun: "CPU that is online",
+                    noun: "online CPU",
                     existing: &existing,
                     all: allowed.clone(),
                     allowed: &allowed,
@@ -268,9 +268,7 @@ impl Lists<'_> {
         };
         match node_of(self.root, device) {
             Ok(Some(node)) => Ok(Some(NodeSet::of(node))),
-            Ok(None) => Err(refused(
-                "the firmware does not say on which node it is".to_owned(),
-            )),
+            Ok(None) => Err(refused("the firmware reports no node for it".to_owned())),
             Err(error) => Err(refused(error.to_string())),
         }
     }
@@ -360,14 +358,17 @@ mod tests {
             cpus_of_nodes("2"),
             Err("node 2 has memory only and no CPUs; nodes with CPUs are 0-1,3"),
         );
-        check(cpus_of_nodes("4"), Err("there is no node 4; there are 0-3"));
+        check(
+            cpus_of_nodes("4"),
+            Err("there is no node 4: this machine has 0-3"),
+        );
         check(cpus_of_nodes("same"), Err("same refers to nothing"));
         check(cpus("0,6"), Ok(("0,6", "")));
         check(cpus("all"), Ok(("1-3", "")));
         check(cpus("+0-1"), Ok(("1-2", "")));
         check(
             cpus("5"),
-            Err("there is no CPU that is online 5; there are 0-3,6"),
+            Err("there is no online CPU 5: this machine has 0-3,6"),
         );
         let all = Request {
             whole_machine: true,
@@ -405,7 +406,7 @@ mod tests {
         check(memory(MemoryRequest::Local), Ok(("", "local")));
         check(
             memory(MemoryRequest::Preferred(nodes("1-2"))),
-            Err("--preferred takes one node, 1-2 are 2"),
+            Err("--preferred takes one node, not 1-2 (2 nodes)"),
         );
         check(
             bind("3", false),
@@ -413,7 +414,7 @@ mod tests {
         );
         check(
             bind("0", false),
-            Err("allows memory of nodes 1-2 only, and none of 0"),
+            Err("allows memory only on nodes 1-2, not on 0"),
         );
         // The kernel silently drops a part; so does this, and the lint reports it.
         check(bind("0-1", false), Ok(("", "bind:0-1")));
@@ -438,6 +439,6 @@ mod tests {
     #[test]
     fn a_device_without_a_node_is_refused() {
         let request = memory(MemoryRequest::Preferred(nodes("netdev:lo")));
-        check(request, Err("netdev:lo: the firmware does not say"));
+        check(request, Err("netdev:lo: the firmware reports no node"));
     }
 }

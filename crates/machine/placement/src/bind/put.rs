@@ -68,16 +68,15 @@ const NO_SUCH_CALL: i32 = 38;
 fn policy_error(root: &Root, policy: &Policy, error: SystemCallError) -> BindError {
     let kernel = |what, needs| BindError::Kernel { what, needs };
     match (error.errno(), policy) {
-        (Some(NO_SUCH_CALL), _) => kernel("memory policies", "one built with CONFIG_NUMA has them"),
+        (Some(NO_SUCH_CALL), _) => kernel("memory policies", "needs CONFIG_NUMA"),
         (Some(INVALID), Policy::WeightedInterleave(_)) => {
-            kernel("weighted interleaving", "Linux 6.9 and newer have it")
+            kernel("weighted interleaving", "needs Linux 6.9 or newer")
         }
-        (Some(INVALID), Policy::PreferredMany(_)) => kernel(
-            "preference for several nodes",
-            "Linux 5.15 and newer have it",
-        ),
+        (Some(INVALID), Policy::PreferredMany(_)) => {
+            kernel("preference for several nodes", "needs Linux 5.15 or newer")
+        }
         (Some(INVALID), Policy::BindBalancing(_)) => {
-            kernel("balancing under --membind", "Linux 5.12 and newer have it")
+            kernel("balancing under --membind", "needs Linux 5.12 or newer")
         }
         _ => refused(root, error),
     }

@@ -129,9 +129,9 @@ pub fn add(
         return Err(Error::Group {
             name: group.name,
             reason: format!(
-                "systemd moves no processes of one unit into another; give their service \
-                 Slice={unit} and restart it, or set AllowedCPUs= and AllowedMemoryNodes= of that \
-                 service (`systemctl set-property`)"
+                "systemd does not move processes between units; set Slice={unit} in their service \
+                 and restart it, or set its AllowedCPUs= and AllowedMemoryNodes= (`systemctl \
+                 set-property`)"
             ),
         });
     }
@@ -186,8 +186,8 @@ pub fn find(root: &Root, journal: &Journal, target: &str) -> Result<Group, Error
     if !target.starts_with('/') {
         return list::find(root, journal, target)?.ok_or_else(|| Error::Group {
             name: target.to_owned(),
-            reason: "there is none of this name that numalab has made; `numalab group list` shows \
-                     them, and a cgroup that numalab did not create is named by its path: /db"
+            reason: "numalab created no group of this name; list its groups with `numalab group \
+                     list`, and name other cgroups by path: /db"
                 .to_owned(),
         });
     }
@@ -198,10 +198,7 @@ pub fn find(root: &Root, journal: &Journal, target: &str) -> Result<Group, Error
     let hierarchy = hierarchy::find_controller(root, "cpuset")?;
     let directory = hierarchy.directory(target);
     if target.split('/').any(|part| part == "..") || !directory.is_dir() {
-        return Err(refused(format!(
-            "there is no cgroup {}",
-            directory.display()
-        )));
+        return Err(refused(format!("no such cgroup: {}", directory.display())));
     }
     let is_ours = control_group::is_delegated(&directory, &hierarchy.mount);
     if hierarchy.belongs_to_systemd(root) && !is_ours {
@@ -210,7 +207,7 @@ pub fn find(root: &Root, journal: &Journal, target: &str) -> Result<Group, Error
             .find(|part| part.contains('.'))
             .unwrap_or("UNIT");
         return Err(refused(format!(
-            "it belongs to systemd: systemctl set-property {unit} AllowedCPUs=LIST \
+            "it belongs to systemd; use systemctl set-property {unit} AllowedCPUs=LIST \
              AllowedMemoryNodes=LIST"
         )));
     }

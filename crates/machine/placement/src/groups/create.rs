@@ -39,7 +39,7 @@ pub fn create(root: &Root, journal: &Journal, order: &Order) -> Result<Group, Er
     };
     if list::find(root, journal, name)?.is_some() {
         return Err(refused(
-            "there is one already; `numalab group set` changes it".to_owned(),
+            "it already exists; change it with `numalab group set`".to_owned(),
         ));
     }
     let any = hierarchy::find_controller(root, "cpuset")?;
@@ -51,7 +51,7 @@ pub fn create(root: &Root, journal: &Journal, order: &Order) -> Result<Group, Er
             if let Some(existing) = directories.iter().find(|directory| directory.exists()) {
                 let path = existing.display();
                 return Err(refused(format!(
-                    "{path} exists, and numalab has not made it"
+                    "{path} exists, and numalab did not create it"
                 )));
             }
             create_directories(journal, order, &hierarchy, directories)?
@@ -206,7 +206,7 @@ fn remove(journal: &Journal, name: &str, directories: &[PathBuf]) -> Result<(), 
 pub(super) fn honoured(order: &Order, made: &Group) -> Result<(), Error> {
     let differs = |what: &str, seen: String, asked: String| Error::GroupNotHonoured {
         name: made.name.clone(),
-        reason: format!("it has {what} {seen}, {asked} were asked for (its parent has no others)"),
+        reason: format!("it has {what} {seen}, requested {asked} (its parent has no others)"),
     };
     if let Some(asked) = order.cpus.as_ref().filter(|asked| **asked != made.cpus) {
         return Err(differs("CPUs", made.cpus.to_string(), asked.to_string()));

@@ -21,7 +21,7 @@ pub fn delete(root: &Root, journal: &Journal, name: &str, evict: bool) -> Result
     if name.starts_with('/') {
         return Err(Error::Group {
             name: name.to_owned(),
-            reason: "only groups that numalab has made are deleted".to_owned(),
+            reason: "numalab deletes only groups that it created".to_owned(),
         });
     }
     let group = change::find(root, journal, name)?;

@@ -26,8 +26,8 @@ impl FromStr for GroupName {
         let begins = text.bytes().next().is_some_and(is_letter);
         if !begins || !text.bytes().all(is_allowed) || text.len() > LENGTH_MAX {
             return Err(format!(
-                "expected letters, digits, _, . and -, a letter or digit first, at most \
-                 {LENGTH_MAX}"
+                "expected at most {LENGTH_MAX} letters, digits, _, . and -, beginning with a \
+                 letter or digit"
             ));
         }
         // Files of its parent directory: cgroup.procs, cpuset.cpus, cpu.max, …

@@ -17,7 +17,7 @@ pub enum InstanceError {
         target: Target,
     },
     /// There is no such control group.
-    #[error("there is no control group {path}")]
+    #[error("no such control group: {path}")]
     NoControlGroup {
         /// Its path.
         path: String,
@@ -69,10 +69,10 @@ impl InstanceError {
     pub fn advice(&self) -> Option<&'static str> {
         const PROCESSES: &str =
             "`ps -e` shows what is running; threads and other namespaces do not count";
-        const GROUPS: &str = "`find /sys/fs/cgroup -type d` shows the control groups; their paths \
-                              begin below that folder, and under cgroup v1 below its controllers";
-        const SERVERS: &str = "`ps -C postgres -o pid,args` shows the servers that run, and each \
-                               with its data directory; of one in a container, name the PID";
+        const GROUPS: &str = "list control groups with `find /sys/fs/cgroup -type d`; paths are \
+                              relative to that directory, under cgroup v1 to its controllers";
+        const SERVERS: &str = "list running servers and their data directories with `ps -C \
+                               postgres -o pid,args`; for one in a container, give the PID";
         match self {
             InstanceError::NoProcess { target } => Some(match target {
                 Target::Process(_) | Target::Name(_) => PROCESSES,
@@ -81,7 +81,7 @@ impl InstanceError {
                     "`ps -eo args | grep ora_pmon_` shows the instances that run, by their SID"
                 }
                 Target::ControlGroup(_) => {
-                    "the control group has no processes, nor have those below it: see its \
+                    "neither the control group nor those below it have processes: see its \
                      cgroup.procs"
                 }
                 Target::Unit(_) => {

@@ -39,7 +39,7 @@ pub(super) fn find(root: &Root, directory: &str) -> Result<u32, InstanceError> {
     if root.is_live() && linux::process::works_in(pid, directory.as_ref()) == Some(false) {
         let name = proc_stat::read(root, pid).map_or(String::new(), |stat| stat.name);
         return Err(no_server(format!(
-            "postmaster.pid names process {pid} ({name}), which does not work in that directory"
+            "postmaster.pid names process {pid} ({name}), which has another working directory"
         )));
     }
     Ok(pid)

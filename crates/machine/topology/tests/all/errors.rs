@@ -287,7 +287,7 @@ fn a_directory_that_is_no_machine() {
     let error = topology::read(&Root::at(unpacked.path()).unwrap()).unwrap_err();
     assert_eq!(
         unpacked.without_directory(&error.to_string()),
-        format!("ROOT/{CPU}: expected at least one CPU that is online, found none")
+        format!("ROOT/{CPU}: expected at least one online CPU, found none")
     );
 }
 

@@ -77,6 +77,7 @@ fn article() -> LatencyResult {
             id: "hidden-hop".to_owned(),
             severity: Severity::Warning,
             message: "from node 0, node 3 is a hop further than nodes 1-2".to_owned(),
+            ..Finding::default()
         }],
         ..LatencyResult::default()
     }
@@ -314,6 +315,7 @@ fn many_nodes() -> LatencyResult {
         id: "hidden-hop".to_owned(),
         severity: Severity::Warning,
         message: format!("from node {node}, some nodes are a hop further than others"),
+        ..Finding::default()
     };
     LatencyResult {
         findings: ids.iter().map(finding).collect(),

@@ -85,6 +85,7 @@ fn any_result() -> impl Strategy<Value = LatencyResult> {
                 id: "x".to_owned(),
                 severity: Severity::Error,
                 message: text,
+                ..Finding::default()
             }],
             ..LatencyResult::default()
         },

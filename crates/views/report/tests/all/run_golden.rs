@@ -81,7 +81,7 @@ fn several_runs_share_a_screen() {
     let notes = ["free, quota: 3 sessions share 2 CPUs.".to_string()];
     let nodes = "needs 2 memory nodes (this machine has 1); try a guest";
     let not_run = [
-        ("work-unit", "no time left (run it by its name)"),
+        ("work-unit", "not enough time (run it by name)"),
         ("local-vs-remote", nodes),
         (
             "huge-pages",

@@ -127,11 +127,12 @@ fn work() -> impl Strategy<Value = Work> {
     prop_oneof![
         reads.clone().prop_map(Work::LogicalReads),
         (reads, any::<Option<u32>>()).prop_map(|(reads, cpu_quota)| {
-            Work::Postgres(PostgresReads {
+            let reads = ServerReads {
                 reads,
                 prewarm_cpus: None,
                 cpu_quota,
-            })
+            };
+            Work::Server(ServerKind::named("postgres"), reads)
         }),
         chase.prop_map(Work::MemoryLatency),
         curve.prop_map(Work::DepthCurve),
@@ -255,7 +256,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
             steal_s,
             other_cpu_s: steal_s,
             rows_verified: rows,
-            server: caged.map(|number| format!("PostgreSQL {number}")),
+            server: caged.map(|number| format!("cannot download PostgreSQL {number}")),
             counters: vec![counter(rows)],
             cpu_quota: None,
             running_sessions_max: caged,

@@ -1,0 +1,137 @@
+//! Connects to a server that is already running.
+
+use journal::Journal;
+use linux::Root;
+use model::ServerKind;
+use postgres::Client;
+use server::{ConnectOrder, Connected, Loaded, Source, TablesPlan};
+
+use super::schema::OwnSchema;
+use super::their_table;
+use super::url::{config, connect};
+use crate::connection::LoadedTables;
+use crate::kind::KIND;
+use crate::prewarm::read_through_index;
+use crate::session::SETTINGS;
+use crate::tables::Table;
+use crate::version::version_of;
+use crate::{Error, Version};
+
+/// A connected server with tables to read.
+pub(crate) struct ConnectedServer {
+    config: postgres::Config,
+    version: Version,
+    tables: Vec<Table>,
+    /// The schema of the tables, if they are numalab's.
+    schema: Option<OwnSchema>,
+    /// `shared_buffers`.
+    shared_buffers_bytes: u64,
+    /// The postmaster, if the server is on this machine.
+    postmaster: Option<u32>,
+}
+
+impl ConnectedServer {
+    /// Connects, and looks the table up or creates the schema and fills its tables.
+    ///
+    /// # Errors
+    /// When the URL is invalid, the server rejects the connection or is too old, the table cannot
+    /// be measured, or the schema cannot be created; nothing is left behind then.
+    pub(crate) fn open(order: &ConnectOrder, journal: &Journal) -> Result<Self, Error> {
+        let config = config(&order.url, matches!(order.source, Source::Table(_)))?;
+        let mut client = connect(&config)?;
+        let version = version_of(&mut client)?;
+        let postmaster = postmaster(&mut client)?;
+        let shared_buffers_bytes = shared_buffers(&mut client)?;
+        let (tables, schema) = match &order.source {
+            Source::Table(name) => {
+                let table = their_table::look_up(&mut client, name, shared_buffers_bytes)?;
+                (vec![table; order.sessions as usize], None)
+            }
+            Source::Schema(name) => {
+                let load = TablesPlan {
+                    sessions: order.sessions,
+                    // A quarter, to leave the buffers that others need.
+                    cache_bytes: shared_buffers_bytes / 4,
+                    row_bytes: KIND.row_bytes(),
+                };
+                let (schema, tables) =
+                    OwnSchema::make(&mut client, &config, &order.url, name, load, journal)?;
+                (tables, Some(schema))
+            }
+        };
+        Ok(ConnectedServer {
+            config,
+            version,
+            tables,
+            schema,
+            shared_buffers_bytes,
+            postmaster,
+        })
+    }
+}
+
+impl Connected for ConnectedServer {
+    fn kind(&self) -> ServerKind {
+        KIND
+    }
+
+    fn version(&self) -> server::Version {
+        (&self.version).into()
+    }
+
+    fn cache_bytes(&self) -> u64 {
+        self.shared_buffers_bytes
+    }
+
+    fn is_on_this_machine(&self) -> bool {
+        self.postmaster.is_some()
+    }
+
+    fn load(&self) -> Result<Box<dyn Loaded>, server::Error> {
+        let mut client = connect(&self.config)?;
+        client
+            .batch_execute(SETTINGS)
+            .map_err(Error::client("preparing the session"))?;
+        for table in &self.tables {
+            read_through_index(&mut client, table)?;
+        }
+        let loaded = LoadedTables::theirs(
+            client,
+            self.version.clone(),
+            self.tables.clone(),
+            self.config.clone(),
+            self.postmaster,
+        )?;
+        Ok(Box::new(loaded))
+    }
+
+    fn close(mut self: Box<Self>) -> Result<(), server::Error> {
+        let removed = self.schema.take().map_or(Ok(()), OwnSchema::remove);
+        Ok(removed?)
+    }
+}
+
+/// Returns the postmaster if the backend of a connection is a process of this machine: the
+/// connection uses a socket or the loopback address, and the process with its PID is named
+/// `postgres`.
+fn postmaster(client: &mut Client) -> Result<Option<u32>, Error> {
+    let sql = "SELECT pg_backend_pid(), coalesce(host(inet_server_addr()), '')";
+    let row = client.query_one(sql, &[]);
+    let row = row.map_err(Error::client("asking for the backend"))?;
+    let (pid, address): (i32, String) = (row.get(0), row.get(1));
+    if !["", "127.0.0.1", "::1"].contains(&address.as_str()) {
+        return Ok(None);
+    }
+    let stat = linux::proc_stat::read(&Root::live(), pid.unsigned_abs()).ok();
+    Ok(stat
+        .filter(|stat| stat.name == "postgres")
+        .map(|stat| stat.parent))
+}
+
+fn shared_buffers(client: &mut Client) -> Result<u64, Error> {
+    let sql = "SELECT setting::bigint * current_setting('block_size')::bigint \
+               FROM pg_settings WHERE name = 'shared_buffers'";
+    let row = client.query_one(sql, &[]);
+    let row = row.map_err(Error::client("asking for the size of the shared buffers"))?;
+    Ok(row.get::<_, i64>(0).unsigned_abs())
+}

@@ -1,0 +1,113 @@
+//! Starts a server under a placement: a process of numalab's is placed, gives up root, requests a
+//! signal for the end of its parent, and executes the server.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use linux::mempolicy::{self, Policy};
+use model::{Allocation, Placement, ServerKind};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// The program that becomes the server: numalab with the arguments of its hidden command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launcher {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments. With these alone it reads a [`LaunchOrder`] on stdin; with the arguments of
+    /// [`execute_server`] added it runs that.
+    pub arguments: Vec<String>,
+}
+
+/// What the launched process is to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchOrder {
+    /// The database.
+    pub kind: ServerKind,
+    /// Process id of the coordinator.
+    pub parent_pid: u32,
+    /// CPUs and memory nodes.
+    pub placement: Placement,
+    /// The cgroups to join; a processor group comes first.
+    pub groups: Vec<PathBuf>,
+    /// The memory policy.
+    pub allocation: Allocation,
+    /// User and group id to become; `None` if this process is not root.
+    pub user: Option<(u32, u32)>,
+    /// The server and its arguments.
+    pub command: Vec<OsString>,
+}
+
+/// Places this process and becomes the server; returns only on failure.
+pub fn place_and_execute(order: &LaunchOrder, launcher: &Launcher) -> Error {
+    if let Err(error) = place(order) {
+        return error;
+    }
+    let parent = OsString::from(order.parent_pid.to_string());
+    let Some((uid, gid)) = order.user else {
+        return execute_server(&[&[parent], &order.command[..]].concat());
+    };
+    // A change of user cancels the request for a signal at the parent's end (prctl(2)), so another
+    // execution of this program makes it afterwards.
+    let mut command = Command::new(&launcher.program);
+    command
+        .args(&launcher.arguments)
+        .arg(&parent)
+        .args(&order.command);
+    // This also drops the supplementary groups of root (std, `CommandExt::uid`).
+    let cause = command.uid(uid).gid(gid).exec();
+    Error::io(format!(
+        "executing {} as user {uid}",
+        launcher.program.display()
+    ))(cause)
+}
+
+/// Becomes the server. `words` are the parent's PID, the program and its arguments. Returns only on
+/// failure.
+pub fn execute_server(words: &[OsString]) -> Error {
+    let [parent, program, arguments @ ..] = words else {
+        return Error::Answer {
+            what: "the launch of a server",
+            expected: "a process id, a program and its arguments".to_owned(),
+            found: format!("{words:?}"),
+        };
+    };
+    let parent_pid = parent
+        .to_str()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
+    if let Err(cause) = linux::process::quit_with_parent(parent_pid) {
+        return Error::io("prctl(PR_SET_PDEATHSIG)")(cause);
+    }
+    let cause = Command::new(program).args(arguments).exec();
+    Error::io(format!("executing {}", OsStr::display(program)))(cause)
+}
+
+fn place(order: &LaunchOrder) -> Result<(), Error> {
+    let first = order.groups.first().map(PathBuf::as_path);
+    placement::apply_to_this_process(&order.placement, first)?;
+    for group in &order.groups {
+        placement::hierarchy::join(group)?;
+    }
+    let policy = match &order.allocation {
+        Allocation::OsDefault => return Ok(()),
+        Allocation::Interleave(nodes) => Policy::Interleave(nodes.clone()),
+        Allocation::Bind(nodes) => Policy::Bind(nodes.clone()),
+        Allocation::WeightedInterleave(nodes) => Policy::WeightedInterleave(nodes.clone()),
+        Allocation::Prefer(node) => Policy::Preferred(*node),
+        Allocation::PerNode(nodes) => {
+            return Err(Error::Answer {
+                what: "the allocation",
+                expected: "a memory policy of the server's processes".to_owned(),
+                found: format!(
+                    "a pool for each of nodes {nodes}, which {} has not",
+                    order.kind.name()
+                ),
+            });
+        }
+    };
+    Ok(mempolicy::set_task_policy(&policy)?)
+}

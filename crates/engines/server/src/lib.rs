@@ -1,0 +1,37 @@
+//! The load on a database server, whatever the database: sessions, warm-up, window, calibration,
+//! gates and results, behind the traits that a database implements. See docs/servers.md.
+#![forbid(unsafe_code)]
+
+mod cache;
+mod calibration;
+mod client_loop;
+mod counters;
+mod database;
+mod error;
+mod gates;
+mod launch;
+mod loaded;
+#[cfg(test)]
+mod memory_server;
+mod plan;
+mod process;
+mod results;
+mod session;
+mod sessions;
+mod trial;
+mod window;
+
+pub use cache::{CacheMemory, CacheRange};
+pub use calibration::{calibrate, sweep};
+pub use client_loop::repeat;
+pub use counters::{CounterCheck, CounterReading, Counters};
+pub use database::{Cluster, ConnectOrder, Connected, Database, Server, Source, Version};
+pub use error::Error;
+pub use gates::unaccounted;
+pub use launch::{LaunchOrder, Launcher, execute_server, place_and_execute};
+pub use loaded::Loaded;
+pub use plan::{CalibrationOrder, Placed, ServerPlan, TablesPlan, TrialOrder, Watch};
+pub use process::{ServerProcess, one_line};
+pub use results::{TrialResult, Window};
+pub use session::{Call, Done, Listener, Mark, Opener, Session};
+pub use trial::{measure, run_trial};

@@ -1,0 +1,138 @@
+//! The process of a server that numalab starts: launched under its placement, ended on drop.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use linux::child_group::ChildGroup;
+use model::ServerKind;
+
+use crate::{Error, LaunchOrder, Launcher, Placed};
+
+/// Polling interval.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The first process of a server, which the others end with; killed on drop.
+#[derive(Debug)]
+pub struct ServerProcess {
+    kind: ServerKind,
+    group: ChildGroup,
+    log: PathBuf,
+}
+
+impl ServerProcess {
+    /// Starts `command`, the server and its arguments, in `folder` under a placement, as `user`
+    /// if this process is root. What it prints goes to `log`. `environment` removes and sets
+    /// variables.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn start(
+        kind: ServerKind,
+        launcher: &Launcher,
+        placed: &Placed,
+        command: Vec<OsString>,
+        user: Option<(u32, u32)>,
+        (folder, log): (&Path, PathBuf),
+        environment: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<Self, Error> {
+        let said = File::create(&log).map_err(Error::io(format!("making {}", log.display())))?;
+        let also = said.try_clone().map_err(Error::io("duplicating the log"))?;
+        let mut launch = Command::new(&launcher.program);
+        environment(&mut launch)
+            .args(&launcher.arguments)
+            .current_dir(folder)
+            .stdin(Stdio::piped())
+            .stdout(said)
+            .stderr(also);
+        let mut group = ChildGroup::start(&mut launch).map_err(Error::io("starting the server"))?;
+        let (stdin, _, _) = group.take_pipes();
+        let order = LaunchOrder {
+            kind,
+            parent_pid: std::process::id(),
+            placement: placed.placement.clone(),
+            groups: placed.groups.clone(),
+            allocation: placed.allocation.clone(),
+            user,
+            command,
+        };
+        let document = serde_json::to_vec(&order).expect("an order of plain words is JSON");
+        let written = stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&document));
+        // A server that died before it received its order reports why in the log.
+        let _ = written;
+        Ok(ServerProcess { kind, group, log })
+    }
+
+    /// Waits until `connect` succeeds.
+    ///
+    /// # Errors
+    /// When the server ends; the last error of `connect` after `within`.
+    pub fn wait_until<T, E: From<Error>>(
+        &mut self,
+        within: Duration,
+        mut connect: impl FnMut() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let deadline = Instant::now() + within;
+        loop {
+            let ended = self.group.try_end();
+            if ended
+                .map_err(Error::io("waiting for the server"))?
+                .is_some()
+            {
+                return Err(self.failure("did not start").into());
+            }
+            match connect() {
+                Err(_) if Instant::now() < deadline => std::thread::sleep(LOOK_EVERY),
+                answered => return answered,
+            }
+        }
+    }
+
+    /// Returns an error with the end of the server's log.
+    fn failure(&self, what: &'static str) -> Error {
+        let said = one_line(&std::fs::read(&self.log).unwrap_or_default());
+        let kind = self.kind;
+        Error::Server { kind, what, said }
+    }
+
+    /// Returns why the server ended in the middle of a trial, if it has ended.
+    pub fn ended(&mut self) -> Option<Error> {
+        self.has_ended()
+            .then(|| self.failure("ended in the middle of the trial"))
+    }
+
+    fn has_ended(&mut self) -> bool {
+        matches!(self.group.try_end(), Ok(Some(_)) | Err(_))
+    }
+
+    /// Returns the process id.
+    pub fn pid(&self) -> u32 {
+        self.group.pid()
+    }
+
+    /// Sends `SIGQUIT`, and waits for the end. A server that does not end is killed on drop.
+    pub fn quit(&mut self, within: Duration) {
+        self.group.quit();
+        let deadline = Instant::now() + within;
+        while !self.has_ended() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Returns the end of a program's output, where the reason is, as one line.
+pub fn one_line(said: &[u8]) -> String {
+    const CHARACTERS_MAX: usize = 600;
+    let text = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let line = lines.join("; ");
+    let skip = line.chars().count().saturating_sub(CHARACTERS_MAX);
+    line.chars().skip(skip).collect()
+}

@@ -1,0 +1,113 @@
+//! What could not be seen of the memory of a target: why, and what would reveal it.
+
+use model::{Fact, Residency, ResidencyMethod, Severity};
+
+use super::row::{Check, Row};
+use crate::doctor::DoctorInput;
+use crate::doctor::memory::source;
+use crate::found::{Found, commands, fact};
+
+pub(super) const ROW: Row = Row {
+    id: "incomplete-data",
+    severity: Severity::Info,
+    about: "some of the memory could not be located, so figures are lower bounds",
+    cost: "findings may be missing",
+    cost_source: "the gaps, above",
+    checks: &[Check::Doctor(check)],
+};
+
+fn check(input: &DoctorInput) -> Option<Found> {
+    let residency = input.residency.as_ref();
+    let residency = residency.filter(|residency| !residency.complete)?;
+    let first = residency.gaps.first();
+    let message = first.map_or("some bytes have no known node", String::as_str);
+    let gaps = residency.gaps.iter();
+    let mut evidence: Vec<Fact> = gaps.map(|gap| fact(source(residency), gap)).collect();
+    if evidence.is_empty() {
+        evidence.push(fact(source(residency), residency.bytes_without_node));
+    }
+    Some(Found {
+        evidence,
+        fix: fix(residency, input.is_root),
+        ..Found::that(message.to_owned())
+    })
+}
+
+/// What would reveal it: missing privileges. A user who has them all gains nothing from more.
+fn fix(residency: &Residency, is_root: bool) -> Vec<String> {
+    let refused = |gap: &String| gap.contains("no permission to read");
+    let lacks_privileges =
+        residency.method == ResidencyMethod::NumaMaps || residency.gaps.iter().any(refused);
+    let again = format!("numalab doctor '{}'", residency.target);
+    match (lacks_privileges, is_root) {
+        (true, false) => commands(&[
+            "# run as root on the host of the processes (frame numbers need CAP_SYS_ADMIN, other \
+             users' processes CAP_SYS_PTRACE):",
+            &format!("sudo {again}"),
+            "# in a container: docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE --pid=host …",
+        ]),
+        (true, true) => commands(&[
+            "# this root user lacks CAP_SYS_ADMIN or CAP_SYS_PTRACE; a container needs both:",
+            "# docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE --pid=host …",
+            "# a capture has no frame numbers: run numalab on the machine itself",
+        ]),
+        (false, _) => commands(&[
+            "# more privileges do not help; see `gaps`, and try again when the system is quieter:",
+            &again,
+        ]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(method: ResidencyMethod, gap: &str, is_root: bool) -> DoctorInput {
+        let residency = Residency {
+            method,
+            gaps: vec![gap.to_owned()],
+            ..Residency::default()
+        };
+        DoctorInput {
+            residency: Some(residency),
+            is_root,
+            ..DoctorInput::default()
+        }
+    }
+
+    #[test]
+    fn only_who_lacks_privileges_is_told_to_get_them() {
+        let check = |method, gap: &str, is_root, expected: &str| {
+            let found = check(&input(method, gap, is_root)).unwrap();
+            assert_eq!((found.message.as_str(), found.evidence.len()), (gap, 1));
+            let fix = found.fix.join("\n");
+            assert!(fix.contains(expected), "{fix}");
+            assert_eq!(fix.contains("sudo"), expected == "sudo", "{fix}");
+        };
+        use ResidencyMethod::{NumaMaps, Pagemap};
+        let refused = "no permission to read process 7";
+        check(NumaMaps, "frame numbers were not read", false, "sudo");
+        check(Pagemap, refused, false, "sudo");
+        check(
+            NumaMaps,
+            "frame numbers were not read",
+            true,
+            "CAP_SYS_ADMIN",
+        );
+        check(Pagemap, refused, true, "CAP_SYS_PTRACE");
+        let ended = "process 7 ended during the inspection";
+        check(
+            Pagemap,
+            ended,
+            true,
+            "more privileges do not help; see `gaps`, and try",
+        );
+    }
+
+    #[test]
+    fn what_is_complete_has_no_such_finding() {
+        let mut input = input(ResidencyMethod::Pagemap, "", true);
+        input.residency.iter_mut().for_each(|it| it.complete = true);
+        assert!(check(&input).is_none());
+    }
+}

@@ -1,0 +1,52 @@
+//! Memory of the target on a node without CPUs.
+
+use model::{ByteSize, Severity};
+
+use super::row::{Check, Row};
+use crate::doctor::DoctorInput;
+use crate::doctor::memory::{WORTH_BYTES, source};
+use crate::found::{Found, fact};
+
+pub(super) const ROW: Row = Row {
+    id: "memory-only-node-used",
+    severity: Severity::Warning,
+    about: "memory of the target is on a node without CPUs, far from every process",
+    cost: "such memory (CXL, persistent memory) is slower from every CPU",
+    cost_source: "`numalab latency` measures it here",
+    checks: &[Check::Doctor(check)],
+};
+
+fn check(input: &DoctorInput) -> Option<Found> {
+    let residency = input.residency.as_ref()?;
+    let with_cpus = input.topology.cpu_nodes();
+    let mut far = residency.bytes_by_node.iter();
+    let (node, bytes) =
+        far.find(|(node, bytes)| !with_cpus.contains(**node) && **bytes >= WORTH_BYTES)?;
+    Some(Found {
+        message: format!("{} lie on node {node}, which has no CPUs", ByteSize(*bytes)),
+        evidence: vec![
+            fact(
+                format!("/sys/devices/system/node/node{node}/cpulist"),
+                "empty",
+            ),
+            fact(source(residency), format!("{bytes} bytes on node {node}")),
+        ],
+        fix: vec![
+            "# keep it off that node:".to_owned(),
+            format!("numactl --membind={} COMMAND", input.database_nodes()),
+        ],
+        ..Found::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::samples::target;
+
+    #[test]
+    fn memory_on_a_node_without_cpus_is_found() {
+        assert!(check(&target(&[(2, 50)], "default", "0-2", "0-1")).is_some());
+        assert!(check(&target(&[(1, 50)], "default", "0-2", "0-1")).is_none());
+    }
+}

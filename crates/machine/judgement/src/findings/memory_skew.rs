@@ -1,0 +1,45 @@
+//! Far more than its even share of the shared memory on one node.
+
+use model::{Residency, Severity};
+
+use super::row::{Check, Row};
+use crate::doctor::DoctorInput;
+use crate::doctor::cure::cure;
+use crate::doctor::skew::{Skew, judge, lopsided};
+use crate::found::Found;
+
+pub(super) const ROW: Row = Row {
+    id: "memory-skew",
+    severity: Severity::Warning,
+    about: "one node has far more than an even share of the shared memory",
+    cost: "a part of what a Cyclops costs; that node runs out of memory and bandwidth first",
+    cost_source: "Closson, \"Introducing Cyclops\", 2007",
+    checks: &[Check::Doctor(with_cure), Check::Inspect(check)],
+};
+
+fn check(residency: &Residency) -> Option<Found> {
+    match judge(residency) {
+        Skew::Skewed { node, share } => Some(lopsided(residency, node, share)),
+        _ => None,
+    }
+}
+
+fn with_cure(input: &DoctorInput) -> Option<Found> {
+    Some(Found {
+        fix: cure(input),
+        ..check(input.residency.as_ref()?)?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::samples::target;
+
+    #[test]
+    fn memory_that_is_neither_even_nor_all_on_one_node_is_skewed() {
+        assert!(with_cure(&target(&[(0, 70), (1, 30)], "default", "0-2", "0-1")).is_some());
+        let even = target(&[(0, 50), (1, 50), (2, 50)], "default", "0-2", "0-1");
+        assert!(with_cure(&even).is_none());
+    }
+}

@@ -1,0 +1,87 @@
+//! Values of arguments: seconds, pairs of nodes, and files that the user names.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use experiment::memory::CurvePairs;
+use model::{ID_MAX, NodeId};
+
+/// The longest duration that makes sense for a window or a run: a week.
+const SECONDS_MAX: f64 = 7.0 * 86_400.0;
+/// The shortest window that yields a rate.
+const SECONDS_MIN: f64 = 0.05;
+
+/// Parses seconds, fractions allowed.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (SECONDS_MIN..=SECONDS_MAX).contains(&seconds) => Ok(seconds),
+        _ => Err(format!(
+            "expected seconds from {SECONDS_MIN} to {SECONDS_MAX}"
+        )),
+    }
+}
+
+/// Parses `local`, `all`, or the node of the CPU and the node of the memory as in `0:3`.
+pub(crate) fn curve_pairs(word: &str) -> Result<CurvePairs, String> {
+    let id = |word: &str| {
+        let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        let id: u32 = word.parse().ok().filter(|_| is_number)?;
+        (id <= ID_MAX).then_some(NodeId(id))
+    };
+    match word {
+        "local" => Ok(CurvePairs::Local),
+        "all" => Ok(CurvePairs::All),
+        _ => word
+            .split_once(':')
+            .and_then(|(from, to)| Some(CurvePairs::One(id(from)?, id(to)?)))
+            .ok_or_else(|| "expected local, all, or two nodes as in 0:3".to_owned()),
+    }
+}
+
+/// Reads the bytes of a file. /dev/zero is an error and does not exhaust memory.
+///
+/// # Errors
+/// When it cannot be read, or has more than `bytes_max` bytes.
+pub(crate) fn user_file(path: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path)?;
+    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        let mib = bytes_max >> 20;
+        return Err(io::Error::other(format!(
+            "the file is larger than {mib} MiB"
+        )));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use experiment::memory::CurvePairs;
+    use model::NodeId;
+
+    use super::{curve_pairs, seconds};
+
+    #[test]
+    fn only_sensible_seconds_pass() {
+        for (text, expected) in [("2", Some(2.0)), ("0.5", Some(0.5))] {
+            assert_eq!(seconds(text).ok(), expected);
+        }
+        for text in ["", "x", "-1", "0", "inf", "NaN", "1e300", "0.001"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_words_or_two_nodes() {
+        assert_eq!(curve_pairs("local"), Ok(CurvePairs::Local));
+        assert_eq!(curve_pairs("all"), Ok(CurvePairs::All));
+        assert_eq!(
+            curve_pairs("0:17"),
+            Ok(CurvePairs::One(NodeId(0), NodeId(17)))
+        );
+        for wrong in ["", ":", "0", "0:", "+1:2", "0:1:2", "99999999999:0", "a:b"] {
+            assert!(curve_pairs(wrong).is_err(), "{wrong}");
+        }
+    }
+}
