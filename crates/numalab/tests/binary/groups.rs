@@ -227,7 +227,7 @@ fn a_user_without_permission_is_told_what_it_takes() {
         .with_code(4);
     refused.says(&["is not writable by this user"]);
     let shown = laboratory.run(&[
-        "bind", "-m", "0", "--verify", "--after", "0.1", "sleep", "0.3",
+        "bind", "-m", "0", "--verify", "--after", "0.1", "sleep", "3",
     ]);
     shown.with_code(0).says(&["placement honoured"]);
     laboratory.nothing_is_left();

@@ -104,11 +104,13 @@ fn whenever_a_kill_comes_undo_takes_everything_back() {
         under_way.finish();
         laboratory.no_process_or_memory_is_left();
         let left = laboratory.groups();
+        let journal = laboratory.state().join("numalab/journal.jsonl");
+        let journal = std::fs::read_to_string(journal).unwrap_or_default();
         let undone = laboratory.run(&["undo"]).with_code(0).stdout;
         for group in &left {
             assert!(
                 undone.contains(group.to_str().unwrap()),
-                "{moment:?}: {undone}"
+                "{moment:?}: left {left:?}, undone: {undone}; of the journal:\n{journal}"
             );
         }
         let again = laboratory.run(&["undo"]).with_code(0);
