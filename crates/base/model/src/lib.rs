@@ -25,6 +25,7 @@ mod residency;
 mod run;
 mod server_kind;
 mod session_load;
+mod snapshot;
 mod time_model;
 mod topology;
 mod work;
@@ -75,6 +76,10 @@ pub use run::{
 };
 pub use server_kind::{ServerFacts, ServerKind};
 pub use session_load::{SessionLoad, SessionLoadFacts, SessionMemory};
+pub use snapshot::{
+    Allocations, InstanceSnapshot, MachineSnapshot, MemorySnapshot, MemorySource, NodeSnapshot,
+    Pressure, ProcessSnapshot, Snapshot,
+};
 pub use time_model::{
     TimeModel, WAIT_BUCKET_LATCH, WAIT_BUFFER_BUSY, WAIT_CPU_QUANTUM, WAIT_FOR_WORK,
     WAIT_FREE_BUFFER, WAIT_READ_BY_OTHER, WAIT_SCATTERED_READ, WAIT_SEQUENTIAL_READ, Wait,

@@ -33,9 +33,9 @@ pub struct Plan {
 
 /// Plans an experiment for a machine.
 ///
-/// A case that cannot run is skipped, and the plan says why. When that leaves nothing to compare (the
-/// baseline cannot run, or fewer than two of several different cases can), the experiment cannot
-/// run.
+/// A case that cannot run is skipped, and the plan says why. When that leaves nothing to compare
+/// (the baseline cannot run, or fewer than two of several different cases can), the experiment
+/// cannot run.
 pub fn plan(definition: &Definition, host: &Host<'_>) -> Result<Plan, Cannot> {
     needs::check(definition, host)?;
     plan_cases(definition, host)
