@@ -126,11 +126,20 @@ fn described(command: &GuestCommand, outcome: &Outcome, what: &str) -> String {
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_string();
     format!(
         "`{}` {what} (status {})\nstdout: {}\nstderr: {}",
-        command.words.join(" "),
+        shortened(command),
         outcome.status,
         shown(&outcome.stdout),
         shown(&outcome.stderr)
     )
+}
+
+/// A command in one line: of a script of several, only its name is of use to who reads the result.
+fn shortened(command: &GuestCommand) -> String {
+    let words = command.words.join(" ");
+    match words.split_once('\n') {
+        None => words,
+        Some(_) => format!("{} SCRIPT of '{}'", command.words[0], command.name),
+    }
 }
 
 /// The complaints of one check.
@@ -191,6 +200,22 @@ mod tests {
         assert_eq!(
             error,
             "`sh -c true` failed (status 3)\nstdout: out\nstderr: why"
+        );
+    }
+
+    #[test]
+    fn a_failed_script_is_named_and_not_repeated() {
+        let mut answers = Answers::default();
+        let outcome = Outcome {
+            status: 1,
+            stdout: Vec::new(),
+            stderr: b"why".to_vec(),
+            took: Duration::from_secs(2),
+        };
+        answers.add(shell("it", "true\nfalse"), outcome);
+        assert_eq!(
+            answers.text("it").unwrap_err().to_string(),
+            "`sh SCRIPT of 'it'` failed (status 1)\nstdout: \nstderr: why"
         );
     }
 

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::step::{Checked, Step, Verdict};
+use super::step::{Checked, Programs, Step, Verdict};
 use crate::program::Interrupt;
 use crate::{program, repository};
 
@@ -25,6 +25,7 @@ pub(super) fn step(
         before_each_commit,
         is_long: false,
         needs_guest: false,
+        programs: Programs::None,
         action: Box::new(action),
     }
 }

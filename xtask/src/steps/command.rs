@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use super::step::{Checked, Step, Verdict};
+use super::step::{self, Checked, Step, Verdict};
 use super::{report, table};
 use crate::arguments::TestArguments;
 use crate::program::Interrupt;
@@ -32,7 +32,7 @@ pub(crate) fn test(arguments: &TestArguments) -> Result<ExitCode> {
     }
     if let Some(word) = &arguments.only {
         let names: Vec<_> = steps.iter().map(|step| step.name.clone()).collect();
-        steps.retain(|step| step.is_meant_by(word));
+        step::select(&mut steps, word);
         if steps.is_empty() {
             bail!(
                 "there is no step '{word}'; the steps are {}",

@@ -1,6 +1,6 @@
 //! Steps that boot a guest: one for each boot of the guest checks.
 
-use super::step::{Checked, Step, Verdict};
+use super::step::{Checked, Programs, Step, Verdict};
 use super::{cargo, unit};
 use crate::guest_checks::{self, Boot, Judged, Need};
 use crate::program::Interrupt;
@@ -24,6 +24,7 @@ fn step(boot: Boot) -> Step {
         before_each_commit: false,
         is_long: boot.is_long,
         needs_guest: true,
+        programs: Programs::Needs,
         action: Box::new(move |interrupt| run(&name, &boot, interrupt)),
     }
 }

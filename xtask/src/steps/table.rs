@@ -1,6 +1,6 @@
 //! Every step, in the order in which they run: the quick ones first.
 
-use super::step::{Checked, Step, Verdict};
+use super::step::{Checked, Programs, Step, Verdict};
 use super::{cargo, guests, unit};
 use crate::guest::{self, packages};
 use crate::tidy;
@@ -59,10 +59,11 @@ pub(super) fn steps() -> Vec<Step> {
 }
 
 /// Programs that tests need, with their packages: to read numalab's XML, to create targets that
-/// safe Rust cannot create, and to fetch a PostgreSQL.
+/// safe Rust cannot create, to place targets by other means than ours, and to fetch a PostgreSQL.
 const PROGRAMS: &[(&str, &str)] = &[
     ("lstopo-no-graphics", "hwloc-nox"),
-    ("python3", "python3"),
+    ("/usr/bin/python3", "python3"),
+    ("numactl", "numactl"),
     ("curl", "curl"),
     ("unzip", "unzip"),
     ("xz", "xz-utils"),
@@ -95,6 +96,7 @@ fn environments() -> Step {
     );
     Step {
         is_long: true,
+        programs: Programs::Needs,
         ..step
     }
 }
@@ -115,6 +117,7 @@ fn provision(name: &'static str, summary: &str, require: fn() -> anyhow::Result<
         before_each_commit: false,
         is_long: false,
         needs_guest: false,
+        programs: Programs::Installs,
         action: Box::new(move |_| action()),
     }
 }
@@ -134,6 +137,7 @@ fn tidy() -> Step {
         before_each_commit: true,
         is_long: false,
         needs_guest: false,
+        programs: Programs::None,
         action: Box::new(move |_| action()),
     }
 }

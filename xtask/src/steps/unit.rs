@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use testing::{NotRun, not_run};
 
-use super::step::{Checked, Step, Verdict};
+use super::step::{Checked, Programs, Step, Verdict};
 use super::{cargo, report};
 use crate::program::Interrupt;
 use crate::repository;
@@ -34,6 +34,7 @@ pub(super) fn step() -> Step {
         before_each_commit: true,
         is_long: false,
         needs_guest: false,
+        programs: Programs::Needs,
         action: Box::new(run),
     }
 }
