@@ -43,7 +43,9 @@ pub fn latency_result(runs: &[Run]) -> LatencyResult {
         false => result.matrix.clone(),
     };
     let distances = result.distances.as_ref();
-    let packages = topology.map(hops::packages_by_node).unwrap_or_default();
+    // Of the sockets of a virtual machine nothing follows for the firmware.
+    let bare = topology.filter(|it| it.hypervisor.is_none());
+    let packages = bare.map(hops::packages_by_node).unwrap_or_default();
     result.hop_classes = hops::hop_classes(&figures, distances);
     result.links = hops::links(&figures);
     let warnings = warnings(runs);

@@ -26,18 +26,30 @@ fn of_machine(input: &DoctorInput) -> Option<Found> {
         let source = format!("{cpus}, /sys/devices/system/cpu/cpu*/topology/physical_package_id");
         fact(source, format!("{count} packages"))
     });
+    let is_virtual = input.topology.hypervisor.is_some();
+    let fix = match is_virtual {
+        true => {
+            "# in the hypervisor, give the virtual machine the nodes of its host (libvirt: <numa> \
+             and <numatune>; VMware: vNUMA), or one socket if it fits a node of the host; then \
+             start it again"
+        }
+        false => {
+            "# in the firmware setup, disable node interleaving (Dell, HPE: \"Node Interleaving: \
+             Disabled\"; AMD: NPS1 or more instead of NPS0), then reboot"
+        }
+    };
     Some(Found {
         evidence: evidence.collect(),
-        fix: commands(&[
-            "# in the firmware setup, disable node interleaving (Dell, HPE: \"Node Interleaving: \
-             Disabled\"; AMD: NPS1 or more instead of NPS0), then reboot",
-        ]),
-        ..Found::that(check(&packages)?)
+        fix: commands(&[fix]),
+        ..Found::that(check(&packages, is_virtual)?)
     })
 }
 
 fn of_latencies(input: &LatencyInput<'_>) -> Vec<Found> {
-    check(input.packages).map(Found::that).into_iter().collect()
+    check(input.packages, false)
+        .map(Found::that)
+        .into_iter()
+        .collect()
 }
 
 /// The nodes with several packages.
@@ -45,7 +57,9 @@ fn several(packages: &[(NodeId, usize)]) -> impl Iterator<Item = (NodeId, usize)
     packages.iter().copied().filter(|(_, count)| *count > 1)
 }
 
-fn check(packages: &[(NodeId, usize)]) -> Option<String> {
+/// Of the sockets of a virtual machine nothing follows for its firmware: where its memory lies, its
+/// host decides.
+fn check(packages: &[(NodeId, usize)], is_virtual: bool) -> Option<String> {
     let nodes: NodeSet = several(packages).map(|(node, _)| node).collect();
     let counts: BTreeSet<usize> = several(packages).map(|(_, count)| count).collect();
     let (least, most) = (counts.first()?, counts.last()?);
@@ -54,9 +68,18 @@ fn check(packages: &[(NodeId, usize)]) -> Option<String> {
         true => format!("{most} packages"),
         false => format!("{least} to {most} packages"),
     };
+    let cause = match is_virtual {
+        true => {
+            "the virtual machine has several sockets in a node, so the kernel cannot know which \
+             memory is near"
+        }
+        false => {
+            "the firmware interleaves their memory (node interleaving in its setup), so no \
+             placement there can be local"
+        }
+    };
     Some(format!(
-        "{} {has} the CPUs of {count}: the firmware interleaves their memory (node interleaving \
-         in its setup), so no placement there can be local",
+        "{} {has} the CPUs of {count}: {cause}",
         figures::nodes(&nodes)
     ))
 }
@@ -85,6 +108,16 @@ mod tests {
         assert_eq!(packages, [(NodeId(0), 2)]);
         let of_latencies = of_latencies(&LatencyInput::new(&matrix, None, &packages, &[]));
         assert_eq!(of_latencies[0].message, found.message);
+        it.topology.hypervisor = Some("KVMKVMKVM".to_owned());
+        let found = of_machine(&it).unwrap();
+        assert!(
+            found
+                .message
+                .contains("the virtual machine has several sockets"),
+            "{found:?}"
+        );
+        assert!(!format!("{found:?}").contains("firmware"), "{found:?}");
+        it.topology.hypervisor = None;
         it.topology.core_list[1].package = None;
         assert!(of_machine(&it).is_none());
         it.topology.core_list[1].package = Some(1);
