@@ -11,7 +11,7 @@ pub(super) const ROW: Row = Row {
     id: "far-program-text",
     severity: Severity::Info,
     about: "program text is cached on nodes where none of the processes may run",
-    cost: "5 % of queries (190 to 182 thousand per second) on a two-socket Kunpeng server",
+    cost: "4 % of queries (190 to 182 thousand per second) on a two-socket Kunpeng server",
     cost_source: "measurements of mysqld published by plantegg",
     checks: &[Check::Doctor(of_target), Check::Inspect(check)],
 };
