@@ -16,6 +16,7 @@ mod host;
 mod interrupt;
 mod licences;
 mod machine;
+mod memory_arguments;
 mod memory_runs;
 mod move_report;
 mod output;

@@ -7,10 +7,10 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{Machine, Outcome, Run, RunStatus, StreamKernel, Trial, Work};
 
-use crate::arguments::MemoryArguments;
 use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::fitness::{self, Fit, Needs};
+use crate::memory_arguments::MemoryArguments;
 use crate::{host, output, run_id};
 
 /// Assumed duration of a trial, in seconds, before the first one was made.

@@ -4,9 +4,9 @@ use experiment::memory::{self, BandwidthChoice, bandwidth_plan, loaded_plan};
 use model::exit::ExitCode;
 use model::{BandwidthResult, Run, StreamKernel};
 
-use crate::arguments::BandwidthArguments;
 use crate::execution::Execution;
 use crate::failure::Failure;
+use crate::memory_arguments::BandwidthArguments;
 use crate::memory_runs::{self, Rounds};
 use crate::{host, machine, output};
 

@@ -10,9 +10,9 @@ use linux::TextFile;
 use model::exit::ExitCode;
 use model::{DistanceTable, LatencyResult, NodeMatrix, NodeSet};
 
-use crate::arguments::LatencyArguments;
 use crate::execution::Execution;
 use crate::failure::Failure;
+use crate::memory_arguments::LatencyArguments;
 use crate::memory_runs::{self, Rounds};
 use crate::{host, machine, output};
 
