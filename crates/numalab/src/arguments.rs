@@ -43,6 +43,12 @@ pub(crate) enum Command {
     /// What is the bandwidth from each node's CPUs to each node's memory?
     #[command(after_help = "Example: numalab bandwidth --kernel triad --loaded")]
     Bandwidth(BandwidthArguments),
+    /// Make a distance table from measured latency, for the firmware's place.
+    ///
+    /// What should the firmware say about distances? The kernel, its schedulers and other programs
+    /// believe the firmware's table; the next boot can have the measured one.
+    #[command(after_help = "Example: numalab firmware --early-initrd slit.cpio")]
+    Firmware(crate::commands::firmware::FirmwareArguments),
     /// Show where the memory of a process or a database lies, by node.
     ///
     /// How much of it is on each node, with each shared page counted once? numalab touches neither

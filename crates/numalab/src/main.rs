@@ -14,6 +14,7 @@ mod fitness;
 mod help_tests;
 mod host;
 mod interrupt;
+mod latency_file;
 mod licences;
 mod machine;
 mod memory_arguments;
@@ -62,6 +63,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Bind(arguments) => commands::bind::run(&arguments),
         Command::Latency(arguments) => commands::latency::run(&arguments),
         Command::Bandwidth(arguments) => commands::bandwidth::run(&arguments),
+        Command::Firmware(arguments) => commands::firmware::run(&arguments),
         Command::Group(arguments) => commands::group::run(&arguments),
         Command::List(arguments) => commands::list::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),

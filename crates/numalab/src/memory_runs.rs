@@ -194,7 +194,12 @@ pub(crate) fn conclusion(runs: &[Run]) -> Result<(), Failure> {
 
 /// Writes a file requested in addition to the result.
 pub(crate) fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|cause| unwritable(path, &cause))
+    write_bytes(path, text.as_bytes())
+}
+
+/// Writes a file that is not text.
+pub(crate) fn write_bytes(path: &std::path::Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, bytes).map_err(|cause| unwritable(path, &cause))
 }
 
 /// Checks that a file can be written, before anything is measured.

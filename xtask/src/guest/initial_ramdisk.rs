@@ -13,9 +13,18 @@ const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
-/// Writes the archive for a kernel.
-pub(super) fn write(to: &Path, kernel: &Kernel, busybox: &Path) -> Result<()> {
-    let mut archive = Archive::default();
+/// Writes the archive for a kernel, after another one that the kernel is to find first.
+pub(super) fn write(
+    to: &Path,
+    kernel: &Kernel,
+    busybox: &Path,
+    early: Option<&Path>,
+) -> Result<()> {
+    let mut archive = Archive {
+        bytes: early.map(read).transpose()?.unwrap_or_default(),
+        entries: 0,
+    };
+    archive.pad();
     for directory in ["bin", "dev", "modules", "new-root", "proc", "sys"] {
         archive.add(directory, DIRECTORY, &[]);
     }

@@ -124,7 +124,8 @@ fn run_once(
 ) -> Result<Vec<Outcome>> {
     let (emulator, kernel, busybox) = fetch()?;
     let run = RunDirectory::create(options, commands)?;
-    initial_ramdisk::write(&run.initial_ramdisk(), &kernel, &busybox)?;
+    let early = options.early_initrd.as_deref();
+    initial_ramdisk::write(&run.initial_ramdisk(), &kernel, &busybox, early)?;
 
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--"]).arg(emulator);

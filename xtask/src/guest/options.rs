@@ -28,6 +28,8 @@ pub(crate) struct Options {
     pub tests: Option<PathBuf>,
     /// The cgroup version.
     pub cgroup: CgroupVersion,
+    /// An archive that goes before the initial RAM disk.
+    pub early_initrd: Option<PathBuf>,
     /// Hardware virtualisation instead of emulation.
     pub kvm: bool,
     /// More words for the kernel command line.
@@ -45,6 +47,7 @@ impl Options {
             binaries: Vec::new(),
             tests: None,
             cgroup: CgroupVersion::V2,
+            early_initrd: None,
             kvm: false,
             append: String::new(),
         }

@@ -92,6 +92,13 @@ const ROWS: &[Row] = &[
         "bandwidth",
         "bandwidth --nodes 0 --rounds 1 --within 1 --anyway",
     ),
+    free("firmware", "firmware --from /tmp/latencies.txt"),
+    privileged(
+        "firmware --early-initrd FILE",
+        "firmware --from /tmp/latencies.txt --early-initrd /tmp/nobody/early.cpio",
+        &["dac_read_search"],
+        &[("dac_read_search", REFUSED)],
+    ),
     free("run EXPERIMENT", "run /tmp/affinity.toml --trials 5"),
     writing("run EXPERIMENT", "run /tmp/group.toml --trials 5")
         .of("cases in processor groups or with a quota"),

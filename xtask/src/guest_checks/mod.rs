@@ -6,6 +6,7 @@ mod boot;
 mod capabilities;
 mod check;
 mod doctor;
+pub(crate) mod firmware_table;
 mod group_systemd;
 mod held;
 mod inspect;

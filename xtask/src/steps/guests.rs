@@ -1,5 +1,7 @@
 //! Steps that boot a guest: one for each boot of the guest checks.
 
+use std::path::PathBuf;
+
 use super::step::{Checked, Programs, Step, Verdict};
 use super::{cargo, unit};
 use crate::guest_checks::{self, Boot, Judged, Need};
@@ -11,7 +13,40 @@ pub(super) const BUILD: &[&str] = &["build", "--release", "--locked", "--package
 
 /// Returns one step for each boot.
 pub(super) fn steps() -> Vec<Step> {
-    guest_checks::boots().into_iter().map(step).collect()
+    let boots = guest_checks::boots().into_iter().map(step);
+    boots.chain([firmware_table()]).collect()
+}
+
+/// Returns the step whose second guest boots with what the first one made.
+fn firmware_table() -> Step {
+    let name = "long:firmware-table".to_owned();
+    let check = name.clone();
+    Step {
+        name,
+        summary: "a guest boots with the distances that numalab made in another".to_owned(),
+        before_each_commit: false,
+        is_long: true,
+        needs_guest: true,
+        programs: Programs::Needs,
+        action: Box::new(move |interrupt| {
+            let verdict = match cargo::run(BUILD, interrupt)? {
+                Verdict::Failed(reason) => Verdict::Failed(reason),
+                _ => judged(guest_checks::firmware_table::run(&binary(), interrupt)?),
+            };
+            Ok(vec![Checked::new(check.clone(), verdict)])
+        }),
+    }
+}
+
+fn binary() -> PathBuf {
+    repository::target().join("release/numalab")
+}
+
+fn judged(complaints: Vec<String>) -> Verdict {
+    match complaints.is_empty() {
+        true => Verdict::Passed,
+        false => Verdict::Failed(complaints.join("\n")),
+    }
 }
 
 fn step(boot: Boot) -> Step {
@@ -38,21 +73,15 @@ fn run(name: &str, boot: &Boot, interrupt: &Interrupt) -> anyhow::Result<Vec<Che
         };
         return Ok(boot.checks.iter().map(failed).collect());
     }
-    let binary = repository::target().join("release/numalab");
+    let binary = binary();
     let tests = match boot.needs(Need::Tests) {
         true => Some(unit::tests_of_binary()?),
         false => None,
     };
-    let judged = |one: Judged| {
-        let verdict = match one.complaints.is_empty() {
-            true => Verdict::Passed,
-            false => Verdict::Failed(one.complaints.join("\n")),
-        };
-        Checked {
-            took: Some(one.took),
-            ..Checked::new(name(one.name), verdict)
-        }
+    let checked = |one: Judged| Checked {
+        took: Some(one.took),
+        ..Checked::new(name(one.name), judged(one.complaints))
     };
     let results = guest_checks::run(boot, &binary, tests.as_deref(), interrupt)?;
-    Ok(results.into_iter().map(judged).collect())
+    Ok(results.into_iter().map(checked).collect())
 }

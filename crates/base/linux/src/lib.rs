@@ -1,5 +1,6 @@
 //! Linux: the only crate that makes system calls or opens files of /proc, /sys and cgroups.
 
+pub mod acpi_tables;
 pub mod affinity;
 pub mod anonymous_memory;
 mod arm_processors;

@@ -192,7 +192,7 @@ impl Root {
         Ok(bytes)
     }
 
-    fn read_bounded(&self, path: &str) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read_bounded(&self, path: &str) -> Result<Vec<u8>, Error> {
         let bytes = self.read_bytes(path, FILE_BYTES_MAX)?;
         if bytes.len() as u64 > FILE_BYTES_MAX {
             return Err(Error::FileTooLarge {

@@ -11,6 +11,7 @@ mod event;
 mod evidence;
 pub mod exit;
 mod finding;
+mod firmware;
 mod group_state;
 mod id_list;
 mod latency;
@@ -49,6 +50,7 @@ pub use evidence::{
     MemoryEvidence, ParkedEvidence, PoolEvidence, QuotaEvidence, SessionEvidence, SgaEvidence,
 };
 pub use finding::{Cost, Fact, Finding, Severity};
+pub use firmware::{MeasuredDistances, TableReplacement};
 pub use group_state::{GroupMember, GroupState};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use latency::{

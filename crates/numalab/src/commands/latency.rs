@@ -1,20 +1,13 @@
 //! `numalab latency`: measures memory latency, and shows what the firmware's distances hide.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
-
 use experiment::memory::{self, curve_plan, latency_plan, transfers_plan};
-use judgement::{LatencyInput, findings, hops};
-use linux::TextFile;
-use model::exit::ExitCode;
-use model::{DistanceTable, LatencyResult, NodeMatrix, NodeSet};
+use model::LatencyResult;
 
 use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::memory_arguments::LatencyArguments;
 use crate::memory_runs::{self, Rounds};
-use crate::{host, machine, output};
+use crate::{host, latency_file, machine, output};
 
 /// Number of cells up to which each is measured at least ten times.
 const CELLS_FEW: usize = 32;
@@ -39,13 +32,11 @@ const TRANSFERS: Rounds = Rounds {
     half_width_target: 0.02,
     within_s: 300.0,
 };
-/// Maximum size of a matrix file.
-const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// Measures latency, or judges a matrix measured elsewhere, and prints the result.
 pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
     if let Some(file) = &arguments.from {
-        let result = from_file(file, arguments.distances.as_deref())?;
+        let result = latency_file::read(file, arguments.distances.as_deref())?;
         return show(arguments, &result);
     }
     for path in [
@@ -132,92 +123,4 @@ pub(crate) fn text(result: &LatencyResult, options: &report::TextOptions) -> Str
         parts.push(report::latency_transfers_text(result, options));
     }
     parts.join("\n")
-}
-
-/// Judges a matrix measured elsewhere.
-fn from_file(file: &Path, distances: Option<&Path>) -> Result<LatencyResult, Failure> {
-    let read = hops::matrix_of_file(&text_file(file)?);
-    let read = read.map_err(|error| wrong_file("matrix", &error))?;
-    let distances = match distances {
-        Some(path) => {
-            let distances = hops::distances_of_file(&text_file(path)?);
-            let distances = distances.map_err(|error| wrong_file("table of distances", &error))?;
-            check_same_nodes(&read.matrix, file, &distances, path)?;
-            Some(distances)
-        }
-        None => read.distances,
-    };
-    // A matrix has a row for every node with CPUs that was measured.
-    let cpu_nodes = read.matrix.cpu_nodes().iter().copied().collect();
-    let distances = distances.map(|distances| distances.from_nodes(&cpu_nodes));
-    let matrix: NodeMatrix = read.matrix;
-    let figures = match read.is_emulated {
-        true => NodeMatrix::default(),
-        false => matrix.clone(),
-    };
-    Ok(LatencyResult {
-        file: Some(file.display().to_string()),
-        note: read.note,
-        hop_classes: hops::hop_classes(&figures, distances.as_ref()),
-        links: hops::links(&figures),
-        findings: findings::of_latency(&LatencyInput::new(&figures, distances.as_ref(), &[], &[])),
-        matrix,
-        distances,
-        ..LatencyResult::default()
-    })
-}
-
-/// Refuses distances of another machine than the measured one: comparing the two would be
-/// meaningless.
-fn check_same_nodes(
-    matrix: &NodeMatrix,
-    file: &Path,
-    distances: &DistanceTable,
-    of_firmware: &Path,
-) -> Result<(), Failure> {
-    let (measured, of_table) = (matrix.nodes(), distances.nodes());
-    if measured == of_table {
-        return Ok(());
-    }
-    let nodes = |nodes: &NodeSet| match nodes.len() {
-        1 => format!("1 node ({nodes})"),
-        count => format!("{count} nodes ({nodes})"),
-    };
-    let message = format!(
-        "{} has distances of {}, but {} has latencies of {}: they are not from the same machine",
-        of_firmware.display(),
-        nodes(&of_table),
-        file.display(),
-        nodes(&measured),
-    );
-    Err(Failure::new(ExitCode::Usage, message).advise(
-        "use files from the same machine; if only some nodes were measured, remove the others \
-         from the distances, or omit --distances",
-    ))
-}
-
-fn wrong_file(what: &str, error: &linux::Error) -> Failure {
-    let message = format!("cannot read the {what}: {error}");
-    Failure::new(ExitCode::Usage, message).advise(
-        "a matrix is a numalab.latency/1 document, output of Intel MLC, or a table of numbers; \
-         distances are a numalab.topology/1 document, output of `numactl --hardware`, or a table",
-    )
-}
-
-fn text_file(path: &Path) -> Result<TextFile, Failure> {
-    let unreadable = |cause: io::Error| {
-        let message = format!("cannot read {}: {cause}", path.display());
-        Failure::new(ExitCode::Usage, message).advise("name a readable text file")
-    };
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(FILE_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unreadable(io::Error::other(
-            "the file is larger than 64 MiB",
-        )));
-    }
-    TextFile::from_bytes(path.to_owned(), bytes).map_err(|error| wrong_file("file", &error))
 }

@@ -9,6 +9,7 @@ pub(crate) mod compare;
 mod connected;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod firmware;
 pub(crate) mod group;
 pub(crate) mod history;
 pub(crate) mod hold;

@@ -1,0 +1,52 @@
+//! Why there is no table.
+
+use model::NodeId;
+
+/// Why distances or a table could not be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A table of the firmware is not what its specification says.
+    #[error("the table {table} of the firmware: expected {expected}, found {found}")]
+    Malformed {
+        /// Its signature.
+        table: String,
+        /// What was expected.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+    /// A latency is missing that nothing stands in for.
+    #[error("the latency from node {from} to node {to} was not measured, nor the other way round")]
+    NotMeasured {
+        /// The node of the CPU.
+        from: NodeId,
+        /// The node of the memory.
+        to: NodeId,
+    },
+    /// The local latency of a node is missing, and so what the others are compared with.
+    #[error("the local latency of node {node} was not measured")]
+    NoLocal {
+        /// The node.
+        node: NodeId,
+    },
+    /// There is nothing to say about one node.
+    #[error("distances need at least two nodes, found {nodes}")]
+    TooFewNodes {
+        /// How many there are.
+        nodes: usize,
+    },
+    /// The firmware's table of proximity domains does not have the nodes of the kernel.
+    #[error(
+        "the firmware's table SRAT gives nodes {of_table}, but the kernel has nodes {of_kernel}: \
+         which proximity domain is which node is unknown"
+    )]
+    OtherNodes {
+        /// Nodes that follow from the table.
+        of_table: String,
+        /// Nodes of the kernel.
+        of_kernel: String,
+    },
+    /// The kernel only takes a table that is newer than the firmware's, and none is.
+    #[error("the firmware's table SLIT has the highest revision of all: the kernel takes no other")]
+    NoNewerRevision,
+}

@@ -1,0 +1,174 @@
+//! `numalab firmware`: measured distances in the place of the firmware's.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use experiment::memory;
+use firmware::replacement::{self, Replacement};
+use linux::{Root, acpi_tables};
+use model::exit::ExitCode;
+use model::{DistanceTable, LatencyResult, MeasuredDistances, NodeSet, TableReplacement, Topology};
+use store::Store;
+
+use crate::failure::Failure;
+use crate::state_folder::StateFolder;
+use crate::{latency_file, memory_runs, output};
+
+/// Options of `numalab firmware`.
+#[derive(Debug, Args)]
+pub(crate) struct FirmwareArguments {
+    /// Use these latencies: a stored run of `numalab latency`, or a file as `numalab latency
+    /// --from` takes it [default: the newest stored run].
+    #[arg(long, value_name = "RUN|FILE")]
+    pub from: Option<String>,
+    /// Write an archive with the table for the next boot: it goes before the initial RAM disk.
+    #[arg(long, value_name = "FILE")]
+    pub early_initrd: Option<PathBuf>,
+    /// Write the table alone (ACPI SLIT), as for iasl or a virtual machine.
+    #[arg(long, value_name = "FILE")]
+    pub table: Option<PathBuf>,
+    /// Print JSON (numalab.firmware/1).
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with the archive.
+const HOW_TO_BOOT: &str = "let the boot loader load it before the initial RAM disk (GRUB: copy it \
+                           to /boot and name it in GRUB_EARLY_INITRD_LINUX_CUSTOM), then reboot; \
+                           without it, the next boot has the firmware's table again";
+
+/// Shows the distances, and writes the files that were requested.
+pub(crate) fn run(arguments: &FirmwareArguments) -> Result<(), Failure> {
+    let root = Root::live();
+    let topology = topology::read(&root)?;
+    let (source, latencies) = latencies(arguments.from.as_deref(), &topology)?;
+    let nodes = latencies.matrix.nodes();
+    let ids: Vec<_> = nodes.iter().collect();
+    let distances = firmware::from_latencies(&source, &latencies, &ids).map_err(no_distances)?;
+    let is_of_this_machine = nodes == topology.node_ids();
+    let wants_table = arguments.early_initrd.is_some() || arguments.table.is_some();
+    if wants_table {
+        write(arguments, &root, &distances, &nodes, &topology)?;
+    }
+    let replacement = match is_of_this_machine {
+        true => Some(conditions(&root)?),
+        false => None,
+    };
+    match arguments.json {
+        true => output::json(&report::firmware_document(&distances, replacement.as_ref())),
+        false => output::data(&report::firmware_text(
+            &distances,
+            replacement.as_ref(),
+            &output::text_options(),
+        )),
+    }
+}
+
+/// The latencies, with the firmware's distances where the file or run has them, else of this
+/// machine.
+fn latencies(from: Option<&str>, topology: &Topology) -> Result<(String, LatencyResult), Failure> {
+    if let Some(file) = from.filter(|from| Path::new(from).is_file()) {
+        let mut result = latency_file::read(Path::new(file), None)?;
+        let is_of_this_machine = result.matrix.nodes() == topology.node_ids();
+        if result.distances.is_none() && is_of_this_machine {
+            result.distances = DistanceTable::of(topology);
+        }
+        return Ok((file.to_owned(), result));
+    }
+    let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
+    let asked = match from {
+        Some(run) => run.to_owned(),
+        None => newest(&store)?,
+    };
+    let run = store.load(&asked)?;
+    if run.experiment != memory::names::LATENCY {
+        let message = format!("run {} is of {}, not of latency", run.id, run.experiment);
+        return Err(Failure::new(ExitCode::Usage, message).advise(MEASURE));
+    }
+    let id = run.id.clone();
+    Ok((id, memory::latency_result(&[run])))
+}
+
+/// The way to latencies.
+const MEASURE: &str = "measure with `numalab latency`, or name a matrix with --from FILE";
+
+/// How many runs are looked through.
+const RUNS_MAX: usize = 10_000;
+
+fn newest(store: &Store) -> Result<String, Failure> {
+    let runs = store.history(RUNS_MAX)?;
+    let mut of_latency = runs.iter();
+    let run = of_latency.find(|run| run.experiment == memory::names::LATENCY);
+    let none = || Failure::new(ExitCode::Usage, "no run of latency is stored").advise(MEASURE);
+    Ok(run.ok_or_else(none)?.id.clone())
+}
+
+fn no_distances(error: firmware::Error) -> Failure {
+    let message = format!("no distances: {error}");
+    match error {
+        firmware::Error::TooFewNodes { .. } => Failure::new(ExitCode::MachineCannot, message),
+        _ => Failure::new(ExitCode::Usage, message).advise(MEASURE),
+    }
+}
+
+fn conditions(root: &Root) -> Result<TableReplacement, Failure> {
+    Ok(TableReplacement {
+        kernel_takes_tables: acpi_tables::can_upgrade(root)?,
+        lockdown: acpi_tables::lockdown(root)?,
+        replaces: acpi_tables::exists(root, "SLIT")?,
+    })
+}
+
+fn write(
+    arguments: &FirmwareArguments,
+    root: &Root,
+    distances: &MeasuredDistances,
+    nodes: &NodeSet,
+    topology: &Topology,
+) -> Result<(), Failure> {
+    if *nodes != topology.node_ids() {
+        let message = format!(
+            "the latencies are of nodes {nodes}, but this machine has nodes {}: a table for it \
+             cannot be made of them",
+            topology.node_ids()
+        );
+        return Err(Failure::new(ExitCode::Usage, message).advise(MEASURE));
+    }
+    let made = make(root, distances, nodes)?;
+    let files = [
+        (&arguments.early_initrd, &made.archive),
+        (&arguments.table, &made.table),
+    ];
+    for (path, bytes) in files {
+        let Some(path) = path else { continue };
+        memory_runs::write_bytes(path, bytes)?;
+        output::talk(&format!("wrote {} ({} bytes)", path.display(), bytes.len()));
+    }
+    if arguments.early_initrd.is_some() {
+        output::talk(&format!("  hint: {HOW_TO_BOOT}"));
+    }
+    Ok(())
+}
+
+fn make(
+    root: &Root,
+    distances: &MeasuredDistances,
+    nodes: &NodeSet,
+) -> Result<Replacement, Failure> {
+    let table = |signature: &str| {
+        acpi_tables::read(root, signature).map_err(|error| {
+            Failure::new(ExitCode::NotPermitted, format!("cannot read {error}")).advise(
+                "run as root, or with CAP_DAC_READ_SEARCH: the firmware's tables belong to root",
+            )
+        })
+    };
+    let none = || {
+        let message = "the firmware has no table SRAT, so its proximity domains are unknown";
+        Failure::new(ExitCode::MachineCannot, message)
+            .advise("a machine whose firmware is a device tree, or without NUMA, has none")
+    };
+    let srat = table("SRAT")?.ok_or_else(none)?;
+    let slit = table("SLIT")?;
+    replacement::make(distances, nodes, &srat, slit.as_deref())
+        .map_err(|error| Failure::new(ExitCode::MachineCannot, format!("no table: {error}")))
+}
