@@ -48,13 +48,8 @@ pub(crate) fn run(binary: &Path, interrupt: &Interrupt) -> Result<Vec<String>> {
     let of_firmware = "10 21 21 21\n21 10 21 21\n21 21 10 21\n21 21 21 10\n";
     complaints.expect_lines("the firmware", first.text("firmware")?, of_firmware);
     let said = first.text("make")?;
-    for line in ["3  57  40  40  10", "3  21  21  21  10"] {
-        let shown: Vec<&str> = said.lines().map(str::trim).collect();
-        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let has = |shown: &&str| shown.split_whitespace().eq(line.split(' '));
-        if !shown.iter().any(has) {
-            complaints.add(format!("no line {line:?} in\n{said}"));
-        }
+    for line in ["3 57 40 40 10", "3 21 21 21 10"] {
+        expect_line(&mut complaints, said, line);
     }
     let second = boot(
         vec![
@@ -92,20 +87,20 @@ fn boot(commands: Vec<GuestCommand>, options: Options, interrupt: &Interrupt) ->
     Ok(answers)
 }
 
+/// Complains unless a line has these words.
+fn expect_line(complaints: &mut Complaints, text: &str, words: &str) {
+    let has = |line: &str| line.split_whitespace().eq(words.split(' '));
+    if !text.lines().any(has) {
+        complaints.add(format!("no line {words:?} in\n{text}"));
+    }
+}
+
 fn judge(answers: &Answers, complaints: &mut Complaints) -> Result<()> {
     let expected = DISTANCES.join("\n");
     complaints.expect_lines("the kernel", answers.text("kernel")?, &expected);
     let numactl = answers.text("numactl")?;
-    let rows: Vec<&str> = numactl
-        .lines()
-        .filter(|line| line.contains(":  "))
-        .collect();
     for (node, distances) in DISTANCES.iter().enumerate() {
-        let row = format!("{node}: {distances}");
-        let has = |line: &&str| line.split_whitespace().eq(row.split(' '));
-        if !rows.iter().any(has) {
-            complaints.add(format!("numactl has no row {row:?}:\n{numactl}"));
-        }
+        expect_line(complaints, numactl, &format!("{node}: {distances}"));
     }
     let document = answers.json("topology")?;
     for (node, distances) in DISTANCES.iter().enumerate() {
