@@ -7,7 +7,7 @@ use crate::run_figures::decimals;
 use crate::run_style::{Style, TextOptions};
 
 /// Formats a latency: one decimal below 1000 ns, none above.
-pub(crate) fn ns(value: f64) -> String {
+pub fn ns(value: f64) -> String {
     decimals(value, if value.abs() < 999.95 { 1 } else { 0 })
 }
 
@@ -26,13 +26,13 @@ pub(crate) fn ns_range(low: f64, high: f64) -> String {
 }
 
 /// Formats a bandwidth in GB/s (10^9 bytes), without the unit.
-pub(crate) fn gigabytes_per_s(bytes_per_s: f64) -> String {
+pub fn gigabytes_per_s(bytes_per_s: f64) -> String {
     decimals(bytes_per_s / 1e9, 1)
 }
 
 /// Formats a size in the largest binary unit not above it, with at most one decimal: `32 KiB`, `1.5
 /// MiB`.
-pub(crate) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [
         (1 << 40, "TiB"),
         (1 << 30, "GiB"),

@@ -99,6 +99,9 @@ pub use judgement_cases::{CaseJudgement, Comparison, TRIALS_ENOUGH};
 pub use latency_csv::{curves_csv, matrix_csv, transfers_csv};
 pub use latency_curve_text::latency_curve_text;
 pub use latency_document::{LatencyDocument, latency_document};
+pub use latency_figures::{
+    gigabytes_per_s as figure_of_gigabytes_per_s, ns as figure_of_ns, size as figure_of_size,
+};
 pub use latency_hwloc::latency_hwloc_xml;
 pub use latency_text::latency_text;
 pub use latency_transfers_text::latency_transfers_text;

@@ -1,0 +1,26 @@
+//! Pictures of what was measured and found: pure functions of the model's types, each an SVG in its
+//! figure. The colours of the page are custom properties; those of figures are the same on every
+//! page ([docs/pictures.md](../../../../docs/pictures.md)).
+
+mod bandwidth_matrix;
+mod buffer_map;
+mod chart;
+mod colours;
+mod dendrogram;
+mod depth_curve;
+mod flow;
+mod heat_map;
+mod latency_matrix;
+mod loaded_latency;
+mod locality;
+mod picture;
+mod squares;
+mod tree;
+
+pub use bandwidth_matrix::bandwidth_matrix;
+pub use buffer_map::{MOVE_SCRIPT, buffer_map, move_map};
+pub use depth_curve::depth_curve;
+pub use flow::flow;
+pub use latency_matrix::{latency_matrix, measured_by_firmware};
+pub use loaded_latency::{OperatingPoint, loaded_latency};
+pub use picture::PICTURE_STYLE;

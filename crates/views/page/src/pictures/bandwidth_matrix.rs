@@ -1,0 +1,91 @@
+//! Bandwidths between nodes as a matrix.
+
+use maud::{Markup, html};
+use model::{BandwidthResult, MatrixCell, NodeId};
+use report::{figure_of_gigabytes_per_s, plain};
+
+use super::colours::Ramp;
+use super::heat_map::{HeatCell, HeatMap};
+use super::latency_matrix::part;
+use super::locality::{cells_in_order, ordered};
+
+/// Returns the matrix; nothing where there are no nodes.
+pub fn bandwidth_matrix(result: &BandwidthResult) -> Markup {
+    let Some(map) = map(result) else {
+        return html! {};
+    };
+    let left_out = ordered(&result.matrix, |it| it).left_out;
+    html! {
+        figure {
+            figcaption {
+                "Bandwidth, GB/s (10⁹ bytes moved by the program), all CPUs of the row's node; "
+                "kernel " (result.kernel.name())
+            }
+            div.scroll { (map.picture().markup(&map.name, true)) }
+        }
+        @if left_out > 0 {
+            p { "Left out of the picture: " (left_out) " nodes with the highest ids." }
+        }
+    }
+}
+
+fn map(result: &BandwidthResult) -> Option<HeatMap> {
+    // The time for a byte grows with distance, as latency does.
+    let order = ordered(&result.matrix, |bytes_per_s| 1e9 / bytes_per_s);
+    if order.rows.is_empty() || order.columns.is_empty() {
+        return None;
+    }
+    let rows = result.matrix.rows();
+    let values = rows
+        .flat_map(|(_, cells)| cells)
+        .filter_map(|cell| cell.value);
+    let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    let cell = |from: NodeId, to: NodeId, cell: Option<&MatrixCell>| {
+        let value = cell.and_then(|cell| cell.value);
+        HeatCell {
+            share: value.map(|value| part(value, low, high)),
+            figure: value.map(figure_of_gigabytes_per_s).unwrap_or_default(),
+            title: title(from, to, cell),
+            dots: 0,
+        }
+    };
+    let legend = if low.is_finite() {
+        [low, (low + high) / 2.0, high].map(|it| format!("{} GB/s", figure_of_gigabytes_per_s(it)))
+    } else {
+        ["slow", "", "fast"].map(str::to_owned)
+    };
+    Some(HeatMap {
+        name: "Bandwidth between nodes in GB/s, near nodes side by side".to_owned(),
+        id: "bandwidth",
+        ramp: Ramp::Sequential,
+        cells: cells_in_order(&result.matrix, &order, cell),
+        rows: order.rows,
+        columns: order.columns,
+        row_tree: order.row_tree,
+        column_tree: order.column_tree,
+        tree_words: "tree: mean time per byte between groups, from 0",
+        legend,
+        legend_words: "bandwidth, GB/s (dark: slow)",
+        has_dots: false,
+    })
+}
+
+fn title(from: NodeId, to: NodeId, cell: Option<&MatrixCell>) -> String {
+    let figure = figure_of_gigabytes_per_s;
+    let words = match cell.and_then(|cell| Some((cell, cell.value?))) {
+        Some((cell, value)) => match (cell.low, cell.high) {
+            (Some(low), Some(high)) => {
+                let ends = (figure(low), figure(high));
+                format!("{} GB/s ({} to {} GB/s)", figure(value), ends.0, ends.1)
+            }
+            _ => format!("{} GB/s", figure(value)),
+        },
+        None => match cell.and_then(|cell| cell.absent_because.as_deref()) {
+            Some(reason) => format!("not measured: {}", plain(reason)),
+            None => "not measured".to_owned(),
+        },
+    };
+    format!("CPU node {from} to memory node {to}: {words}")
+}

@@ -1,0 +1,143 @@
+//! Latency under load: what an access costs while other CPUs move bytes.
+
+use maud::{Markup, html};
+use model::{LoadLadder, NodeId};
+use report::{figure_of_gigabytes_per_s, figure_of_ns};
+
+use super::chart::{Axis, Chart, ChartPoint, LINES_MAX, Line, Scale};
+
+/// A point at which something else worked: the bandwidth it moved, and the latency it saw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperatingPoint {
+    /// What worked there.
+    pub name: String,
+    /// Bytes per second moved.
+    pub bytes_per_s: f64,
+    /// Latency of one access.
+    pub ns: f64,
+}
+
+/// Returns the curves of all ladders in one picture, and a point beside them; nothing where nothing
+/// was measured.
+pub fn loaded_latency(ladders: &[LoadLadder], operating: Option<&OperatingPoint>) -> Markup {
+    let chart = Chart {
+        across: Axis {
+            words: "bandwidth of the load, GB/s",
+            scale: Scale::Linear,
+            base: 10.0,
+            figure: tick,
+        },
+        up: Axis {
+            words: "latency, ns",
+            scale: Scale::Linear,
+            base: 10.0,
+            figure: tick,
+        },
+        lines: ladders.iter().map(line).collect(),
+        marks: Vec::new(),
+        point: operating.map(|point| {
+            let at = ChartPoint {
+                x: point.bytes_per_s / 1e9,
+                y: point.ns,
+                title: words(point.bytes_per_s, point.ns),
+            };
+            (at, report::plain(&point.name))
+        }),
+    };
+    let Some(picture) = chart.picture() else {
+        return html! {};
+    };
+    html! {
+        figure {
+            figcaption {
+                "Latency under load: one CPU measures (CPU node to memory node) while the CPUs of "
+                "the load nodes read"
+            }
+            (picture.markup("Latency in ns against the bandwidth of the load in GB/s", false))
+            @if ladders.len() > LINES_MAX {
+                p { "Left out of the picture: " (ladders.len() - LINES_MAX) " more pairs." }
+            }
+        }
+    }
+}
+
+fn line(ladder: &LoadLadder) -> Line {
+    let pair = pair_name(ladder.cpu_node, ladder.memory_node);
+    let point = |bytes_per_s: f64, ns: f64| ChartPoint {
+        x: bytes_per_s / 1e9,
+        y: ns,
+        title: format!("{pair}: {}", words(bytes_per_s, ns)),
+    };
+    let points = ladder.points.iter();
+    Line {
+        name: pair.clone(),
+        points: points.map(|it| point(it.bytes_per_s, it.ns)).collect(),
+    }
+}
+
+/// The name of a pair: `0 → 3`.
+pub(crate) fn pair_name(cpu_node: NodeId, memory_node: NodeId) -> String {
+    format!("{cpu_node} → {memory_node}")
+}
+
+fn words(bytes_per_s: f64, ns: f64) -> String {
+    let bandwidth = figure_of_gigabytes_per_s(bytes_per_s);
+    format!("{} ns at {bandwidth} GB/s", figure_of_ns(ns))
+}
+
+/// Formats a tick: without superfluous decimals.
+pub(crate) fn tick(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e6 => format!("{value:.0e}"),
+        size if size >= 1.0 || size == 0.0 => {
+            let text = format!("{value:.1}");
+            text.strip_suffix(".0").unwrap_or(&text).to_owned()
+        }
+        size if size >= 0.001 => {
+            let text = format!("{value:.3}");
+            text.trim_end_matches('0').to_owned()
+        }
+        _ => format!("{value:.0e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OperatingPoint, loaded_latency, tick};
+    use model::{LoadLadder, LoadPoint, NodeId, NodeSet};
+
+    fn ladder(to: u32) -> LoadLadder {
+        let point = |bytes_per_s, ns| LoadPoint {
+            delay: None,
+            bytes_per_s,
+            ns,
+        };
+        LoadLadder {
+            cpu_node: NodeId(0),
+            memory_node: NodeId(to),
+            load_nodes: NodeSet::of(NodeId(0)),
+            load_threads: 3,
+            points: vec![point(0.0, 80.0), point(40e9, 95.0), point(90e9, 260.0)],
+        }
+    }
+
+    #[test]
+    fn every_rung_is_a_point_with_units() {
+        let operating = OperatingPoint {
+            name: "run 7".to_owned(),
+            bytes_per_s: 60e9,
+            ns: 120.0,
+        };
+        let text = loaded_latency(&[ladder(0), ladder(1)], Some(&operating)).0;
+        assert_eq!(text.matches("<circle").count(), 6);
+        assert!(text.contains("0 → 1: 260.0 ns at 90.0 GB/s"), "{text}");
+        assert!(text.contains("◆ run 7") && text.contains("120.0 ns at 60.0 GB/s"));
+        assert_eq!(loaded_latency(&[], None).0, "");
+    }
+
+    #[test]
+    fn ticks_have_no_more_decimals_than_they_need() {
+        let ticks = [0.0, 0.05, 0.2, 1.5, 20.0, 250.0, 2e7].map(tick);
+        assert_eq!(ticks, ["0", "0.05", "0.2", "1.5", "20", "250", "2e7"]);
+    }
+}
