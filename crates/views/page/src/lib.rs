@@ -2,6 +2,8 @@
 //! Nothing here measures, judges or prints.
 #![forbid(unsafe_code)]
 
+mod documents;
 mod pictures;
 
+pub use documents::{Error, document_page};
 pub use pictures::*;

@@ -1,0 +1,20 @@
+//! Pages of the JSON documents that commands write. Documents come from others: whatever they hold,
+//! there is a page or an error that names what is wrong.
+
+mod bandwidth;
+mod doctor;
+mod document_page;
+mod error;
+mod findings;
+mod frame;
+mod guard;
+mod latency;
+mod machine;
+mod matrix;
+mod moving;
+mod residency;
+mod table;
+mod topology;
+
+pub use document_page::document_page;
+pub use error::Error;

@@ -1,0 +1,76 @@
+//! The page of `numalab.move/1`.
+
+use maud::{Markup, html};
+use model::{ByteSize, MoveReport};
+use report::{TextOptions, move_text};
+
+use super::error::Error;
+use super::guard::fields;
+use super::machine::as_text;
+use super::residency::by_node;
+use super::table::{UNKNOWN, cut, table};
+use crate::pictures::move_map;
+
+/// Name and version of the document.
+pub(crate) const MOVE_FORMAT: &str = "numalab.move/1";
+
+/// Reads a document.
+pub(crate) fn read_move(text: &str) -> Result<MoveReport, Error> {
+    fields(text, MOVE_FORMAT)
+}
+
+/// Returns the page's content.
+pub(crate) fn move_content(report: &MoveReport) -> Markup {
+    html! {
+        p.lead { (lead(report)) }
+        section {
+            h2 { "Before and after" }
+            (move_map(report))
+        }
+        @if !report.refused.is_empty() || !report.notes.is_empty() {
+            section {
+                h2 { "Notes" }
+                ul {
+                    @for refused in report.refused.iter().take(40) {
+                        li { (ByteSize(refused.bytes)) " stayed: " (cut(&refused.reason)) }
+                    }
+                    @for note in report.notes.iter().take(40) { li { (cut(note)) } }
+                }
+            }
+        }
+        section {
+            h2 { "Figures" }
+            (parts(report))
+            (as_text(&move_text(report, &TextOptions::default())))
+        }
+    }
+}
+
+fn lead(report: &MoveReport) -> String {
+    let to = cut(&report.to);
+    let all = ByteSize(report.bytes_to_move);
+    match report.bytes_moved {
+        Some(moved) => {
+            let moved = ByteSize(moved);
+            let target = cut(&report.target);
+            format!("{moved} of {all} of the memory of {target} moved to {to}.")
+        }
+        None => format!("A plan: {all} would move to {to}; nothing was changed."),
+    }
+}
+
+fn parts(report: &MoveReport) -> Markup {
+    let rows = report.parts.iter().map(|part| {
+        let after = part.bytes_by_node_after.as_ref();
+        vec![
+            cut(&part.name),
+            cut(&part.kind),
+            by_node(&part.bytes_by_node_before),
+            by_node(&part.bytes_by_node_planned),
+            after.map_or_else(|| UNKNOWN.to_owned(), by_node),
+            ByteSize(part.bytes_to_move).to_string(),
+        ]
+    });
+    let head = ["part", "kind", "before", "planned", "after", "to move"];
+    table("Parts", &head, &rows.collect::<Vec<_>>())
+}

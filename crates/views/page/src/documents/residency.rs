@@ -1,0 +1,166 @@
+//! The page of `numalab.residency/1`.
+
+use maud::{Markup, html};
+use model::{ByteSize, BytesByNode, Residency, ResidencyMethod};
+use report::{TextOptions, residency_text};
+
+use super::error::Error;
+use super::findings::findings;
+use super::guard::fields;
+use super::machine::as_text;
+use super::table::{cut, or_unknown, table};
+use crate::pictures::{buffer_map, flow};
+
+/// Name and version of the document.
+pub(crate) const RESIDENCY_FORMAT: &str = "numalab.residency/1";
+/// Maximum number of nodes whose bytes a cell lists.
+const NODES_MAX: usize = 16;
+
+/// Reads a document.
+pub(crate) fn read_residency(text: &str) -> Result<Residency, Error> {
+    fields(text, RESIDENCY_FORMAT)
+}
+
+/// Returns the page's content.
+pub(crate) fn residency_content(residency: &Residency) -> Markup {
+    let map = buffer_map(residency);
+    let has_map = !map.0.is_empty();
+    html! {
+        p.lead { (lead(residency)) }
+        p.muted { "Target " (cut(&residency.target)) ", " (method(residency.method)) "." }
+        @if !residency.complete {
+            div.warning {
+                p { "The figures are lower bounds:" }
+                ul { @for gap in residency.gaps.iter().take(40) { li { (cut(gap)) } } }
+            }
+        }
+        section {
+            h2 { "Shared memory by node" }
+            @if has_map { (map) } @else { p { "There is no shared memory." } }
+        }
+        section {
+            h2 { "From CPUs to memory" }
+            (flow(residency, &|_, _| None))
+        }
+        (findings(&residency.findings))
+        section {
+            h2 { "Figures" }
+            (segments(residency))
+            (private(residency))
+            (processes(residency))
+            (as_text(&residency_text(residency, &TextOptions::default())))
+        }
+    }
+}
+
+/// The first sentence: how much there is, and where most of it lies.
+fn lead(residency: &Residency) -> String {
+    let all: u64 = residency.bytes_by_node.values().sum();
+    let most = residency
+        .bytes_by_node
+        .iter()
+        .max_by_key(|(_, bytes)| **bytes);
+    let Some((node, bytes)) = most.filter(|_| all > 0) else {
+        return "No memory was found.".to_owned();
+    };
+    let share = *bytes as f64 * 100.0 / all as f64;
+    let mut text = format!(
+        "{} was found on {} of {} nodes with memory; {share:.1} % of it is on node {node}.",
+        ByteSize(all),
+        residency
+            .bytes_by_node
+            .values()
+            .filter(|it| **it > 0)
+            .count(),
+        residency.memory_nodes.len(),
+    );
+    if residency.bytes_without_node > 0 {
+        let unknown = ByteSize(residency.bytes_without_node);
+        text.push_str(&format!(" The node of {unknown} more is unknown."));
+    }
+    text
+}
+
+fn method(method: ResidencyMethod) -> &'static str {
+    match method {
+        ResidencyMethod::Pagemap => "every page inspected (pagemap)",
+        ResidencyMethod::PagemapSampled => "large segments sampled (pagemap): estimates",
+        ResidencyMethod::NumaMaps => "from numa_maps: lower bounds",
+    }
+}
+
+/// Formats bytes by node.
+pub(crate) fn by_node(bytes: &BytesByNode) -> String {
+    let present = || bytes.iter().filter(|(_, bytes)| **bytes > 0);
+    let shown = present().take(NODES_MAX);
+    let parts: Vec<String> = shown
+        .map(|(node, bytes)| format!("node {node}: {}", ByteSize(*bytes)))
+        .collect();
+    let more = present().count().saturating_sub(NODES_MAX);
+    match (parts.is_empty(), more) {
+        (true, _) => "none".to_owned(),
+        (false, 0) => parts.join(", "),
+        (false, more) => format!("{}, and {more} more nodes", parts.join(", ")),
+    }
+}
+
+fn segments(residency: &Residency) -> Markup {
+    let rows = residency.segments.iter().map(|segment| {
+        vec![
+            cut(&segment.name),
+            segment.kind.word().to_owned(),
+            or_unknown(segment.page_bytes.map(ByteSize)),
+            or_unknown(segment.policy.as_deref().map(cut)),
+            segment.processes.to_string(),
+            ByteSize(segment.bytes()).to_string(),
+            by_node(&segment.bytes_by_node),
+            ByteSize(segment.bytes_without_node).to_string(),
+        ]
+    });
+    let head = [
+        "segment",
+        "kind",
+        "page",
+        "policy",
+        "processes",
+        "bytes",
+        "by node",
+        "node unknown",
+    ];
+    table("Segments", &head, &rows.collect::<Vec<_>>())
+}
+
+fn private(residency: &Residency) -> Markup {
+    let rows = residency.private.iter().map(|class| {
+        vec![
+            cut(&class.class),
+            class.processes.to_string(),
+            by_node(&class.bytes_by_node),
+        ]
+    });
+    let head = ["class", "processes", "by node"];
+    table("Private memory", &head, &rows.collect::<Vec<_>>())
+}
+
+fn processes(residency: &Residency) -> Markup {
+    let percent = |share: Option<f64>| or_unknown(share.map(|it| format!("{:.1} %", 100.0 * it)));
+    let rows = residency.processes.iter().map(|process| {
+        vec![
+            process.pid.to_string(),
+            cut(&process.class),
+            process.nodes_of_cpus.to_string(),
+            by_node(&process.private_bytes_by_node),
+            percent(process.private_local_share),
+            percent(process.shared_local_share),
+        ]
+    });
+    let head = [
+        "pid",
+        "class",
+        "CPUs of nodes",
+        "private, by node",
+        "private, local",
+        "shared, local",
+    ];
+    table("Processes", &head, &rows.collect::<Vec<_>>())
+}

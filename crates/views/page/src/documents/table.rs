@@ -1,0 +1,62 @@
+//! Tables of figures.
+
+use maud::{Markup, html};
+
+/// Maximum number of rows of a table.
+pub(crate) const ROWS_MAX: usize = 1024;
+/// Maximum number of columns of a table.
+const COLUMNS_MAX: usize = 140;
+/// Maximum number of characters in one cell.
+const TEXT_MAX: usize = 400;
+
+/// Returns a table with its caption; the first column is text, the others are figures unless they
+/// are said to be `words`. Nothing where there are no rows.
+pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
+    if rows.is_empty() {
+        return html! {};
+    }
+    let shown = rows.iter().take(ROWS_MAX);
+    html! {
+        div.scroll {
+            table.figures {
+                caption { (caption) }
+                thead { tr { @for name in head.iter().take(COLUMNS_MAX) { th scope="col" { (name) } } } }
+                tbody {
+                    @for row in shown {
+                        tr { @for cell in row.iter().take(COLUMNS_MAX) {
+                            td.number[is_figure(cell)] { (cut(cell)) }
+                        } }
+                    }
+                }
+            }
+        }
+        @if rows.len() > ROWS_MAX {
+            p { "Left out of the table: " (rows.len() - ROWS_MAX) " more rows." }
+        }
+    }
+}
+
+/// Whether a text begins with a number: it is aligned right.
+fn is_figure(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit()) || text == UNKNOWN
+}
+
+/// What stands for an unknown figure.
+pub(crate) const UNKNOWN: &str = "unknown";
+
+/// A text that others chose, as it may be shown.
+pub(crate) fn cut(text: &str) -> String {
+    let mut characters = text.chars();
+    let start: String = characters.by_ref().take(TEXT_MAX).collect();
+    let more = if characters.next().is_some() {
+        "…"
+    } else {
+        ""
+    };
+    format!("{}{more}", report::plain(&start))
+}
+
+/// The text of a value, or that it is unknown.
+pub(crate) fn or_unknown<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), |value| value.to_string())
+}

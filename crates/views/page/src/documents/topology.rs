@@ -1,0 +1,127 @@
+//! The page of `numalab.topology/1`.
+
+use maud::{Markup, PreEscaped, html};
+use model::{ByteSize, CacheKind, DeviceKind, Topology};
+use report::{TextOptions, topology_svg, topology_text};
+
+use super::error::Error;
+use super::guard::fields;
+use super::machine::as_text;
+use super::table::{UNKNOWN, cut, or_unknown, table};
+
+/// Name and version of the document.
+pub(crate) const TOPOLOGY_FORMAT: &str = "numalab.topology/1";
+/// Maximum number of nodes that are drawn: a cell of the table of distances for each pair of them.
+const NODES_MAX: usize = 128;
+
+/// Reads a document.
+pub(crate) fn read_topology(text: &str) -> Result<Topology, Error> {
+    fields(text, TOPOLOGY_FORMAT)
+}
+
+/// Returns the page's content.
+pub(crate) fn topology_content(topology: &Topology) -> Markup {
+    let is_drawn = topology.nodes.len() <= NODES_MAX && has_square_distances(topology);
+    html! {
+        p.lead {
+            (topology.nodes.len()) " nodes, " (topology.cpus.len()) " CPUs"
+            @if let Some(packages) = topology.packages { ", " (packages) " packages" }
+            @if let Some(bytes) = topology.memory_bytes { ", " (ByteSize(bytes)) " of memory" }
+            "."
+        }
+        @if let Some(model) = &topology.cpu_model { p.muted { (cut(model)) } }
+        section {
+            h2 { "Nodes and distances" }
+            @if is_drawn {
+                figure {
+                    figcaption {
+                        "Nodes that the firmware calls near share a frame; dashed: without CPUs or "
+                        "without memory"
+                    }
+                    // The picture escapes what it shows.
+                    div.scroll.sheet { (PreEscaped(topology_svg(topology))) }
+                }
+            } @else if topology.nodes.len() > NODES_MAX {
+                p { "Left out: the picture of more than " (NODES_MAX) " nodes." }
+            } @else {
+                p { "Left out: the picture, because the distances do not match the nodes." }
+            }
+        }
+        section {
+            h2 { "Figures" }
+            (nodes(topology))
+            (caches(topology))
+            (devices(topology))
+            @if is_drawn { (as_text(&topology_text(topology, &TextOptions::default()))) }
+            @if !topology.gaps.is_empty() {
+                h3 { "Gaps" }
+                ul { @for gap in topology.gaps.iter().take(100) { li { (cut(gap)) } } }
+            }
+        }
+    }
+}
+
+/// Whether there is a distance for each pair of nodes, if there are any.
+fn has_square_distances(topology: &Topology) -> bool {
+    let count = topology.nodes.len();
+    topology
+        .distances
+        .as_ref()
+        .is_none_or(|rows| rows.len() == count && rows.iter().all(|row| row.len() == count))
+}
+
+fn nodes(topology: &Topology) -> Markup {
+    let rows = topology.nodes.iter().map(|node| {
+        let cpus = match node.has_unknown_cpus {
+            true => UNKNOWN.to_owned(),
+            false => node.cpus.to_string(),
+        };
+        vec![
+            node.id.to_string(),
+            cpus,
+            or_unknown(node.memory_bytes.map(ByteSize)),
+            or_unknown(node.free_bytes.map(ByteSize)),
+        ]
+    });
+    let head = ["node", "CPUs", "memory", "free"];
+    table("Nodes", &head, &rows.collect::<Vec<_>>())
+}
+
+fn caches(topology: &Topology) -> Markup {
+    let rows = topology.caches.iter().map(|cache| {
+        let kind = match cache.kind {
+            CacheKind::Data => "data",
+            CacheKind::Instruction => "instructions",
+            CacheKind::Unified => "both",
+        };
+        vec![
+            format!("L{}", cache.level),
+            kind.to_owned(),
+            or_unknown(cache.size_bytes.map(ByteSize)),
+            or_unknown(cache.shared_by.as_ref().map(Vec::len)),
+        ]
+    });
+    let head = ["cache", "holds", "size of each", "number"];
+    table("Caches", &head, &rows.collect::<Vec<_>>())
+}
+
+fn devices(topology: &Topology) -> Markup {
+    let Some(devices) = &topology.devices else {
+        return html! { p { "Devices: " (UNKNOWN) ", the kernel lists none." } };
+    };
+    let rows = devices.iter().map(|device| {
+        let kind = match device.kind {
+            DeviceKind::Network => "network",
+            DeviceKind::Storage => "storage",
+            DeviceKind::Gpu => "GPU",
+        };
+        vec![
+            kind.to_owned(),
+            cut(&device.names.join(", ")),
+            cut(&device.address),
+            or_unknown(device.node),
+        ]
+    });
+    let head = ["device", "names", "PCI address", "node"];
+    table("Devices", &head, &rows.collect::<Vec<_>>())
+}
