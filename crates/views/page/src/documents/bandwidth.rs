@@ -80,6 +80,7 @@ pub(crate) fn read_bandwidth(text: &str) -> Result<BandwidthResult, Error> {
 /// Returns the page's content.
 pub(crate) fn bandwidth_content(result: &BandwidthResult) -> Markup {
     html! {
+        p.lead { (lead(result)) }
         (about_machine(result.machine.as_ref()))
         section {
             h2 { "Bandwidth between nodes" }
@@ -99,6 +100,29 @@ pub(crate) fn bandwidth_content(result: &BandwidthResult) -> Markup {
             (whole_machine(result))
             (as_text(&bandwidth_text(result, &TextOptions::default())))
         }
+    }
+}
+
+/// The first sentence: the fastest pair, and the slowest.
+fn lead(result: &BandwidthResult) -> String {
+    let rows = result.matrix.rows();
+    let known = rows.flat_map(|(from, cells)| {
+        let cells = result.matrix.memory_nodes().iter().zip(cells);
+        cells.filter_map(move |(to, cell)| Some((from, *to, cell.value?)))
+    });
+    let known: Vec<(NodeId, NodeId, f64)> = known.collect();
+    let most = known.iter().max_by(|one, other| one.2.total_cmp(&other.2));
+    let least = known.iter().min_by(|one, other| one.2.total_cmp(&other.2));
+    let words = |(from, to, value): &(NodeId, NodeId, f64)| {
+        let figure = figure_of_gigabytes_per_s(*value);
+        format!("{figure} GB/s (CPU node {from}, memory node {to})")
+    };
+    match (most, least) {
+        (Some(most), Some(least)) if known.len() > 1 => {
+            format!("Fastest: {}; slowest: {}.", words(most), words(least))
+        }
+        (Some(only), _) => format!("{}.", words(only)),
+        _ => "No bandwidth between nodes was measured.".to_owned(),
     }
 }
 

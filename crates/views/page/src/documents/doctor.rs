@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::error::Error;
 use super::findings::findings;
 use super::guard::fields;
-use super::table::cut;
+use super::table::{counted, cut};
 
 /// Name and version of the document.
 pub(crate) const DOCTOR_FORMAT: &str = "numalab.doctor/1";
@@ -31,7 +31,7 @@ pub(crate) fn doctor_content(diagnosis: &Diagnosis) -> Markup {
     html! {
         p.lead {
             @if diagnosis.findings.is_empty() { "No problems found" }
-            @else { (diagnosis.findings.len()) " findings" }
+            @else { (counted(diagnosis.findings.len(), "finding")) }
             " in " (diagnosis.looked_for) " checks."
         }
         @if let Some(target) = &diagnosis.target { p.muted { "Target " (cut(target)) "." } }

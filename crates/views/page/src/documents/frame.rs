@@ -9,7 +9,8 @@ const STYLE: &str = "\
 :root{color-scheme:light dark;--paper:#fff;--ink:#16202c;--muted:#566270;--grid:#d3dae2;\
 --care:#8a4b00;--bad:#b3261e}\
 @media (prefers-color-scheme:dark){:root{--paper:#12171d;--ink:#e6eaee;--muted:#9aa7b4;\
---grid:#36404b;--care:#ffb870;--bad:#ff8a80}svg.sheet,.sheet svg{filter:invert(1) hue-rotate(180deg)}}\
+--grid:#36404b;--care:#ffb870;--bad:#ff8a80}\
+.sheet svg{filter:invert(1) hue-rotate(180deg)}}\
 @media print{:root{color-scheme:light;--paper:#fff;--ink:#000;--muted:#444;--grid:#ccc;\
 --care:#8a4b00;--bad:#b3261e}button,.slider{display:none}}\
 *{box-sizing:border-box}\

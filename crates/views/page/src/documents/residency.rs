@@ -65,7 +65,7 @@ fn lead(residency: &Residency) -> String {
     };
     let share = *bytes as f64 * 100.0 / all as f64;
     let mut text = format!(
-        "{} was found on {} of {} nodes with memory; {share:.1} % of it is on node {node}.",
+        "{} was found on {} of {} nodes with memory; the most, {share:.1} %, on node {node}.",
         ByteSize(all),
         residency
             .bytes_by_node

@@ -4,13 +4,10 @@ use maud::{Markup, html};
 
 /// Maximum number of rows of a table.
 pub(crate) const ROWS_MAX: usize = 1024;
-/// Maximum number of columns of a table.
-const COLUMNS_MAX: usize = 140;
 /// Maximum number of characters in one cell.
 const TEXT_MAX: usize = 400;
 
-/// Returns a table with its caption; the first column is text, the others are figures unless they
-/// are said to be `words`. Nothing where there are no rows.
+/// Returns a table with its caption; nothing where there are no rows.
 pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
     if rows.is_empty() {
         return html! {};
@@ -20,10 +17,10 @@ pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Marku
         div.scroll {
             table.figures {
                 caption { (caption) }
-                thead { tr { @for name in head.iter().take(COLUMNS_MAX) { th scope="col" { (name) } } } }
+                thead { tr { @for name in head { th scope="col" { (name) } } } }
                 tbody {
                     @for row in shown {
-                        tr { @for cell in row.iter().take(COLUMNS_MAX) {
+                        tr { @for cell in row {
                             td.number[is_figure(cell)] { (cut(cell)) }
                         } }
                     }
@@ -59,4 +56,10 @@ pub(crate) fn cut(text: &str) -> String {
 /// The text of a value, or that it is unknown.
 pub(crate) fn or_unknown<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), |value| value.to_string())
+}
+
+/// A number of things: `1 node`, `4 nodes`.
+pub(crate) fn counted(count: usize, word: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {word}{plural}")
 }

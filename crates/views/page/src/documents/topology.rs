@@ -7,7 +7,7 @@ use report::{TextOptions, topology_svg, topology_text};
 use super::error::Error;
 use super::guard::fields;
 use super::machine::as_text;
-use super::table::{UNKNOWN, cut, or_unknown, table};
+use super::table::{UNKNOWN, counted, cut, or_unknown, table};
 
 /// Name and version of the document.
 pub(crate) const TOPOLOGY_FORMAT: &str = "numalab.topology/1";
@@ -24,8 +24,10 @@ pub(crate) fn topology_content(topology: &Topology) -> Markup {
     let is_drawn = topology.nodes.len() <= NODES_MAX && has_square_distances(topology);
     html! {
         p.lead {
-            (topology.nodes.len()) " nodes, " (topology.cpus.len()) " CPUs"
-            @if let Some(packages) = topology.packages { ", " (packages) " packages" }
+            (counted(topology.nodes.len(), "node")) ", " (counted(topology.cpus.len(), "CPU"))
+            @if let Some(packages) = topology.packages {
+                ", " (counted(packages as usize, "package"))
+            }
             @if let Some(bytes) = topology.memory_bytes { ", " (ByteSize(bytes)) " of memory" }
             "."
         }

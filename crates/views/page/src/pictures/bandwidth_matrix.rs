@@ -51,7 +51,10 @@ fn map(result: &BandwidthResult) -> Option<HeatMap> {
             dots: 0,
         }
     };
-    let legend = if low.is_finite() {
+    let legend = if low == high {
+        let figure = figure_of_gigabytes_per_s(low);
+        [String::new(), format!("{figure} GB/s"), String::new()]
+    } else if low.is_finite() {
         [low, (low + high) / 2.0, high].map(|it| format!("{} GB/s", figure_of_gigabytes_per_s(it)))
     } else {
         ["slow", "", "fast"].map(str::to_owned)

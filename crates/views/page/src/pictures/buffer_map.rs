@@ -50,7 +50,7 @@ pub fn buffer_map(residency: &Residency) -> Markup {
             }
             div.scroll {
                 (draw(&strips, square, &colours, "map")
-                    .markup("Shared memory of each segment as squares by node", false))
+                    .markup("Shared memory of each segment as squares by node", true))
             }
             (key(&strips, &colours))
             @if left_out > 0 {
@@ -183,14 +183,18 @@ pub fn move_map(report: &MoveReport) -> Markup {
         div.sides.compare {
             figure {
                 figcaption { "Memory by node before: a square is " (square_words(square)) }
-                (draw(&before, square, &colours, "before")
-                    .markup("Memory by node before the move", false))
+                div.scroll {
+                    (draw(&before, square, &colours, "before")
+                        .markup("Memory by node before the move", true))
+                }
                 (key(&before, &colours))
             }
             figure {
                 figcaption { "Memory by node " (then_word) }
-                (draw(&then, square, &colours, "after")
-                    .markup("Memory by node after the move", false))
+                div.scroll {
+                    (draw(&then, square, &colours, "after")
+                        .markup("Memory by node after the move", true))
+                }
                 (key(&then, &colours))
             }
         }

@@ -2,7 +2,7 @@
 
 use maud::html;
 
-use super::colours::category;
+use super::colours::line_colour;
 use super::picture::{Anchor, Label, Picture, px, text_width};
 
 const WIDTH: f64 = 380.0;
@@ -120,7 +120,19 @@ impl Reach {
                 let last = self.high.log(base).floor() as i32;
                 let each = ((last - first) / 6 + 1) as usize;
                 let powers = (first..=last).step_by(each).take(20);
-                powers.map(|power| base.powi(power)).collect()
+                let powers = powers.map(|power| base.powi(power));
+                // Few powers of ten are too few ticks.
+                let steps: &[f64] = if base == 10.0 && last - first < 4 {
+                    &[0.2, 0.5, 1.0, 2.0, 5.0]
+                } else {
+                    &[1.0]
+                };
+                let ticks = powers.flat_map(|power| steps.iter().map(move |step| power * step));
+                let mut ticks: Vec<f64> = ticks.collect();
+                ticks.sort_by(f64::total_cmp);
+                ticks.dedup_by(|one, other| (*one / *other - 1.0).abs() < 1e-9);
+                ticks.retain(|tick| (self.low..=self.high).contains(tick));
+                ticks
             }
         }
     }
@@ -223,7 +235,7 @@ impl Chart {
 const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
 
 fn draw_line(picture: &mut Picture, index: usize, points: &[(f64, f64, &str)]) {
-    let colour = category(index).hex();
+    let colour = line_colour(index).hex();
     let steps = points.iter().enumerate().map(|(step, (x, y, _))| {
         let letter = if step == 0 { 'M' } else { 'L' };
         format!("{letter}{} {}", px(*x), px(*y))
@@ -252,7 +264,7 @@ fn draw_names(picture: &mut Picture, ends: &mut [(f64, usize, &str)]) {
         free_from = y + step;
         let x = LEFT + WIDTH + 10.0;
         picture.shape(&html! {
-            rect x=(px(x)) y=(px(y - 5.0)) width="10" height="10" fill=(category(*line).hex()) {}
+            rect x=(px(x)) y=(px(y - 5.0)) width="10" height="10" fill=(line_colour(*line).hex()) {}
         });
         picture.label(Label::new(x + 15.0, y + 4.0, FONT, *name));
     }

@@ -138,6 +138,14 @@ pub(crate) fn category(index: usize) -> Colour {
     }
 }
 
+/// The categories that are readable as thin lines on white and on black, the most different first.
+const LINES: [usize; 7] = [0, 5, 2, 1, 3, 4, 7];
+
+/// The colour of the `index`-th line; dashes tell apart those that share one.
+pub(crate) fn line_colour(index: usize) -> Colour {
+    CATEGORIES[LINES[index % LINES.len()]]
+}
+
 #[cfg(test)]
 mod tests {
     use super::{CATEGORY_COUNT, Ramp, category};

@@ -40,7 +40,9 @@ pub fn depth_curve(result: &LatencyResult) -> Markup {
                 "Latency by working set (CPU node to memory node), both axes logarithmic"
                 @if has_marks { "; dashed: sizes of the data caches that the kernel reports" }
             }
-            (picture.markup("Latency in ns against the size of the working set", false))
+            div.scroll {
+                (picture.markup("Latency in ns against the size of the working set", false))
+            }
             @if result.curves.len() > LINES_MAX {
                 p { "Left out of the picture: " (result.curves.len() - LINES_MAX) " more pairs." }
             }

@@ -10,7 +10,7 @@ use super::colours::{Colour, Ramp};
 use super::picture::{Anchor, Label, Picture, px, text_width};
 
 /// Maximum number of boxes on either side.
-const BOXES_MAX: usize = 32;
+const BOXES_MAX: usize = 40;
 /// Height of all boxes of a side together, without gaps.
 const HEIGHT: f64 = 280.0;
 /// The least distance from the middle of a box to the next: two lines of text.

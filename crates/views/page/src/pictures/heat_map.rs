@@ -225,6 +225,9 @@ impl HeatMap {
         }
         let anchors = [Anchor::Start, Anchor::Middle, Anchor::End];
         for (index, (text, anchor)) in self.legend.iter().zip(anchors).enumerate() {
+            if text.is_empty() {
+                continue;
+            }
             let x = left + LEGEND_WIDTH * index as f64 / 2.0;
             let label = Label::new(x, y + 26.0, 11.0, text);
             picture.label(label.anchored(anchor));
@@ -234,11 +237,8 @@ impl HeatMap {
         if self.has_dots {
             notes.push("dots: hop class from that CPU node; none: the nearest class".to_owned());
         }
-        if self
-            .row_tree
-            .as_ref()
-            .is_some_and(|tree| tree.height().is_some())
-        {
+        let mut trees = [&self.row_tree, &self.column_tree].into_iter().flatten();
+        if trees.any(|tree| tree.height().is_some()) {
             notes.push(self.tree_words.to_owned());
         }
         for note in notes {

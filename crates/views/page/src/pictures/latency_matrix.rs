@@ -67,7 +67,13 @@ fn measured(result: &LatencyResult, order: &Ordered) -> HeatMap {
             dots: class.unwrap_or(0),
         }
     };
-    let legend = if low.is_finite() {
+    let legend = if low == high {
+        [
+            String::new(),
+            format!("{} ns", figure_of_ns(low)),
+            String::new(),
+        ]
+    } else if low.is_finite() {
         [high, (low + high) / 2.0, low].map(|ns| format!("{} ns", figure_of_ns(ns)))
     } else {
         ["far", "", "near"].map(str::to_owned)
@@ -136,6 +142,9 @@ pub fn measured_by_firmware(result: &LatencyResult, from: NodeId, to: NodeId) ->
 fn against_firmware(result: &LatencyResult, order: &Ordered) -> Option<HeatMap> {
     let ratio = |from, to| measured_by_firmware(result, from, to);
     let all = cells_in_order(&result.matrix, order, |from, to, _| ratio(from, to));
+    if order.rows.len() * order.columns.len() < 2 {
+        return None;
+    }
     let away = all.iter().flatten().flatten().map(|ratio| ratio.ln().abs());
     let end = away.reduce(f64::max)?.max(RATIO_END_MIN.ln());
     let cell = |from: NodeId, to: NodeId, _: Option<&MatrixCell>| {
@@ -164,9 +173,9 @@ fn against_firmware(result: &LatencyResult, order: &Ordered) -> Option<HeatMap> 
         column_tree: None,
         tree_words: "",
         legend: [
-            format!("÷ {}", figure_of_ratio(top)),
+            figure_of_ratio(1.0 / top),
             "1".to_owned(),
-            format!("× {}", figure_of_ratio(top)),
+            figure_of_ratio(top),
         ],
         legend_words: "measured ÷ firmware (orange: farther than it says)",
         has_dots: false,

@@ -51,9 +51,11 @@ pub fn loaded_latency(ladders: &[LoadLadder], operating: Option<&OperatingPoint>
         figure {
             figcaption {
                 "Latency under load: one CPU measures (CPU node to memory node) while the CPUs of "
-                "the load nodes read"
+                "the load nodes generate load"
             }
-            (picture.markup("Latency in ns against the bandwidth of the load in GB/s", false))
+            div.scroll {
+                (picture.markup("Latency in ns against the bandwidth of the load in GB/s", false))
+            }
             @if ladders.len() > LINES_MAX {
                 p { "Left out of the picture: " (ladders.len() - LINES_MAX) " more pairs." }
             }

@@ -175,6 +175,7 @@ pub const PICTURE_STYLE: &str = "\
 svg.picture{font-family:system-ui,sans-serif;font-variant-numeric:tabular-nums;\
 max-width:100%;height:auto;display:block}\
 svg.picture.fixed{max-width:none}\
+svg.picture:not(.fixed){min-width:27rem}\
 svg.picture .ink{fill:var(--ink)}\
 svg.picture .muted{fill:var(--muted)}\
 svg.picture .line{stroke:var(--ink);fill:none;stroke-width:1.2}\

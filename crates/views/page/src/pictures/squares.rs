@@ -20,6 +20,8 @@ const SIDE: f64 = 6.0;
 pub(crate) const NODES_MAX: usize = 64;
 /// Maximum number of pieces in one strip's memory, and of strips in a picture.
 pub(crate) const STRIPS_MAX: usize = 96;
+/// Characters of the names of nodes beside one row.
+const NAMES_MAX: usize = 30;
 const FONT: f64 = 12.0;
 
 /// Where memory lies; `None`: the node is unknown.
@@ -123,35 +125,56 @@ fn draw_strip(
     picture.label(Label::new(0.0, top + FONT, FONT, &strip.name));
     let top = top + FONT + 6.0;
     let mut start = 0;
-    let mut names_from = top;
+    // The names of the nodes whose squares begin in a row.
+    let mut names: Vec<(usize, String)> = Vec::new();
     for ((node, bytes), count) in strip.pieces.iter().zip(counts(&strip.pieces, square)) {
         let fill = colours.of_node(*node);
         let fill = fill.unwrap_or_else(|| format!("url(#hatch-{id})"));
-        let name = match node {
-            Some(node) => format!("node {node}"),
-            None => "unknown".to_owned(),
+        let id = node.map_or_else(|| "unknown".to_owned(), |node| node.to_string());
+        let name = if node.is_some() {
+            format!("node {id}")
+        } else {
+            id.clone()
         };
         let size = ByteSize(*bytes);
         picture.shape(&html! {
             path d=(runs(start, count, top)) fill=(fill) {
-                title { (name) ": " (size) }
+                title { (&name) ": " (size) }
             }
         });
-        let row = (start / COLUMNS) as f64 * SIDE + top;
-        let y = row.max(names_from);
-        // A name far below its squares would be that of others.
-        if y - row < 3.0 * SIDE {
-            let label = Label::new(COLUMNS as f64 * SIDE + 6.0, y + 8.0, 10.0, name);
-            picture.label(label.muted());
-            names_from = y + 11.0;
+        let row = start / COLUMNS;
+        match names.last_mut() {
+            Some((last, names)) if *last == row => names.push_str(&format!(", {id}")),
+            _ => names.push((row, name)),
         }
         start += count;
     }
+    let names_end = draw_names(picture, &names, top);
     let rows = start.div_ceil(COLUMNS);
     let height = rows as f64 * SIDE;
     picture.shape(&grid(rows, top));
     picture.reach(COLUMNS as f64 * SIDE, top + height);
-    (top + height).max(names_from) + 12.0
+    (top + height).max(names_end) + 12.0
+}
+
+/// Writes the names of nodes right of their squares, and returns where they end.
+fn draw_names(picture: &mut Picture, names: &[(usize, String)], top: f64) -> f64 {
+    let mut free_from = top;
+    for (row, name) in names {
+        let row = top + *row as f64 * SIDE;
+        let y = row.max(free_from);
+        // A name far below its squares would be that of others.
+        if y - row < 3.0 * SIDE {
+            let mut text: String = name.chars().take(NAMES_MAX).collect();
+            if text.len() < name.len() {
+                text.push('…');
+            }
+            let label = Label::new(COLUMNS as f64 * SIDE + 6.0, y + 8.0, 10.0, text);
+            picture.label(label.muted());
+            free_from = y + 11.0;
+        }
+    }
+    free_from
 }
 
 /// The outline of `count` squares from the `start`-th on, row by row.
