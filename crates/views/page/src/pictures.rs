@@ -14,6 +14,7 @@ mod latency_matrix;
 mod loaded_latency;
 mod locality;
 mod picture;
+mod relation_map;
 mod squares;
 mod tree;
 
@@ -24,3 +25,4 @@ pub use flow::flow;
 pub use latency_matrix::{latency_matrix, measured_by_firmware};
 pub use loaded_latency::{OperatingPoint, loaded_latency};
 pub use picture::PICTURE_STYLE;
+pub use relation_map::relation_map;

@@ -9,7 +9,7 @@ use super::findings::findings;
 use super::guard::fields;
 use super::machine::as_text;
 use super::table::{cut, or_unknown, table};
-use crate::pictures::{buffer_map, flow};
+use crate::pictures::{buffer_map, flow, relation_map};
 
 /// Name and version of the document.
 pub(crate) const RESIDENCY_FORMAT: &str = "numalab.residency/1";
@@ -37,6 +37,9 @@ pub(crate) fn residency_content(residency: &Residency) -> Markup {
         section {
             h2 { "Shared memory by node" }
             @if has_map { (map) } @else { p { "There is no shared memory." } }
+            @if let Some(relations) = &residency.relations {
+                (relation_map(relations, residency.memory_nodes.iter()))
+            }
         }
         section {
             h2 { "From CPUs to memory" }
@@ -46,6 +49,7 @@ pub(crate) fn residency_content(residency: &Residency) -> Markup {
         section {
             h2 { "Figures" }
             (segments(residency))
+            (relations(residency))
             (private(residency))
             (processes(residency))
             (as_text(&residency_text(residency, &TextOptions::default())))
@@ -128,6 +132,39 @@ fn segments(residency: &Residency) -> Markup {
         "node unknown",
     ];
     table("Segments", &head, &rows.collect::<Vec<_>>())
+}
+
+fn relations(residency: &Residency) -> Markup {
+    let all = residency.relations.iter().flat_map(|it| &it.relations);
+    let rows = all.map(|relation| {
+        vec![
+            or_unknown(relation.name.as_deref().map(cut)),
+            or_unknown(relation.kind.as_deref().map(cut)),
+            // Relations shared by all databases have none.
+            relation
+                .database
+                .as_deref()
+                .map_or_else(|| "all".to_owned(), cut),
+            relation.buffers.to_string(),
+            ByteSize(relation.bytes).to_string(),
+            by_node(&relation.bytes_by_node),
+            ByteSize(relation.bytes_without_node).to_string(),
+        ]
+    });
+    let head = [
+        "relation",
+        "kind",
+        "database",
+        "buffers",
+        "bytes",
+        "by node",
+        "node unknown",
+    ];
+    table(
+        "Shared buffers by table and index",
+        &head,
+        &rows.collect::<Vec<_>>(),
+    )
 }
 
 fn private(residency: &Residency) -> Markup {
