@@ -15,13 +15,31 @@ const FORMATS: [&str; 6] = [
 
 /// Documents with most fields, so that a change of one of them reaches what is behind it.
 fn samples() -> Vec<Value> {
-    let matrix = json!([[90.0, 200.0], [null, 95.5]]);
-    let finding = json!({"id": "a", "severity": "error", "message": "m",
-        "evidence": [{"source": "s", "value": "v"}], "cost": {"estimate": "e", "source": "s"},
-        "fix": ["f"]});
-    let by_node = json!({"0": 4_194_304, "8": 10_000_000});
     vec![
-        json!({"format": "numalab.latency/1", "cpu_nodes": [0, 8], "memory_nodes": [0, 8],
+        latency(),
+        bandwidth(),
+        topology(),
+        residency(),
+        moved(),
+        json!({"format": "numalab.doctor/1", "target": null, "looked_for": 3,
+            "findings": [finding()]}),
+    ]
+}
+
+fn finding() -> Value {
+    json!({"id": "a", "severity": "error", "message": "m",
+        "evidence": [{"source": "s", "value": "v"}], "cost": {"estimate": "e", "source": "s"},
+        "fix": ["f"]})
+}
+
+fn by_node() -> Value {
+    json!({"0": 4_194_304, "8": 10_000_000})
+}
+
+fn latency() -> Value {
+    let matrix = json!([[90.0, 200.0], [null, 95.5]]);
+    let finding = finding();
+    json!({"format": "numalab.latency/1", "cpu_nodes": [0, 8], "memory_nodes": [0, 8],
             "ns": matrix, "ns_low": matrix, "ns_high": matrix, "confidence": 0.95,
             "not_measured": [{"cpu_node": 8, "memory_node": 0, "reason": "no memory"}],
             "unsteady": [{"cpu_node": 0, "memory_node": 8}],
@@ -34,8 +52,12 @@ fn samples() -> Vec<Value> {
                 {"bytes": 1024, "ns": 1.0, "ns_min": 0.9, "ns_max": 1.1},
                 {"bytes": 1_048_576, "ns": 5.0, "ns_min": 0.9, "ns_max": 1.1}],
                 "levels": [{"ns": 1.0, "fits_bytes": 1024}]}],
-            "transfers": [{"home_node": 0, "cpus": [0, 1], "ns": [[null, 40.0], [41.0, null]]}]}),
-        json!({"format": "numalab.bandwidth/1", "kernel": "read", "cpu_nodes": [0, 8],
+            "transfers": [{"home_node": 0, "cpus": [0, 1], "ns": [[null, 40.0], [41.0, null]]}]})
+}
+
+fn bandwidth() -> Value {
+    let finding = finding();
+    json!({"format": "numalab.bandwidth/1", "kernel": "read", "cpu_nodes": [0, 8],
             "memory_nodes": [0, 8], "bytes_per_s": [[90e9, 2e10], [null, 8e10]],
             "sweeps": [{"cpu_node": 0, "memory_node": 0, "knee_threads": 1,
                 "points": [{"threads": 1, "bytes_per_s": 1e9}]}],
@@ -44,16 +66,24 @@ fn samples() -> Vec<Value> {
             "ladders": [{"cpu_node": 0, "memory_node": 8, "load_nodes": "0", "load_threads": 1,
                 "points": [{"delay": null, "bytes_per_s": 0.0, "ns": 90.0},
                 {"delay": 3, "bytes_per_s": 1e10, "ns": 150.0}]}],
-            "findings": [finding]}),
-        json!({"format": "numalab.topology/1", "cpu_model": "x", "cpus": "0-3", "packages": 1,
+            "findings": [finding]})
+}
+
+fn topology() -> Value {
+    json!({"format": "numalab.topology/1", "cpu_model": "x", "cpus": "0-3", "packages": 1,
             "nodes": [{"id": 0, "cpus": "0-3", "memory_bytes": 1, "free_bytes": 1,
                 "huge_pages": [{"page_bytes": 2_097_152, "total": 1, "free": 0}]},
                 {"id": 8, "cpus": null, "memory_bytes": 0, "free_bytes": null, "huge_pages": []}],
             "distances": [[10, 20], [20, 10]],
             "core_list": [{"cpus": "0-1", "node": 0, "package": 0, "core": 0}],
             "caches": [{"level": 1, "kind": "data", "size_bytes": 32768, "shared_by": ["0-1"]}],
-            "devices": [{"address": "a", "kind": "gpu", "names": ["n"], "node": 8}]}),
-        json!({"format": "numalab.residency/1", "target": "t", "method": "pagemap",
+            "devices": [{"address": "a", "kind": "gpu", "names": ["n"], "node": 8}]})
+}
+
+fn residency() -> Value {
+    let finding = finding();
+    let by_node = by_node();
+    json!({"format": "numalab.residency/1", "target": "t", "method": "pagemap",
             "complete": false, "gaps": ["g"], "memory_nodes": "0,8", "processes": [{"pid": 1,
                 "name": "n", "class": "c", "cpus": "0-3", "nodes_of_cpus": "0",
                 "pinned_to_node": 0, "last_node": 0, "memory_nodes_allowed": "0,8",
@@ -76,17 +106,18 @@ fn samples() -> Vec<Value> {
                 "server_view": {"state": "compared", "pages": 3, "differing": 1, "unknown": 1},
                 "relations": [{"database": "d", "name": "n", "kind": "table", "filenode": 1,
                     "buffers": 1, "bytes": 8192, "bytes_by_node": by_node,
-                    "bytes_without_node": 1, "bytes_beyond_even": 1}]}}),
-        json!({"format": "numalab.move/1", "target": "t", "to": "0", "status": "complete",
+                    "bytes_without_node": 1, "bytes_beyond_even": 1}]}})
+}
+
+fn moved() -> Value {
+    let by_node = by_node();
+    json!({"format": "numalab.move/1", "target": "t", "to": "0", "status": "complete",
             "parts": [{"name": "n", "kind": "k", "shared": true, "processes": 1,
                 "page_bytes": 4096, "bytes_by_node_before": by_node,
                 "bytes_by_node_planned": by_node, "bytes_by_node_after": by_node,
                 "bytes_to_move": 1, "policy_before": "p", "policy_then": "q"}],
             "bytes_to_move": 1, "bytes_moved": 1, "pages_moved": 1, "system_calls": 1,
-            "seconds": 1.0, "refused": [{"reason": "r", "bytes": 1}], "notes": ["n"]}),
-        json!({"format": "numalab.doctor/1", "target": null, "looked_for": 3,
-            "findings": [finding]}),
-    ]
+            "seconds": 1.0, "refused": [{"reason": "r", "bytes": 1}], "notes": ["n"]})
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
