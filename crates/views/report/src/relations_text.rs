@@ -55,7 +55,7 @@ fn summary(relations: &Relations) -> String {
     let mut sentence = format!(
         "{buffers_used} of {buffers} buffers of {} hold a block ({}){pages}: {}",
         ByteSize(block_bytes),
-        ByteSize(buffers_used * block_bytes),
+        ByteSize(buffers_used.saturating_mul(block_bytes)),
         by_node_text(&relations.bytes_by_node)
     );
     if relations.bytes_without_node > 0 {

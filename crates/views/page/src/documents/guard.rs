@@ -10,8 +10,9 @@ use super::error::Error;
 const BYTES_MAX: usize = 32 << 20;
 /// Maximum number of ids in all lists such as `0-65535`: each takes 4 bytes in memory.
 const IDS_MAX: u64 = 1 << 24;
-/// The sum of all sizes, well below what overflows: 4 EiB.
-const SIZES_MAX: u64 = 1 << 62;
+/// The sum of all sizes: 64 PiB, above what processors can address (2^52 bytes), and below what
+/// overflows when a share of it is computed in percent.
+const SIZES_MAX: u64 = 1 << 56;
 /// Characters of a foreign text that a message shows.
 const SHOWN_MAX: usize = 120;
 

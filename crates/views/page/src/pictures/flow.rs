@@ -94,7 +94,10 @@ pub fn flow(residency: &Residency, ns: &dyn Fn(NodeId, NodeId) -> Option<f64>) -
                 }
                 @if has_ns { li { "where the latency is known: bright is near, dark is far" } }
             }
-            p { "Shared memory is counted once, for all processes together." }
+            p {
+                "Shared memory is counted once, for all processes together; caches of files and "
+                "programs are not drawn."
+            }
             @if left_out > 0 { p { "Left out of the picture: " (left_out) " smaller flows." } }
         }
     }

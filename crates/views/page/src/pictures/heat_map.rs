@@ -234,7 +234,7 @@ impl HeatMap {
         }
         y += 42.0;
         let mut notes = Vec::new();
-        if self.has_dots {
+        if self.has_dots && sizes.has_figures {
             notes.push("dots: hop class from that CPU node; none: the nearest class".to_owned());
         }
         let mut trees = [&self.row_tree, &self.column_tree].into_iter().flatten();
