@@ -101,6 +101,12 @@ pub(crate) enum Command {
     /// What did the run find, and, with `--full`, on what evidence?
     #[command(after_help = "Example: numalab show last")]
     Show(ShowArguments),
+    /// Write a page with pictures of runs, or of what a command found.
+    ///
+    /// What does it look like, and what can you send to others? A page is one HTML file, readable
+    /// without script; `--markdown` is for a ticket.
+    #[command(after_help = "Example: numalab report last --html report.html")]
+    Report(crate::commands::report_page::ReportArguments),
     /// Show, compute and set the huge-page pools of each node.
     ///
     /// How many huge pages does each node have, and how many does an SGA need? `numalab undo`

@@ -23,6 +23,7 @@ mod move_report;
 mod output;
 mod placement_arguments;
 mod progress;
+mod requested_files;
 mod run_arguments;
 mod run_id;
 mod run_request;
@@ -71,6 +72,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
+        Command::Report(arguments) => commands::report_page::run(&arguments),
         Command::Show(arguments) => commands::show::run(&arguments),
         Command::Pages(arguments) => commands::pages::run(&arguments),
         Command::Move(arguments) => commands::relocate::run(&arguments),

@@ -192,37 +192,6 @@ pub(crate) fn conclusion(runs: &[Run]) -> Result<(), Failure> {
     Err(Failure::new(ExitCode::WorkloadFailed, message))
 }
 
-/// Writes a file requested in addition to the result.
-pub(crate) fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
-    write_bytes(path, text.as_bytes())
-}
-
-/// Writes a file that is not text.
-pub(crate) fn write_bytes(path: &std::path::Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes).map_err(|cause| unwritable(path, &cause))
-}
-
-/// Checks that a file can be written, before anything is measured.
-pub(crate) fn check_writable(path: Option<&std::path::PathBuf>) -> Result<(), Failure> {
-    let Some(path) = path else {
-        return Ok(());
-    };
-    let opened = std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path);
-    opened.map(|_| ()).map_err(|cause| unwritable(path, &cause))
-}
-
-fn unwritable(path: &std::path::Path, cause: &std::io::Error) -> Failure {
-    let exit_code = match cause.kind() {
-        std::io::ErrorKind::PermissionDenied => ExitCode::NotPermitted,
-        _ => ExitCode::Usage,
-    };
-    let message = format!("cannot write {}: {cause}", path.display());
-    Failure::new(exit_code, message).advise("name a writable file")
-}
-
 /// Prints the notes of a plan to stderr.
 pub(crate) fn tell_notes(plan: &Plan) {
     plan.notes.iter().for_each(|note| output::talk(note));

@@ -105,6 +105,7 @@ const ROWS: &[Row] = &[
     free("history", "history"),
     free("import awr FILE", "import awr /tmp/one.txt /tmp/other.txt"),
     free("show RUN", "show last"),
+    free("report RUN", "report last --html -"),
     free("explain RUN", "explain last"),
     free("compare RUN RUN", "compare last last"),
     free("doctor", "doctor"),

@@ -8,7 +8,7 @@ use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::memory_arguments::BandwidthArguments;
 use crate::memory_runs::{self, Rounds};
-use crate::{host, machine, output};
+use crate::{host, machine, output, requested_files};
 
 /// Rounds of each plan.
 const ROUNDS: Rounds = Rounds {
@@ -20,7 +20,7 @@ const ROUNDS: Rounds = Rounds {
 
 /// Measures bandwidth and prints the result.
 pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
-    memory_runs::check_writable(arguments.csv.as_ref())?;
+    requested_files::check_writable(arguments.csv.as_ref())?;
     let kernel = StreamKernel::named(&arguments.kernel).ok_or_else(|| {
         let message = format!("unknown kernel {:?}", arguments.kernel);
         Failure::new(ExitCode::Usage, message)
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
         false => output::data(&report::bandwidth_text(&result, &output::text_options()))?,
     }
     if let Some(path) = &arguments.csv {
-        memory_runs::write(path, &report::matrix_csv(&result.matrix))?;
+        requested_files::write(path, report::matrix_csv(&result.matrix))?;
     }
     memory_runs::conclusion(&runs)
 }

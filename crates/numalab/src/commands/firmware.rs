@@ -12,7 +12,7 @@ use store::Store;
 
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
-use crate::{latency_file, memory_runs, output};
+use crate::{latency_file, output, requested_files};
 
 /// Options of `numalab firmware`.
 #[derive(Debug, Args)]
@@ -141,7 +141,7 @@ fn write(
     ];
     for (path, bytes) in files {
         let Some(path) = path else { continue };
-        memory_runs::write_bytes(path, bytes)?;
+        requested_files::write(path, bytes)?;
         output::talk(&format!("wrote {} ({} bytes)", path.display(), bytes.len()));
     }
     if arguments.early_initrd.is_some() {

@@ -7,7 +7,7 @@ use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::memory_arguments::LatencyArguments;
 use crate::memory_runs::{self, Rounds};
-use crate::{host, latency_file, machine, output};
+use crate::{host, latency_file, machine, output, requested_files};
 
 /// Number of cells up to which each is measured at least ten times.
 const CELLS_FEW: usize = 32;
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
         &arguments.cores_csv,
         &arguments.hwloc,
     ] {
-        memory_runs::check_writable(path.as_ref())?;
+        requested_files::check_writable(path.as_ref())?;
     }
     let machine = machine::record(arguments.memory.last_level_cache)?;
     let (places, fit) = memory_runs::fit_places(&machine, &arguments.memory)?;
@@ -102,7 +102,7 @@ fn show(arguments: &LatencyArguments, result: &LatencyResult) -> Result<(), Fail
     ];
     for (path, text) in files {
         if let (Some(path), Some(text)) = (path, text) {
-            memory_runs::write(path, &text)?;
+            requested_files::write(path, &text)?;
         }
     }
     Ok(())

@@ -20,6 +20,7 @@ pub(crate) mod latency;
 pub(crate) mod list;
 pub(crate) mod pages;
 pub(crate) mod relocate;
+pub(crate) mod report_page;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod topology;

@@ -21,6 +21,7 @@ mod little_memory;
 mod patience;
 mod postgres_server;
 mod processes;
+mod report_pages;
 mod running;
 mod terminal;
 mod unmet_need;

@@ -18,3 +18,5 @@ mod topology;
 
 pub use document_page::document_page;
 pub use error::Error;
+pub(crate) use frame::framed;
+pub(crate) use table::{counted, table};

@@ -4,6 +4,8 @@
 
 mod documents;
 mod pictures;
+mod runs;
 
 pub use documents::{Error, document_page};
 pub use pictures::*;
+pub use runs::run_page;

@@ -16,7 +16,9 @@ mod locality;
 mod picture;
 mod relation_map;
 mod squares;
+mod time_bars;
 mod tree;
+mod trial_dots;
 
 pub use bandwidth_matrix::bandwidth_matrix;
 pub use buffer_map::{MOVE_SCRIPT, buffer_map, move_map};
@@ -26,3 +28,5 @@ pub use latency_matrix::{latency_matrix, measured_by_firmware};
 pub use loaded_latency::{OperatingPoint, loaded_latency};
 pub use picture::PICTURE_STYLE;
 pub use relation_map::relation_map;
+pub use time_bars::time_bars;
+pub use trial_dots::trial_dots;

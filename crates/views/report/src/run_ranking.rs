@@ -71,7 +71,8 @@ fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
     table
 }
 
-fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
+/// Returns rank, name, median, interval and count of valid trials of a case.
+pub(crate) fn figures(metric: Metric, case: &CaseJudgement) -> Vec<(String, Style)> {
     let unknown = || UNKNOWN.to_string();
     let interval = case.interval.map(|it| {
         let (low, high) = (value(metric, it.low), value(metric, it.high));
@@ -108,7 +109,11 @@ pub(crate) fn rank_text(rank: Rank) -> String {
 
 /// Returns the ratio of a case to the baseline and the verdict; for a control, the verdict is that
 /// against the case it repeats.
-fn comparison_cells(run: &Run, judgement: &Judgement, index: usize) -> [(String, Style); 2] {
+pub(crate) fn comparison_cells(
+    run: &Run,
+    judgement: &Judgement,
+    index: usize,
+) -> [(String, Style); 2] {
     let mut comparisons = judgement.comparisons.iter();
     let comparison = comparisons.find(|it| it.case_index == index);
     let control = judgement.controls.iter().find(|it| it.case_index == index);
@@ -160,7 +165,7 @@ fn comparisons(run: &Run, judgement: &Judgement, options: &TextOptions) -> Strin
 }
 
 /// Returns the title of the column of ratios.
-fn against(run: &Run) -> String {
+pub(crate) fn against(run: &Run) -> String {
     format!("times {}", plain_within(&run.baseline, NAME_COLUMNS))
 }
 

@@ -41,16 +41,16 @@ fn head(run: &Run, options: &TextOptions) -> String {
     text.push('\n');
     text.push_str(&options.paragraph("machine  ", &machine(run), Style::Usual));
     let (_, style) = status(run.status);
-    let moment = match run.status {
-        RunStatus::Imported => format!("imported {}", run.started_at),
-        status => format!("started {}, {}", run.started_at, ended(status)),
-    };
-    let run_line = format!("{} of {}, {moment}", run.id, run.experiment);
-    text.push_str(&options.paragraph("run      ", &run_line, style));
-    let Some(window_s) = run.window_s else {
-        return text;
-    };
-    let mut method = windows(run, window_s);
+    text.push_str(&options.paragraph("run      ", &which_run(run), style));
+    if let Some(method) = method(run) {
+        text.push_str(&options.paragraph("method   ", &method, Style::Usual));
+    }
+    text
+}
+
+/// Describes how a run was measured; `None` for one that was imported.
+pub(crate) fn method(run: &Run) -> Option<String> {
+    let mut method = windows(run, run.window_s?);
     if let Some(calibration) = &run.calibration {
         method.push_str(&format!(", {}", work_unit(calibration)));
     }
@@ -58,8 +58,16 @@ fn head(run: &Run, options: &TextOptions) -> String {
     if let Some(spent) = TimeSpent::of(run) {
         method.push_str(&format!("; {}", spent.sentence()));
     }
-    text.push_str(&options.paragraph("method   ", &method, Style::Usual));
-    text
+    Some(method)
+}
+
+/// Says which run it is, and how it ended.
+pub(crate) fn which_run(run: &Run) -> String {
+    let moment = match run.status {
+        RunStatus::Imported => format!("imported {}", run.started_at),
+        status => format!("started {}, {}", run.started_at, ended(status)),
+    };
+    format!("{} of {}, {moment}", run.id, run.experiment)
 }
 
 /// Describes how a run ended, for readers who do not know the terms.

@@ -1,0 +1,100 @@
+//! `numalab report`: writes runs, or a document, as a page with pictures; runs as Markdown, too.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use clap::{ArgGroup, Args};
+use model::Run;
+use model::exit::ExitCode;
+use report::RunView;
+use store::Store;
+
+use crate::failure::Failure;
+use crate::state_folder::StateFolder;
+use crate::{output, requested_files};
+
+/// The longest file that is read: beyond it, `page` refuses the document.
+const FILE_BYTES_MAX: u64 = 33 << 20;
+
+/// Options of `numalab report`.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("output").required(true).multiple(true)))]
+pub(crate) struct ReportArguments {
+    /// Stored runs, by id or a prefix of one (`last` is the newest with trials); or one document
+    /// that topology, latency, bandwidth, inspect, move or doctor wrote with --json.
+    #[arg(value_name = "RUN|FILE.json", required = true)]
+    pub what: Vec<String>,
+    /// Write a page: one file that needs no other; `-` for stdout.
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub html: Option<PathBuf>,
+    /// Write Markdown, for a ticket; `-` for stdout. Only of runs.
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub markdown: Option<PathBuf>,
+}
+
+/// Writes the files.
+pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
+    match arguments.what.as_slice() {
+        [file] if file.ends_with(".json") || Path::new(file).is_file() => {
+            of_document(arguments, Path::new(file))
+        }
+        runs => of_runs(arguments, runs),
+    }
+}
+
+fn of_runs(arguments: &ReportArguments, asked: &[String]) -> Result<(), Failure> {
+    let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
+    let runs: Vec<Run> = asked
+        .iter()
+        .map(|run| store.load(run))
+        .collect::<Result<_, _>>()?;
+    if let Some(path) = &arguments.html {
+        let views: Vec<RunView> = runs.iter().map(report::run_view).collect();
+        write(path, &page::run_page(&views))?;
+    }
+    if let Some(path) = &arguments.markdown {
+        let texts: Vec<String> = runs.iter().map(report::run_markdown).collect();
+        write(path, &texts.join("\n"))?;
+    }
+    Ok(())
+}
+
+fn of_document(arguments: &ReportArguments, file: &Path) -> Result<(), Failure> {
+    if arguments.markdown.is_some() {
+        let message = format!("cannot write {} as Markdown: only runs", file.display());
+        return Err(Failure::new(ExitCode::Usage, message).advise("write a page with --html FILE"));
+    }
+    let text = read(file)?;
+    let page = page::document_page(&text).map_err(|error| {
+        let message = format!("cannot show {}: {error}", file.display());
+        Failure::new(ExitCode::Usage, message)
+            .advise("write a document with, for example: numalab latency --json > latency.json")
+    })?;
+    arguments
+        .html
+        .as_ref()
+        .map_or(Ok(()), |path| write(path, &page))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return output::data(text);
+    }
+    requested_files::write(path, text)?;
+    output::talk(&format!("wrote {} ({} bytes)", path.display(), text.len()));
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let unreadable = |cause: io::Error| {
+        let message = format!("cannot read {}: {cause}", path.display());
+        Failure::new(ExitCode::Usage, message).advise("name a document that --json wrote")
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(FILE_BYTES_MAX)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    String::from_utf8(bytes).map_err(|_| unreadable(io::Error::other("not valid UTF-8")))
+}

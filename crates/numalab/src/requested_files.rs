@@ -1,0 +1,51 @@
+//! Files that a user requested beside the result of a command.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use model::exit::ExitCode;
+
+use crate::failure::Failure;
+
+/// Writes a file requested in addition to the result. A regular file has its old content until it
+/// has the new one.
+pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let written = match fs::metadata(path) {
+        // A device or pipe keeps its place, and a link what it leads to.
+        Ok(_) if !is_plain(path) => fs::write(path, content),
+        _ => replace(path, content.as_ref()),
+    };
+    written.map_err(|cause| unwritable(path, &cause))
+}
+
+fn is_plain(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|it| it.is_file())
+}
+
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.numalab-{}", std::process::id()));
+    let replaced = fs::write(&beside, content).and_then(|()| fs::rename(&beside, path));
+    if replaced.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    replaced
+}
+
+/// Checks that a file can be written, before anything is measured.
+pub(crate) fn check_writable(path: Option<&PathBuf>) -> Result<(), Failure> {
+    let Some(path) = path else {
+        return Ok(());
+    };
+    let opened = fs::OpenOptions::new().create(true).append(true).open(path);
+    opened.map(|_| ()).map_err(|cause| unwritable(path, &cause))
+}
+
+fn unwritable(path: &Path, cause: &io::Error) -> Failure {
+    let exit_code = match cause.kind() {
+        io::ErrorKind::PermissionDenied => ExitCode::NotPermitted,
+        _ => ExitCode::Usage,
+    };
+    let message = format!("cannot write {}: {cause}", path.display());
+    Failure::new(exit_code, message).advise("name a writable file")
+}

@@ -1,0 +1,132 @@
+//! Where the time of sessions went: a bar for each case, its parts per logical read.
+
+use maud::{Markup, html};
+use report::{CaseView, RunView};
+
+use super::colours::category;
+use super::picture::{Anchor, Label, Picture, px};
+
+const WIDTH: f64 = 640.0;
+const LEFT: f64 = 12.0;
+const ROW: f64 = 46.0;
+const FONT: f64 = 13.0;
+/// Maximum number of cases, and of parts of the key.
+const CASES_MAX: usize = 64;
+const PARTS_MAX: usize = 12;
+/// Maximum number of characters of a name.
+const NAME_MAX: usize = 60;
+
+/// Draws the bars; nothing where no session read blocks, or the machine is emulated.
+pub fn time_bars(view: &RunView) -> Markup {
+    let cases: Vec<&CaseView> = view
+        .cases
+        .iter()
+        .filter(|case| !case.time.is_empty())
+        .collect();
+    let names = names(&cases);
+    if names.is_empty() || view.is_emulated {
+        return html! {};
+    }
+    html! {
+        figure {
+            figcaption {
+                "DB time per logical read, in ns, by what it went to: the shorter a bar, the "
+                "cheaper a read."
+            }
+            div.scroll { (picture(&cases, &names).markup("DB time per logical read", false)) }
+            ul.key {
+                @for (index, name) in names.iter().enumerate() {
+                    li { i style=(format!("background:{}", category(index).hex())) {} (name) }
+                }
+            }
+            @if cases.len() > CASES_MAX {
+                p { "Left out: " (cases.len() - CASES_MAX) " more cases." }
+            }
+        }
+    }
+}
+
+/// The parts of all cases, in the order in which they are met; the last stands for all others.
+fn names(cases: &[&CaseView]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for part in cases.iter().flat_map(|case| &case.time) {
+        if !names.contains(&part.name) {
+            names.push(part.name.clone());
+        }
+    }
+    if names.len() > PARTS_MAX {
+        names.truncate(PARTS_MAX - 1);
+        names.push("other waits".to_owned());
+    }
+    names
+}
+
+fn picture(cases: &[&CaseView], names: &[String]) -> Picture {
+    let total = |case: &CaseView| case.time.iter().map(|part| part.ns_per_read).sum::<f64>();
+    let longest = cases.iter().map(|case| total(case)).fold(0.0, f64::max);
+    let mut picture = Picture::default();
+    picture.reach(WIDTH, ROW * cases.len().min(CASES_MAX) as f64);
+    for (row, case) in cases.iter().take(CASES_MAX).enumerate() {
+        let top = row as f64 * ROW;
+        let name: String = report::plain(&case.name).chars().take(NAME_MAX).collect();
+        let name = Label::new(LEFT, top + 16.0, FONT, name);
+        let sum = Label::new(
+            WIDTH - 4.0,
+            top + 16.0,
+            FONT,
+            format!("{:.1} ns", total(case)),
+        );
+        let sum = sum.anchored(Anchor::End).muted();
+        let has_room = name.bounds()[2] + 8.0 < sum.bounds()[0];
+        picture.label(name);
+        if has_room {
+            picture.label(sum);
+        }
+        let mut left = LEFT;
+        for part in &case.time {
+            let index = names.iter().position(|name| *name == part.name);
+            let index = index.unwrap_or(names.len() - 1);
+            let width = (part.ns_per_read / longest * (WIDTH - LEFT - 4.0)).max(0.0);
+            picture.shape(&html! {
+                rect.cell x=(px(left)) y=(px(top + 22.0)) width=(px(width)) height="16"
+                    fill=(category(index).hex()) {
+                    title { (case.name) ": " (part.name) " " (part.shown) " per logical read" }
+                }
+            });
+            left += width;
+        }
+    }
+    picture
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::picture::tests::check_labels;
+    use super::*;
+    use crate::runs::samples::{any_view, view};
+
+    #[test]
+    fn parts_of_one_name_have_one_colour() {
+        let html = time_bars(&view()).0;
+        assert_eq!(html.matches("<rect").count(), 4, "{html}");
+        assert_eq!(html.matches("DB CPU</li>").count(), 1, "{html}");
+        let blue = format!("fill=\"{}\"", category(0).hex());
+        assert_eq!(html.matches(&blue).count(), 2, "{html}");
+    }
+
+    proptest! {
+        #[test]
+        fn bars_of_any_run_stay_within_the_picture(view in any_view()) {
+            let cases: Vec<&CaseView> = view.cases.iter().collect();
+            let names = names(&cases);
+            prop_assert!(names.len() <= PARTS_MAX);
+            if !names.is_empty() {
+                let picture = picture(&cases, &names);
+                check_labels(&picture);
+                prop_assert!(!picture.markup("time", false).0.contains("NaN"));
+            }
+        }
+    }
+}

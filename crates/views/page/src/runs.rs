@@ -1,0 +1,7 @@
+//! The page of one or several runs: the verdict first, then the figures, then what they rest on.
+
+mod page;
+#[cfg(test)]
+pub(crate) mod samples;
+
+pub use page::run_page;
