@@ -12,6 +12,12 @@ pub struct Meminfo {
     pub free_bytes: Option<u64>,
     /// `Active(file)` and `Inactive(file)`: page cache that is reclaimable under memory pressure.
     pub file_cache_bytes: Option<u64>,
+    /// `FilePages` of a node, `Cached` of the machine: page cache with `Shmem`.
+    pub file_pages_bytes: Option<u64>,
+    /// `AnonPages`.
+    pub anonymous_bytes: Option<u64>,
+    /// `Shmem` (since 2.6.32): shared memory and tmpfs in pages of the usual size.
+    pub shared_bytes: Option<u64>,
     /// `HugePages_Total`: pages of the default size in the pool.
     pub huge_pages_total: Option<u64>,
     /// `HugePages_Free`.
@@ -47,6 +53,9 @@ impl Meminfo {
                     let so_far = meminfo.file_cache_bytes.unwrap_or(0);
                     meminfo.file_cache_bytes = Some(so_far.saturating_add(bytes()?));
                 }
+                "FilePages" | "Cached" => meminfo.file_pages_bytes = Some(bytes()?),
+                "AnonPages" => meminfo.anonymous_bytes = Some(bytes()?),
+                "Shmem" => meminfo.shared_bytes = Some(bytes()?),
                 "HugePages_Total" => meminfo.huge_pages_total = pages()?,
                 "HugePages_Free" => meminfo.huge_pages_free = pages()?,
                 "HugePages_Rsvd" => meminfo.huge_pages_reserved = pages()?,
@@ -91,6 +100,7 @@ mod tests {
     #[test]
     fn the_file_of_the_machine_is_read() {
         let text = "MemTotal:       24684084 kB\nMemFree:        24306472 kB\n\
+                    Cached: 9 kB\nAnonPages: 7 kB\nShmem: 5 kB\n\
                     Active(file):       8 kB\nInactive(file):    16 kB\n\
                     HugePages_Total:       4\nHugePages_Free:        3\nHugePages_Rsvd:        2\n\
                     HugePages_Surp:        1\nHugepagesize:       2048 kB\nNew: (thing)\n";
@@ -98,6 +108,9 @@ mod tests {
             total_bytes: Some(24_684_084 * 1024),
             free_bytes: Some(24_306_472 * 1024),
             file_cache_bytes: Some(24 * 1024),
+            file_pages_bytes: Some(9 * 1024),
+            anonymous_bytes: Some(7 * 1024),
+            shared_bytes: Some(5 * 1024),
             huge_pages_total: Some(4),
             huge_pages_free: Some(3),
             huge_pages_reserved: Some(2),

@@ -20,6 +20,8 @@ pub struct Status {
     pub allowed: Option<Allowed>,
     /// Bytes of its page tables (`VmPTE`); a kernel thread has none.
     pub page_table_bytes: Option<u64>,
+    /// Mapped huge pages of hugetlbfs (`HugetlbPages`, since 4.4).
+    pub huge_bytes: Option<u64>,
 }
 
 /// Reads the status of process `pid`.
@@ -29,12 +31,16 @@ pub struct Status {
 pub fn read(root: &Root, pid: u32) -> Result<Status, Error> {
     let file = root.read_lossy(&format!("proc/{pid}/status"))?;
     // VmPTE:\t     132 kB
-    let mut lines = file.lines();
-    let line = lines.find_map(|(number, line)| Some((number, line.strip_prefix("VmPTE:")?)));
-    let size = line.map(|(number, value)| size(&file, number, value));
+    let size_of = |label: &str| {
+        let mut lines = file.lines();
+        let line = lines.find_map(|(number, line)| Some((number, line.strip_prefix(label)?)));
+        let size = line.map(|(number, value)| size(&file, number, value));
+        size.transpose()
+    };
     Ok(Status {
         allowed: parse(&file).ok(),
-        page_table_bytes: size.transpose()?,
+        page_table_bytes: size_of("VmPTE:")?,
+        huge_bytes: size_of("HugetlbPages:")?,
     })
 }
 

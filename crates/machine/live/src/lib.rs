@@ -1,3 +1,24 @@
 //! What changes while one looks: nodes, pressure, processes and databases, taken at one moment as
 //! cheaply as the kernel allows ([`model::Snapshot`]); rates and a forecast from several of them.
 #![forbid(unsafe_code)]
+
+mod change;
+mod error;
+mod forecast;
+mod history;
+mod instances;
+mod looks;
+mod machine_files;
+mod node_files;
+mod notice;
+pub mod perfetto;
+pub mod recording;
+mod sampler;
+mod slope;
+
+pub use change::{Change, HugePagesChange, NodeChange, ProcessChange};
+pub use error::Error;
+pub use forecast::{Exhaustion, Forecast, FullNode, HitInstance, Resource, WhyHit};
+pub use history::History;
+pub use notice::{NOTICES, Notice, Notices};
+pub use sampler::{Sampler, Scope};

@@ -1,0 +1,426 @@
+//! Takes snapshots: what the files of the kernel say at this moment, within a budget.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use linux::process_activity::{Activity, ActivityReader};
+use linux::{
+    Root, clock, control_group_memory, proc_cpu_times, proc_stat, proc_status, proc_uptime, process,
+};
+use model::{
+    CpuSet, InstanceSnapshot, MemorySnapshot, MemorySource, NodeSet, ProcessSnapshot, Snapshot,
+};
+use residency::instances::{Target, find};
+
+use crate::Error;
+use crate::instances::{Found, databases, members};
+use crate::looks::{Looked, Looks, together};
+use crate::machine_files::{counters, pressure};
+use crate::node_files::NodeFiles;
+
+/// Processes whose status is read at each snapshot: what it says seldom changes.
+const STATUSES_PER_SNAPSHOT: usize = 20;
+
+/// Databases are looked for at every so many snapshots.
+const SNAPSHOTS_PER_SEARCH: u64 = 15;
+
+/// Ids of kernel threads are looked at again so often, in case a process took one.
+const SNAPSHOTS_PER_KERNEL_THREADS: u64 = 60;
+
+/// What is sampled.
+#[derive(Clone, Debug)]
+pub enum Scope {
+    /// All processes.
+    Machine,
+    /// The processes of a target.
+    Target(Target),
+}
+
+/// Takes snapshots of one machine.
+#[derive(Debug)]
+pub struct Sampler {
+    root: Root,
+    scope: Scope,
+    nodes: NodeFiles,
+    activity: ActivityReader,
+    held: BTreeMap<u32, Held>,
+    kernel_threads: BTreeSet<u32>,
+    instances: Vec<Found>,
+    /// `memory.numa_stat` of instances that have a cgroup of their own: its path.
+    control_groups: BTreeMap<String, String>,
+    looks: Looks,
+    snapshots: u64,
+    last_uptime_s: Option<f64>,
+}
+
+/// What is known of a process between snapshots.
+#[derive(Debug, Default)]
+struct Held {
+    start_ticks: u64,
+    status_at: Option<u64>,
+    cpus_allowed: Option<CpuSet>,
+    memory_nodes_allowed: Option<NodeSet>,
+    /// `None` until its status was read, or where the kernel does not say.
+    huge_bytes: Option<u64>,
+    looked: Option<(f64, Looked)>,
+    /// The last look failed: it is not tried again.
+    is_closed: bool,
+}
+
+impl Sampler {
+    /// A sampler below `root`.
+    ///
+    /// # Errors
+    /// When the machine's files are malformed, or the target has no processes.
+    pub fn new(root: Root, scope: Scope) -> Result<Self, Error> {
+        if let Scope::Target(target) = &scope {
+            find(&root, target)?;
+        }
+        Ok(Self {
+            nodes: NodeFiles::new(&root)?,
+            activity: ActivityReader::new(&root),
+            root,
+            scope,
+            held: BTreeMap::new(),
+            kernel_threads: BTreeSet::new(),
+            instances: Vec::new(),
+            control_groups: BTreeMap::new(),
+            looks: Looks::default(),
+            snapshots: 0,
+            last_uptime_s: None,
+        })
+    }
+
+    /// Takes a snapshot. A target that has ended has no processes; a gap says so.
+    ///
+    /// # Errors
+    /// When a file of the machine is malformed.
+    pub fn take(&mut self) -> Result<Snapshot, Error> {
+        let before_ns = clock::process_cpu_ns();
+        let mut gaps = Vec::new();
+        let uptime_s = self.uptime(&mut gaps)?;
+        let times = proc_cpu_times::read(&self.root)?.unwrap_or_default();
+        let nodes = self.nodes.take(&self.root, &times.busy_s, &mut gaps)?;
+        let running = self.running()?;
+        if self.snapshots.is_multiple_of(SNAPSHOTS_PER_SEARCH) {
+            self.search(&running, &mut gaps);
+        }
+        let instances = self.instances.iter();
+        let instances: Vec<(String, Vec<u32>)> = instances
+            .map(|found| (found.name.clone(), members(&found.roots, &running)))
+            .filter(|(_, pids)| !pids.is_empty())
+            .collect();
+        let shown: BTreeSet<u32> = match &self.scope {
+            Scope::Machine => running.keys().copied().collect(),
+            Scope::Target(_) => instances
+                .iter()
+                .flat_map(|(_, pids)| pids)
+                .copied()
+                .collect(),
+        };
+        if let (Scope::Target(target), true) = (&self.scope, shown.is_empty()) {
+            gaps.push(format!("no process of {target} is running"));
+        }
+        self.statuses(&running, &shown);
+        self.look(uptime_s, &running, &shown, &mut gaps);
+        let processes = shown
+            .iter()
+            .filter_map(|pid| Some(self.process(*pid, running.get(pid)?)));
+        let processes = processes.collect();
+        let instances = self.instance_snapshots(uptime_s, instances);
+        self.snapshots += 1;
+        self.last_uptime_s = Some(uptime_s);
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Ok(Snapshot {
+            taken_at_s: now.as_secs_f64(),
+            uptime_s,
+            nodes,
+            pressure: pressure(&self.root, &mut gaps)?,
+            counters: counters(&self.root, times.steal_s)?,
+            processes,
+            instances,
+            gaps,
+            cost_s: clock::process_cpu_ns().saturating_sub(before_ns) as f64 * 1e-9,
+        })
+    }
+
+    fn uptime(&self, gaps: &mut Vec<String>) -> Result<f64, Error> {
+        if let Some(uptime_s) = proc_uptime::read(&self.root)? {
+            return Ok(uptime_s);
+        }
+        gaps.push("time since boot unknown (no /proc/uptime): rates use another clock".to_owned());
+        Ok(clock::monotonic_ns() as f64 * 1e-9)
+    }
+
+    /// All processes that are neither threads of the kernel nor zombies.
+    fn running(&mut self) -> Result<BTreeMap<u32, Activity>, Error> {
+        if self.snapshots.is_multiple_of(SNAPSHOTS_PER_KERNEL_THREADS) {
+            self.kernel_threads.clear();
+        }
+        let mut running = BTreeMap::new();
+        for pid in proc_stat::pids(&self.root)? {
+            if self.kernel_threads.contains(&pid) {
+                continue;
+            }
+            // A file that is cut off is that of a process that ends, or of a capture.
+            let Ok(Some(activity)) = self.activity.read(pid) else {
+                continue;
+            };
+            if activity.is_kernel_thread {
+                self.kernel_threads.insert(pid);
+            } else if !activity.has_ended {
+                running.insert(pid, activity);
+            }
+        }
+        self.held.retain(|pid, held| {
+            running
+                .get(pid)
+                .is_some_and(|it| it.start_ticks == held.start_ticks)
+        });
+        for (pid, activity) in &running {
+            let start_ticks = activity.start_ticks;
+            let held = || Held {
+                start_ticks,
+                ..Held::default()
+            };
+            self.held.entry(*pid).or_insert_with(held);
+        }
+        Ok(running)
+    }
+
+    /// Looks for the databases, or for the processes of the target.
+    fn search(&mut self, running: &BTreeMap<u32, Activity>, gaps: &mut Vec<String>) {
+        self.instances = match &self.scope {
+            Scope::Machine => databases(&self.root, running),
+            Scope::Target(target) => match find(&self.root, target) {
+                Ok(found) => vec![Found {
+                    name: target.to_string(),
+                    roots: found.into_iter().map(|member| member.stat.pid).collect(),
+                }],
+                Err(error) if error.is_permission() => {
+                    gaps.push(error.to_string());
+                    return;
+                }
+                Err(_) => Vec::new(),
+            },
+        };
+        self.control_groups.clear();
+        for found in &self.instances {
+            let pids = members(&found.roots, running);
+            if let Some(path) = self.own_control_group(&pids) {
+                self.control_groups.insert(found.name.clone(), path);
+            }
+        }
+    }
+
+    /// The cgroup that has these processes and no others.
+    fn own_control_group(&self, pids: &[u32]) -> Option<String> {
+        let paths = proc_stat::control_groups(&self.root, *pids.first()?).ok()?;
+        let paths = paths
+            .into_iter()
+            .filter(|path| !path.trim_matches('/').is_empty());
+        let mut paths = paths.filter(|path| {
+            let path = path.trim_matches('/');
+            let procs = ["sys/fs/cgroup", "sys/fs/cgroup/memory"].map(|mount| {
+                let file = self
+                    .root
+                    .read_optional(&format!("{mount}/{path}/cgroup.procs"));
+                file.ok().flatten()
+            });
+            procs.into_iter().flatten().next().is_some_and(|file| {
+                let mut of_it = file.lines().map(|(_, line)| line.trim().parse::<u32>());
+                of_it.all(|pid| pid.is_ok_and(|pid| pids.contains(&pid)))
+            })
+        });
+        paths.next()
+    }
+
+    /// Reads some statuses: of processes without one first, then the oldest.
+    fn statuses(&mut self, running: &BTreeMap<u32, Activity>, shown: &BTreeSet<u32>) {
+        let held = self.held.iter().filter(|(pid, _)| shown.contains(pid));
+        let mut order: Vec<(Option<u64>, u32)> =
+            held.map(|(pid, held)| (held.status_at, *pid)).collect();
+        let count = STATUSES_PER_SNAPSHOT.min(order.len());
+        if count < order.len() {
+            order.select_nth_unstable(count);
+        }
+        for (_, pid) in &order[..count] {
+            let Some(held) = self.held.get_mut(pid).filter(|_| running.contains_key(pid)) else {
+                continue;
+            };
+            held.status_at = Some(self.snapshots);
+            let Ok(status) = proc_status::read(&self.root, *pid) else {
+                continue;
+            };
+            held.huge_bytes = status.huge_bytes;
+            let allowed = status
+                .allowed
+                .map(|allowed| (allowed.cpus, allowed.memory_nodes));
+            (held.cpus_allowed, held.memory_nodes_allowed) = allowed.unzip();
+        }
+    }
+
+    fn resident(&self, pid: u32, activity: &Activity) -> Option<u64> {
+        let pages = activity.resident_pages?;
+        let huge = self.held.get(&pid)?.huge_bytes?;
+        pages.checked_mul(process::page_bytes())?.checked_add(huge)
+    }
+
+    /// Looks at the memory of one process, if the account of looks allows.
+    fn look(
+        &mut self,
+        uptime_s: f64,
+        running: &BTreeMap<u32, Activity>,
+        shown: &BTreeSet<u32>,
+        gaps: &mut Vec<String>,
+    ) {
+        let is_target = matches!(self.scope, Scope::Target(_));
+        let (mut too_large, mut closed) = (0_u32, 0_u32);
+        let mut next: Option<(f64, u64, u32)> = None;
+        for pid in shown {
+            let (Some(activity), Some(held)) = (running.get(pid), self.held.get(pid)) else {
+                continue;
+            };
+            let resident = self.resident(*pid, activity).unwrap_or(0);
+            if held.is_closed {
+                closed += 1;
+            } else if !self.looks.is_small_enough(resident, is_target) {
+                too_large += 1;
+            } else {
+                let looked_at = held.looked.as_ref().map_or(-1.0, |(at, _)| *at);
+                let is_sooner = |(at, bytes, _): &(f64, u64, u32)| {
+                    looked_at < *at || (looked_at == *at && resident > *bytes)
+                };
+                if next.as_ref().is_none_or(is_sooner) {
+                    next = Some((looked_at, resident, *pid));
+                }
+            }
+        }
+        let passed = self.last_uptime_s.map_or(0.0, |last| uptime_s - last);
+        let most_s = next.map_or(0.0, |(_, resident, _)| self.looks.cost_s(resident));
+        self.looks.earn(passed, most_s);
+        if let Some((_, resident, pid)) = next.filter(|next| self.looks.can_pay(next.1)) {
+            let looked = self.looks.look(&self.root, pid, resident);
+            if let Some(held) = self.held.get_mut(&pid) {
+                held.is_closed = looked.is_none();
+                held.looked = looked.map(|looked| (uptime_s, looked));
+            }
+        }
+        if too_large > 0 {
+            gaps.push(format!(
+                "memory by node of {too_large} processes unknown: too large to walk while watching"
+            ));
+        }
+        if closed > 0 {
+            gaps.push(format!(
+                "memory by node of {closed} processes unknown: their numa_maps cannot be read"
+            ));
+        }
+    }
+
+    fn process(&self, pid: u32, activity: &Activity) -> ProcessSnapshot {
+        let held = self.held.get(&pid);
+        let looked = held.and_then(|held| held.looked.as_ref());
+        ProcessSnapshot {
+            pid,
+            start_ticks: activity.start_ticks,
+            name: activity.name.clone(),
+            threads: activity.threads,
+            cpu_s: activity.cpu_s,
+            last_cpu: activity.last_cpu,
+            cpus_allowed: held.and_then(|held| held.cpus_allowed.clone()),
+            memory_nodes_allowed: held.and_then(|held| held.memory_nodes_allowed.clone()),
+            resident_bytes: self.resident(pid, activity),
+            memory: looked.map(|(looked_at_s, looked)| MemorySnapshot {
+                bytes_by_node: looked.all(),
+                source: MemorySource::NumaMaps,
+                looked_at_s: *looked_at_s,
+            }),
+        }
+    }
+
+    fn instance_snapshots(
+        &self,
+        uptime_s: f64,
+        instances: Vec<(String, Vec<u32>)>,
+    ) -> Vec<InstanceSnapshot> {
+        let snapshots = instances.into_iter().map(|(name, pids)| {
+            let group = self.control_groups.get(&name);
+            let charged = group.and_then(|path| control_group_memory::read(&self.root, path).ok());
+            let memory = match charged.flatten() {
+                Some(bytes_by_node) => Some(MemorySnapshot {
+                    bytes_by_node,
+                    source: MemorySource::ControlGroup,
+                    looked_at_s: uptime_s,
+                }),
+                None => self.memory_of(&pids),
+            };
+            InstanceSnapshot { name, pids, memory }
+        });
+        snapshots.collect()
+    }
+
+    /// The memory of those processes of an instance that have been looked at.
+    fn memory_of(&self, pids: &[u32]) -> Option<MemorySnapshot> {
+        let held = pids
+            .iter()
+            .filter_map(|pid| self.held.get(pid)?.looked.as_ref());
+        let oldest = held.clone().map(|(at, _)| *at).min_by(f64::total_cmp)?;
+        Some(MemorySnapshot {
+            bytes_by_node: together(held.map(|(_, looked)| looked)),
+            source: MemorySource::NumaMaps,
+            looked_at_s: oldest,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testing::{Machine, unusual_machines};
+
+    fn sampler(machine: &Machine) -> (testing::tree::Unpacked, Sampler) {
+        let directory = machine.tree().expand().unwrap();
+        let root = Root::at(directory.path()).unwrap();
+        let sampler = Sampler::new(root, Scope::Machine).unwrap();
+        (directory, sampler)
+    }
+
+    #[test]
+    fn every_unusual_machine_gives_a_snapshot() {
+        for (name, machine) in unusual_machines::all() {
+            let (_directory, mut sampler) = sampler(&machine);
+            let snapshot = sampler.take().unwrap();
+            assert!(!snapshot.nodes.is_empty(), "{name}");
+            let gaps = &snapshot.gaps;
+            assert!(
+                gaps.iter().any(|gap| gap.starts_with("pressure unknown")),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn this_process_is_in_a_snapshot_of_this_machine_and_is_looked_at() {
+        let own = std::process::id();
+        let target = Target::Process(std::os::unix::process::parent_id());
+        let mut sampler = Sampler::new(Root::live(), Scope::Target(target)).unwrap();
+        let snapshot = sampler.take().unwrap();
+        let process = snapshot.processes.iter().find(|it| it.pid != own).unwrap();
+        assert!(process.threads > 0 && process.resident_bytes > Some(0));
+        assert_eq!(snapshot.instances.len(), 1);
+    }
+
+    #[test]
+    fn a_target_that_does_not_run_is_refused() {
+        let target = Target::Name("numalab-no-such-process".to_owned());
+        let error = Sampler::new(Root::live(), Scope::Target(target)).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("no process of numalab-no-such-process")
+        );
+    }
+}
