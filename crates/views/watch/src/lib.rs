@@ -1,3 +1,26 @@
 //! The live view in the terminal. It draws snapshots; where they come from, a machine or a
 //! recording, it does not know.
 #![forbid(unsafe_code)]
+
+mod columns;
+mod detail_screen;
+mod drawing;
+mod figures;
+mod help_screen;
+mod input;
+mod list_screen;
+mod machine_screen;
+mod moment;
+mod node_table;
+mod palette;
+mod plain;
+mod process_table;
+mod subjects;
+mod terminal;
+mod view;
+mod visible;
+
+pub use input::{Input, Key, Request};
+pub use plain::plain_text;
+pub use terminal::{Error, Screen};
+pub use view::{Options, View};

@@ -1,0 +1,71 @@
+//! The screen of keys and columns.
+
+use ratatui::text::Line;
+
+use crate::visible::wrapped;
+
+/// Keys, and what columns mean.
+const TEXT: [(&str, &str); 22] = [
+    ("q, Ctrl-C", "quit"),
+    ("Tab, 1 2 3", "machine, processes, instances"),
+    ("Up Down PgUp PgDn", "select or scroll"),
+    ("Enter", "show one process or instance; Esc goes back"),
+    ("/", "filter by name or process id; Esc clears it"),
+    ("s", "sort by CPUs, memory, local share, name, id"),
+    ("Space", "pause; again: continue"),
+    ("+ -", "replay faster, slower"),
+    ("Right", "next snapshot of a paused replay"),
+    ("", ""),
+    (
+        "?",
+        "unknown: could not be read, or needs a second snapshot",
+    ),
+    ("CPUs", "CPUs used since the snapshot before"),
+    (
+        "LOCAL",
+        "share of memory on the node of its CPUs, expected over allowed CPUs",
+    ),
+    ("MEMORY BY NODE", "node:share, the largest first"),
+    ("AGE", "how old the memory by node is"),
+    ("CPU/NODE", "where the first thread last ran"),
+    (
+        "HIT/s",
+        "pages/s allocated on the node they were intended for",
+    ),
+    (
+        "MISS/s",
+        "pages/s allocated here that were intended for another node",
+    ),
+    (
+        "FOREIGN/s",
+        "pages/s intended for this node but allocated elsewhere",
+    ),
+    (
+        "HUGE PAGES FREE",
+        "size: free/total of each pool; none: no pool has pages",
+    ),
+    (
+        "CACHE",
+        "page cache, which the kernel can drop or write back",
+    ),
+    ("CPUs BUSY", "CPUs of the node at work, of all of its CPUs"),
+];
+
+/// Columns of the keys where there is room for two columns.
+const KEYS: usize = 19;
+
+/// Returns the lines of the screen.
+pub(crate) fn lines(width: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for (key, meaning) in TEXT {
+        let texts = wrapped(meaning, width.saturating_sub(KEYS).max(12));
+        if texts.is_empty() {
+            lines.push(Line::default());
+        }
+        for (index, text) in texts.into_iter().enumerate() {
+            let key = if index == 0 { key } else { "" };
+            lines.push(Line::from(format!("{key:<KEYS$}{text}")));
+        }
+    }
+    lines
+}

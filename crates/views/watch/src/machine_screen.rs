@@ -1,0 +1,118 @@
+//! The screen of the machine: first what somebody should look at, then pressure and migrations,
+//! then a row for each node, then the busiest processes if there is room.
+
+use ratatui::text::Line;
+
+use crate::figures;
+use crate::moment::Moment;
+use crate::node_table::NodeTable;
+use crate::palette::Palette;
+use crate::process_table::ProcessTable;
+use crate::subjects::{Kind, Sort, Subject, sort};
+use crate::visible::{cut, wrapped};
+
+/// Lines below the nodes that are worth a table of processes.
+const PROCESS_LINES_MIN: usize = 5;
+
+/// Columns below which the lines on the machine are shorter.
+const SENTENCES_MIN: usize = 75;
+
+/// Where the screen is drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    /// Rows that were scrolled away.
+    pub(crate) scroll: usize,
+    pub(crate) palette: Palette,
+}
+
+/// Returns the lines of the screen, at most as many as there is room for.
+pub(crate) fn lines(moment: &Moment, room: Room) -> Vec<Line<'static>> {
+    let mut lines = without_processes(moment, room);
+    let left = room.height.saturating_sub(lines.len());
+    if left >= PROCESS_LINES_MIN {
+        lines.push(Line::default());
+        lines.extend(busiest(moment, room, left - 1));
+    }
+    lines.truncate(room.height);
+    lines
+}
+
+/// Returns the lines of the screen without the processes.
+pub(crate) fn without_processes(moment: &Moment, room: Room) -> Vec<Line<'static>> {
+    let mut lines = attention(moment, room);
+    lines.truncate((room.height / 3).max(1));
+    lines.extend(machine(moment, room.width).into_iter().map(Line::from));
+    let table = NodeTable::new(room.width);
+    lines.push(Line::styled(table.heading(), room.palette.heading()));
+    let left = room.height.saturating_sub(lines.len());
+    let nodes = &moment.snapshot.nodes;
+    let first = room.scroll.min(nodes.len().saturating_sub(left.max(1)));
+    let shown = nodes.iter().skip(first).take(left);
+    lines.extend(shown.map(|node| Line::from(table.row(moment, node))));
+    lines
+}
+
+/// Returns the sentences that come first: forecasts, notices and gaps.
+fn attention(moment: &Moment, room: Room) -> Vec<Line<'static>> {
+    let forecasts = moment.forecasts.iter().map(|it| (it, room.palette.error()));
+    let notices = moment.notices.iter().map(|it| (it, room.palette.warning()));
+    let mut lines = Vec::new();
+    for (sentence, style) in forecasts.chain(notices) {
+        for (index, text) in wrapped(sentence, room.width.saturating_sub(2))
+            .into_iter()
+            .enumerate()
+        {
+            let mark = if index == 0 { "! " } else { "  " };
+            lines.push(Line::styled(format!("{mark}{text}"), style));
+        }
+    }
+    if moment.forecasts.is_empty() && moment.notices.is_empty() {
+        let calm = "No notices: no node is expected to run out of memory or huge pages.";
+        lines.extend(wrapped(calm, room.width).into_iter().map(Line::from));
+    }
+    lines
+}
+
+/// Returns the lines on the whole machine.
+fn machine(moment: &Moment, width: usize) -> Vec<String> {
+    let pressure = &moment.snapshot.pressure;
+    let (cpu, some, full) = (
+        figures::share(pressure.cpu_some),
+        figures::share(pressure.memory_some),
+        figures::share(pressure.memory_full),
+    );
+    let rates = &moment.machine;
+    let migrated = figures::rate(rates.migrated);
+    let (pressure, migrations) = match width < SENTENCES_MIN {
+        true => (
+            format!("Waiting: CPU {cpu}, memory {some}"),
+            format!("Migrated: {migrated} pages/s"),
+        ),
+        false => (
+            format!(
+                "Waiting, last 10 s: CPU {cpu}, memory {some} (all tasks {full}). Steal: {} CPUs",
+                figures::cpus(rates.steal_cpus)
+            ),
+            format!(
+                "Migrated: {migrated} pages/s (balancing {}). Hint faults: {}/s, local {}",
+                figures::rate(rates.balanced),
+                figures::rate(rates.hint_faults),
+                figures::share(rates.hint_faults_local),
+            ),
+        ),
+    };
+    vec![cut(&pressure, width), cut(&migrations, width)]
+}
+
+/// Returns the busiest processes.
+fn busiest(moment: &Moment, room: Room, height: usize) -> Vec<Line<'static>> {
+    let table = ProcessTable::new(Kind::Processes, room.width);
+    let mut subjects = Subject::all(moment, Kind::Processes);
+    sort(&mut subjects, Sort::Cpus);
+    let mut lines = vec![Line::styled(table.heading(), room.palette.heading())];
+    let rows = subjects.iter().take(height.saturating_sub(1));
+    lines.extend(rows.map(|it| Line::from(table.row(&moment.snapshot, it))));
+    lines
+}
