@@ -1,2 +1,14 @@
 //! The HTTP server of `numalab serve`, and metrics in the text format of Prometheus.
 #![forbid(unsafe_code)]
+
+mod content;
+mod metrics;
+mod pages;
+mod server;
+
+pub use content::{Content, Look, Problem, RunPage};
+pub use metrics::{
+    CaseFigures, Expected, Kind, METRICS, Metric, Observed, RunFigures, metrics_text,
+    table_markdown,
+};
+pub use server::{Error, Limits, Server, Settings, TOKEN_MIN, Token, routes_markdown};

@@ -1,0 +1,70 @@
+//! The frame of every page, and escaping.
+
+/// Escapes text for HTML and for the values of its attributes. Control characters and direction
+/// marks, which could disguise what follows, become U+FFFD.
+pub(super) fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => shown += "&amp;",
+            '<' => shown += "&lt;",
+            '>' => shown += "&gt;",
+            '"' => shown += "&quot;",
+            '\'' => shown += "&#39;",
+            '\n' | '\t' => shown.push(character),
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                shown.push(char::REPLACEMENT_CHARACTER);
+            }
+            _ if character.is_control() => shown.push(char::REPLACEMENT_CHARACTER),
+            _ => shown.push(character),
+        }
+    }
+    shown
+}
+
+/// Returns a page: `head` goes into the head, `main` into the body, both as HTML.
+pub(super) fn page(title: &str, head: &str, main: &str) -> String {
+    let title = escaped(title);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title} – numalab</title>\n<link rel=\"icon\" href=\"data:,\">\n\
+         <link rel=\"stylesheet\" href=\"/style.css\">\n{head}</head>\n<body>\n\
+         <header><b>numalab</b><nav><a href=\"/\">Now</a> <a href=\"/runs\">Runs</a> \
+         <a href=\"/metrics\">Metrics</a></nav></header>\n<main>\n{main}</main>\n</body>\n\
+         </html>\n"
+    )
+}
+
+/// Returns a table that scrolls in its own box on a narrow screen; heads and cells are HTML.
+pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let head: String = heads
+        .iter()
+        .map(|head| format!("<th>{head}</th>"))
+        .collect();
+    let rows: String = rows
+        .iter()
+        .map(|cells| {
+            let cells = cells.iter().map(|cell| format!("<td>{cell}</td>"));
+            format!("<tr>{}</tr>\n", cells.collect::<String>())
+        })
+        .collect();
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>{head}</tr></thead>\n\
+         <tbody>\n{rows}</tbody>\n</table></div>\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_becomes_markup() {
+        let check = |text: &str, expected: &str| assert_eq!(escaped(text), expected);
+        check("<script>", "&lt;script&gt;");
+        check("\"' &amp;", "&quot;&#39; &amp;amp;");
+        check("a\u{1b}\u{202e}b\0", "a\u{fffd}\u{fffd}b\u{fffd}");
+    }
+}

@@ -1,0 +1,207 @@
+//! The live page: nodes, databases, processes, what runs out, and notices.
+
+use std::cmp::Reverse;
+
+use model::{InstanceSnapshot, MemorySnapshot, NodeSnapshot, ProcessSnapshot, Snapshot};
+
+use super::amounts::{UNKNOWN, bytes, percent, time};
+use super::html::{escaped, page, table};
+use crate::content::Look;
+
+/// Processes shown: those with the most memory.
+const PROCESSES_SHOWN: usize = 20;
+/// Databases shown.
+const INSTANCES_SHOWN: usize = 50;
+
+/// Returns the page. Without script, the browser loads it again.
+pub(crate) fn live_page(look: &Look) -> String {
+    let head = "<script src=\"/live.js\" defer></script>\n\
+                <noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n";
+    let main = format!(
+        "<h1>Now</h1>\n<p id=\"state\" role=\"status\"></p>\n<div id=\"live\">\n{}</div>\n",
+        live_part(look)
+    );
+    page("Now", head, &main)
+}
+
+/// Returns the part of the page that changes.
+pub(crate) fn live_part(look: &Look) -> String {
+    let snapshot = &look.snapshot;
+    [
+        notices(look),
+        format!("<h2>Nodes</h2>\n{}", nodes(&snapshot.nodes)),
+        huge_pages(&snapshot.nodes),
+        pressure(snapshot),
+        instances(snapshot),
+        processes(snapshot),
+    ]
+    .concat()
+}
+
+fn notices(look: &Look) -> String {
+    let expected = look.forecast.iter().map(|it| {
+        format!(
+            "<li>node {} runs out of {} in {} at the present rate</li>\n",
+            it.node,
+            escaped(&it.resource.replace('-', " ")),
+            time(it.seconds)
+        )
+    });
+    let said = look.notices.iter().chain(&look.snapshot.gaps);
+    let said = said.map(|notice| format!("<li>{}</li>\n", escaped(notice)));
+    let items: String = expected.chain(said).collect();
+    match items.is_empty() {
+        true => String::new(),
+        false => format!("<ul class=\"notices\">\n{items}</ul>\n"),
+    }
+}
+
+fn nodes(nodes: &[NodeSnapshot]) -> String {
+    let rows: Vec<Vec<String>> = nodes
+        .iter()
+        .map(|node| {
+            let pages = |count: Option<u64>| count.map_or(UNKNOWN.to_owned(), |it| it.to_string());
+            vec![
+                node.id.to_string(),
+                escaped(&node.cpus.to_string()),
+                bytes(node.memory_bytes),
+                format!("{}{}", bytes(node.free_bytes), bar(node)),
+                bytes(node.page_cache_bytes),
+                bytes(node.anonymous_bytes),
+                bytes(node.shared_bytes),
+                pages(node.allocations.map(|it| it.hit)),
+                pages(node.allocations.map(|it| it.miss)),
+                pages(node.allocations.map(|it| it.foreign)),
+            ]
+        })
+        .collect();
+    let heads = [
+        "node",
+        "CPUs",
+        "memory",
+        "free",
+        "page cache",
+        "anonymous",
+        "shared",
+        "pages hit",
+        "pages miss",
+        "pages foreign",
+    ];
+    table(&heads, &rows)
+}
+
+/// Draws the share of the node's memory that is in use.
+fn bar(node: &NodeSnapshot) -> String {
+    match (node.memory_bytes, node.free_bytes) {
+        (Some(memory), Some(free)) if memory > 0 => {
+            let used = memory.saturating_sub(free);
+            format!("<progress max=\"{memory}\" value=\"{used}\" aria-label=\"used\"></progress>")
+        }
+        _ => String::new(),
+    }
+}
+
+fn huge_pages(nodes: &[NodeSnapshot]) -> String {
+    let rows: Vec<Vec<String>> = nodes
+        .iter()
+        .flat_map(|node| node.huge_pages.iter().map(move |pool| (node, pool)))
+        .filter(|(_, pool)| pool.total > 0)
+        .map(|(node, pool)| {
+            vec![
+                node.id.to_string(),
+                bytes(Some(pool.page_bytes)),
+                pool.total.to_string(),
+                pool.free.map_or(UNKNOWN.to_owned(), |it| it.to_string()),
+            ]
+        })
+        .collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<h2>Huge pages</h2>\n{}",
+            table(&["node", "page size", "pages", "free"], &rows)
+        ),
+    }
+}
+
+fn pressure(snapshot: &Snapshot) -> String {
+    let it = &snapshot.pressure;
+    format!(
+        "<h2>Pressure</h2>\n<p>Share of the last ten seconds in which tasks waited: some for a CPU \
+         {}, some for memory {}, all for memory {}.</p>\n",
+        percent(it.cpu_some),
+        percent(it.memory_some),
+        percent(it.memory_full)
+    )
+}
+
+fn instances(snapshot: &Snapshot) -> String {
+    if snapshot.instances.is_empty() {
+        return "<h2>Databases</h2>\n<p>No database was found.</p>\n".to_owned();
+    }
+    let row = |it: &InstanceSnapshot| {
+        vec![
+            escaped(&it.name),
+            it.pids.len().to_string(),
+            memory(it.memory.as_ref(), snapshot.uptime_s),
+        ]
+    };
+    let rows: Vec<_> = snapshot
+        .instances
+        .iter()
+        .take(INSTANCES_SHOWN)
+        .map(row)
+        .collect();
+    let left_out = left_out(snapshot.instances.len(), INSTANCES_SHOWN, "databases");
+    let heads = ["database", "processes", "memory by node"];
+    format!("<h2>Databases</h2>\n{}{left_out}", table(&heads, &rows))
+}
+
+fn processes(snapshot: &Snapshot) -> String {
+    let mut processes: Vec<&ProcessSnapshot> = snapshot.processes.iter().collect();
+    processes.sort_by_key(|it| (Reverse(it.resident_bytes), it.pid));
+    let row = |it: &&ProcessSnapshot| {
+        vec![
+            it.pid.to_string(),
+            escaped(&it.name),
+            it.threads.to_string(),
+            format!("{:.1} s", it.cpu_s),
+            it.last_cpu
+                .map_or(UNKNOWN.to_owned(), |cpu| cpu.to_string()),
+            bytes(it.resident_bytes),
+            memory(it.memory.as_ref(), snapshot.uptime_s),
+        ]
+    };
+    let rows: Vec<_> = processes.iter().take(PROCESSES_SHOWN).map(row).collect();
+    let left_out = left_out(processes.len(), PROCESSES_SHOWN, "processes");
+    let heads = [
+        "process",
+        "name",
+        "threads",
+        "CPU time",
+        "last CPU",
+        "resident",
+        "memory by node",
+    ];
+    let table = table(&heads, &rows);
+    format!("<h2>Processes with the most memory</h2>\n{table}{left_out}")
+}
+
+/// Says where memory lies, and how old that figure is.
+fn memory(memory: Option<&MemorySnapshot>, uptime_s: f64) -> String {
+    let Some(memory) = memory else {
+        return UNKNOWN.to_owned();
+    };
+    let nodes = memory.bytes_by_node.iter();
+    let nodes = nodes.map(|(node, amount)| format!("node {node}: {}", bytes(Some(*amount))));
+    let nodes = nodes.collect::<Vec<_>>().join(", ");
+    let age = (uptime_s - memory.looked_at_s).max(0.0);
+    format!("{nodes} <small>({} ago)</small>", time(age))
+}
+
+fn left_out(there: usize, shown: usize, what: &str) -> String {
+    match there.checked_sub(shown) {
+        None | Some(0) => String::new(),
+        Some(more) => format!("<p>{more} {what} more.</p>\n"),
+    }
+}
