@@ -65,8 +65,7 @@ pub(crate) fn ids<I: Id>(word: &str, set: &IdSet<I>) -> String {
     }
 }
 
-/// Formats a number with this many decimals and thousands separators; [`UNKNOWN`] if it is not
-/// finite.
+/// Formats a number with this many decimals and thousands separators; `-` if it is not finite.
 pub fn decimals(number: f64, places: usize) -> String {
     if !number.is_finite() {
         return UNKNOWN.to_string();

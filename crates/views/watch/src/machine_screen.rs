@@ -69,7 +69,7 @@ fn attention(moment: &Moment, room: Room) -> Vec<Line<'static>> {
         }
     }
     if moment.forecasts.is_empty() && moment.notices.is_empty() {
-        let calm = "No notices: no node is expected to run out of memory or huge pages.";
+        let calm = "No notices.";
         lines.extend(wrapped(calm, room.width).into_iter().map(Line::from));
     }
     lines
