@@ -115,7 +115,7 @@ pub struct ProcessSnapshot {
     pub memory_nodes_allowed: Option<NodeSet>,
     /// Resident memory with shared memory that it has mapped (`VmRSS` and `HugetlbPages`).
     pub resident_bytes: Option<u64>,
-    /// Where its memory lies, when somebody last looked.
+    /// Where its memory lies, when it was last looked at.
     pub memory: Option<MemorySnapshot>,
 }
 

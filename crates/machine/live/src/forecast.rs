@@ -4,8 +4,7 @@ use model::{ByteSize, NodeId, NodeSet, NodeSnapshot, Snapshot};
 
 use crate::slope::slope;
 
-/// A node with less available memory than this share of it is full: as in the finding
-/// `node-nearly-full`.
+/// A node with less available memory than this share of it is full.
 const FULL_SHARE: f64 = 0.02;
 
 /// A node with more available memory than this share could have been used.
@@ -240,7 +239,11 @@ fn hits(snapshot: &Snapshot, node: NodeId) -> Vec<HitInstance> {
             .iter()
             .filter(|it| instance.pids.contains(&it.pid));
         let mut allowed = of_it.map(|process| process.memory_nodes_allowed.as_ref());
-        let is_bound = snapshot.nodes.len() > 1 && allowed.any(|it| it == Some(&only));
+        // Nothing is known of an instance without processes.
+        let first = allowed.next();
+        let is_bound = snapshot.nodes.len() > 1
+            && first == Some(Some(&only))
+            && allowed.all(|it| it == Some(&only));
         let bytes = instance.memory.as_ref().map(|memory| &memory.bytes_by_node);
         let has_most = bytes.is_some_and(|bytes| {
             let all = bytes

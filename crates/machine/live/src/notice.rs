@@ -1,5 +1,5 @@
-//! What is wrong at the moment, by snapshots alone. An id is that of the finding (docs/findings.md)
-//! where both say the same.
+//! What is wrong at the moment, by snapshots alone. Their ids are none of findings
+//! (docs/findings.md): they are judged by other figures.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const MEMORY_PRESSURE: f64 = 0.10;
 /// The ids of all notices and what they mean.
 pub const NOTICES: [(&str, &str); 5] = [
     (
-        "node-nearly-full",
+        "node-full",
         "one node is nearly out of memory while another has plenty",
     ),
     (

@@ -403,13 +403,13 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_in_a_snapshot_of_this_machine_and_is_looked_at() {
+    fn processes_of_a_target_are_in_a_snapshot_of_this_machine() {
         let own = std::process::id();
         let target = Target::Process(std::os::unix::process::parent_id());
         let mut sampler = Sampler::new(Root::live(), Scope::Target(target)).unwrap();
         let snapshot = sampler.take().unwrap();
         let process = snapshot.processes.iter().find(|it| it.pid != own).unwrap();
-        assert!(process.threads > 0 && process.resident_bytes > Some(0));
+        assert!(process.threads > 0 && process.resident_bytes != Some(0));
         assert_eq!(snapshot.instances.len(), 1);
     }
 

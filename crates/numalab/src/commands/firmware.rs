@@ -24,7 +24,7 @@ pub(crate) struct FirmwareArguments {
     /// Write an archive with the table for the next boot: it goes before the initial RAM disk.
     #[arg(long, value_name = "FILE")]
     pub early_initrd: Option<PathBuf>,
-    /// Write the table alone (ACPI SLIT), as for iasl or a virtual machine.
+    /// Write the table alone (ACPI SLIT).
     #[arg(long, value_name = "FILE")]
     pub table: Option<PathBuf>,
     /// Print JSON (numalab.firmware/1).

@@ -41,33 +41,15 @@ pub fn run_markdown(run: &Run) -> String {
 }
 
 fn table(view: &RunView) -> String {
-    let interval = format!("{} interval", view.confidence);
-    let head = [
-        "rank",
-        "case",
-        &view.unit,
-        &interval,
-        "valid",
-        &view.against,
-        "verdict",
-    ];
-    let mut text = row(&head);
+    let mut text = row(&view.ranking_heads());
     text.push_str("| ---: | --- | ---: | ---: | ---: | --- | --- |\n");
     for case in &view.cases {
-        text.push_str(&row(&[
-            &case.rank,
-            &case.name,
-            &case.median,
-            &case.interval,
-            &case.valid,
-            &case.ratio,
-            &case.verdict,
-        ]));
+        text.push_str(&row(&case.ranking_cells()));
     }
     text
 }
 
-fn row(cells: &[&str]) -> String {
+fn row(cells: &[String]) -> String {
     let cells = cells.iter().map(|cell| escaped(cell));
     format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }

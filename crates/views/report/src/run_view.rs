@@ -56,6 +56,37 @@ pub struct RunView {
     pub definition: String,
 }
 
+impl RunView {
+    /// The heads of the columns of the ranking.
+    pub fn ranking_heads(&self) -> [String; 7] {
+        [
+            "rank".to_owned(),
+            "case".to_owned(),
+            self.unit.clone(),
+            format!("{} interval", self.confidence),
+            "valid".to_owned(),
+            self.against.clone(),
+            "verdict".to_owned(),
+        ]
+    }
+}
+
+impl CaseView {
+    /// The cells of its row of the ranking.
+    pub fn ranking_cells(&self) -> [String; 7] {
+        [
+            &self.rank,
+            &self.name,
+            &self.median,
+            &self.interval,
+            &self.valid,
+            &self.ratio,
+            &self.verdict,
+        ]
+        .map(String::clone)
+    }
+}
+
 /// What there is to see of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseView {

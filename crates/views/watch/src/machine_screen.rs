@@ -1,4 +1,4 @@
-//! The screen of the machine: first what somebody should look at, then pressure and migrations,
+//! The screen of the machine: first what needs attention, then pressure and migrations,
 //! then a row for each node, then the busiest processes if there is room.
 
 use ratatui::text::Line;

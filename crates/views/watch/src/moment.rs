@@ -14,7 +14,7 @@ pub(crate) struct Moment {
     pub(crate) machine: MachineRates,
     /// Which node fills up and when, one sentence each; empty when none does.
     pub(crate) forecasts: Vec<String>,
-    /// What somebody should look at, one sentence each.
+    /// What needs attention, one sentence each.
     pub(crate) notices: Vec<String>,
 }
 

@@ -22,7 +22,7 @@ impl Palette {
         self.coloured(Color::Cyan, Modifier::BOLD)
     }
 
-    /// What somebody should look at.
+    /// What needs attention.
     pub(crate) fn warning(self) -> Style {
         self.coloured(Color::Yellow, Modifier::BOLD)
     }

@@ -70,7 +70,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) processes: Vec<&'a ProcessSnapshot>,
     /// CPUs that it used since the snapshot before.
     pub(crate) cpus: Option<f64>,
-    /// Its memory: where somebody looked at it, else what the kernel counts.
+    /// Its memory: where it was looked at, else what the kernel counts.
     pub(crate) bytes: Option<u64>,
     pub(crate) bytes_by_node: Option<&'a BytesByNode>,
     pub(crate) local_share: Option<f64>,

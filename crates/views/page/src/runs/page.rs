@@ -71,29 +71,10 @@ fn content(view: &RunView) -> Markup {
 }
 
 fn ranking(view: &RunView) -> Markup {
-    let interval = format!("{} interval", view.confidence);
-    let head = [
-        "rank",
-        "case",
-        &view.unit,
-        &interval,
-        "valid",
-        &view.against,
-        "verdict",
-    ];
-    let rows = view.cases.iter().map(|case| {
-        let cells = [
-            &case.rank,
-            &case.name,
-            &case.median,
-            &case.interval,
-            &case.valid,
-            &case.ratio,
-            &case.verdict,
-        ];
-        cells.map(String::clone).to_vec()
-    });
-    table("Ranking", &head, &rows.collect::<Vec<_>>())
+    let heads = view.ranking_heads();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let rows = view.cases.iter().map(|case| case.ranking_cells().to_vec());
+    table("Ranking", &heads, &rows.collect::<Vec<_>>())
 }
 
 fn of_case(view: &RunView, case: &CaseView) -> Markup {
