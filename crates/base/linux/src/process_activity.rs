@@ -69,7 +69,18 @@ impl ActivityReader {
     /// # Errors
     /// When the file is malformed.
     pub fn read(&mut self, pid: u32) -> Result<Option<Activity>, Error> {
-        let path = format!("{pid}/stat");
+        self.read_file(&format!("{pid}/stat"))
+    }
+
+    /// Reads a thread: CPU time and start are its own; `None` when it is gone.
+    ///
+    /// # Errors
+    /// When the file is malformed.
+    pub fn read_thread(&mut self, pid: u32, tid: u32) -> Result<Option<Activity>, Error> {
+        self.read_file(&format!("{pid}/task/{tid}/stat"))
+    }
+
+    fn read_file(&mut self, path: &str) -> Result<Option<Activity>, Error> {
         let Some(directory) = &self.directory else {
             let file = match self.root.read_lossy(&format!("proc/{path}")) {
                 Err(Error::Read { .. }) => return Ok(None),
@@ -80,7 +91,7 @@ impl ActivityReader {
             return parsed.ok_or_else(malformed).map(Some);
         };
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let Ok(file) = openat(directory, &path, flags, Mode::empty()) else {
+        let Ok(file) = openat(directory, path, flags, Mode::empty()) else {
             return Ok(None);
         };
         let Ok(length) = rustix::io::read(&file, &mut self.buffer[..]) else {

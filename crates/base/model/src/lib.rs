@@ -80,7 +80,8 @@ pub use server_kind::{ServerFacts, ServerKind};
 pub use session_load::{SessionLoad, SessionLoadFacts, SessionMemory};
 pub use snapshot::{
     Allocations, InstanceSnapshot, MachineSnapshot, MemorySnapshot, MemorySource, NodeSnapshot,
-    Pressure, ProcessSnapshot, Snapshot,
+    OpenedSnapshot, OpenedSubject, Pressure, ProcessSnapshot, SegmentSnapshot, Snapshot,
+    ThreadSnapshot,
 };
 pub use time_model::{
     TimeModel, WAIT_BUCKET_LATCH, WAIT_BUFFER_BUSY, WAIT_CPU_QUANTUM, WAIT_FOR_WORK,

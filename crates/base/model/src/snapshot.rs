@@ -23,6 +23,9 @@ pub struct Snapshot {
     pub processes: Vec<ProcessSnapshot>,
     /// Databases and the processes of each, by name.
     pub instances: Vec<InstanceSnapshot>,
+    /// Threads and segments of what the reader has opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened: Option<OpenedSnapshot>,
     /// What could not be read, one sentence each.
     pub gaps: Vec<String>,
     /// What taking it cost: CPU seconds of this process.
@@ -126,6 +129,8 @@ pub struct MemorySnapshot {
     pub bytes_by_node: BytesByNode,
     /// How it was found.
     pub source: MemorySource,
+    /// Processes that were looked at. Of an instance with more, it is a lower bound.
+    pub processes: u32,
     /// When it was looked at, on the clock of [`Snapshot::uptime_s`].
     pub looked_at_s: f64,
 }
@@ -153,4 +158,60 @@ pub struct InstanceSnapshot {
     pub pids: Vec<u32>,
     /// Where its memory lies, each shared page counted once.
     pub memory: Option<MemorySnapshot>,
+}
+
+/// The process or instance that a reader has opened, in more detail.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpenedSnapshot {
+    /// Which one.
+    pub subject: OpenedSubject,
+    /// Threads of the process, by ascending id; none of an instance.
+    pub threads: Vec<ThreadSnapshot>,
+    /// Threads that are not in the list.
+    pub threads_left_out: u64,
+    /// Private memory and shared objects that were found when its memory was last looked at, the
+    /// largest first; `None` until then.
+    pub segments: Option<Vec<SegmentSnapshot>>,
+    /// Shared objects that are not in the list.
+    pub segments_left_out: u64,
+}
+
+/// What a reader has opened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OpenedSubject {
+    /// The process with this id.
+    Process(u32),
+    /// The instance of this name.
+    Instance(String),
+}
+
+impl Default for OpenedSubject {
+    fn default() -> Self {
+        Self::Process(0)
+    }
+}
+
+/// A thread at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadSnapshot {
+    /// Its id.
+    pub tid: u32,
+    /// Its start in clock ticks since boot.
+    pub start_ticks: u64,
+    /// `comm`, at most 15 bytes.
+    pub name: String,
+    /// Its CPU seconds since its start.
+    pub cpu_s: f64,
+    /// The CPU that it last ran on.
+    pub last_cpu: Option<CpuId>,
+}
+
+/// Memory with one name, as numa_maps has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentSnapshot {
+    /// The file or segment; `None` for private memory without a name.
+    pub name: Option<String>,
+    /// Bytes by node.
+    pub bytes_by_node: BytesByNode,
 }

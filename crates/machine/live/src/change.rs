@@ -16,6 +16,8 @@ pub struct Change {
     pub numa_pages_migrated_per_s: Option<f64>,
     /// Hinting faults of NUMA balancing per second.
     pub numa_hint_faults_per_s: Option<f64>,
+    /// Of these, on the node of the page.
+    pub numa_hint_faults_local_per_s: Option<f64>,
     /// Pages per second moved between nodes for any reason.
     pub pages_migrated_per_s: Option<f64>,
     /// CPUs that the hypervisor gave to others while they were wanted here.
@@ -91,6 +93,8 @@ impl Change {
             processes: processes.collect(),
             numa_pages_migrated_per_s: rates.count(was.numa_pages_migrated, is.numa_pages_migrated),
             numa_hint_faults_per_s: rates.count(was.numa_hint_faults, is.numa_hint_faults),
+            numa_hint_faults_local_per_s: rates
+                .count(was.numa_hint_faults_local, is.numa_hint_faults_local),
             pages_migrated_per_s: rates.count(was.pages_migrated, is.pages_migrated),
             cpus_stolen: rates.growing(was.steal_s, is.steal_s),
         }

@@ -4,12 +4,6 @@ use model::{ByteSize, NodeId, NodeSet, NodeSnapshot, Snapshot};
 
 use crate::slope::slope;
 
-/// A node with less available memory than this share of it is full.
-const FULL_SHARE: f64 = 0.02;
-
-/// A node with more available memory than this share could have been used.
-const PLENTY_SHARE: f64 = 0.20;
-
 /// No forecast beyond a day: the history is ten minutes long.
 const SECONDS_MAX: f64 = 86_400.0;
 
@@ -43,19 +37,6 @@ pub struct HitInstance {
     pub why: WhyHit,
 }
 
-/// A node that is full while others have much memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FullNode {
-    /// The node.
-    pub node: NodeId,
-    /// What is available there.
-    pub available_bytes: u64,
-    /// What is available on all other nodes.
-    pub elsewhere_bytes: u64,
-    /// The databases that are hit.
-    pub hits: Vec<HitInstance>,
-}
-
 /// What runs out next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exhaustion {
@@ -83,8 +64,6 @@ pub struct Forecast {
     /// What runs out first; `None` when nothing does within a day, or when the interval of every
     /// slope includes 0.
     pub first: Option<Exhaustion>,
-    /// Nodes that are full now.
-    pub full: Vec<FullNode>,
     /// Seconds of history that it rests on.
     pub history_s: f64,
 }
@@ -108,22 +87,12 @@ impl Forecast {
         }
         Forecast {
             first: soonest,
-            full: full(latest),
             history_s: latest.uptime_s - first.uptime_s,
         }
     }
 
     /// The forecast in one sentence; `None` when there is nothing to say.
     pub fn sentence(&self) -> Option<String> {
-        if let Some(full) = self.full.first() {
-            let text = format!(
-                "node {} is full: {} available, while other nodes have {}",
-                full.node,
-                ByteSize(full.available_bytes),
-                ByteSize(full.elsewhere_bytes)
-            );
-            return Some(text + &hits_text(&full.hits, "hits"));
-        }
         let first = self.first.as_ref()?;
         let what = match first.resource {
             Resource::Memory => "memory".to_owned(),
@@ -206,32 +175,7 @@ fn exhaustion(snapshots: &[&Snapshot], node: NodeId, resource: Resource) -> Opti
     })
 }
 
-fn full(latest: &Snapshot) -> Vec<FullNode> {
-    let nodes = latest.nodes.iter().filter_map(|node| {
-        let memory = node.memory_bytes.filter(|memory| *memory > 0)?;
-        Some((node.id, available(node)?, memory))
-    });
-    let nodes: Vec<(NodeId, u64, u64)> = nodes.collect();
-    let share = |available: u64, memory: u64| available as f64 / memory as f64;
-    let has_plenty = nodes
-        .iter()
-        .any(|(_, left, all)| share(*left, *all) > PLENTY_SHARE);
-    let full = nodes
-        .iter()
-        .filter(|(_, left, all)| has_plenty && share(*left, *all) < FULL_SHARE);
-    let full = full.map(|(node, left, _)| {
-        let others = nodes.iter().filter(|(other, _, _)| other != node);
-        FullNode {
-            node: *node,
-            available_bytes: *left,
-            elsewhere_bytes: others.fold(0, |sum, (_, left, _)| sum.saturating_add(*left)),
-            hits: hits(latest, *node),
-        }
-    });
-    full.collect()
-}
-
-fn hits(snapshot: &Snapshot, node: NodeId) -> Vec<HitInstance> {
+pub(crate) fn hits(snapshot: &Snapshot, node: NodeId) -> Vec<HitInstance> {
     let only = NodeSet::of(node);
     let hits = snapshot.instances.iter().filter_map(|instance| {
         let of_it = snapshot
@@ -317,13 +261,5 @@ mod tests {
         let snapshots = history(|second| 20 * GIB + second * 7919 % 101 * (GIB / 100));
         assert_eq!(Forecast::of(snapshots.iter()).sentence(), None);
         assert_eq!(Forecast::of([].iter()), Forecast::default());
-    }
-
-    #[test]
-    fn a_full_node_beside_empty_ones_is_named() {
-        let sentence = Forecast::of(history(|_| GIB).iter()).sentence().unwrap();
-        let expected = "node 1 is full: 1 GiB available, while other nodes have 90 GiB; \
-                        hits postgres:/data (most of its memory is there)";
-        assert_eq!(sentence, expected);
     }
 }

@@ -65,12 +65,22 @@ pub(crate) fn databases(root: &Root, processes: &BTreeMap<u32, Activity>) -> Vec
         .collect()
 }
 
-/// `postgres -D DIRECTORY`.
+/// `postgres -D DIRECTORY`; else the directory that it works in, which is the same.
 fn data_directory(root: &Root, pid: u32) -> Option<String> {
     let words = proc_stat::command_words(root, pid).ok()?;
-    let mut words = words.iter().skip_while(|word| *word != "-D").skip(1);
-    let directory = words.next()?;
-    (!directory.contains(char::is_control)).then(|| directory.clone())
+    let named = words
+        .iter()
+        .skip_while(|word| *word != "-D")
+        .nth(1)
+        .cloned();
+    let works_in = || {
+        let directory = root
+            .is_live()
+            .then(|| linux::process::working_directory(pid));
+        directory?.ok()?.into_os_string().into_string().ok()
+    };
+    let directory = named.filter(|it| it.starts_with('/')).or_else(works_in)?;
+    (!directory.contains(char::is_control)).then_some(directory)
 }
 
 /// The processes that are one of `roots` or descend from it, ascending.

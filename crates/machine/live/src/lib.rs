@@ -3,14 +3,18 @@
 #![forbid(unsafe_code)]
 
 mod change;
+mod control_groups;
 mod error;
 mod forecast;
+mod full_nodes;
+mod held;
 mod history;
 mod instances;
 mod looks;
 mod machine_files;
 mod node_files;
 mod notice;
+mod opened;
 pub mod perfetto;
 pub mod recording;
 mod sampler;
@@ -18,7 +22,7 @@ mod slope;
 
 pub use change::{Change, HugePagesChange, NodeChange, ProcessChange};
 pub use error::Error;
-pub use forecast::{Exhaustion, Forecast, FullNode, HitInstance, Resource, WhyHit};
+pub use forecast::{Exhaustion, Forecast, HitInstance, Resource, WhyHit};
 pub use history::History;
 pub use notice::{NOTICES, Notice, Notices};
 pub use sampler::{Sampler, Scope};

@@ -136,10 +136,19 @@ fn read(root: &Root, pid: u32) -> Option<Looked> {
 /// The memory of several processes: private memory added up; of each shared object, per node, what
 /// the process with the most of it has mapped. A lower bound that counts no page twice.
 pub(crate) fn together<'l>(looked: impl Iterator<Item = &'l Looked>) -> BytesByNode {
-    let mut all = BytesByNode::new();
+    let (mut all, shared) = by_name(looked);
+    shared.values().for_each(|bytes| add(&mut all, bytes));
+    all
+}
+
+/// The same, private memory and each shared object apart.
+pub(crate) fn by_name<'l>(
+    looked: impl Iterator<Item = &'l Looked>,
+) -> (BytesByNode, BTreeMap<&'l str, BytesByNode>) {
+    let mut private = BytesByNode::new();
     let mut shared: BTreeMap<&str, BytesByNode> = BTreeMap::new();
     for looked in looked {
-        add(&mut all, &looked.private);
+        add(&mut private, &looked.private);
         for (name, bytes) in &looked.shared {
             let most = shared.entry(name).or_default();
             for (node, bytes) in bytes {
@@ -148,8 +157,7 @@ pub(crate) fn together<'l>(looked: impl Iterator<Item = &'l Looked>) -> BytesByN
             }
         }
     }
-    shared.values().for_each(|bytes| add(&mut all, bytes));
-    all
+    (private, shared)
 }
 
 #[cfg(test)]

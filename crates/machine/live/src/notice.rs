@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::ByteSize;
 
-use crate::{Change, History};
+use crate::{Change, History, full_nodes};
 
 /// Pages per second of 4 KiB that missed their node: 40 MB/s.
 const MISSES_PER_S: f64 = 10_000.0;
@@ -73,7 +73,7 @@ impl Notices {
 fn found(history: &History) -> Vec<(&'static str, String)> {
     let change = history.change().unwrap_or_default();
     let sentences = [
-        crate::forecast::Forecast::of(history.latest().into_iter()).sentence(),
+        history.latest().and_then(full_nodes::sentence),
         huge_pages(history),
         misses(&change),
         migrations(&change),

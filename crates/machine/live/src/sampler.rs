@@ -4,25 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use linux::process_activity::{Activity, ActivityReader};
-use linux::{
-    Root, clock, control_group_memory, proc_cpu_times, proc_stat, proc_status, proc_uptime, process,
-};
+use linux::{Root, clock, proc_cpu_times, proc_stat, proc_uptime, process};
 use model::{
-    CpuSet, InstanceSnapshot, MemorySnapshot, MemorySource, NodeSet, ProcessSnapshot, Snapshot,
+    InstanceSnapshot, MemorySnapshot, MemorySource, OpenedSubject, ProcessSnapshot, Snapshot,
 };
 use residency::instances::{Target, find};
 
-use crate::Error;
+use crate::control_groups::{self, ControlGroups};
+use crate::held::{Held, statuses};
 use crate::instances::{Found, databases, members};
-use crate::looks::{Looked, Looks, together};
+use crate::looks::{Looks, together};
 use crate::machine_files::{counters, pressure};
 use crate::node_files::NodeFiles;
+use crate::{Error, opened};
 
-/// Processes whose status is read at each snapshot: what it says seldom changes.
-const STATUSES_PER_SNAPSHOT: usize = 20;
-
-/// Databases are looked for at every so many snapshots.
-const SNAPSHOTS_PER_SEARCH: u64 = 15;
+/// Databases are looked for so often.
+const SECONDS_PER_SEARCH: f64 = 15.0;
 
 /// Ids of kernel threads are looked at again so often, in case a process took one.
 const SNAPSHOTS_PER_KERNEL_THREADS: u64 = 60;
@@ -46,25 +43,15 @@ pub struct Sampler {
     held: BTreeMap<u32, Held>,
     kernel_threads: BTreeSet<u32>,
     instances: Vec<Found>,
-    /// `memory.numa_stat` of instances that have a cgroup of their own: its path.
-    control_groups: BTreeMap<String, String>,
+    control_groups: ControlGroups,
     looks: Looks,
+    opened: Option<OpenedSubject>,
     snapshots: u64,
+    last_search_s: Option<f64>,
     last_uptime_s: Option<f64>,
-}
-
-/// What is known of a process between snapshots.
-#[derive(Debug, Default)]
-struct Held {
-    start_ticks: u64,
-    status_at: Option<u64>,
-    cpus_allowed: Option<CpuSet>,
-    memory_nodes_allowed: Option<NodeSet>,
-    /// `None` until its status was read, or where the kernel does not say.
-    huge_bytes: Option<u64>,
-    looked: Option<(f64, Looked)>,
-    /// The last look failed: it is not tried again.
-    is_closed: bool,
+    /// The start of the process that is the target: a later process may get its id.
+    target_start_ticks: Option<u64>,
+    has_ended: bool,
 }
 
 impl Sampler {
@@ -73,8 +60,13 @@ impl Sampler {
     /// # Errors
     /// When the machine's files are malformed, or the target has no processes.
     pub fn new(root: Root, scope: Scope) -> Result<Self, Error> {
+        let mut target_start_ticks = None;
         if let Scope::Target(target) = &scope {
-            find(&root, target)?;
+            let found = find(&root, target)?;
+            if let Target::Process(pid) = target {
+                let mut it = found.iter().filter(|member| member.stat.pid == *pid);
+                target_start_ticks = it.next().map(|member| member.stat.start_ticks);
+            }
         }
         Ok(Self {
             nodes: NodeFiles::new(&root)?,
@@ -84,11 +76,25 @@ impl Sampler {
             held: BTreeMap::new(),
             kernel_threads: BTreeSet::new(),
             instances: Vec::new(),
-            control_groups: BTreeMap::new(),
+            control_groups: ControlGroups::default(),
             looks: Looks::default(),
+            opened: None,
             snapshots: 0,
+            last_search_s: None,
             last_uptime_s: None,
+            target_start_ticks,
+            has_ended: false,
         })
+    }
+
+    /// From now on, snapshots have the threads and segments of this process or instance, too.
+    pub fn open(&mut self, subject: Option<OpenedSubject>) {
+        self.opened = subject;
+    }
+
+    /// Whether the process that is the target has ended. Other targets may start again.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     /// Takes a snapshot. A target that has ended has no processes; a gap says so.
@@ -102,8 +108,19 @@ impl Sampler {
         let times = proc_cpu_times::read(&self.root)?.unwrap_or_default();
         let nodes = self.nodes.take(&self.root, &times.busy_s, &mut gaps)?;
         let running = self.running()?;
-        if self.snapshots.is_multiple_of(SNAPSHOTS_PER_SEARCH) {
+        let since_search = self.last_search_s.map(|last| uptime_s - last);
+        if since_search.is_none_or(|it| !(0.0..SECONDS_PER_SEARCH).contains(&it)) {
             self.search(&running, &mut gaps);
+            self.last_search_s = Some(uptime_s);
+        }
+        if let (Scope::Target(Target::Process(pid)), Some(start)) =
+            (&self.scope, self.target_start_ticks)
+        {
+            let runs = running.get(pid).is_some_and(|it| it.start_ticks == start);
+            self.has_ended |= !runs;
+        }
+        if self.has_ended {
+            self.instances.clear();
         }
         let instances = self.instances.iter();
         let instances: Vec<(String, Vec<u32>)> = instances
@@ -121,13 +138,15 @@ impl Sampler {
         if let (Scope::Target(target), true) = (&self.scope, shown.is_empty()) {
             gaps.push(format!("no process of {target} is running"));
         }
-        self.statuses(&running, &shown);
+        statuses(&self.root, &mut self.held, &shown, self.snapshots);
         self.look(uptime_s, &running, &shown, &mut gaps);
         let processes = shown
             .iter()
             .filter_map(|pid| Some(self.process(*pid, running.get(pid)?)));
         let processes = processes.collect();
-        let instances = self.instance_snapshots(uptime_s, instances);
+        self.control_groups.read(&self.root, uptime_s);
+        let opened = self.opened(&instances);
+        let instances = self.instance_snapshots(instances);
         self.snapshots += 1;
         self.last_uptime_s = Some(uptime_s);
         let now = SystemTime::now()
@@ -141,6 +160,7 @@ impl Sampler {
             counters: counters(&self.root, times.steal_s)?,
             processes,
             instances,
+            opened,
             gaps,
             cost_s: clock::process_cpu_ns().saturating_sub(before_ns) as f64 * 1e-9,
         })
@@ -206,60 +226,11 @@ impl Sampler {
                 Err(_) => Vec::new(),
             },
         };
-        self.control_groups.clear();
-        for found in &self.instances {
-            let pids = members(&found.roots, running);
-            if let Some(path) = self.own_control_group(&pids) {
-                self.control_groups.insert(found.name.clone(), path);
-            }
-        }
-    }
-
-    /// The cgroup that has these processes and no others.
-    fn own_control_group(&self, pids: &[u32]) -> Option<String> {
-        let paths = proc_stat::control_groups(&self.root, *pids.first()?).ok()?;
-        let paths = paths
-            .into_iter()
-            .filter(|path| !path.trim_matches('/').is_empty());
-        let mut paths = paths.filter(|path| {
-            let path = path.trim_matches('/');
-            let procs = ["sys/fs/cgroup", "sys/fs/cgroup/memory"].map(|mount| {
-                let file = self
-                    .root
-                    .read_optional(&format!("{mount}/{path}/cgroup.procs"));
-                file.ok().flatten()
-            });
-            procs.into_iter().flatten().next().is_some_and(|file| {
-                let mut of_it = file.lines().map(|(_, line)| line.trim().parse::<u32>());
-                of_it.all(|pid| pid.is_ok_and(|pid| pids.contains(&pid)))
-            })
+        let paths = self.instances.iter().filter_map(|found| {
+            let path = control_groups::own(&self.root, &members(&found.roots, running))?;
+            Some((found.name.clone(), path))
         });
-        paths.next()
-    }
-
-    /// Reads some statuses: of processes without one first, then the oldest.
-    fn statuses(&mut self, running: &BTreeMap<u32, Activity>, shown: &BTreeSet<u32>) {
-        let held = self.held.iter().filter(|(pid, _)| shown.contains(pid));
-        let mut order: Vec<(Option<u64>, u32)> =
-            held.map(|(pid, held)| (held.status_at, *pid)).collect();
-        let count = STATUSES_PER_SNAPSHOT.min(order.len());
-        if count < order.len() {
-            order.select_nth_unstable(count);
-        }
-        for (_, pid) in &order[..count] {
-            let Some(held) = self.held.get_mut(pid).filter(|_| running.contains_key(pid)) else {
-                continue;
-            };
-            held.status_at = Some(self.snapshots);
-            let Ok(status) = proc_status::read(&self.root, *pid) else {
-                continue;
-            };
-            held.huge_bytes = status.huge_bytes;
-            let allowed = status
-                .allowed
-                .map(|allowed| (allowed.cpus, allowed.memory_nodes));
-            (held.cpus_allowed, held.memory_nodes_allowed) = allowed.unzip();
-        }
+        self.control_groups.set(paths.collect());
     }
 
     fn resident(&self, pid: u32, activity: &Activity) -> Option<u64> {
@@ -298,10 +269,14 @@ impl Sampler {
                 }
             }
         }
+        let opened = self.opened_to_look_at(uptime_s, running);
         let passed = self.last_uptime_s.map_or(0.0, |last| uptime_s - last);
         let most_s = next.map_or(0.0, |(_, resident, _)| self.looks.cost_s(resident));
         self.looks.earn(passed, most_s);
-        if let Some((_, resident, pid)) = next.filter(|next| self.looks.can_pay(next.1)) {
+        // What is open is looked at even on credit.
+        let next = next.filter(|next| self.looks.can_pay(next.1));
+        let next = next.map(|(_, resident, pid)| (resident, pid));
+        if let Some((resident, pid)) = opened.or(next) {
             let looked = self.looks.look(&self.root, pid, resident);
             if let Some(held) = self.held.get_mut(&pid) {
                 held.is_closed = looked.is_none();
@@ -320,6 +295,38 @@ impl Sampler {
         }
     }
 
+    /// The opened process, if its memory is due to be looked at, with its size.
+    fn opened_to_look_at(
+        &self,
+        uptime_s: f64,
+        running: &BTreeMap<u32, Activity>,
+    ) -> Option<(u64, u32)> {
+        let Some(OpenedSubject::Process(pid)) = self.opened else {
+            return None;
+        };
+        let (activity, held) = (running.get(&pid)?, self.held.get(&pid)?);
+        let resident = self.resident(pid, activity).unwrap_or(0);
+        let looked_at = held.looked.as_ref().map(|(at, _)| *at);
+        let is_due = opened::is_due(looked_at, uptime_s) && !held.is_closed;
+        (is_due && self.looks.is_small_enough(resident, true)).then_some((resident, pid))
+    }
+
+    /// Threads and segments of what is open.
+    fn opened(&mut self, instances: &[(String, Vec<u32>)]) -> Option<model::OpenedSnapshot> {
+        let subject = self.opened.clone()?;
+        let pids: &[u32] = match &subject {
+            OpenedSubject::Process(pid) => &[*pid],
+            OpenedSubject::Instance(name) => instances
+                .iter()
+                .find(|it| it.0 == *name)
+                .map_or(&[], |it| &it.1),
+        };
+        let held = pids.iter().filter_map(|pid| self.held.get(pid));
+        let looked = held.filter_map(|held| Some(&held.looked.as_ref()?.1));
+        let reader = &mut self.activity;
+        Some(opened::snapshot(&self.root, reader, &subject, looked))
+    }
+
     fn process(&self, pid: u32, activity: &Activity) -> ProcessSnapshot {
         let held = self.held.get(&pid);
         let looked = held.and_then(|held| held.looked.as_ref());
@@ -336,27 +343,16 @@ impl Sampler {
             memory: looked.map(|(looked_at_s, looked)| MemorySnapshot {
                 bytes_by_node: looked.all(),
                 source: MemorySource::NumaMaps,
+                processes: 1,
                 looked_at_s: *looked_at_s,
             }),
         }
     }
 
-    fn instance_snapshots(
-        &self,
-        uptime_s: f64,
-        instances: Vec<(String, Vec<u32>)>,
-    ) -> Vec<InstanceSnapshot> {
+    fn instance_snapshots(&self, instances: Vec<(String, Vec<u32>)>) -> Vec<InstanceSnapshot> {
         let snapshots = instances.into_iter().map(|(name, pids)| {
-            let group = self.control_groups.get(&name);
-            let charged = group.and_then(|path| control_group_memory::read(&self.root, path).ok());
-            let memory = match charged.flatten() {
-                Some(bytes_by_node) => Some(MemorySnapshot {
-                    bytes_by_node,
-                    source: MemorySource::ControlGroup,
-                    looked_at_s: uptime_s,
-                }),
-                None => self.memory_of(&pids),
-            };
+            let charged = self.control_groups.memory(&name, pids.len());
+            let memory = charged.or_else(|| self.memory_of(&pids));
             InstanceSnapshot { name, pids, memory }
         });
         snapshots.collect()
@@ -369,8 +365,9 @@ impl Sampler {
             .filter_map(|pid| self.held.get(pid)?.looked.as_ref());
         let oldest = held.clone().map(|(at, _)| *at).min_by(f64::total_cmp)?;
         Some(MemorySnapshot {
-            bytes_by_node: together(held.map(|(_, looked)| looked)),
+            bytes_by_node: together(held.clone().map(|(_, looked)| looked)),
             source: MemorySource::NumaMaps,
+            processes: u32::try_from(held.count()).unwrap_or(u32::MAX),
             looked_at_s: oldest,
         })
     }

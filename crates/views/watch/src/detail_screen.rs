@@ -8,7 +8,8 @@ use crate::columns::{Column, Layout};
 use crate::figures;
 use crate::machine_screen::Room;
 use crate::moment::Moment;
-use crate::process_table::{ProcessTable, threads};
+use crate::opened_tables;
+use crate::process_table::{ProcessTable, bytes, threads};
 use crate::subjects::{Identity, Kind, Sort, Subject, sort};
 use crate::visible::{cut, wrapped};
 
@@ -19,11 +20,18 @@ const NODES: [Column; 5] = [
     Column::number("CPUs ALLOWED", 12, 2),
     Column::words("", 10, 3),
 ];
+/// Processes of an instance that are shown: the list of processes, filtered, has them all.
+const PROCESSES_MAX: usize = 100;
 /// Columns of the bar.
 const BAR_MAX: usize = 40;
 
 /// Returns the lines of the screen; the caller shows those from `room.scroll` on.
-pub(crate) fn lines(moment: &Moment, subject: &Subject, room: Room) -> Vec<Line<'static>> {
+pub(crate) fn lines(
+    moment: &Moment,
+    subject: &Subject,
+    is_replay: bool,
+    room: Room,
+) -> Vec<Line<'static>> {
     let text = |text: &str| wrapped(text, room.width).into_iter().map(Line::from);
     let mut lines: Vec<Line<'static>> = text(&title(subject)).collect();
     lines.extend(nodes(moment, subject, room));
@@ -32,12 +40,19 @@ pub(crate) fn lines(moment: &Moment, subject: &Subject, room: Room) -> Vec<Line<
         lines.extend(text(&fact));
     }
     lines.push(Line::default());
-    let more = format!("Segments, threads and policies: {}", command(subject));
-    lines.extend(text(&more));
     if matches!(subject.identity, Identity::Instance(_)) {
-        lines.push(Line::default());
         lines.extend(processes(moment, subject, room));
+        lines.push(Line::default());
     }
+    lines.extend(opened_tables::lines(
+        moment,
+        &subject.identity,
+        is_replay,
+        room,
+    ));
+    lines.push(Line::default());
+    let more = format!("Every page, and policies: {}", command(subject));
+    lines.extend(text(&more));
     lines
 }
 
@@ -77,10 +92,7 @@ fn facts(moment: &Moment, subject: &Subject) -> Vec<String> {
             cpus,
             last_ran(moment, subject)
         ),
-        format!(
-            "Memory: {}. Allowed: nodes {memory}.",
-            figures::bytes(subject.bytes)
-        ),
+        format!("Memory: {}. Allowed: nodes {memory}.", bytes(subject)),
         format!(
             "Local share: {} of the memory by node, expected over the allowed CPUs.",
             figures::share(subject.local_share)
@@ -101,10 +113,12 @@ fn freshness(subject: &Subject) -> String {
         MemorySource::NumaMaps => "numa_maps: what the process itself has mapped",
         MemorySource::Inspect => "a full inspection, each shared page counted once",
     };
-    format!(
-        "Memory by node is {} old, from {source}. The other figures are of this snapshot.",
-        figures::span(age_s)
-    )
+    let age = figures::span(age_s);
+    let seen = match subject.is_partial {
+        true => "; not all of its processes were looked at, so there is more",
+        false => "",
+    };
+    format!("Memory by node is {age} old, from {source}{seen}. The other figures are of now.")
 }
 
 /// Returns where the process last ran.
@@ -212,7 +226,7 @@ fn processes(moment: &Moment, subject: &Subject, room: Room) -> Vec<Line<'static
         .collect();
     sort(&mut rows, Sort::Cpus);
     let mut lines = vec![Line::styled(table.heading(), room.palette.heading())];
-    let rows = rows.iter().take(room.scroll + room.height);
+    let rows = rows.iter().take(PROCESSES_MAX);
     lines.extend(rows.map(|it| Line::from(table.row(&moment.snapshot, it))));
     lines
 }

@@ -50,14 +50,19 @@ impl View {
 
     fn body(&self, room: Room) -> Vec<Line<'static>> {
         if self.has_help {
-            return scrolled(help_screen::lines(room.width), room);
+            let gaps = self.shown.as_ref().map(|it| &it.snapshot.gaps[..]);
+            let lines = help_screen::lines(gaps.unwrap_or_default(), room.width);
+            return scrolled(lines, room);
         }
         let Some(moment) = &self.shown else {
             return vec![Line::from("waiting for the first snapshot")];
         };
         if let Some(opened) = &self.opened {
             let lines = match self.find(opened) {
-                Some(subject) => detail_screen::lines(moment, &subject, room),
+                Some(subject) => {
+                    let is_replay = self.options.replay_of.is_some();
+                    detail_screen::lines(moment, &subject, is_replay, room)
+                }
                 None => detail_screen::ended(room.width),
             };
             return scrolled(lines, room);
@@ -109,6 +114,10 @@ impl View {
         }
         if let Some(target) = &self.options.target {
             words.push(target.clone());
+        }
+        let gaps = self.shown.as_ref().map_or(0, |it| it.snapshot.gaps.len());
+        if gaps > 0 {
+            words.push(format!("{gaps} unknown: ?"));
         }
         cell(&format!(" {}", words.join(" | ")), width, Side::Left)
     }

@@ -5,7 +5,7 @@ use ratatui::text::Line;
 use crate::visible::wrapped;
 
 /// Keys, and what columns mean.
-const TEXT: [(&str, &str); 22] = [
+const TEXT: [(&str, &str); 23] = [
     ("q, Ctrl-C", "quit"),
     ("Tab, 1 2 3", "machine, processes, instances"),
     ("Up Down PgUp PgDn", "select or scroll"),
@@ -27,6 +27,10 @@ const TEXT: [(&str, &str); 22] = [
     ),
     ("MEMORY BY NODE", "node:share, the largest first"),
     ("AGE", "how old the memory by node is"),
+    (
+        "> in MEMORY",
+        "a lower bound: not all processes of the instance were looked at",
+    ),
     ("CPU/NODE", "where the first thread last ran"),
     (
         "HIT/s",
@@ -41,7 +45,7 @@ const TEXT: [(&str, &str); 22] = [
         "pages/s intended for this node but allocated elsewhere",
     ),
     (
-        "HUGE PAGES FREE",
+        "HUGE FREE",
         "size: free/total of each pool; none: no pool has pages",
     ),
     (
@@ -54,9 +58,13 @@ const TEXT: [(&str, &str); 22] = [
 /// Columns of the keys where there is room for two columns.
 const KEYS: usize = 19;
 
-/// Returns the lines of the screen.
-pub(crate) fn lines(width: usize) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
+/// Returns the lines of the screen: what is unknown now, then keys and columns.
+pub(crate) fn lines(gaps: &[String], width: usize) -> Vec<Line<'static>> {
+    let unknown = |gap: &String| wrapped(&format!("Unknown: {gap}"), width);
+    let mut lines: Vec<Line> = gaps.iter().flat_map(unknown).map(Line::from).collect();
+    if !gaps.is_empty() {
+        lines.push(Line::default());
+    }
     for (key, meaning) in TEXT {
         let texts = wrapped(meaning, width.saturating_sub(KEYS).max(12));
         if texts.is_empty() {

@@ -12,6 +12,7 @@ mod list_screen;
 mod machine_screen;
 mod moment;
 mod node_table;
+mod opened_tables;
 mod palette;
 mod plain;
 mod process_table;

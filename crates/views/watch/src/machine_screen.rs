@@ -54,13 +54,18 @@ pub(crate) fn without_processes(moment: &Moment, room: Room) -> Vec<Line<'static
     lines
 }
 
-/// Returns the sentences that come first: forecasts, notices and gaps.
+/// Returns the sentences that come first: the forecast and notices.
 fn attention(moment: &Moment, room: Room) -> Vec<Line<'static>> {
-    let forecasts = moment.forecasts.iter().map(|it| (it, room.palette.error()));
-    let notices = moment.notices.iter().map(|it| (it, room.palette.warning()));
+    let forecast = moment.forecast.iter();
+    let forecast = forecast.map(|it| (it.clone(), room.palette.error()));
+    let notices = moment.notices.iter().map(|it| {
+        let since_s = moment.snapshot.uptime_s - it.since_s;
+        let text = format!("{} (for {})", it.sentence, figures::span(since_s));
+        (text, room.palette.warning())
+    });
     let mut lines = Vec::new();
-    for (sentence, style) in forecasts.chain(notices) {
-        for (index, text) in wrapped(sentence, room.width.saturating_sub(2))
+    for (sentence, style) in forecast.chain(notices) {
+        for (index, text) in wrapped(&sentence, room.width.saturating_sub(2))
             .into_iter()
             .enumerate()
         {
@@ -68,7 +73,7 @@ fn attention(moment: &Moment, room: Room) -> Vec<Line<'static>> {
             lines.push(Line::styled(format!("{mark}{text}"), style));
         }
     }
-    if moment.forecasts.is_empty() && moment.notices.is_empty() {
+    if lines.is_empty() {
         let calm = "No notices.";
         lines.extend(wrapped(calm, room.width).into_iter().map(Line::from));
     }
@@ -83,8 +88,8 @@ fn machine(moment: &Moment, width: usize) -> Vec<String> {
         figures::share(pressure.memory_some),
         figures::share(pressure.memory_full),
     );
-    let rates = &moment.machine;
-    let migrated = figures::rate(rates.migrated);
+    let rates = &moment.change;
+    let migrated = figures::rate(rates.pages_migrated_per_s);
     let (pressure, migrations) = match width < SENTENCES_MIN {
         true => (
             format!("Waiting: CPU {cpu}, memory {some}"),
@@ -93,13 +98,13 @@ fn machine(moment: &Moment, width: usize) -> Vec<String> {
         false => (
             format!(
                 "Waiting, last 10 s: CPU {cpu}, memory {some} (all tasks {full}). Steal: {} CPUs",
-                figures::cpus(rates.steal_cpus)
+                figures::cpus(rates.cpus_stolen)
             ),
             format!(
                 "Migrated: {migrated} pages/s (balancing {}). Hint faults: {}/s, local {}",
-                figures::rate(rates.balanced),
-                figures::rate(rates.hint_faults),
-                figures::share(rates.hint_faults_local),
+                figures::rate(rates.numa_pages_migrated_per_s),
+                figures::rate(rates.numa_hint_faults_per_s),
+                figures::share(moment.hint_faults_local()),
             ),
         ),
     };

@@ -55,10 +55,10 @@ impl NodeTable {
             3 => figures::bytes(used.map(|(all, free)| all.saturating_sub(free))),
             4 => figures::bytes(node.page_cache_bytes),
             5 => pools(&node.huge_pages),
-            6 => figures::rate(rates.hit),
-            7 => figures::rate(rates.miss),
-            8 => figures::rate(rates.foreign),
-            _ => busy(node, rates.cpus),
+            6 => figures::rate(rates.hit_per_s),
+            7 => figures::rate(rates.miss_per_s),
+            8 => figures::rate(rates.foreign_per_s),
+            _ => busy(node, rates.cpus_busy),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use ratatui::text::Line;
 
+use live::{History, Notices};
 use model::Snapshot;
 
 use crate::figures;
@@ -14,7 +15,12 @@ use crate::subjects::{Kind, Sort, Subject, sort};
 /// Returns the machine, instances and processes at one moment, without colours, in lines of at most
 /// `width` columns. Rates are those since the snapshot `before`; without it they are unknown.
 pub fn plain_text(before: Option<&Snapshot>, snapshot: &Snapshot, width: usize) -> String {
-    let moment = Moment::new(before, snapshot.clone());
+    let mut history = History::default();
+    for snapshot in before.into_iter().chain([snapshot]) {
+        history.push(snapshot.clone());
+    }
+    let notices = Notices::default().update(&history);
+    let moment = Moment::new(&history, None, notices);
     let palette = Palette { has_colours: false };
     let room = Room {
         width,

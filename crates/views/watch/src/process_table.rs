@@ -63,7 +63,7 @@ impl ProcessTable {
         let all = |index: usize| match index {
             1 => subject.name.to_owned(),
             2 => figures::cpus(subject.cpus),
-            3 => figures::bytes(subject.bytes),
+            3 => bytes(subject),
             4 => figures::share(subject.local_share),
             5 => subject.nodes(),
             _ => subject.age(),
@@ -104,4 +104,13 @@ fn last_ran(snapshot: &Snapshot, subject: &Subject) -> String {
     };
     let node = node_of(snapshot, cpu).map_or(figures::UNKNOWN.to_owned(), |it| it.to_string());
     format!("{cpu}/{node}")
+}
+
+/// Returns the memory of a row; a lower bound is marked.
+pub(crate) fn bytes(subject: &Subject) -> String {
+    let bytes = figures::bytes(subject.bytes);
+    match subject.is_partial {
+        true => format!(">{}", bytes.replace(' ', "")),
+        false => bytes,
+    }
 }

@@ -1,6 +1,6 @@
 //! What the lists have rows of: processes and instances, with the figures to sort and show them by.
 
-use model::{BytesByNode, CpuSet, MemorySource, NodeId, ProcessSnapshot, Snapshot};
+use model::{BytesByNode, CpuSet, MemorySource, NodeId, OpenedSubject, ProcessSnapshot, Snapshot};
 
 use crate::figures;
 use crate::moment::Moment;
@@ -12,6 +12,16 @@ pub(crate) enum Identity {
     Process(u32, u64),
     /// An instance: its name.
     Instance(String),
+}
+
+impl Identity {
+    /// The same, as snapshots name it.
+    pub(crate) fn subject(&self) -> OpenedSubject {
+        match self {
+            Identity::Process(pid, _) => OpenedSubject::Process(*pid),
+            Identity::Instance(name) => OpenedSubject::Instance(name.clone()),
+        }
+    }
 }
 
 /// Which rows a list has.
@@ -74,6 +84,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) bytes: Option<u64>,
     pub(crate) bytes_by_node: Option<&'a BytesByNode>,
     pub(crate) local_share: Option<f64>,
+    /// Whether only some of its processes were looked at: its memory is a lower bound.
+    pub(crate) is_partial: bool,
     /// Age of the figures by node, in seconds, and where they come from.
     pub(crate) looked_at: Option<(f64, MemorySource)>,
 }
@@ -94,6 +106,7 @@ impl<'a> Subject<'a> {
             local_share: by_node
                 .zip(allowed)
                 .and_then(|(bytes, cpus)| local_share(&moment.snapshot, bytes, cpus)),
+            is_partial: false,
             looked_at: memory.map(|it| (moment.snapshot.uptime_s - it.looked_at_s, it.source)),
         }
     }
@@ -142,6 +155,7 @@ impl<'a> Subject<'a> {
             bytes: by_node.map(total),
             bytes_by_node: by_node,
             local_share: by_node.and_then(|bytes| local_share(snapshot, bytes, &allowed)),
+            is_partial: memory.is_some_and(|it| (it.processes as usize) < instance.pids.len()),
             looked_at: memory.map(|it| (snapshot.uptime_s - it.looked_at_s, it.source)),
         }
     }
@@ -156,20 +170,8 @@ impl<'a> Subject<'a> {
     /// Returns the nodes of its memory with their shares, the largest first, such as `0:75 %
     /// 1:25 %`.
     pub(crate) fn nodes(&self) -> String {
-        let Some(bytes) = self.bytes_by_node else {
-            return figures::UNKNOWN.to_owned();
-        };
-        let all = total(bytes);
-        let mut nodes: Vec<(&NodeId, u64)> = bytes.iter().map(|(id, &it)| (id, it)).collect();
-        nodes.retain(|(_, bytes)| *bytes > 0);
-        nodes.sort_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(right.0)));
-        let nodes = nodes.iter().map(|(id, bytes)| {
-            format!(
-                "{id}:{}",
-                figures::share(Some(*bytes as f64 / all as f64)).replace(' ', "")
-            )
-        });
-        nodes.collect::<Vec<_>>().join(" ")
+        self.bytes_by_node
+            .map_or(figures::UNKNOWN.to_owned(), shares)
     }
 
     /// Returns the age of the figures by node if they are older than the snapshot.
@@ -220,7 +222,20 @@ fn find(snapshot: &Snapshot, pid: u32) -> Option<&ProcessSnapshot> {
     found.ok().map(|index| &snapshot.processes[index])
 }
 
-fn total(bytes: &BytesByNode) -> u64 {
+/// Returns the nodes of some memory with their shares, the largest first.
+pub(crate) fn shares(bytes: &BytesByNode) -> String {
+    let all = total(bytes);
+    let mut nodes: Vec<(&NodeId, u64)> = bytes.iter().map(|(id, &it)| (id, it)).collect();
+    nodes.retain(|(_, bytes)| *bytes > 0);
+    nodes.sort_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(right.0)));
+    let nodes = nodes.iter().map(|(id, bytes)| {
+        let share = figures::share(Some(*bytes as f64 / all as f64));
+        format!("{id}:{}", share.replace(' ', ""))
+    });
+    nodes.collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn total(bytes: &BytesByNode) -> u64 {
     bytes.values().fold(0, |sum, it| sum.saturating_add(*it))
 }
 

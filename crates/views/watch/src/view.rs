@@ -1,7 +1,8 @@
 //! The state of the view and how inputs change it. It has no clock and reads nothing: the same
 //! inputs give the same screens.
 
-use model::Snapshot;
+use live::{History, Notices};
+use model::{OpenedSubject, Snapshot};
 
 use crate::input::{Input, Key, Request};
 use crate::moment::Moment;
@@ -30,6 +31,8 @@ const SPEED_MIN: f64 = 0.125;
 const SPEED_MAX: f64 = 1024.0;
 /// More lines than help and the sentences of a screen have.
 const HELP_LINES_MAX: usize = 64;
+/// Seconds for which a forecast is shown: it changes slowly, and costs more than all else.
+const FORECAST_EVERY_S: f64 = 5.0;
 /// Characters of a filter.
 const FILTER_MAX: usize = 64;
 
@@ -37,6 +40,10 @@ const FILTER_MAX: usize = 64;
 #[derive(Debug)]
 pub struct View {
     pub(crate) options: Options,
+    history: History,
+    notices: Notices,
+    /// The forecast, and the uptime at which it was made.
+    forecast: (Option<f64>, Option<String>),
     /// What is shown.
     pub(crate) shown: Option<Moment>,
     /// The newest, while something older is shown.
@@ -64,6 +71,9 @@ impl View {
     pub fn new(options: Options) -> Self {
         View {
             options,
+            history: History::default(),
+            notices: Notices::default(),
+            forecast: (None, None),
             shown: None,
             newest: None,
             snapshots: 0,
@@ -92,6 +102,11 @@ impl View {
         self.speed
     }
 
+    /// What the user has opened: snapshots should have its threads and segments.
+    pub fn opened(&self) -> Option<OpenedSubject> {
+        self.opened.as_ref().map(Identity::subject)
+    }
+
     /// Takes an input, and says what the view wants next.
     pub fn update(&mut self, input: Input) -> Request {
         match input {
@@ -105,8 +120,14 @@ impl View {
 
     fn take(&mut self, snapshot: Snapshot) {
         self.snapshots += 1;
-        let before = self.newest.as_ref().or(self.shown.as_ref());
-        let moment = Moment::new(before.map(|it| &it.snapshot), snapshot);
+        let uptime_s = snapshot.uptime_s;
+        self.history.push(snapshot);
+        let is_old = |at: f64| !(0.0..FORECAST_EVERY_S).contains(&(uptime_s - at));
+        if self.forecast.0.is_none_or(is_old) {
+            self.forecast = (Some(uptime_s), self.history.forecast().sentence());
+        }
+        let notices = self.notices.update(&self.history);
+        let moment = Moment::new(&self.history, self.forecast.1.clone(), notices);
         // A paused replay gets a snapshot only when the user steps.
         let is_held = self.is_paused && self.options.replay_of.is_none() && self.shown.is_some();
         match is_held {
@@ -259,7 +280,13 @@ impl View {
     /// The most lines that can be scrolled away: bounds the figure, drawing bounds what is seen.
     fn scroll_max(&self) -> usize {
         let snapshot = self.shown.as_ref().map(|it| &it.snapshot);
-        let rows = snapshot.map_or(0, |it| it.nodes.len() + it.processes.len());
+        let rows = snapshot.map_or(0, |it| {
+            let opened = it.opened.as_ref();
+            let opened = opened.map_or(0, |it| {
+                it.threads.len() + it.segments.as_ref().map_or(0, Vec::len)
+            });
+            it.nodes.len() + it.processes.len() + it.gaps.len() + opened
+        });
         rows + HELP_LINES_MAX
     }
 

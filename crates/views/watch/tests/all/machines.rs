@@ -2,7 +2,8 @@
 
 use model::{
     Allocations, CpuId, CpuSet, InstanceSnapshot, MachineSnapshot, MemorySnapshot, MemorySource,
-    NodeHugePages, NodeId, NodeSnapshot, Pressure, ProcessSnapshot, Snapshot,
+    NodeHugePages, NodeId, NodeSnapshot, OpenedSnapshot, OpenedSubject, Pressure, ProcessSnapshot,
+    SegmentSnapshot, Snapshot, ThreadSnapshot,
 };
 
 const GIB: u64 = 1 << 30;
@@ -36,6 +37,7 @@ pub(crate) fn machine(nodes: u32, processes: u32, tick: u32) -> Snapshot {
             pids: vec![100, 101],
             memory: Some(memory(&[(0, 6 * GIB), (1, 2 * GIB)], 496.0 + seconds)),
         }],
+        opened: None,
         gaps: vec!["pid 7: permission denied".to_owned()],
         cost_s: 0.01,
     }
@@ -94,6 +96,33 @@ fn memory(bytes: &[(u32, u64)], looked_at_s: f64) -> MemorySnapshot {
             .map(|&(id, bytes)| (NodeId(id), bytes))
             .collect(),
         source: MemorySource::NumaMaps,
+        processes: 1,
         looked_at_s,
+    }
+}
+
+/// The threads and segments of what is open, `tick` seconds after the first snapshot.
+pub(crate) fn opened(subject: OpenedSubject, tick: u32) -> OpenedSnapshot {
+    let segment = |name: Option<&str>, bytes: &[(u32, u64)]| SegmentSnapshot {
+        name: name.map(str::to_owned),
+        bytes_by_node: memory(bytes, 0.0).bytes_by_node,
+    };
+    let thread = |tid: u32| ThreadSnapshot {
+        tid,
+        start_ticks: 5,
+        name: format!("worker \u{1b}{tid}"),
+        cpu_s: f64::from(tick) / f64::from(tid),
+        last_cpu: Some(CpuId(tid % CPUS)),
+    };
+    let is_process = matches!(subject, OpenedSubject::Process(_));
+    OpenedSnapshot {
+        subject,
+        threads: (1..4).filter(|_| is_process).map(thread).collect(),
+        threads_left_out: 2,
+        segments: Some(vec![
+            segment(Some("/dev/shm/PostgreSQL.1"), &[(0, 3 * GIB), (1, GIB)]),
+            segment(None, &[(1, 7 << 20)]),
+        ]),
+        segments_left_out: 0,
     }
 }

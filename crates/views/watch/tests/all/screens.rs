@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::style::Color;
 use watch::{Input, Key, Options, Request, View};
 
-use crate::machines::machine;
+use crate::machines::{machine, opened};
 
 /// Returns a view that has seen two snapshots.
 fn view(nodes: u32, processes: u32) -> View {
@@ -20,7 +20,8 @@ fn view(nodes: u32, processes: u32) -> View {
 }
 
 fn feed(view: &mut View, nodes: u32, processes: u32, tick: u32) {
-    let snapshot = Box::new(machine(nodes, processes, tick));
+    let mut snapshot = Box::new(machine(nodes, processes, tick));
+    snapshot.opened = view.opened().map(|subject| opened(subject, tick));
     assert_eq!(view.update(Input::Snapshot(snapshot)), Request::Nothing);
 }
 
@@ -80,10 +81,14 @@ fn the_screens_are_those_that_a_person_has_reviewed() {
         keys(&mut view, "\t");
         check("processes", &view, width, height);
         keys(&mut view, "\n");
+        (2..4).for_each(|tick| feed(&mut view, 2, 4, tick));
         check("process", &view, width, height);
+        keys(&mut view, "⇲");
+        check("process-end", &view, width, height);
         keys(&mut view, "\u{1b}\t");
         check("instances", &view, width, height);
         keys(&mut view, "\n");
+        (4..6).for_each(|tick| feed(&mut view, 2, 4, tick));
         check("instance", &view, width, height);
         keys(&mut view, "?");
         check("help", &view, width, height);
