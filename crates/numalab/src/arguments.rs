@@ -135,6 +135,12 @@ pub(crate) enum Command {
     /// numalab.
     #[command(after_help = "Example: numalab import awr local.txt remote.txt")]
     Import(crate::commands::import::ImportArguments),
+    /// Watch nodes, databases and processes while they change.
+    ///
+    /// Which node runs out of memory or huge pages, who would be hit, and what moves? At one
+    /// snapshot per second; memory by node of large processes is older, and says how old.
+    #[command(after_help = "Example: numalab watch postgres:/data --record incident.zst")]
+    Watch(crate::commands::watch::WatchArguments),
     /// Undo what numalab changed on this machine.
     ///
     /// Which changes are still in force?

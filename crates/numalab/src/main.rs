@@ -31,6 +31,7 @@ mod run_screen;
 mod scope;
 mod short_runs;
 mod state_folder;
+mod watching;
 
 use std::process::ExitCode;
 
@@ -76,6 +77,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Show(arguments) => commands::show::run(&arguments),
         Command::Pages(arguments) => commands::pages::run(&arguments),
         Command::Move(arguments) => commands::relocate::run(&arguments),
+        Command::Watch(arguments) => commands::watch::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::InternalInstance => commands::internal::instance(),
         Command::InternalServer { words } => commands::internal::server(&words),

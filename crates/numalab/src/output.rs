@@ -11,21 +11,22 @@ use crate::failure::Failure;
 
 /// Writes data to stdout. A closed pipe is success (as in `numalab … | head`).
 pub(crate) fn data(text: &str) -> Result<(), Failure> {
-    write(&report::plain_lines(text))
+    write(&report::plain_lines(text)).map(|_| ())
 }
 
-fn write(text: &str) -> Result<(), Failure> {
+/// Writes to stdout, and returns whether anybody still reads it.
+fn write(text: &str) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::new(
             ExitCode::Bug,
             format!("cannot write to stdout: {error}"),
         )),
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(true),
     }
 }
 
@@ -42,15 +43,23 @@ pub(crate) fn talk(line: &str) {
 
 /// Writes a JSON document to stdout.
 pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Failure> {
-    write(&json_text(document)?)
+    write(&json_text(document)?).map(|_| ())
+}
+
+/// Writes a JSON document to stdout, on one line, and returns whether anybody still reads.
+pub(crate) fn json_line(document: &impl serde::Serialize) -> Result<bool, Failure> {
+    let text = serde_json::to_string(document).map_err(no_document)?;
+    write(&(report::plain_json(&text) + "\n"))
 }
 
 /// Renders a JSON document as text that is safe for a terminal, with a line end.
 pub(crate) fn json_text(document: &impl serde::Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(document).map_err(|error| {
-        Failure::new(ExitCode::Bug, format!("cannot write the document: {error}"))
-    })?;
+    let text = serde_json::to_string_pretty(document).map_err(no_document)?;
     Ok(report::plain_json(&text) + "\n")
+}
+
+fn no_document(error: serde_json::Error) -> Failure {
+    Failure::new(ExitCode::Bug, format!("cannot write the document: {error}"))
 }
 
 /// Columns if stdout is not a terminal or does not report them.

@@ -140,6 +140,13 @@ const ROWS: &[Row] = &[
             &[("fowner", OK)],
         )
     },
+    free("watch", "watch --once"),
+    privileged(
+        "watch TARGET",
+        "watch $pid --once",
+        &["sys_ptrace"],
+        &[("sys_ptrace", "0, named")],
+    ),
     free("capture FILE", "capture machine.tar.zst"),
     privileged(
         "capture FILE TARGET",

@@ -22,7 +22,7 @@ const MODULES: &[Row] = &[
     },
     Row {
         applies_to: |shape| shape.name == "two-node",
-        modules: &["bind", "data_files", "groups", "moving"],
+        modules: &["bind", "data_files", "groups", "moving", "watching"],
     },
     Row {
         applies_to: |shape| shape.name == "memory-only-node",

@@ -59,11 +59,13 @@ pub(super) fn steps() -> Vec<Step> {
 }
 
 /// Programs that tests need, with their packages: to read numalab's XML, to create targets that
-/// safe Rust cannot create, to place targets by other means than ours, and to fetch a PostgreSQL.
+/// safe Rust cannot create, to place targets by other means than ours, to type and look as a person
+/// does, and to fetch a PostgreSQL.
 const PROGRAMS: &[(&str, &str)] = &[
     ("lstopo-no-graphics", "hwloc-nox"),
     ("/usr/bin/python3", "python3"),
     ("numactl", "numactl"),
+    ("tmux", "tmux"),
     ("curl", "curl"),
     ("unzip", "unzip"),
     ("xz", "xz-utils"),

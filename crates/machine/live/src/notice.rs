@@ -158,4 +158,13 @@ mod tests {
         assert_eq!(since(4.0, 3), None);
         assert_eq!(since(5.0, 0), Some(("huge-pages-exhausted", 5.0)));
     }
+
+    #[test]
+    fn the_page_has_every_notice() {
+        let page = include_str!("../../../../docs/watch.md");
+        for (id, meaning) in NOTICES {
+            let row = format!("| `{id}` | {meaning} |");
+            assert!(page.contains(&row), "put this into docs/watch.md: {row}");
+        }
+    }
 }

@@ -12,28 +12,14 @@ use crate::Change;
 /// Processes with a track: those that used most CPU time over the recording.
 const PROCESSES_MAX: usize = 20;
 
-/// Writes the trace of these snapshots, oldest first.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write(snapshots: &[Snapshot], file: &mut impl Write) -> std::io::Result<()> {
-    write!(file, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
-    let machine = json!({"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "machine"}});
-    write!(file, "{machine}")?;
-    let busiest = busiest(snapshots);
-    for (at, snapshot) in snapshots.iter().enumerate() {
-        let before = at.checked_sub(1).map(|before| &snapshots[before]);
-        for event in events(before, snapshot, &busiest) {
-            write!(file, ",\n{event}")?;
-        }
-    }
-    writeln!(file, "]}}")
-}
-
 /// The processes with a track, by id and start.
-fn busiest(snapshots: &[Snapshot]) -> Vec<(u32, u64)> {
+#[derive(Debug)]
+pub struct Busiest(Vec<(u32, u64)>);
+
+/// The processes of a recording that used most CPU time.
+pub fn busiest(snapshots: impl Iterator<Item = Snapshot>) -> Busiest {
     let mut used: BTreeMap<(u32, u64), (f64, f64)> = BTreeMap::new();
-    for process in snapshots.iter().flat_map(|snapshot| &snapshot.processes) {
+    for process in snapshots.flat_map(|snapshot| snapshot.processes) {
         let key = (process.pid, process.start_ticks);
         let span = used.entry(key).or_insert((process.cpu_s, process.cpu_s));
         span.1 = process.cpu_s;
@@ -43,11 +29,30 @@ fn busiest(snapshots: &[Snapshot]) -> Vec<(u32, u64)> {
         .map(|(key, (first, last))| (last - first, key))
         .collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
-    order
-        .into_iter()
-        .take(PROCESSES_MAX)
-        .map(|(_, key)| key)
-        .collect()
+    let busiest = order.into_iter().take(PROCESSES_MAX);
+    Busiest(busiest.map(|(_, key)| key).collect())
+}
+
+/// Writes the trace of the same snapshots, oldest first.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(
+    busiest: &Busiest,
+    snapshots: impl Iterator<Item = Snapshot>,
+    file: &mut impl Write,
+) -> std::io::Result<()> {
+    write!(file, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
+    let machine = json!({"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "machine"}});
+    write!(file, "{machine}")?;
+    let mut before = None;
+    for snapshot in snapshots {
+        for event in events(before.as_ref(), &snapshot, &busiest.0) {
+            write!(file, ",\n{event}")?;
+        }
+        before = Some(snapshot);
+    }
+    writeln!(file, "]}}")
 }
 
 fn events(before: Option<&Snapshot>, snapshot: &Snapshot, busiest: &[(u32, u64)]) -> Vec<Value> {
@@ -126,7 +131,8 @@ mod tests {
             ..Snapshot::default()
         };
         let mut trace = Vec::new();
-        write(&[at(1.0, 0.0), at(2.0, 0.5)], &mut trace).unwrap();
+        let snapshots = || [at(1.0, 0.0), at(2.0, 0.5)].into_iter();
+        write(&busiest(snapshots()), snapshots(), &mut trace).unwrap();
         let trace: Value = serde_json::from_slice(&trace).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
         assert_eq!(events.len(), 4);

@@ -248,7 +248,8 @@ impl Sampler {
         gaps: &mut Vec<String>,
     ) {
         let is_target = matches!(self.scope, Scope::Target(_));
-        let (mut too_large, mut closed) = (0_u32, 0_u32);
+        // How many, and the first.
+        let (mut too_large, mut closed) = ((0_u32, 0_u32), (0_u32, 0_u32));
         let mut next: Option<(f64, u64, u32)> = None;
         for pid in shown {
             let (Some(activity), Some(held)) = (running.get(pid), self.held.get(pid)) else {
@@ -256,9 +257,12 @@ impl Sampler {
             };
             let resident = self.resident(*pid, activity).unwrap_or(0);
             if held.is_closed {
-                closed += 1;
+                closed = (closed.0 + 1, if closed.0 == 0 { *pid } else { closed.1 });
             } else if !self.looks.is_small_enough(resident, is_target) {
-                too_large += 1;
+                too_large = (
+                    too_large.0 + 1,
+                    if too_large.0 == 0 { *pid } else { too_large.1 },
+                );
             } else {
                 let looked_at = held.looked.as_ref().map_or(-1.0, |(at, _)| *at);
                 let is_sooner = |(at, bytes, _): &(f64, u64, u32)| {
@@ -283,15 +287,17 @@ impl Sampler {
                 held.looked = looked.map(|looked| (uptime_s, looked));
             }
         }
-        if too_large > 0 {
-            gaps.push(format!(
-                "memory by node of {too_large} processes unknown: too large to walk while watching"
-            ));
+        let of = |(count, first): (u32, u32)| match count {
+            1 => format!("memory by node of process {first} unknown"),
+            _ => format!("memory by node of {count} processes unknown, first {first}"),
+        };
+        if too_large.0 > 0 {
+            let why = "too large to walk while watching";
+            gaps.push(format!("{}: {why}", of(too_large)));
         }
-        if closed > 0 {
-            gaps.push(format!(
-                "memory by node of {closed} processes unknown: their numa_maps cannot be read"
-            ));
+        if closed.0 > 0 {
+            let why = "numa_maps cannot be read (of other users only with CAP_SYS_PTRACE)";
+            gaps.push(format!("{}: {why}", of(closed)));
         }
     }
 

@@ -25,3 +25,4 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod topology;
 pub(crate) mod undo;
+pub(crate) mod watch;

@@ -24,6 +24,7 @@ mod processes;
 mod report_pages;
 mod running;
 mod terminal;
+mod tmux;
 mod unmet_need;
 mod user;
 
@@ -78,3 +79,5 @@ mod undo_beside_move;
 mod unmapped_huge_pages;
 mod unprivileged;
 mod updates;
+mod watching;
+mod watching_in_a_terminal;

@@ -90,6 +90,7 @@ impl View {
     fn first_line(&self, width: usize) -> String {
         let mut words = Vec::new();
         match (&self.ended, self.is_paused) {
+            (Some(reason), _) if reason.is_empty() => words.push("ENDED".to_owned()),
             (Some(reason), _) => words.push(format!("ENDED: {reason}")),
             (None, true) => words.push("PAUSED".to_owned()),
             (None, false) => {}

@@ -60,8 +60,8 @@ const KEYS: usize = 19;
 
 /// Returns the lines of the screen: what is unknown now, then keys and columns.
 pub(crate) fn lines(gaps: &[String], width: usize) -> Vec<Line<'static>> {
-    let unknown = |gap: &String| wrapped(&format!("Unknown: {gap}"), width);
-    let mut lines: Vec<Line> = gaps.iter().flat_map(unknown).map(Line::from).collect();
+    let gap = |gap: &String| wrapped(&format!("? {gap}"), width);
+    let mut lines: Vec<Line> = gaps.iter().flat_map(gap).map(Line::from).collect();
     if !gaps.is_empty() {
         lines.push(Line::default());
     }

@@ -42,7 +42,7 @@ pub enum Input {
     Resize(u16, u16),
     /// The next snapshot.
     Snapshot(Box<Snapshot>),
-    /// No snapshot follows, and why: the target has ended, or the recording.
+    /// No snapshot follows, and why, if that is not plain from the rest.
     Ended(String),
 }
 

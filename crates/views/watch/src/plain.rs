@@ -11,16 +11,20 @@ use crate::moment::Moment;
 use crate::palette::Palette;
 use crate::process_table::ProcessTable;
 use crate::subjects::{Kind, Sort, Subject, sort};
+use crate::visible::wrapped;
 
-/// Returns the machine, instances and processes at one moment, without colours, in lines of at most
-/// `width` columns. Rates are those since the snapshot `before`; without it they are unknown.
-pub fn plain_text(before: Option<&Snapshot>, snapshot: &Snapshot, width: usize) -> String {
-    let mut history = History::default();
-    for snapshot in before.into_iter().chain([snapshot]) {
-        history.push(snapshot.clone());
+/// Returns the machine, instances and processes at the last of these snapshots, without colours, in
+/// lines of at most `width` columns; `None` if there is no snapshot. Rates are those since the one
+/// before, the forecast is that of all.
+pub fn plain_text(snapshots: impl Iterator<Item = Snapshot>, width: usize) -> Option<String> {
+    let (mut history, mut notices) = (History::default(), Notices::default());
+    let mut noticed = Vec::new();
+    for snapshot in snapshots {
+        history.push(snapshot);
+        noticed = notices.update(&history);
     }
-    let notices = Notices::default().update(&history);
-    let moment = Moment::new(&history, None, notices);
+    let snapshot = history.latest()?;
+    let moment = Moment::new(&history, history.forecast().sentence(), noticed);
     let palette = Palette { has_colours: false };
     let room = Room {
         width,
@@ -50,9 +54,10 @@ pub fn plain_text(before: Option<&Snapshot>, snapshot: &Snapshot, width: usize) 
         lines.extend([String::new(), title.to_owned(), table.heading()]);
         lines.extend(subjects.iter().map(|it| table.row(snapshot, it)));
     }
-    lines.extend(snapshot.gaps.iter().map(|gap| format!("Unknown: {gap}")));
-    lines
-        .iter()
-        .map(|line| format!("{}\n", line.trim_end()))
-        .collect()
+    if !snapshot.gaps.is_empty() {
+        lines.push(String::new());
+        lines.extend(snapshot.gaps.iter().flat_map(|gap| wrapped(gap, width)));
+    }
+    let lines = lines.iter().map(|line| format!("{}\n", line.trim_end()));
+    Some(lines.collect())
 }

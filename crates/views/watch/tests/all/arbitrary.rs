@@ -148,7 +148,7 @@ proptest! {
         now in snapshot(),
         width in 0..200_usize,
     ) {
-        let text = watch::plain_text(before.as_ref(), &now, width);
+        let text = watch::plain_text(before.into_iter().chain([now]), width).unwrap();
         prop_assert!(!text.chars().any(|it| it.is_control() && it != '\n'));
     }
 }

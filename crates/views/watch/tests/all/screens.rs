@@ -225,12 +225,12 @@ fn unknown_figures_are_question_marks() {
 #[test]
 fn the_plain_text_has_everything_and_no_escapes() {
     let (before, now) = (machine(2, 4, 0), machine(2, 4, 1));
-    let text = watch::plain_text(Some(&before), &now, 100);
+    let text = watch::plain_text([before, now].into_iter(), 100).unwrap();
     for part in [
         "postgres:/data",
         "walwriter",
         "12.3k",
-        "Unknown: pid 7",
+        "pid 7: permission denied",
         "\\u{1b}[2J",
     ] {
         assert!(text.contains(part), "{part}: {text}");

@@ -1,0 +1,99 @@
+//! Snapshots without a screen: as JSON, as text, or into a recording only.
+
+use std::time::Duration;
+
+use experiment::Cancel;
+use model::Snapshot;
+use serde::Serialize;
+
+use super::{RecordingFile, Sample, Sampling, Shown};
+use crate::failure::Failure;
+use crate::output;
+
+/// How often a signal is looked for.
+const SIGNALS_EVERY: Duration = Duration::from_millis(100);
+
+/// `numalab.snapshot/1`.
+#[derive(Serialize)]
+pub(crate) struct SnapshotDocument<'s> {
+    format: &'static str,
+    #[serde(flatten)]
+    snapshot: &'s Snapshot,
+}
+
+impl<'s> SnapshotDocument<'s> {
+    /// The document of a snapshot.
+    pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
+        Self {
+            format: "numalab.snapshot/1",
+            snapshot,
+        }
+    }
+}
+
+/// Passes on snapshots until there are no more, or a signal comes.
+pub(crate) fn stream(
+    sampling: Sampling,
+    mut recording: Option<RecordingFile>,
+    json: bool,
+    shown: &Shown,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
+    let mut result = Ok(());
+    while !cancel.is_cancelled() {
+        let sample = match sampling.next(SIGNALS_EVERY) {
+            Ok(None) => continue,
+            Ok(Some(sample)) => sample,
+            Err(last) => {
+                result = last.map_or(Ok(()), Err);
+                break;
+            }
+        };
+        match pass_on(&sample, recording.as_mut(), json) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(failure) => {
+                result = Err(failure);
+                break;
+            }
+        }
+        if sample.has_ended {
+            let target = shown.target.as_deref().unwrap_or_default();
+            output::talk(&format!("{target} has ended"));
+        }
+    }
+    drop(sampling);
+    let finished = recording.map_or(Ok(()), RecordingFile::finish);
+    result.and(finished)
+}
+
+/// Whether anybody still wants snapshots.
+fn pass_on(
+    sample: &Sample,
+    recording: Option<&mut RecordingFile>,
+    json: bool,
+) -> Result<bool, Failure> {
+    if let Some(recording) = recording {
+        recording.add(&sample.snapshot)?;
+    }
+    match json {
+        true => output::json_line(&SnapshotDocument::new(&sample.snapshot)),
+        false => Ok(true),
+    }
+}
+
+/// Prints the last snapshot as text, with rates since the one before.
+pub(crate) fn text(sampling: Sampling, cancel: &Cancel) -> Result<(), Failure> {
+    let mut taken = Vec::new();
+    while !cancel.is_cancelled() {
+        match sampling.next(SIGNALS_EVERY) {
+            Ok(None) => {}
+            Ok(Some(sample)) => taken.push(sample.snapshot),
+            Err(Some(failure)) => return Err(failure),
+            Err(None) => break,
+        }
+    }
+    drop(sampling);
+    let text = watch::plain_text(taken.into_iter(), output::text_options().width);
+    text.map_or(Ok(()), |text| output::data(&text))
+}

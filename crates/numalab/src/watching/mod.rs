@@ -1,0 +1,12 @@
+//! What `numalab watch` does between the machine, a recording and the screen.
+
+pub(crate) mod headless;
+mod recording_file;
+pub(crate) mod replay;
+mod sampling;
+pub(crate) mod screen;
+mod shown;
+
+pub(crate) use recording_file::RecordingFile;
+pub(crate) use sampling::{Pace, Sample, Sampling};
+pub(crate) use shown::Shown;

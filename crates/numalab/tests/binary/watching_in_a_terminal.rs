@@ -1,0 +1,188 @@
+//! `numalab watch` in a terminal, by keys.
+
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::laboratory::Laboratory;
+use crate::patience::until;
+use crate::processes::Role;
+use crate::running::Running;
+use crate::tmux::Tmux;
+
+const LARGE: (u16, u16) = (80, 24);
+const SMALL: (u16, u16) = (40, 12);
+
+/// Returns the lines between the first and the last.
+fn body(screen: &str) -> Vec<&str> {
+    let lines: Vec<&str> = screen.lines().collect();
+    lines[1..lines.len() - 1].to_vec()
+}
+
+/// Returns the time in the first line of a screen.
+fn time(screen: &str) -> String {
+    let line = screen.lines().next().unwrap_or_default();
+    let mut words = line.split(' ');
+    let word = words.find(|word| word.len() == 8 && word.split(':').count() == 3);
+    word.unwrap_or_else(|| panic!("no time: {line}")).to_owned()
+}
+
+#[test]
+fn a_process_is_found_by_a_filter_and_opened() {
+    let laboratory = Laboratory::new();
+    let test = "a_process_is_found_by_a_filter_and_opened";
+    let target = Running::start(&["sleep", "600"]);
+    let pid = target.pid();
+    for size in [LARGE, SMALL] {
+        let Some(tmux) = Tmux::start(&laboratory, test, size, &["watch"]) else {
+            return;
+        };
+        let screen = tmux.shows("NODE");
+        assert!(
+            screen
+                .lines()
+                .all(|line| line.chars().count() <= size.0.into())
+        );
+        tmux.press(&["Tab"]);
+        tmux.shows("NAME");
+        tmux.press(&["/", &pid, "Enter"]);
+        tmux.shows(&format!("filter: {pid}"));
+        tmux.press(&["Enter"]);
+        tmux.shows(&format!("Process {pid}, sleep: 1 thread"));
+        tmux.press(&["End"]);
+        // On a busy machine the memory of the process is not looked at in the first second.
+        let end = until("threads and segments", || {
+            tmux.press(&["End"]);
+            let screen = tmux.screen();
+            let is_whole = screen.contains("THREAD") && screen.contains("Every page");
+            is_whole.then_some(screen)
+        });
+        assert!(end.contains(&format!("{pid} sleep")), "{end}");
+        let segments = size == SMALL || end.contains("private memory");
+        assert!(segments, "{end}");
+        tmux.resize(SMALL);
+        tmux.shows("Esc back");
+        tmux.press(&["Escape"]);
+        tmux.shows(&format!("filter: {pid}"));
+        tmux.press(&["q"]);
+        tmux.shows("ended with 0");
+        assert!(!tmux.is_taken());
+    }
+}
+
+#[test]
+fn a_replay_shows_the_screens_that_were_live() {
+    let laboratory = Laboratory::new();
+    let test = "a_replay_shows_the_screens_that_were_live";
+    let file = laboratory.state().join("recording").display().to_string();
+    let words = ["watch", "--record", &file];
+    let Some(tmux) = Tmux::start(&laboratory, test, LARGE, &words) else {
+        return;
+    };
+    let first = time(&tmux.shows("NODE"));
+    until("a third snapshot", || {
+        (time(&tmux.screen()) > first).then_some(())
+    });
+    tmux.press(&["Space"]);
+    let machine = tmux.shows("PAUSED");
+    tmux.press(&["Tab", "s"]);
+    let processes = tmux.shows("processes by memory");
+    tmux.press(&["q"]);
+    tmux.shows("show them: numalab watch --replay");
+    drop(tmux);
+
+    let words = ["watch", "--replay", &file];
+    let tmux = Tmux::start(&laboratory, test, LARGE, &words).unwrap();
+    tmux.shows("replay 1/");
+    tmux.press(&["Space"]);
+    tmux.shows("PAUSED");
+    let found = |screen: &str| {
+        until("the screen of that moment", || {
+            let now = tmux.screen();
+            if time(&now) == time(screen) && body(&now) == body(screen) {
+                return Some(());
+            }
+            assert!(time(&now) <= time(screen), "{screen}\n{now}");
+            tmux.press(&["Right"]);
+            None
+        });
+    };
+    found(&machine);
+    tmux.press(&["Tab", "s"]);
+    tmux.shows("processes by memory");
+    found(&processes);
+    tmux.press(&["Space", "+", "+", "+"]);
+    tmux.shows("ENDED | replay");
+}
+
+#[test]
+fn the_end_of_a_process_is_said_and_its_last_picture_stays() {
+    let laboratory = Laboratory::new();
+    let test = "the_end_of_a_process_is_said_and_its_last_picture_stays";
+    let mut target = Running::start(&["sleep", "600"]);
+    let pid = target.pid();
+    let Some(tmux) = Tmux::start(&laboratory, test, LARGE, &["watch", &pid]) else {
+        return;
+    };
+    tmux.shows(&format!("{pid} sleep"));
+    target.0.kill().unwrap();
+    target.0.wait().unwrap();
+    let screen = tmux.shows("ENDED: the process has ended");
+    assert!(screen.contains(&format!("{pid} sleep")), "{screen}");
+    tmux.press(&["q"]);
+    tmux.shows("ended with 0");
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back_and_completes_the_recording() {
+    let laboratory = Laboratory::new();
+    let test = "a_signal_gives_the_terminal_back_and_completes_the_recording";
+    let file = laboratory.state().join("recording").display().to_string();
+    let words = ["watch", "--record", &file];
+    let Some(tmux) = Tmux::start(&laboratory, test, LARGE, &words) else {
+        return;
+    };
+    tmux.shows("NODE");
+    assert!(tmux.is_taken());
+    let pids = laboratory.pids(Role::Coordinator);
+    let watching = pids.into_iter().find(|pid| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        name.trim() == "numalab"
+    });
+    let watching = i32::try_from(watching.unwrap()).unwrap();
+    kill_process(Pid::from_raw(watching).unwrap(), Signal::TERM).unwrap();
+    tmux.shows("ended with 0");
+    assert!(!tmux.is_taken());
+    let replayed = laboratory.run(&["watch", "--replay", &file, "--once"]);
+    let replayed = replayed.with_code(0);
+    assert!(replayed.stdout.contains("NODE"), "{}", replayed.stdout);
+    assert_eq!(replayed.stderr, "");
+}
+
+#[test]
+fn who_wants_no_colours_gets_none() {
+    let laboratory = Laboratory::new();
+    let test = "who_wants_no_colours_gets_none";
+    let colours = |launcher: &[&str]| {
+        let mut laboratory = Laboratory::new();
+        laboratory.launch_behind(launcher);
+        let tmux = Tmux::start(&laboratory, test, LARGE, &["watch"])?;
+        tmux.shows("NODE");
+        let screen = tmux.screen_with_colours();
+        // SGR 30 to 49 and 90 to 107 set colours; bold and reversed text is none.
+        let sequences = screen
+            .split("\u{1b}[")
+            .skip(1)
+            .filter_map(|it| it.split('m').next());
+        let codes = sequences.flat_map(|it| it.split(';'));
+        let codes: Vec<u32> = codes.filter_map(|code| code.parse().ok()).collect();
+        let is_colour = |code: &u32| (30..39).contains(code) || (40..49).contains(code);
+        Some(codes.iter().any(is_colour))
+    };
+    let Some(with) = colours(&["env", "NO_COLOR="]) else {
+        return;
+    };
+    assert!(with);
+    assert_eq!(colours(&["env", "NO_COLOR=1"]), Some(false));
+    drop(laboratory);
+}
