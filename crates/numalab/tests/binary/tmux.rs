@@ -2,11 +2,19 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
 
 use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
 use crate::patience::until;
+
+/// A program that redraws its window takes less time, unless it is stopped.
+const REDRAWN_WITHIN: Duration = Duration::from_millis(200);
+
+static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// tmux with one window; ends when dropped.
 pub(crate) struct Tmux {
@@ -27,7 +35,9 @@ impl Tmux {
             return None;
         }
         let configuration = laboratory.file("tmux.conf", "set -g status off\n");
-        let socket = laboratory.state().with_file_name(format!("tmux-{columns}"));
+        // A server that was told to end may still be there.
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let socket = laboratory.state().with_file_name(format!("tmux-{number}"));
         let tmux = Tmux { socket };
         let command = laboratory.command(arguments);
         let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -91,6 +101,18 @@ impl Tmux {
     #[track_caller]
     pub(crate) fn shows(&self, text: &str) -> String {
         until(text, || Some(self.screen()).filter(|it| it.contains(text)))
+    }
+}
+
+impl Tmux {
+    /// Waits until the window shows a text and is not being redrawn; returns what it shows then.
+    #[track_caller]
+    pub(crate) fn shows_at_rest(&self, text: &str) -> String {
+        until(text, || {
+            let screen = self.shows(text);
+            sleep(REDRAWN_WITHIN);
+            (self.screen() == screen).then_some(screen)
+        })
     }
 }
 
