@@ -80,7 +80,7 @@ fn text(snapshot: &Snapshot, forecast: &[Expected], runs: &[RunFigures]) -> Stri
         version: "0.0.0",
         snapshot,
         forecast,
-        runs,
+        runs: Some(runs),
     })
 }
 
@@ -99,6 +99,7 @@ fn every_figure_is_found_under_its_conventional_name() {
         node: 3,
         resource: "memory".to_owned(),
         seconds: 600.0,
+        interval: (500.0, 700.0),
     }];
     let text = text(
         &snapshot(vec![instance("postgres:/data")]),
