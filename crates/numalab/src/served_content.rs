@@ -160,7 +160,7 @@ fn whole(run: &Run) -> Selection<'_> {
 }
 
 fn not_comparable(reason: String) -> Problem {
-    Problem::Failed(format!("cannot compare: {reason}"))
+    Problem::Senseless(format!("cannot compare: {reason}"))
 }
 
 fn json_text(document: &impl Serialize) -> Result<String, Problem> {

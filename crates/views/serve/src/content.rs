@@ -27,6 +27,8 @@ pub struct Look {
 pub enum Problem {
     /// There is no such run; a sentence fragment says more.
     Missing(String),
+    /// The reader asked for what makes no sense; a sentence fragment says more.
+    Senseless(String),
     /// It cannot be read or made; a sentence fragment says more.
     Failed(String),
 }
