@@ -68,6 +68,7 @@ mod postgres_runs;
 mod privileges;
 mod process_deaths;
 mod process_names;
+mod prometheus;
 mod reports_of_oracle;
 mod same_case_twice;
 mod screens;
