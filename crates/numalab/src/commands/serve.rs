@@ -32,6 +32,7 @@ pub(crate) struct ServeArguments {
 /// Serves until it is asked to end.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let token = served_token::read(arguments.token_file.as_deref())?;
+    let has_token = token.is_some();
     let stored = StoredFigures::of_store(StateFolder::from_environment()?.store());
     let content = ServedContent::new(Observation::of_this_machine()?, stored);
     let cancel = interrupt::cancel_on_signals()?;
@@ -46,6 +47,12 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     output::talk(&format!(
         "numalab: serving http://{address} (Ctrl-C ends it)"
     ));
+    if linux::process::is_root() && !has_token {
+        output::talk(
+            "numalab: every user of this machine can read root's runs and where memory lies; \
+             --token-file FILE keeps others out",
+        );
+    }
     if !address.ip().is_loopback() {
         output::talk(
             "numalab: without TLS, everyone on the way can read the token and the answers; put a \

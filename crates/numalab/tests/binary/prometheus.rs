@@ -127,6 +127,27 @@ fn query(port: u16, metric: &str) -> Vec<Value> {
     document["data"]["result"].as_array().unwrap().clone()
 }
 
+/// Checks that Prometheus understands every expression of the dashboard for Grafana.
+fn check_dashboard(port: u16) {
+    let dashboard = include_str!("../../../../packaging/grafana-dashboard.json");
+    let dashboard: Value = serde_json::from_str(dashboard).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap().iter();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().unwrap());
+    for target in targets {
+        let expression = target["expr"].as_str().unwrap();
+        // As Grafana replaces its variables.
+        let expression = expression.replace("$instance", ".*");
+        let expression = expression.replace("$__rate_interval", "1m");
+        let query = format!("query={expression}");
+        let url = format!("http://127.0.0.1:{port}/api/v1/query");
+        let reply = curl(&url, &["--get", "--data-urlencode", &query]).with_status(200);
+        let found = reply.document()["data"]["result"].as_array().unwrap().len();
+        if expression.starts_with("numalab_node_memory") || expression.starts_with("time()") {
+            assert!(found > 0, "{expression} has no series");
+        }
+    }
+}
+
 #[test]
 fn prometheus_scrapes_the_figures_of_the_snapshot() {
     let test = "prometheus_scrapes_the_figures_of_the_snapshot";
@@ -157,6 +178,7 @@ fn prometheus_scrapes_the_figures_of_the_snapshot() {
     });
     let up = query(port, "up");
     assert_eq!(up[0]["value"][1], "1", "{up:?}");
+    check_dashboard(port);
     let snapshot = server.get("/api/snapshot").with_status(200).document();
     let nodes = snapshot["nodes"].as_array().unwrap().iter();
     let nodes: Vec<&Value> = nodes

@@ -99,14 +99,14 @@ metrics! {
         "Database instances found.";
     INSTANCES_LEFT_OUT Gauge "numalab_instances_left_out" []
         "Database instances without metrics of their own, because there are too many.";
-    INSTANCE_PROCESSES Gauge "numalab_instance_processes" ["instance"]
+    INSTANCE_PROCESSES Gauge "numalab_instance_processes" ["database"]
         "Processes of the database instance.";
-    INSTANCE_MEMORY Gauge "numalab_instance_memory_bytes" ["instance", "node", "source"]
+    INSTANCE_MEMORY Gauge "numalab_instance_memory_bytes" ["database", "node", "source"]
         "Memory of the database instance on the node, each shared page counted once. source says \
          how it was found: numa-maps, control-group (without huge pages) or inspect.";
-    INSTANCE_MEMORY_AGE Gauge "numalab_instance_memory_age_seconds" ["instance"]
+    INSTANCE_MEMORY_AGE Gauge "numalab_instance_memory_age_seconds" ["database"]
         "How old the oldest of the figures of the instance's memory is.";
-    INSTANCE_EXAMINED Gauge "numalab_instance_processes_examined" ["instance"]
+    INSTANCE_EXAMINED Gauge "numalab_instance_processes_examined" ["database"]
         "Processes of the instance in the figures of its memory, where source is numa-maps; with \
          fewer than all, the memory is a lower bound.";
     FORECAST Gauge "numalab_forecast_exhausted_seconds" ["node", "resource"]

@@ -126,10 +126,10 @@ fn every_figure_is_found_under_its_conventional_name() {
         0.125,
     );
     let memory =
-        r#"numalab_instance_memory_bytes{instance="postgres:/data",node="3",source="numa-maps"}"#;
+        r#"numalab_instance_memory_bytes{database="postgres:/data",node="3",source="numa-maps"}"#;
     check(memory, 2.0 * gib);
     check(
-        r#"numalab_instance_memory_age_seconds{instance="postgres:/data"}"#,
+        r#"numalab_instance_memory_age_seconds{database="postgres:/data"}"#,
         10.0,
     );
     check(
