@@ -44,18 +44,16 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     };
     let server = Server::bind(settings, Box::new(content))?;
     let address = server.address();
-    output::talk(&format!(
-        "numalab: serving http://{address} (Ctrl-C ends it)"
-    ));
+    output::talk(&format!("serving http://{address} (Ctrl-C ends it)"));
     if linux::process::is_root() && !has_token {
         output::talk(
-            "numalab: every user of this machine can read root's runs and where memory lies; \
+            "every user of this machine can read root's runs and where memory lies; \
              --token-file FILE keeps others out",
         );
     }
     if !address.ip().is_loopback() {
         output::talk(
-            "numalab: without TLS, everyone on the way can read the token and the answers; put a \
+            "without TLS, everyone on the way can read the token and the answers; put a \
              proxy with TLS before it (docs/serve.md)",
         );
     }

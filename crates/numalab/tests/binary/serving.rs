@@ -277,6 +277,25 @@ fn without_a_store_there_are_metrics_of_the_machine_and_no_complaint() {
 }
 
 #[test]
+fn a_textfile_is_not_written_through_a_link_beside_it() {
+    let laboratory = Laboratory::new();
+    let precious = laboratory.file("precious", "precious");
+    // `sh` becomes numalab, so that its process id is known beforehand.
+    let script = "ln -s \"$0\" .numalab.prom.numalab-$$ && exec \"$@\"";
+    let mut behind = Laboratory::new();
+    behind.launch_behind(&["sh", "-c", script, &precious]);
+    let file = behind.file("numalab.prom", "");
+    behind.run(&["metrics", "--textfile", &file]).with_code(0);
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    let written = fs::read_to_string(&file).unwrap();
+    assert!(
+        written.starts_with("# HELP numalab_build_info"),
+        "{written}"
+    );
+    assert!(!fs::symlink_metadata(&file).unwrap().is_symlink());
+}
+
+#[test]
 fn slow_clients_and_those_that_leave_keep_nobody_waiting() {
     if !has_curl("slow_clients_and_those_that_leave_keep_nobody_waiting") {
         return;
