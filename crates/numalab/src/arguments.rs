@@ -107,6 +107,18 @@ pub(crate) enum Command {
     /// without script; `--markdown` is for a ticket.
     #[command(after_help = "Example: numalab report last --html report.html")]
     Report(crate::commands::report_page::ReportArguments),
+    /// Serve live figures, runs and metrics to a browser and Prometheus.
+    ///
+    /// Where is memory now, and what did the runs find? Read-only, on this machine alone unless a
+    /// token is given. Ctrl-C ends it.
+    #[command(after_help = "Example: numalab serve --listen 127.0.0.1:8080")]
+    Serve(crate::commands::serve::ServeArguments),
+    /// Print metrics of nodes, databases and runs for Prometheus.
+    ///
+    /// How full are the nodes, where does the memory of databases lie, and what did the newest runs
+    /// find? Needs no server: node-exporter's textfile collector takes the file.
+    #[command(after_help = "Example: numalab metrics --textfile numalab.prom")]
+    Metrics(crate::commands::metrics::MetricsArguments),
     /// Show, compute and set the huge-page pools of each node.
     ///
     /// How many huge pages does each node have, and how many does an SGA need? `numalab undo`

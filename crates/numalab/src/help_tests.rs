@@ -171,3 +171,18 @@ fn every_example_is_understood_by_its_command() {
         }
     }
 }
+
+#[test]
+fn units_for_systemd_start_commands_that_exist() {
+    for unit in [
+        include_str!("../../../packaging/numalab-serve.service"),
+        include_str!("../../../packaging/numalab-metrics.service"),
+    ] {
+        let mut lines = unit.lines();
+        let line = lines.find_map(|line| line.strip_prefix("ExecStart="));
+        let words = line.unwrap().split(' ');
+        if let Err(error) = Arguments::try_parse_from(words) {
+            panic!("{unit}: {error}");
+        }
+    }
+}

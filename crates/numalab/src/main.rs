@@ -20,6 +20,7 @@ mod machine;
 mod memory_arguments;
 mod memory_runs;
 mod move_report;
+mod observation;
 mod output;
 mod placement_arguments;
 mod progress;
@@ -29,8 +30,12 @@ mod run_id;
 mod run_request;
 mod run_screen;
 mod scope;
+mod served_content;
+mod served_token;
 mod short_runs;
+mod snapshot_document;
 mod state_folder;
+mod stored_figures;
 mod watching;
 
 use std::process::ExitCode;
@@ -73,7 +78,9 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
+        Command::Metrics(arguments) => commands::metrics::run(&arguments),
         Command::Report(arguments) => commands::report_page::run(&arguments),
+        Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Show(arguments) => commands::show::run(&arguments),
         Command::Pages(arguments) => commands::pages::run(&arguments),
         Command::Move(arguments) => commands::relocate::run(&arguments),

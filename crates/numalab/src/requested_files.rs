@@ -1,5 +1,7 @@
 //! Files that a user requested beside the result of a command.
 
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -10,26 +12,51 @@ use crate::failure::Failure;
 /// Writes a file requested in addition to the result. A regular file has its old content until it
 /// has the new one.
 pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let written = match fs::metadata(path) {
+    written(path, content.as_ref(), None).map_err(|cause| unwritable(path, &cause))
+}
+
+/// Like [`write`], for a file that other users read, whatever the umask is.
+pub(crate) fn write_for_all(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let mode = Some(0o644);
+    written(path, content.as_ref(), mode).map_err(|cause| unwritable(path, &cause))
+}
+
+fn written(path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
+    match fs::metadata(path) {
         // A device or pipe keeps its place, and a link what it leads to.
         Ok(_) if !is_plain(path) => fs::write(path, content),
-        _ => replace(path, content.as_ref()),
-    };
-    written.map_err(|cause| unwritable(path, &cause))
+        _ => replace(path, content, mode),
+    }
 }
 
 fn is_plain(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|it| it.is_file())
 }
 
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+fn replace(path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.numalab-{}", std::process::id()));
-    let replaced = fs::write(&beside, content).and_then(|()| fs::rename(&beside, path));
+    // One that is there already was left by a process that was killed.
+    let _ = fs::remove_file(&beside);
+    let replaced = create(&beside, content, mode).and_then(|()| fs::rename(&beside, path));
     if replaced.is_err() {
         let _ = fs::remove_file(&beside);
     }
     replaced
+}
+
+/// Creates a file that is not there yet; follows no link.
+fn create(path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o666)
+        .open(path)?;
+    if let Some(mode) = mode {
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+    }
+    file.write_all(content)
 }
 
 /// Checks that a file can be written, before anything is measured.

@@ -14,7 +14,7 @@ pub(super) const CHECK: Check = Check {
     name: "capabilities",
     applies_to: |shape| shape.name == "two-node",
     cgroup: CgroupVersion::V2,
-    seconds: 240,
+    seconds: 270,
     commands,
     judge,
 };
@@ -108,6 +108,15 @@ const ROWS: &[Row] = &[
     free("report RUN", "report last --html -"),
     free("explain RUN", "explain last"),
     free("compare RUN RUN", "compare last last"),
+    free("metrics", "metrics"),
+    free("serve", "serve --listen 127.0.0.1:0"),
+    privileged(
+        "serve",
+        "serve --listen 127.0.0.1:443",
+        &["net_bind_service"],
+        &[("net_bind_service", REFUSED)],
+    )
+    .of("on a port below 1024"),
     free("doctor", "doctor"),
     privileged(
         "doctor TARGET",

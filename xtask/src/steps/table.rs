@@ -3,7 +3,7 @@
 use super::step::{Checked, Programs, Step, Verdict};
 use super::{cargo, guests, unit};
 use crate::guest::{self, packages};
-use crate::tidy;
+use crate::{program, repository, tidy};
 
 /// Returns all steps.
 pub(super) fn steps() -> Vec<Step> {
@@ -71,10 +71,27 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("xz", "xz-utils"),
 ];
 
+/// Packages whose programs tests start themselves: installed, they would start services, which
+/// would outlive the tests. They are unpacked where `crates/numalab/tests/binary/prometheus.rs`
+/// looks for them.
+const UNPACKED: &[(&str, &[&str])] = &[
+    ("prometheus", &["prometheus", "promtool"]),
+    ("prometheus-node-exporter", &["prometheus-node-exporter"]),
+];
+
 fn require_programs() -> anyhow::Result<()> {
     PROGRAMS
         .iter()
-        .try_for_each(|(name, package)| packages::require_program(name, package).map(drop))
+        .try_for_each(|(name, package)| packages::require_program(name, package).map(drop))?;
+    UNPACKED
+        .iter()
+        .filter(|(_, names)| names.iter().any(|name| program::find(name).is_none()))
+        .try_for_each(|(package, names)| {
+            let patterns: Vec<String> = names.iter().map(|it| format!("*/bin/{it}")).collect();
+            let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+            let into = repository::target().join("programs").join(package);
+            packages::unpack(package, &patterns, &into)
+        })
 }
 
 /// Returns the tests that the whole test leaves out because they take minutes, and that need no

@@ -3,33 +3,15 @@
 use std::time::Duration;
 
 use experiment::Cancel;
-use model::Snapshot;
-use serde::Serialize;
 
 use super::{RecordingFile, Sample, Sampling, Shown};
 use crate::failure::Failure;
+use crate::observation::Seen;
 use crate::output;
+use crate::snapshot_document::SnapshotDocument;
 
 /// How often a signal is looked for.
 const SIGNALS_EVERY: Duration = Duration::from_millis(100);
-
-/// `numalab.snapshot/1`.
-#[derive(Serialize)]
-pub(crate) struct SnapshotDocument<'s> {
-    format: &'static str,
-    #[serde(flatten)]
-    snapshot: &'s Snapshot,
-}
-
-impl<'s> SnapshotDocument<'s> {
-    /// The document of a snapshot.
-    pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
-        Self {
-            format: "numalab.snapshot/1",
-            snapshot,
-        }
-    }
-}
 
 /// Passes on snapshots until there are no more, or a signal comes.
 pub(crate) fn stream(
@@ -40,6 +22,7 @@ pub(crate) fn stream(
     cancel: &Cancel,
 ) -> Result<(), Failure> {
     let mut result = Ok(());
+    let mut seen = json.then(Seen::default);
     while !cancel.is_cancelled() {
         let sample = match sampling.next(SIGNALS_EVERY) {
             Ok(None) => continue,
@@ -49,7 +32,8 @@ pub(crate) fn stream(
                 break;
             }
         };
-        match pass_on(&sample, recording.as_mut(), json) {
+        let has_ended = sample.has_ended;
+        match pass_on(sample, recording.as_mut(), seen.as_mut()) {
             Ok(true) => {}
             Ok(false) => break,
             Err(failure) => {
@@ -57,7 +41,7 @@ pub(crate) fn stream(
                 break;
             }
         }
-        if sample.has_ended {
+        if has_ended {
             let target = shown.target.as_deref().unwrap_or_default();
             output::talk(&format!("{target} has ended"));
         }
@@ -69,16 +53,16 @@ pub(crate) fn stream(
 
 /// Whether anybody still wants snapshots.
 fn pass_on(
-    sample: &Sample,
+    sample: Sample,
     recording: Option<&mut RecordingFile>,
-    json: bool,
+    seen: Option<&mut Seen>,
 ) -> Result<bool, Failure> {
     if let Some(recording) = recording {
         recording.add(&sample.snapshot)?;
     }
-    match json {
-        true => output::json_line(&SnapshotDocument::new(&sample.snapshot)),
-        false => Ok(true),
+    match seen {
+        Some(seen) => output::json_line(&SnapshotDocument::of(&seen.add(sample.snapshot))),
+        None => Ok(true),
     }
 }
 

@@ -10,9 +10,10 @@ use model::Snapshot;
 use model::exit::ExitCode;
 use watch::{Input, Options, Request, Screen, View};
 
-use super::headless::SnapshotDocument;
 use super::screen;
 use crate::failure::Failure;
+use crate::observation::Seen;
+use crate::snapshot_document::SnapshotDocument;
 use crate::{interrupt, output, requested_files};
 
 /// A gap in a recording, while numalab was stopped for example, is not waited for longer.
@@ -43,10 +44,10 @@ fn say_if_cut(file: &Path, reader: &Reader<File>) {
 
 /// Prints every snapshot as a document.
 pub(crate) fn documents(file: &Path) -> Result<(), Failure> {
-    let mut reader = open(file)?;
+    let (mut reader, mut seen) = (open(file)?, Seen::default());
     for snapshot in reader.by_ref() {
         let snapshot = snapshot.map_err(|error| unreadable(file, &error))?;
-        if !output::json_line(&SnapshotDocument::new(&snapshot))? {
+        if !output::json_line(&SnapshotDocument::of(&seen.add(snapshot)))? {
             return Ok(());
         }
     }
@@ -57,8 +58,9 @@ pub(crate) fn documents(file: &Path) -> Result<(), Failure> {
 /// Prints the last snapshot.
 pub(crate) fn last(file: &Path, json: bool) -> Result<(), Failure> {
     if json {
-        let last = with_snapshots(file, |snapshots| snapshots.last())?;
-        return last.map_or(Ok(()), |last| output::json(&SnapshotDocument::new(&last)));
+        let mut seen = Seen::default();
+        let last = with_snapshots(file, |snapshots| snapshots.map(|it| seen.add(it)).last())?;
+        return last.map_or(Ok(()), |last| output::json(&SnapshotDocument::of(&last)));
     }
     let width = output::text_options().width;
     let text = with_snapshots(file, |snapshots| watch::plain_text(snapshots, width))?;

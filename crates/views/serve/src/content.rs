@@ -1,15 +1,21 @@
 //! What the server shows: made by whoever starts it, since the server knows neither the store nor
 //! the pages of runs.
 
+use live::Change;
 use model::{RunHeader, Snapshot};
 
 use crate::metrics::{Expected, RunFigures};
+
+/// Maximum number of runs in the list of runs.
+pub const RUNS_MAX: usize = 1000;
 
 /// The machine at one moment, with what follows from it.
 #[derive(Debug, Clone, Default)]
 pub struct Look {
     /// The machine.
     pub snapshot: Snapshot,
+    /// Rates since the look before; `None` at the first.
+    pub change: Option<Change>,
     /// What runs out, and when.
     pub forecast: Vec<Expected>,
     /// What a reader should know, one sentence each.
@@ -21,6 +27,8 @@ pub struct Look {
 pub enum Problem {
     /// There is no such run; a sentence fragment says more.
     Missing(String),
+    /// The reader asked for what makes no sense; a sentence fragment says more.
+    Senseless(String),
     /// It cannot be read or made; a sentence fragment says more.
     Failed(String),
 }
@@ -41,7 +49,7 @@ pub trait Content: Send + Sync + 'static {
     /// It cannot be written.
     fn snapshot_document(&self, look: &Look) -> Result<String, Problem>;
 
-    /// Returns the stored runs, newest first.
+    /// Returns the newest stored runs, newest first, at most [`RUNS_MAX`].
     ///
     /// # Errors
     ///
@@ -55,7 +63,8 @@ pub trait Content: Send + Sync + 'static {
     /// The store cannot be read.
     fn runs_document(&self) -> Result<String, Problem>;
 
-    /// Returns the judged figures of the newest run of each experiment.
+    /// Returns the judged figures of the newest run of each experiment, of those that have ended
+    /// and were not made on an emulated machine.
     ///
     /// # Errors
     ///
@@ -76,12 +85,12 @@ pub trait Content: Send + Sync + 'static {
     /// There is no such run, or the store cannot be read.
     fn run_document(&self, run: &str) -> Result<String, Problem>;
 
-    /// Returns the comparison of two runs as text.
+    /// Returns the comparison of two runs.
     ///
     /// # Errors
     ///
     /// A run is missing, or they cannot be compared.
-    fn comparison_text(&self, first: &str, second: &str) -> Result<String, Problem>;
+    fn comparison(&self, first: &str, second: &str) -> Result<RunPage, Problem>;
 
     /// Returns the `numalab.compare/1` document of two runs.
     ///
@@ -91,7 +100,7 @@ pub trait Content: Send + Sync + 'static {
     fn comparison_document(&self, first: &str, second: &str) -> Result<String, Problem>;
 }
 
-/// The page of a run.
+/// The page of a run, or of two.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunPage {
     /// A whole HTML document with its own style and script.

@@ -6,7 +6,7 @@ mod metrics;
 mod pages;
 mod server;
 
-pub use content::{Content, Look, Problem, RunPage};
+pub use content::{Content, Look, Problem, RUNS_MAX, RunPage};
 pub use metrics::{
     CaseFigures, Expected, Kind, METRICS, Metric, Observed, RunFigures, metrics_text,
     table_markdown,

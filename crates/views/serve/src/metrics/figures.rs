@@ -19,7 +19,8 @@ pub struct Observed<'o> {
     /// What runs out, and when.
     pub forecast: &'o [Expected],
     /// The newest run of each experiment, newest first.
-    pub runs: &'o [RunFigures],
+    /// `None` if the store cannot be read.
+    pub runs: Option<&'o [RunFigures]>,
 }
 
 /// A resource of a node that runs out if the present rate lasts.
@@ -29,8 +30,10 @@ pub struct Expected {
     pub node: u32,
     /// `memory`, or `huge-pages-` and the size of a page in bytes.
     pub resource: String,
-    /// Seconds from now.
+    /// Seconds until it runs out, by the median slope.
     pub seconds: f64,
+    /// The same by the steepest and the flattest slope of the 95 % interval.
+    pub interval: (f64, f64),
 }
 
 /// Returns the metrics in the text format of Prometheus, version 0.0.4.
@@ -46,13 +49,23 @@ pub fn metrics_text(observed: &Observed<'_>) -> String {
     add_pressure(it, &snapshot.pressure);
     add_counters(it, &snapshot.counters);
     it.add(&table::PROCESSES, &[], count(snapshot.processes.len()));
-    add_instances(it, &snapshot.instances, snapshot.uptime_s);
+    add_instances(it, snapshot);
     for expected in observed.forecast {
         let node = expected.node.to_string();
-        let seconds = Some(expected.seconds);
-        it.add(&table::FORECAST, &[&node, &expected.resource], seconds);
+        let labels = [node.as_str(), &expected.resource];
+        let (low, high) = expected.interval;
+        it.add(&table::FORECAST, &labels, Some(expected.seconds));
+        it.add(&table::FORECAST_LOW, &labels, Some(low));
+        it.add(&table::FORECAST_HIGH, &labels, Some(high));
     }
-    add_runs(it, observed.runs);
+    it.add(
+        &table::STORE,
+        &[],
+        Some(f64::from(u8::from(observed.runs.is_some()))),
+    );
+    if let Some(runs) = observed.runs {
+        add_runs(it, runs);
+    }
     exposition.text()
 }
 
@@ -109,7 +122,8 @@ fn add_counters(it: &mut Exposition, counters: &MachineSnapshot) {
     }
 }
 
-fn add_instances(it: &mut Exposition, instances: &[InstanceSnapshot], uptime_s: f64) {
+fn add_instances(it: &mut Exposition, snapshot: &Snapshot) {
+    let instances = &snapshot.instances;
     it.add(&table::INSTANCES, &[], count(instances.len()));
     let left_out = instances.len().saturating_sub(INSTANCES_MAX);
     it.add(&table::INSTANCES_LEFT_OUT, &[], count(left_out));
@@ -132,9 +146,20 @@ fn add_instances(it: &mut Exposition, instances: &[InstanceSnapshot], uptime_s: 
             let labels = [name, &node.to_string(), source];
             it.add(&table::INSTANCE_MEMORY, &labels, Some(number(*bytes)));
         }
-        let age = (uptime_s - memory.looked_at_s).max(0.0);
+        let age = (snapshot.uptime_s - memory.looked_at_s).max(0.0);
         it.add(&table::INSTANCE_MEMORY_AGE, &[name], Some(age));
+        if memory.source == MemorySource::NumaMaps {
+            let examined = examined(snapshot, instance);
+            it.add(&table::INSTANCE_EXAMINED, &[name], count(examined));
+        }
     }
+}
+
+/// Counts the processes of an instance whose memory has been looked at.
+fn examined(snapshot: &Snapshot, instance: &InstanceSnapshot) -> usize {
+    let processes = snapshot.processes.iter();
+    let of_it = processes.filter(|it| instance.pids.binary_search(&it.pid).is_ok());
+    of_it.filter(|it| it.memory.is_some()).count()
 }
 
 #[expect(

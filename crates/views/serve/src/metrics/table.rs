@@ -99,16 +99,26 @@ metrics! {
         "Database instances found.";
     INSTANCES_LEFT_OUT Gauge "numalab_instances_left_out" []
         "Database instances without metrics of their own, because there are too many.";
-    INSTANCE_PROCESSES Gauge "numalab_instance_processes" ["instance"]
+    INSTANCE_PROCESSES Gauge "numalab_instance_processes" ["database"]
         "Processes of the database instance.";
-    INSTANCE_MEMORY Gauge "numalab_instance_memory_bytes" ["instance", "node", "source"]
+    INSTANCE_MEMORY Gauge "numalab_instance_memory_bytes" ["database", "node", "source"]
         "Memory of the database instance on the node, each shared page counted once. source says \
          how it was found: numa-maps, control-group (without huge pages) or inspect.";
-    INSTANCE_MEMORY_AGE Gauge "numalab_instance_memory_age_seconds" ["instance"]
-        "How old the figures of the instance's memory are.";
+    INSTANCE_MEMORY_AGE Gauge "numalab_instance_memory_age_seconds" ["database"]
+        "How old the oldest of the figures of the instance's memory is.";
+    INSTANCE_EXAMINED Gauge "numalab_instance_processes_examined" ["database"]
+        "Processes of the instance in the figures of its memory, where source is numa-maps; with \
+         fewer than all, the memory is a lower bound.";
     FORECAST Gauge "numalab_forecast_exhausted_seconds" ["node", "resource"]
-        "Seconds until the node runs out of memory, or of huge pages of a size in bytes \
-         (huge-pages-2097152), if the present rate lasts; absent while it does not shrink.";
+        "Seconds until a node runs out of memory, or of huge pages of a size in bytes \
+         (huge-pages-2097152), if the present rate lasts: what runs out first. Absent when nothing \
+         is expected to within a day.";
+    FORECAST_LOW Gauge "numalab_forecast_exhausted_low_seconds" ["node", "resource"]
+        "Lower end of the 95 % interval of that time.";
+    FORECAST_HIGH Gauge "numalab_forecast_exhausted_high_seconds" ["node", "resource"]
+        "Upper end of the 95 % interval of that time.";
+    STORE Gauge "numalab_store_readable" []
+        "Whether the store of runs is readable, or not there yet; 0 leaves out metrics of runs.";
     RUN_TIME Gauge "numalab_run_start_timestamp_seconds" ["experiment"]
         "When the newest stored run of the experiment started.";
     RUN_VALID Gauge "numalab_run_trials" ["experiment", "case", "outcome"]

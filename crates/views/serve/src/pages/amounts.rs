@@ -31,6 +31,21 @@ pub(super) fn percent(share: Option<f64>) -> String {
     })
 }
 
+/// Formats a number of things.
+pub(super) fn count(count: Option<u64>) -> String {
+    count.map_or(UNKNOWN.to_owned(), |count| count.to_string())
+}
+
+/// Formats a rate per second.
+pub(super) fn rate(per_s: Option<f64>) -> String {
+    per_s.map_or(UNKNOWN.to_owned(), |rate| format!("{rate:.0}"))
+}
+
+/// Formats CPUs in use.
+pub(super) fn cpus(cpus: Option<f64>) -> String {
+    cpus.map_or(UNKNOWN.to_owned(), |cpus| format!("{cpus:.2}"))
+}
+
 /// Formats a time from now in the unit in which one speaks of it.
 pub(super) fn time(seconds: f64) -> String {
     match seconds {
@@ -53,5 +68,13 @@ mod tests {
         assert_eq!(bytes(None), UNKNOWN);
         assert_eq!(percent(Some(0.125)), "12.5 %");
         assert_eq!(time(600.0), "10 min");
+        assert_eq!(
+            (rate(Some(99.6)), cpus(Some(0.5))),
+            ("100".to_owned(), "0.50".to_owned())
+        );
+        assert_eq!(
+            (rate(None), count(None)),
+            (UNKNOWN.to_owned(), UNKNOWN.to_owned())
+        );
     }
 }

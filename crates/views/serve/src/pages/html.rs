@@ -37,6 +37,13 @@ pub(super) fn page(title: &str, head: &str, main: &str) -> String {
     )
 }
 
+/// Returns a document that is a page of its own with a link to the runs above it.
+pub(crate) fn with_way_back(document: &str) -> String {
+    let body = "<body>";
+    let with_link = format!("{body}<nav><a href=\"/runs\">Runs</a></nav>");
+    document.replacen(body, &with_link, 1)
+}
+
 /// Returns a table that scrolls in its own box on a narrow screen; heads and cells are HTML.
 pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let head: String = heads

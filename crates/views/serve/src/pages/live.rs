@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 
+use live::{Change, NodeChange};
 use model::{InstanceSnapshot, MemorySnapshot, NodeSnapshot, ProcessSnapshot, Snapshot};
 
-use super::amounts::{UNKNOWN, bytes, percent, time};
+use super::amounts::{UNKNOWN, bytes, count, cpus, percent, rate, time};
 use super::html::{escaped, page, table};
 use crate::content::Look;
 
@@ -27,67 +28,90 @@ pub(crate) fn live_page(look: &Look) -> String {
 /// Returns the part of the page that changes.
 pub(crate) fn live_part(look: &Look) -> String {
     let snapshot = &look.snapshot;
+    let unchanged = Change::default();
+    let change = look.change.as_ref().unwrap_or(&unchanged);
     [
         notices(look),
-        format!("<h2>Nodes</h2>\n{}", nodes(&snapshot.nodes)),
+        format!("<h2>Nodes</h2>\n{}", nodes(&snapshot.nodes, change)),
+        since(change),
         huge_pages(&snapshot.nodes),
         pressure(snapshot),
-        instances(snapshot),
-        processes(snapshot),
+        migrations(change),
+        instances(snapshot, change),
+        processes(snapshot, change),
     ]
     .concat()
 }
 
 fn notices(look: &Look) -> String {
-    let expected = look.forecast.iter().map(|it| {
-        format!(
-            "<li>node {} runs out of {} in {} at the present rate</li>\n",
-            it.node,
-            escaped(&it.resource.replace('-', " ")),
-            time(it.seconds)
-        )
-    });
     let said = look.notices.iter().chain(&look.snapshot.gaps);
-    let said = said.map(|notice| format!("<li>{}</li>\n", escaped(notice)));
-    let items: String = expected.chain(said).collect();
+    let items: String = said
+        .map(|notice| format!("<li>{}</li>\n", escaped(notice)))
+        .collect();
     match items.is_empty() {
         true => String::new(),
         false => format!("<ul class=\"notices\">\n{items}</ul>\n"),
     }
 }
 
-fn nodes(nodes: &[NodeSnapshot]) -> String {
+fn nodes(nodes: &[NodeSnapshot], change: &Change) -> String {
     let rows: Vec<Vec<String>> = nodes
         .iter()
         .map(|node| {
-            let pages = |count: Option<u64>| count.map_or(UNKNOWN.to_owned(), |it| it.to_string());
+            let rate_of = |of: fn(&NodeChange) -> Option<f64>| change.node(node.id).and_then(of);
             vec![
                 node.id.to_string(),
                 escaped(&node.cpus.to_string()),
+                cpus(rate_of(|it| it.cpus_busy)),
                 bytes(node.memory_bytes),
                 format!("{}{}", bytes(node.free_bytes), bar(node)),
                 bytes(node.page_cache_bytes),
                 bytes(node.anonymous_bytes),
                 bytes(node.shared_bytes),
-                pages(node.allocations.map(|it| it.hit)),
-                pages(node.allocations.map(|it| it.miss)),
-                pages(node.allocations.map(|it| it.foreign)),
+                rate(rate_of(|it| it.hit_per_s)),
+                rate(rate_of(|it| it.miss_per_s)),
+                rate(rate_of(|it| it.foreign_per_s)),
             ]
         })
         .collect();
     let heads = [
         "node",
         "CPUs",
+        "CPUs busy",
         "memory",
         "free",
         "page cache",
         "anonymous",
         "shared",
-        "pages hit",
-        "pages miss",
-        "pages foreign",
+        "hit, pages/s",
+        "miss, pages/s",
+        "foreign, pages/s",
     ];
     table(&heads, &rows)
+}
+
+/// Says of which time the rates are.
+fn since(change: &Change) -> String {
+    match change.seconds {
+        Some(seconds) => format!(
+            "<p><small>Rates are means of the last {}.</small></p>\n",
+            time(seconds)
+        ),
+        None => "<p><small>Rates need a second look: they come with the next update.</small></p>\n"
+            .to_owned(),
+    }
+}
+
+fn migrations(change: &Change) -> String {
+    let (all, balanced) = (
+        change.pages_migrated_per_s,
+        change.numa_pages_migrated_per_s,
+    );
+    format!(
+        "<p>Pages moved between nodes: {} pages/s, of these by NUMA balancing {} pages/s.</p>\n",
+        rate(all),
+        rate(balanced)
+    )
 }
 
 /// Draws the share of the node's memory that is in use.
@@ -111,7 +135,7 @@ fn huge_pages(nodes: &[NodeSnapshot]) -> String {
                 node.id.to_string(),
                 bytes(Some(pool.page_bytes)),
                 pool.total.to_string(),
-                pool.free.map_or(UNKNOWN.to_owned(), |it| it.to_string()),
+                count(pool.free),
             ]
         })
         .collect();
@@ -135,7 +159,7 @@ fn pressure(snapshot: &Snapshot) -> String {
     )
 }
 
-fn instances(snapshot: &Snapshot) -> String {
+fn instances(snapshot: &Snapshot, change: &Change) -> String {
     if snapshot.instances.is_empty() {
         return "<h2>Databases</h2>\n<p>No database was found.</p>\n".to_owned();
     }
@@ -143,6 +167,7 @@ fn instances(snapshot: &Snapshot) -> String {
         vec![
             escaped(&it.name),
             it.pids.len().to_string(),
+            cpus(cpus_of(it, change)),
             memory(it.memory.as_ref(), snapshot.uptime_s),
         ]
     };
@@ -153,11 +178,20 @@ fn instances(snapshot: &Snapshot) -> String {
         .map(row)
         .collect();
     let left_out = left_out(snapshot.instances.len(), INSTANCES_SHOWN, "databases");
-    let heads = ["database", "processes", "memory by node"];
+    let heads = ["database", "processes", "CPUs used", "memory by node"];
     format!("<h2>Databases</h2>\n{}{left_out}", table(&heads, &rows))
 }
 
-fn processes(snapshot: &Snapshot) -> String {
+/// Adds up the CPUs that the processes of an instance used; unknown where that of one is.
+fn cpus_of(instance: &InstanceSnapshot, change: &Change) -> Option<f64> {
+    let used = instance
+        .pids
+        .iter()
+        .map(|pid| change.process(*pid)?.cpus_used);
+    used.sum()
+}
+
+fn processes(snapshot: &Snapshot, change: &Change) -> String {
     let mut processes: Vec<&ProcessSnapshot> = snapshot.processes.iter().collect();
     processes.sort_by_key(|it| (Reverse(it.resident_bytes), it.pid));
     let row = |it: &&ProcessSnapshot| {
@@ -165,9 +199,8 @@ fn processes(snapshot: &Snapshot) -> String {
             it.pid.to_string(),
             escaped(&it.name),
             it.threads.to_string(),
-            format!("{:.1} s", it.cpu_s),
-            it.last_cpu
-                .map_or(UNKNOWN.to_owned(), |cpu| cpu.to_string()),
+            cpus(change.process(it.pid).and_then(|it| it.cpus_used)),
+            place(snapshot, it),
             bytes(it.resident_bytes),
             memory(it.memory.as_ref(), snapshot.uptime_s),
         ]
@@ -178,13 +211,25 @@ fn processes(snapshot: &Snapshot) -> String {
         "process",
         "name",
         "threads",
-        "CPU time",
+        "CPUs used",
         "last CPU",
         "resident",
         "memory by node",
     ];
     let table = table(&heads, &rows);
     format!("<h2>Processes with the most memory</h2>\n{table}{left_out}")
+}
+
+/// Says on which CPU, of which node, a process last ran.
+fn place(snapshot: &Snapshot, process: &ProcessSnapshot) -> String {
+    let Some(cpu) = process.last_cpu else {
+        return UNKNOWN.to_owned();
+    };
+    let mut nodes = snapshot.nodes.iter();
+    match nodes.find(|node| node.cpus.contains(cpu)) {
+        Some(node) => format!("{cpu} (node {})", node.id),
+        None => cpu.to_string(),
+    }
 }
 
 /// Says where memory lies, and how old that figure is.

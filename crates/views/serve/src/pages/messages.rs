@@ -10,6 +10,7 @@ pub(crate) fn login_page(was_wrong: bool) -> String {
     };
     let main = format!(
         "<h1>Token</h1>\n{said}<form method=\"post\" action=\"/login\">\n\
+         <input name=\"user\" value=\"numalab\" autocomplete=\"username\" hidden>\n\
          <p><label>Token of this server \
          <input type=\"password\" name=\"token\" autocomplete=\"current-password\" required \
          autofocus></label> <button>Log in</button></p>\n</form>\n"

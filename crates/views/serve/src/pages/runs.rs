@@ -4,6 +4,7 @@ use model::RunHeader;
 
 use super::amounts::UNKNOWN;
 use super::html::{escaped, page, table};
+use crate::content::RUNS_MAX;
 
 /// Returns the list of runs.
 pub(crate) fn runs_page(runs: &[RunHeader]) -> String {
@@ -16,8 +17,8 @@ pub(crate) fn runs_page(runs: &[RunHeader]) -> String {
     let heads = [
         "compare",
         "run",
-        "started",
         "experiment",
+        "started",
         "host",
         "cases",
         "valid",
@@ -27,7 +28,11 @@ pub(crate) fn runs_page(runs: &[RunHeader]) -> String {
     let table = table(&heads, &rows);
     let main = format!(
         "<h1>Runs</h1>\n<form action=\"/compare\">\n{table}<p><button>Compare the two picked \
-         runs</button></p>\n</form>\n"
+         runs</button></p>\n</form>\n{}",
+        match runs.len() >= RUNS_MAX {
+            true => format!("<p>These are the newest {RUNS_MAX} runs.</p>\n"),
+            false => String::new(),
+        }
     );
     page("Runs", "", &main)
 }
@@ -37,8 +42,8 @@ fn row(run: &RunHeader) -> Vec<String> {
     vec![
         format!("<input type=\"checkbox\" name=\"run\" value=\"{id}\" aria-label=\"pick {id}\">"),
         format!("<a href=\"/runs/{id}\">{id}</a>"),
-        escaped(&run.started_at),
         escaped(&run.experiment),
+        escaped(&run.started_at),
         run.host.as_deref().map_or(UNKNOWN.to_owned(), escaped),
         run.cases.to_string(),
         run.trials_valid.to_string(),

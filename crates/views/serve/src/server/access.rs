@@ -53,12 +53,12 @@ impl Token {
     }
 
     /// Returns the `Set-Cookie` header for a browser that has shown the token. It has no `Secure`:
-    /// a browser would not send it to a server without TLS, of which the proxy takes care.
+    /// a browser would not send it to a server without TLS, of which the proxy takes care. It is
+    /// `Lax`, since a report has no origin of its own: with `Strict`, its link back to the runs
+    /// would end at the form for the token. Nothing can be changed here by leading a browser to a
+    /// page.
     pub(super) fn cookie(&self) -> String {
-        format!(
-            "{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict",
-            self.session
-        )
+        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Lax", self.session)
     }
 }
 

@@ -57,7 +57,8 @@ impl Shown {
             version: &self.version,
             snapshot: &look.snapshot,
             forecast: &look.forecast,
-            runs: &content.run_figures()?,
+            // The machine's figures are worth as much without those of runs.
+            runs: content.run_figures().ok().as_deref(),
         });
         Ok(Answer::new(StatusCode::OK, Kind::Metrics, text))
     }
@@ -69,10 +70,8 @@ impl Shown {
     }
 
     fn run(&self, id: &str) -> Result<Answer, Problem> {
-        self.content.run_page(id).map(|made| match made {
-            RunPage::Document(html) => Answer::new(StatusCode::OK, Kind::Report, html),
-            RunPage::Text(text) => page(pages::run_text_page(id, &text)),
-        })
+        let as_text = |text: &str| pages::run_text_page(id, text);
+        self.content.run_page(id).map(|made| report(made, as_text))
     }
 
     fn comparison(&self, place: Place, query: &str) -> Result<Answer, Problem> {
@@ -88,8 +87,8 @@ impl Shown {
         Ok(match place {
             Place::CompareDocument => json(self.content.comparison_document(first, second)?),
             _ => {
-                let text = self.content.comparison_text(first, second)?;
-                page(pages::comparison_page(first, second, &text))
+                let as_text = |text: &str| pages::comparison_page(first, second, text);
+                report(self.content.comparison(first, second)?, as_text)
             }
         })
     }
@@ -126,6 +125,16 @@ fn page(html: String) -> Answer {
     Answer::new(StatusCode::OK, Kind::Page, html)
 }
 
+/// Answers with a document of its own, or with text on a page of the server.
+fn report(made: RunPage, as_text: impl Fn(&str) -> String) -> Answer {
+    match made {
+        RunPage::Document(html) => {
+            Answer::new(StatusCode::OK, Kind::Report, pages::with_way_back(&html))
+        }
+        RunPage::Text(text) => page(as_text(&text)),
+    }
+}
+
 fn json(document: String) -> Answer {
     Answer::new(StatusCode::OK, Kind::Json, document)
 }
@@ -133,6 +142,12 @@ fn json(document: String) -> Answer {
 fn failed(place: Place, problem: &Problem) -> Answer {
     match problem {
         Problem::Missing(why) => refused(place, StatusCode::NOT_FOUND, "Not found", why),
+        Problem::Senseless(why) => refused(
+            place,
+            StatusCode::BAD_REQUEST,
+            "This cannot be answered",
+            why,
+        ),
         Problem::Failed(why) => refused(
             place,
             StatusCode::INTERNAL_SERVER_ERROR,

@@ -80,7 +80,7 @@ fn text(snapshot: &Snapshot, forecast: &[Expected], runs: &[RunFigures]) -> Stri
         version: "0.0.0",
         snapshot,
         forecast,
-        runs,
+        runs: Some(runs),
     })
 }
 
@@ -99,6 +99,7 @@ fn every_figure_is_found_under_its_conventional_name() {
         node: 3,
         resource: "memory".to_owned(),
         seconds: 600.0,
+        interval: (500.0, 700.0),
     }];
     let text = text(
         &snapshot(vec![instance("postgres:/data")]),
@@ -125,10 +126,10 @@ fn every_figure_is_found_under_its_conventional_name() {
         0.125,
     );
     let memory =
-        r#"numalab_instance_memory_bytes{instance="postgres:/data",node="3",source="numa-maps"}"#;
+        r#"numalab_instance_memory_bytes{database="postgres:/data",node="3",source="numa-maps"}"#;
     check(memory, 2.0 * gib);
     check(
-        r#"numalab_instance_memory_age_seconds{instance="postgres:/data"}"#,
+        r#"numalab_instance_memory_age_seconds{database="postgres:/data"}"#,
         10.0,
     );
     check(

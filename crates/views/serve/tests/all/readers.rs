@@ -21,10 +21,12 @@ fn every_place_answers_with_strict_headers() {
             "x-content-type-options: nosniff",
             "referrer-policy: no-referrer",
             "cache-control: no-store",
+            "cross-origin-resource-policy: same-origin",
             &format!("content-type: {kind}"),
         ] {
             assert!(head.contains(header), "{path}: no {header} in\n{head}");
         }
+        assert!(!head.contains("access-control-"), "{path}: {head}");
         assert!(answer.contains(text), "{path}: no {text} in\n{answer}");
     };
     check("/", 200, "text/html", "16.0 GiB");

@@ -81,8 +81,8 @@ impl Content for Described {
         Ok(format!("{{\"run\":\"{run}\"}}"))
     }
 
-    fn comparison_text(&self, first: &str, second: &str) -> Result<String, Problem> {
-        Ok(format!("{first} against {second}"))
+    fn comparison(&self, first: &str, second: &str) -> Result<RunPage, Problem> {
+        Ok(RunPage::Text(format!("{first} against {second}")))
     }
 
     fn comparison_document(&self, first: &str, second: &str) -> Result<String, Problem> {

@@ -1,0 +1,48 @@
+//! `numalab metrics`: one look at this machine and the newest runs, in the text format of
+//! Prometheus.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serve::{Observed, RunFigures, metrics_text};
+
+use crate::failure::Failure;
+use crate::state_folder::StateFolder;
+use crate::stored_figures::StoredFigures;
+use crate::{observation, output, requested_files};
+
+/// Options of `numalab metrics`.
+#[derive(Debug, Args)]
+pub(crate) struct MetricsArguments {
+    /// Write the metrics to a file for node-exporter's textfile collector: beside its place, then
+    /// renamed, readable by all [default: stdout].
+    #[arg(long, value_name = "FILE")]
+    pub textfile: Option<PathBuf>,
+}
+
+/// Writes the metrics.
+pub(crate) fn run(arguments: &MetricsArguments) -> Result<(), Failure> {
+    let snapshot = observation::only_snapshot()?;
+    // The machine's figures are worth as much without those of runs.
+    let runs = runs().inspect_err(|failure| {
+        output::talk(&format!("numalab: no metrics of runs: {}", failure.message));
+        if let Some(advice) = &failure.advice {
+            output::talk(&format!("  hint: {advice}"));
+        }
+    });
+    let text = metrics_text(&Observed {
+        version: env!("CARGO_PKG_VERSION"),
+        snapshot: &snapshot,
+        forecast: &[],
+        runs: runs.ok().as_deref(),
+    });
+    match &arguments.textfile {
+        None => output::data(&text),
+        Some(path) => requested_files::write_for_all(path, &text),
+    }
+}
+
+fn runs() -> Result<Vec<RunFigures>, Failure> {
+    let path = StateFolder::from_environment()?.store();
+    Ok(StoredFigures::of_store(path).newest()?)
+}

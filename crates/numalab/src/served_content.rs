@@ -1,0 +1,150 @@
+//! What `numalab serve` shows: this machine, and the stored runs as the commands show them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::{Run, RunHeader};
+use report::{RunView, Selection, TextOptions};
+use serde::Serialize;
+use serde_json::json;
+use serve::{Content, Look, Problem, RUNS_MAX, RunFigures, RunPage};
+
+use crate::failure::Failure;
+use crate::observation::Observation;
+use crate::output;
+use crate::snapshot_document::SnapshotDocument;
+use crate::stored_figures::{Made, StoredFigures};
+
+/// Pages and documents that are kept: a run of a hundred trials has a page of a megabyte.
+const PAGES_MAX: usize = 8;
+
+/// Columns of texts on pages.
+const TEXT: TextOptions = TextOptions {
+    width: 100,
+    color: false,
+};
+
+/// The content of a server.
+pub(crate) struct ServedContent {
+    observation: Mutex<Observation>,
+    stored: StoredFigures,
+    pages: Made<String>,
+    documents: Made<String>,
+}
+
+impl ServedContent {
+    /// Shows this machine and these runs.
+    pub(crate) fn new(observation: Observation, stored: StoredFigures) -> Self {
+        Self {
+            observation: Mutex::new(observation),
+            stored,
+            pages: Made::new(PAGES_MAX),
+            documents: Made::new(PAGES_MAX),
+        }
+    }
+
+    fn load(&self, run: &str) -> Result<Run, Problem> {
+        let store = self.stored.open().map_err(|error| of_store(&error))?;
+        let none =
+            || Problem::Missing("no run is stored yet; run an experiment: numalab run".into());
+        let store = store.ok_or_else(none)?;
+        store.load(run).map_err(|error| of_store(&error))
+    }
+
+    /// Returns what is made of a run: kept, if the run was asked for by its whole id.
+    fn made(
+        &self,
+        kept: &Made<String>,
+        run: &str,
+        make: impl Fn(&Run) -> Result<String, Problem>,
+    ) -> Result<Arc<String>, Problem> {
+        let make = || make(&self.load(run)?);
+        let headers = self.stored.headers(usize::MAX);
+        let headers = headers.map_err(|error| of_store(&error))?;
+        match headers.iter().find(|header| header.id == run) {
+            Some(header) => kept.get(header, make),
+            None => make().map(Arc::new),
+        }
+    }
+}
+
+impl Content for ServedContent {
+    fn look(&self) -> Result<Look, Problem> {
+        // A look that panicked left a history without it.
+        let mut observation = self
+            .observation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let look = observation.look();
+        look.map_err(|error| Problem::Failed(format!("cannot read this machine: {error}")))
+    }
+
+    fn snapshot_document(&self, look: &Look) -> Result<String, Problem> {
+        json_text(&SnapshotDocument::of(look))
+    }
+
+    fn runs(&self) -> Result<Vec<RunHeader>, Problem> {
+        let headers = self.stored.headers(RUNS_MAX);
+        headers.map_err(|error| of_store(&error))
+    }
+
+    fn runs_document(&self) -> Result<String, Problem> {
+        json_text(&json!({ "format": "numalab.history/1", "runs": self.runs()? }))
+    }
+
+    fn run_figures(&self) -> Result<Vec<RunFigures>, Problem> {
+        self.stored.newest().map_err(|error| of_store(&error))
+    }
+
+    fn run_page(&self, run: &str) -> Result<RunPage, Problem> {
+        let make = |run: &Run| {
+            let view: RunView = report::run_view(run);
+            Ok(page::run_page(std::slice::from_ref(&view)))
+        };
+        let page = self.made(&self.pages, run, make)?;
+        Ok(RunPage::Document(String::clone(&page)))
+    }
+
+    fn run_document(&self, run: &str) -> Result<String, Problem> {
+        let make = |run: &Run| json_text(&report::run_document(run));
+        let document = self.made(&self.documents, run, make)?;
+        Ok(String::clone(&document))
+    }
+
+    fn comparison(&self, first: &str, second: &str) -> Result<RunPage, Problem> {
+        let (first, second) = (self.load(first)?, self.load(second)?);
+        let found = report::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
+        Ok(RunPage::Text(report::comparison_text(&found, None, &TEXT)))
+    }
+
+    fn comparison_document(&self, first: &str, second: &str) -> Result<String, Problem> {
+        let (first, second) = (self.load(first)?, self.load(second)?);
+        let found = report::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
+        json_text(&report::compare_document(&found, None, None))
+    }
+}
+
+fn whole(run: &Run) -> Selection<'_> {
+    Selection { run, case: None }
+}
+
+fn not_comparable(reason: String) -> Problem {
+    Problem::Senseless(format!("cannot compare: {reason}"))
+}
+
+fn json_text(document: &impl Serialize) -> Result<String, Problem> {
+    let failed = |failure: Failure| Problem::Failed(failure.message);
+    output::json_text(document).map_err(failed)
+}
+
+/// A run that is not there is the reader's mistake, a store that cannot be read is not.
+fn of_store(error: &store::Error) -> Problem {
+    let text = format!("{error}; {}", error.advice());
+    match error {
+        store::Error::NotThere { .. }
+        | store::Error::NoRuns { .. }
+        | store::Error::NoTrials { .. }
+        | store::Error::UnknownRun { .. }
+        | store::Error::AmbiguousRun { .. } => Problem::Missing(text),
+        _ => Problem::Failed(text),
+    }
+}

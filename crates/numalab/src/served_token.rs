@@ -1,0 +1,82 @@
+//! The token of `numalab serve`: from a private file or from the environment, never from the
+//! command line, which other users see.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use model::exit::ExitCode;
+use serve::{TOKEN_MIN, Token};
+
+use crate::failure::Failure;
+
+/// The variable with the token.
+pub(crate) const VARIABLE: &str = "NUMALAB_TOKEN";
+
+/// How to make a file with a token.
+pub(crate) const MAKE_ONE: &str = "make a token: (umask 077; head -c 24 /dev/urandom | \
+                                   base64 > token); then: numalab serve --token-file token";
+
+/// A longer file is no token.
+const FILE_BYTES_MAX: u64 = 4096;
+/// Bits of a mode: what the group and others may do.
+const OTHERS: u32 = 0o077;
+
+/// Reads the token from the file, else from the environment; `None` if neither is given.
+pub(crate) fn read(file: Option<&Path>) -> Result<Option<Token>, Failure> {
+    let (text, from) = match (file, std::env::var_os(VARIABLE)) {
+        (Some(path), _) => (of_file(path)?, path.display().to_string()),
+        (None, Some(value)) => {
+            let text = value.into_string().unwrap_or_default();
+            (text, VARIABLE.to_owned())
+        }
+        (None, None) => return Ok(None),
+    };
+    let random = random().map_err(|cause| {
+        let message = format!("cannot read /dev/urandom: {cause}");
+        Failure::new(ExitCode::MachineCannot, message)
+    })?;
+    let token = Token::new(text.trim_end_matches(['\n', '\r']), random);
+    let unfit = || {
+        let message = format!(
+            "the token in {from} is not usable: expected at least {TOKEN_MIN} visible ASCII \
+             characters on one line"
+        );
+        Failure::new(ExitCode::Usage, message).advise(MAKE_ONE)
+    };
+    token.ok_or_else(unfit).map(Some)
+}
+
+fn of_file(path: &Path) -> Result<String, Failure> {
+    let refused = |cause: io::Error| {
+        let exit_code = match cause.kind() {
+            io::ErrorKind::PermissionDenied => ExitCode::NotPermitted,
+            _ => ExitCode::Usage,
+        };
+        let message = format!("cannot read the token in {}: {cause}", path.display());
+        Failure::new(exit_code, message).advise(MAKE_ONE)
+    };
+    let file = File::open(path).map_err(refused)?;
+    let status = file.metadata().map_err(refused)?;
+    let (owner, mode, user) = (status.uid(), status.mode() & 0o7777, linux::process::user());
+    if ![0, user].contains(&owner) || mode & OTHERS != 0 {
+        let message = format!(
+            "others can read or change the token in {} (owner {owner}, mode {mode:04o})",
+            path.display()
+        );
+        let advice = format!("make another token for its owner alone; {MAKE_ONE}");
+        return Err(Failure::new(ExitCode::NotPermitted, message).advise(advice));
+    }
+    let mut text = String::new();
+    let mut start = file.take(FILE_BYTES_MAX);
+    start.read_to_string(&mut text).map_err(refused)?;
+    Ok(text)
+}
+
+/// Returns random bytes for the cookies of browsers.
+fn random() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
