@@ -48,6 +48,7 @@ impl Seen {
 impl Observation {
     /// Prepares to look at this machine and all its processes.
     pub(crate) fn of_this_machine() -> Result<Self, Failure> {
+        linux::process::raise_open_files();
         let sampler = Sampler::new(Root::live(), Scope::Machine)?;
         Ok(Self {
             sampler,

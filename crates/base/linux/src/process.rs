@@ -46,6 +46,22 @@ pub fn exists(pid: u32) -> bool {
     )
 }
 
+/// Lets this process have as many files open as it may ask for (the hard limit), at most 65,536.
+pub fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const FILES_MAX: u64 = 1 << 16;
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(FILES_MAX).min(FILES_MAX);
+    if limit.current.is_some_and(|current| current < most) {
+        let raised = Rlimit {
+            current: Some(most),
+            maximum: limit.maximum,
+        };
+        // It works without, and costs more.
+        let _ = setrlimit(Resource::Nofile, raised);
+    }
+}
+
 /// The working directory of process `pid`.
 ///
 /// # Errors

@@ -194,6 +194,7 @@ impl Sampler {
                 running.insert(pid, activity);
             }
         }
+        self.activity.keep_only(|pid| running.contains_key(&pid));
         self.held.retain(|pid, held| {
             running
                 .get(pid)

@@ -70,6 +70,7 @@ pub(crate) fn run(arguments: &WatchArguments) -> Result<(), Failure> {
     }
     let target: Option<Target> = arguments.target.as_deref().map(str::parse).transpose()?;
     let scope = target.clone().map_or(Scope::Machine, Scope::Target);
+    linux::process::raise_open_files();
     let sampler = Sampler::new(Root::live(), scope)?;
     let shown = Shown {
         target: target.as_ref().map(Target::to_string),
