@@ -271,6 +271,20 @@ fn without_a_store_there_are_metrics_of_the_machine_and_no_complaint() {
     let mode = fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o644, "the collector is another user");
     assert!(!laboratory.store().exists(), "looking makes nothing");
+    // As in a unit of systemd without HOME: the machine is still seen, and the reason said.
+    let mut homeless = laboratory.command(&["metrics"]);
+    let output = homeless
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("HOME")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && said.contains("XDG_STATE_HOME"),
+        "{said}"
+    );
+    let metrics = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(sample(&metrics, "numalab_store_readable", &[]), Some(0.0));
     let refused = laboratory.run(&["metrics", "--textfile", "/no/such/numalab.prom"]);
     refused
         .with_code(2)
