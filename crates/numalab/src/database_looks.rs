@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use linux::{Root, clock};
-use model::{InstanceSnapshot, MemorySnapshot, MemorySource, Snapshot, Topology};
+use model::{InstanceSnapshot, MemorySnapshot, MemorySource, ProcessSnapshot, Snapshot, Topology};
 use residency::Options;
 use residency::instances::Target;
 
@@ -55,7 +55,7 @@ impl DatabaseLooks {
             let is_due = self.is_due(snapshot, instance);
             if is_due && left > 0 {
                 left -= 1;
-                let look = look(root, &instance.name, snapshot.uptime_s);
+                let look = look(root, &target(snapshot, instance), snapshot.uptime_s);
                 snapshot.cost_s += look.cost_s;
                 self.latest.insert(instance.name.clone(), look);
             }
@@ -112,10 +112,27 @@ fn cost_s(snapshot: &Snapshot, instance: &InstanceSnapshot) -> Option<f64> {
     bytes.map(|bytes| bytes * SECONDS_PER_BYTE)
 }
 
-fn look(root: &Root, name: &str, uptime_s: f64) -> FullLook {
+/// Returns the target that an instance is looked at by: a PostgreSQL by its oldest process, the
+/// postmaster, with all its descendants. By its name, the folder of the cluster would be read,
+/// which `CAP_SYS_PTRACE` does not allow.
+fn target(snapshot: &Snapshot, instance: &InstanceSnapshot) -> Result<Target, String> {
+    let target: Target = instance.name.parse().map_err(|error| format!("{error}"))?;
+    let is_member = |it: &&ProcessSnapshot| instance.pids.binary_search(&it.pid).is_ok();
+    let members = snapshot.processes.iter().filter(is_member);
+    let oldest = members.min_by_key(|it| (it.start_ticks, it.pid));
+    Ok(match (target, oldest) {
+        (Target::Postgres(_), Some(postmaster)) => Target::Process(postmaster.pid),
+        (target, _) => target,
+    })
+}
+
+fn look(root: &Root, target: &Result<Target, String>, uptime_s: f64) -> FullLook {
     let before_ns = clock::process_cpu_ns();
     let found = topology::read(root).map_err(|error| error.to_string());
-    let found = found.and_then(|topology| memory(root, name, &topology, uptime_s));
+    let found = found.and_then(|topology| {
+        let target = target.as_ref().map_err(String::clone)?;
+        memory(root, target, &topology, uptime_s)
+    });
     FullLook {
         taken_s: uptime_s,
         cost_s: clock::process_cpu_ns().saturating_sub(before_ns) as f64 * 1e-9,
@@ -125,16 +142,15 @@ fn look(root: &Root, name: &str, uptime_s: f64) -> FullLook {
 
 fn memory(
     root: &Root,
-    name: &str,
+    target: &Target,
     topology: &Topology,
     uptime_s: f64,
 ) -> Result<MemorySnapshot, String> {
-    let target: Target = name.parse().map_err(|error| format!("{error}"))?;
     let options = Options {
         only_numa_maps: true,
         ..Options::default()
     };
-    let found = residency::inspect(root, &target, topology, &options);
+    let found = residency::inspect(root, target, topology, &options);
     let found = found.map_err(|error| error.to_string())?;
     Ok(MemorySnapshot {
         bytes_by_node: found.bytes_by_node,
@@ -146,17 +162,17 @@ fn memory(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::ProcessSnapshot;
 
     fn snapshot(uptime_s: f64, resident_bytes: Option<u64>) -> Snapshot {
         let process = ProcessSnapshot {
-            pid: 7,
+            // No process has such an id.
+            pid: u32::MAX - 7,
             resident_bytes,
             ..ProcessSnapshot::default()
         };
         let instance = InstanceSnapshot {
             name: "postgres:/no/such/data".to_owned(),
-            pids: vec![7],
+            pids: vec![u32::MAX - 7],
             memory: None,
         };
         Snapshot {
