@@ -6,6 +6,7 @@ mod arguments;
 mod capture;
 mod changes;
 mod commands;
+mod database_looks;
 mod databases;
 mod execution;
 mod failure;

@@ -1,23 +1,24 @@
 //! This machine as `serve` and `metrics` show it: a snapshot, with what follows from those before
 //! it.
 
-use std::time::{Duration, Instant};
-
 use linux::Root;
 use live::{Exhaustion, History, Notices, Resource, Sampler, Scope};
 use model::Snapshot;
 use serve::{Expected, Look};
 
+use crate::database_looks::{DatabaseLooks, are_sizes_known};
 use crate::failure::Failure;
 
-/// So many processes are examined at first, if the account of looks allows.
-const LOOKS_MAX: usize = 64;
-/// How long to look for the memory of databases at first.
-const LOOKS_WITHIN: Duration = Duration::from_secs(1);
+/// The sizes of all processes of databases are known after so many takes, of 20 processes each,
+/// with 2,000 of them.
+const TAKES_MAX: usize = 100;
+/// Full looks at databases at one look: whoever asked for a page waits for them.
+const FULL_LOOKS: usize = 1;
 
 /// What has been seen of this machine in the last minutes.
 pub(crate) struct Observation {
     sampler: Sampler,
+    databases: DatabaseLooks,
     seen: Seen,
 }
 
@@ -52,16 +53,19 @@ impl Observation {
         let sampler = Sampler::new(Root::live(), Scope::Machine)?;
         Ok(Self {
             sampler,
+            databases: DatabaseLooks::default(),
             seen: Seen::default(),
         })
     }
 
     /// Looks at the machine.
     pub(crate) fn look(&mut self) -> Result<Look, live::Error> {
-        let snapshot = match self.seen.history.latest() {
+        let mut snapshot = match self.seen.history.latest() {
             None => first(&mut self.sampler)?,
             Some(_) => self.sampler.take()?,
         };
+        let root = Root::live();
+        self.databases.complete(&root, &mut snapshot, FULL_LOOKS);
         Ok(self.seen.add(snapshot))
     }
 }
@@ -69,45 +73,24 @@ impl Observation {
 /// Takes one snapshot of this machine.
 pub(crate) fn only_snapshot() -> Result<Snapshot, Failure> {
     let mut sampler = Sampler::new(Root::live(), Scope::Machine)?;
-    Ok(first(&mut sampler)?)
-}
-
-/// Takes the first snapshot. Each look examines the memory of one process; so it looks until all
-/// processes of databases are examined, or no more can be.
-fn first(sampler: &mut Sampler) -> Result<Snapshot, live::Error> {
-    let started = Instant::now();
-    let mut snapshot = sampler.take()?;
-    for _ in 1..LOOKS_MAX {
-        let before = examined(&snapshot);
-        if is_complete(&snapshot) || started.elapsed() > LOOKS_WITHIN {
-            break;
-        }
-        let cost_s = snapshot.cost_s;
-        snapshot = sampler.take()?;
-        snapshot.cost_s += cost_s;
-        if examined(&snapshot) == before {
-            break;
-        }
-    }
+    let mut snapshot = first(&mut sampler)?;
+    let mut looks = DatabaseLooks::default();
+    looks.complete(&Root::live(), &mut snapshot, usize::MAX);
     Ok(snapshot)
 }
 
-fn examined(snapshot: &Snapshot) -> usize {
-    let processes = snapshot.processes.iter();
-    processes.filter(|it| it.memory.is_some()).count()
-}
-
-/// Whether every process of a database without a cgroup of its own has been examined.
-fn is_complete(snapshot: &Snapshot) -> bool {
-    let is_examined = |pid: &u32| {
-        let found = snapshot.processes.binary_search_by_key(pid, |it| it.pid);
-        found.is_ok_and(|at| snapshot.processes[at].memory.is_some())
-    };
-    snapshot.instances.iter().all(|instance| {
-        let memory = instance.memory.as_ref();
-        let is_charged = memory.is_some_and(|it| it.source == model::MemorySource::ControlGroup);
-        is_charged || instance.pids.iter().all(is_examined)
-    })
+/// Takes the first snapshot. Each take reads the sizes of some processes; so it takes several,
+/// until those of all databases are known.
+fn first(sampler: &mut Sampler) -> Result<Snapshot, live::Error> {
+    let mut snapshot = sampler.take()?;
+    let mut takes = 1;
+    while !are_sizes_known(&snapshot) && takes < TAKES_MAX {
+        let cost_s = snapshot.cost_s;
+        snapshot = sampler.take()?;
+        snapshot.cost_s += cost_s;
+        takes += 1;
+    }
+    Ok(snapshot)
 }
 
 fn expected(first: &Exhaustion) -> Expected {

@@ -1,8 +1,8 @@
 //! What /proc/PID/stat says that changes from second to second (`proc_pid_stat(5)`), read for every
-//! process of a machine once a second. Files stay open, which saves half the time; an open file does
-//! not keep a process, and reads as an error once that has ended, also when another one has its id.
-//! A process of one thread that has not run since it was read, by its /proc/PID/schedstat (a quarter
-//! of the work for the kernel), is as it was, but for memory that others have taken from it.
+//! process of a machine once a second. Files stay open, which saves half the time; an open file
+//! does not keep a process, and reads as an error once that has ended, also when another one has
+//! its id. A process of one thread that has not run since it was read, by its /proc/PID/schedstat
+//! (less work for the kernel), is as it was, but for memory that others have taken from it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

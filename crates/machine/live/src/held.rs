@@ -24,22 +24,23 @@ pub(crate) struct Held {
     pub(crate) is_closed: bool,
 }
 
-/// Reads some statuses of the processes shown: of those without one first, then the oldest. All
-/// that are held run.
+/// Reads some statuses of the processes shown: of those without one first, of databases before
+/// others, then the oldest. All that are held run.
 pub(crate) fn statuses(
     root: &Root,
     all: &mut BTreeMap<u32, Held>,
     shown: &BTreeSet<u32>,
+    of_databases: &BTreeSet<u32>,
     snapshots: u64,
 ) {
     let held = all.iter().filter(|(pid, _)| shown.contains(pid));
-    let mut order: Vec<(Option<u64>, u32)> =
-        held.map(|(pid, held)| (held.status_at, *pid)).collect();
+    let order = held.map(|(pid, held)| (held.status_at, !of_databases.contains(pid), *pid));
+    let mut order: Vec<(Option<u64>, bool, u32)> = order.collect();
     let count = STATUSES_PER_SNAPSHOT.min(order.len());
     if count < order.len() {
         order.select_nth_unstable(count);
     }
-    for (_, pid) in &order[..count] {
+    for (_, _, pid) in &order[..count] {
         let Some(held) = all.get_mut(pid) else {
             continue;
         };

@@ -28,6 +28,35 @@ const SECONDS_MIN: f64 = 100e-6;
 /// Shared objects of one process that are told apart; the others count as one.
 const OBJECTS_MAX: usize = 256;
 
+/// How much more urgent the memory of a database is than that of other processes.
+const DATABASE_URGENCY: f64 = 10.0;
+
+/// Seconds after which a look does not become more urgent: that of a process that was never looked
+/// at.
+const URGENT_AFTER_S: f64 = 600.0;
+
+/// A process that may be looked at.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    /// Its id.
+    pub pid: u32,
+    /// Its resident memory.
+    pub resident: u64,
+    /// How urgent it is; the largest comes first.
+    pub urgency: f64,
+}
+
+/// How urgent it is to look at a process, given the age of the last look.
+pub(crate) fn urgency(age_s: Option<f64>, is_of_database: bool) -> f64 {
+    let age_s = age_s.map_or(URGENT_AFTER_S, |age_s| age_s.min(URGENT_AFTER_S));
+    age_s
+        * if is_of_database {
+            DATABASE_URGENCY
+        } else {
+            1.0
+        }
+}
+
 /// What one look found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Looked {
@@ -93,6 +122,12 @@ impl Looks {
 
     pub(crate) fn can_pay(&self, resident_bytes: u64) -> bool {
         self.cost_s(resident_bytes) <= self.saved_s
+    }
+
+    /// Whether a look costs no more than half of what these seconds earned, so that saving goes on.
+    pub(crate) fn can_spare(&self, resident_bytes: u64, seconds: f64) -> bool {
+        let earned_s = seconds.max(0.0) * SHARE_OF_CORE;
+        self.can_pay(resident_bytes) && self.cost_s(resident_bytes) <= earned_s / 2.0
     }
 
     /// Looks at a process and pays; `None` when it may not be seen, has ended, or its file is
@@ -187,5 +222,12 @@ mod tests {
         looks.earn(1e9, 0.0);
         assert!(looks.saved_s <= SECONDS_MAX);
         assert!(!looks.is_small_enough(1 << 40, true));
+    }
+
+    #[test]
+    fn databases_are_more_urgent_but_nobody_waits_forever() {
+        assert!(urgency(None, true) > urgency(None, false));
+        assert!(urgency(Some(30.0), true) < urgency(None, false));
+        assert!(urgency(Some(90.0), true) > urgency(None, false));
     }
 }

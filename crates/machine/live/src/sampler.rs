@@ -13,7 +13,7 @@ use residency::instances::{Target, find};
 use crate::control_groups::{self, ControlGroups};
 use crate::held::{Held, statuses};
 use crate::instances::{Found, databases, members};
-use crate::looks::{Looks, together};
+use crate::looks::{Candidate, Looks, together, urgency};
 use crate::machine_files::{counters, pressure};
 use crate::node_files::NodeFiles;
 use crate::{Error, opened};
@@ -138,8 +138,11 @@ impl Sampler {
         if let (Scope::Target(target), true) = (&self.scope, shown.is_empty()) {
             gaps.push(format!("no process of {target} is running"));
         }
-        statuses(&self.root, &mut self.held, &shown, self.snapshots);
-        self.look(uptime_s, &running, &shown, &mut gaps);
+        let of_databases = instances.iter().flat_map(|(_, pids)| pids).copied();
+        let of_databases: BTreeSet<u32> = of_databases.collect();
+        let snapshots = self.snapshots;
+        statuses(&self.root, &mut self.held, &shown, &of_databases, snapshots);
+        self.look(uptime_s, &running, (&shown, &of_databases), &mut gaps);
         let processes = shown
             .iter()
             .filter_map(|pid| Some(self.process(*pid, running.get(pid)?)));
@@ -245,42 +248,52 @@ impl Sampler {
         &mut self,
         uptime_s: f64,
         running: &BTreeMap<u32, Activity>,
-        shown: &BTreeSet<u32>,
+        (shown, of_databases): (&BTreeSet<u32>, &BTreeSet<u32>),
         gaps: &mut Vec<String>,
     ) {
         let is_target = matches!(self.scope, Scope::Target(_));
         // How many, and the first.
         let (mut too_large, mut closed) = ((0_u32, 0_u32), (0_u32, 0_u32));
-        let mut next: Option<(f64, u64, u32)> = None;
+        let count = |all: &mut (u32, u32), pid: u32| {
+            *all = (all.0 + 1, if all.0 == 0 { pid } else { all.1 });
+        };
+        let mut candidates: Vec<Candidate> = Vec::new();
         for pid in shown {
             let (Some(activity), Some(held)) = (running.get(pid), self.held.get(pid)) else {
                 continue;
             };
-            let resident = self.resident(*pid, activity).unwrap_or(0);
-            if held.is_closed {
-                closed = (closed.0 + 1, if closed.0 == 0 { *pid } else { closed.1 });
-            } else if !self.looks.is_small_enough(resident, is_target) {
-                too_large = (
-                    too_large.0 + 1,
-                    if too_large.0 == 0 { *pid } else { too_large.1 },
-                );
-            } else {
-                let looked_at = held.looked.as_ref().map_or(-1.0, |(at, _)| *at);
-                let is_sooner = |(at, bytes, _): &(f64, u64, u32)| {
-                    looked_at < *at || (looked_at == *at && resident > *bytes)
-                };
-                if next.as_ref().is_none_or(is_sooner) {
-                    next = Some((looked_at, resident, *pid));
+            // One whose size is not known yet may be huge.
+            let resident = self.resident(*pid, activity);
+            match resident {
+                _ if held.is_closed => count(&mut closed, *pid),
+                Some(bytes) if !self.looks.is_small_enough(bytes, is_target) => {
+                    count(&mut too_large, *pid);
                 }
+                Some(resident) => candidates.push(Candidate {
+                    pid: *pid,
+                    resident,
+                    urgency: urgency(
+                        held.looked.as_ref().map(|(at, _)| uptime_s - at),
+                        of_databases.contains(pid),
+                    ),
+                }),
+                None => {}
             }
         }
         let opened = self.opened_to_look_at(uptime_s, running);
         let passed = self.last_uptime_s.map_or(0.0, |last| uptime_s - last);
-        let most_s = next.map_or(0.0, |(_, resident, _)| self.looks.cost_s(resident));
+        candidates.sort_by(|a, b| b.urgency.total_cmp(&a.urgency));
+        // While the most urgent is saved for, others are looked at that cost little.
+        let most_urgent = candidates.first();
+        let most_s = most_urgent.map_or(0.0, |it| self.looks.cost_s(it.resident));
         self.looks.earn(passed, most_s);
+        let may = |(at, it): &(usize, &Candidate)| {
+            let is_first = *at == 0 && self.looks.can_pay(it.resident);
+            is_first || self.looks.can_spare(it.resident, passed)
+        };
+        let next = candidates.iter().enumerate().find(may);
+        let next = next.map(|(_, it)| (it.resident, it.pid));
         // What is open is looked at even on credit.
-        let next = next.filter(|next| self.looks.can_pay(next.1));
-        let next = next.map(|(_, resident, pid)| (resident, pid));
         if let Some((resident, pid)) = opened.or(next) {
             let looked = self.looks.look(&self.root, pid, resident);
             if let Some(held) = self.held.get_mut(&pid) {

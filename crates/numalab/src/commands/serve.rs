@@ -44,7 +44,6 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     };
     let server = Server::bind(settings, Box::new(content))?;
     let address = server.address();
-    output::talk(&format!("serving http://{address} (Ctrl-C ends it)"));
     if linux::process::is_root() && !has_token {
         output::talk(
             "every user of this machine can read root's runs and where memory lies; \
@@ -57,6 +56,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
              proxy with TLS before it (docs/serve.md)",
         );
     }
+    // The last line: whoever waits for it has seen the warnings.
+    output::talk(&format!("serving http://{address} (Ctrl-C ends it)"));
     server.run(|| cancel.is_cancelled());
     Ok(())
 }

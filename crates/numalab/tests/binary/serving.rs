@@ -13,6 +13,7 @@ use testing::reports;
 
 use crate::laboratory::Laboratory;
 use crate::patience::until;
+use crate::postgres_server;
 use crate::served::{Served, curl, has_curl, stored_run};
 
 /// A token that is long enough.
@@ -270,10 +271,56 @@ fn without_a_store_there_are_metrics_of_the_machine_and_no_complaint() {
     let mode = fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o644, "the collector is another user");
     assert!(!laboratory.store().exists(), "looking makes nothing");
+    // As in a unit of systemd without HOME: the machine is still seen, and the reason said.
+    let mut homeless = laboratory.command(&["metrics"]);
+    let output = homeless
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("HOME")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && said.contains("XDG_STATE_HOME"),
+        "{said}"
+    );
+    let metrics = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(sample(&metrics, "numalab_store_readable", &[]), Some(0.0));
     let refused = laboratory.run(&["metrics", "--textfile", "/no/such/numalab.prom"]);
     refused
         .with_code(2)
         .says(&["/no/such/numalab.prom", "hint: "]);
+}
+
+#[test]
+fn the_memory_of_a_database_is_known_at_the_first_look() {
+    let test = "the_memory_of_a_database_is_known_at_the_first_look";
+    let Some(bin) = postgres_server::installed(test).filter(|_| has_curl(test)) else {
+        return;
+    };
+    let laboratory = Laboratory::new();
+    let database = postgres_server::Server::start(&bin);
+    let name = format!("postgres:{}", database.data());
+    let written = laboratory.run(&["metrics"]).with_code(0).stdout;
+    let server = Served::start(&laboratory);
+    let scraped = server.get("/metrics").with_status(200).body;
+    // A server that nobody uses has touched a part of its buffers.
+    let bytes_min = f64::from(1 << 20);
+    for metrics in [written, scraped] {
+        let of_it = [("database", name.as_str())];
+        let processes = sample(&metrics, "numalab_instance_processes", &of_it).unwrap();
+        assert!(processes > 1.0, "{metrics}");
+        let lines = metrics.lines();
+        let lines = lines.filter(|it| it.starts_with("numalab_instance_memory_bytes{"));
+        let lines = lines.filter(|it| it.contains(&name));
+        let bytes = lines.map(|it| it.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap());
+        assert!(bytes.sum::<f64>() > bytes_min, "{metrics}");
+    }
+    let page = server.get("/").with_status(200).body;
+    let (_, row) = page.split_once(&format!("<td>{name}</td>")).unwrap();
+    assert!(
+        row.split("</tr>").next().unwrap().contains("node "),
+        "{row}"
+    );
 }
 
 #[test]

@@ -103,7 +103,8 @@ metrics! {
         "Processes of the database instance.";
     INSTANCE_MEMORY Gauge "numalab_instance_memory_bytes" ["database", "node", "source"]
         "Memory of the database instance on the node, each shared page counted once. source says \
-         how it was found: numa-maps, control-group (without huge pages) or inspect.";
+         how it was found: control-group (its own, without huge pages), inspect (numa_maps of all \
+         its processes) or numa-maps (of those that were examined).";
     INSTANCE_MEMORY_AGE Gauge "numalab_instance_memory_age_seconds" ["database"]
         "How old the oldest of the figures of the instance's memory is.";
     INSTANCE_EXAMINED Gauge "numalab_instance_processes_examined" ["database"]

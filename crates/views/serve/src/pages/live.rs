@@ -119,7 +119,10 @@ fn bar(node: &NodeSnapshot) -> String {
     match (node.memory_bytes, node.free_bytes) {
         (Some(memory), Some(free)) if memory > 0 => {
             let used = memory.saturating_sub(free);
-            format!("<progress max=\"{memory}\" value=\"{used}\" aria-label=\"used\"></progress>")
+            format!(
+                "<progress max=\"{memory}\" value=\"{used}\" aria-label=\"used\" \
+                 title=\"used\"></progress>"
+            )
         }
         _ => String::new(),
     }
