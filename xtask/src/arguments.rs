@@ -76,6 +76,8 @@ pub(crate) enum Bench {
     /// How sure verdicts are: windows in turns against trials one after another, a case against
     /// itself (--repeat times), and differences of known size.
     Verdict,
+    /// What `numalab watch` costs with 1,000 processes, and what a PostgreSQL loses beside it.
+    Watch,
 }
 
 /// Arguments of `cargo xtask guest`.

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use super::{
     bandwidth, bind, inspect, latency, latency_repeated, logical_reads, parallel_scan, postgres,
-    relocate, verdict,
+    relocate, verdict, watch,
 };
 use crate::arguments::Bench;
 
@@ -32,6 +32,7 @@ pub(crate) fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) ->
         Bench::ParallelScan => parallel_scan::run(limit)?,
         Bench::Postgres => postgres::run(limit)?,
         Bench::Verdict => verdict::run(repeat, limit)?,
+        Bench::Watch => watch::run(limit)?,
     }
     Ok(ExitCode::SUCCESS)
 }

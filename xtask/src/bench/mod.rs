@@ -22,4 +22,5 @@ mod spread;
 mod supervisor;
 mod verdict;
 mod verdict_run;
+mod watch;
 mod window_order;
