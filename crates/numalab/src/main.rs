@@ -21,6 +21,7 @@ mod machine;
 mod memory_arguments;
 mod memory_runs;
 mod move_report;
+mod move_trace;
 mod observation;
 mod output;
 mod placement_arguments;

@@ -33,13 +33,23 @@ pub fn busiest(snapshots: impl Iterator<Item = Snapshot>) -> Busiest {
     Busiest(busiest.map(|(_, key)| key).collect())
 }
 
-/// Writes the trace of the same snapshots, oldest first.
+/// Something else that grew meanwhile.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// What it is, with its unit.
+    pub name: String,
+    /// Seconds on the clock of `uptime_s`, and how much it was then.
+    pub points: Vec<(f64, u64)>,
+}
+
+/// Writes the trace of the same snapshots, oldest first, and of what else grew.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn write(
     busiest: &Busiest,
     snapshots: impl Iterator<Item = Snapshot>,
+    tracks: &[Track],
     file: &mut impl Write,
 ) -> std::io::Result<()> {
     write!(file, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
@@ -52,16 +62,22 @@ pub fn write(
         }
         before = Some(snapshot);
     }
+    for track in tracks {
+        for (at_s, value) in &track.points {
+            let event = counter(*at_s, track.name.clone(), json!({"value": value}));
+            write!(file, ",\n{event}")?;
+        }
+    }
     writeln!(file, "]}}")
 }
 
+/// An event of a counter; the format counts microseconds.
+fn counter(at_s: f64, name: String, figures: Value) -> Value {
+    json!({"ph": "C", "pid": 0, "ts": at_s * 1e6, "name": name, "args": figures})
+}
+
 fn events(before: Option<&Snapshot>, snapshot: &Snapshot, busiest: &[(u32, u64)]) -> Vec<Value> {
-    // Microseconds.
-    let time = snapshot.uptime_s * 1e6;
-    let counter = |name: String, figures: Value| {
-        let event = json!({"ph": "C", "pid": 0, "ts": time, "name": name, "args": figures});
-        event
-    };
+    let counter = |name: String, figures: Value| counter(snapshot.uptime_s, name, figures);
     let change = before
         .map(|before| Change::between(before, snapshot))
         .unwrap_or_default();
@@ -131,11 +147,19 @@ mod tests {
             ..Snapshot::default()
         };
         let mut trace = Vec::new();
+        let track = Track {
+            name: "bytes moved".to_owned(),
+            points: vec![(1.5, 7)],
+        };
         let snapshots = || [at(1.0, 0.0), at(2.0, 0.5)].into_iter();
-        write(&busiest(snapshots()), snapshots(), &mut trace).unwrap();
+        write(&busiest(snapshots()), snapshots(), &[track], &mut trace).unwrap();
         let trace: Value = serde_json::from_slice(&trace).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
-        assert_eq!(events.len(), 4);
+        assert_eq!(events.len(), 5);
+        assert_eq!(
+            (&events[4]["ts"], &events[4]["args"]["value"]),
+            (&json!(1.5e6), &json!(7))
+        );
         assert_eq!(events[3]["args"]["CPUs"], 0.5);
         assert_eq!(
             (&events[3]["ph"], &events[3]["ts"]),

@@ -1,5 +1,7 @@
 //! `numalab move`: moves the memory of a running process or database to other nodes.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use linux::Root;
 use model::exit::ExitCode;
@@ -9,6 +11,7 @@ use relocation::{Choice, Claims, MoveError, Moved, Pace, Plan, Survey};
 use residency::instances::Target;
 
 use crate::failure::Failure;
+use crate::move_trace::MoveTrace;
 use crate::state_folder::StateFolder;
 use crate::{interrupt, move_report, output, progress};
 
@@ -37,6 +40,10 @@ pub(crate) struct MoveArguments {
     /// Show what would be moved, and move nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Write a trace of the move for the viewer Perfetto: bytes moved, free memory of the nodes,
+    /// and the memory of the target by node.
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub perfetto: Option<PathBuf>,
     /// Print JSON (numalab.move/1).
     #[arg(long)]
     pub json: bool,
@@ -101,11 +108,22 @@ fn carry_out(
     let journal = StateFolder::from_environment()?.journal();
     let cancel = interrupt::cancel_on_signals()?;
     let bar = progress::bytes_on_stderr(plan.bytes_to_move());
+    let trace = arguments.perfetto.as_deref();
+    let mut trace = trace
+        .map(|file| MoveTrace::begin(file, target))
+        .transpose()?;
+    let mut moved_bytes = 0;
     let mut pace = Pace {
         bytes_per_s: arguments.mib_per_s.map(|mib| u64::from(mib) << 20),
         of_others: linux::capabilities::may_move_pages_of_others(root),
         stop: &|| cancel.is_cancelled(),
-        watch: &mut |bytes| bar.set_position(bytes),
+        watch: &mut |bytes| {
+            bar.set_position(bytes);
+            moved_bytes = bytes;
+            if let Some(trace) = &mut trace {
+                trace.add(bytes);
+            }
+        },
     };
     let names = (target.to_string(), arguments.to.to_string());
     let moved = relocation::carry_out(
@@ -117,6 +135,10 @@ fn carry_out(
         &mut pace,
     );
     bar.finish_and_clear();
+    // What was moved is reported in any case.
+    if let Some(Err(failure)) = trace.map(|trace| trace.finish(moved_bytes)) {
+        output::talk(&failure.message);
+    }
     Ok(moved?)
 }
 

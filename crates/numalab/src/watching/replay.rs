@@ -78,7 +78,7 @@ pub(crate) fn to_perfetto(file: &Path, trace: &Path) -> Result<(), Failure> {
     let busiest = with_snapshots(file, |snapshots| perfetto::busiest(snapshots))?;
     let mut bytes = Vec::new();
     let written = with_snapshots(file, |snapshots| {
-        perfetto::write(&busiest, snapshots, &mut bytes)
+        perfetto::write(&busiest, snapshots, &[], &mut bytes)
     })?;
     written.map_err(|cause| Failure::new(ExitCode::Bug, format!("cannot make it: {cause}")))?;
     requested_files::write(trace, &bytes)?;

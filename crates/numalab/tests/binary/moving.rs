@@ -2,10 +2,15 @@
 //! refused by name and change nothing. What the commands do is tested on machines with several
 //! nodes, in guests.
 
+use std::fs;
+
+use serde_json::Value;
 use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
+use crate::patience::until;
 use crate::running::Running;
+use crate::unmet_need::is_guest;
 
 #[test]
 fn a_move_that_means_nothing_is_refused() {
@@ -88,4 +93,43 @@ fn pools_that_cannot_be_are_refused() {
             "there is no node 4095",
         ),
     ]);
+}
+
+/// Holds 64 MiB.
+const HOLDS: &str = "held = bytearray(b'x') * (64 << 20)\nimport time\ntime.sleep(600)\n";
+
+#[test]
+fn the_trace_of_a_move_has_what_was_moved_and_where_it_is() {
+    let test = "the_trace_of_a_move_has_what_was_moved_and_where_it_is";
+    if !is_guest(test, "two-node") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let words = ["numactl", "--membind=0", "/usr/bin/python3", "-c", HOLDS];
+    let holder = Running::start(&words);
+    let pid = holder.pid();
+    until("64 MiB are held", || {
+        let statm = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+        let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
+        (pages > (64 << 20) / 4096).then_some(())
+    });
+    let file = laboratory.state().join("trace.json");
+    let path = file.display().to_string();
+    let options = ["--to", "1", "--private", "--mib-per-s", "64", "--json"];
+    let words = [&["move", &pid, "--perfetto", &path][..], &options].concat();
+    let moved = laboratory.document(&words);
+    let trace: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |name: &str| {
+        let events = events.iter().filter(|event| event["name"] == name);
+        events.map(|event| &event["args"]).collect::<Vec<_>>()
+    };
+    let steps = of("bytes moved");
+    assert!(steps.len() > 5, "{steps:?}");
+    assert_eq!(steps[0]["value"], 0);
+    let last = steps.last().unwrap()["value"].as_u64().unwrap();
+    assert!(last >= 64 << 20, "{last}: {moved:#}");
+    let memory = of(&format!("{pid} bytes by node"));
+    let before = memory[0]["node 0"].as_u64().unwrap();
+    assert!(before >= 64 << 20, "{memory:?}");
 }
