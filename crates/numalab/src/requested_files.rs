@@ -6,6 +6,7 @@ use std::{fs, io};
 use model::exit::ExitCode;
 
 use crate::failure::Failure;
+use crate::output;
 
 /// Writes a file requested in addition to the result. A regular file has its old content until it
 /// has the new one.
@@ -16,6 +17,17 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failur
         _ => replace(path, content.as_ref()),
     };
     written.map_err(|cause| unwritable(path, &cause))
+}
+
+/// Writes the result of a command where it was requested: into a file, and says so, or to stdout
+/// for `-`.
+pub(crate) fn write_result(path: &Path, text: &str) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return output::data(text);
+    }
+    write(path, text)?;
+    output::talk(&format!("wrote {} ({} bytes)", path.display(), text.len()));
+    Ok(())
 }
 
 fn is_plain(path: &Path) -> bool {

@@ -11,8 +11,8 @@ use report::RunView;
 use store::Store;
 
 use crate::failure::Failure;
+use crate::requested_files;
 use crate::state_folder::StateFolder;
-use crate::{output, requested_files};
 
 /// The longest file that is read: beyond it, `page` refuses the document.
 const FILE_BYTES_MAX: u64 = 33 << 20;
@@ -51,11 +51,11 @@ fn of_runs(arguments: &ReportArguments, asked: &[String]) -> Result<(), Failure>
         .collect::<Result<_, _>>()?;
     if let Some(path) = &arguments.html {
         let views: Vec<RunView> = runs.iter().map(report::run_view).collect();
-        write(path, &page::run_page(&views))?;
+        requested_files::write_result(path, &page::run_page(&views))?;
     }
     if let Some(path) = &arguments.markdown {
         let texts: Vec<String> = runs.iter().map(report::run_markdown).collect();
-        write(path, &texts.join("\n"))?;
+        requested_files::write_result(path, &texts.join("\n"))?;
     }
     Ok(())
 }
@@ -74,16 +74,7 @@ fn of_document(arguments: &ReportArguments, file: &Path) -> Result<(), Failure> 
     arguments
         .html
         .as_ref()
-        .map_or(Ok(()), |path| write(path, &page))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    if path == Path::new("-") {
-        return output::data(text);
-    }
-    requested_files::write(path, text)?;
-    output::talk(&format!("wrote {} ({} bytes)", path.display(), text.len()));
-    Ok(())
+        .map_or(Ok(()), |path| requested_files::write_result(path, &page))
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

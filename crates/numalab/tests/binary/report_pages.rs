@@ -125,6 +125,55 @@ fn text_page_markdown_and_document_of_a_run_have_the_same_figures() {
 }
 
 #[test]
+fn text_page_and_document_of_a_comparison_have_the_same_figures() {
+    let laboratory = Laboratory::new();
+    let runs = [[0, 1, 2], [2, 3, 4]].map(|tests| {
+        let files = tests.map(|test: usize| {
+            laboratory.file(&format!("test{test}.txt"), reports::ARTICLE_001[test])
+        });
+        let command = [
+            &["import", "awr"][..],
+            &files.each_ref().map(|it| it.as_str()),
+        ]
+        .concat();
+        let imported = laboratory.run(&command).with_code(0).stdout;
+        imported.trim_end().to_owned()
+    });
+    for [first, second] in [
+        [runs[0].clone(), runs[1].clone()],
+        [format!("{}:test0", runs[0]), format!("{}:test4", runs[1])],
+    ] {
+        let compare = |more: &[&str]| {
+            let command = [&["compare", &first, &second], more].concat();
+            laboratory.run(&command).with_code(0).stdout
+        };
+        let of = |more: &[&str]| compare(more).replace(',', "");
+        let (text, page) = (of(&[]), of(&["--html", "-"]));
+        let document: serde_json::Value = serde_json::from_str(&compare(&["--json"])).unwrap();
+        let pairs = document["comparisons"].as_array().unwrap();
+        assert!(!pairs.is_empty());
+        for pair in pairs {
+            let figures = [
+                format!("{:.0}", pair["baseline_median"].as_f64().unwrap()),
+                format!("{:.0}", pair["median"].as_f64().unwrap()),
+                format!("{:.3} (no interval)", pair["ratio"].as_f64().unwrap()),
+            ];
+            for figure in figures {
+                assert!(text.contains(&figure), "{figure}: {text}");
+                assert!(
+                    page.contains(&format!("<td class=\"number\">{figure}</td>")),
+                    "{figure}"
+                );
+            }
+        }
+        for warning in document["warnings"].as_array().unwrap() {
+            let warning = warning.as_str().unwrap().replace(',', "");
+            assert!(page.contains(&warning), "{warning}");
+        }
+    }
+}
+
+#[test]
 fn a_report_says_where_it_goes_and_what_it_can_be_of() {
     let laboratory = Laboratory::new();
     let none = laboratory.run(&["report", "last"]).with_code(2);

@@ -28,5 +28,5 @@ pub use latency_matrix::{latency_matrix, measured_by_firmware};
 pub use loaded_latency::{OperatingPoint, loaded_latency};
 pub use picture::PICTURE_STYLE;
 pub use relation_map::relation_map;
-pub use time_bars::time_bars;
-pub use trial_dots::trial_dots;
+pub use time_bars::{compared_time_bars, time_bars};
+pub use trial_dots::{compared_trial_dots, trial_dots};
