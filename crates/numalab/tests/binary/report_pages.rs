@@ -115,6 +115,12 @@ fn text_page_markdown_and_document_of_a_run_have_the_same_figures() {
     let words: Vec<&str> = words.chain(files.iter().map(String::as_str)).collect();
     let imported = laboratory.run(&words).with_code(0).stdout;
     check_same_figures(&laboratory, imported.trim_end(), 1.0);
+    let svg = laboratory.run(&["report", imported.trim_end(), "--svg", "-"]);
+    let svg = svg.with_code(0).stdout;
+    assert!(
+        svg.starts_with("<svg ") && svg.contains(">logical reads/s</text>"),
+        "{svg}"
+    );
     let experiment = ExperimentFile::new("one", SMALL)
         .case("one", "cpus = \"all:1\"\nmechanism = \"affinity\"")
         .case("other", "cpus = \"all\"\nmechanism = \"affinity\"");
@@ -182,6 +188,8 @@ fn a_report_says_where_it_goes_and_what_it_can_be_of() {
     let document = laboratory.file("document.json", &document);
     let markdown = laboratory.run(&["report", &document, "--markdown", "-"]);
     markdown.with_code(2).says(&["only runs", "hint:"]);
+    let picture = laboratory.run(&["report", &document, "--svg", "-"]);
+    picture.with_code(2).says(&["only runs", "hint:"]);
     let nowhere = laboratory.run(&["report", &document, "--html", "/no/such/page.html"]);
     nowhere
         .with_code(2)

@@ -121,7 +121,10 @@ fn picture(cases: &[Row<'_>], names: &[String]) -> Picture {
             picture.shape(&html! {
                 rect.cell x=(px(left)) y=(px(top + 22.0)) width=(px(width)) height="16"
                     fill=(category(index).hex()) {
-                    title { (case.name) ": " (part.name) " " (part.shown) " per logical read" }
+                    title {
+                        (report::plain(&case.name)) ": " (report::plain(&part.name)) " "
+                        (part.shown) " per logical read"
+                    }
                 }
             });
             left += width;

@@ -86,16 +86,24 @@ struct Row<'v> {
 /// Draws the trials; nothing for a run without figures, and none for an emulated machine, whose
 /// speeds mean nothing.
 pub fn trial_dots(view: &RunView) -> Markup {
+    match view.is_emulated {
+        true => html! {},
+        false => figure(&rows(view), &view.unit, &view.confidence),
+    }
+}
+
+/// Draws the trials of a run without words around them; `None` where `trial_dots` draws nothing.
+pub(crate) fn bare_trial_dots(view: &RunView) -> Option<Picture> {
+    picture(&rows(view), &view.unit).filter(|_| !view.is_emulated)
+}
+
+fn rows(view: &RunView) -> Vec<Row<'_>> {
     let row = |case| Row {
         case,
         side: None,
         colour: 0,
     };
-    let rows: Vec<Row<'_>> = view.cases.iter().map(row).collect();
-    match view.is_emulated {
-        true => html! {},
-        false => figure(&rows, &view.unit, &view.confidence),
-    }
+    view.cases.iter().map(row).collect()
 }
 
 /// Draws the trials of both runs of a comparison on one axis, the cases of a pair one below the
@@ -204,7 +212,7 @@ fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, top: f64) {
         picture.shape(&html! {
             rect x=(px(left)) y=(px(middle - 7.0)) width=(px((right - left).max(1.0)))
                 height="14" fill=(colour) fill-opacity="0.22" {
-                title { (case.name) ": " (case.interval) }
+                title { (report::plain(&case.name)) ": " (case.interval) }
             }
         });
     }
@@ -215,7 +223,9 @@ fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, top: f64) {
         let x = px(reach.x(median));
         picture.shape(&html! {
             path.line d=(format!("M{x} {}V{}", px(middle - 9.0), px(middle + 9.0)))
-                style="stroke-width:2" { title { (case.name) ": median " (case.median) } }
+                style="stroke-width:2" {
+                title { (report::plain(&case.name)) ": median " (case.median) }
+            }
         });
     }
 }
@@ -244,11 +254,11 @@ fn said(trial: &TrialView) -> String {
         .reason
         .as_deref()
         .map_or_else(String::new, |it| format!(": {it}"));
-    format!(
+    report::plain(&format!(
         "round {}: {shown}, {}{reason}",
         trial.round,
         trial.validity.word()
-    )
+    ))
 }
 
 #[cfg(test)]
