@@ -203,7 +203,8 @@ border:1px solid var(--muted)}\
 .key .hatched{background:repeating-linear-gradient(45deg,var(--paper) 0 2px,var(--muted) 2px 3px)}\
 .pile{display:grid}.pile>*{grid-area:1/1}.pile>svg:last-child{background:var(--paper)}\
 @media print{.scroll{overflow:visible}svg.picture,svg.picture.fixed,.sheet svg{max-width:100%;\
-height:auto;min-width:0}.key i{print-color-adjust:exact}}\
+height:auto;min-width:0;max-height:22cm}figcaption{break-after:avoid}\
+svg,tr{break-inside:avoid}.key i{print-color-adjust:exact}}\
 .slider{display:flex;gap:.5rem;align-items:center}.slider input{flex:1}";
 
 #[cfg(test)]

@@ -26,11 +26,12 @@ fn content(view: &ComparisonView) -> Markup {
         (pairs(view))
         (left_out("Only in the first: ", &view.only_first))
         (left_out("Only in the second: ", &view.only_second))
-        @if view.pairs.len() > 1 {
-            (lines(&view.pairs.iter().map(|pair| pair.sentence.clone()).collect::<Vec<_>>()))
-        }
         (compared_trial_dots(view))
         (compared_time_bars(view))
+        @if view.pairs.len() > 1 {
+            h3 { "Pair by pair" }
+            (lines(&view.pairs.iter().map(|pair| pair.sentence.clone()).collect::<Vec<_>>()))
+        }
         (both(&view.runs))
         @for (run, side) in view.runs.iter().zip(SIDES) {
             @if !run.warnings.is_empty() {
