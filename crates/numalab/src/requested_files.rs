@@ -8,6 +8,7 @@ use std::{fs, io};
 use model::exit::ExitCode;
 
 use crate::failure::Failure;
+use crate::output;
 
 /// Writes a file requested in addition to the result. A regular file has its old content until it
 /// has the new one.
@@ -27,6 +28,17 @@ fn written(path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
         Ok(_) if !is_plain(path) => fs::write(path, content),
         _ => replace(path, content, mode),
     }
+}
+
+/// Writes the result of a command where it was requested: into a file, and says so, or to stdout
+/// for `-`.
+pub(crate) fn write_result(path: &Path, text: &str) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return output::data(text);
+    }
+    write(path, text)?;
+    output::talk(&format!("wrote {} ({} bytes)", path.display(), text.len()));
+    Ok(())
 }
 
 fn is_plain(path: &Path) -> bool {

@@ -1,5 +1,7 @@
 //! `numalab compare`: compares two stored runs, or two cases of any.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use model::Run;
 use model::exit::ExitCode;
@@ -9,7 +11,7 @@ use store::Store;
 use crate::failure::Failure;
 use crate::licences::LicenceArguments;
 use crate::state_folder::StateFolder;
-use crate::{licences, output};
+use crate::{licences, output, requested_files};
 
 /// Options of `numalab compare`.
 #[derive(Debug, Args)]
@@ -30,6 +32,10 @@ pub(crate) struct CompareArguments {
     /// Throughput per licence.
     #[command(flatten)]
     pub licences: LicenceArguments,
+    /// Write a page with pictures: one file that needs no other; `-` for stdout.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "licence_cores", "core_factor",
+        "cores_per_licence", "price"])]
+    pub html: Option<PathBuf>,
     /// Print JSON (numalab.compare/1).
     #[arg(long)]
     pub json: bool,
@@ -62,7 +68,10 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
         }),
         None => None,
     };
-    if arguments.json {
+    if let Some(path) = &arguments.html {
+        let view = report::comparison_view(&found, &first, &second);
+        requested_files::write_result(path, &page::comparison_page(&view))?;
+    } else if arguments.json {
         let document = report::compare_document(&found, licences.as_ref(), arguments.fail_below);
         output::json(&document)?;
     } else {

@@ -11,8 +11,8 @@ use report::RunView;
 use store::Store;
 
 use crate::failure::Failure;
+use crate::requested_files;
 use crate::state_folder::StateFolder;
-use crate::{output, requested_files};
 
 /// The longest file that is read: beyond it, `page` refuses the document.
 const FILE_BYTES_MAX: u64 = 33 << 20;
@@ -31,6 +31,10 @@ pub(crate) struct ReportArguments {
     /// Write Markdown, for a ticket; `-` for stdout. Only of runs.
     #[arg(long, value_name = "FILE", group = "output")]
     pub markdown: Option<PathBuf>,
+    /// Write the picture of every trial as an SVG file, to stand on a page of yours; `-` for
+    /// stdout. Only of one run.
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub svg: Option<PathBuf>,
 }
 
 /// Writes the files.
@@ -49,20 +53,41 @@ fn of_runs(arguments: &ReportArguments, asked: &[String]) -> Result<(), Failure>
         .iter()
         .map(|run| store.load(run))
         .collect::<Result<_, _>>()?;
+    if let Some(path) = &arguments.svg {
+        requested_files::write_result(path, &picture(&runs)?)?;
+    }
     if let Some(path) = &arguments.html {
         let views: Vec<RunView> = runs.iter().map(report::run_view).collect();
-        write(path, &page::run_page(&views))?;
+        requested_files::write_result(path, &page::run_page(&views))?;
     }
     if let Some(path) = &arguments.markdown {
         let texts: Vec<String> = runs.iter().map(report::run_markdown).collect();
-        write(path, &texts.join("\n"))?;
+        requested_files::write_result(path, &texts.join("\n"))?;
     }
     Ok(())
+}
+
+fn picture(runs: &[Run]) -> Result<String, Failure> {
+    let [run] = runs else {
+        let message = "cannot draw several runs as one picture";
+        return Err(Failure::new(ExitCode::Usage, message).advise("name one run with --svg"));
+    };
+    page::run_svg(&report::run_view(run)).ok_or_else(|| {
+        let message = format!(
+            "cannot draw run {}: it has no trial with a figure, or its machine is emulated",
+            run.id
+        );
+        Failure::new(ExitCode::Usage, message).advise("write its page with --html FILE")
+    })
 }
 
 fn of_document(arguments: &ReportArguments, file: &Path) -> Result<(), Failure> {
     if arguments.markdown.is_some() {
         let message = format!("cannot write {} as Markdown: only runs", file.display());
+        return Err(Failure::new(ExitCode::Usage, message).advise("write a page with --html FILE"));
+    }
+    if arguments.svg.is_some() {
+        let message = format!("cannot write {} as one picture: only runs", file.display());
         return Err(Failure::new(ExitCode::Usage, message).advise("write a page with --html FILE"));
     }
     let text = read(file)?;
@@ -74,16 +99,7 @@ fn of_document(arguments: &ReportArguments, file: &Path) -> Result<(), Failure> 
     arguments
         .html
         .as_ref()
-        .map_or(Ok(()), |path| write(path, &page))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    if path == Path::new("-") {
-        return output::data(text);
-    }
-    requested_files::write(path, text)?;
-    output::talk(&format!("wrote {} ({} bytes)", path.display(), text.len()));
-    Ok(())
+        .map_or(Ok(()), |path| requested_files::write_result(path, &page))
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

@@ -115,6 +115,12 @@ fn text_page_markdown_and_document_of_a_run_have_the_same_figures() {
     let words: Vec<&str> = words.chain(files.iter().map(String::as_str)).collect();
     let imported = laboratory.run(&words).with_code(0).stdout;
     check_same_figures(&laboratory, imported.trim_end(), 1.0);
+    let svg = laboratory.run(&["report", imported.trim_end(), "--svg", "-"]);
+    let svg = svg.with_code(0).stdout;
+    assert!(
+        svg.starts_with("<svg ") && svg.contains(">logical reads/s</text>"),
+        "{svg}"
+    );
     let experiment = ExperimentFile::new("one", SMALL)
         .case("one", "cpus = \"all:1\"\nmechanism = \"affinity\"")
         .case("other", "cpus = \"all\"\nmechanism = \"affinity\"");
@@ -122,6 +128,55 @@ fn text_page_markdown_and_document_of_a_run_have_the_same_figures() {
     let run = ["run", &path, "--trials", "5", "--seconds", "0.2"];
     laboratory.run(&run).with_code(0);
     check_same_figures(&laboratory, "last", 1.0);
+}
+
+#[test]
+fn text_page_and_document_of_a_comparison_have_the_same_figures() {
+    let laboratory = Laboratory::new();
+    let runs = [[0, 1, 2], [2, 3, 4]].map(|tests| {
+        let files = tests.map(|test: usize| {
+            laboratory.file(&format!("test{test}.txt"), reports::ARTICLE_001[test])
+        });
+        let command = [
+            &["import", "awr"][..],
+            &files.each_ref().map(|it| it.as_str()),
+        ]
+        .concat();
+        let imported = laboratory.run(&command).with_code(0).stdout;
+        imported.trim_end().to_owned()
+    });
+    for [first, second] in [
+        [runs[0].clone(), runs[1].clone()],
+        [format!("{}:test0", runs[0]), format!("{}:test4", runs[1])],
+    ] {
+        let compare = |more: &[&str]| {
+            let command = [&["compare", &first, &second], more].concat();
+            laboratory.run(&command).with_code(0).stdout
+        };
+        let of = |more: &[&str]| compare(more).replace(',', "");
+        let (text, page) = (of(&[]), of(&["--html", "-"]));
+        let document: serde_json::Value = serde_json::from_str(&compare(&["--json"])).unwrap();
+        let pairs = document["comparisons"].as_array().unwrap();
+        assert!(!pairs.is_empty());
+        for pair in pairs {
+            let figures = [
+                format!("{:.0}", pair["baseline_median"].as_f64().unwrap()),
+                format!("{:.0}", pair["median"].as_f64().unwrap()),
+                format!("{:.3} (no interval)", pair["ratio"].as_f64().unwrap()),
+            ];
+            for figure in figures {
+                assert!(text.contains(&figure), "{figure}: {text}");
+                assert!(
+                    page.contains(&format!("<td class=\"number\">{figure}</td>")),
+                    "{figure}"
+                );
+            }
+        }
+        for warning in document["warnings"].as_array().unwrap() {
+            let warning = warning.as_str().unwrap().replace(',', "");
+            assert!(page.contains(&warning), "{warning}");
+        }
+    }
 }
 
 #[test]
@@ -133,6 +188,8 @@ fn a_report_says_where_it_goes_and_what_it_can_be_of() {
     let document = laboratory.file("document.json", &document);
     let markdown = laboratory.run(&["report", &document, "--markdown", "-"]);
     markdown.with_code(2).says(&["only runs", "hint:"]);
+    let picture = laboratory.run(&["report", &document, "--svg", "-"]);
+    picture.with_code(2).says(&["only runs", "hint:"]);
     let nowhere = laboratory.run(&["report", &document, "--html", "/no/such/page.html"]);
     nowhere
         .with_code(2)

@@ -8,4 +8,4 @@ mod runs;
 
 pub use documents::{Error, document_page};
 pub use pictures::*;
-pub use runs::run_page;
+pub use runs::{comparison_page, run_page};

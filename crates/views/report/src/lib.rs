@@ -42,6 +42,7 @@ mod run_calibration;
 mod run_case;
 mod run_comparison;
 mod run_comparison_text;
+mod run_comparison_view;
 mod run_distance;
 mod run_document;
 mod run_evidence;
@@ -119,6 +120,7 @@ pub use run_comparison::{ComparedCase, ComparedPair, RunComparison, Selection, c
 pub use run_comparison_text::{
     CompareDocument, LicencesCompared, compare_document, comparison_text,
 };
+pub use run_comparison_view::{ComparedRun, ComparisonView, PairView, comparison_view};
 pub use run_document::{RunDocument, run_document};
 pub use run_figures::decimals;
 pub use run_leading::leading_comparison;

@@ -59,21 +59,19 @@ pub fn comparison_text(
 }
 
 fn table(found: &RunComparison) -> Table {
-    let unit = found.metric.facts().shown_unit;
+    let [first, unit, second, other_unit, times_title, verdict] = heads(found.metric);
     let mut table = Table::new(&[
-        ("first", Side::Left),
+        (first, Side::Left),
         (unit, Side::Right),
-        ("second", Side::Left),
-        (unit, Side::Right),
-        ("times", Side::Left),
-        ("verdict", Side::Left),
+        (second, Side::Left),
+        (other_unit, Side::Right),
+        (times_title, Side::Left),
+        (verdict, Side::Left),
     ]);
     for pair in &found.pairs {
         let of = |case: &ComparedCase| {
             let name = plain_within(&case.case, NAME_COLUMNS);
-            let median = case
-                .median
-                .map_or(UNKNOWN.to_string(), |it| value(found.metric, it));
+            let median = median_text(found.metric, case);
             [(name, Style::Usual), (median, Style::Usual)]
         };
         let mut row: Vec<(String, Style)> = of(&pair.first).into_iter().collect();
@@ -85,7 +83,20 @@ fn table(found: &RunComparison) -> Table {
     table
 }
 
-fn times(pair: &ComparedPair) -> String {
+/// The heads of the columns of pairs.
+pub(crate) fn heads(metric: Metric) -> [&'static str; 6] {
+    let unit = metric.facts().shown_unit;
+    ["first", unit, "second", unit, "times", "verdict"]
+}
+
+/// The median of a case in the unit shown.
+pub(crate) fn median_text(metric: Metric, case: &ComparedCase) -> String {
+    let median = case.median.map(|it| value(metric, it));
+    median.unwrap_or_else(|| UNKNOWN.to_string())
+}
+
+/// The ratio of a pair with its interval, or that there is none.
+pub(crate) fn times(pair: &ComparedPair) -> String {
     match (pair.ratio, pair.bare_ratio) {
         (Some(ratio), _) => with_interval(ratio),
         (None, Some(bare)) => format!("{} (no interval)", decimals(bare, BARE_PLACES)),
@@ -98,7 +109,8 @@ fn with_interval(ratio: Ratio) -> String {
     format!("{ratio} ({low} to {high})")
 }
 
-fn sentence(metric: Metric, pair: &ComparedPair) -> String {
+/// Says of a pair what follows from its ratio.
+pub(crate) fn sentence(metric: Metric, pair: &ComparedPair) -> String {
     let name = |case: &ComparedCase| format!("{}:{}", case.run, case.case);
     let (first, second) = (name(&pair.first), name(&pair.second));
     let ratio = pair.ratio.map(|it| it.ratio).or(pair.bare_ratio);

@@ -2,17 +2,13 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::pictures::{MOVE_SCRIPT, PICTURE_STYLE};
+use crate::pictures::{MOVE_SCRIPT, PALETTE, PICTURE_STYLE};
 
-/// Colours in light and dark, and the look of text and tables.
+/// The look of text and tables.
 const STYLE: &str = "\
-:root{color-scheme:light dark;--paper:#fff;--ink:#16202c;--muted:#566270;--grid:#d3dae2;\
---care:#8a4b00;--bad:#b3261e}\
-@media (prefers-color-scheme:dark){:root{--paper:#12171d;--ink:#e6eaee;--muted:#9aa7b4;\
---grid:#36404b;--care:#ffb870;--bad:#ff8a80}\
-.sheet svg{filter:invert(1) hue-rotate(180deg)}}\
-@media print{:root{color-scheme:light;--paper:#fff;--ink:#000;--muted:#444;--grid:#ccc;\
---care:#8a4b00;--bad:#b3261e}button,.slider{display:none}}\
+@media (prefers-color-scheme:dark){.sheet svg{filter:invert(1) hue-rotate(180deg)}}\
+@media print{.sheet svg{filter:none}button,.slider{display:none}\
+details::details-content{content-visibility:visible;block-size:auto}}\
 *{box-sizing:border-box}\
 body{margin:0 auto;max-width:76rem;padding:1rem;background:var(--paper);color:var(--ink);\
 font:16px/1.45 system-ui,sans-serif;overflow-wrap:anywhere}\
@@ -41,7 +37,7 @@ pub(crate) fn framed(title: &str, format: &str, content: &Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 title { (title) " – numalab" }
-                style { (PreEscaped(STYLE)) (PreEscaped(PICTURE_STYLE)) }
+                style { (PreEscaped(PALETTE)) (PreEscaped(STYLE)) (PreEscaped(PICTURE_STYLE)) }
             }
             body {
                 header { h1 { (title) } p.muted { "numalab, document " (format) } }

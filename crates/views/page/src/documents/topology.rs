@@ -76,6 +76,7 @@ fn nodes(topology: &Topology) -> Markup {
     let rows = topology.nodes.iter().map(|node| {
         let cpus = match node.has_unknown_cpus {
             true => UNKNOWN.to_owned(),
+            false if node.cpus.is_empty() => "none".to_owned(),
             false => node.cpus.to_string(),
         };
         vec![

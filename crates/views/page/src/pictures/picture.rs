@@ -168,6 +168,15 @@ pub(crate) fn px(length: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
+/// The colours of pages and files, in light, dark and print.
+pub(crate) const PALETTE: &str = "\
+:root{color-scheme:light dark;--paper:#fff;--ink:#16202c;--muted:#566270;--grid:#d3dae2;\
+--care:#8a4b00;--bad:#b3261e}\
+@media (prefers-color-scheme:dark){:root{--paper:#12171d;--ink:#e6eaee;--muted:#9aa7b4;\
+--grid:#36404b;--care:#ffb870;--bad:#ff8a80}}\
+@media print{:root{color-scheme:light;--paper:#fff;--ink:#000;--muted:#444;--grid:#ccc;\
+--care:#8a4b00;--bad:#b3261e}}";
+
 /// The rules that pictures need, besides the colours of the page: `--ink`, `--paper`, `--muted`,
 /// `--grid`.
 pub const PICTURE_STYLE: &str = "\
@@ -194,7 +203,8 @@ border:1px solid var(--muted)}\
 .key .hatched{background:repeating-linear-gradient(45deg,var(--paper) 0 2px,var(--muted) 2px 3px)}\
 .pile{display:grid}.pile>*{grid-area:1/1}.pile>svg:last-child{background:var(--paper)}\
 @media print{.scroll{overflow:visible}svg.picture,svg.picture.fixed,.sheet svg{max-width:100%;\
-height:auto;min-width:0}.key i{print-color-adjust:exact}}\
+height:auto;min-width:0;max-height:22cm}figcaption{break-after:avoid}\
+svg,tr{break-inside:avoid}.key i{print-color-adjust:exact}}\
 .slider{display:flex;gap:.5rem;align-items:center}.slider input{flex:1}";
 
 #[cfg(test)]

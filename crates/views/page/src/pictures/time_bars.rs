@@ -1,10 +1,11 @@
 //! Where the time of sessions went: a bar for each case, its parts per logical read.
 
 use maud::{Markup, html};
-use report::{CaseView, RunView};
+use report::{CaseView, ComparisonView, RunView};
 
 use super::colours::category;
 use super::picture::{Anchor, Label, Picture, px};
+use super::trial_dots::SIDES;
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 12.0;
@@ -16,15 +17,34 @@ const PARTS_MAX: usize = 12;
 /// Maximum number of characters of a name.
 const NAME_MAX: usize = 60;
 
+/// A case to draw, with its run in a comparison.
+type Row<'v> = (&'v CaseView, Option<&'static str>);
+
 /// Draws the bars; nothing where no session read blocks, or the machine is emulated.
 pub fn time_bars(view: &RunView) -> Markup {
-    let cases: Vec<&CaseView> = view
-        .cases
-        .iter()
-        .filter(|case| !case.time.is_empty())
-        .collect();
+    let cases = view.cases.iter().map(|case| (case, None));
+    match view.is_emulated {
+        true => html! {},
+        false => figure(cases.collect()),
+    }
+}
+
+/// Draws the bars of both runs of a comparison, the cases of a pair one below the other.
+pub fn compared_time_bars(view: &ComparisonView) -> Markup {
+    let cases = view.pairs.iter().flat_map(|pair| {
+        let sides = pair.cases.iter().zip(SIDES);
+        sides.map(|(case, side)| (case, Some(side)))
+    });
+    match view.is_emulated {
+        true => html! {},
+        false => figure(cases.collect()),
+    }
+}
+
+fn figure(mut cases: Vec<Row<'_>>) -> Markup {
+    cases.retain(|(case, _)| !case.time.is_empty());
     let names = names(&cases);
-    if names.is_empty() || view.is_emulated {
+    if names.is_empty() {
         return html! {};
     }
     html! {
@@ -36,7 +56,10 @@ pub fn time_bars(view: &RunView) -> Markup {
             div.scroll { (picture(&cases, &names).markup("DB time per logical read", false)) }
             ul.key {
                 @for (index, name) in names.iter().enumerate() {
-                    li { i style=(format!("background:{}", category(index).hex())) {} (name) }
+                    li {
+                        i style=(format!("background:{}", category(index).hex())) {}
+                        (report::plain(name))
+                    }
                 }
             }
             @if cases.len() > CASES_MAX {
@@ -47,9 +70,9 @@ pub fn time_bars(view: &RunView) -> Markup {
 }
 
 /// The parts of all cases, in the order in which they are met; the last stands for all others.
-fn names(cases: &[&CaseView]) -> Vec<String> {
+fn names(cases: &[Row<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for part in cases.iter().flat_map(|case| &case.time) {
+    for part in cases.iter().flat_map(|(case, _)| &case.time) {
         if !names.contains(&part.name) {
             names.push(part.name.clone());
         }
@@ -61,14 +84,22 @@ fn names(cases: &[&CaseView]) -> Vec<String> {
     names
 }
 
-fn picture(cases: &[&CaseView], names: &[String]) -> Picture {
+fn picture(cases: &[Row<'_>], names: &[String]) -> Picture {
     let total = |case: &CaseView| case.time.iter().map(|part| part.ns_per_read).sum::<f64>();
-    let longest = cases.iter().map(|case| total(case)).fold(0.0, f64::max);
+    let longest = cases
+        .iter()
+        .map(|(case, _)| total(case))
+        .fold(0.0, f64::max);
     let mut picture = Picture::default();
     picture.reach(WIDTH, ROW * cases.len().min(CASES_MAX) as f64);
-    for (row, case) in cases.iter().take(CASES_MAX).enumerate() {
+    for (row, (case, side)) in cases.iter().take(CASES_MAX).enumerate() {
         let top = row as f64 * ROW;
-        let name: String = report::plain(&case.name).chars().take(NAME_MAX).collect();
+        let name = report::plain(&case.name);
+        let name: String = name.chars().take(NAME_MAX).collect();
+        let name = match side {
+            Some(side) => format!("{side}: {name}"),
+            None => name,
+        };
         let name = Label::new(LEFT, top + 16.0, FONT, name);
         let sum = Label::new(
             WIDTH - 4.0,
@@ -90,7 +121,10 @@ fn picture(cases: &[&CaseView], names: &[String]) -> Picture {
             picture.shape(&html! {
                 rect.cell x=(px(left)) y=(px(top + 22.0)) width=(px(width)) height="16"
                     fill=(category(index).hex()) {
-                    title { (case.name) ": " (part.name) " " (part.shown) " per logical read" }
+                    title {
+                        (report::plain(&case.name)) ": " (report::plain(&part.name)) " "
+                        (part.shown) " per logical read"
+                    }
                 }
             });
             left += width;
@@ -119,7 +153,8 @@ mod tests {
     proptest! {
         #[test]
         fn bars_of_any_run_stay_within_the_picture(view in any_view()) {
-            let cases: Vec<&CaseView> = view.cases.iter().collect();
+            let cases = view.cases.iter().map(|case| (case, Some("second")));
+            let cases: Vec<Row<'_>> = cases.collect();
             let names = names(&cases);
             prop_assert!(names.len() <= PARTS_MAX);
             if !names.is_empty() {

@@ -1,7 +1,7 @@
 //! Every trial of a run as a dot, with the median of each case and its interval.
 
 use maud::{Markup, html};
-use report::{CaseView, RunView, TrialView, Validity};
+use report::{CaseView, ComparisonView, RunView, TrialView, Validity};
 
 use super::colours::line_colour;
 use super::picture::{Anchor, Label, Picture, px};
@@ -16,6 +16,8 @@ const TRIALS_MAX: usize = 500;
 const WINDOWS_MAX: usize = 100;
 /// Maximum number of characters of a name.
 const NAME_MAX: usize = 60;
+/// What the runs of a comparison are called.
+pub(crate) const SIDES: [&str; 2] = ["first", "second"];
 
 /// The figures that the axis reaches.
 #[derive(Debug, Clone, Copy)]
@@ -73,32 +75,83 @@ impl Reach {
     }
 }
 
+/// A case to draw, and which colour it has.
+struct Row<'v> {
+    case: &'v CaseView,
+    /// Its run in a comparison.
+    side: Option<&'static str>,
+    colour: usize,
+}
+
 /// Draws the trials; nothing for a run without figures, and none for an emulated machine, whose
 /// speeds mean nothing.
 pub fn trial_dots(view: &RunView) -> Markup {
-    match picture(view) {
+    match view.is_emulated {
+        true => html! {},
+        false => figure(&rows(view), &view.unit, &view.confidence),
+    }
+}
+
+/// Draws the trials of a run without words around them; `None` where `trial_dots` draws nothing.
+pub(crate) fn bare_trial_dots(view: &RunView) -> Option<Picture> {
+    picture(&rows(view), &view.unit).filter(|_| !view.is_emulated)
+}
+
+fn rows(view: &RunView) -> Vec<Row<'_>> {
+    let row = |case| Row {
+        case,
+        side: None,
+        colour: 0,
+    };
+    view.cases.iter().map(row).collect()
+}
+
+/// Draws the trials of both runs of a comparison on one axis, the cases of a pair one below the
+/// other; nothing where figures are missing or speeds mean nothing.
+pub fn compared_trial_dots(view: &ComparisonView) -> Markup {
+    let rows = view.pairs.iter().flat_map(|pair| {
+        let sides = pair.cases.iter().zip(SIDES).zip(0..);
+        sides.map(|((case, side), colour)| Row {
+            case,
+            side: Some(side),
+            colour,
+        })
+    });
+    match view.is_emulated {
+        true => html! {},
+        false => figure(
+            &rows.collect::<Vec<_>>(),
+            &view.unit,
+            &view.confidence_of_medians,
+        ),
+    }
+}
+
+fn figure(rows: &[Row<'_>], unit: &str, confidence: &str) -> Markup {
+    match picture(rows, unit) {
         None => html! {},
         Some(picture) => html! {
             figure {
                 figcaption {
-                    "Every trial, in " (view.unit) ": a filled dot counts, a hollow one does not; "
-                    "the line is the median, the bar its " (view.confidence)
+                    "Every trial, in " (report::plain(unit)) ": a filled dot counts, a hollow one "
+                    "does not; the line is the median, the bar its " (confidence)
                     " interval, the small dots are single windows."
                 }
                 div.scroll { (picture.markup("Every trial of each case", false)) }
-                @if view.cases.len() > CASES_MAX {
-                    p { "Left out: " (view.cases.len() - CASES_MAX) " more cases." }
+                @if rows.len() > CASES_MAX {
+                    p { "Left out: " (rows.len() - CASES_MAX) " more cases." }
                 }
             }
         },
     }
 }
 
-fn picture(view: &RunView) -> Option<Picture> {
-    let cases: Vec<&CaseView> = view.cases.iter().take(CASES_MAX).collect();
-    let reach = Reach::of(&cases).filter(|_| !view.is_emulated)?;
+fn picture(rows: &[Row<'_>], unit: &str) -> Option<Picture> {
+    let rows = &rows[..rows.len().min(CASES_MAX)];
+    let cases: Vec<&CaseView> = rows.iter().map(|row| row.case).collect();
+    let reach = Reach::of(&cases)?;
     let mut picture = Picture::default();
-    let bottom = ROW * cases.len() as f64 + 8.0;
+    let bottom = ROW * rows.len() as f64 + 8.0;
     picture.reach(WIDTH, bottom);
     for tick in reach.ticks() {
         let x = px(reach.x(tick));
@@ -118,10 +171,10 @@ fn picture(view: &RunView) -> Option<Picture> {
             picture.label(label.anchored(Anchor::Middle));
         }
     }
-    let unit = Label::new(LEFT, bottom + 2.4 * FONT, FONT, view.unit.clone());
+    let unit = Label::new(LEFT, bottom + 2.4 * FONT, FONT, report::plain(unit));
     picture.label(unit.muted());
-    for (row, case) in cases.iter().enumerate() {
-        draw(&mut picture, reach, case, row as f64 * ROW);
+    for (index, row) in rows.iter().enumerate() {
+        draw(&mut picture, reach, row, index as f64 * ROW);
     }
     Some(picture)
 }
@@ -135,9 +188,15 @@ fn tick_text(tick: f64) -> String {
     }
 }
 
-fn draw(picture: &mut Picture, reach: Reach, case: &CaseView, top: f64) {
-    let (middle, colour) = (top + 32.0, line_colour(0).hex());
-    let name: String = report::plain(&case.name).chars().take(NAME_MAX).collect();
+fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, top: f64) {
+    let case = row.case;
+    let (middle, colour) = (top + 32.0, line_colour(row.colour).hex());
+    let name = report::plain(&case.name);
+    let name: String = name.chars().take(NAME_MAX).collect();
+    let name = match row.side {
+        Some(side) => format!("{side}: {name}"),
+        None => name,
+    };
     let [_, _, right, _] = {
         let label = Label::new(LEFT, top + 16.0, FONT, name);
         let bounds = label.bounds();
@@ -153,7 +212,7 @@ fn draw(picture: &mut Picture, reach: Reach, case: &CaseView, top: f64) {
         picture.shape(&html! {
             rect x=(px(left)) y=(px(middle - 7.0)) width=(px((right - left).max(1.0)))
                 height="14" fill=(colour) fill-opacity="0.22" {
-                title { (case.name) ": " (case.interval) }
+                title { (report::plain(&case.name)) ": " (case.interval) }
             }
         });
     }
@@ -164,7 +223,9 @@ fn draw(picture: &mut Picture, reach: Reach, case: &CaseView, top: f64) {
         let x = px(reach.x(median));
         picture.shape(&html! {
             path.line d=(format!("M{x} {}V{}", px(middle - 9.0), px(middle + 9.0)))
-                style="stroke-width:2" { title { (case.name) ": median " (case.median) } }
+                style="stroke-width:2" {
+                title { (report::plain(&case.name)) ": median " (case.median) }
+            }
         });
     }
 }
@@ -193,11 +254,11 @@ fn said(trial: &TrialView) -> String {
         .reason
         .as_deref()
         .map_or_else(String::new, |it| format!(": {it}"));
-    format!(
+    report::plain(&format!(
         "round {}: {shown}, {}{reason}",
         trial.round,
         trial.validity.word()
-    )
+    ))
 }
 
 #[cfg(test)]
@@ -208,9 +269,18 @@ mod tests {
     use super::*;
     use crate::runs::samples::{any_view, view};
 
+    fn drawn(view: &RunView) -> Option<Picture> {
+        let rows = view.cases.iter().map(|case| Row {
+            case,
+            side: Some("second"),
+            colour: 1,
+        });
+        picture(&rows.collect::<Vec<_>>(), &view.unit)
+    }
+
     #[test]
     fn every_trial_with_a_figure_is_a_dot_that_says_it() {
-        let found = picture(&view()).unwrap();
+        let found = drawn(&view()).unwrap();
         check_labels(&found);
         let svg = found.markup("trials", false).0;
         assert_eq!(svg.matches("<circle").count(), 4 + 2, "{svg}");
@@ -221,13 +291,13 @@ mod tests {
         assert_eq!(svg.matches("fill=\"none\" stroke").count(), 1, "{svg}");
         let mut emulated = view();
         emulated.is_emulated = true;
-        assert!(picture(&emulated).is_none());
+        assert!(trial_dots(&emulated).0.is_empty());
     }
 
     proptest! {
         #[test]
         fn labels_of_any_run_stay_apart(view in any_view()) {
-            if let Some(picture) = picture(&view) {
+            if let Some(picture) = drawn(&view) {
                 check_labels(&picture);
                 let svg = picture.markup("trials", false).0;
                 // Names may be such words; lengths stand in attributes, where a name is escaped.

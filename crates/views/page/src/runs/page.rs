@@ -7,7 +7,7 @@ use crate::documents::{counted, framed, table};
 use crate::pictures::{time_bars, trial_dots};
 
 /// Maximum number of lines of evidence, warnings or reasons of one list.
-const LINES_MAX: usize = 200;
+pub(super) const LINES_MAX: usize = 200;
 
 /// Returns the page of runs, in this order: one HTML file that needs no other and no script.
 pub fn run_page(views: &[RunView]) -> String {
@@ -101,7 +101,7 @@ fn of_case(view: &RunView, case: &CaseView) -> Markup {
     }
 }
 
-fn lines(lines: &[String]) -> Markup {
+pub(super) fn lines(lines: &[String]) -> Markup {
     html! {
         ul { @for line in lines.iter().take(LINES_MAX) { li { (plain(line)) } } }
         @if lines.len() > LINES_MAX {

@@ -1,7 +1,10 @@
 //! Runs for tests.
 
 use proptest::prelude::*;
-use report::{CaseView, RunView, TimeShare, TrialView, Validity};
+use report::{
+    CaseView, ComparedRun, ComparisonView, PairView, RunView, TimeShare, TrialView, Validity,
+    Verdict,
+};
 
 fn trial(round: u32, value: f64, validity: Validity) -> TrialView {
     let is_valid = validity == Validity::Valid;
@@ -68,6 +71,60 @@ pub(crate) fn view() -> RunView {
     }
 }
 
+fn compared(id: &str, machine: &str) -> ComparedRun {
+    ComparedRun {
+        id: id.to_owned(),
+        facts: [
+            ("run", format!("{id} of local-vs-remote")),
+            ("experiment", "local-vs-remote".to_owned()),
+            ("question", "Is near memory faster?".to_owned()),
+            ("machine", machine.to_owned()),
+            ("method", "windows of 2.0 s".to_owned()),
+        ],
+        warnings: vec!["2 CPUs are shared".to_owned()],
+        definition: "format = \"numalab.experiment/1\"".to_owned(),
+    }
+}
+
+/// A comparison of two cases of two runs.
+pub(crate) fn comparison() -> ComparisonView {
+    let cases = [case("near", 4.62), case("far", 3.1)];
+    let cells = [
+        "near",
+        "4.62",
+        "far",
+        "3.10",
+        "0.671 (0.65 to 0.69)",
+        "slower",
+    ];
+    let heads = [
+        "first",
+        "M logical reads/s",
+        "second",
+        "M logical reads/s",
+        "times",
+        "verdict",
+    ];
+    ComparisonView {
+        verdict: "far has 32.9 % less than near".to_owned(),
+        warnings: vec!["the two did not run side by side".to_owned()],
+        unit: "M logical reads/s".to_owned(),
+        confidence: Some("95 %".to_owned()),
+        confidence_of_medians: "95 %".to_owned(),
+        heads: heads.map(str::to_owned),
+        pairs: vec![PairView {
+            cells: cells.map(str::to_owned),
+            verdict: Verdict::Slower,
+            sentence: "far has 32.9 % less than near".to_owned(),
+            cases,
+        }],
+        only_first: Vec::new(),
+        only_second: vec!["huge".to_owned()],
+        runs: [compared("20261123-1", "db1"), compared("20261123-2", "db2")],
+        is_emulated: false,
+    }
+}
+
 fn any_name() -> impl Strategy<Value = String> {
     prop_oneof!["<b>evil</b>.{0,200}", ".{0,80}", "[a-z-]{1,20}"]
 }
@@ -112,5 +169,27 @@ pub(crate) fn any_view() -> impl Strategy<Value = RunView> {
         unit: text.chars().take(20).collect(),
         warnings: vec![text],
         ..view()
+    })
+}
+
+/// Any comparison.
+pub(crate) fn any_comparison() -> impl Strategy<Value = ComparisonView> {
+    let pairs = prop::collection::vec((any_case(), any_case(), any_name()), 0..5);
+    (pairs, any_name()).prop_map(|(pairs, text)| {
+        let view = comparison();
+        let pairs = pairs.into_iter().map(|(first, second, text)| PairView {
+            cells: std::array::from_fn(|_| text.clone()),
+            verdict: Verdict::Undecided,
+            sentence: text,
+            cases: [first, second],
+        });
+        ComparisonView {
+            pairs: pairs.collect(),
+            verdict: text.clone(),
+            only_first: vec![text.clone()],
+            warnings: vec![text.clone()],
+            runs: [compared(&text, &text), compared("20261123-2", "db2")],
+            ..view
+        }
     })
 }
