@@ -13,7 +13,10 @@ const MARGIN: usize = 24;
 const LINE: usize = 18;
 const PADDING: usize = 12;
 const NODE_WIDTH: usize = 150;
-const NODE_HEIGHT: usize = 4 * LINE + 10;
+const NODE_HEIGHT: usize = 5 * LINE + 10;
+
+/// Maximum number of columns of a line in a node's box.
+const NODE_COLUMNS: usize = 20;
 
 /// Maximum number of nodes for which the cells of the heat map hold numbers.
 const NUMBERED_NODES_MAX: usize = 32;
@@ -167,9 +170,14 @@ fn push_node(svg: &mut String, topology: &Topology, node: &Node, left: usize, to
         packages(topology, node),
         match node.has_unknown_cpus {
             true => "CPUs unknown".to_owned(),
-            false => counted(node.cpus.len(), "CPU"),
+            false if node.cpus.is_empty() => counted(0, "CPU"),
+            false => {
+                let count = counted(node.cpus.len(), "CPU");
+                plain_within(&format!("{count}: {}", node.cpus), NODE_COLUMNS)
+            }
         },
         memory,
+        devices(topology, node),
     ];
     for (index, line) in lines.iter().enumerate() {
         let style = if index == 0 {
@@ -178,6 +186,26 @@ fn push_node(svg: &mut String, topology: &Topology, node: &Node, left: usize, to
             ""
         };
         push_text(svg, left + 10, top + LINE * (index + 1), style, line);
+    }
+}
+
+/// Names the devices of a node; those without a name by their address. Where one may be at any
+/// node, a node without devices is not known to have none.
+fn devices(topology: &Topology, node: &Node) -> String {
+    let Some(devices) = &topology.devices else {
+        return "devices unknown".to_owned();
+    };
+    let here = devices.iter().filter(|it| it.node == Some(node.id));
+    let names: Vec<String> = here
+        .map(|device| match device.names.is_empty() {
+            true => device.address.clone(),
+            false => device.names.join(", "),
+        })
+        .collect();
+    match names.is_empty() {
+        true if devices.iter().any(|it| it.node.is_none()) => "devices unknown".to_owned(),
+        true => "no devices".to_owned(),
+        false => plain_within(&names.join(", "), NODE_COLUMNS),
     }
 }
 
@@ -196,7 +224,7 @@ fn packages(topology: &Topology, node: &Node) -> String {
         0 if node.has_unknown_cpus || !node.cpus.is_empty() => "package unknown".to_owned(),
         0 => "no package".to_owned(),
         1 => format!("package {list}"),
-        _ => plain_within(&format!("packages {list}"), 20),
+        _ => plain_within(&format!("packages {list}"), NODE_COLUMNS),
     }
 }
 
@@ -296,4 +324,40 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Device, DeviceKind, Node, NodeId, Topology};
+
+    use super::devices;
+
+    #[test]
+    fn a_node_has_no_devices_only_where_the_node_of_each_is_known() {
+        let device = |node, names: &[&str]| Device {
+            address: "0000:3b:00.0".to_owned(),
+            kind: DeviceKind::Storage,
+            names: names.iter().map(|it| (*it).to_owned()).collect(),
+            node,
+        };
+        let (near, far) = (Some(NodeId(0)), Some(NodeId(1)));
+        let node = Node {
+            id: NodeId(0),
+            ..Node::default()
+        };
+        let check = |found: Option<Vec<Device>>, expected: &str| {
+            let topology = Topology {
+                devices: found,
+                ..Topology::default()
+            };
+            assert_eq!(devices(&topology, &node), expected);
+        };
+        check(None, "devices unknown");
+        check(Some(vec![]), "no devices");
+        check(Some(vec![device(far, &["sda"])]), "no devices");
+        check(Some(vec![device(None, &["sda"])]), "devices unknown");
+        let here = vec![device(near, &["nvme0"]), device(near, &[])];
+        check(Some(here), "nvme0, 0000:3b:00.0");
+        check(Some(vec![device(near, &["a\u{1b}b"])]), "a\\u{1b}b");
+    }
 }
