@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Run, RunHeader};
-use report::{RunView, Selection, TextOptions};
+use report::{RunView, Selection};
 use serde::Serialize;
 use serde_json::json;
 use serve::{Content, Look, Problem, RUNS_MAX, RunFigures, RunPage};
@@ -16,12 +16,6 @@ use crate::stored_figures::{Made, StoredFigures};
 
 /// Pages and documents that are kept: a run of a hundred trials has a page of a megabyte.
 const PAGES_MAX: usize = 8;
-
-/// Columns of texts on pages.
-const TEXT: TextOptions = TextOptions {
-    width: 100,
-    color: false,
-};
 
 /// The content of a server.
 pub(crate) struct ServedContent {
@@ -113,7 +107,8 @@ impl Content for ServedContent {
     fn comparison(&self, first: &str, second: &str) -> Result<RunPage, Problem> {
         let (first, second) = (self.load(first)?, self.load(second)?);
         let found = report::compare_runs(whole(&first), whole(&second)).map_err(not_comparable)?;
-        Ok(RunPage::Text(report::comparison_text(&found, None, &TEXT)))
+        let view = report::comparison_view(&found, &first, &second);
+        Ok(RunPage::Document(page::comparison_page(&view)))
     }
 
     fn comparison_document(&self, first: &str, second: &str) -> Result<String, Problem> {

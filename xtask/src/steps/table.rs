@@ -66,6 +66,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("/usr/bin/python3", "python3"),
     ("numactl", "numactl"),
     ("tmux", "tmux"),
+    ("chromium", "chromium"),
+    ("chromedriver", "chromium-driver"),
     ("curl", "curl"),
     ("unzip", "unzip"),
     ("xz", "xz-utils"),

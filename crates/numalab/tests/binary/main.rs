@@ -10,6 +10,7 @@
 )]
 
 mod alternation;
+mod browser;
 mod busy;
 mod environments;
 mod experiment_file;
@@ -61,6 +62,7 @@ mod named_cache;
 mod other_backings;
 mod other_programs;
 mod own_memory_loads;
+mod pages_in_a_browser;
 mod parallel_scans;
 mod postgres_connected;
 mod postgres_looks;
@@ -74,6 +76,7 @@ mod reports_of_oracle;
 mod same_case_twice;
 mod screens;
 mod serving;
+mod serving_in_a_browser;
 mod side_by_side;
 mod stores;
 mod streams;

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::pictures::{MOVE_SCRIPT, PALETTE, PICTURE_STYLE};
+use crate::pictures::{HOVER_SCRIPT, HOVER_STYLE, MOVE_SCRIPT, PALETTE, PICTURE_STYLE};
 
 /// The look of text and tables.
 const STYLE: &str = "\
@@ -37,12 +37,13 @@ pub(crate) fn framed(title: &str, format: &str, content: &Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 title { (title) " – numalab" }
-                style { (PreEscaped(PALETTE)) (PreEscaped(STYLE)) (PreEscaped(PICTURE_STYLE)) }
+                style { (PreEscaped(PALETTE)) (PreEscaped(STYLE)) (PreEscaped(PICTURE_STYLE))
+                    (PreEscaped(HOVER_STYLE)) }
             }
             body {
                 header { h1 { (title) } p.muted { "numalab, document " (format) } }
                 main { (content) }
-                script { (PreEscaped(MOVE_SCRIPT)) }
+                script { (PreEscaped(MOVE_SCRIPT)) (PreEscaped(HOVER_SCRIPT)) }
             }
         }
     };

@@ -171,10 +171,11 @@ fn picture(rows: &[Row<'_>], unit: &str) -> Option<Picture> {
             picture.label(label.anchored(Anchor::Middle));
         }
     }
-    let unit = Label::new(LEFT, bottom + 2.4 * FONT, FONT, report::plain(unit));
-    picture.label(unit.muted());
+    let unit = report::plain(unit);
+    let of_axis = Label::new(LEFT, bottom + 2.4 * FONT, FONT, unit.clone());
+    picture.label(of_axis.muted());
     for (index, row) in rows.iter().enumerate() {
-        draw(&mut picture, reach, row, index as f64 * ROW);
+        draw(&mut picture, reach, row, (index as f64 * ROW, &unit));
     }
     Some(picture)
 }
@@ -188,7 +189,7 @@ fn tick_text(tick: f64) -> String {
     }
 }
 
-fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, top: f64) {
+fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, (top, unit): (f64, &str)) {
     let case = row.case;
     let (middle, colour) = (top + 32.0, line_colour(row.colour).hex());
     let name = report::plain(&case.name);
@@ -212,25 +213,31 @@ fn draw(picture: &mut Picture, reach: Reach, row: &Row<'_>, top: f64) {
         picture.shape(&html! {
             rect x=(px(left)) y=(px(middle - 7.0)) width=(px((right - left).max(1.0)))
                 height="14" fill=(colour) fill-opacity="0.22" {
-                title { (report::plain(&case.name)) ": " (case.interval) }
+                title { (report::plain(&case.name)) ": " (case.interval) " " (unit) }
             }
         });
     }
     for trial in case.trials.iter().take(TRIALS_MAX) {
-        draw_trial(picture, reach, trial, middle, &colour);
+        let said = said(trial, unit);
+        draw_trial(picture, reach, trial, (middle, &colour, &said));
     }
     if let Some(median) = case.median_value {
         let x = px(reach.x(median));
         picture.shape(&html! {
             path.line d=(format!("M{x} {}V{}", px(middle - 9.0), px(middle + 9.0)))
                 style="stroke-width:2" {
-                title { (report::plain(&case.name)) ": median " (case.median) }
+                title { (report::plain(&case.name)) ": median " (case.median) " " (unit) }
             }
         });
     }
 }
 
-fn draw_trial(picture: &mut Picture, reach: Reach, trial: &TrialView, middle: f64, colour: &str) {
+fn draw_trial(
+    picture: &mut Picture,
+    reach: Reach,
+    trial: &TrialView,
+    (middle, colour, said): (f64, &str, &str),
+) {
     for window in trial.windows.iter().take(WINDOWS_MAX) {
         // A window may be far off: those outside the axis are at its end.
         picture.shape(&html! {
@@ -243,13 +250,16 @@ fn draw_trial(picture: &mut Picture, reach: Reach, trial: &TrialView, middle: f6
     let fill = if counts { colour } else { "none" };
     picture.shape(&html! {
         circle cx=(px(reach.x(value))) cy=(px(middle)) r="3.6" fill=(fill) stroke=(colour)
-            stroke-width="1.2" fill-opacity="0.75" { title { (said(trial)) } }
+            stroke-width="1.2" fill-opacity="0.75" { title { (said) } }
     });
 }
 
 /// All that is known of a trial, shown on hover.
-fn said(trial: &TrialView) -> String {
-    let shown = trial.shown.as_deref().unwrap_or("no figure");
+fn said(trial: &TrialView, unit: &str) -> String {
+    let shown = match &trial.shown {
+        Some(shown) => format!("{shown} {unit}"),
+        None => "no figure".to_owned(),
+    };
     let reason = trial
         .reason
         .as_deref()
@@ -285,7 +295,7 @@ mod tests {
         let svg = found.markup("trials", false).0;
         assert_eq!(svg.matches("<circle").count(), 4 + 2, "{svg}");
         assert!(
-            svg.contains("round 1: 3.10, invalid: the CPUs differ"),
+            svg.contains("round 1: 3.10 M logical reads/s, invalid: the CPUs differ"),
             "{svg}"
         );
         assert_eq!(svg.matches("fill=\"none\" stroke").count(), 1, "{svg}");

@@ -136,16 +136,15 @@ pub(super) fn is_id(text: &str) -> bool {
 }
 
 /// Returns the two runs that a query names: `a=ID&b=ID`, or `run=ID` twice as the list of runs
-/// sends it.
+/// sends it, newest first; the older one is compared with.
 pub(super) fn two_runs(query: &str) -> Option<(&str, &str)> {
-    let ids: Vec<&str> = query
-        .split('&')
-        .filter_map(|pair| pair.split_once('='))
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let pairs: Vec<(&str, &str)> = pairs
         .filter(|(name, id)| matches!(*name, "a" | "b" | "run") && is_id(id))
-        .map(|(_, id)| id)
         .collect();
-    match ids.as_slice() {
-        [first, second] => Some((first, second)),
+    match pairs.as_slice() {
+        [("a", first), ("b", second)] | [("b", second), ("a", first)] => Some((first, second)),
+        [("run", newer), ("run", older)] => Some((older, newer)),
         _ => None,
     }
 }
@@ -197,8 +196,17 @@ mod tests {
     #[test]
     fn two_runs_are_named_in_either_way() {
         assert_eq!(two_runs("a=x&b=y"), Some(("x", "y")));
-        assert_eq!(two_runs("run=x&run=y&go=Compare"), Some(("x", "y")));
-        for query in ["", "a=x", "a=x&b=../y", "run=x&run=y&run=z", "a&b"] {
+        assert_eq!(two_runs("b=y&a=x"), Some(("x", "y")));
+        assert_eq!(two_runs("run=new&run=old&go=Compare"), Some(("old", "new")));
+        for query in [
+            "a=x&a=y",
+            "a=x&run=y",
+            "",
+            "a=x",
+            "a=x&b=../y",
+            "run=x&run=y&run=z",
+            "a&b",
+        ] {
             assert_eq!(two_runs(query), None, "{query}");
         }
     }

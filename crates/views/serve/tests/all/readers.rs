@@ -36,7 +36,7 @@ fn every_place_answers_with_strict_headers() {
     check("/runs/r2", 200, "text/html", "<p>report");
     check("/runs/r3", 404, "text/html", "no run r3");
     check("/compare?a=r1&b=r2", 200, "text/html", "r1 against r2");
-    check("/compare?run=r1&run=r2", 200, "text/html", "r1 against r2");
+    check("/compare?run=r2&run=r1", 200, "text/html", "r1 against r2");
     check("/compare?run=r1", 400, "text/html", "two runs");
     check(
         "/metrics",

@@ -1,0 +1,232 @@
+//! Reports as a person looks at them: in Chromium, light and dark, wide and on a phone.
+
+use serde_json::json;
+use testing::{Machine, reports, unusual_machines};
+
+use crate::browser::Browser;
+use crate::experiment_file::{ExperimentFile, SMALL};
+use crate::laboratory::Laboratory;
+use crate::running::Running;
+
+const THEMES: [&str; 2] = ["light", "dark"];
+/// A phone, and a window.
+const WIDTHS: [u32; 2] = [360, 1280];
+
+/// Writes the page of a document or of runs; returns its path.
+fn page(laboratory: &Laboratory, name: &str, what: &[&str]) -> String {
+    let file = laboratory.file(&format!("{name}.html"), "");
+    let words = [&["report"], what, &["--html", &file]].concat();
+    laboratory.run(&words).with_code(0);
+    file
+}
+
+/// Writes the page of the document that a command prints; returns its path.
+fn page_of(laboratory: &Laboratory, name: &str, command: &[&str]) -> String {
+    let document = laboratory.run(command).stdout;
+    let document = laboratory.file(&format!("{name}.json"), &document);
+    page(laboratory, name, &[&document])
+}
+
+/// A page with its name.
+type Page = (String, String);
+
+/// Every kind of page, of small and of large machines.
+fn pages(laboratory: &Laboratory) -> Vec<Page> {
+    let mut pages = Vec::new();
+    let mut add = |name: &str, path: String| pages.push((name.to_owned(), path));
+    let files = (1..).zip(reports::ARTICLE_001);
+    let files = files.map(|(test, text)| laboratory.file(&format!("test{test}.txt"), text));
+    let files: Vec<String> = files.collect();
+    let words = ["import", "awr"].into_iter();
+    let words: Vec<&str> = words.chain(files.iter().map(String::as_str)).collect();
+    let imported = laboratory.run(&words).with_code(0).stdout;
+    add(
+        "imported run",
+        page(laboratory, "imported", &[imported.trim_end()]),
+    );
+    let experiment = ExperimentFile::new("one", SMALL)
+        .case("one", "cpus = \"all:1\"\nmechanism = \"affinity\"")
+        .case("other", "cpus = \"all\"\nmechanism = \"affinity\"");
+    let definition = laboratory.file("one.toml", experiment.text());
+    let run = ["run", &definition, "--trials", "6", "--seconds", "0.1"];
+    laboratory.run(&run);
+    add("measured run", page(laboratory, "measured", &["last"]));
+    laboratory.run(&run);
+    let compared = laboratory.file("compared.html", "");
+    let history = laboratory.document(&["history", "--limit", "2", "--json"]);
+    let id = |at: usize| history["runs"][at]["id"].as_str().unwrap().to_owned();
+    let (first, second) = (id(1), id(0));
+    let compare = ["compare", &first, &second, "--html", &compared];
+    laboratory.run(&compare).with_code(0);
+    add("comparison", compared);
+
+    let matrix = laboratory.file("small.txt", "53 211 217 248\n");
+    let latency = ["latency", "--from", &matrix, "--json"];
+    add("latency", page_of(laboratory, "latency", &latency));
+    let matrix = laboratory.file("large.txt", large_matrix());
+    let latency = ["latency", "--from", &matrix, "--json"];
+    add(
+        "large latency",
+        page_of(laboratory, "large-latency", &latency),
+    );
+    for (name, machine) in machines() {
+        let tree = machine.tree().expand().unwrap();
+        let root = tree.path().display().to_string();
+        let topology = ["topology", "--root", &root, "--json"];
+        add(
+            &format!("topology of {name}"),
+            page_of(laboratory, &name, &topology),
+        );
+    }
+    let sleeper = Running::start(&["sleep", "600"]);
+    let inspect = ["inspect", &sleeper.pid(), "--json"];
+    add("inspect", page_of(laboratory, "inspect", &inspect));
+    add(
+        "doctor",
+        page_of(laboratory, "doctor", &["doctor", "--json"]),
+    );
+    pages
+}
+
+/// Latencies of 32 nodes in groups of eight.
+fn large_matrix() -> String {
+    let cell = |from: usize, to: usize| match (from == to, from / 8 == to / 8) {
+        (true, _) => "90".to_owned(),
+        (false, true) => (200 + 3 * from.abs_diff(to)).to_string(),
+        (false, false) => (400 + from.abs_diff(to)).to_string(),
+    };
+    let row = |from: usize| {
+        (0..32)
+            .map(|to| cell(from, to))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    (0..32).map(|from| row(from) + "\n").collect()
+}
+
+/// Machines of one node, of thirty-two, and one of which little is known.
+fn machines() -> Vec<(String, Machine)> {
+    let mut machines = unusual_machines::all();
+    let most = machines
+        .iter()
+        .map(|(_, machine)| machine.nodes.len())
+        .max();
+    let sizes = [Some(1), most];
+    machines.retain(|(_, machine)| sizes.contains(&Some(machine.nodes.len())));
+    let named = machines
+        .into_iter()
+        .map(|(name, machine)| (name.to_string(), machine));
+    named.take(4).collect()
+}
+
+#[test]
+fn every_page_can_be_read_in_both_themes_and_on_a_phone() {
+    let test = "every_page_can_be_read_in_both_themes_and_on_a_phone";
+    let laboratory = Laboratory::new();
+    let Some(browser) = Browser::start(&laboratory, test) else {
+        return;
+    };
+    let mut wrong = Vec::new();
+    for (name, path) in pages(&laboratory) {
+        browser.open_file(&path);
+        let mut papers = Vec::new();
+        for theme in THEMES {
+            browser.media(theme, "screen");
+            for width in WIDTHS {
+                browser.width(width);
+                let problems = browser.problems();
+                let problems = problems.into_iter().take(5);
+                wrong.extend(problems.map(|it| format!("{name}, {theme}, {width} px: {it}")));
+            }
+            papers.push(browser.script("return getComputedStyle(document.body).backgroundColor"));
+        }
+        if papers[0] == papers[1] {
+            wrong.push(format!("{name}: light and dark are alike: {}", papers[0]));
+        }
+        browser.media("light", "print");
+        let folded = "return [...document.querySelectorAll('details')].filter(it => \
+                      it.lastElementChild.getBoundingClientRect().height === 0).length";
+        let folded = browser.script(folded);
+        if folded != 0 {
+            wrong.push(format!("{name}: {folded} folded parts are not printed"));
+        }
+        wrong.extend(
+            browser
+                .complaints()
+                .iter()
+                .map(|it| format!("{name}: {it}")),
+        );
+        let fetched = "return performance.getEntriesByType('resource').map(it => it.name)";
+        let fetched = browser.script(fetched);
+        if fetched.as_array().is_none_or(|it| !it.is_empty()) {
+            wrong.push(format!("{name}: fetched {fetched}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn values_are_shown_under_the_pointer_with_their_unit() {
+    let test = "values_are_shown_under_the_pointer_with_their_unit";
+    let laboratory = Laboratory::new();
+    let Some(browser) = Browser::start(&laboratory, test) else {
+        return;
+    };
+    let shown = || browser.script("return document.querySelector('.value').innerText");
+    let matrix = laboratory.file("small.txt", "53 211 217 248\n");
+    let latency = ["latency", "--from", &matrix, "--json"];
+    browser.open_file(&page_of(&laboratory, "latency", &latency));
+    browser.hover("svg [data-value*='217']");
+    let value = shown();
+    assert!(value.as_str().unwrap().contains("217.0 ns"), "{value}");
+
+    let experiment = ExperimentFile::new("one", SMALL)
+        .case("one", "cpus = \"all:1\"\nmechanism = \"affinity\"")
+        .case("other", "cpus = \"all\"\nmechanism = \"affinity\"");
+    let definition = laboratory.file("one.toml", experiment.text());
+    laboratory.run(&["run", &definition, "--trials", "6", "--seconds", "0.1"]);
+    browser.open_file(&page(&laboratory, "measured", &["last"]));
+    browser.hover("svg circle[data-value]");
+    let value = shown();
+    let value = value.as_str().unwrap();
+    assert!(
+        value.starts_with("round ") && value.contains(" logical reads/s, "),
+        "{value}"
+    );
+    browser.hover("h1");
+    assert_eq!(
+        browser.script("return document.querySelector('.value').hidden"),
+        true
+    );
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn before_and_after_a_move_are_laid_over_one_another_by_keys() {
+    let test = "before_and_after_a_move_are_laid_over_one_another_by_keys";
+    let laboratory = Laboratory::new();
+    let Some(browser) = Browser::start(&laboratory, test) else {
+        return;
+    };
+    let part = json!({"name": "/SYSV00000001", "kind": "sysv", "shared": true,
+        "processes": null, "page_bytes": 4096,
+        "bytes_by_node_before": {"0": 96 << 20, "1": 32 << 20},
+        "bytes_by_node_planned": {"1": 128 << 20}, "bytes_by_node_after": {"1": 128 << 20},
+        "bytes_to_move": 96 << 20, "policy_before": null, "policy_then": null});
+    let document = json!({"format": "numalab.move/1", "target": "postgres:/data", "to": "1",
+        "status": "complete", "parts": [part], "bytes_to_move": 96 << 20,
+        "bytes_moved": 96 << 20, "pages_moved": 24576, "system_calls": 8, "seconds": 0.5,
+        "refused": [], "notes": []});
+    let document = laboratory.file("move.json", document.to_string());
+    browser.open_file(&page(&laboratory, "move", &[&document]));
+    browser.type_into(".compare button, button", "\u{e007}");
+    let clip =
+        || browser.script("return document.querySelector('.pile svg:last-child').style.clipPath");
+    let before = clip();
+    browser.type_into(".slider input", "\u{e012}\u{e012}");
+    assert_ne!(clip(), before);
+    browser.hover(".pile svg:last-child [data-value]");
+    let shown = browser.script("return document.querySelector('.value').innerText");
+    assert!(shown.as_str().unwrap().contains("node"), "{shown}");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
