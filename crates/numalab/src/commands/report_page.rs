@@ -21,8 +21,8 @@ const FILE_BYTES_MAX: u64 = 33 << 20;
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("output").required(true).multiple(true)))]
 pub(crate) struct ReportArguments {
-    /// Stored runs, by id or a prefix of one (`last` is the newest with trials); or one document
-    /// that topology, latency, bandwidth, inspect, move or doctor wrote with --json.
+    /// Stored runs, by id or a prefix of one (`last` is the newest with trials); or documents that
+    /// topology, latency, bandwidth, inspect, move or doctor wrote with --json.
     #[arg(value_name = "RUN|FILE.json", required = true)]
     pub what: Vec<String>,
     /// Write a page: one file that needs no other; `-` for stdout.
@@ -39,11 +39,10 @@ pub(crate) struct ReportArguments {
 
 /// Writes the files.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
-    match arguments.what.as_slice() {
-        [file] if file.ends_with(".json") || Path::new(file).is_file() => {
-            of_document(arguments, Path::new(file))
-        }
-        runs => of_runs(arguments, runs),
+    let is_document = |name: &&String| name.ends_with(".json") || Path::new(name).is_file();
+    match arguments.what.iter().find(is_document) {
+        Some(_) => of_documents(arguments),
+        None => of_runs(arguments, &arguments.what),
     }
 }
 
@@ -81,18 +80,22 @@ fn picture(runs: &[Run]) -> Result<String, Failure> {
     })
 }
 
-fn of_document(arguments: &ReportArguments, file: &Path) -> Result<(), Failure> {
-    if arguments.markdown.is_some() {
-        let message = format!("cannot write {} as Markdown: only runs", file.display());
-        return Err(Failure::new(ExitCode::Usage, message).advise("write a page with --html FILE"));
+fn of_documents(arguments: &ReportArguments) -> Result<(), Failure> {
+    let first = &arguments.what[0];
+    for (option, what) in [
+        (&arguments.markdown, "as Markdown"),
+        (&arguments.svg, "as one picture"),
+    ] {
+        if option.is_some() {
+            let message = format!("cannot write {first} {what}: only runs");
+            let advice = "write a page with --html FILE";
+            return Err(Failure::new(ExitCode::Usage, message).advise(advice));
+        }
     }
-    if arguments.svg.is_some() {
-        let message = format!("cannot write {} as one picture: only runs", file.display());
-        return Err(Failure::new(ExitCode::Usage, message).advise("write a page with --html FILE"));
-    }
-    let text = read(file)?;
-    let page = page::document_page(&text).map_err(|error| {
-        let message = format!("cannot show {}: {error}", file.display());
+    let files = arguments.what.iter().map(Path::new);
+    let texts: Vec<String> = files.map(read).collect::<Result<_, _>>()?;
+    let page = page::documents_page(&texts).map_err(|(index, error)| {
+        let message = format!("cannot show {}: {error}", arguments.what[index]);
         Failure::new(ExitCode::Usage, message)
             .advise("write a document with, for example: numalab latency --json > latency.json")
     })?;

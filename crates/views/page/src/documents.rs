@@ -16,7 +16,7 @@ mod residency;
 mod table;
 mod topology;
 
-pub use document_page::document_page;
+pub use document_page::{document_page, documents_page};
 pub use error::Error;
 pub(crate) use frame::framed;
 pub(crate) use table::{counted, table};

@@ -6,6 +6,6 @@ mod documents;
 mod pictures;
 mod runs;
 
-pub use documents::{Error, document_page};
+pub use documents::{Error, document_page, documents_page};
 pub use pictures::*;
 pub use runs::{comparison_page, run_page};

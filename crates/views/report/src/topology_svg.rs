@@ -13,7 +13,7 @@ const MARGIN: usize = 24;
 const LINE: usize = 18;
 const PADDING: usize = 12;
 const NODE_WIDTH: usize = 150;
-const NODE_HEIGHT: usize = 5 * LINE + 10;
+const NODE_HEIGHT: usize = 6 * LINE + 10;
 
 /// Maximum number of columns of a line in a node's box.
 const NODE_COLUMNS: usize = 20;
@@ -176,6 +176,7 @@ fn push_node(svg: &mut String, topology: &Topology, node: &Node, left: usize, to
                 plain_within(&format!("{count}: {}", node.cpus), NODE_COLUMNS)
             }
         },
+        caches(topology, node),
         memory,
         devices(topology, node),
     ];
@@ -186,6 +187,23 @@ fn push_node(svg: &mut String, topology: &Topology, node: &Node, left: usize, to
             ""
         };
         push_text(svg, left + 10, top + LINE * (index + 1), style, line);
+    }
+}
+
+/// Names the last-level caches of a node's CPUs.
+fn caches(topology: &Topology, node: &Node) -> String {
+    let data = topology.caches.iter().filter(|cache| cache.holds_data());
+    let Some(last) = data.max_by_key(|cache| cache.level) else {
+        return "caches unknown".to_owned();
+    };
+    let size = last.size_bytes;
+    let size = size.map_or("size unknown".to_owned(), |bytes| {
+        ByteSize(bytes).to_string()
+    });
+    match last.count_of(&node.cpus) {
+        0 if node.cpus.is_empty() && !node.has_unknown_cpus => "no cache of CPUs".to_owned(),
+        0 => plain_within(&format!("L{}: {size}", last.level), NODE_COLUMNS),
+        count => plain_within(&format!("L{}: {count} × {size}", last.level), NODE_COLUMNS),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A JSON document of numalab as one page.
 
-use maud::Markup;
+use maud::{Markup, html};
+use model::LatencyResult;
 
 use super::bandwidth::{BANDWIDTH_FORMAT, bandwidth_content, read_bandwidth};
 use super::doctor::{DOCTOR_FORMAT, doctor_content, read_doctor};
@@ -12,8 +13,9 @@ use super::moving::{MOVE_FORMAT, move_content, read_move};
 use super::residency::{RESIDENCY_FORMAT, read_residency, residency_content};
 use super::topology::{TOPOLOGY_FORMAT, read_topology, topology_content};
 
-/// Reads a document and returns the content of its page.
-type Reader = fn(&str) -> Result<Markup, Error>;
+/// Reads a document and returns the content of its page, given the latencies of the machine if
+/// another document has them.
+type Reader = fn(&str, Option<&LatencyResult>) -> Result<Markup, Error>;
 
 /// A format that has a page.
 struct Paged {
@@ -23,36 +25,39 @@ struct Paged {
 }
 
 /// Every format that has a page.
-const TABLE: [Paged; 6] = [
+static TABLE: [Paged; 6] = [
     Paged {
         format: LATENCY_FORMAT,
         title: "Memory latency",
-        reader: |text| read_latency(text).map(|result| latency_content(&result)),
+        reader: |text, _| read_latency(text).map(|result| latency_content(&result)),
     },
     Paged {
         format: BANDWIDTH_FORMAT,
         title: "Memory bandwidth",
-        reader: |text| read_bandwidth(text).map(|result| bandwidth_content(&result)),
+        reader: |text, _| read_bandwidth(text).map(|result| bandwidth_content(&result)),
     },
     Paged {
         format: TOPOLOGY_FORMAT,
         title: "Topology",
-        reader: |text| read_topology(text).map(|topology| topology_content(&topology)),
+        reader: |text, _| read_topology(text).map(|topology| topology_content(&topology)),
     },
     Paged {
         format: RESIDENCY_FORMAT,
         title: "Where memory lies",
-        reader: |text| read_residency(text).map(|residency| residency_content(&residency)),
+        reader: |text, latencies| {
+            let residency = read_residency(text)?;
+            Ok(residency_content(&residency, latencies))
+        },
     },
     Paged {
         format: MOVE_FORMAT,
         title: "Moved memory",
-        reader: |text| read_move(text).map(|report| move_content(&report)),
+        reader: |text, _| read_move(text).map(|report| move_content(&report)),
     },
     Paged {
         format: DOCTOR_FORMAT,
         title: "Diagnosis",
-        reader: |text| read_doctor(text).map(|diagnosis| doctor_content(&diagnosis)),
+        reader: |text, _| read_doctor(text).map(|diagnosis| doctor_content(&diagnosis)),
     },
 ];
 
@@ -62,10 +67,49 @@ const TABLE: [Paged; 6] = [
 /// # Errors
 /// When it is no document that has a page, or its figures cannot be those of a machine.
 pub fn document_page(text: &str) -> Result<String, Error> {
-    let formats = TABLE.map(|paged| paged.format);
+    let (paged, content) = content(text, None)?;
+    Ok(framed(paged.title, paged.format, &content))
+}
+
+/// Returns the page of several documents, one after the other, such as the topology of a machine
+/// and the latencies that were measured on it.
+///
+/// # Errors
+/// As [`document_page`], with the index of the document.
+pub fn documents_page(texts: &[String]) -> Result<String, (usize, Error)> {
+    if let [text] = texts {
+        return document_page(text).map_err(|error| (0, error));
+    }
+    let is_latency = |text: &&String| checked_format(text, &[LATENCY_FORMAT]).is_ok();
+    // A document that is refused is refused below, by its place.
+    let latencies = texts.iter().find(is_latency);
+    let latencies = latencies.and_then(|text| read_latency(text).ok());
+    let mut parts = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        let part = content(text, latencies.as_ref());
+        parts.push(part.map_err(|error| (index, error))?);
+    }
+    let formats: Vec<&str> = parts.iter().map(|(paged, _)| paged.format).collect();
+    let all = html! {
+        nav { ul {
+            @for (index, (paged, _)) in parts.iter().enumerate() {
+                li { a href=(format!("#part-{index}")) { (paged.title) } }
+            }
+        } }
+        @for (index, (paged, content)) in parts.iter().enumerate() {
+            article id=(format!("part-{index}")) { h2 { (paged.title) } (content) }
+        }
+    };
+    Ok(framed("Report", &formats.join(", "), &all))
+}
+
+fn content(
+    text: &str,
+    latencies: Option<&LatencyResult>,
+) -> Result<(&'static Paged, Markup), Error> {
+    let formats = TABLE.each_ref().map(|paged| paged.format);
     let format = checked_format(text, &formats)?;
     let paged = TABLE.iter().find(|paged| paged.format == format);
     let paged = paged.expect("the format was compared with this table");
-    let content = (paged.reader)(text)?;
-    Ok(framed(paged.title, paged.format, &content))
+    Ok((paged, (paged.reader)(text, latencies)?))
 }

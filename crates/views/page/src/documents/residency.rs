@@ -1,7 +1,7 @@
 //! The page of `numalab.residency/1`.
 
 use maud::{Markup, html};
-use model::{ByteSize, BytesByNode, Residency, ResidencyMethod};
+use model::{ByteSize, BytesByNode, LatencyResult, Residency, ResidencyMethod};
 use report::{TextOptions, residency_text};
 
 use super::error::Error;
@@ -22,7 +22,11 @@ pub(crate) fn read_residency(text: &str) -> Result<Residency, Error> {
 }
 
 /// Returns the page's content.
-pub(crate) fn residency_content(residency: &Residency) -> Markup {
+pub(crate) fn residency_content(
+    residency: &Residency,
+    latencies: Option<&LatencyResult>,
+) -> Markup {
+    let ns = |from, to| latencies.and_then(|it| it.matrix.value(from, to));
     let map = buffer_map(residency);
     let has_map = !map.0.is_empty();
     html! {
@@ -43,7 +47,7 @@ pub(crate) fn residency_content(residency: &Residency) -> Markup {
         }
         section {
             h2 { "From CPUs to memory" }
-            (flow(residency, &|_, _| None))
+            (flow(residency, &ns))
         }
         (findings(&residency.findings))
         section {

@@ -7,7 +7,7 @@ use model::{
     BytesByNode, Finding, MoveReport, MovedPart, NodeId, NodeSet, ProcessResidency, Residency,
     SegmentKind, SegmentResidency, Severity,
 };
-use page::document_page;
+use page::{document_page, documents_page};
 
 fn golden(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/latency_golden");
@@ -94,6 +94,11 @@ fn the_figures_of_a_residency_are_on_its_page() {
     assert!(page.contains("CPUs of node 1, private, 1 process to node 0: 1 MiB, remote"));
     assert!(page.contains("&lt;db1&gt;") && !page.contains("<db1>"));
     assert!(page.contains("numalab move 7"));
+    let latency = r#"{"format": "numalab.latency/1", "cpu_nodes": [0, 1],
+        "memory_nodes": [0, 1], "ns": [[90, 150], [150, 90]]}"#;
+    let both = documents_page(&[text.clone(), latency.to_owned()]).unwrap();
+    let far = "CPUs of node 1, private, 1 process to node 0: 1 MiB, remote, 150.0 ns";
+    assert!(both.contains(far) && !page.contains(" ns"), "{both}");
     assert_eq!(
         page,
         document_page(&text).unwrap(),
@@ -138,4 +143,18 @@ fn a_diagnosis_and_a_topology_have_pages() {
         page.contains("2 nodes, 4 CPUs") && page.contains("eth0"),
         "{page}"
     );
+}
+
+#[test]
+fn several_documents_are_parts_of_one_page_and_a_bad_one_is_named_by_its_place() {
+    let documents = [golden("article-002.json"), golden("bandwidth.json")];
+    let page = documents_page(&documents).unwrap();
+    for title in ["Memory latency", "Memory bandwidth"] {
+        assert!(page.contains(&format!("<h2>{title}</h2>")), "{title}");
+    }
+    assert_eq!(page.matches("<!DOCTYPE html>").count(), 1);
+    let alone = documents_page(&documents[..1]).unwrap();
+    assert_eq!(alone, document_page(&documents[0]).unwrap());
+    let bad = [golden("article-002.json"), "no".to_owned()];
+    assert_eq!(documents_page(&bad).unwrap_err().0, 1);
 }
