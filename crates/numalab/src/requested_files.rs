@@ -16,7 +16,7 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failur
     written(path, content.as_ref(), None).map_err(|cause| unwritable(path, &cause))
 }
 
-/// Like [`write`], for a file that other users read, whatever the umask is.
+/// Like [`write()`], for a file that other users read, whatever the umask is.
 pub(crate) fn write_for_all(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mode = Some(0o644);
     written(path, content.as_ref(), mode).map_err(|cause| unwritable(path, &cause))

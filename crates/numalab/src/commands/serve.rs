@@ -19,7 +19,7 @@ use crate::{interrupt, output, served_token};
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
     /// Listen on this address; port 0 takes a free port. Beyond this machine (an address other than
-    /// 127.0.0.1 or [::1]), a token is required.
+    /// 127.0.0.1 or ::1), a token is required.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7755")]
     #[arg(value_parser = address)]
     pub listen: SocketAddr,
