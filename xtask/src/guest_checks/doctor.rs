@@ -17,7 +17,7 @@ pub(super) const CHECK: Check = Check {
     name: "doctor",
     applies_to: |shape| shape.name == "two-node",
     cgroup: CgroupVersion::V2,
-    seconds: 180,
+    seconds: 240,
     commands,
     judge,
 };
@@ -54,6 +54,15 @@ const ONLINE: &str = r#"
     numalab undo >/dev/null 2>&1; echo ",\"undo\":$?, \"undone\":"; numalab doctor $pid --json
     echo "}""#;
 
+/// Gives memory that is on node 0 already the policy to be interleaved, and applies the fix.
+const LATE: &str = r#"
+    numactl --interleave=0-1 --file /dev/shm/late
+    line=$(grep /dev/shm/late /proc/$pid/numa_maps)
+    printf '{"kernel":"%s","balancing":%s,' "$line" "$(cat /proc/sys/kernel/numa_balancing)"
+    numalab doctor $pid --json >/tmp/late; printf '"found":'; cat /tmp/late
+    sh -c "$(grep -o 'numalab move [^"]*' /tmp/late | head -n 1)" >/dev/null 2>&1
+    printf ',"move":%s,"moved":' $?; numalab doctor $pid --json; echo "}""#;
+
 fn commands(_: &Shape) -> Vec<GuestCommand> {
     let look = |name: &str| {
         format!(
@@ -71,6 +80,7 @@ fn commands(_: &Shape) -> Vec<GuestCommand> {
         shell("machine", &hold("zero", MACHINE)),
         shell("cyclops", &hold("one", &look("one"))),
         shell("online", &hold("online", ONLINE)),
+        shell("late", &hold("late", LATE)),
         shell(
             "status with --fail-on",
             &hold("two", &format!("{fail}; {apply}")),
@@ -105,6 +115,13 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
         &has(&ids(&cyclops["doctor"])?, "cyclops"),
         &true,
     );
+    let is_balancing = answers.json("late")?["balancing"] != 0;
+    let in_vain = has(&ids(&cyclops["doctor"])?, "balancing-in-vain");
+    complaints.expect(
+        "balancing-in-vain where the kernel balances",
+        &in_vain,
+        &is_balancing,
+    );
     let online = answers.json("online")?;
     for what in ["measured", "move", "undo"] {
         let what_online = format!("{what} of the fix without a restart");
@@ -116,6 +133,7 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     }
     let undone = ids(&online["undone"])?;
     complaints.expect("cyclops after the undo", &has(&undone, "cyclops"), &true);
+    judge_late(&answers.json("late")?, complaints)?;
     let status = answers.text("status with --fail-on")?.trim().to_owned();
     complaints.expect("exit code with --fail-on error", &status, &"7".to_owned());
     let fix = answers.text("fix")?;
@@ -131,6 +149,21 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
     for id in OF_MEMORY {
         complaints.expect(&format!("{id} after the fix"), &has(&after, id), &false);
     }
+    Ok(())
+}
+
+/// Memory that is not where its policy says, by the kernel, and is after the fix.
+fn judge_late(late: &Value, complaints: &mut Complaints) -> Result<()> {
+    let id = "interleave-not-honoured";
+    complaints.expect("nodes under a late policy", &nodes(late)?, &vec![0]);
+    let line = late["kernel"].as_str().unwrap_or_default();
+    let has_policy = line.contains("interleave:0-1");
+    complaints.expect(&format!("a late policy in {line}"), &has_policy, &true);
+    let found = ids(&late["found"])?;
+    complaints.expect(id, &has(&found, id), &true);
+    complaints.expect("move of the fix", &late["move"], &0.into());
+    let moved = ids(&late["moved"])?;
+    complaints.expect(&format!("{id} after the move"), &has(&moved, id), &false);
     Ok(())
 }
 

@@ -9,6 +9,7 @@ mod row;
 
 mod allocations_elsewhere;
 mod asymmetric;
+mod balancing_in_vain;
 mod cpus_without_memory;
 mod cpuset_forbids;
 mod cpuset_narrower_than_policy;
@@ -28,6 +29,7 @@ mod huge_pages_short_on_bound_node;
 mod huge_pages_uneven;
 mod huge_pages_unused;
 mod incomplete_data;
+mod interleave_not_honoured;
 mod local_not_nearest;
 mod local_outlier;
 mod masks_disagree;
@@ -55,6 +57,7 @@ pub use row::Row;
 pub const FINDINGS: &[Row] = &[
     cyclops::ROW,
     memory_skew::ROW,
+    interleave_not_honoured::ROW,
     sga_without_policy::ROW,
     masks_disagree::ROW,
     cpuset_narrower_than_policy::ROW,
@@ -83,6 +86,7 @@ pub const FINDINGS: &[Row] = &[
     not_fit::ROW,
     devices_on_one_node::ROW,
     numa_balancing::ROW,
+    balancing_in_vain::ROW,
     zone_reclaim::ROW,
     transparent_huge_pages::ROW,
     postgres_huge_pages_fell_back::ROW,
