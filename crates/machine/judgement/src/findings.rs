@@ -14,6 +14,7 @@ mod cpus_without_memory;
 mod cpuset_forbids;
 mod cpuset_narrower_than_policy;
 mod cyclops;
+mod demotion_leaves_cpuset;
 mod devices_on_one_node;
 mod distances_asymmetric;
 mod distances_flat;
@@ -87,6 +88,7 @@ pub const FINDINGS: &[Row] = &[
     devices_on_one_node::ROW,
     numa_balancing::ROW,
     balancing_in_vain::ROW,
+    demotion_leaves_cpuset::ROW,
     zone_reclaim::ROW,
     transparent_huge_pages::ROW,
     postgres_huge_pages_fell_back::ROW,

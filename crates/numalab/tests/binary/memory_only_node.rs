@@ -2,10 +2,12 @@
 //! refused before anything is created; its memory can be requested, and then holds what was asked
 //! for.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use crate::laboratory::Laboratory;
+use crate::running::Running;
 use crate::unmet_need::is_guest;
 
 const REFUSAL: &str = "node 2 has memory only and no CPUs";
@@ -60,6 +62,48 @@ fn its_memory_holds_what_was_asked_for() {
     laboratory.nothing_is_left();
 }
 
+#[test]
+fn demotion_to_it_is_found_for_a_process_that_may_not_use_it() {
+    let test = "demotion_to_it_is_found_for_a_process_that_may_not_use_it";
+    if !is_guest(test, "memory-only-node") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let setting = "/sys/kernel/mm/numa/demotion_enabled";
+    fs::write(setting, "true").unwrap();
+    let group = ["group", "create", "near", "-N", "0-1", "-m", "0-1"];
+    laboratory.run(&group).with_code(0);
+    let sleeper = Running::start(&["sleep", "600"]);
+    let pid = sleeper.pid();
+    let found = || {
+        let document = laboratory.document(&["doctor", &pid, "--json"]);
+        let findings = document["findings"].as_array().unwrap().clone();
+        let mut findings = findings.into_iter();
+        findings.find(|it| it["id"] == "demotion-leaves-cpuset")
+    };
+    assert_eq!(found(), None, "it may use every node");
+    laboratory.run(&["group", "add", "near", &pid]).with_code(0);
+    let finding = found().unwrap();
+    assert!(
+        finding["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("can go to nodes 2")
+    );
+    let fix = finding["fix"][0].as_str().unwrap();
+    assert!(
+        Command::new("sh")
+            .args(["-c", fix])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(fs::read_to_string(setting).unwrap(), "false\n");
+    assert_eq!(found(), None);
+    laboratory.run(&["undo"]).with_code(0);
+    laboratory.nothing_is_left();
+}
+
 /// Runs a program that keeps 64 MiB until numalab has reported where they are, which must be node 2
 /// by numalab's look and by the program's own numa_maps.
 #[track_caller]
@@ -76,7 +120,7 @@ fn verified(laboratory: &Laboratory, placement: &[&str]) {
     let program = ["--", "/usr/bin/python3", "-c", &script];
     let words = [&["bind"], placement, &verify, &program].concat();
     laboratory.run(&words).with_code(0);
-    let maps = std::fs::read_to_string(Path::new(&own_view)).unwrap();
+    let maps = fs::read_to_string(Path::new(&own_view)).unwrap();
     // The program's memory is its one area of at least 64 MiB in pages of 4 KiB.
     let areas = maps.lines().filter(|line| line.contains(" anon=1638"));
     let nodes: Vec<_> = areas
