@@ -145,14 +145,23 @@ impl Browser {
         self.post(&format!("/element/{element}/value"), &json!({"text": text}));
     }
 
-    /// Moves the pointer onto an element.
+    /// Moves the pointer onto the first element of a selector that nothing else covers at its
+    /// centre: dots of a picture may lie behind one another.
     pub(crate) fn hover(&self, selector: &str) {
-        let scrolled = format!(
-            "document.querySelector({selector:?}).scrollIntoView({{block: 'center', inline: \
-             'center'}})"
+        let uncovered = format!(
+            "return Array.from(document.querySelectorAll({selector:?})).find(element => {{
+                element.scrollIntoView({{block: 'center', inline: 'center'}});
+                const box = element.getBoundingClientRect();
+                const top = document.elementFromPoint(
+                    box.x + box.width / 2, box.y + box.height / 2);
+                return element.contains(top);
+            }})"
         );
-        self.script(&scrolled);
-        let element = json!({ELEMENT: self.element(selector)});
+        let element = self.script(&uncovered);
+        assert!(
+            element.is_object(),
+            "everything that {selector} selects is covered: {element}"
+        );
         let step = |x: i32| {
             json!({"type": "pointerMove", "duration": 0, "origin": element,
             "x": x, "y": 0})

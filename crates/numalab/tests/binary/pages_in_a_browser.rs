@@ -186,7 +186,7 @@ fn values_are_shown_under_the_pointer_with_their_unit() {
     let definition = laboratory.file("one.toml", experiment.text());
     laboratory.run(&["run", &definition, "--trials", "6", "--seconds", "0.1"]);
     browser.open_file(&page(&laboratory, "measured", &["last"]));
-    browser.hover("svg circle[data-value]");
+    browser.hover("svg circle[data-value^='round ']");
     let value = shown();
     let value = value.as_str().unwrap();
     assert!(

@@ -21,5 +21,5 @@ pub(crate) const HOVER_STYLE: &str = "\
 .value{position:fixed;z-index:1;pointer-events:none;max-width:min(24rem,90vw);\
 padding:.3rem .5rem;border:1px solid var(--muted);border-radius:.3rem;background:var(--paper);\
 color:var(--ink);font-size:.85rem;white-space:pre-line}\
-svg text:not([data-value]){pointer-events:none}\
+svg text:not([data-value]),svg path.gap{pointer-events:none}\
 @media print{.value{display:none}}";
