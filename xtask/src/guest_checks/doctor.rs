@@ -56,7 +56,7 @@ const ONLINE: &str = r#"
 
 /// Gives memory that is on node 0 already the policy to be interleaved, and applies the fix.
 const LATE: &str = r#"
-    numactl --interleave=0-1 --file /dev/shm/late
+    numactl --file /dev/shm/late --interleave=0-1
     line=$(grep /dev/shm/late /proc/$pid/numa_maps)
     printf '{"kernel":"%s","balancing":%s,' "$line" "$(cat /proc/sys/kernel/numa_balancing)"
     numalab doctor $pid --json >/tmp/late; printf '"found":'; cat /tmp/late

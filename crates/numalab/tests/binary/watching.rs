@@ -234,7 +234,8 @@ fn a_postgresql_is_found_and_named_by_its_directory() {
 /// Takes memory of the node to which it is bound, 4 MiB every tenth of a second.
 const GROWS: &str = "
 import time
-held = []
+held = [bytearray(b'x') * (64 << 20)]
+print('begun', flush=True)
 while True:
     held.append(bytearray(b'x') * (4 << 20))
     time.sleep(0.1)
@@ -250,7 +251,11 @@ fn the_node_that_runs_out_is_forecast_with_who_is_hit() {
     }
     let laboratory = Laboratory::new();
     let growing = ["numactl", "--membind=1", "/usr/bin/python3", "-c", GROWS];
-    let target = Running::start(&growing);
+    // The first look at its memory must find most of it: looks are rare in a guest, where each costs
+    // many times what it costs elsewhere.
+    let mut target = Running::start_piped(&growing);
+    let begun = BufReader::new(target.0.stdout.take().unwrap()).lines().next();
+    assert_eq!(begun.unwrap().unwrap(), "begun");
     let pid = target.pid();
     let file = laboratory.state().join("recording").display().to_string();
     let words = [
