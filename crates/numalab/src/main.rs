@@ -86,6 +86,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Show(arguments) => commands::show::run(&arguments),
         Command::Pages(arguments) => commands::pages::run(&arguments),
         Command::Move(arguments) => commands::relocate::run(&arguments),
+        Command::Balance(arguments) => commands::balance::run(&arguments),
         Command::Watch(arguments) => commands::watch::run(&arguments),
         Command::Undo(arguments) => commands::undo::run(&arguments),
         Command::InternalInstance => commands::internal::instance(),

@@ -59,12 +59,7 @@ impl Line {
 impl Progress {
     /// Creates a line if stderr is a terminal, else a hidden one.
     pub(crate) fn on_stderr() -> Self {
-        let bar = ProgressBar::hidden();
-        if std::io::stderr().is_terminal() {
-            let style = ProgressStyle::with_template("{wide_msg}");
-            bar.set_style(style.expect("the template is a constant that indicatif accepts"));
-            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-        }
+        let bar = line_on_stderr();
         Progress {
             bar,
             run: None,
@@ -107,6 +102,17 @@ pub(crate) fn bytes_on_stderr(bytes: u64) -> ProgressBar {
         bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
     }
     bar
+}
+
+/// Creates a line for messages if stderr is a terminal, else a hidden one.
+pub(crate) fn line_on_stderr() -> ProgressBar {
+    let line = ProgressBar::hidden();
+    if std::io::stderr().is_terminal() {
+        let style = ProgressStyle::with_template("{wide_msg}");
+        line.set_style(style.expect("the template is a constant that indicatif accepts"));
+        line.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+    }
+    line
 }
 
 impl Observer for Progress {

@@ -18,8 +18,9 @@ nodes() { # prints policy and pages by node of the held memory, as the kernel sh
     grep -E 'memfd|anon_hugepage| anon=4096 ' /proc/$pid/numa_maps | tr ' ' '\n' |
         grep -E '^(N[0-9]+=|(default|prefer|bind|interleave))' | sort | tr '\n' ' ' | sed 's/ $//'
 }
-quiet() { # runs numalab behind $through; prints its status, keeps its output in /tmp/said
-    timeout 120 $through numalab "$@" >/tmp/said 2>&1; echo $?
+quiet() { # runs numalab behind $through for at most $limit seconds; prints its status, keeps
+    # its output in /tmp/said
+    timeout ${limit:-120} $through numalab "$@" >/tmp/said 2>&1; echo $?
 }
 until_at_work() { # waits until the journal says that numalab process $1 moves memory
     for attempt in $(seq 300); do

@@ -36,15 +36,34 @@ impl RawPolicy {
         let nodes = nodes.clone();
         RawPolicy { mode, nodes }
     }
+
+    /// `MPOL_BIND`: allocates pages on these nodes only, and leaves those that exist where they are.
+    pub fn bind(nodes: &NodeSet) -> Self {
+        let (mode, nodes) = (libc::MPOL_BIND, nodes.clone());
+        RawPolicy { mode, nodes }
+    }
+
+    /// `MPOL_BIND` with `MPOL_F_NUMA_BALANCING`: the same, and NUMA balancing moves pages among
+    /// these nodes to the CPUs that use them (Linux 5.15 for mbind(2): mm/mempolicy.c,
+    /// `sanitize_mpol_flags`).
+    pub fn balancing(nodes: &NodeSet) -> Self {
+        let mode = libc::MPOL_BIND | crate::mempolicy::MPOL_F_NUMA_BALANCING;
+        let nodes = nodes.clone();
+        RawPolicy { mode, nodes }
+    }
+
+    /// The same policy, under which NUMA balancing moves nothing.
+    pub fn without_balancing(&self) -> Self {
+        let mode = self.mode & !crate::mempolicy::MPOL_F_NUMA_BALANCING;
+        let nodes = self.nodes.clone();
+        RawPolicy { mode, nodes }
+    }
 }
 
 impl std::fmt::Display for RawPolicy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", crate::mempolicy::mode_name(self.mode))?;
-        if self.nodes.is_empty() {
-            return Ok(());
-        }
-        write!(f, ":{}", self.nodes)
+        let words = crate::mempolicy::policy_words(self.mode, &self.nodes);
+        write!(f, "{words}")
     }
 }
 

@@ -1,6 +1,7 @@
 //! The types shared by all crates of numalab, without side effects.
 #![forbid(unsafe_code)]
 
+mod balancing;
 mod bandwidth;
 mod bound;
 mod byte_size;
@@ -32,6 +33,7 @@ mod topology;
 mod work;
 mod work_document;
 
+pub use balancing::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment};
 pub use bandwidth::{
     BandwidthMethod, BandwidthResult, LoadLadder, LoadPoint, StreamKernel, StreamKernelFacts,
     ThreadPoint, ThreadSweep, WholeMachine, WholeMachineMemory,

@@ -76,6 +76,35 @@ pub enum MoveError {
         /// Bytes that it can take.
         free_bytes: u64,
     },
+    /// The kernel does not balance memory.
+    #[error("cannot let the kernel balance {target}: {reason}")]
+    NoBalancing {
+        /// The target.
+        target: String,
+        /// What stands in the way.
+        reason: NoBalancing,
+    },
+}
+
+/// Why the kernel does not balance memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoBalancing {
+    /// There is nothing to balance.
+    #[error("this machine has one node with memory that the target may use")]
+    OneNode,
+    /// The kernel was built without it, or started with `numa_balancing=disable` and no way to
+    /// turn it on.
+    #[error("this kernel has no /proc/sys/kernel/numa_balancing")]
+    Missing,
+    /// It is turned off, or does nothing but promote pages from slower memory (value 2).
+    #[error("kernel.numa_balancing is {0}")]
+    Off(u32),
+    /// The kernel is too old.
+    #[error("this kernel knows no MPOL_F_NUMA_BALANCING for mbind(2)")]
+    OldKernel,
+    /// The target has no such memory.
+    #[error("it has no shared memory in small pages, and the kernel balances no other")]
+    NoSmallPages,
 }
 
 impl MoveError {

@@ -1,7 +1,8 @@
-//! Moves the memory of running processes: where it is, what a move would do, and moving it so that
-//! it can be undone.
+//! Moves the memory of running processes, or lets the kernel move it: where it is, what a move would
+//! do, and moving it so that it can be undone.
 #![forbid(unsafe_code)]
 
+mod balance;
 mod changes;
 mod chunk_log;
 mod claims;
@@ -21,9 +22,13 @@ mod survey;
 mod take_back;
 mod whereabouts;
 
+pub use balance::{
+    BalanceLimits, BalancePlan, BalanceSegment, Balanced, Course, balance, plan_balance,
+    survey_shared,
+};
 pub use changes::CHANGES;
 pub use claims::{Claims, claim};
-pub use error::MoveError;
+pub use error::{MoveError, NoBalancing};
 pub use memory::{CHUNK_BYTES, Part, PartKind};
 pub use mover::{Moved, Pace, carry_out};
 pub use plan::{Plan, PlannedPart, plan};

@@ -16,7 +16,7 @@ use super::reader::{Chunk, ReadError, Reader, Unit};
 use super::sender::{self, Sent};
 use super::survey::extents;
 use super::take_back::PagesMoved;
-use super::{policy, sequence};
+use super::{policy, reader, sequence};
 
 /// The longest time between two checks whether to stop.
 const NAP: Duration = Duration::from_millis(50);
@@ -238,19 +238,10 @@ fn batches(stretches: &[Stretch], page_bytes: u64) -> impl Iterator<Item = &[Str
 }
 
 fn line(part: &Part, stretch: &Stretch, chunk: &Chunk, units: &[(Unit, NodeId)]) -> ChunkLine {
-    let count = stretch.pages as usize;
-    let (mut from, mut to) = (vec![None; count], vec![None; count]);
-    let fill = |list: &mut [Option<NodeId>], unit: &Unit, node: NodeId| {
-        let first = (unit.page - stretch.first) as usize;
-        let end = (first + unit.pages as usize).min(list.len());
-        list[first..end].fill(Some(node));
-    };
-    for unit in &chunk.units {
-        fill(&mut from, unit, unit.node);
-        fill(&mut to, unit, unit.node);
-    }
+    let from = chunk.nodes(stretch);
+    let mut to = from.clone();
     for (unit, node) in units {
-        fill(&mut to, unit, *node);
+        reader::put(&mut to, stretch, unit, *node);
     }
     ChunkLine {
         of: part.owner(),

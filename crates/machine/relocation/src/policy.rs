@@ -8,6 +8,7 @@ use journal::{Change, Error, Journal, Presence, ProcessIdentity, TakeBack, Thing
 use linux::SystemCallError;
 use linux::map_files::{MappedObject, Window};
 use linux::object_policy::{self, RawPolicy};
+use linux::proc_maps::ObjectId;
 use model::{ByteSize, NodeSet};
 use serde::{Deserialize, Serialize};
 
@@ -29,12 +30,7 @@ pub fn of_part(part: &Part) -> Result<Option<(String, String)>, SystemCallError>
     let Source::Window(_, object) = &part.source else {
         return Ok(None);
     };
-    let (window, pages) = whole(object)?;
-    let areas = areas(&window, pages)?;
-    let now = match &areas[..] {
-        [only] => raw(&only.policy).to_string(),
-        _ => format!("{} areas of their own", areas.len()),
-    };
+    let now = of_object(object)?;
     let then = RawPolicy::over(&part.pattern.nodes()).to_string();
     Ok((now != then).then_some((now, then)))
 }
@@ -47,28 +43,63 @@ pub(super) fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
     let Source::Window(id, object) = &part.source else {
         return Ok(false);
     };
+    let policy = RawPolicy::over(&part.pattern.nodes());
+    Ok(put(journal, *id, object, &part.name, &policy)?.is_some())
+}
+
+/// Sets the policy of a whole object, through the journal; returns the change and its number, or
+/// `None` where it has that policy.
+///
+/// # Errors
+/// As [`set`].
+pub(super) fn put(
+    journal: &Journal,
+    id: ObjectId,
+    object: &MappedObject,
+    name: &str,
+    policy: &RawPolicy,
+) -> Result<Option<(u64, SegmentPolicySet)>, Error> {
     let (window, pages) = whole(object)?;
-    let (before, policy) = (
-        areas(&window, pages)?,
-        RawPolicy::over(&part.pattern.nodes()),
-    );
-    let written = words(&policy);
+    let before = areas(&window, pages)?;
+    let written = words(policy);
     if before.iter().all(|area| area.policy == written) {
-        return Ok(false);
+        return Ok(None);
     }
-    let entry = SegmentPolicySet {
-        object: (*id).into(),
-        name: part.name.clone(),
+    let change = SegmentPolicySet {
+        object: id.into(),
+        name: name.to_owned(),
         before,
         written,
         allocated_bytes: object.allocated_bytes_now().ok(),
-    }
-    .record(journal)?;
-    if let Err(error) = object_policy::set(&window, 0, pages, &policy) {
+    };
+    let entry = change.record(journal)?;
+    if let Err(error) = object_policy::set(&window, 0, pages, policy) {
         journal.mark_undone(entry)?;
         return Err(error.into());
     }
-    Ok(true)
+    Ok(Some((entry, change)))
+}
+
+/// Sets the policy of a whole object to one that a change in the journal knows.
+///
+/// # Errors
+/// When the kernel refuses.
+pub(super) fn switch(object: &MappedObject, policy: &RawPolicy) -> Result<(), SystemCallError> {
+    let (window, pages) = whole(object)?;
+    object_policy::set(&window, 0, pages, policy)
+}
+
+/// The policy that an object has, in words.
+///
+/// # Errors
+/// When the kernel refuses to report it.
+pub(super) fn of_object(object: &MappedObject) -> Result<String, SystemCallError> {
+    let (window, pages) = whole(object)?;
+    let areas = areas(&window, pages)?;
+    Ok(match &areas[..] {
+        [only] => raw(&only.policy).to_string(),
+        _ => format!("{} areas of their own", areas.len()),
+    })
 }
 
 /// The memory policy of a shared object was set.
@@ -109,9 +140,8 @@ struct PolicyArea {
 
 impl Display for SegmentPolicySet {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let PolicyWords { mode, nodes } = &self.written;
-        let mode = linux::mempolicy::mode_name(*mode);
-        write!(f, "memory policy of {} set to {mode}:{nodes}", self.name)
+        let written = raw(&self.written);
+        write!(f, "memory policy of {} set to {written}", self.name)
     }
 }
 
@@ -166,6 +196,7 @@ impl SegmentPolicySet {
     fn knows(&self, now: &PolicyArea) -> bool {
         // Removing a policy sets the local one first; a kill may have come between.
         now.policy == self.written
+            || now.policy == words(&raw(&self.written).without_balancing())
             || now.policy == words(&RawPolicy::local())
             || self
                 .before

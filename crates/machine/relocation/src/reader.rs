@@ -10,6 +10,7 @@ use linux::{Error, Root, SystemCallError, move_pages};
 use model::NodeId;
 
 use super::memory::{Part, Source, Stretch};
+use super::sequence::Sequence;
 use residency::PageSet;
 
 /// Pages that the kernel moves together: one page, or all pages of a larger one.
@@ -34,6 +35,24 @@ pub(super) struct Chunk {
     pub units: Vec<Unit>,
     /// Keeps the addresses of this process valid.
     _window: Option<Window>,
+}
+
+impl Chunk {
+    /// The node of every page of the stretch that was read; `None` where there is no page.
+    pub(super) fn nodes(&self, stretch: &Stretch) -> Sequence {
+        let mut nodes = vec![None; stretch.pages as usize];
+        for unit in &self.units {
+            put(&mut nodes, stretch, unit, unit.node);
+        }
+        nodes
+    }
+}
+
+/// Says where the pages of a unit are, in the nodes of its stretch.
+pub(super) fn put(nodes: &mut Sequence, stretch: &Stretch, unit: &Unit, node: NodeId) {
+    let first = (unit.page - stretch.first) as usize;
+    let end = (first + unit.pages as usize).min(nodes.len());
+    nodes[first..end].fill(Some(node));
 }
 
 /// Why a stretch could not be read.

@@ -50,18 +50,31 @@ impl Change for PagesMoved {
     /// Moves the pages back, the last chunk first. May be interrupted: a page that is already back
     /// stays.
     fn take_back(&self, how: &TakeBack<'_>) -> Result<Option<String>, Error> {
-        let mut back = Back::default();
-        let mut owners = BTreeMap::new();
-        for line in chunk_log::read(how.journal, how.entry)?.iter().rev() {
-            chunk(how.root, line, &mut owners, how.force, &mut back)?;
-        }
-        match back.complaint() {
-            Some(reason) => Err(Error::Undo {
-                change: self.to_string(),
-                reason,
-            }),
-            None => Ok(None),
-        }
+        let lines = chunk_log::read(how.journal, how.entry)?;
+        chunks(lines.iter().rev(), how, &self.to_string())
+    }
+}
+
+/// Moves the pages of these chunks back, one after the other; `change` names what sent them.
+///
+/// # Errors
+/// As [`Change::take_back`].
+pub(super) fn chunks<'a>(
+    lines: impl Iterator<Item = &'a ChunkLine>,
+    how: &TakeBack<'_>,
+    change: &str,
+) -> Result<Option<String>, Error> {
+    let mut back = Back::default();
+    let mut owners = BTreeMap::new();
+    for line in lines {
+        chunk(how.root, line, &mut owners, how.force, &mut back)?;
+    }
+    match back.complaint() {
+        Some(reason) => Err(Error::Undo {
+            change: change.to_owned(),
+            reason,
+        }),
+        None => Ok(None),
     }
 }
 
@@ -115,11 +128,12 @@ fn chunk(
     let (from, to) = (decode(&line.from), decode(&line.to));
     let wanted = |unit: &Unit, back: &mut Back| -> Option<NodeId> {
         let index = unit.page.checked_sub(line.first)? as usize;
-        let (from, to) = ((*from.get(index)?)?, (*to.get(index)?)?);
-        if from == to || unit.node == from {
+        // Where it is not known where a page was sent, it is sent back from anywhere.
+        let (from, to) = ((*from.get(index)?)?, *to.get(index)?);
+        if to == Some(from) || unit.node == from {
             return None;
         }
-        if unit.node != to && !force {
+        if to.is_some_and(|to| to != unit.node) && !force {
             back.bytes_moved_by_others += unit.pages * line.page_bytes;
             return None;
         }

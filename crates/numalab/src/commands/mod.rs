@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod balance;
 pub(crate) mod bandwidth;
 pub(crate) mod bind;
 mod bind_scope;

@@ -7,7 +7,7 @@ use linux::Root;
 use model::exit::ExitCode;
 use model::{MoveReport, MoveStatus, Topology};
 use placement::Destination;
-use relocation::{Choice, Claims, MoveError, Moved, Pace, Plan, Survey};
+use relocation::{Choice, Claims, MoveError, Moved, NoBalancing, Pace, Plan, Survey};
 use residency::instances::Target;
 
 use crate::failure::Failure;
@@ -208,9 +208,26 @@ impl From<MoveError> for Failure {
                 "nothing was moved; free memory there (for huge pages, use `numalab pages \
                  --set`), or move less (--segment, --shared, --private)",
             ),
+            MoveError::NoBalancing { reason, .. } => {
+                fail(ExitCode::MachineCannot).advise(balancing_advice(reason))
+            }
             MoveError::SystemCall(_) | MoveError::NotPermitted { .. } => {
                 fail(ExitCode::MachineCannot)
             }
+        }
+    }
+}
+
+/// What to do where the kernel does not balance memory.
+fn balancing_advice(reason: NoBalancing) -> &'static str {
+    match reason {
+        NoBalancing::OneNode => "`numalab topology` shows the nodes and their memory",
+        NoBalancing::Off(_) => {
+            "`sysctl kernel.numa_balancing=1` turns it on, for the private memory of all processes, \
+             too; set it back afterwards, or use `numalab move`"
+        }
+        NoBalancing::Missing | NoBalancing::OldKernel | NoBalancing::NoSmallPages => {
+            "use `numalab move`, which needs no help from the kernel"
         }
     }
 }

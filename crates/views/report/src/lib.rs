@@ -1,6 +1,7 @@
 //! Judges measurements and shows them as text and as JSON. Nothing here measures or prints.
 #![forbid(unsafe_code)]
 
+mod balance_text;
 mod bandwidth_document;
 mod bandwidth_text;
 mod bind_text;
@@ -29,6 +30,7 @@ mod latency_text;
 mod latency_transfers_text;
 mod licence;
 mod move_text;
+mod node_table;
 mod pools_text;
 mod ratio;
 mod relations_text;
@@ -78,6 +80,7 @@ mod verdict_too_few;
 mod verdict_warnings;
 mod verdict_words;
 
+pub use balance_text::{BalanceDocument, balance_document, balance_text};
 pub use bandwidth_document::{BandwidthDocument, bandwidth_document};
 pub use bandwidth_text::bandwidth_text;
 pub use bind_text::bind_text;

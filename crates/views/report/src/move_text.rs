@@ -1,19 +1,17 @@
 //! A move as text and as the document `numalab.move/1`.
 
-use model::{ByteSize, BytesByNode, MoveReport, MoveStatus, MovedPart, NodeId, NodeSet};
+use model::{ByteSize, MoveReport, MoveStatus, MovedPart};
 use serde::Serialize;
 
+use crate::node_table::{NodeRow, node_table};
 use crate::run_plain::{plain, plain_within};
 use crate::run_style::{Style, TextOptions};
-use crate::run_table::{Side, Table};
 
 /// The name of the format.
 pub(crate) const MOVE_FORMAT: &str = "numalab.move/1";
 
 /// Maximum width of a name, in columns.
 const NAME_COLUMNS: usize = 32;
-/// Maximum number of nodes with their own columns; more nodes are written one below the other.
-const NODE_COLUMNS_MAX: usize = 8;
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -80,63 +78,20 @@ fn outcome(report: &MoveReport) -> String {
 }
 
 fn parts(report: &MoveReport, options: &TextOptions) -> String {
-    let of_part = |part: &MovedPart| -> NodeSet {
-        let after = part.bytes_by_node_after.iter().flat_map(BytesByNode::keys);
-        let before = part.bytes_by_node_before.keys();
-        before
-            .chain(part.bytes_by_node_planned.keys())
-            .chain(after)
-            .copied()
-            .collect()
-    };
-    let nodes: NodeSet = report
-        .parts
-        .iter()
-        .flat_map(|part| of_part(part).iter().collect::<Vec<_>>())
-        .collect();
-    let in_columns = nodes.len() <= NODE_COLUMNS_MAX;
-    let mut columns = vec![
-        ("memory".to_owned(), Side::Left),
-        ("".to_owned(), Side::Left),
-    ];
-    match in_columns {
-        true => columns.extend(
-            nodes
-                .iter()
-                .map(|node| (format!("node {node}"), Side::Right)),
-        ),
-        false => columns.push(("by node".to_owned(), Side::Left)),
-    }
-    let columns: Vec<(&str, Side)> = columns
-        .iter()
-        .map(|(name, side)| (name.as_str(), *side))
-        .collect();
-    let mut table = Table::new(&columns);
+    let planned = is_done(report, "planned", "then");
+    let mut rows = Vec::new();
     for part in &report.parts {
-        let planned = is_done(report, "planned", "then");
-        let mut rows = vec![
-            ("now", &part.bytes_by_node_before),
-            (planned, &part.bytes_by_node_planned),
-        ];
+        let now = match part.bytes_by_node_after {
+            Some(_) => "before",
+            None => "now",
+        };
+        rows.push(NodeRow(label(part), now, &part.bytes_by_node_before));
+        rows.push(NodeRow(String::new(), planned, &part.bytes_by_node_planned));
         if let Some(after) = &part.bytes_by_node_after {
-            rows[0].0 = "before";
-            rows.push(("after", after));
-        }
-        for (index, (word, bytes)) in rows.into_iter().enumerate() {
-            let name = if index == 0 {
-                label(part)
-            } else {
-                String::new()
-            };
-            let mut cells = vec![(name, Style::Usual), (word.to_owned(), Style::Usual)];
-            match in_columns {
-                true => cells.extend(nodes.iter().map(|node| (size(bytes, node), Style::Usual))),
-                false => cells.push((listed(bytes), Style::Usual)),
-            }
-            table.push(cells);
+            rows.push(NodeRow(String::new(), "after", after));
         }
     }
-    table.text(options)
+    node_table(&rows, options)
 }
 
 fn label(part: &MovedPart) -> String {
@@ -148,22 +103,9 @@ fn label(part: &MovedPart) -> String {
     }
 }
 
-fn size(bytes: &BytesByNode, node: NodeId) -> String {
-    bytes
-        .get(&node)
-        .map_or_else(|| "-".to_owned(), |it| format!("{:.1}", ByteSize(*it)))
-}
-
-fn listed(bytes: &BytesByNode) -> String {
-    let parts = bytes
-        .iter()
-        .map(|(node, bytes)| format!("{node}: {:.1}", ByteSize(*bytes)));
-    parts.collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
-    use model::Refused;
+    use model::{BytesByNode, NodeId, Refused};
 
     use super::*;
 
