@@ -137,6 +137,9 @@ pub(crate) struct BootArguments {
     /// The cgroup version mounted at /sys/fs/cgroup.
     #[arg(long, value_enum, default_value_t = CgroupVersion::V2)]
     pub cgroup: CgroupVersion,
+    /// The kernel that it boots.
+    #[arg(long, value_enum, default_value_t = GuestKernel::Stable)]
+    pub kernel: GuestKernel,
     /// Use hardware virtualisation instead of emulation; it does not work on every host.
     #[arg(long)]
     pub kvm: bool,
@@ -152,6 +155,15 @@ pub(crate) enum CgroupVersion {
     V1,
     /// The unified hierarchy.
     V2,
+}
+
+/// The kernel that a guest boots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GuestKernel {
+    /// The kernel of Debian 12, 6.1.
+    Stable,
+    /// The newer kernel of Debian 12's suite bookworm-backports, 6.12.
+    Backports,
 }
 
 /// Arguments of `cargo xtask capture-tree`.

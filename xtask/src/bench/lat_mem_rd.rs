@@ -30,7 +30,11 @@ impl LatMemRd {
     /// Fetches the program, once.
     pub(super) fn fetch() -> Result<Self> {
         let folder = repository::target().join("bench/lmbench");
-        packages::unpack_from_section("non-free", "lmbench", &["*/lat_mem_rd"], &folder)?;
+        let part = packages::Part {
+            suite_suffix: "",
+            section: "non-free",
+        };
+        packages::unpack_from(part, "lmbench", &["*/lat_mem_rd"], &folder)?;
         let programs = folder.join("usr/lib/lmbench/bin");
         let machines = std::fs::read_dir(&programs)
             .with_context(|| format!("cannot list {}", programs.display()))?;

@@ -8,24 +8,70 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use super::packages;
+use crate::arguments::GuestKernel;
 use crate::repository;
 
-/// The metapackage that depends on the newest kernel of the distribution.
+/// The metapackage that depends on the newest kernel of a suite.
 const PACKAGE: &str = "linux-image-amd64";
 
-/// The modules that 9p over virtio needs, each after its own dependencies.
-const MODULES: &[&str] = &[
-    "drivers/virtio/virtio_ring",
-    "drivers/virtio/virtio",
-    "drivers/virtio/virtio_pci_modern_dev",
-    "drivers/virtio/virtio_pci_legacy_dev",
-    "drivers/virtio/virtio_pci",
-    "net/9p/9pnet",
-    "fs/netfs/netfs",
-    "fs/fscache/fscache",
-    "net/9p/9pnet_virtio",
-    "fs/9p/9p",
-];
+/// What a kernel is unpacked for: the modules that 9p over virtio needs, each after its own
+/// dependencies. What is not listed is built into that kernel (`modules.builtin`).
+struct Release {
+    /// The directory below `kernels`; none for the kernel of the distribution itself.
+    directory: &'static str,
+    /// The part of Debian's archive, if this machine need not have configured it.
+    part: Option<packages::Part>,
+    modules: &'static [&'static str],
+    /// What is unpacked, each a directory of modules.
+    patterns: &'static [&'static str],
+}
+
+/// Debian 12 has Linux 6.1.
+const STABLE: Release = Release {
+    directory: "",
+    part: None,
+    modules: &[
+        "drivers/virtio/virtio_ring",
+        "drivers/virtio/virtio",
+        "drivers/virtio/virtio_pci_modern_dev",
+        "drivers/virtio/virtio_pci_legacy_dev",
+        "drivers/virtio/virtio_pci",
+        "net/9p/9pnet",
+        "fs/netfs/netfs",
+        "fs/fscache/fscache",
+        "net/9p/9pnet_virtio",
+        "fs/9p/9p",
+    ],
+    patterns: &[
+        "./boot/vmlinuz-*",
+        "./lib/modules/*/kernel/drivers/virtio/*",
+        "./lib/modules/*/kernel/net/9p/*",
+        "./lib/modules/*/kernel/fs/netfs/*",
+        "./lib/modules/*/kernel/fs/fscache/*",
+        "./lib/modules/*/kernel/fs/9p/*",
+    ],
+};
+
+/// Its backports have Linux 6.12, which has virtio built in, and fscache in netfs.
+const BACKPORTS: Release = Release {
+    directory: "backports",
+    part: Some(packages::Part {
+        suite_suffix: "-backports",
+        section: "main",
+    }),
+    modules: &[
+        "fs/netfs/netfs",
+        "net/9p/9pnet",
+        "net/9p/9pnet_virtio",
+        "fs/9p/9p",
+    ],
+    patterns: &[
+        "./boot/vmlinuz-*",
+        "./lib/modules/*/kernel/net/9p/*",
+        "./lib/modules/*/kernel/fs/netfs/*",
+        "./lib/modules/*/kernel/fs/9p/*",
+    ],
+};
 
 /// The files of one kernel.
 #[derive(Debug)]
@@ -36,17 +82,16 @@ pub(super) struct Kernel {
     pub modules: Vec<PathBuf>,
 }
 
-/// Returns the kernel; fetches it if it is missing.
-pub(super) fn fetch() -> Result<Kernel> {
-    let parent = repository::guest().join("kernels");
+/// Returns a kernel; fetches it if it is missing.
+pub(super) fn fetch(kernel: GuestKernel) -> Result<Kernel> {
+    let release = match kernel {
+        GuestKernel::Stable => STABLE,
+        GuestKernel::Backports => BACKPORTS,
+    };
+    let parent = repository::guest().join("kernels").join(release.directory);
     let directory = match newest_in(&parent) {
         Some(directory) => directory,
-        None => {
-            let package = packages::dependency(PACKAGE, "linux-image-")?;
-            let directory = parent.join(&package);
-            packages::unpack(&package, &patterns(), &directory)?;
-            directory
-        }
+        None => unpack(&release, &parent)?,
     };
     let compressed = only_file(&directory.join("boot"), "vmlinuz-")?;
     let version = compressed
@@ -56,32 +101,47 @@ pub(super) fn fetch() -> Result<Kernel> {
         .into_owned();
     let version = version.trim_start_matches("vmlinuz-");
     let modules = directory.join("lib/modules").join(version).join("kernel");
-    let modules = MODULES
+    let modules = release
+        .modules
         .iter()
-        .map(|name| {
-            let path = modules.join(format!("{name}.ko"));
-            if !path.is_file() {
-                bail!(
-                    "{} is missing: guests need the kernel of Debian 12",
-                    path.display()
-                );
-            }
-            Ok(path)
-        })
+        .map(|name| module(&modules.join(format!("{name}.ko"))))
         .collect::<Result<_>>()?;
-    let image = uncompressed(&compressed, &directory.join("vmlinux"))?;
+    let image = uncompressed_image(&compressed, &directory.join("vmlinux"))?;
     Ok(Kernel { image, modules })
 }
 
-fn patterns() -> Vec<&'static str> {
-    vec![
-        "./boot/vmlinuz-*",
-        "./lib/modules/*/kernel/drivers/virtio/*",
-        "./lib/modules/*/kernel/net/9p/*",
-        "./lib/modules/*/kernel/fs/netfs/*",
-        "./lib/modules/*/kernel/fs/fscache/*",
-        "./lib/modules/*/kernel/fs/9p/*",
-    ]
+/// Unpacks the newest kernel of a release and returns its directory.
+fn unpack(release: &Release, parent: &Path) -> Result<PathBuf> {
+    let prefix = "linux-image-";
+    let Some(part) = release.part else {
+        let package = packages::dependency(PACKAGE, prefix)?;
+        let directory = parent.join(&package);
+        packages::unpack(&package, release.patterns, &directory)?;
+        return Ok(directory);
+    };
+    let package = packages::dependency_from(part, PACKAGE, prefix, &parent.join(PACKAGE))?;
+    let directory = parent.join(&package);
+    packages::unpack_from(part, &package, release.patterns, &directory)?;
+    Ok(directory)
+}
+
+/// Returns a module; decompresses it beside its package's file if that is `….ko.xz`.
+fn module(path: &Path) -> Result<PathBuf> {
+    if path.is_file() {
+        return Ok(path.to_path_buf());
+    }
+    let compressed = path.with_extension("ko.xz");
+    if !compressed.is_file() {
+        bail!(
+            "{} is missing: guests need a kernel of Debian 12 or of its backports",
+            path.display()
+        );
+    }
+    let bytes =
+        fs::read(&compressed).with_context(|| format!("cannot read {}", compressed.display()))?;
+    decompress(Compression::Xz, &bytes, path)
+        .with_context(|| format!("cannot decompress {}", compressed.display()))?;
+    Ok(path.to_path_buf())
 }
 
 fn newest_in(parent: &Path) -> Option<PathBuf> {
@@ -104,36 +164,55 @@ fn only_file(directory: &Path, prefix: &str) -> Result<PathBuf> {
 
 /// Returns the kernel as an ELF file, which QEMU starts directly (PVH). A compressed kernel takes
 /// several seconds at each boot to unpack itself in emulation. A kernel that is not packed as in
-/// Debian 12 is booted as it is.
-fn uncompressed(compressed: &Path, cached: &Path) -> Result<PathBuf> {
+/// Debian 12 or its backports is booted as it is.
+fn uncompressed_image(compressed: &Path, cached: &Path) -> Result<PathBuf> {
     if cached.is_file() {
         return Ok(cached.to_path_buf());
     }
     let bytes =
         fs::read(compressed).with_context(|| format!("cannot read {}", compressed.display()))?;
-    let Some(payload) = xz_payload(&bytes) else {
+    let Some((compression, payload)) = payload(&bytes) else {
         return Ok(compressed.to_path_buf());
     };
-    let xz = match packages::require_program("xz", "xz-utils") {
-        Ok(xz) => xz,
-        Err(error) => {
-            eprintln!("guest: the kernel stays packed, which only costs time: {error:#}");
-            return Ok(compressed.to_path_buf());
+    if compression == Compression::Xz
+        && let Err(error) = xz()
+    {
+        eprintln!("guest: the kernel stays packed, which only costs time: {error:#}");
+        return Ok(compressed.to_path_buf());
+    }
+    decompress(compression, payload, cached)
+        .with_context(|| format!("cannot decompress {}", compressed.display()))?;
+    Ok(cached.to_path_buf())
+}
+
+/// How a file of a kernel's package is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compression {
+    Xz,
+    Zstandard,
+}
+
+impl Compression {
+    const ALL: [Self; 2] = [Self::Xz, Self::Zstandard];
+
+    /// Returns the bytes with which a compressed stream begins.
+    fn magic(self) -> &'static [u8] {
+        match self {
+            Self::Xz => b"\xfd7zXZ\0",
+            Self::Zstandard => b"\x28\xb5\x2f\xfd",
         }
-    };
-    let scratch = cached.with_extension(std::process::id().to_string());
-    let outcome = decompress(&xz, payload, &scratch)
-        .and_then(|()| Ok(fs::rename(&scratch, cached)?))
-        .with_context(|| format!("cannot decompress {}", compressed.display()));
-    let _ = fs::remove_file(&scratch);
-    outcome.map(|()| cached.to_path_buf())
+    }
+}
+
+/// Returns the program that decompresses [`Compression::Xz`].
+fn xz() -> Result<PathBuf> {
+    packages::require_program("xz", "xz-utils")
 }
 
 /// Finds the compressed kernel inside a bzImage, by the fields of the x86 boot protocol: the number
 /// of 512-byte setup sectors at 0x1f1, payload offset and length at 0x248 and 0x24c. The last four
-/// bytes of the payload are the uncompressed size, not part of the xz stream.
-fn xz_payload(image: &[u8]) -> Option<&[u8]> {
-    const XZ_MAGIC: &[u8] = b"\xfd7zXZ\0";
+/// bytes of the payload are the uncompressed size, not part of the stream.
+fn payload(image: &[u8]) -> Option<(Compression, &[u8])> {
     let number = |at: usize| {
         let bytes = image.get(at..at + 4)?.try_into().ok()?;
         usize::try_from(u32::from_le_bytes(bytes)).ok()
@@ -141,19 +220,36 @@ fn xz_payload(image: &[u8]) -> Option<&[u8]> {
     let start = (usize::from(*image.get(0x1f1)?) + 1) * 512 + number(0x248)?;
     let length = number(0x24c)?.checked_sub(4)?;
     let payload = image.get(start..start.checked_add(length)?)?;
-    payload.starts_with(XZ_MAGIC).then_some(payload)
+    let is_packed = |compression: &Compression| payload.starts_with(compression.magic());
+    let compression = Compression::ALL.into_iter().find(is_packed)?;
+    Some((compression, payload))
 }
 
-fn decompress(xz: &Path, payload: &[u8], to: &Path) -> Result<()> {
-    let file = File::create(to).with_context(|| format!("cannot write {}", to.display()))?;
-    let mut child = Command::new(xz)
+/// Writes what a stream holds to a file, which exists only if it is complete.
+fn decompress(compression: Compression, stream: &[u8], to: &Path) -> Result<()> {
+    let scratch = to.with_extension(std::process::id().to_string());
+    let file =
+        File::create(&scratch).with_context(|| format!("cannot write {}", scratch.display()))?;
+    let outcome = match compression {
+        Compression::Xz => decompress_xz(stream, file),
+        Compression::Zstandard => zstd::stream::copy_decode(stream, file).map_err(Into::into),
+    };
+    let outcome = outcome.and_then(|()| {
+        fs::rename(&scratch, to).with_context(|| format!("cannot create {}", to.display()))
+    });
+    let _ = fs::remove_file(&scratch);
+    outcome
+}
+
+fn decompress_xz(stream: &[u8], to: File) -> Result<()> {
+    let mut child = Command::new(xz()?)
         .args(["--decompress", "--stdout", "--format=xz"])
         .stdin(Stdio::piped())
-        .stdout(file)
+        .stdout(to)
         .spawn()
         .context("cannot start xz")?;
     let mut input = child.stdin.take().context("xz was started without stdin")?;
-    let written = input.write_all(payload);
+    let written = input.write_all(stream);
     drop(input);
     let status = child.wait().context("cannot wait for xz")?;
     if !status.success() {
@@ -168,17 +264,33 @@ mod tests {
 
     #[test]
     fn the_payload_is_found_by_the_boot_protocol() {
-        let mut image = vec![0_u8; 4096];
-        image[0x1f1] = 1;
-        image[0x248..0x24c].copy_from_slice(&16_u32.to_le_bytes());
-        image[0x24c..0x250].copy_from_slice(&14_u32.to_le_bytes());
-        image[1040..1050].copy_from_slice(b"\xfd7zXZ\0abcd");
-        assert_eq!(xz_payload(&image), Some(&b"\xfd7zXZ\0abcd"[..]));
+        let check = |packed: &[u8], compression| {
+            let mut image = vec![0_u8; 4096];
+            let length = u32::try_from(packed.len() + 4).unwrap();
+            image[0x1f1] = 1;
+            image[0x248..0x24c].copy_from_slice(&16_u32.to_le_bytes());
+            image[0x24c..0x250].copy_from_slice(&length.to_le_bytes());
+            image[1040..1040 + packed.len()].copy_from_slice(packed);
+            assert_eq!(payload(&image), Some((compression, packed)));
+        };
+        check(b"\xfd7zXZ\0abcd", Compression::Xz);
+        check(b"\x28\xb5\x2f\xfdabcd", Compression::Zstandard);
     }
 
     #[test]
     fn other_images_are_booted_as_they_are() {
-        assert_eq!(xz_payload(&[0; 4096]), None);
-        assert_eq!(xz_payload(b"short"), None);
+        assert_eq!(payload(&[0; 4096]), None);
+        assert_eq!(payload(b"short"), None);
+    }
+
+    #[test]
+    fn kernels_of_two_releases_lie_beside_each_other() {
+        let old = "linux-image-6.1.0-56-amd64";
+        let new = "backports/linux-image-6.12.95+deb12-amd64";
+        let files = format!("==> {old}/boot/vmlinuz <==\n==> {new}/boot/vmlinuz <==\n");
+        let kernels = testing::Tree::parse(&files).unwrap().expand().unwrap();
+        let newest = |release: Release| newest_in(&kernels.path().join(release.directory));
+        assert_eq!(newest(STABLE), Some(kernels.path().join(old)));
+        assert_eq!(newest(BACKPORTS), Some(kernels.path().join(new)));
     }
 }

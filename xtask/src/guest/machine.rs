@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::Signal;
 
 use super::kernel::Kernel;
@@ -16,6 +16,7 @@ use super::options::Options;
 use super::relay::{Follower, Relay};
 use super::run_directory::RunDirectory;
 use super::{initial_ramdisk, kernel, packages, qemu};
+use crate::arguments::GuestKernel;
 use crate::program::Interrupt;
 
 /// The outcome of one command.
@@ -74,11 +75,11 @@ impl Stopped {
 
 /// Fetches what every guest needs, one guest at a time: two that start at once would fetch the same
 /// files to the same place.
-fn fetch() -> Result<(PathBuf, Kernel, PathBuf)> {
+fn fetch(kernel: GuestKernel) -> Result<(PathBuf, Kernel, PathBuf)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let emulator = packages::require_program("qemu-system-x86_64", "qemu-system-x86")?;
-    Ok((emulator, kernel::fetch()?, packages::busybox()?))
+    Ok((emulator, kernel::fetch(kernel)?, packages::busybox()?))
 }
 
 /// Maximum number of boots before a failing emulator is an error.
@@ -122,7 +123,7 @@ fn run_once(
     relay: Relay,
     interrupt: &Interrupt,
 ) -> Result<Vec<Outcome>> {
-    let (emulator, kernel, busybox) = fetch()?;
+    let (emulator, kernel, busybox) = fetch(options.kernel)?;
     let run = RunDirectory::create(options, commands)?;
     let early = options.early_initrd.as_deref();
     initial_ramdisk::write(&run.initial_ramdisk(), &kernel, &busybox, early)?;
@@ -267,17 +268,22 @@ fn outcomes(run: &RunDirectory, count: usize, ended: ExitStatus) -> Result<Vec<O
     if let Some(failure) = run.failure() {
         bail!("the guest could not be prepared: {failure}");
     }
+    let ended_early = |before: &str| {
+        anyhow!(
+            "the guest ended before {before} (QEMU: {ended})\n{}{}",
+            tail(&fs::read(run.qemu_messages()).unwrap_or_default()),
+            console(run)
+        )
+    };
+    if !run.is_booted() {
+        return Err(ended_early("it had booted"));
+    }
     let mut begin = written(&run.booted())?;
     let mut outcomes = Vec::with_capacity(count);
     for number in 0..count {
         let status = run.status(number);
         if !status.exists() {
-            bail!(
-                "the guest ended before command {} did (QEMU: {ended})\n{}{}",
-                number + 1,
-                tail(&fs::read(run.qemu_messages()).unwrap_or_default()),
-                console(run)
-            );
+            return Err(ended_early(&format!("command {} did", number + 1)));
         }
         let end = written(&status)?;
         let took = end.duration_since(begin).unwrap_or_default();

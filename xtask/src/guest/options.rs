@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::shape::{self, Shape};
-use crate::arguments::{BootArguments, CgroupVersion};
+use crate::arguments::{BootArguments, CgroupVersion, GuestKernel};
 
 /// The name of the tests of the binary in guests.
 pub(crate) const TESTS: &str = "numalab-tests";
@@ -28,6 +28,8 @@ pub(crate) struct Options {
     pub tests: Option<PathBuf>,
     /// The cgroup version.
     pub cgroup: CgroupVersion,
+    /// The kernel.
+    pub kernel: GuestKernel,
     /// An archive that goes before the initial RAM disk.
     pub early_initrd: Option<PathBuf>,
     /// Hardware virtualisation instead of emulation.
@@ -47,6 +49,7 @@ impl Options {
             binaries: Vec::new(),
             tests: None,
             cgroup: CgroupVersion::V2,
+            kernel: GuestKernel::Stable,
             early_initrd: None,
             kvm: false,
             append: String::new(),
@@ -75,6 +78,7 @@ impl Options {
             share,
             binaries: Vec::new(),
             cgroup: arguments.cgroup,
+            kernel: arguments.kernel,
             kvm: arguments.kvm,
             append: arguments.append.clone().unwrap_or_default(),
             ..Self::of(shape)

@@ -41,23 +41,35 @@ pub(crate) fn unpack(package: &str, patterns: &[&str], into: &Path) -> Result<()
     unpack_with(&[], package, patterns, into)
 }
 
-/// Like [`unpack`], for a package from a section of Debian that this machine need not have
-/// configured: keeps its own sources and indexes beside the directory.
-pub(crate) fn unpack_from_section(
-    section: &str,
-    package: &str,
-    patterns: &[&str],
-    into: &Path,
-) -> Result<()> {
+/// A part of Debian's archive that this machine need not have configured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// What the suite has after the name of the running release: `-backports`, or nothing.
+    pub suite_suffix: &'static str,
+    /// The section, for instance `main`.
+    pub section: &'static str,
+}
+
+/// Like [`unpack`], for a package from a part of Debian's archive: keeps its own sources and
+/// indexes beside the directory.
+pub(crate) fn unpack_from(part: Part, package: &str, patterns: &[&str], into: &Path) -> Result<()> {
     if into.is_dir() {
         return Ok(());
     }
-    let name = format!("apt-{section}");
+    let options = options_of(part, into)?;
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    unpack_with(&options, package, patterns, into)
+}
+
+/// Fetches the index of a part of the archive to a place beside a directory, and returns the
+/// options with which apt uses that index alone.
+fn options_of(part: Part, into: &Path) -> Result<Vec<String>> {
+    let name = format!("apt{}-{}", part.suite_suffix, part.section);
     let own = into.with_file_name(name);
     let lists = own.join("lists");
     fs::create_dir_all(&lists).with_context(|| format!("cannot create {}", lists.display()))?;
     let sources = own.join("debian.sources");
-    fs::write(&sources, sources_of(section)?)
+    fs::write(&sources, sources_of(part)?)
         .with_context(|| format!("cannot write {}", sources.display()))?;
     let options = [
         format!("Dir::Etc::sourcelist={}", sources.display()),
@@ -65,25 +77,43 @@ pub(crate) fn unpack_from_section(
         format!("Dir::State::lists={}", lists.display()),
         "Dir::Cache::pkgcache=".to_string(),
         "Dir::Cache::srcpkgcache=".to_string(),
+        // Without it, apt succeeds although it could not fetch the index.
+        "APT::Update::Error-Mode=any".to_string(),
     ];
-    let options = options.iter().flat_map(|option| ["-o", option.as_str()]);
-    let options: Vec<&str> = options.collect();
-    let update = [&options[..], &["update"]].concat();
-    program::output("apt-get", &update, Path::new("/"))?;
-    unpack_with(&options, package, patterns, into)
+    let options: Vec<_> = options
+        .into_iter()
+        .flat_map(|option| ["-o".to_string(), option])
+        .collect();
+    let mut update: Vec<&str> = options.iter().map(String::as_str).collect();
+    update.push("update");
+    program::output("apt-get", &update, Path::new("/")).with_context(|| {
+        format!(
+            "cannot fetch the index of Debian's archive that {} names; it must be reachable",
+            sources.display()
+        )
+    })?;
+    Ok(options)
 }
 
-/// Returns a source list with one section of the running Debian release.
-fn sources_of(section: &str) -> Result<String> {
+/// Returns a source list with one part of the archive for the running Debian release.
+fn sources_of(part: Part) -> Result<String> {
     let release = fs::read_to_string("/etc/os-release").context("cannot read /etc/os-release")?;
     let codename = release
         .lines()
         .find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     let codename = codename.context("/etc/os-release names no VERSION_CODENAME")?;
-    Ok(format!(
-        "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: {codename}\n\
+    Ok(source_list(part, codename))
+}
+
+fn source_list(part: Part, codename: &str) -> String {
+    let Part {
+        suite_suffix,
+        section,
+    } = part;
+    format!(
+        "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: {codename}{suite_suffix}\n\
          Components: {section}\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
-    ))
+    )
 }
 
 fn unpack_with(options: &[&str], package: &str, patterns: &[&str], into: &Path) -> Result<()> {
@@ -119,6 +149,23 @@ pub(crate) fn dependency(package: &str, prefix: &str) -> Result<String> {
     })?;
     dependency_in(&text, prefix)
         .with_context(|| format!("{package} depends on no package named {prefix}…"))
+}
+
+/// Like [`dependency`], in a part of Debian's archive, whose index is kept beside a directory.
+pub(crate) fn dependency_from(
+    part: Part,
+    package: &str,
+    prefix: &str,
+    beside: &Path,
+) -> Result<String> {
+    let options = options_of(part, beside)?;
+    let mut words: Vec<&str> = options.iter().map(String::as_str).collect();
+    words.extend(["depends", package]);
+    let text = program::output("apt-cache", &words, Path::new("/"))?;
+    dependency_in(&text, prefix).with_context(|| {
+        let Part { suite_suffix, .. } = part;
+        format!("{package} of the suite …{suite_suffix} depends on no package named {prefix}…")
+    })
 }
 
 fn unpack_in(
@@ -202,6 +249,27 @@ mod tests {
         assert_eq!(
             dependency_in("x\n  Suggests: linux-image-1\n", "linux-image-"),
             None
+        );
+        let backported = "x\n  Depends: linux-image-6.12.95+deb12-amd64\n";
+        let found = dependency_in(backported, "linux-image-");
+        assert_eq!(found.as_deref(), Some("linux-image-6.12.95+deb12-amd64"));
+    }
+
+    #[test]
+    fn a_part_of_the_archive_is_one_suite_and_one_section() {
+        let check = |suite_suffix, section, expected: &str| {
+            let part = Part {
+                suite_suffix,
+                section,
+            };
+            let list = source_list(part, "bookworm");
+            assert!(list.contains(expected), "{list}");
+        };
+        check("", "non-free", "\nSuites: bookworm\nComponents: non-free\n");
+        check(
+            "-backports",
+            "main",
+            "\nSuites: bookworm-backports\nComponents: main\n",
         );
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::check::{Answers, Check, Complaints, GuestCommand, Need};
-use super::table::{CHECKS, LONG_CHECKS};
-use crate::arguments::CgroupVersion;
+use super::table::{BACKPORTS_CHECKS, CHECKS, LONG_CHECKS};
+use crate::arguments::{CgroupVersion, GuestKernel};
 use crate::guest::{self, Options, Relay, SHAPES, Shape};
 use crate::program::Interrupt;
 
@@ -20,6 +20,8 @@ pub(crate) struct Boot {
     pub shape: &'static Shape,
     /// The cgroup version.
     pub cgroup: CgroupVersion,
+    /// The kernel.
+    pub kernel: GuestKernel,
     /// Whether its checks take so long that they run only on request.
     pub is_long: bool,
     /// The checks; at least one.
@@ -33,23 +35,29 @@ impl Boot {
         commands.any(|command| command.needs == Some(need))
     }
 
-    /// Returns the name of the shape, with the cgroup version if it is the old one.
+    /// Returns the name of the shape, with what is not usual: cgroup version 1, the newer kernel.
     pub(crate) fn name(&self) -> String {
-        match self.cgroup {
-            CgroupVersion::V1 => format!("{}-cgroup-v1", self.shape.name),
-            CgroupVersion::V2 => self.shape.name.to_string(),
-        }
+        let cgroup = match self.cgroup {
+            CgroupVersion::V1 => "-cgroup-v1",
+            CgroupVersion::V2 => "",
+        };
+        let kernel = match self.kernel {
+            GuestKernel::Backports => "-backports",
+            GuestKernel::Stable => "",
+        };
+        format!("{}{cgroup}{kernel}", self.shape.name)
     }
 }
 
 /// Returns all boots, in the order of the shapes; those that take long come last.
 pub(crate) fn boots() -> Vec<Boot> {
-    let mut boots = boots_of(CHECKS, false);
-    boots.extend(boots_of(LONG_CHECKS, true));
+    let mut boots = boots_of(CHECKS, GuestKernel::Stable, false);
+    boots.extend(boots_of(BACKPORTS_CHECKS, GuestKernel::Backports, false));
+    boots.extend(boots_of(LONG_CHECKS, GuestKernel::Stable, true));
     boots
 }
 
-fn boots_of(checks: &'static [Check], is_long: bool) -> Vec<Boot> {
+fn boots_of(checks: &'static [Check], kernel: GuestKernel, is_long: bool) -> Vec<Boot> {
     let versions = [CgroupVersion::V2, CgroupVersion::V1];
     let pairs = SHAPES
         .iter()
@@ -59,6 +67,7 @@ fn boots_of(checks: &'static [Check], is_long: bool) -> Vec<Boot> {
         Boot {
             shape,
             cgroup,
+            kernel,
             is_long,
             checks: checks.iter().filter(belongs).collect(),
         }
@@ -90,6 +99,7 @@ pub(crate) fn run(
         binaries: vec![numalab.to_path_buf()],
         tests: tests.map(Path::to_path_buf),
         cgroup: boot.cgroup,
+        kernel: boot.kernel,
         ..Options::of(boot.shape)
     };
     let commands: Vec<Vec<GuestCommand>> = boot

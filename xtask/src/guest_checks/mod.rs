@@ -1,6 +1,7 @@
 //! What numalab must do on real kernels with many nodes. A check is a list of commands and a
 //! judgement of their answers; the checks of one shape and cgroup version share a boot.
 
+mod backported_kernel;
 mod bandwidth;
 mod boot;
 mod capabilities;

@@ -2,9 +2,9 @@
 
 use super::check::Check;
 use super::{
-    bandwidth, capabilities, doctor, group_systemd, inspect, inspect_instances, inspect_postgres,
-    kills, latency, latency_trouble, local_vs_remote, move_memory, move_postgres, own_memory,
-    pages, placements, placing, relations, residency, shape, streams, tests_of_binary,
+    backported_kernel, bandwidth, capabilities, doctor, group_systemd, inspect, inspect_instances,
+    inspect_postgres, kills, latency, latency_trouble, local_vs_remote, move_memory, move_postgres,
+    own_memory, pages, placements, placing, relations, residency, shape, streams, tests_of_binary,
     undo_beside_move,
 };
 
@@ -28,6 +28,9 @@ pub(super) const CHECKS: &[Check] = &[
     residency::CHECK,
     relations::CHECK,
 ];
+
+/// The checks of the whole test that run on the newer kernel.
+pub(super) const BACKPORTS_CHECKS: &[Check] = &[backported_kernel::CHECK];
 
 /// Checks that run only on request (`cargo xtask test --only long`): with them, the whole test
 /// would take more than its 35 minutes.
@@ -55,7 +58,7 @@ mod tests {
 
     #[test]
     fn answers_are_told_apart_by_name() {
-        let all = || CHECKS.iter().chain(LONG_CHECKS);
+        let all = || CHECKS.iter().chain(BACKPORTS_CHECKS).chain(LONG_CHECKS);
         let names: BTreeSet<_> = all().map(|check| check.name).collect();
         assert_eq!(names.len(), all().count());
         for check in all() {
