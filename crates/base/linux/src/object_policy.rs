@@ -37,7 +37,7 @@ impl RawPolicy {
         RawPolicy { mode, nodes }
     }
 
-    /// `MPOL_BIND`: allocates pages on these nodes only, and leaves those that exist where they are.
+    /// `MPOL_BIND`: allocates pages on these nodes only, and moves none.
     pub fn bind(nodes: &NodeSet) -> Self {
         let (mode, nodes) = (libc::MPOL_BIND, nodes.clone());
         RawPolicy { mode, nodes }

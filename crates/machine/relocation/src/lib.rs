@@ -1,5 +1,5 @@
-//! Moves the memory of running processes, or lets the kernel move it: where it is, what a move would
-//! do, and moving it so that it can be undone.
+//! Moves the memory of running processes, or lets the kernel move it: where it is, what a move
+//! would do, and moving it so that it can be undone.
 #![forbid(unsafe_code)]
 
 mod balance;

@@ -52,7 +52,7 @@ pub(super) fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
 ///
 /// # Errors
 /// As [`set`].
-pub(super) fn put(
+fn put(
     journal: &Journal,
     id: ObjectId,
     object: &MappedObject,
@@ -60,16 +60,33 @@ pub(super) fn put(
     policy: &RawPolicy,
 ) -> Result<Option<(u64, SegmentPolicySet)>, Error> {
     let (window, pages) = whole(object)?;
-    let before = areas(&window, pages)?;
     let written = words(policy);
-    if before.iter().all(|area| area.policy == written) {
-        return Ok(None);
+    let has_it = areas(&window, pages)?
+        .iter()
+        .all(|area| area.policy == written);
+    match has_it {
+        true => Ok(None),
+        false => write(journal, id, object, name, policy).map(Some),
     }
+}
+
+/// Sets the policy of a whole object, through the journal, whatever it has.
+///
+/// # Errors
+/// As [`set`].
+pub(super) fn write(
+    journal: &Journal,
+    id: ObjectId,
+    object: &MappedObject,
+    name: &str,
+    policy: &RawPolicy,
+) -> Result<(u64, SegmentPolicySet), Error> {
+    let (window, pages) = whole(object)?;
     let change = SegmentPolicySet {
         object: id.into(),
         name: name.to_owned(),
-        before,
-        written,
+        before: areas(&window, pages)?,
+        written: words(policy),
         allocated_bytes: object.allocated_bytes_now().ok(),
     };
     let entry = change.record(journal)?;
@@ -77,7 +94,27 @@ pub(super) fn put(
         journal.mark_undone(entry)?;
         return Err(error.into());
     }
-    Ok(Some((entry, change)))
+    Ok((entry, change))
+}
+
+/// Stops NUMA balancing of an object where its policy lets the kernel at it; returns whether it has
+/// such a policy, or one that is left when the kernel was stopped.
+///
+/// # Errors
+/// When the kernel refuses.
+pub(super) fn stop_balancing(object: &MappedObject) -> Result<bool, SystemCallError> {
+    let (window, pages) = whole(object)?;
+    let mut may_have_balanced = false;
+    for area in areas(&window, pages)? {
+        let policy = raw(&area.policy);
+        let stopped = policy.without_balancing();
+        may_have_balanced |= stopped == RawPolicy::bind(&policy.nodes);
+        if stopped != policy {
+            let (first, pages) = (area.first as usize, area.pages as usize);
+            object_policy::set(&window, first, pages, &stopped)?;
+        }
+    }
+    Ok(may_have_balanced)
 }
 
 /// Sets the policy of a whole object to one that a change in the journal knows.
@@ -195,8 +232,8 @@ impl SegmentPolicySet {
     /// Whether an area has a policy that it had before, or got from us.
     fn knows(&self, now: &PolicyArea) -> bool {
         // Removing a policy sets the local one first; a kill may have come between.
-        now.policy == self.written
-            || now.policy == words(&raw(&self.written).without_balancing())
+        // The kernel may be balancing under the policy that we wrote.
+        words(&raw(&now.policy).without_balancing()) == self.written
             || now.policy == words(&RawPolicy::local())
             || self
                 .before

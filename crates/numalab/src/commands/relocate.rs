@@ -223,8 +223,8 @@ fn balancing_advice(reason: NoBalancing) -> &'static str {
     match reason {
         NoBalancing::OneNode => "`numalab topology` shows the nodes and their memory",
         NoBalancing::Off(_) => {
-            "`sysctl kernel.numa_balancing=1` turns it on, for the private memory of all processes, \
-             too; set it back afterwards, or use `numalab move`"
+            "`sysctl kernel.numa_balancing=1` turns it on, for the private memory of all \
+             processes, too; set it back afterwards, or use `numalab move`"
         }
         NoBalancing::Missing | NoBalancing::OldKernel | NoBalancing::NoSmallPages => {
             "use `numalab move`, which needs no help from the kernel"

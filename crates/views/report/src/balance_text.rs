@@ -1,0 +1,298 @@
+//! What NUMA balancing did to shared memory, as text and as the document `numalab.balance/1`.
+
+use model::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment, ByteSize};
+use serde::Serialize;
+
+use crate::node_table::{NodeRow, node_table};
+use crate::run_figures::whole;
+use crate::run_plain::{plain, plain_within};
+use crate::run_style::{Style, TextOptions};
+
+/// The name of the format.
+pub(crate) const BALANCE_FORMAT: &str = "numalab.balance/1";
+
+/// Maximum width of a name, in columns.
+const NAME_COLUMNS: usize = 32;
+/// The seconds at the begin and at the end whose faults are compared.
+const WINDOW_S: f64 = 10.0;
+
+/// The document.
+#[derive(Debug, Serialize)]
+pub struct BalanceDocument<'a> {
+    /// `numalab.balance/1`.
+    pub format: &'static str,
+    /// Its fields.
+    #[serde(flatten)]
+    pub report: &'a BalanceReport,
+}
+
+/// Returns the document of a balancing.
+pub fn balance_document(report: &BalanceReport) -> BalanceDocument<'_> {
+    let format = BALANCE_FORMAT;
+    BalanceDocument { format, report }
+}
+
+/// Formats a balancing.
+pub fn balance_text(report: &BalanceReport, options: &TextOptions) -> String {
+    let title = format!(
+        "Shared memory of {}, balanced by the kernel",
+        plain(&report.target)
+    );
+    let mut text = options.heading(&title);
+    let mut say = |sentence: &str, style| text.push_str(&options.paragraph("", sentence, style));
+    say(&outcome(report), Style::Usual);
+    if let Some(sentence) = next(report) {
+        say(&sentence, Style::Care);
+    }
+    text.push('\n');
+    text.push_str(&segments(report, options));
+    let mut say = |sentence: &str| text.push_str(&options.paragraph("", sentence, Style::Usual));
+    for segment in &report.segments {
+        say(&policy(segment));
+    }
+    if let Some(sentence) = seen(report) {
+        say(&sentence);
+    }
+    for note in &report.notes {
+        say(&plain(note));
+    }
+    text
+}
+
+fn outcome(report: &BalanceReport) -> String {
+    let Some(seconds) = report.seconds else {
+        let (longest, most) = (report.seconds_max, ByteSize(report.bytes_per_s_max));
+        return format!(
+            "the kernel would move pages among nodes {} to the CPUs that use them, at most {most} \
+             per second, for at most {longest:.0} s; nothing was changed",
+            report.nodes
+        );
+    };
+    let elsewhere = report.segments.iter().map(|it| it.bytes_elsewhere);
+    let elsewhere: Option<u64> = elsewhere.sum();
+    let moved = match elsewhere {
+        Some(bytes) => format!("{} lie on another node than before", ByteSize(bytes)),
+        None => "where the pages are now is unknown".to_owned(),
+    };
+    let why = match report.end {
+        BalanceEnd::Planned | BalanceEnd::TimeOver => "the time was over",
+        BalanceEnd::Settled => "pages stay where they are by now",
+        BalanceEnd::PingPong => "pages move back and forth",
+        BalanceEnd::NoFaults => "the kernel has seen no use of any page",
+        BalanceEnd::Interrupted => "interrupted",
+        BalanceEnd::TargetEnded => "all processes of the target ended",
+    };
+    format!("{moved}; ended after {seconds:.0} s: {why}")
+}
+
+/// What to do next.
+fn next(report: &BalanceReport) -> Option<String> {
+    let target = plain(&report.target);
+    match report.end {
+        BalanceEnd::PingPong => Some(format!(
+            "several nodes use the same pages, which cannot be near to all of them: `numalab undo` \
+             takes them back, `numalab move {target} --shared --to interleave` spreads them"
+        )),
+        BalanceEnd::TimeOver => Some(format!(
+            "pages were still moving: run it again with a longer --for, or spread them with \
+             `numalab move {target} --shared --to interleave`"
+        )),
+        _ if !report.segments.is_empty() && report.segments.iter().all(is_of_one_node) => {
+            Some(format!(
+                "only the CPUs of one node may use it: `numalab move {target} --shared --to \
+                 near-cpus` moves all of it there at once"
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the processes that use a segment may run on the CPUs of one node only.
+fn is_of_one_node(segment: &BalancedSegment) -> bool {
+    segment.near_nodes.len() == 1
+}
+
+fn segments(report: &BalanceReport, options: &TextOptions) -> String {
+    let mut rows = Vec::new();
+    for segment in &report.segments {
+        let when = match segment.bytes_by_node_after {
+            Some(_) => "before",
+            None => "now",
+        };
+        rows.push(NodeRow(label(segment), when, &segment.bytes_by_node_before));
+        if let Some(after) = &segment.bytes_by_node_after {
+            rows.push(NodeRow(String::new(), "after", after));
+        }
+    }
+    node_table(&rows, options)
+}
+
+fn label(segment: &BalancedSegment) -> String {
+    let name = plain_within(&segment.name, NAME_COLUMNS);
+    format!(
+        "{name} ({}, {})",
+        segment.kind,
+        ByteSize(segment.page_bytes)
+    )
+}
+
+fn policy(segment: &BalancedSegment) -> String {
+    let BalancedSegment {
+        policy_before,
+        policy_meanwhile,
+        ..
+    } = segment;
+    let name = plain(&segment.name);
+    match &segment.policy_after {
+        None => format!("{name}: its policy is {policy_before}, and would be {policy_meanwhile}"),
+        Some(after) if after == policy_before => {
+            format!("{name}: its policy was {policy_meanwhile} meanwhile, and is {after} again")
+        }
+        Some(after) => format!("{name}: its policy is {after} (was {policy_before})"),
+    }
+}
+
+/// What the kernel counted, at the begin and at the end.
+fn seen(report: &BalanceReport) -> Option<String> {
+    let last_s = report.samples.last()?.at_s;
+    let sum = |of: fn(&BalanceSample) -> u64| report.samples.iter().map(of).sum::<u64>();
+    let migrated = ByteSize(sum(|it| it.bytes_migrated));
+    let mut text = format!(
+        "on the whole machine, the kernel moved {migrated} and counted {} hint faults",
+        whole(sum(|it| it.hint_faults))
+    );
+    let (first, rest): (Vec<BalanceSample>, Vec<BalanceSample>) =
+        report.samples.iter().partition(|it| it.at_s <= WINDOW_S);
+    let last: Vec<BalanceSample> = rest
+        .into_iter()
+        .filter(|it| it.at_s > last_s - WINDOW_S)
+        .collect();
+    let percent = |samples| BalanceReport::local_share(samples).map(|share| share * 100.0);
+    match (percent(&first), percent(&last)) {
+        (Some(first), Some(last)) => text.push_str(&format!(
+            ", {first:.0} % of them on the node of the CPU in the first {WINDOW_S:.0} s, {last:.0} \
+             % in the last"
+        )),
+        (Some(share), None) | (None, Some(share)) => {
+            text.push_str(&format!(", {share:.0} % of them on the node of the CPU"));
+        }
+        (None, None) => {}
+    }
+    let stopped: f64 = report.samples.iter().map(|it| it.stopped_s).sum();
+    if stopped > 0.0 {
+        text.push_str(&format!(
+            "; it was stopped for {stopped:.1} s, having moved enough"
+        ));
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{BytesByNode, NodeId};
+
+    use super::*;
+
+    fn bytes(list: &[(u32, u64)]) -> BytesByNode {
+        list.iter()
+            .map(|(node, mib)| (NodeId(*node), mib << 20))
+            .collect()
+    }
+
+    fn plan() -> BalanceReport {
+        let segment = BalancedSegment {
+            name: "/dev/zero".to_owned(),
+            kind: "anonymous".to_owned(),
+            page_bytes: 4096,
+            near_nodes: "0-1".parse().unwrap(),
+            bytes_by_node_before: bytes(&[(0, 100)]),
+            policy_before: "default".to_owned(),
+            policy_meanwhile: "bind=balancing:0-1".to_owned(),
+            ..BalancedSegment::default()
+        };
+        BalanceReport {
+            target: "postgres:/data".to_owned(),
+            nodes: "0-1".parse().unwrap(),
+            seconds_max: 60.0,
+            bytes_per_s_max: 256 << 20,
+            segments: vec![segment],
+            ..BalanceReport::default()
+        }
+    }
+
+    fn outcome(end: BalanceEnd) -> BalanceReport {
+        let mut report = plan();
+        let sample = |at_s, hint_faults_local| BalanceSample {
+            at_s,
+            hint_faults: 4000,
+            hint_faults_local,
+            bytes_migrated: 30 << 20,
+            ..BalanceSample::default()
+        };
+        report.end = end;
+        report.seconds = Some(21.0);
+        report.samples = vec![sample(5.0, 1000), sample(21.0, 3000)];
+        let segment = &mut report.segments[0];
+        segment.bytes_by_node_after = Some(bytes(&[(0, 40), (1, 60)]));
+        segment.bytes_elsewhere = Some(60 << 20);
+        segment.policy_after = Some("default".to_owned());
+        report
+    }
+
+    #[track_caller]
+    fn check(report: &BalanceReport, parts: &[&str]) {
+        let options = TextOptions {
+            width: 400,
+            color: false,
+        };
+        let text = balance_text(report, &options);
+        for part in parts {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_plan_says_what_would_be() {
+        let parts = [
+            "among nodes 0-1 to the CPUs that use them, at most 256 MiB per second, for at most \
+             60 s; nothing was changed",
+            "100.0 MiB",
+            "its policy is default, and would be bind=balancing:0-1",
+        ];
+        check(&plan(), &parts);
+    }
+
+    #[test]
+    fn an_outcome_says_how_it_ended_and_what_the_kernel_counted() {
+        let parts = [
+            "60 MiB lie on another node than before; ended after 21 s: pages stay where they are",
+            "was bind=balancing:0-1 meanwhile, and is default again",
+            "moved 60 MiB and counted 8,000 hint faults, 25 % of them on the node of the CPU in \
+             the first 10 s, 75 % in the last",
+        ];
+        check(&outcome(BalanceEnd::Settled), &parts);
+        let advice = ["`numalab move postgres:/data --shared --to interleave` spreads them"];
+        check(&outcome(BalanceEnd::PingPong), &advice);
+    }
+
+    #[test]
+    fn what_one_node_uses_is_better_moved() {
+        let mut plan = plan();
+        plan.segments[0].near_nodes = "1".parse().unwrap();
+        check(
+            &plan,
+            &["`numalab move postgres:/data --shared --to near-cpus` moves all of it"],
+        );
+    }
+
+    #[test]
+    fn what_is_unknown_is_not_none() {
+        let mut report = outcome(BalanceEnd::TargetEnded);
+        report.segments[0].bytes_elsewhere = None;
+        report.segments[0].bytes_by_node_after = None;
+        check(
+            &report,
+            &["where the pages are now is unknown; ended after 21 s"],
+        );
+    }
+}
