@@ -13,6 +13,8 @@ pub(crate) const BALANCE_FORMAT: &str = "numalab.balance/1";
 
 /// Maximum width of a name, in columns.
 const NAME_COLUMNS: usize = 32;
+/// More hint faults than this on other nodes, once pages have settled, are worth a word.
+const REMOTE_SHARE: f64 = 0.25;
 /// The seconds at the begin and at the end whose faults are compared.
 const WINDOW_S: f64 = 10.0;
 
@@ -103,6 +105,17 @@ fn next(report: &BalanceReport) -> Option<String> {
                  near-cpus` moves all of it there at once"
             ))
         }
+        BalanceEnd::Settled => {
+            let remote = 1.0 - BalanceReport::local_share(&last_samples(report))?;
+            (remote > REMOTE_SHARE).then(|| {
+                format!(
+                    "{:.0} % of the hint faults are still on other nodes: several nodes use the \
+                     same pages, and `numalab move {target} --shared --to interleave` would give \
+                     each the same share",
+                    remote * 100.0
+                )
+            })
+        }
         _ => None,
     }
 }
@@ -152,23 +165,28 @@ fn policy(segment: &BalancedSegment) -> String {
     }
 }
 
+/// The samples of the last seconds, without those of the first.
+fn last_samples(report: &BalanceReport) -> Vec<BalanceSample> {
+    let last_s = report.samples.last().map_or(0.0, |it| it.at_s);
+    let is_last = |it: &&BalanceSample| it.at_s > WINDOW_S.max(last_s - WINDOW_S);
+    report.samples.iter().filter(is_last).copied().collect()
+}
+
 /// What the kernel counted, at the begin and at the end.
 fn seen(report: &BalanceReport) -> Option<String> {
-    let last_s = report.samples.last()?.at_s;
+    report.samples.last()?;
     let sum = |of: fn(&BalanceSample) -> u64| report.samples.iter().map(of).sum::<u64>();
     let migrated = ByteSize(sum(|it| it.bytes_migrated));
     let mut text = format!(
         "on the whole machine, the kernel moved {migrated} and counted {} hint faults",
         whole(sum(|it| it.hint_faults))
     );
-    let (first, rest): (Vec<BalanceSample>, Vec<BalanceSample>) =
-        report.samples.iter().partition(|it| it.at_s <= WINDOW_S);
-    let last: Vec<BalanceSample> = rest
-        .into_iter()
-        .filter(|it| it.at_s > last_s - WINDOW_S)
-        .collect();
+    let first = report.samples.partition_point(|it| it.at_s <= WINDOW_S);
     let percent = |samples| BalanceReport::local_share(samples).map(|share| share * 100.0);
-    match (percent(&first), percent(&last)) {
+    match (
+        percent(&report.samples[..first]),
+        percent(&last_samples(report)),
+    ) {
         (Some(first), Some(last)) => text.push_str(&format!(
             ", {first:.0} % of them on the node of the CPU in the first {WINDOW_S:.0} s, {last:.0} \
              % in the last"
