@@ -131,10 +131,10 @@ pub(crate) enum Command {
     /// `numalab undo` moves it back.
     #[command(after_help = "Example: numalab move postgres:/data --to interleave --dry-run")]
     Move(crate::commands::relocate::MoveArguments),
-    /// Let the kernel move shared memory of a running database to the CPUs that use it.
+    /// Let the kernel move shared memory to the CPUs that use it.
     ///
-    /// NUMA balancing leaves shared memory alone. Would it help here? It is let at the shared
-    /// memory for a while and watched; `numalab undo` takes the pages back.
+    /// NUMA balancing leaves the shared memory of databases alone. Would it help? It is let at that
+    /// memory for a while, and watched; `numalab undo` takes the pages back.
     #[command(after_help = "Example: numalab balance postgres:/data --for 120")]
     Balance(crate::commands::balance::BalanceArguments),
     /// Compare two stored runs, or two cases of them.

@@ -80,6 +80,8 @@ const MOVE: &[&str] = &[
     "sys_nice",
 ];
 
+const BALANCE: &[&str] = &["sys_ptrace", "dac_read_search", "checkpoint_restore"];
+
 /// Every command, in an order in which each finds what it needs.
 const ROWS: &[Row] = &[
     free("topology", "topology"),
@@ -185,6 +187,16 @@ const ROWS: &[Row] = &[
             ("dac_read_search", REFUSED),
             ("checkpoint_restore", REFUSED),
             ("sys_nice", "6, named"),
+        ],
+    ),
+    privileged(
+        "balance TARGET",
+        "balance $pid --for 1",
+        BALANCE,
+        &[
+            ("sys_ptrace", REFUSED),
+            ("dac_read_search", REFUSED),
+            ("checkpoint_restore", REFUSED),
         ],
     ),
     privileged("undo", "undo", MOVE, &[("sys_ptrace", REFUSED)]).of("of a move"),

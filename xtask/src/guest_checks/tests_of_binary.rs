@@ -22,7 +22,14 @@ const MODULES: &[Row] = &[
     },
     Row {
         applies_to: |shape| shape.name == "two-node",
-        modules: &["bind", "data_files", "groups", "moving", "watching"],
+        modules: &[
+            "balancing",
+            "bind",
+            "data_files",
+            "groups",
+            "moving",
+            "watching",
+        ],
     },
     Row {
         applies_to: |shape| shape.name == "memory-only-node",
@@ -35,7 +42,7 @@ pub(super) const CHECK: Check = Check {
     name: "tests-of-binary",
     applies_to: |shape| !modules(shape).is_empty(),
     cgroup: CgroupVersion::V2,
-    seconds: 300,
+    seconds: 500,
     commands,
     judge,
 };

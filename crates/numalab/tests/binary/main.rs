@@ -31,6 +31,7 @@ mod unmet_need;
 mod user;
 
 mod bad_input;
+mod balancing;
 mod bind;
 mod binding_vs_caging;
 mod captures;

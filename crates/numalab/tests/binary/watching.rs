@@ -251,10 +251,12 @@ fn the_node_that_runs_out_is_forecast_with_who_is_hit() {
     }
     let laboratory = Laboratory::new();
     let growing = ["numactl", "--membind=1", "/usr/bin/python3", "-c", GROWS];
-    // The first look at its memory must find most of it: looks are rare in a guest, where each costs
-    // many times what it costs elsewhere.
+    // The first look at its memory must find most of it: looks are rare in a guest, where each
+    // costs many times what it costs elsewhere.
     let mut target = Running::start_piped(&growing);
-    let begun = BufReader::new(target.0.stdout.take().unwrap()).lines().next();
+    let begun = BufReader::new(target.0.stdout.take().unwrap())
+        .lines()
+        .next();
     assert_eq!(begun.unwrap().unwrap(), "begun");
     let pid = target.pid();
     let file = laboratory.state().join("recording").display().to_string();

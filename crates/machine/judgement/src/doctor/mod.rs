@@ -9,7 +9,7 @@ pub(crate) mod pools;
 pub(crate) mod postgres_server;
 #[cfg(test)]
 pub(crate) mod samples;
-mod shell_word;
+pub(crate) mod shell_word;
 pub(crate) mod skew;
 
 pub use input::{DoctorInput, PostgresSettings};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Quotes a name as one word of a shell, so that its author cannot have anything run.
-pub(super) fn shell_word(name: &str) -> Cow<'_, str> {
+pub(crate) fn shell_word(name: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@%+=,-".contains(&byte);
     match !name.is_empty() && name.bytes().all(is_plain) {
         true => Cow::Borrowed(name),

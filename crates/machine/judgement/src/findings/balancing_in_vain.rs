@@ -6,7 +6,12 @@ use super::row::{Check, Row};
 use crate::doctor::DoctorInput;
 use crate::doctor::cure::cure;
 use crate::doctor::memory::{WORTH_BYTES, nodes_used};
+use crate::doctor::shell_word::shell_word;
 use crate::found::{Found, fact};
+
+/// The bit of kernel.numa_balancing without which pages do not follow CPUs (2 alone only promotes
+/// from slower memory).
+const BALANCING_NORMAL: u32 = 1;
 
 pub(super) const ROW: Row = Row {
     id: "balancing-in-vain",
@@ -33,13 +38,25 @@ fn check(input: &DoctorInput) -> Option<Found> {
             fact("/proc/sys/kernel/numa_balancing", value),
             fact("/proc/PID/numa_maps", "policy default"),
         ],
-        fix: cure(input),
+        fix: fix(input, &residency.target, value),
         ..Found::that(format!(
             "numa_balancing is {value}, but leaves {} of shared memory where it is; nodes {used} \
              use it",
             ByteSize(bytes)
         ))
     })
+}
+
+/// How to spread the memory, or to let the kernel at it.
+fn fix(input: &DoctorInput, target: &str, value: u32) -> Vec<String> {
+    let mut lines = cure(input);
+    if value & BALANCING_NORMAL != 0 {
+        lines.push(
+            "# or, if each process has pages of its own, let the kernel move them:".to_owned(),
+        );
+        lines.push(format!("numalab balance {}", shell_word(target)));
+    }
+    lines
 }
 
 #[cfg(test)]
