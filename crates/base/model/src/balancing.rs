@@ -100,8 +100,11 @@ impl BalanceReport {
     /// The share of hint faults on the node of the CPU, 0 to 1, among these samples; `None` without
     /// a fault.
     pub fn local_share(samples: &[BalanceSample]) -> Option<f64> {
-        let faults: u64 = samples.iter().map(|it| it.hint_faults).sum();
-        let local: u64 = samples.iter().map(|it| it.hint_faults_local).sum();
+        let sum = |of: fn(&BalanceSample) -> u64| {
+            let figures = samples.iter().map(of);
+            figures.fold(0, u64::saturating_add)
+        };
+        let (faults, local) = (sum(|it| it.hint_faults), sum(|it| it.hint_faults_local));
         (faults > 0).then(|| local as f64 / faults as f64)
     }
 }

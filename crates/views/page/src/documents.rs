@@ -1,6 +1,7 @@
 //! Pages of the JSON documents that commands write. Documents come from others: whatever they hold,
 //! there is a page or an error that names what is wrong.
 
+mod balance;
 mod bandwidth;
 mod doctor;
 mod document_page;

@@ -2,6 +2,7 @@
 //! figure. The colours of the page are custom properties; those of figures are the same on every
 //! page ([docs/pictures.md](../../../../docs/pictures.md)).
 
+mod balance_course;
 mod bandwidth_matrix;
 mod buffer_map;
 mod chart;
@@ -22,6 +23,7 @@ mod time_bars;
 mod tree;
 mod trial_dots;
 
+pub use balance_course::balance_course;
 pub use bandwidth_matrix::bandwidth_matrix;
 pub use buffer_map::{MOVE_SCRIPT, buffer_map, move_map};
 pub use depth_curve::depth_curve;

@@ -175,7 +175,10 @@ fn last_samples(report: &BalanceReport) -> Vec<BalanceSample> {
 /// What the kernel counted, at the begin and at the end.
 fn seen(report: &BalanceReport) -> Option<String> {
     report.samples.last()?;
-    let sum = |of: fn(&BalanceSample) -> u64| report.samples.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&BalanceSample) -> u64| {
+        let figures = report.samples.iter().map(of);
+        figures.fold(0, u64::saturating_add)
+    };
     let migrated = ByteSize(sum(|it| it.bytes_migrated));
     let mut text = format!(
         "on the whole machine, the kernel moved {migrated} and counted {} hint faults",

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use model::LatencyResult;
 
+use super::balance::{BALANCE_FORMAT, balance_content, read_balance};
 use super::bandwidth::{BANDWIDTH_FORMAT, bandwidth_content, read_bandwidth};
 use super::doctor::{DOCTOR_FORMAT, doctor_content, read_doctor};
 use super::error::Error;
@@ -25,7 +26,7 @@ struct Paged {
 }
 
 /// Every format that has a page.
-static TABLE: [Paged; 6] = [
+static TABLE: [Paged; 7] = [
     Paged {
         format: LATENCY_FORMAT,
         title: "Memory latency",
@@ -53,6 +54,11 @@ static TABLE: [Paged; 6] = [
         format: MOVE_FORMAT,
         title: "Moved memory",
         reader: |text, _| read_move(text).map(|report| move_content(&report)),
+    },
+    Paged {
+        format: BALANCE_FORMAT,
+        title: "Balanced memory",
+        reader: |text, _| read_balance(text).map(|report| balance_content(&report)),
     },
     Paged {
         format: DOCTOR_FORMAT,

@@ -21,6 +21,7 @@ fn samples() -> Vec<Value> {
         topology(),
         residency(),
         moved(),
+        balanced(),
         json!({"format": "numalab.doctor/1", "target": null, "looked_for": 3,
             "findings": [finding()]}),
     ]
@@ -118,6 +119,21 @@ fn moved() -> Value {
                 "bytes_to_move": 1, "policy_before": "p", "policy_then": "q"}],
             "bytes_to_move": 1, "bytes_moved": 1, "pages_moved": 1, "system_calls": 1,
             "seconds": 1.0, "refused": [{"reason": "r", "bytes": 1}], "notes": ["n"]})
+}
+
+fn balanced() -> Value {
+    let by_node = by_node();
+    json!({"format": "numalab.balance/1", "target": "t", "end": "settled", "nodes": "0-1",
+            "seconds_max": 60.0, "bytes_per_s_max": 1, "segments": [{"name": "n", "kind": "k",
+                "page_bytes": 4096, "near_nodes": "0", "bytes_by_node_before": by_node,
+                "bytes_by_node_after": by_node, "bytes_elsewhere": 1, "policy_before": "p",
+                "policy_meanwhile": "q", "policy_after": "p"}],
+            "seconds": 12.0, "samples": [
+                {"at_s": 1.0, "hint_faults": 7, "hint_faults_local": 3, "bytes_migrated": 1,
+                    "pages_watched": 9, "pages_changed": 2, "pages_returned": 1, "stopped_s": 0.0},
+                {"at_s": 12.0, "hint_faults": 7, "hint_faults_local": 3, "bytes_migrated": 1,
+                    "pages_watched": 9, "pages_changed": 2, "pages_returned": 1, "stopped_s": 0.5}],
+            "is_kept": false, "notes": ["n"]})
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

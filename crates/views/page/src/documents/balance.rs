@@ -1,0 +1,60 @@
+//! The page of `numalab.balance/1`.
+
+use maud::{Markup, html};
+use model::{BalanceReport, BalanceSample, MoveReport, MovedPart};
+use report::{TextOptions, balance_text};
+
+use super::error::Error;
+use super::guard::fields;
+use super::machine::as_text;
+use crate::pictures::{balance_course, move_map};
+
+/// Name and version of the document.
+pub(crate) const BALANCE_FORMAT: &str = "numalab.balance/1";
+
+/// Reads a document.
+pub(crate) fn read_balance(text: &str) -> Result<BalanceReport, Error> {
+    fields(text, BALANCE_FORMAT)
+}
+
+/// Returns the page's content.
+pub(crate) fn balance_content(report: &BalanceReport) -> Markup {
+    let samples: &[BalanceSample] = &report.samples;
+    html! {
+        (as_text(&balance_text(report, &TextOptions::default())))
+        @if report.segments.iter().all(|segment| segment.bytes_by_node_after.is_some()) {
+            section {
+                h2 { "Before and after" }
+                (move_map(&as_move(report)))
+            }
+        }
+        @if !samples.is_empty() {
+            section {
+                h2 { "Meanwhile" }
+                (balance_course(samples))
+            }
+        }
+    }
+}
+
+/// The same as a move whose plan is its result, for the picture that both have.
+fn as_move(report: &BalanceReport) -> MoveReport {
+    let parts = report.segments.iter().map(|segment| {
+        let after = segment.bytes_by_node_after.clone();
+        MovedPart {
+            name: segment.name.clone(),
+            kind: segment.kind.clone(),
+            shared: true,
+            page_bytes: segment.page_bytes,
+            bytes_by_node_before: segment.bytes_by_node_before.clone(),
+            bytes_by_node_planned: after.clone().unwrap_or_default(),
+            bytes_by_node_after: after,
+            ..MovedPart::default()
+        }
+    });
+    MoveReport {
+        target: report.target.clone(),
+        parts: parts.collect(),
+        ..MoveReport::default()
+    }
+}
