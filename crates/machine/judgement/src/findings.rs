@@ -5,6 +5,7 @@
 //! modules that a macro declares.
 
 mod look;
+mod program_text_on_one_node;
 mod row;
 
 mod allocations_elsewhere;
@@ -63,6 +64,7 @@ pub const FINDINGS: &[Row] = &[
     masks_disagree::ROW,
     cpuset_narrower_than_policy::ROW,
     far_program_text::ROW,
+    program_text_on_one_node::ROW,
     far_data_files::ROW,
     memory_only_node_used::ROW,
     incomplete_data::ROW,

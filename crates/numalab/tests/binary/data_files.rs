@@ -3,6 +3,7 @@
 //! is a finding that disappears once the process may run there.
 
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Command;
 
@@ -105,4 +106,53 @@ fn cached_files_are_found_and_nothing_is_read_in() {
     assert!(is_found(&["--data-files"]), "it may run on node 0 only");
     shell("taskset -p 0xf $1 >/dev/null", Path::new(&pid));
     assert!(!is_found(&["--data-files"]), "it may run on both nodes");
+}
+
+/// Maps a file as a program and reads all of it.
+const MAPS_TEXT: &str = "
+import mmap, sys, time
+file = open(sys.argv[1], 'rb')
+text = mmap.mmap(file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_EXEC)
+text[::4096]
+print('ready', flush=True)
+time.sleep(600)
+";
+
+#[test]
+fn program_text_on_one_of_two_nodes_is_found() {
+    if !is_guest("program_text_on_one_of_two_nodes_is_found", "two-node") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let ram = Ramfs::mount();
+    let write = "numactl --membind=1 dd if=/dev/zero of=$1/text bs=1M count=16 status=none";
+    shell(write, ram.0.path());
+    let file = ram.0.path().join("text").display().to_string();
+    let mut target = Running::start_piped(&["/usr/bin/python3", "-c", MAPS_TEXT, &file]);
+    let ready = BufReader::new(target.0.stdout.take().unwrap())
+        .lines()
+        .next();
+    assert_eq!(ready.unwrap().unwrap(), "ready");
+    let pid = target.pid();
+    let found = |id: &str| {
+        let document = laboratory.document(&["doctor", &pid, "--json"]);
+        let findings = document["findings"].as_array().unwrap().clone();
+        findings.into_iter().find(|one| one["id"] == id)
+    };
+    let on_one = found("program-text-on-one-node").unwrap();
+    let message = on_one["message"].as_str().unwrap();
+    assert!(
+        message.contains("of 16 MiB of program text lie on node 1, "),
+        "{message}"
+    );
+    shell("taskset -p 0x3 $1 >/dev/null", Path::new(&pid));
+    assert_eq!(
+        found("program-text-on-one-node"),
+        None,
+        "it runs on node 0 only"
+    );
+    assert!(
+        found("far-program-text").is_some(),
+        "it runs on node 0 only"
+    );
 }
