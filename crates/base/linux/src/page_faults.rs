@@ -51,7 +51,7 @@ const _: () = assert!(size_of::<Attributes>() == ATTRIBUTES_BYTES as usize);
 const SOFTWARE: u32 = 1;
 const PAGE_FAULTS: u64 = 2;
 
-/// `PERF_FORMAT_LOST` (Linux 6.0): the count of an event can be read, with that of its lost records.
+/// `PERF_FORMAT_LOST` (Linux 6.0): the count of an event is read with that of its lost records.
 const FORMAT_LOST: u64 = 1 << 4;
 
 /// `PERF_SAMPLE_TID | _TIME | _ADDR | _CPU`.
@@ -124,8 +124,9 @@ impl PageFaults {
     /// program does.
     ///
     /// # Errors
-    /// `EACCES` or `EPERM` without the right (`kernel.perf_event_paranoid`, `CAP_PERFMON`, a seccomp
-    /// filter); `ENOSYS` when the kernel has no perf events; `EMFILE` when descriptors have run out.
+    /// `EACCES` or `EPERM` without the right (`kernel.perf_event_paranoid`, `CAP_PERFMON`, a
+    /// seccomp filter); `ENOSYS` when the kernel has no perf events; `EMFILE` when descriptors have
+    /// run out.
     pub fn prepare(
         whose: Whose<'_>,
         cpus: &CpuSet,

@@ -1,6 +1,6 @@
-//! Records of perf_event_open(2) as the kernel writes them into a ring buffer: page faults, and what
-//! is needed to say of which process and of which object each is. The bytes are hostile: a record
-//! that is not what was asked for is counted, and never a panic.
+//! Records of perf_event_open(2) as the kernel writes them into a ring buffer: page faults, and
+//! what is needed to say of which process and of which object each is. The bytes are hostile: a
+//! record that is not what was asked for is counted, and never a panic.
 
 use crate::mapping::{Mapping, ObjectId, is_of_sysv};
 
@@ -404,7 +404,9 @@ mod tests {
             body in prop::collection::vec(any::<u8>(), 0..200),
         ) {
             let read = read(&header(kind, misc, &body), &body);
-            if let Read::Record(Record { happening: Happening::Mapped { mapping, .. }, .. }) = read {
+            if let Read::Record(record) = read
+                && let Happening::Mapped { mapping, .. } = record.happening
+            {
                 prop_assert!(mapping.start < mapping.end);
             }
         }

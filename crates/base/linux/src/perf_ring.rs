@@ -1,5 +1,5 @@
-//! The ring buffer of a perf event: the kernel writes records and moves the head, this process reads
-//! them and moves the tail (perf_event_open(2), "MMAP layout").
+//! The ring buffer of a perf event: the kernel writes records and moves the head, this process
+//! reads them and moves the tail (perf_event_open(2), "MMAP layout").
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,11 +62,11 @@ impl Ring {
         unsafe { AtomicU64::from_ptr(self.control.wrapping_byte_add(at).cast()) }
     }
 
-    /// Hands all records that are there to `take`, and the room back to the kernel. Returns how many
-    /// were malformed.
+    /// Hands all records that are there to `take`, and the room back to the kernel. Returns how
+    /// many were malformed.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(Record)) -> u64 {
-        // Pairs with the kernel's barrier between the data and the head (kernel/events/ring_buffer.c,
-        // `perf_output_put_handle`).
+        // Pairs with the kernel's barrier between the data and the head
+        // (kernel/events/ring_buffer.c, `perf_output_put_handle`).
         let head = self.counter(HEAD_AT).load(Ordering::Acquire);
         let mut tail = self.counter(TAIL_AT).load(Ordering::Relaxed);
         let mut malformed = 0;
