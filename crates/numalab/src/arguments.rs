@@ -49,6 +49,13 @@ pub(crate) enum Command {
     /// believe the firmware's table; the next boot can have the measured one.
     #[command(after_help = "Example: numalab firmware --early-initrd slit.cpio")]
     Firmware(crate::commands::firmware::FirmwareArguments),
+    /// Show who touched memory first, and so decided its node.
+    ///
+    /// Unless a policy says otherwise, a page goes to the node of the CPU that touches it first.
+    /// Which process touched how much of each shared segment, on which node, when, and where are
+    /// the pages now? Watches a program from its start, or a running target for some time.
+    #[command(after_help = "Example: numalab firsttouch --for 5m -- postgres -D /var/lib/pg/data")]
+    Firsttouch(crate::commands::first_touch::FirstTouchArguments),
     /// Show where the memory of a process or a database lies, by node.
     ///
     /// How much of it is on each node, with each shared page counted once? numalab touches neither

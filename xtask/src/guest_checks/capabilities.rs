@@ -151,6 +151,18 @@ const ROWS: &[Row] = &[
             &[("fowner", OK)],
         )
     },
+    privileged(
+        "firsttouch -- COMMAND",
+        "firsttouch -- true",
+        &["perfmon"],
+        &[("perfmon", REFUSED)],
+    ),
+    privileged(
+        "firsttouch TARGET",
+        "firsttouch $pid --for 1s",
+        &["perfmon", "sys_ptrace"],
+        &[("perfmon", REFUSED), ("sys_ptrace", REFUSED)],
+    ),
     free("watch", "watch --once"),
     privileged(
         "watch TARGET",

@@ -13,6 +13,7 @@ mod evidence;
 pub mod exit;
 mod finding;
 mod firmware;
+mod first_touch;
 mod group_state;
 mod id_list;
 mod latency;
@@ -53,6 +54,9 @@ pub use evidence::{
 };
 pub use finding::{Cost, Fact, Finding, Severity};
 pub use firmware::{MeasuredDistances, TableReplacement};
+pub use first_touch::{
+    FirstTouch, PrivateFaults, TouchCell, TouchPicture, TouchedSegment, Toucher, TouchingProcess,
+};
 pub use group_state::{GroupMember, GroupState};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
 pub use latency::{

@@ -8,7 +8,8 @@ use model::{BindAsked, Finding, NodeHugePages, NodeId};
 use placement::bind::{BindError, InForce, Machine, Order, Saved};
 
 use super::bind_scope::Scope;
-use super::bind_watch::{self, Watch, end_unstarted};
+use super::bind_watch::{self, Watch};
+use super::started_program::end_unstarted;
 use crate::failure::Failure;
 use crate::output;
 use crate::placement_arguments::BindArguments;

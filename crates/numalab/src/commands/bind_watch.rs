@@ -1,13 +1,11 @@
 //! The watching form of `numalab bind`: numalab stays as the parent of the program, forwards its
-//! signals, verifies where its memory went, and ends as it ended. Also the exit of both forms if
-//! the program cannot be started.
+//! signals, verifies where its memory went, and ends as it ended.
 
-use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
-use linux::child::{self, Child, ChildEvent};
+use linux::child::{Child, ChildEvent};
 use linux::group_witness::GroupWitness;
 use linux::signal_queue::SignalQueue;
 use linux::{Root, proc_status};
@@ -17,6 +15,7 @@ use placement::bind::{InForce, Look, Machine, Order, Saved, contradictions};
 use residency::instances::{self, Target};
 
 use super::bind_scope::Scope;
+use super::started_program::{Companion, end_as, end_unstarted, follow};
 use crate::failure::Failure;
 use crate::output;
 use crate::placement_arguments::{BindArguments, Trigger};
@@ -30,11 +29,6 @@ const SECOND_LOOK_AFTER: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Looks may take one part in this many of the time since the last one.
 const SHARE_OF_TIME: u32 = 20;
-
-/// Exit status for a program that does not exist, and for one that cannot be executed, as in shells
-/// (POSIX, "Exit Status for Commands").
-const NOT_FOUND: u8 = 127;
-const NOT_EXECUTABLE: u8 = 126;
 
 /// Everything needed to watch a program.
 pub(super) struct Watch<'a> {
@@ -82,18 +76,12 @@ pub(super) fn run(watch: &Watch<'_>) -> Result<(), Failure> {
     looker.finish(end)?;
     watch.scope.end()?;
     let honoured = looker.report.honoured;
-    match end {
-        ChildEvent::Killed(signal) => {
-            child::end_by_signal(signal);
-            std::process::exit(128 + signal)
-        }
+    if end == ChildEvent::Exited(0) && !honoured {
         // The report says why.
-        ChildEvent::Exited(0) if !honoured => {
-            std::process::exit(i32::from(ExitCode::PlacementNotHonoured.number()))
-        }
-        ChildEvent::Exited(status) => std::process::exit(i32::from(status)),
-        ChildEvent::Stopped(_) | ChildEvent::Continued => Ok(()),
+        std::process::exit(i32::from(ExitCode::PlacementNotHonoured.number()))
     }
+    end_as(end);
+    Ok(())
 }
 
 /// Opens the file for the report before the program starts, so that errors are reported in time.
@@ -112,68 +100,6 @@ fn open_report(arguments: &BindArguments) -> Result<Option<File>, Failure> {
     })
 }
 
-/// Exits as a shell does if it cannot start a program. Its exit codes are not numalab's, so this
-/// never returns.
-pub(super) fn end_unstarted(command: &[OsString], error: &io::Error) -> Failure {
-    let program = command
-        .first()
-        .map(|word| word.to_string_lossy().into_owned());
-    let program = program.unwrap_or_default();
-    output::talk(&format!("numalab: cannot start {program}: {error}"));
-    let status = match error.kind() {
-        io::ErrorKind::NotFound => NOT_FOUND,
-        _ => NOT_EXECUTABLE,
-    };
-    std::process::exit(i32::from(status))
-}
-
-/// Waits for the program to end; meanwhile forwards signals and looks at its memory.
-fn follow(
-    child: &Child,
-    queue: &SignalQueue,
-    witness: &mut GroupWitness,
-    looker: &mut Looker<'_>,
-) -> Result<ChildEvent, Failure> {
-    let lost = |error: io::Error| {
-        Failure::new(
-            ExitCode::Bug,
-            format!("cannot wait for the program: {error}"),
-        )
-    };
-    let own = std::process::id();
-    loop {
-        while let Some(event) = child.event().map_err(lost)? {
-            match event {
-                ChildEvent::Exited(_) | ChildEvent::Killed(_) => return Ok(event),
-                ChildEvent::Stopped(_) => {
-                    // Stop too, so that the shell sees its job stopped. When numalab is continued,
-                    // continue the program.
-                    child::stop_this_process();
-                    child.signal(CONTINUE);
-                }
-                ChildEvent::Continued => {}
-            }
-        }
-        match queue.next(looker.due_in()).map_err(lost)? {
-            None => looker.tick()?,
-            Some(signal) if signal.number == CHILD => {}
-            // Do not deliver a signal twice: those of the terminal come from the kernel, which
-            // sends them to the program as well, and a signal to the whole process group reaches
-            // it, too.
-            Some(signal) => {
-                let from_outside = |sender| sender != own && sender != child.pid();
-                if signal.sender.is_some_and(from_outside) && !witness.saw(signal) {
-                    child.signal(signal.number);
-                }
-            }
-        }
-    }
-}
-
-/// `SIGCHLD` and `SIGCONT` on every architecture that numalab runs on (signal(7)).
-const CHILD: i32 = 17;
-const CONTINUE: i32 = 18;
-
 /// Looks at the program from time to time, and reports once.
 struct Looker<'a> {
     watch: &'a Watch<'a>,
@@ -186,6 +112,41 @@ struct Looker<'a> {
     report: BindReport,
     report_file: Option<File>,
     reported: bool,
+}
+
+impl Companion for Looker<'_> {
+    fn due_in(&self) -> Duration {
+        match self.reported {
+            true => Duration::MAX,
+            false => self.next.saturating_sub(self.started.elapsed()),
+        }
+    }
+
+    /// Looks if a look is due, and reports once the trigger is reached.
+    fn tick(&mut self) -> Result<(), Failure> {
+        let elapsed = self.started.elapsed();
+        let trigger = self.watch.arguments.trigger();
+        self.report.trigger_reached = match trigger {
+            Trigger::After(time) => elapsed >= time,
+            Trigger::Bytes(bytes) => self.resident_bytes() >= bytes,
+        };
+        // The cost of a check limits how often the amount is checked; a look costs more.
+        let asked = self.started.elapsed() - elapsed;
+        if self.report.trigger_reached || elapsed >= self.next_look {
+            self.look(elapsed);
+            let looked = self.started.elapsed();
+            self.next_look = looked + looked.max((looked - elapsed) * SHARE_OF_TIME);
+        }
+        let pause = match trigger {
+            Trigger::After(time) => elapsed.min(time.saturating_sub(elapsed)),
+            Trigger::Bytes(_) => PATIENCE.min(elapsed).max(asked * SHARE_OF_TIME),
+        };
+        self.next = self.started.elapsed() + pause;
+        if self.report.trigger_reached {
+            self.finish_looking()?;
+        }
+        Ok(())
+    }
 }
 
 impl<'a> Looker<'a> {
@@ -218,40 +179,6 @@ impl<'a> Looker<'a> {
             report_file,
             reported: !watch.arguments.verify,
         })
-    }
-
-    /// Returns the time until the next look is due.
-    fn due_in(&self) -> Duration {
-        match self.reported {
-            true => Duration::MAX,
-            false => self.next.saturating_sub(self.started.elapsed()),
-        }
-    }
-
-    /// Looks if a look is due, and reports once the trigger is reached.
-    fn tick(&mut self) -> Result<(), Failure> {
-        let elapsed = self.started.elapsed();
-        let trigger = self.watch.arguments.trigger();
-        self.report.trigger_reached = match trigger {
-            Trigger::After(time) => elapsed >= time,
-            Trigger::Bytes(bytes) => self.resident_bytes() >= bytes,
-        };
-        // The cost of a check limits how often the amount is checked; a look costs more.
-        let asked = self.started.elapsed() - elapsed;
-        if self.report.trigger_reached || elapsed >= self.next_look {
-            self.look(elapsed);
-            let looked = self.started.elapsed();
-            self.next_look = looked + looked.max((looked - elapsed) * SHARE_OF_TIME);
-        }
-        let pause = match trigger {
-            Trigger::After(time) => elapsed.min(time.saturating_sub(elapsed)),
-            Trigger::Bytes(_) => PATIENCE.min(elapsed).max(asked * SHARE_OF_TIME),
-        };
-        self.next = self.started.elapsed() + pause;
-        if self.report.trigger_reached {
-            self.finish_looking()?;
-        }
-        Ok(())
     }
 
     fn look(&mut self, at: Duration) {

@@ -40,6 +40,7 @@ mod contention;
 mod data_files;
 mod dead_targets;
 mod explanations;
+mod first_touch;
 mod groups;
 mod help;
 mod hold;

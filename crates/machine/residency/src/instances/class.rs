@@ -1,9 +1,12 @@
 //! What a process of a database does, from the title it gives itself.
 
 /// Background processes of PostgreSQL as their titles name them (postmaster children,
-/// `src/backend/utils/init/miscinit.c`, `GetBackendTypeDesc`; older names beside the newer).
-const POSTGRES: [&str; 20] = [
+/// `src/backend/utils/init/miscinit.c`, `GetBackendTypeDesc`; older names beside the newer), and
+/// those of its extension pg_prewarm (`contrib/pg_prewarm/autoprewarm.c`).
+const POSTGRES: [&str; 22] = [
     "archiver",
+    "autoprewarm leader",
+    "autoprewarm worker",
     "autovacuum launcher",
     "autovacuum worker",
     "background writer",
@@ -97,6 +100,11 @@ mod tests {
         check("postgres", "postgres: checkpointer ", "checkpointer");
         check("postgres", "postgres: main: walwriter ", "walwriter");
         check("postgres", "postgres: io worker 2", "io worker");
+        check(
+            "postgres",
+            "postgres: autoprewarm worker ",
+            "autoprewarm worker",
+        );
         check(
             "postgres",
             "postgres: parallel worker for PID 7 ",

@@ -1,0 +1,278 @@
+//! `numalab firsttouch`: who touched memory first, and so decided where it lies.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use firsttouch::{Look, LookError};
+use linux::Root;
+use linux::child::{Child, ChildEvent};
+use linux::group_witness::GroupWitness;
+use linux::signal_queue::SignalQueue;
+use model::FirstTouch;
+use model::exit::ExitCode;
+use report::TextOptions;
+use residency::instances::Target;
+
+use super::started_program::{Companion, end_as, end_unstarted, follow};
+use crate::failure::Failure;
+use crate::{interrupt, output};
+
+/// Options of `numalab firsttouch`.
+#[derive(Debug, Args)]
+pub(crate) struct FirstTouchArguments {
+    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    #[arg(required_unless_present = "command")]
+    pub target: Option<String>,
+    /// Look for this long, such as 60s or 5m [default: 60s; with a COMMAND, until it ends].
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub duration: Option<Duration>,
+    /// Memory for the events of each CPU, in KiB, rounded up to a power of two [default: 8192, less
+    /// on machines with more than 64 CPUs].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
+    pub buffer_kib: Option<u32>,
+    /// Write the result to a file, instead of stdout or, with a COMMAND, stderr.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Print JSON (numalab.firsttouch/1).
+    #[arg(long)]
+    pub json: bool,
+    /// Program to start, and its arguments.
+    #[arg(last = true, conflicts_with = "target", value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// How long a running target is looked at.
+const DURATION_DEFAULT: Duration = Duration::from_secs(60);
+
+/// The longest look: a day.
+const SECONDS_MAX: f64 = 86_400.0;
+const SECONDS_MIN: f64 = 0.05;
+
+/// Time between two rounds: what a CPU can fault in it fits its buffer several times.
+const ROUND: Duration = Duration::from_millis(10);
+
+/// Parses seconds, `60s` or `5m`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match (text.strip_suffix('s'), text.strip_suffix('m')) {
+        (Some(number), _) => (number, 1.0),
+        (None, Some(number)) => (number, 60.0),
+        (None, None) => (text, 1.0),
+    };
+    match number.parse::<f64>().map(|number| number * unit) {
+        Ok(seconds) if (SECONDS_MIN..=SECONDS_MAX).contains(&seconds) => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
+        _ => Err(format!(
+            "expected a time from {SECONDS_MIN}s to {}m, such as 60s or 5m",
+            SECONDS_MAX / 60.0
+        )),
+    }
+}
+
+/// Looks, and shows who touched what first.
+pub(crate) fn run(arguments: &FirstTouchArguments) -> Result<(), Failure> {
+    let root = Root::live();
+    let output = Output::open(arguments)?;
+    match &arguments.target {
+        Some(target) => at_target(&root, arguments, target, output),
+        None => at_program(&root, arguments, output),
+    }
+}
+
+fn buffer_bytes(arguments: &FirstTouchArguments) -> Option<usize> {
+    arguments.buffer_kib.map(|kib| kib as usize * 1024)
+}
+
+fn at_target(
+    root: &Root,
+    arguments: &FirstTouchArguments,
+    target: &str,
+    mut output: Output,
+) -> Result<(), Failure> {
+    let parsed: Target = target.parse()?;
+    let topology = topology::read(root)?;
+    let cancel = interrupt::cancel_on_signals()?;
+    // One event for each CPU.
+    linux::process::raise_open_files();
+    let duration = arguments.duration.unwrap_or(DURATION_DEFAULT);
+    let mut look = Look::at_target(root, &topology, &parsed, buffer_bytes(arguments))?;
+    // Whoever reads stderr knows that nothing is missed from now on.
+    let seconds = duration.as_secs_f64();
+    output::talk(&format!(
+        "looking at {target} for {seconds} s; Ctrl-C ends it earlier"
+    ));
+    let started = Instant::now();
+    let mut has_ended = false;
+    while started.elapsed() < duration && !cancel.is_cancelled() && !has_ended {
+        std::thread::sleep(ROUND.min(duration.saturating_sub(started.elapsed())));
+        look.round();
+        has_ended = look.has_ended();
+    }
+    output.write(&look.finish(target)?)?;
+    if has_ended {
+        let message = format!("all processes of {target} ended before the time was over");
+        return Err(Failure::new(ExitCode::WorkloadFailed, message));
+    }
+    if cancel.is_cancelled() {
+        let message = "interrupted; the result is of the time until then";
+        return Err(Failure::new(ExitCode::Interrupted, message));
+    }
+    Ok(())
+}
+
+fn at_program(root: &Root, arguments: &FirstTouchArguments, output: Output) -> Result<(), Failure> {
+    let topology = topology::read(root)?;
+    let queue = SignalQueue::new()
+        .map_err(|error| Failure::new(ExitCode::Bug, format!("cannot watch signals: {error}")))?;
+    let mut look = Look::at_next_program(root, &topology, buffer_bytes(arguments))?;
+    let words = &arguments.command;
+    let child = Child::start(words, &queue).map_err(|error| end_unstarted(words, &error))?;
+    let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let program = Path::new(&words[0]).file_name().unwrap_or_default();
+    look.follow_program(child.pid(), &program.to_string_lossy());
+    let mut looking = Looking {
+        look: Some(look),
+        output,
+        target: shown.join(" "),
+        started: Instant::now(),
+        duration: arguments.duration.unwrap_or(Duration::MAX),
+    };
+    let mut witness = GroupWitness::start().map_err(|error| {
+        let message = format!("cannot start a process to watch signals: {error}");
+        Failure::new(ExitCode::MachineCannot, message)
+    })?;
+    let end: ChildEvent = follow(&child, &queue, &mut witness, &mut looking)?;
+    // `exit` runs no destructors.
+    drop(witness);
+    drop(queue);
+    looking.finish()?;
+    end_as(end);
+    Ok(())
+}
+
+/// A look beside a program.
+struct Looking<'a> {
+    look: Option<Look<'a>>,
+    output: Output,
+    target: String,
+    started: Instant,
+    duration: Duration,
+}
+
+impl Looking<'_> {
+    /// Shows the result, unless that was done before.
+    fn finish(&mut self) -> Result<(), Failure> {
+        match self.look.take() {
+            Some(look) => self.output.write(&look.finish(&self.target)?),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Companion for Looking<'_> {
+    fn due_in(&self) -> Duration {
+        match self.look {
+            Some(_) => ROUND,
+            None => Duration::MAX,
+        }
+    }
+
+    fn tick(&mut self) -> Result<(), Failure> {
+        if let Some(look) = &mut self.look {
+            look.round();
+        }
+        match self.started.elapsed() >= self.duration {
+            true => self.finish(),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Where the result goes.
+struct Output {
+    file: Option<(PathBuf, File)>,
+    is_json: bool,
+    /// Whether stdout is that of a program.
+    is_beside_program: bool,
+}
+
+impl Output {
+    /// Opens the file before the look, so that errors are reported in time.
+    fn open(arguments: &FirstTouchArguments) -> Result<Self, Failure> {
+        let file = arguments.report.as_ref().map(|path| {
+            let file = File::create(path).map_err(|error| {
+                let message = format!("cannot write the report {}: {error}", path.display());
+                Failure::new(ExitCode::Usage, message)
+            })?;
+            Ok::<_, Failure>((path.clone(), file))
+        });
+        Ok(Output {
+            file: file.transpose()?,
+            is_json: arguments.json,
+            is_beside_program: arguments.target.is_none(),
+        })
+    }
+
+    fn write(&mut self, touch: &FirstTouch) -> Result<(), Failure> {
+        let is_plain = self.file.is_some() || self.is_beside_program;
+        let text = match (self.is_json, is_plain) {
+            (true, _) => output::json_text(&report::first_touch_document(touch))?,
+            (false, true) => report::first_touch_text(touch, &TextOptions::default()),
+            (false, false) => report::first_touch_text(touch, &output::text_options()),
+        };
+        match &mut self.file {
+            Some((path, file)) => file.write_all(text.as_bytes()).map_err(|error| {
+                let message = format!("cannot write the report {}: {error}", path.display());
+                Failure::new(ExitCode::Store, message)
+            }),
+            None if self.is_beside_program => {
+                output::talk_lines(text.trim_end());
+                Ok(())
+            }
+            None => output::data(&text),
+        }
+    }
+}
+
+/// How a user gets the right to record page faults.
+const RIGHTS: &str = "run it as root or with CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8); a \
+                      program of your own needs only `sysctl kernel.perf_event_paranoid=1`; in a \
+                      container, the seccomp profile must allow perf_event_open, too";
+
+impl From<LookError> for Failure {
+    fn from(error: LookError) -> Self {
+        let message = error.to_string();
+        match error {
+            LookError::Instance(error) => error.into(),
+            LookError::Read(error) => error.into(),
+            LookError::NotPermitted { .. } => Failure::new(ExitCode::NotPermitted, message)
+                .advise("run it as the user of these processes, as root, or with CAP_SYS_PTRACE"),
+            LookError::Events(_) if error.is_permission() => {
+                Failure::new(ExitCode::NotPermitted, message).advise(RIGHTS)
+            }
+            LookError::Events(_) => Failure::new(ExitCode::MachineCannot, message).advise(
+                "the kernel must have perf events (CONFIG_PERF_EVENTS), and descriptors for one \
+                 event on each CPU (`ulimit -n`)",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_or_are_seconds() {
+        for (text, seconds) in [("60s", 60), ("5m", 300), ("2", 2), ("1440m", 86400)] {
+            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "s", "-1", "0", "inf", "NaNs", "1h", "1e300m", "1441m"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Who touched memory first, as text and as the document `numalab.firsttouch/1`.
+
+use model::{ByteSize, BytesByNode, FirstTouch, TouchedSegment};
+use serde::Serialize;
+
+use crate::first_touch_groups::{TouchGroup, groups};
+use crate::first_touch_picture;
+use crate::first_touch_sentences::{all_bytes, fix, sentences};
+use crate::residency_figures::{percent, size};
+use crate::run_plain::plain_within;
+use crate::run_style::{Style, TextOptions};
+use crate::run_table::{Side, Table};
+
+/// Name and version of the document.
+const FIRST_TOUCH_FORMAT: &str = "numalab.firsttouch/1";
+
+/// Segments with a table; the document has all.
+const SEGMENTS_SHOWN: usize = 4;
+/// Rows of a table; the rest is one row.
+const GROUPS_SHOWN: usize = 12;
+/// Maximum width of a class with its number of processes, in columns.
+const WHO_COLUMNS: usize = 26;
+/// Maximum width of a name in a heading, in columns.
+const NAME_COLUMNS: usize = 48;
+
+/// The document.
+#[derive(Debug, Serialize)]
+pub struct FirstTouchDocument<'a> {
+    format: &'static str,
+    #[serde(flatten)]
+    touch: &'a FirstTouch,
+}
+
+/// Returns the document.
+pub fn first_touch_document(touch: &FirstTouch) -> FirstTouchDocument<'_> {
+    let format = FIRST_TOUCH_FORMAT;
+    FirstTouchDocument { format, touch }
+}
+
+/// Formats a look.
+pub fn first_touch_text(touch: &FirstTouch, options: &TextOptions) -> String {
+    let from = match touch.from_start {
+        true => "from its start on",
+        false => "while it ran",
+    };
+    let target = plain_within(&touch.target, NAME_COLUMNS);
+    let title = format!("First touches of {target}, {:.1} s {from}", touch.seconds);
+    let mut text = options.heading(&title);
+    if let Some(segment) = touch.segments.first() {
+        for sentence in sentences(touch, segment) {
+            text.push_str(&options.paragraph("", &capital(&sentence), Style::Usual));
+        }
+        if let Some(fix) = fix(touch, segment) {
+            text.push_str(&options.paragraph("fix: ", &fix, Style::Usual));
+        }
+    } else {
+        let none = "No shared memory of it was touched, and it maps none that is in memory.";
+        text.push_str(&options.paragraph("", none, Style::Usual));
+    }
+    for gap in &touch.gaps {
+        text.push_str(&options.paragraph("incomplete: ", gap, Style::Care));
+    }
+    let shown = &touch.segments[..touch.segments.len().min(SEGMENTS_SHOWN)];
+    for segment in shown {
+        text.push('\n');
+        text.push_str(&segment_text(segment, options));
+    }
+    let more = touch.segments.len().saturating_sub(shown.len());
+    if more > 0 {
+        let sentence = format!("{more} smaller segments are in the document (--json)");
+        text.push('\n');
+        text.push_str(&options.paragraph("", &sentence, Style::Usual));
+    }
+    if let Some(segment) = touch.segments.first() {
+        let picture = first_touch_picture::lines(segment);
+        if !picture.is_empty() {
+            text.push('\n');
+            let title = "First touches by time and offset (the node of the CPU)";
+            text.push_str(&options.heading(title));
+            picture.iter().for_each(|line| {
+                text.push_str(line);
+                text.push('\n');
+            });
+        }
+    }
+    if !touch.private.is_empty() {
+        text.push('\n');
+        text.push_str(&private_text(touch, options));
+    }
+    text
+}
+
+/// A sentence as it stands alone.
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+fn segment_text(segment: &TouchedSegment, options: &TextOptions) -> String {
+    let mut text = options.heading(&format!(
+        "{} ({}, {:.1} mapped)",
+        plain_within(&segment.name, NAME_COLUMNS),
+        segment.kind.word(),
+        ByteSize(segment.mapped_bytes)
+    ));
+    let all = all_bytes(segment);
+    let mut table = Table::new(&[
+        ("first touched by", Side::Left),
+        ("node", Side::Right),
+        ("pages", Side::Right),
+        ("share", Side::Right),
+        ("at s", Side::Right),
+        ("now on", Side::Left),
+        ("later", Side::Right),
+    ]);
+    let groups = groups(segment);
+    for group in groups.iter().take(GROUPS_SHOWN) {
+        table.push(row(group, all));
+    }
+    let others = [
+        ("there before the look", segment.before_bytes),
+        ("nobody that was seen", segment.unseen_bytes),
+    ];
+    for (who, bytes) in others {
+        if let Some(bytes) = bytes.filter(|bytes| *bytes > 0) {
+            let (who, none) = (who.to_owned(), String::new);
+            let cells = [who, none(), size(bytes), percent(bytes, all)];
+            let cells = cells.into_iter().chain([none(), none(), none()]);
+            table.push(cells.map(|cell| (cell, Style::Care)).collect());
+        }
+    }
+    text.push_str(&table.text(options));
+    let more = groups.len().saturating_sub(GROUPS_SHOWN);
+    if more > 0 {
+        let sentence = format!("{more} more classes and nodes are in the document (--json)");
+        text.push_str(&options.paragraph("", &sentence, Style::Usual));
+    }
+    text
+}
+
+fn row(group: &TouchGroup, all: u64) -> Vec<(String, Style)> {
+    let between = match group.between_s {
+        Some((first, last)) => format!("{first:.1}-{last:.1}"),
+        None => "-".to_owned(),
+    };
+    let node = group
+        .cpu_node
+        .map_or("?".to_owned(), |node| node.to_string());
+    let share = match group.bytes {
+        0 => "-".to_owned(),
+        bytes => percent(bytes, all),
+    };
+    let cells = [
+        plain_within(&group.label(), WHO_COLUMNS),
+        node,
+        size(group.bytes),
+        share,
+        between,
+        now_on(group),
+        group.later_faults.to_string(),
+    ];
+    cells.map(|cell| (cell, Style::Usual)).to_vec()
+}
+
+/// `1`, `0 25%, 1 75%`, or `3 nodes`.
+fn now_on(group: &TouchGroup) -> String {
+    const NODES_SHOWN: usize = 2;
+    let Some(nodes) = &group.bytes_by_node else {
+        return match group.bytes {
+            0 => "-".to_owned(),
+            _ => "?".to_owned(),
+        };
+    };
+    let present: BytesByNode = nodes
+        .clone()
+        .into_iter()
+        .filter(|(_, it)| *it > 0)
+        .collect();
+    let all: u64 = present.values().sum();
+    match present.len() {
+        0 => "-".to_owned(),
+        1 => present.keys().map(ToString::to_string).collect(),
+        2..=NODES_SHOWN => {
+            let share = |bytes: &u64| 100.0 * *bytes as f64 / all as f64;
+            let parts = present.iter();
+            let parts = parts.map(|(node, bytes)| format!("{node}: {:.0} %", share(bytes)));
+            parts.collect::<Vec<_>>().join(", ")
+        }
+        nodes => format!("{nodes} nodes"),
+    }
+}
+
+fn private_text(touch: &FirstTouch, options: &TextOptions) -> String {
+    let mut text = options.heading("Page faults in private memory and files, by node of the CPU");
+    let mut table = Table::new(&[
+        ("class", Side::Left),
+        ("processes", Side::Right),
+        ("faults by node", Side::Left),
+    ]);
+    for class in touch.private.iter().take(GROUPS_SHOWN) {
+        let faults = class.faults_by_cpu_node.iter();
+        let faults = faults.map(|(node, faults)| format!("{node}: {faults}"));
+        let cells = [
+            plain_within(&class.class, WHO_COLUMNS),
+            class.processes.to_string(),
+            faults.collect::<Vec<_>>().join(", "),
+        ];
+        table.push(cells.map(|cell| (cell, Style::Usual)).to_vec());
+    }
+    text.push_str(&table.text(options));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{NodeId, SegmentKind, TouchCell, TouchPicture, Toucher};
+
+    use super::*;
+
+    fn toucher(pid: u32, class: &str, node: u32, mib: u64) -> Toucher {
+        Toucher {
+            pid,
+            class: class.to_owned(),
+            cpu_node: Some(NodeId(node)),
+            bytes: mib << 20,
+            later_faults: if mib == 0 { 7 } else { 0 },
+            first_s: (mib > 0).then_some(0.5),
+            last_s: (mib > 0).then_some(14.2),
+            bytes_by_node: Some([(NodeId(1), mib << 20)].into()),
+        }
+    }
+
+    fn touch() -> FirstTouch {
+        let cell = TouchCell {
+            column: 0,
+            row: 0,
+            bytes_by_cpu_node: [(NodeId(1), 97 << 20)].into(),
+        };
+        let segment = TouchedSegment {
+            name: "/dev/zero (deleted)".to_owned(),
+            kind: SegmentKind::SharedAnonymous,
+            page_bytes: 4096,
+            mapped_bytes: 128 << 20,
+            processes: 4,
+            touched_bytes: 100 << 20,
+            before_bytes: Some(0),
+            unseen_bytes: Some(0),
+            bytes_by_node: Some([(NodeId(1), 100 << 20)].into()),
+            touchers: vec![
+                toucher(7, "autoprewarm worker", 1, 97),
+                toucher(8, "postmaster", 1, 3),
+                toucher(9, "session", 0, 0),
+                toucher(10, "session", 2, 0),
+            ],
+            picture: Some(TouchPicture {
+                columns: 128,
+                rows: 48,
+                first_s: 0.5,
+                last_s: 14.2,
+                cells: vec![cell],
+            }),
+        };
+        FirstTouch {
+            target: "postgres:/data".to_owned(),
+            from_start: true,
+            seconds: 60.0,
+            complete: true,
+            has_kernel_mode: true,
+            memory_nodes: [NodeId(0), NodeId(1)].into_iter().collect(),
+            segments: vec![segment],
+            ..FirstTouch::default()
+        }
+    }
+
+    fn shown(touch: &FirstTouch) -> String {
+        let text = first_touch_text(touch, &TextOptions::default());
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_first_sentence_says_who_touched_how_much_where_and_when() {
+        let text = shown(&touch());
+        for expected in [
+            "97 % of /dev/zero (deleted) was touched first by autoprewarm worker (pid 7) on node 1 \
+             within 14.2 s of the start; 2 processes use it from other nodes (session).",
+            "Its pages are now on node 1: 100.0 MiB.",
+            "fix: start it with `numalab bind --interleave all -- COMMAND`",
+        ] {
+            let expected = expected.to_lowercase();
+            assert!(
+                text.to_lowercase().contains(&expected),
+                "{expected}\n{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_running_target_can_be_moved_and_a_machine_of_one_node_needs_nothing() {
+        let mut running = touch();
+        running.from_start = false;
+        let text = shown(&running);
+        let expected = "numalab move postgres:/data --to interleave --shared";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("0.5 to 14.2 s into the look"), "{text}");
+        let mut small = touch();
+        small.memory_nodes = [NodeId(0)].into_iter().collect();
+        assert!(!shown(&small).contains("fix:"));
+    }
+
+    #[test]
+    fn what_was_lost_or_unseen_is_said() {
+        let mut touch = touch();
+        touch.complete = false;
+        touch.gaps = vec!["5 events were lost".to_owned()];
+        touch.segments[0].unseen_bytes = Some(60 << 20);
+        touch.segments[0].before_bytes = Some(40 << 20);
+        let text = shown(&touch);
+        for expected in [
+            "At least 48 % of",
+            "incomplete: 5 events were lost",
+            "nobody that was seen",
+            "there before the look",
+            "60.0 MiB of them came without a touch that was seen",
+            "40.0 MiB of them were there before the look",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_not_shown_as_nothing() {
+        let mut touch = touch();
+        touch.segments[0].unseen_bytes = None;
+        touch.segments[0].before_bytes = None;
+        touch.segments[0].bytes_by_node = None;
+        for toucher in &mut touch.segments[0].touchers {
+            toucher.bytes_by_node = None;
+        }
+        let text = shown(&touch);
+        assert!(!text.contains("now on node"), "{text}");
+        assert!(text.contains("14.2 ? 0"), "{text}");
+        assert!(shown(&FirstTouch::default()).contains("No shared memory"));
+    }
+}
