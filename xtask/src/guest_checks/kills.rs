@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::check::{Answers, Check, Complaints};
 use super::scenario::{self, Scenario};
-use super::undo_beside_move;
+use super::{balance_kills, undo_beside_move};
 use crate::arguments::{CgroupVersion, KillsArguments};
 use crate::guest::{self, Options, Relay, Shape};
 use crate::program::Interrupt;
@@ -23,7 +23,11 @@ const SEQUENCE: Scenario = Scenario {
 };
 
 /// Every scenario.
-const SCENARIOS: [&Scenario; 2] = [&SEQUENCE, &undo_beside_move::SCENARIO];
+const SCENARIOS: [&Scenario; 3] = [
+    &SEQUENCE,
+    &undo_beside_move::SCENARIO,
+    &balance_kills::SCENARIO,
+];
 
 /// The check.
 pub(crate) const CHECK: Check = Check {

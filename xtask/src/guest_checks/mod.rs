@@ -2,6 +2,8 @@
 //! judgement of their answers; the checks of one shape and cgroup version share a boot.
 
 mod backported_kernel;
+mod balance;
+mod balance_kills;
 mod bandwidth;
 mod boot;
 mod capabilities;
@@ -30,6 +32,7 @@ mod relations;
 mod residency;
 mod run_document;
 mod scenario;
+mod section;
 mod shape;
 mod streams;
 mod table;

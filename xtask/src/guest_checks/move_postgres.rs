@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::check::{Answers, Check, Complaints, with_postgresql};
+use super::section::section;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
@@ -72,27 +73,15 @@ fn shares(document: &str) -> Result<BTreeMap<u64, f64>> {
         .collect())
 }
 
-/// Returns the text between a line `== NAME` and the next such line.
-fn section<'a>(text: &'a str, name: &str) -> Result<&'a str> {
-    let begin = format!("== {name}\n");
-    let (_, rest) = text
-        .split_once(&begin)
-        .with_context(|| format!("there is no section {name:?}: {text}"))?;
-    Ok(rest.split_once("== ").map_or(rest, |(section, _)| section))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sections_are_told_apart_and_shares_are_of_the_one_segment() {
+    fn shares_are_of_the_one_segment() {
         let text = "== a\n{\"segments\": [{\"kind\": \"shared-anonymous\", \"bytes_by_node\": \
-                    {\"0\": 4096, \"3\": 12288}}, {\"kind\": \"sysv\"}]}\n== log\n== end\nx\n";
+                    {\"0\": 4096, \"3\": 12288}}, {\"kind\": \"sysv\"}]}\n== log\n";
         let shares = shares(section(text, "a").unwrap()).unwrap();
         assert_eq!(shares, [(0, 0.25), (3, 0.75)].into());
-        assert_eq!(section(text, "log").unwrap(), "");
-        assert_eq!(section(text, "end").unwrap(), "x\n");
-        assert!(section(text, "b").is_err());
     }
 }

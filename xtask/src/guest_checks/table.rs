@@ -2,10 +2,10 @@
 
 use super::check::Check;
 use super::{
-    backported_kernel, bandwidth, capabilities, doctor, group_systemd, inspect, inspect_instances,
-    inspect_postgres, kills, latency, latency_trouble, local_vs_remote, move_memory, move_postgres,
-    own_memory, pages, placements, placing, relations, residency, shape, streams, tests_of_binary,
-    undo_beside_move,
+    backported_kernel, balance, balance_kills, bandwidth, capabilities, doctor, group_systemd,
+    inspect, inspect_instances, inspect_postgres, kills, latency, latency_trouble, local_vs_remote,
+    move_memory, move_postgres, own_memory, pages, placements, placing, relations, residency,
+    shape, streams, tests_of_binary, undo_beside_move,
 };
 
 /// The checks of the whole test.
@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// The checks of the whole test that run on the newer kernel.
-pub(super) const BACKPORTS_CHECKS: &[Check] = &[backported_kernel::CHECK];
+pub(super) const BACKPORTS_CHECKS: &[Check] = &[backported_kernel::CHECK, balance::CHECK];
 
 /// Checks that run only on request (`cargo xtask test --only long`): with them, the whole test
 /// would take more than its 35 minutes.
@@ -45,6 +45,8 @@ pub(super) const LONG_CHECKS: &[Check] = &[
     move_postgres::CHECK,
     kills::CHECK,
     undo_beside_move::CHECK,
+    balance::CHECK,
+    balance_kills::CHECK,
     // The last of its boot: systemd mounts its own /tmp over the one with the home directory.
     group_systemd::CHECK,
 ];
