@@ -14,6 +14,7 @@ mod finding;
 mod firmware;
 mod group_state;
 mod id_list;
+mod interleave_weights;
 mod latency;
 mod load_report;
 mod machine;
@@ -53,6 +54,7 @@ pub use finding::{Cost, Fact, Finding, Severity};
 pub use firmware::{MeasuredDistances, TableReplacement};
 pub use group_state::{GroupMember, GroupState};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
+pub use interleave_weights::{MeasuredWeights, WeightOfNode};
 pub use latency::{
     CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult, NodeLink,
     PageWalks, TransferMatrix,

@@ -9,6 +9,7 @@ use linux::SystemCallError;
 use linux::map_files::{MappedObject, Window};
 use linux::object_policy::{self, RawPolicy};
 use model::{ByteSize, NodeSet};
+use placement::Pattern;
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Part, Source};
@@ -35,8 +36,16 @@ pub fn of_part(part: &Part) -> Result<Option<(String, String)>, SystemCallError>
         [only] => raw(&only.policy).to_string(),
         _ => format!("{} areas of their own", areas.len()),
     };
-    let then = RawPolicy::over(&part.pattern.nodes()).to_string();
+    let then = of_pattern(&part.pattern).to_string();
     Ok((now != then).then_some((now, then)))
+}
+
+/// The policy by which later pages follow a pattern.
+fn of_pattern(pattern: &Pattern) -> RawPolicy {
+    match pattern.follows_weights() {
+        true => RawPolicy::weighted_over(&pattern.nodes()),
+        false => RawPolicy::over(&pattern.nodes()),
+    }
 }
 
 /// Sets that policy, through the journal; returns whether there was anything to set.
@@ -48,10 +57,7 @@ pub(super) fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
         return Ok(false);
     };
     let (window, pages) = whole(object)?;
-    let (before, policy) = (
-        areas(&window, pages)?,
-        RawPolicy::over(&part.pattern.nodes()),
-    );
+    let (before, policy) = (areas(&window, pages)?, of_pattern(&part.pattern));
     let written = words(&policy);
     if before.iter().all(|area| area.policy == written) {
         return Ok(false);

@@ -28,3 +28,4 @@ pub(crate) mod show;
 pub(crate) mod topology;
 pub(crate) mod undo;
 pub(crate) mod watch;
+mod weights;
