@@ -46,7 +46,8 @@ pub(crate) enum Command {
     /// Make a distance table from measured latency, for the firmware's place.
     ///
     /// What should the firmware say about distances? The kernel, its schedulers and other programs
-    /// believe the firmware's table; the next boot can have the measured one.
+    /// believe the firmware's table; the next boot can have the measured one. With --weights: by
+    /// which weights should memory be interleaved over nodes of different bandwidth?
     #[command(after_help = "Example: numalab firmware --early-initrd slit.cpio")]
     Firmware(crate::commands::firmware::FirmwareArguments),
     /// Show who touched memory first, and so decided its node.

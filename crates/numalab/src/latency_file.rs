@@ -84,7 +84,8 @@ fn wrong_file(what: &str, error: &linux::Error) -> Failure {
     )
 }
 
-fn text_file(path: &Path) -> Result<TextFile, Failure> {
+/// Reads a file of text, up to a size that no matrix has.
+pub(crate) fn text_file(path: &Path) -> Result<TextFile, Failure> {
     let unreadable = |cause: io::Error| {
         let message = format!("cannot read {}: {cause}", path.display());
         Failure::new(ExitCode::Usage, message).advise("name a readable text file")

@@ -22,6 +22,7 @@ mod memory_arguments;
 mod memory_runs;
 mod move_report;
 mod move_trace;
+mod newest_run;
 mod observation;
 mod output;
 mod placement_arguments;

@@ -1,6 +1,6 @@
 //! The firmware's distances are replaced by measured ones: numalab makes the table in one guest,
-//! another one boots with it, and its kernel, numactl and numalab say the measured distances. The
-//! latencies are those of article 002, and some that make the table asymmetric.
+//! others boot with it, one on each kernel, and their kernel, numactl and numalab say the measured
+//! distances. The latencies are those of article 002, and some that make the table asymmetric.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::check::{Answers, Complaints, GuestCommand, numalab, shell};
+use crate::arguments::GuestKernel;
 use crate::guest::{self, Options, Relay, SHAPES};
 use crate::program::Interrupt;
 use crate::repository;
@@ -24,7 +25,7 @@ const DISTANCES: [&str; 4] = ["10 40 40 47", "40 10 47 40", "40 47 10 40", "57 4
 /// The archive, on the host's directory.
 const ARCHIVE: &str = "early.cpio";
 
-/// Boots both guests and returns what is wrong.
+/// Boots all guests and returns what is wrong.
 pub(crate) fn run(binary: &Path, interrupt: &Interrupt) -> Result<Vec<String>> {
     let share = repository::guest().join("firmware-table");
     std::fs::create_dir_all(&share)
@@ -51,20 +52,29 @@ pub(crate) fn run(binary: &Path, interrupt: &Interrupt) -> Result<Vec<String>> {
     for line in ["3 57 40 40 10", "3 21 21 21 10"] {
         expect_line(&mut complaints, said, line);
     }
-    let second = boot(
-        vec![
-            shell("kernel", "cat /sys/devices/system/node/node*/distance"),
-            shell("numactl", "numactl --hardware"),
-            numalab("topology", &["topology", "--json"]),
-            shell("log", "dmesg | grep -i 'acpi.*slit'"),
-        ],
-        Options {
-            early_initrd: Some(share.join(ARCHIVE)),
-            ..options(binary)?
-        },
-        interrupt,
-    )?;
-    judge(&second, &mut complaints)?;
+    for kernel in [GuestKernel::Stable, GuestKernel::Backports] {
+        let booted = boot(
+            vec![
+                shell("release", "uname -r"),
+                shell("kernel", "cat /sys/devices/system/node/node*/distance"),
+                shell("numactl", "numactl --hardware"),
+                numalab("topology", &["topology", "--json"]),
+                shell("log", "dmesg | grep -i 'acpi.*slit'"),
+            ],
+            Options {
+                early_initrd: Some(share.join(ARCHIVE)),
+                kernel,
+                ..options(binary)?
+            },
+            interrupt,
+        )?;
+        let mut found = Complaints::default();
+        judge(&booted, &mut found)?;
+        let release = booted.text("release")?.trim();
+        for complaint in found.into_list() {
+            complaints.add(format!("on {release}: {complaint}"));
+        }
+    }
     Ok(complaints.into_list())
 }
 

@@ -38,6 +38,7 @@ mod streams;
 mod table;
 mod tests_of_binary;
 mod undo_beside_move;
+mod weights;
 
 pub(crate) use boot::{Boot, Judged, boots, run};
 pub(crate) use check::{Check, Need};

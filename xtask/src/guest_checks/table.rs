@@ -5,7 +5,7 @@ use super::{
     backported_kernel, balance, balance_kills, bandwidth, capabilities, doctor, group_systemd,
     inspect, inspect_instances, inspect_postgres, kills, latency, latency_trouble, local_vs_remote,
     move_memory, move_postgres, own_memory, pages, placements, placing, relations, residency,
-    shape, streams, tests_of_binary, undo_beside_move,
+    shape, streams, tests_of_binary, undo_beside_move, weights,
 };
 
 /// The checks of the whole test.
@@ -27,10 +27,11 @@ pub(super) const CHECKS: &[Check] = &[
     pages::CHECK,
     residency::CHECK,
     relations::CHECK,
+    weights::CHECK_WITHOUT,
 ];
 
 /// The checks of the whole test that run on the newer kernel.
-pub(super) const BACKPORTS_CHECKS: &[Check] = &[backported_kernel::CHECK, balance::CHECK];
+pub(super) const BACKPORTS_CHECKS: &[Check] = &[backported_kernel::CHECK, weights::CHECK];
 
 /// Checks that run only on request (`cargo xtask test --only long`): with them, the whole test
 /// would take more than its 35 minutes.
@@ -50,6 +51,9 @@ pub(super) const LONG_CHECKS: &[Check] = &[
     // The last of its boot: systemd mounts its own /tmp over the one with the home directory.
     group_systemd::CHECK,
 ];
+
+/// The same on the newer kernel.
+pub(super) const LONG_BACKPORTS_CHECKS: &[Check] = &[balance::CHECK];
 
 #[cfg(test)]
 mod tests {

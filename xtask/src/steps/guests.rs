@@ -17,13 +17,14 @@ pub(super) fn steps() -> Vec<Step> {
     boots.chain([firmware_table()]).collect()
 }
 
-/// Returns the step whose second guest boots with what the first one made.
+/// Returns the step whose later guests boot with what the first one made.
 fn firmware_table() -> Step {
     let name = "guest:firmware-table".to_owned();
     let check = name.clone();
     Step {
         name,
-        summary: "a guest boots with the distances that numalab made in another".to_owned(),
+        summary: "guests boot with the distances that numalab made in another, on both kernels"
+            .to_owned(),
         before_each_commit: false,
         is_long: false,
         needs_guest: true,

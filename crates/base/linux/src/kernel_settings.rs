@@ -2,6 +2,7 @@
 //! /proc/mounts. `sysfs_cpus` reads the governors of the CPUs.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use model::{CgroupVersion, KernelSettings, NodeId};
@@ -34,6 +35,7 @@ pub fn read(root: &Root) -> Result<KernelSettings, Error> {
         cpu_governors: None,
         smt: name(root, "sys/devices/system/cpu/smt/control")?,
         demotion: switch(root, "sys/kernel/mm/numa/demotion_enabled")?,
+        interleave_weights: interleave_weights(root)?,
     })
 }
 
@@ -98,6 +100,29 @@ fn cgroup_version(mounts: &TextFile) -> Result<CgroupVersion, Error> {
 /// The weights of weighted interleave (Linux 6.9;
 /// Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave).
 const WEIGHTS: &str = "sys/kernel/mm/mempolicy/weighted_interleave";
+
+/// The folder of the weights, below a root.
+pub fn interleave_weights_folder(root: &Root) -> PathBuf {
+    root.path(WEIGHTS)
+}
+
+/// The names of the file that says whether the kernel sets the weights itself, from bandwidths that
+/// the firmware states (Linux 6.16). In 6.18, a macro of the kernel's sources changed its name.
+const AUTOMATIC: [&str; 2] = ["auto", "__auto_type"];
+
+/// Whether the kernel sets the weights itself, with the name of the file that says so; `None` where
+/// it never does.
+///
+/// # Errors
+/// When the file cannot be read, or says something else.
+pub fn automatic_weights(root: &Root) -> Result<Option<(&'static str, bool)>, Error> {
+    for name in AUTOMATIC {
+        if let Some(is_on) = switch(root, &format!("{WEIGHTS}/{name}"))? {
+            return Ok(Some((name, is_on)));
+        }
+    }
+    Ok(None)
+}
 
 /// Each node's weight, in pages per round; `None` when the kernel has no such policy.
 ///
@@ -169,6 +194,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::at(folder.path()).unwrap();
         assert_eq!(interleave_weights(&root).unwrap(), None);
+        assert_eq!(automatic_weights(&root).unwrap(), None);
         let directory = folder.path().join(WEIGHTS);
         std::fs::create_dir_all(&directory).unwrap();
         for (name, text) in [("node0", "5\n"), ("node12", "2\n"), ("auto", "true\n")] {
@@ -179,6 +205,11 @@ mod tests {
             weights.into_iter().collect::<Vec<_>>(),
             [(NodeId(0), 5), (NodeId(12), 2)]
         );
+        assert_eq!(automatic_weights(&root).unwrap(), Some(("auto", true)));
+        std::fs::remove_file(directory.join("auto")).unwrap();
+        std::fs::write(directory.join("__auto_type"), "false\n").unwrap();
+        let found = automatic_weights(&root).unwrap();
+        assert_eq!(found, Some(("__auto_type", false)));
         std::fs::write(directory.join("node0"), "many\n").unwrap();
         let error = interleave_weights(&root).unwrap_err().to_string();
         assert!(error.contains("node0"), "{error}");

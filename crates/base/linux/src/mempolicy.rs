@@ -34,7 +34,7 @@ pub enum Policy {
 
 /// Not in `libc` 0.2.
 const MPOL_PREFERRED_MANY: c_int = 5;
-const MPOL_WEIGHTED_INTERLEAVE: c_int = 6;
+pub(crate) const MPOL_WEIGHTED_INTERLEAVE: c_int = 6;
 pub(crate) const MPOL_F_NUMA_BALANCING: c_int = 1 << 13;
 
 impl Policy {

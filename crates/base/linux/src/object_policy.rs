@@ -5,6 +5,7 @@
 
 use model::NodeSet;
 
+use crate::mempolicy::MPOL_WEIGHTED_INTERLEAVE;
 use crate::object_window::Window;
 use crate::{SystemCallError, policy_calls};
 
@@ -24,6 +25,14 @@ impl RawPolicy {
         RawPolicy {
             mode: libc::MPOL_LOCAL,
             nodes,
+        }
+    }
+
+    /// Interleaves pages over these nodes by their weights (Linux 6.9).
+    pub fn weighted_over(nodes: &NodeSet) -> Self {
+        RawPolicy {
+            mode: MPOL_WEIGHTED_INTERLEAVE,
+            nodes: nodes.clone(),
         }
     }
 

@@ -16,6 +16,7 @@ mod firmware;
 mod first_touch;
 mod group_state;
 mod id_list;
+mod interleave_weights;
 mod latency;
 mod load_report;
 mod machine;
@@ -59,6 +60,7 @@ pub use first_touch::{
 };
 pub use group_state::{GroupMember, GroupState};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};
+pub use interleave_weights::{MeasuredWeights, WeightOfNode};
 pub use latency::{
     CurveLevel, CurvePoint, HopClass, LatencyCurve, LatencyMethod, LatencyResult, NodeLink,
     PageWalks, TransferMatrix,

@@ -3,6 +3,8 @@
 //! Everything here is as read, even impossible values; findings are derived elsewhere. Values that
 //! could not be read are `None` and `null`. The field names are the document's.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Cache, CpuId, CpuSet, MemorySideCache, NodeId, NodeSet};
@@ -306,6 +308,10 @@ pub struct KernelSettings {
     /// Whether cold pages are demoted to slower nodes instead of reclaimed
     /// (`/sys/kernel/mm/numa/demotion_enabled`).
     pub demotion: Option<bool>,
+    /// The weights of weighted interleaving, in pages per round
+    /// (`/sys/kernel/mm/mempolicy/weighted_interleave`, Linux 6.9).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interleave_weights: Option<BTreeMap<NodeId, u64>>,
 }
 
 /// The mounted cgroup versions.

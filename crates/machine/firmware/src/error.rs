@@ -2,7 +2,7 @@
 
 use model::NodeId;
 
-/// Why distances or a table could not be made.
+/// Why distances, a table or weights could not be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A table of the firmware is not what its specification says.
@@ -32,6 +32,25 @@ pub enum Error {
     /// There is nothing to say about one node.
     #[error("distances need at least two nodes, found {nodes}")]
     TooFewNodes {
+        /// How many there are.
+        nodes: usize,
+    },
+    /// The bandwidth of a node's memory is missing.
+    #[error("the memory of node {node} was not measured from CPUs of nodes {cpu_nodes}{reason}")]
+    NoBandwidth {
+        /// The node.
+        node: NodeId,
+        /// The nodes of the CPUs.
+        cpu_nodes: String,
+        /// Why it was not measured, after a colon; empty where unknown.
+        reason: String,
+    },
+    /// Figures that no memory has, whose sum is infinite.
+    #[error("the bandwidths are too large to be any")]
+    BandwidthsTooLarge,
+    /// There is nothing to weigh against each other.
+    #[error("weights need at least two nodes with memory, found {nodes}")]
+    TooFewMemoryNodes {
         /// How many there are.
         nodes: usize,
     },

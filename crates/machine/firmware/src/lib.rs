@@ -1,5 +1,6 @@
-//! A table of distances from measured latencies, in the place of the firmware's: bytes in, bytes
-//! out. Nothing here reads or changes the machine. docs/firmware.md has the whole way.
+//! A table of distances from measured latencies, in the place of the firmware's, and weights of
+//! interleaving from measured bandwidths: figures in, bytes and figures out. Nothing here reads or
+//! changes the machine. docs/firmware.md has the whole way.
 #![forbid(unsafe_code)]
 
 mod archive;
@@ -8,8 +9,10 @@ mod error;
 mod slit;
 mod srat;
 mod system_table;
+mod weights;
 
 pub mod replacement;
 
 pub use distances::from_latencies;
 pub use error::Error;
+pub use weights::from_bandwidths;

@@ -4,6 +4,7 @@ use journal::Kind;
 
 use crate::group::{ControllerEnabled, GroupCreated};
 use crate::groups::{GroupNamed, MemberMoved};
+use crate::interleave_weights::WeightsSet;
 use crate::kernel_file::FileWritten;
 use crate::mount_policy::MountPolicySet;
 use crate::pools::PoolResized;
@@ -17,4 +18,5 @@ pub const CHANGES: &[Kind] = &[
     Kind::of::<MemberMoved>(),
     Kind::of::<PoolResized>(),
     Kind::of::<MountPolicySet>(),
+    Kind::of::<WeightsSet>(),
 ];

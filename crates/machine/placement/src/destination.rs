@@ -10,6 +10,8 @@ use model::{NodeId, NodeSet, Topology};
 pub enum Destination {
     /// Page by page over these nodes; `None`: over all nodes with memory.
     Interleave(Option<NodeSet>),
+    /// By the kernel's weights over these nodes; `None`: over all nodes with memory.
+    WeightedInterleave(Option<NodeSet>),
     /// All of it on one node.
     Node(NodeId),
     /// In these proportions; `None`: in proportion to the memory of the nodes.
@@ -19,8 +21,9 @@ pub enum Destination {
 }
 
 /// The syntax of a destination, for messages.
-const EXPECTED: &str = "expected interleave, interleave=0-3, a node such as 2, spread, \
-                        spread=0:2,1:1, or near-cpus";
+const EXPECTED: &str = "expected interleave, interleave=0-3, weighted-interleave, \
+                        weighted-interleave=0-3, a node such as 2, spread, spread=0:2,1:1, or \
+                        near-cpus";
 
 impl FromStr for Destination {
     type Err = String;
@@ -32,11 +35,9 @@ impl FromStr for Destination {
         };
         match (word, value) {
             ("interleave", None) => Ok(Self::Interleave(None)),
-            ("interleave", Some(list)) => match list.parse::<NodeSet>() {
-                Ok(nodes) if !nodes.is_empty() => Ok(Self::Interleave(Some(nodes))),
-                Ok(_) => Err(format!("no node is named; {EXPECTED}")),
-                Err(error) => Err(error.to_string()),
-            },
+            ("interleave", Some(list)) => Ok(Self::Interleave(Some(named(list)?))),
+            ("weighted-interleave", None) => Ok(Self::WeightedInterleave(None)),
+            ("weighted-interleave", Some(list)) => Ok(Self::WeightedInterleave(Some(named(list)?))),
             ("spread", None) => Ok(Self::Spread(None)),
             ("spread", Some(list)) => weights(list).map(|it| Self::Spread(Some(it))),
             ("near-cpus", None) => Ok(Self::NearCpus),
@@ -47,6 +48,15 @@ impl FromStr for Destination {
                     .ok_or_else(|| EXPECTED.to_owned())
             }
         }
+    }
+}
+
+/// `0-3`.
+fn named(list: &str) -> Result<NodeSet, String> {
+    match list.parse::<NodeSet>() {
+        Ok(nodes) if !nodes.is_empty() => Ok(nodes),
+        Ok(_) => Err(format!("no node is named; {EXPECTED}")),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -75,6 +85,8 @@ impl fmt::Display for Destination {
         match self {
             Self::Interleave(None) => write!(f, "interleave"),
             Self::Interleave(Some(nodes)) => write!(f, "interleave={nodes}"),
+            Self::WeightedInterleave(None) => write!(f, "weighted-interleave"),
+            Self::WeightedInterleave(Some(nodes)) => write!(f, "weighted-interleave={nodes}"),
             Self::Node(node) => write!(f, "{node}"),
             Self::Spread(None) => write!(f, "spread"),
             Self::Spread(Some(weights)) => {
@@ -89,16 +101,32 @@ impl fmt::Display for Destination {
 }
 
 impl Destination {
+    /// What this kernel lacks for it, in words; `None` where it lacks nothing.
+    pub fn lacking(&self, topology: &Topology) -> Option<&'static str> {
+        let is_weighted = matches!(self, Self::WeightedInterleave(_));
+        let lacks = is_weighted && topology.settings.interleave_weights.is_none();
+        lacks.then_some("this kernel has no weighted interleaving, which needs Linux 6.9 or newer")
+    }
+
     /// The pattern for memory of processes whose CPUs are on `nodes_of_cpus`.
     ///
     /// # Errors
-    /// When it names a node that does not exist or has no memory, or no node remains.
+    /// When it names a node that does not exist or has no memory, no node remains, or the kernel
+    /// has no weights.
     pub fn pattern(&self, topology: &Topology, nodes_of_cpus: &NodeSet) -> Result<Pattern, String> {
         let with_memory = topology.memory_nodes();
         let even = |nodes: &NodeSet| nodes.iter().map(|node| (node, 1)).collect::<Vec<_>>();
         let weights = match self {
             Self::Interleave(None) => even(&with_memory),
             Self::Interleave(Some(nodes)) => even(nodes),
+            Self::WeightedInterleave(nodes) => {
+                let of_kernel = topology.settings.interleave_weights.as_ref();
+                let of_kernel = of_kernel.ok_or_else(|| self.lacking(topology).unwrap_or(""))?;
+                let nodes = nodes.as_ref().unwrap_or(&with_memory).iter();
+                // A node without a weight has 1 (mm/mempolicy.c, `get_il_weight`).
+                let weight = |node| of_kernel.get(&node).copied().unwrap_or(1).max(1);
+                nodes.map(|node| (node, weight(node))).collect()
+            }
             Self::Node(node) => vec![(*node, 1)],
             Self::Spread(Some(weights)) => weights.clone(),
             Self::Spread(None) => {
@@ -129,7 +157,10 @@ impl Destination {
                 "none of the nodes {nodes_of_cpus} of these CPUs has memory"
             ));
         }
-        Ok(Pattern::weighted(&weights))
+        Ok(match self {
+            Self::WeightedInterleave(_) => Pattern::of_kernel(&weights),
+            _ => Pattern::weighted(&weights),
+        })
     }
 }
 
@@ -138,12 +169,42 @@ const PATTERN_MAX: u64 = 64;
 
 /// A repeating sequence of nodes: page `n` belongs on its `n`-th node, modulo its length.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern(Vec<NodeId>);
+pub struct Pattern {
+    sequence: Vec<NodeId>,
+    /// Whether it is that of the kernel's weighted interleaving.
+    follows_weights: bool,
+}
 
 impl Pattern {
     /// All pages on one node.
     pub fn of_one(node: NodeId) -> Self {
-        Self(vec![node])
+        Self::of(vec![node])
+    }
+
+    fn of(sequence: Vec<NodeId>) -> Self {
+        Self {
+            sequence,
+            follows_weights: false,
+        }
+    }
+
+    /// The pattern in which the kernel interleaves by weights: as many consecutive pages on each
+    /// node as its weight says, in the order of the nodes (mm/mempolicy.c,
+    /// `weighted_interleave_nid`). So memory that it interleaved stays where it is.
+    fn of_kernel(weights: &[(NodeId, u64)]) -> Self {
+        // The kernel takes 1 to 255.
+        let pages = |(node, weight): &(NodeId, u64)| {
+            std::iter::repeat_n(*node, (*weight).clamp(1, 255) as usize)
+        };
+        Self {
+            sequence: weights.iter().flat_map(pages).collect(),
+            follows_weights: true,
+        }
+    }
+
+    /// Whether it is that of the kernel's weighted interleaving, which later pages can follow, too.
+    pub fn follows_weights(&self) -> bool {
+        self.follows_weights
     }
 
     /// The pattern in which every node occurs as often as its weight says, evenly spaced (smooth
@@ -176,35 +237,35 @@ impl Pattern {
             credit[next] -= all;
             pattern.push(weights[next].0);
         }
-        Self(pattern)
+        Self::of(pattern)
     }
 
     /// The number of pages after which it repeats.
     #[expect(clippy::len_without_is_empty, reason = "a pattern has a node at least")]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.sequence.len()
     }
 
     /// The node of page `page`.
     pub fn node_of(&self, page: u64) -> NodeId {
-        self.0[(page % self.0.len() as u64) as usize]
+        self.sequence[(page % self.sequence.len() as u64) as usize]
     }
 
     /// The same pattern, starting `by` nodes later.
     pub fn rotated(&self, by: usize) -> Self {
-        let mut nodes = self.0.clone();
-        nodes.rotate_left(by % self.0.len());
-        Self(nodes)
+        let mut turned = self.clone();
+        turned.sequence.rotate_left(by % self.sequence.len());
+        turned
     }
 
     /// The nodes in it.
     pub fn nodes(&self) -> NodeSet {
-        self.0.iter().copied().collect()
+        self.sequence.iter().copied().collect()
     }
 
     /// The most of `pages` consecutive pages that can fall on `node`, wherever they begin.
     pub fn most_pages_of(&self, node: NodeId, pages: u64) -> u64 {
-        let length = self.0.len() as u64;
+        let length = self.sequence.len() as u64;
         let in_all = |count: u64| {
             (0..count)
                 .filter(|page| self.node_of(*page) == node)
@@ -220,8 +281,8 @@ impl Pattern {
 
     /// The share of pages that belong on `node`, 0 to 1.
     pub fn share_of(&self, node: NodeId) -> f64 {
-        let count = self.0.iter().filter(|it| **it == node).count();
-        count as f64 / self.0.len() as f64
+        let count = self.sequence.iter().filter(|it| **it == node).count();
+        count as f64 / self.sequence.len() as f64
     }
 }
 
@@ -247,8 +308,13 @@ mod tests {
             memory_bytes: Some(gib << 30),
             ..Node::default()
         };
+        let weights = [(0, 3), (2, 1), (7, 9)].map(|(id, weight)| (NodeId(id), weight));
         Topology {
             nodes: [(0, 1), (2, 1), (5, 2), (7, 0)].map(node).into(),
+            settings: model::KernelSettings {
+                interleave_weights: Some(weights.into()),
+                ..model::KernelSettings::default()
+            },
             ..Topology::default()
         }
     }
@@ -261,8 +327,9 @@ mod tests {
             it.pattern(&topology(), &near)
         });
         match (pattern, expected) {
-            (Ok(Pattern(found)), Ok(nodes)) => {
-                let found: Vec<u32> = found.into_iter().map(|node| node.0).collect();
+            (Ok(pattern), Ok(nodes)) => {
+                let found: Vec<u32> = pattern.sequence.iter().map(|node| node.0).collect();
+                assert_eq!(pattern.follows_weights(), text.starts_with("weighted"));
                 assert_eq!(found, nodes, "{text}");
             }
             (Err(error), Err(part)) => assert!(error.contains(part), "{text}: {error}"),
@@ -279,6 +346,21 @@ mod tests {
         check("spread=0:2,2:1", Ok(&[0, 2, 0]));
         check("spread=0:4,2:4", Ok(&[0, 2]));
         check("near-cpus", Ok(&[2]));
+        check("weighted-interleave", Ok(&[0, 0, 0, 2, 5]));
+        check("weighted-interleave=0,2", Ok(&[0, 0, 0, 2]));
+    }
+
+    #[test]
+    fn a_kernel_without_weights_has_no_weighted_interleaving() {
+        let weighted: Destination = "weighted-interleave".parse().unwrap();
+        assert_eq!(weighted.lacking(&topology()), None);
+        let mut old = topology();
+        old.settings.interleave_weights = None;
+        let lacking = weighted.lacking(&old).unwrap();
+        assert!(lacking.contains("needs Linux 6.9"), "{lacking}");
+        let error = weighted.pattern(&old, &NodeSet::default()).unwrap_err();
+        assert_eq!(error, lacking);
+        assert_eq!(Destination::NearCpus.lacking(&old), None);
     }
 
     #[test]
@@ -292,6 +374,8 @@ mod tests {
             Err("node 7 has no memory: nodes with memory are 0,2,5"),
         );
         check("interleave=", Err("no node is named"));
+        check("weighted-interleave=", Err("no node is named"));
+        check("weighted-interleave=7", Err("node 7 has no memory"));
         check("spread=0:2,0:1", Err("node 0 has two weights"));
         for text in [
             "",

@@ -1,5 +1,6 @@
 //! What can go wrong when something is placed, or a placement is read back.
 
+use model::NodeId;
 use residency::numa_maps::NumaMapsError;
 
 /// What can go wrong when something is placed, or a placement is read back.
@@ -11,6 +12,15 @@ pub enum Error {
     /// A line of numa_maps is malformed, or missing.
     #[error(transparent)]
     NumaMaps(#[from] NumaMapsError),
+    /// The kernel has no weighted interleaving.
+    #[error("this kernel has no weighted interleaving, which needs Linux 6.9 or newer")]
+    NoWeights,
+    /// The kernel has no weight for a node.
+    #[error("this kernel has no weight of node {node}")]
+    NoWeightOf {
+        /// The node.
+        node: NodeId,
+    },
     /// No processor group can be created here.
     #[error("cannot use processor groups: {reason}")]
     NoGroups {

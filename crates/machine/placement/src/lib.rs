@@ -14,6 +14,7 @@ pub mod evidence;
 pub mod group;
 pub mod groups;
 pub mod hierarchy;
+pub mod interleave_weights;
 pub mod kernel_file;
 pub mod memory_limit;
 pub mod mount_policy;

@@ -10,6 +10,7 @@ use linux::map_files::{MappedObject, Window};
 use linux::object_policy::{self, RawPolicy};
 use linux::proc_maps::ObjectId;
 use model::{ByteSize, NodeSet};
+use placement::Pattern;
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Part, Source};
@@ -31,8 +32,16 @@ pub fn of_part(part: &Part) -> Result<Option<(String, String)>, SystemCallError>
         return Ok(None);
     };
     let now = of_object(object)?;
-    let then = RawPolicy::over(&part.pattern.nodes()).to_string();
+    let then = of_pattern(&part.pattern).to_string();
     Ok((now != then).then_some((now, then)))
+}
+
+/// The policy by which later pages follow a pattern.
+fn of_pattern(pattern: &Pattern) -> RawPolicy {
+    match pattern.follows_weights() {
+        true => RawPolicy::weighted_over(&pattern.nodes()),
+        false => RawPolicy::over(&pattern.nodes()),
+    }
 }
 
 /// Sets that policy, through the journal; returns whether there was anything to set.
@@ -43,7 +52,7 @@ pub(super) fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
     let Source::Window(id, object) = &part.source else {
         return Ok(false);
     };
-    let policy = RawPolicy::over(&part.pattern.nodes());
+    let policy = of_pattern(&part.pattern);
     Ok(put(journal, *id, object, &part.name, &policy)?.is_some())
 }
 

@@ -1,4 +1,5 @@
-//! `numalab firmware`: measured distances in the place of the firmware's.
+//! `numalab firmware`: measured distances in the place of the firmware's, and weights of
+//! interleaving by [`super::weights`].
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +11,17 @@ use model::exit::ExitCode;
 use model::{DistanceTable, LatencyResult, MeasuredDistances, NodeSet, TableReplacement, Topology};
 use store::Store;
 
+use super::weights::{self, WeightsRequest};
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
-use crate::{latency_file, output, requested_files};
+use crate::{latency_file, newest_run, output, requested_files};
 
 /// Options of `numalab firmware`.
 #[derive(Debug, Args)]
 pub(crate) struct FirmwareArguments {
     /// Use these latencies: a stored run of `numalab latency`, or a file as `numalab latency
-    /// --from` takes it [default: the newest stored run].
+    /// --from` takes it; with --weights, a stored run of `numalab bandwidth` or its document
+    /// [default: the newest stored run].
     #[arg(long, value_name = "RUN|FILE")]
     pub from: Option<String>,
     /// Write an archive with the table for the next boot: it goes before the initial RAM disk.
@@ -27,7 +30,16 @@ pub(crate) struct FirmwareArguments {
     /// Write the table alone (ACPI SLIT).
     #[arg(long, value_name = "FILE")]
     pub table: Option<PathBuf>,
-    /// Print JSON (numalab.firmware/1).
+    /// Show weights for weighted interleaving from measured bandwidth, beside those in force.
+    #[arg(long, conflicts_with_all = ["early_initrd", "table"])]
+    pub weights: bool,
+    /// With --weights: count only these nodes' CPUs, such as 0,2-3 [default: all].
+    #[arg(long, value_name = "NODES", requires = "weights")]
+    pub cpu_nodes: Option<NodeSet>,
+    /// With --weights: set them for the whole machine. `numalab undo` restores the former ones.
+    #[arg(long, requires = "weights")]
+    pub set: bool,
+    /// Print JSON (numalab.firmware/1; numalab.weights/1 with --weights).
     #[arg(long)]
     pub json: bool,
 }
@@ -39,6 +51,14 @@ const HOW_TO_BOOT: &str = "let the boot loader load it before the initial RAM di
 
 /// Shows the distances, and writes the files that were requested.
 pub(crate) fn run(arguments: &FirmwareArguments) -> Result<(), Failure> {
+    if arguments.weights {
+        return weights::run(&WeightsRequest {
+            from: arguments.from.as_deref(),
+            cpu_nodes: arguments.cpu_nodes.as_ref(),
+            set: arguments.set,
+            json: arguments.json,
+        });
+    }
     let root = Root::live();
     let topology = topology::read(&root)?;
     let (source, latencies) = latencies(arguments.from.as_deref(), &topology)?;
@@ -78,7 +98,7 @@ fn latencies(from: Option<&str>, topology: &Topology) -> Result<(String, Latency
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
     let asked = match from {
         Some(run) => run.to_owned(),
-        None => newest(&store)?,
+        None => newest_run::id(&store, memory::names::LATENCY, MEASURE)?,
     };
     let run = store.load(&asked)?;
     if run.experiment != memory::names::LATENCY {
@@ -91,17 +111,6 @@ fn latencies(from: Option<&str>, topology: &Topology) -> Result<(String, Latency
 
 /// The way to latencies.
 const MEASURE: &str = "measure with `numalab latency`, or name a matrix with --from FILE";
-
-/// How many runs are looked through.
-const RUNS_MAX: usize = 10_000;
-
-fn newest(store: &Store) -> Result<String, Failure> {
-    let runs = store.history(RUNS_MAX)?;
-    let mut of_latency = runs.iter();
-    let run = of_latency.find(|run| run.experiment == memory::names::LATENCY);
-    let none = || Failure::new(ExitCode::Usage, "no run of latency is stored").advise(MEASURE);
-    Ok(run.ok_or_else(none)?.id.clone())
-}
 
 fn no_distances(error: firmware::Error) -> Failure {
     let message = format!("no distances: {error}");

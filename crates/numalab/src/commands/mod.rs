@@ -31,3 +31,4 @@ mod started_program;
 pub(crate) mod topology;
 pub(crate) mod undo;
 pub(crate) mod watch;
+mod weights;

@@ -20,8 +20,9 @@ use crate::{interrupt, move_report, output, progress};
 pub(crate) struct MoveArguments {
     /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
-    /// Destination: interleave, interleave=0-3, a node, spread (in proportion to the memory of the
-    /// nodes), spread=0:2,1:1, or near-cpus (the nodes of the CPUs that the processes may use).
+    /// Destination: interleave, interleave=0-3, weighted-interleave (by the kernel's weights),
+    /// weighted-interleave=0-3, a node, spread (in proportion to the memory of the nodes),
+    /// spread=0:2,1:1, or near-cpus (the nodes of the CPUs that the processes may use).
     #[arg(long, value_name = "DESTINATION")]
     pub to: Destination,
     /// Move only shared memory.
@@ -57,6 +58,10 @@ pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
     let target: Target = arguments.target.parse()?;
     let root = Root::live();
     let topology = topology::read(&root)?;
+    if let Some(lacking) = arguments.to.lacking(&topology) {
+        let advice = "`--to spread=0:2,1:1` moves existing pages in such proportions on any kernel";
+        return Err(Failure::new(ExitCode::MachineCannot, lacking).advise(advice));
+    }
     let survey = survey(&root, &target, &topology, arguments)?;
     let locked = match arguments.dry_run {
         true => None,

@@ -83,6 +83,7 @@ mod verdict_sentence;
 mod verdict_too_few;
 mod verdict_warnings;
 mod verdict_words;
+mod weights_text;
 
 pub use balance_text::{BalanceDocument, balance_document, balance_text};
 pub use bandwidth_document::{BandwidthDocument, bandwidth_document};
@@ -144,3 +145,4 @@ pub use topology_cpus::topology_cpus_text;
 pub use topology_svg::topology_svg;
 pub use topology_text::topology_text;
 pub use verdict::Verdict;
+pub use weights_text::{WeightsDocument, WeightsInForce, weights_document, weights_text};

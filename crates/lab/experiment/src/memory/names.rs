@@ -10,7 +10,7 @@ pub const CURVE: &str = "latency-curve";
 /// Transfers of a cache line between CPUs.
 pub const TRANSFERS: &str = "line-transfers";
 /// Bandwidth from every node to every node.
-pub(crate) const BANDWIDTH: &str = "bandwidth";
+pub const BANDWIDTH: &str = "bandwidth";
 /// Latency under load.
 pub(crate) const LOADED: &str = "loaded-latency";
 

@@ -10,7 +10,8 @@ use super::matrix_words::{MatrixFile, check_nodes, is_latency, wrong_count};
 /// Name and version of the document.
 const FORMAT: &str = "numalab.latency/1";
 
-type Rows<T> = Vec<Vec<Option<T>>>;
+/// Cells by row and column.
+pub(crate) type Rows<T> = Vec<Vec<Option<T>>>;
 
 #[derive(Deserialize)]
 struct Document {
@@ -114,7 +115,7 @@ pub(crate) fn check_ids(file: &TextFile, nodes: &[NodeId]) -> Result<(), Error> 
 }
 
 /// Checks that there are this many rows with this many cells each.
-fn check_size<T>(
+pub(crate) fn check_size<T>(
     file: &TextFile,
     name: &str,
     rows: &Rows<T>,

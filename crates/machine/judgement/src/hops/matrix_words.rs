@@ -12,7 +12,7 @@ const NS_MAX: f64 = 1e9;
 /// A matrix as read from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatrixFile {
-    /// Latencies in ns.
+    /// Latencies in ns, or bandwidths in bytes per second.
     pub matrix: NodeMatrix,
     /// The firmware's distances, if the file has them.
     pub distances: Option<DistanceTable>,

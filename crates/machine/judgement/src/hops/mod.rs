@@ -2,6 +2,7 @@
 //! disagree. Pure; reads matrices that were measured elsewhere, as text. The findings on them are
 //! in [`crate::findings`].
 
+mod bandwidth_file;
 mod classes;
 mod curve_levels;
 mod distance_file;
@@ -19,6 +20,7 @@ pub(crate) mod row_against_firmware;
 pub(crate) mod samples;
 pub(crate) mod scale;
 
+pub use bandwidth_file::bandwidths_of_file;
 pub use classes::{CLASS_SPREAD_SHARE, GAP_SHARE, hop_classes};
 pub(crate) use classes::{Measured, classes_of_row};
 pub use curve_levels::curve_levels;
