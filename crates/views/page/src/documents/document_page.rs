@@ -6,6 +6,7 @@ use model::LatencyResult;
 use super::bandwidth::{BANDWIDTH_FORMAT, bandwidth_content, read_bandwidth};
 use super::doctor::{DOCTOR_FORMAT, doctor_content, read_doctor};
 use super::error::Error;
+use super::first_touch::{FIRST_TOUCH_FORMAT, first_touch_content, read_first_touch};
 use super::frame::framed;
 use super::guard::checked_format;
 use super::latency::{LATENCY_FORMAT, latency_content, read_latency};
@@ -25,7 +26,7 @@ struct Paged {
 }
 
 /// Every format that has a page.
-static TABLE: [Paged; 6] = [
+static TABLE: [Paged; 7] = [
     Paged {
         format: LATENCY_FORMAT,
         title: "Memory latency",
@@ -53,6 +54,11 @@ static TABLE: [Paged; 6] = [
         format: MOVE_FORMAT,
         title: "Moved memory",
         reader: |text, _| read_move(text).map(|report| move_content(&report)),
+    },
+    Paged {
+        format: FIRST_TOUCH_FORMAT,
+        title: "First touches",
+        reader: |text, _| read_first_touch(text).map(|touch| first_touch_content(&touch)),
     },
     Paged {
         format: DOCTOR_FORMAT,
