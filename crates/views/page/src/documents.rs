@@ -7,6 +7,7 @@ mod doctor;
 mod document_page;
 mod error;
 mod findings;
+mod first_touch;
 mod frame;
 mod guard;
 mod latency;

@@ -20,6 +20,7 @@ mod relation_map;
 mod run_svg;
 mod squares;
 mod time_bars;
+mod touch_map;
 mod tree;
 mod trial_dots;
 
@@ -36,4 +37,5 @@ pub use picture::PICTURE_STYLE;
 pub use relation_map::relation_map;
 pub use run_svg::run_svg;
 pub use time_bars::{compared_time_bars, time_bars};
+pub use touch_map::touch_map;
 pub use trial_dots::{compared_trial_dots, trial_dots};

@@ -46,16 +46,11 @@ pub fn first_touch_text(touch: &FirstTouch, options: &TextOptions) -> String {
     let target = plain_within(&touch.target, NAME_COLUMNS);
     let title = format!("First touches of {target}, {:.1} s {from}", touch.seconds);
     let mut text = options.heading(&title);
-    if let Some(segment) = touch.segments.first() {
-        for sentence in sentences(touch, segment) {
-            text.push_str(&options.paragraph("", &capital(&sentence), Style::Usual));
-        }
-        if let Some(fix) = fix(touch, segment) {
-            text.push_str(&options.paragraph("fix: ", &fix, Style::Usual));
-        }
-    } else {
-        let none = "No shared memory of it was touched, and it maps none that is in memory.";
-        text.push_str(&options.paragraph("", none, Style::Usual));
+    for sentence in first_touch_sentences(touch) {
+        text.push_str(&options.paragraph("", &sentence, Style::Usual));
+    }
+    if let Some(fix) = touch.segments.first().and_then(|it| fix(touch, it)) {
+        text.push_str(&options.paragraph("fix: ", &fix, Style::Usual));
     }
     for gap in &touch.gaps {
         text.push_str(&options.paragraph("incomplete: ", gap, Style::Care));
@@ -88,6 +83,20 @@ pub fn first_touch_text(touch: &FirstTouch, options: &TextOptions) -> String {
         text.push_str(&private_text(touch, options));
     }
     text
+}
+
+/// Returns what was seen of the largest segment, in sentences.
+pub fn first_touch_sentences(touch: &FirstTouch) -> Vec<String> {
+    match touch.segments.first() {
+        Some(segment) => {
+            let sentences = sentences(touch, segment).into_iter();
+            sentences.map(|sentence| capital(&sentence)).collect()
+        }
+        None => {
+            let none = "No shared memory of it was touched, and it maps none that is in memory.";
+            vec![none.to_owned()]
+        }
+    }
 }
 
 /// A sentence as it stands alone.

@@ -7,6 +7,7 @@ use super::balance::{BALANCE_FORMAT, balance_content, read_balance};
 use super::bandwidth::{BANDWIDTH_FORMAT, bandwidth_content, read_bandwidth};
 use super::doctor::{DOCTOR_FORMAT, doctor_content, read_doctor};
 use super::error::Error;
+use super::first_touch::{FIRST_TOUCH_FORMAT, first_touch_content, read_first_touch};
 use super::frame::framed;
 use super::guard::checked_format;
 use super::latency::{LATENCY_FORMAT, latency_content, read_latency};
@@ -26,7 +27,7 @@ struct Paged {
 }
 
 /// Every format that has a page.
-static TABLE: [Paged; 7] = [
+static TABLE: [Paged; 8] = [
     Paged {
         format: LATENCY_FORMAT,
         title: "Memory latency",
@@ -59,6 +60,11 @@ static TABLE: [Paged; 7] = [
         format: BALANCE_FORMAT,
         title: "Balanced memory",
         reader: |text, _| read_balance(text).map(|report| balance_content(&report)),
+    },
+    Paged {
+        format: FIRST_TOUCH_FORMAT,
+        title: "First touches",
+        reader: |text, _| read_first_touch(text).map(|touch| first_touch_content(&touch)),
     },
     Paged {
         format: DOCTOR_FORMAT,

@@ -4,13 +4,14 @@ use page::document_page;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-const FORMATS: [&str; 6] = [
+const FORMATS: [&str; 7] = [
     "latency",
     "bandwidth",
     "topology",
     "residency",
     "move",
     "doctor",
+    "firsttouch",
 ];
 
 /// Documents with most fields, so that a change of one of them reaches what is behind it.
@@ -22,6 +23,7 @@ fn samples() -> Vec<Value> {
         residency(),
         moved(),
         balanced(),
+        first_touches(),
         json!({"format": "numalab.doctor/1", "target": null, "looked_for": 3,
             "findings": [finding()]}),
     ]
@@ -134,6 +136,22 @@ fn balanced() -> Value {
                 {"at_s": 12.0, "hint_faults": 7, "hint_faults_local": 3, "bytes_migrated": 1,
                     "pages_watched": 9, "pages_changed": 2, "pages_returned": 1, "stopped_s": 0.5}],
             "is_kept": false, "notes": ["n"]})
+}
+
+fn first_touches() -> Value {
+    let by_node = by_node();
+    json!({"format": "numalab.firsttouch/1", "target": "t", "from_start": true, "seconds": 1.0,
+            "complete": false, "gaps": ["g"], "faults": 1, "lost_events": 1,
+            "has_kernel_mode": true, "memory_nodes": "0-1",
+            "processes": [{"pid": 1, "name": "n", "class": "c", "has_ended": false}],
+            "segments": [{"name": "n", "kind": "memfd", "page_bytes": 4096,
+                "mapped_bytes": 8192, "processes": 1, "touched_bytes": 4096,
+                "before_bytes": 1, "unseen_bytes": 1, "bytes_by_node": by_node,
+                "touchers": [{"pid": 1, "class": "c", "cpu_node": 0, "bytes": 4096,
+                    "later_faults": 1, "first_s": 0.1, "last_s": 0.2, "bytes_by_node": by_node}],
+                "picture": {"columns": 2, "rows": 2, "first_s": 0.1, "last_s": 0.2,
+                    "cells": [{"column": 0, "row": 0, "bytes_by_cpu_node": by_node}]}}],
+            "private": [{"class": "c", "processes": 1, "faults_by_cpu_node": by_node}]})
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
