@@ -59,6 +59,8 @@ pub(crate) enum Bench {
     Bandwidth,
     /// `numalab bind` against `numactl`: the time until a program has started and ended.
     Bind,
+    /// What `numalab firsttouch` costs a program that touches pages, and a PostgreSQL that reads.
+    FirstTouch,
     /// `numalab inspect` against `numastat -p`: 4 GiB of shared memory in 50 processes.
     Inspect,
     /// `numalab latency` against `lat_mem_rd` and a plain chase, and the time of a curve; with

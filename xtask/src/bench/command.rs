@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use super::{
-    bandwidth, bind, inspect, latency, latency_repeated, logical_reads, parallel_scan, postgres,
-    relocate, verdict, watch,
+    bandwidth, bind, first_touch, inspect, latency, latency_repeated, logical_reads, parallel_scan,
+    postgres, relocate, verdict, watch,
 };
 use crate::arguments::Bench;
 
@@ -25,6 +25,7 @@ pub(crate) fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) ->
         Bench::Alternation => verdict::run_alternation(limit)?,
         Bench::Bandwidth => bandwidth::run(limit)?,
         Bench::Bind => bind::run(limit)?,
+        Bench::FirstTouch => first_touch::run(limit)?,
         Bench::Inspect => inspect::run(limit)?,
         Bench::Latency => latency::run(limit)?,
         Bench::LogicalReads => logical_reads::run(limit)?,

@@ -6,6 +6,7 @@ mod bind;
 mod claims;
 pub(crate) mod command;
 mod experiment;
+mod first_touch;
 mod huge_pages;
 mod inspect;
 mod lat_mem_rd;

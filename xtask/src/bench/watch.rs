@@ -58,7 +58,7 @@ pub(super) fn run(limit: Duration) -> Result<()> {
 }
 
 /// Runs a program in Python, and reads the document that it prints.
-fn python(
+pub(super) fn python(
     supervisor: &Supervisor,
     folder: &Path,
     (name, text): (&str, &str),
@@ -78,7 +78,7 @@ fn python(
 }
 
 /// The newest of Debian's folders of programs.
-fn postgresql_programs() -> Option<PathBuf> {
+pub(super) fn postgresql_programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
     let folders = versions.map(|version| version.path().join("bin"));
     folders.filter(|it| it.join("pgbench").is_file()).max()

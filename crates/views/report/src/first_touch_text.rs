@@ -49,7 +49,7 @@ pub fn first_touch_text(touch: &FirstTouch, options: &TextOptions) -> String {
     for sentence in first_touch_sentences(touch) {
         text.push_str(&options.paragraph("", &sentence, Style::Usual));
     }
-    if let Some(fix) = touch.segments.first().and_then(|it| fix(touch, it)) {
+    if let Some(fix) = first_touch_fix(touch) {
         text.push_str(&options.paragraph("fix: ", &fix, Style::Usual));
     }
     for gap in &touch.gaps {
@@ -97,6 +97,11 @@ pub fn first_touch_sentences(touch: &FirstTouch) -> Vec<String> {
             vec![none.to_owned()]
         }
     }
+}
+
+/// Returns what to do about the largest segment; `None` when nothing that was seen asks for it.
+pub fn first_touch_fix(touch: &FirstTouch) -> Option<String> {
+    fix(touch, touch.segments.first()?)
 }
 
 /// A sentence as it stands alone.

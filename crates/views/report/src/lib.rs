@@ -103,7 +103,8 @@ pub use explanation_text::explanation_text;
 pub use findings_text::finding_line;
 pub use firmware_text::{FirmwareDocument, firmware_document, firmware_text};
 pub use first_touch_text::{
-    FirstTouchDocument, first_touch_document, first_touch_sentences, first_touch_text,
+    FirstTouchDocument, first_touch_document, first_touch_fix, first_touch_sentences,
+    first_touch_text,
 };
 pub use group_configuration::{Configuration, group_configuration};
 pub use groups_text::groups_text;

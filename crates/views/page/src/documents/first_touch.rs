@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use model::{ByteSize, FirstTouch, TouchedSegment};
-use report::{TextOptions, first_touch_sentences, first_touch_text};
+use report::{TextOptions, first_touch_fix, first_touch_sentences, first_touch_text};
 
 use super::error::Error;
 use super::guard::fields;
@@ -61,6 +61,7 @@ pub(crate) fn first_touch_content(touch: &FirstTouch) -> Markup {
     let shown = &touch.segments[..touch.segments.len().min(SEGMENTS_MAX)];
     html! {
         @for sentence in first_touch_sentences(touch) { p.lead { (cut(&sentence)) } }
+        @if let Some(fix) = first_touch_fix(touch) { p { "Fix: " (cut(&fix)) "." } }
         p.muted { "Target " (cut(&touch.target)) ", " (format!("{:.1}", touch.seconds)) " s." }
         @if !touch.complete {
             div.warning {
