@@ -53,13 +53,25 @@ impl Change for MemoryBalanced {
         let lines = chunk_log::read(how.journal, how.entry)?;
         let back = || take_back::chunks(lines.iter(), how, &self.to_string());
         if stop(how, &lines)? {
-            // The second pass finds what followed its marks during the first.
-            back()?;
+            // What this pass leaves, or what follows its marks meanwhile, the next one finds.
+            let _ = back();
             std::thread::sleep(MARKS_LAST);
+        }
+        for _ in 1..PASSES {
+            if let Ok(left) = back() {
+                return Ok(left);
+            }
+            std::thread::sleep(PAUSE);
         }
         back()
     }
 }
+
+/// How often to move pages back: the kernel cannot move a page that a CPU is just working on, such
+/// as one at which it takes a hint fault.
+const PASSES: u32 = 3;
+/// Between two passes.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The time after which a busy process has used most pages that the kernel has marked in its page
 /// tables. While the policy does not let the kernel move them, that takes the marks away.
