@@ -76,6 +76,16 @@ pub enum MoveError {
         /// Bytes that it can take.
         free_bytes: u64,
     },
+    /// Another process has set the policy of memory that the kernel was let at.
+    #[error(
+        "another process has set the memory policy of {name} to {policy} meanwhile: left as it is"
+    )]
+    PolicySetByAnother {
+        /// The segment.
+        name: String,
+        /// Its policy now.
+        policy: String,
+    },
     /// The kernel does not balance memory.
     #[error("cannot let the kernel balance {target}: {reason}")]
     NoBalancing {

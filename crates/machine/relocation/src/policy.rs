@@ -106,6 +106,18 @@ pub(super) fn write(
     Ok((entry, change))
 }
 
+/// The policy of the first and of the last page of an object.
+///
+/// # Errors
+/// When the kernel refuses to report it.
+pub(super) fn ends(object: &MappedObject) -> Result<[RawPolicy; 2], SystemCallError> {
+    let (window, pages) = whole(object)?;
+    Ok([
+        object_policy::at(&window, 0)?,
+        object_policy::at(&window, pages.saturating_sub(1))?,
+    ])
+}
+
 /// Stops NUMA balancing of an object where its policy lets the kernel at it; returns whether it has
 /// such a policy, or one that is left when the kernel was stopped.
 ///

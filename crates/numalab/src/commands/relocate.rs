@@ -213,6 +213,9 @@ impl From<MoveError> for Failure {
                 "nothing was moved; free memory there (for huge pages, use `numalab pages \
                  --set`), or move less (--segment, --shared, --private)",
             ),
+            MoveError::PolicySetByAnother { .. } => fail(ExitCode::PlacementNotHonoured).advise(
+                "`numalab undo` moves the pages back; with `--force` it restores the policy, too",
+            ),
             MoveError::NoBalancing { reason, .. } => {
                 fail(ExitCode::MachineCannot).advise(balancing_advice(reason))
             }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::process::Command;
 
 use linux::Root;
 use rustix::process::Signal;
@@ -180,5 +181,36 @@ fn whoever_ends_it_finds_the_policy_that_was_there() {
     drop(reader);
     assert_eq!(balance.finish().status.code(), Some(8));
     laboratory.run(&["undo"]).with_code(0);
+    nothing_in_force(&laboratory);
+}
+
+#[test]
+fn a_policy_that_another_sets_meanwhile_is_not_overwritten() {
+    let test = "a_policy_that_another_sets_meanwhile_is_not_overwritten";
+    if !is_guest(test, "two-node") {
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let reader = reader();
+    let pid = reader.pid();
+    let before = place(&pid);
+    let balance = laboratory.start(&["balance", &pid, "--for", "100"]);
+    until_at_work(&pid);
+    let script = format!(
+        "for file in /proc/{pid}/fd/*; do
+           case $(readlink $file) in *memfd:pool*)
+             numactl --file $file --interleave=0-1 && exit;;
+           esac
+         done; exit 1"
+    );
+    let set = Command::new("sh").args(["-c", &script]).status().unwrap();
+    assert!(set.success());
+    let ended = balance.finish().with_code(6);
+    ended.says(&["set the memory policy of /memfd:pool to interleave:0-1"]);
+    assert_eq!(place(&pid)[0], "interleave:0-1");
+    laboratory.run(&["undo"]).with_code(4);
+    assert_eq!(place(&pid)[0], "interleave:0-1");
+    laboratory.run(&["undo", "--force"]).with_code(0);
+    assert_eq!(place(&pid), before);
     nothing_in_force(&laboratory);
 }

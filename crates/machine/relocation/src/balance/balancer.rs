@@ -107,6 +107,11 @@ pub fn balance(
     };
     let outcome = balancer.run(course);
     let mut result = balancer.result;
+    if let Err(error @ MoveError::PolicySetByAnother { .. }) = outcome {
+        // The policies that are still ours are taken back; undo names the other.
+        let _ = take_back(root, journal, &policies);
+        return Err(error);
+    }
     if !limits.keep || outcome.is_err() {
         switch(plan, &plan.raw_policy().without_balancing())?;
         std::thread::sleep(MARKS_LAST);
@@ -212,16 +217,19 @@ fn old_kernel(target: &str) -> MoveError {
 
 /// Gives the segments the policies that they had.
 fn take_back(root: &Root, journal: &Journal, policies: &Policies) -> Result<(), MoveError> {
+    let mut outcome = Ok(());
     for (entry, change) in policies.iter().rev() {
-        change.take_back(&TakeBack {
+        let how = TakeBack {
             root,
             journal,
             entry: *entry,
             force: false,
-        })?;
-        journal.mark_undone(*entry)?;
+        };
+        let taken = change.take_back(&how);
+        // One that cannot be taken back keeps no other.
+        outcome = outcome.and(taken.and_then(|_| journal.mark_undone(*entry)));
     }
-    Ok(())
+    Ok(outcome?)
 }
 
 fn object(segment: &BalanceSegment) -> &MappedObject {
@@ -268,6 +276,7 @@ impl Balancer<'_> {
             if now_s < next_s {
                 continue;
             }
+            self.policies_are_ours()?;
             let look = watched.look(&mut self.reader, &parts)?;
             let sample = BalanceSample {
                 at_s: now_s,
@@ -304,6 +313,7 @@ impl Balancer<'_> {
         if is_spent == self.is_stopped {
             return Ok(());
         }
+        self.policies_are_ours()?;
         let balancing = self.plan.raw_policy();
         let wanted = match is_spent {
             true => balancing.without_balancing(),
@@ -311,6 +321,24 @@ impl Balancer<'_> {
         };
         switch(self.plan, &wanted)?;
         self.is_stopped = is_spent;
+        Ok(())
+    }
+
+    /// Refuses to go on where another process has set a policy: it is not overwritten.
+    fn policies_are_ours(&self) -> Result<(), MoveError> {
+        let stopped = self.plan.raw_policy().without_balancing();
+        for segment in &self.plan.segments {
+            let ends = policy::ends(object(segment))?;
+            let of_others = ends
+                .iter()
+                .find(|policy| policy.without_balancing() != stopped);
+            if let Some(policy) = of_others {
+                return Err(MoveError::PolicySetByAnother {
+                    name: segment.part.name.clone(),
+                    policy: policy.to_string(),
+                });
+            }
+        }
         Ok(())
     }
 
