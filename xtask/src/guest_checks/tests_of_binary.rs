@@ -26,6 +26,7 @@ const MODULES: &[Row] = &[
             "balancing",
             "bind",
             "data_files",
+            "first_touch",
             "groups",
             "moving",
             "watching",
@@ -42,7 +43,7 @@ pub(super) const CHECK: Check = Check {
     name: "tests-of-binary",
     applies_to: |shape| !modules(shape).is_empty(),
     cgroup: CgroupVersion::V2,
-    seconds: 500,
+    seconds: 700,
     commands,
     judge,
 };

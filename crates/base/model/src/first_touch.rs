@@ -35,6 +35,43 @@ pub struct FirstTouch {
     pub segments: Vec<TouchedSegment>,
     /// Page faults in private memory and in files, by class of process, the most first.
     pub private: Vec<PrivateFaults>,
+    /// The tables and indexes that a database has in its buffers at the end of the look, that with
+    /// the most buffers first; `None` when nobody asked for them.
+    #[serde(default)]
+    pub relations: Option<Vec<TouchedRelation>>,
+}
+
+/// A table or index whose blocks lie in buffers: who touched these buffers' pages first, whatever
+/// they held then.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TouchedRelation {
+    /// Its database; `None` when it is of none or its name is unknown.
+    pub database: Option<String>,
+    /// Its name with its schema; `None` when unknown.
+    pub name: Option<String>,
+    /// Its kind, such as `table`.
+    pub kind: Option<String>,
+    /// The name of its file.
+    pub filenode: u32,
+    /// Size of its blocks in the buffers.
+    pub bytes: u64,
+    /// Who touched their pages first, by class and node of the CPU, the most first.
+    pub touched: Vec<RelationTouch>,
+    /// The part on pages that were there before the look.
+    pub before_bytes: u64,
+    /// The part on pages whose first touch was not seen.
+    pub unseen_bytes: u64,
+}
+
+/// First touches of pages under the blocks of one relation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelationTouch {
+    /// The class of the processes.
+    pub class: String,
+    /// The node of their CPUs; `None` when the machine does not tell.
+    pub cpu_node: Option<NodeId>,
+    /// Bytes of blocks.
+    pub bytes: u64,
 }
 
 /// A process that touched memory.

@@ -56,7 +56,8 @@ pub use evidence::{
 pub use finding::{Cost, Fact, Finding, Severity};
 pub use firmware::{MeasuredDistances, TableReplacement};
 pub use first_touch::{
-    FirstTouch, PrivateFaults, TouchCell, TouchPicture, TouchedSegment, Toucher, TouchingProcess,
+    FirstTouch, PrivateFaults, RelationTouch, TouchCell, TouchPicture, TouchedRelation,
+    TouchedSegment, Toucher, TouchingProcess,
 };
 pub use group_state::{GroupMember, GroupState};
 pub use id_list::{CpuId, CpuSet, ID_MAX, Id, IdSet, NodeId, NodeSet};

@@ -30,6 +30,6 @@ pub use changes::CHANGES;
 pub use database::PostgreSql;
 pub use error::Error;
 pub use installation::{Installation, Places, find};
-pub use relations::{RelationsOrder, relations};
+pub use relations::{BufferMap, RelationsOrder, buffer_map, relations};
 pub use server_settings::server_settings;
 pub use version::{Release, Version};

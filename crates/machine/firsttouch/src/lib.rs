@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod address_space;
+mod blocks;
 mod look;
 mod page_records;
 mod picture;
@@ -12,4 +13,5 @@ mod segments;
 mod tracker;
 mod whereabouts;
 
+pub use blocks::{Blocks, GroupTouches};
 pub use look::{Look, LookError};

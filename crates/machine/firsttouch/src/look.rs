@@ -8,6 +8,7 @@ use model::{FirstTouch, Topology};
 use residency::instances::{self, InstanceError, Target};
 
 use crate::address_space::AddressSpace;
+use crate::blocks::{self, Blocks, GroupTouches};
 use crate::processes::Process;
 use crate::result;
 use crate::tracker::{PageBytesOf, Tracker};
@@ -69,6 +70,8 @@ pub struct Look<'a> {
     read_until_ns: u64,
     gaps: Vec<String>,
     is_of_program: bool,
+    /// When it ended.
+    ended_ns: Option<u64>,
 }
 
 impl<'a> Look<'a> {
@@ -150,6 +153,7 @@ impl<'a> Look<'a> {
             read_until_ns: now,
             gaps: Vec::new(),
             is_of_program: program,
+            ended_ns: None,
         }
     }
 
@@ -199,19 +203,42 @@ impl<'a> Look<'a> {
         self.tracker.processes.running().next().is_none()
     }
 
+    /// Ends the look: what happens from now on is not seen.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn stop(&mut self) -> Result<(), LookError> {
+        if self.ended_ns.is_some() {
+            return Ok(());
+        }
+        let stopped = self.faults.stop();
+        self.ended_ns = Some(clock::monotonic_ns());
+        for _ in 0..2 {
+            self.round();
+        }
+        self.tracker.processes.read_titles(self.root, u64::MAX);
+        Ok(stopped?)
+    }
+
+    /// Who touched the pages under these blocks first; `None` when the target was not seen to map
+    /// their segment.
+    pub fn touches_of(&self, blocks: &Blocks) -> Option<Vec<GroupTouches>> {
+        blocks::of(&self.tracker, blocks)
+    }
+
+    /// Something that could not be found out.
+    pub fn note_gap(&mut self, gap: String) {
+        self.gaps.push(gap);
+    }
+
     /// Ends the look, and finds where the pages are now.
     ///
     /// # Errors
     /// When the kernel refuses.
     pub fn finish(mut self, target: &str) -> Result<FirstTouch, LookError> {
-        let stopped = self.faults.stop();
-        let end = clock::monotonic_ns();
-        for _ in 0..2 {
-            self.round();
-        }
-        stopped?;
+        self.stop()?;
+        let end = self.ended_ns.unwrap_or(self.tracker.start_ns);
         let lost_events = self.faults.lost()?;
-        self.tracker.processes.read_titles(self.root, u64::MAX);
         let segments = result::segments(self.root, &self.tracker);
         let gaps = self.gaps(lost_events);
         let seconds = end.saturating_sub(self.tracker.start_ns) as f64 / NS_PER_S;
@@ -228,6 +255,7 @@ impl<'a> Look<'a> {
             processes: result::processes(&self.tracker),
             segments,
             private: result::private(&self.tracker),
+            relations: None,
         })
     }
 

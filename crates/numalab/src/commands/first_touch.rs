@@ -1,5 +1,6 @@
 //! `numalab firsttouch`: who touched memory first, and so decided where it lies.
 
+use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
@@ -7,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use firsttouch::{Look, LookError};
+use firsttouch::{Blocks, GroupTouches, Look, LookError};
 use linux::Root;
 use linux::child::{Child, ChildEvent};
 use linux::group_witness::GroupWitness;
 use linux::signal_queue::SignalQueue;
-use model::FirstTouch;
 use model::exit::ExitCode;
+use model::{FirstTouch, RelationResidency, TouchedRelation};
+use postgresql::RelationsOrder;
 use report::TextOptions;
 use residency::instances::Target;
 
@@ -37,6 +39,13 @@ pub(crate) struct FirstTouchArguments {
     /// Write the result to a file, instead of stdout or, with a COMMAND, stderr.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Also show the tables of PostgreSQL by who touched their buffers first; with a COMMAND, the
+    /// server is the one of DATADIR. It needs the extension pg_buffercache.
+    #[arg(long, value_name = "DATADIR", num_args = 0..=1, require_equals = true)]
+    pub relations: Option<Option<PathBuf>>,
+    /// Role to connect as, for --relations [default: the one named like the connecting user].
+    #[arg(long, value_name = "ROLE", requires = "relations")]
+    pub pg_role: Option<String>,
     /// Print JSON (numalab.firsttouch/1).
     #[arg(long)]
     pub json: bool,
@@ -94,6 +103,7 @@ fn at_target(
     mut output: Output,
 ) -> Result<(), Failure> {
     let parsed: Target = target.parse()?;
+    let order = relations_order(arguments, Some(&parsed))?;
     let topology = topology::read(root)?;
     let cancel = interrupt::cancel_on_signals()?;
     // One event for each CPU.
@@ -112,7 +122,7 @@ fn at_target(
         look.round();
         has_ended = look.has_ended();
     }
-    output.write(&look.finish(target)?)?;
+    output.write(&finish(root, look, target, order.as_ref())?)?;
     if has_ended {
         let message = format!("all processes of {target} ended before the time was over");
         return Err(Failure::new(ExitCode::WorkloadFailed, message));
@@ -126,6 +136,7 @@ fn at_target(
 
 fn at_program(root: &Root, arguments: &FirstTouchArguments, output: Output) -> Result<(), Failure> {
     let topology = topology::read(root)?;
+    let order = relations_order(arguments, None)?;
     let queue = SignalQueue::new()
         .map_err(|error| Failure::new(ExitCode::Bug, format!("cannot watch signals: {error}")))?;
     let mut look = Look::at_next_program(root, &topology, buffer_bytes(arguments))?;
@@ -135,6 +146,8 @@ fn at_program(root: &Root, arguments: &FirstTouchArguments, output: Output) -> R
     let program = Path::new(&words[0]).file_name().unwrap_or_default();
     look.follow_program(child.pid(), &program.to_string_lossy());
     let mut looking = Looking {
+        root,
+        order,
         look: Some(look),
         output,
         target: shown.join(" "),
@@ -154,8 +167,100 @@ fn at_program(root: &Root, arguments: &FirstTouchArguments, output: Output) -> R
     Ok(())
 }
 
+/// What to ask the server, for `--relations`.
+fn relations_order(
+    arguments: &FirstTouchArguments,
+    target: Option<&Target>,
+) -> Result<Option<RelationsOrder>, Failure> {
+    let Some(named) = &arguments.relations else {
+        return Ok(None);
+    };
+    let data = match (named, target) {
+        (Some(data), _) => data.clone(),
+        (None, Some(Target::Postgres(data))) => PathBuf::from(data),
+        _ => {
+            let message = "--relations: which server?";
+            let advice = "name its data directory: --relations=DATADIR";
+            return Err(Failure::new(ExitCode::Usage, message).advise(advice));
+        }
+    };
+    let role = arguments.pg_role.clone();
+    let with_server_view = false;
+    Ok(Some(RelationsOrder {
+        data,
+        role,
+        with_server_view,
+    }))
+}
+
+/// Ends a look; the server is asked for its tables afterwards, so that the asking is not seen.
+fn finish(
+    root: &Root,
+    mut look: Look<'_>,
+    target: &str,
+    order: Option<&RelationsOrder>,
+) -> Result<FirstTouch, Failure> {
+    look.stop()?;
+    let relations = order.map(|order| relations(root, &mut look, order));
+    let mut touch = look.finish(target)?;
+    touch.relations = relations.flatten();
+    Ok(touch)
+}
+
+/// The tables, the largest first; `None` with a gap where the server does not tell.
+fn relations(
+    root: &Root,
+    look: &mut Look<'_>,
+    order: &RelationsOrder,
+) -> Option<Vec<TouchedRelation>> {
+    let map = match postgresql::buffer_map(root, order) {
+        Ok(map) => map,
+        Err(error) => {
+            look.note_gap(format!("who touched which table is unknown: {error}"));
+            return None;
+        }
+    };
+    let at = |block: u32| map.offset + u64::from(block) * map.block_bytes;
+    let blocks = map.blocks.iter();
+    let blocks = Blocks {
+        object: map.object,
+        block_bytes: map.block_bytes,
+        groups: map.relations.len(),
+        list: blocks
+            .map(|(block, of)| (at(*block), *of as usize))
+            .collect(),
+    };
+    let Some(touches) = look.touches_of(&blocks) else {
+        let data = order.data.display();
+        look.note_gap(format!(
+            "who touched which table is unknown: the server of {data} was not looked at"
+        ));
+        return None;
+    };
+    let all = map.relations.into_iter().zip(touches);
+    let mut all: Vec<TouchedRelation> = all.map(|(of, touches)| touched(of, touches)).collect();
+    all.sort_by_key(|it| (Reverse(it.bytes), it.filenode));
+    Some(all)
+}
+
+fn touched(of: RelationResidency, touches: GroupTouches) -> TouchedRelation {
+    let seen: u64 = touches.touched.iter().map(|touch| touch.bytes).sum();
+    TouchedRelation {
+        database: of.database,
+        name: of.name,
+        kind: of.kind,
+        filenode: of.filenode,
+        bytes: seen + touches.before_bytes + touches.unseen_bytes,
+        touched: touches.touched,
+        before_bytes: touches.before_bytes,
+        unseen_bytes: touches.unseen_bytes,
+    }
+}
+
 /// A look beside a program.
 struct Looking<'a> {
+    root: &'a Root,
+    order: Option<RelationsOrder>,
     look: Option<Look<'a>>,
     output: Output,
     target: String,
@@ -167,7 +272,10 @@ impl Looking<'_> {
     /// Shows the result, unless that was done before.
     fn finish(&mut self) -> Result<(), Failure> {
         match self.look.take() {
-            Some(look) => self.output.write(&look.finish(&self.target)?),
+            Some(look) => {
+                let touch = finish(self.root, look, &self.target, self.order.as_ref())?;
+                self.output.write(&touch)
+            }
             None => Ok(()),
         }
     }

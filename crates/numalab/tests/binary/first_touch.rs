@@ -151,8 +151,19 @@ fn every_page_is_of_the_process_that_touched_it_first_whoever_used_it_later() {
 
 /// A look at a running target, begun; what it says goes to a file.
 fn looking_at<'a>(laboratory: &'a Laboratory, target: &str, report: &str) -> UnderWay<'a> {
+    looking_for(laboratory, target, report, &[])
+}
+
+/// The same with more options.
+fn looking_for<'a>(
+    laboratory: &'a Laboratory,
+    target: &str,
+    report: &str,
+    more: &[&str],
+) -> UnderWay<'a> {
     let words = ["firsttouch", target, "--for", "600s", "--json"];
-    let mut look = laboratory.start(&[&words[..], &["--report", report]].concat());
+    let words = [&words[..], &["--report", report], more].concat();
+    let mut look = laboratory.start(&words);
     until("the look has begun", || {
         assert!(!look.has_ended(), "it ended early: {}", look.stderr());
         look.stderr().contains("Ctrl-C ends it").then_some(())
@@ -312,22 +323,23 @@ fn a_server_that_reads_a_table_has_it_touched_by_the_session_that_asked() {
         return;
     }
     let server = Server::start(&bin);
-    let extensions =
-        server.query("SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_prewarm'");
-    if extensions == "0" {
-        return not_run(
-            test,
-            Need::Package,
-            "it needs PostgreSQL's extension pg_prewarm",
-        );
+    let extensions = server.query(
+        "SELECT count(*) FROM pg_available_extensions \
+          WHERE name IN ('pg_prewarm', 'pg_buffercache')",
+    );
+    if extensions != "2" {
+        let what = "it needs PostgreSQL's extensions pg_prewarm and pg_buffercache";
+        return not_run(test, Need::Package, what);
     }
     server.query("CREATE EXTENSION pg_prewarm");
+    server.query("CREATE EXTENSION pg_buffercache");
     server.query("CREATE TABLE t AS SELECT g, repeat('x', 500) FROM generate_series(1, 16000) g");
     server.query("CHECKPOINT");
     server.stop();
     server.start_again();
     let report = laboratory.file("look.json", "");
-    let look = looking_at(&laboratory, &server.target(), &report);
+    let tables = ["--relations", "--pg-role", "postgres"];
+    let look = looking_for(&laboratory, &server.target(), &report, &tables);
     // A session is known by its title, so it must not be gone at once.
     let prewarm = "SELECT pg_backend_pid() || ' ' || pg_prewarm('t') FROM pg_sleep(0.5)";
     let answer = server.query(prewarm);
@@ -345,7 +357,31 @@ fn a_server_that_reads_a_table_has_it_touched_by_the_session_that_asked() {
         "{blocks}: {look:#}"
     );
     assert_eq!(look["complete"], true, "{look:#}");
+    // By the server's own view, the buffers have the whole table; the session touched all of it.
+    let counted = "SELECT count(*) FROM pg_buffercache \
+                   WHERE relfilenode = pg_relation_filenode('t')";
+    assert_eq!(server.query(counted), blocks.to_string());
+    let relations = look["relations"].as_array().unwrap();
+    let mut named = relations.iter();
+    let table = named.find(|it| it["name"] == "public.t").unwrap();
+    assert_eq!(table["bytes"], blocks * 8192, "{table:#}");
+    assert_eq!(table["touched"][0]["class"], "session", "{table:#}");
+    assert_eq!(table["touched"][0]["bytes"], blocks * 8192, "{table:#}");
     laboratory.nothing_is_left();
+}
+
+#[test]
+fn tables_are_asked_for_where_a_server_is_named() {
+    let laboratory = Laboratory::new();
+    let own = std::process::id().to_string();
+    let refused = laboratory.run(&["firsttouch", &own, "--relations"]);
+    refused
+        .with_code(2)
+        .says(&["which server?", "--relations=DATADIR"]);
+    let refused = laboratory.run(&["firsttouch", "--relations", "--", "true"]);
+    refused
+        .with_code(2)
+        .says(&["which server?", "--relations=DATADIR"]);
 }
 
 #[test]

@@ -49,8 +49,10 @@ fn a_kill_in_a_trial_loses_no_stored_trial_and_undo_removes_its_group() {
     laboratory.no_process_or_memory_is_left();
     let run = laboratory.document(&["show", "last", "--json"]);
     assert_eq!(run["status"], "unfinished");
-    // Two whole rounds of two cases; both cases of the third were up.
-    assert_eq!(trials_of(&run), 4);
+    // Two whole rounds of two cases, or more on a machine on which this test was late; both cases
+    // of the next were up.
+    let trials = trials_of(&run);
+    assert!(trials >= 4 && trials.is_multiple_of(2), "{trials}");
     let left = laboratory.groups();
     assert_eq!(left.len(), 2, "{left:?}");
 

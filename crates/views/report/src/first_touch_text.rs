@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::first_touch_groups::{TouchGroup, groups};
 use crate::first_touch_picture;
+use crate::first_touch_relations::relations_text;
 use crate::first_touch_sentences::{all_bytes, fix, sentences};
 use crate::residency_figures::{percent, size};
 use crate::run_plain::plain_within;
@@ -66,6 +67,7 @@ pub fn first_touch_text(touch: &FirstTouch, options: &TextOptions) -> String {
         text.push('\n');
         text.push_str(&options.paragraph("", &sentence, Style::Usual));
     }
+    text.push_str(&relations_text(touch, options));
     if let Some(segment) = touch.segments.first() {
         let picture = first_touch_picture::lines(segment);
         if !picture.is_empty() {

@@ -18,6 +18,7 @@ mod findings_text;
 mod firmware_text;
 mod first_touch_groups;
 mod first_touch_picture;
+mod first_touch_relations;
 mod first_touch_sentences;
 mod first_touch_text;
 mod group_configuration;

@@ -102,12 +102,17 @@ fn table<'r>(
     table.text(options)
 }
 
-/// Returns `shop: public.orders`; relations shared by all databases are in `*`.
 fn title(relation: &RelationResidency) -> String {
-    let database = relation.database.as_deref().unwrap_or("*");
-    match &relation.name {
+    let (database, name) = (relation.database.as_deref(), relation.name.as_deref());
+    relation_name(database, name, relation.filenode)
+}
+
+/// Returns `shop: public.orders`; relations shared by all databases are in `*`.
+pub(crate) fn relation_name(database: Option<&str>, name: Option<&str>, filenode: u32) -> String {
+    let database = database.unwrap_or("*");
+    match name {
         Some(name) => format!("{database}: {name}"),
-        None => format!("{database}: file {}", relation.filenode),
+        None => format!("{database}: file {filenode}"),
     }
 }
 

@@ -53,7 +53,8 @@ pub(super) fn tally(
     }
 }
 
-fn named(file: RelationFile, names: &Names) -> RelationResidency {
+/// Returns a relation by its names, without figures.
+pub(super) fn named(file: RelationFile, names: &Names) -> RelationResidency {
     let known = names.of_files.get(&file);
     RelationResidency {
         database: names.of_databases.get(&file.database).cloned(),
