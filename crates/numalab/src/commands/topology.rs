@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &TopologyArguments, options: &TextOptions) -> Resul
         None => live()?,
     };
     if let Some(path) = &arguments.svg {
-        fs::write(path, report::topology_svg(&topology)).map_err(|cause| Error::Picture {
+        fs::write(path, report::topology_svg(&topology, None)).map_err(|cause| Error::Picture {
             path: path.clone(),
             cause,
         })?;

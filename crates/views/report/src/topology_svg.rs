@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use model::{ByteSize, Node, NodeSet, Topology};
+use model::{ByteSize, LatencyResult, Node, NodeSet, Topology};
 
 use crate::run_plain::plain_within;
-use crate::topology_distances::{choice, counted, shown};
+use crate::svg_text::push_text;
+use crate::topology_distances::{choice, counted};
 use crate::topology_groups::{Group, groups};
+use crate::topology_map::DistanceMap;
 
 const MARGIN: usize = 24;
 const LINE: usize = 18;
@@ -18,20 +20,13 @@ const NODE_HEIGHT: usize = 6 * LINE + 10;
 /// Maximum number of columns of a line in a node's box.
 const NODE_COLUMNS: usize = 20;
 
-/// Maximum number of nodes for which the cells of the heat map hold numbers.
-const NUMBERED_NODES_MAX: usize = 32;
-
-/// Colour of the farthest distance. Light to dark is readable with red-green colour blindness.
-const FAR: [u32; 3] = [8, 48, 107];
-
-/// Colour of an unknown distance: grey.
-const UNKNOWN: [u32; 3] = [204, 204, 204];
-
-/// Draws a machine.
-pub fn topology_svg(topology: &Topology) -> String {
+/// Draws a machine, with the latencies that were measured on it in the place of the firmware's
+/// distances, if there are any.
+pub fn topology_svg(topology: &Topology, latencies: Option<&LatencyResult>) -> String {
+    let map = DistanceMap::of(topology, latencies);
     let whole = groups(topology).unwrap_or_else(|| flat(topology));
     let (boxes_width, boxes_height) = size(&whole);
-    let map_side = map_side(topology);
+    let map_side = map.as_ref().map_or(0, DistanceMap::side);
     let top = MARGIN + 2 * LINE;
     let map_top = top + boxes_height + MARGIN;
     let width = 2 * MARGIN + boxes_width.max(map_side).max(420);
@@ -54,8 +49,8 @@ pub fn topology_svg(topology: &Topology) -> String {
         &title(topology),
     );
     push_group(&mut svg, topology, &whole, MARGIN, top);
-    if map_side > 0 {
-        push_map(&mut svg, topology, MARGIN, map_top);
+    if let Some(map) = map {
+        map.push(&mut svg, MARGIN, map_top);
     }
     svg.push_str("</svg>\n");
     svg
@@ -244,104 +239,6 @@ fn packages(topology: &Topology, node: &Node) -> String {
         1 => format!("package {list}"),
         _ => plain_within(&format!("packages {list}"), NODE_COLUMNS),
     }
-}
-
-fn cell_side(topology: &Topology) -> usize {
-    if topology.nodes.len() <= NUMBERED_NODES_MAX {
-        34
-    } else {
-        8
-    }
-}
-
-/// Returns the side of the heat map with its headings; 0 when there is nothing to show.
-fn map_side(topology: &Topology) -> usize {
-    let count = topology.nodes.len();
-    if count < 2 || topology.distances.is_none() {
-        0
-    } else {
-        (count + 1) * cell_side(topology)
-    }
-}
-
-fn push_map(svg: &mut String, topology: &Topology, left: usize, top: usize) {
-    let rows = topology.distances.as_deref().unwrap_or_default();
-    let classes: BTreeSet<u32> = rows.iter().flatten().flatten().copied().collect();
-    let classes: Vec<u32> = classes.into_iter().collect();
-    let side = cell_side(topology);
-    let has_numbers = topology.nodes.len() <= NUMBERED_NODES_MAX;
-    let caption = "the firmware's distances, from row to column; 10 is local";
-    push_text(svg, left, top + 4, "fill=\"#44546a\"", caption);
-    let top = top + LINE;
-    for (index, node) in topology.nodes.iter().enumerate().filter(|_| has_numbers) {
-        let (along, across) = (side * (index + 1) + side / 2, side / 2 + 5);
-        push_centred(
-            svg,
-            left + along,
-            top + across,
-            "#000000",
-            &node.id.to_string(),
-        );
-        push_centred(
-            svg,
-            left + side / 2,
-            top + along + 5,
-            "#000000",
-            &node.id.to_string(),
-        );
-    }
-    for (row, distances) in rows.iter().enumerate() {
-        for (column, distance) in distances.iter().enumerate() {
-            let (x, y) = (left + side * (column + 1), top + side * (row + 1));
-            let rank = distance.and_then(|distance| classes.binary_search(&distance).ok());
-            let [red, green, blue] = rank.map_or(UNKNOWN, |rank| shade(rank, classes.len()));
-            svg.push_str(&format!(
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{side}\" height=\"{side}\" \
-                 fill=\"#{red:02x}{green:02x}{blue:02x}\" stroke=\"#ffffff\"/>\n"
-            ));
-            if has_numbers {
-                let ink = if rank.is_some_and(|rank| 2 * rank >= classes.len()) {
-                    "#ffffff"
-                } else {
-                    "#000000"
-                };
-                push_centred(
-                    svg,
-                    x + side / 2,
-                    y + side / 2 + 5,
-                    ink,
-                    &shown(*distance, "?"),
-                );
-            }
-        }
-    }
-}
-
-/// Returns the colour of the `rank`-th nearest of `classes` distances.
-fn shade(rank: usize, classes: usize) -> [u32; 3] {
-    let last = classes.saturating_sub(1).max(1) as u32;
-    let rank = rank as u32;
-    FAR.map(|dark| (235 * (last - rank) + dark * rank) / last)
-}
-
-fn push_text(svg: &mut String, x: usize, y: usize, style: &str, text: &str) {
-    let space = if style.is_empty() { "" } else { " " };
-    let text = escaped(text);
-    svg.push_str(&format!(
-        "<text x=\"{x}\" y=\"{y}\"{space}{style}>{text}</text>\n"
-    ));
-}
-
-fn push_centred(svg: &mut String, x: usize, y: usize, ink: &str, text: &str) {
-    let style = format!("text-anchor=\"middle\" fill=\"{ink}\"");
-    push_text(svg, x, y, &style, text);
-}
-
-/// Escapes text between tags (XML 1.0, 2.4).
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -41,7 +41,10 @@ static TABLE: [Paged; 8] = [
     Paged {
         format: TOPOLOGY_FORMAT,
         title: "Topology",
-        reader: |text, _| read_topology(text).map(|topology| topology_content(&topology)),
+        reader: |text, latencies| {
+            let topology = read_topology(text)?;
+            Ok(topology_content(&topology, latencies))
+        },
     },
     Paged {
         format: RESIDENCY_FORMAT,

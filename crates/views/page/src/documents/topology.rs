@@ -1,7 +1,7 @@
 //! The page of `numalab.topology/1`.
 
 use maud::{Markup, PreEscaped, html};
-use model::{ByteSize, CacheKind, DeviceKind, Topology};
+use model::{ByteSize, CacheKind, DeviceKind, LatencyResult, Topology};
 use report::{TextOptions, topology_svg, topology_text};
 
 use super::error::Error;
@@ -20,7 +20,7 @@ pub(crate) fn read_topology(text: &str) -> Result<Topology, Error> {
 }
 
 /// Returns the page's content.
-pub(crate) fn topology_content(topology: &Topology) -> Markup {
+pub(crate) fn topology_content(topology: &Topology, latencies: Option<&LatencyResult>) -> Markup {
     let is_drawn = topology.nodes.len() <= NODES_MAX && has_square_distances(topology);
     html! {
         p.lead {
@@ -41,7 +41,7 @@ pub(crate) fn topology_content(topology: &Topology) -> Markup {
                         "without memory"
                     }
                     // The picture escapes what it shows.
-                    div.scroll.sheet { (PreEscaped(topology_svg(topology))) }
+                    div.scroll.sheet { (PreEscaped(topology_svg(topology, latencies))) }
                 }
             } @else if topology.nodes.len() > NODES_MAX {
                 p { "Left out: the picture of more than " (NODES_MAX) " nodes." }

@@ -143,6 +143,12 @@ fn a_diagnosis_and_a_topology_have_pages() {
         page.contains("2 nodes, 4 CPUs") && page.contains("eth0"),
         "{page}"
     );
+    assert!(page.contains("the firmware's distances"), "{page}");
+    let latency = r#"{"format": "numalab.latency/1", "cpu_nodes": [0],
+        "memory_nodes": [0, 8], "ns": [[90, 231]]}"#;
+    let both = documents_page(&[topology.to_owned(), latency.to_owned()]).unwrap();
+    let picture = &both[both.find("<svg").unwrap()..both.find("</svg>").unwrap()];
+    assert!(picture.contains("measured latency in ns") && picture.contains(">231<"));
 }
 
 #[test]

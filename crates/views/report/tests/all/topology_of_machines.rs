@@ -62,7 +62,7 @@ fn pictures_are_the_same_every_time() {
     ] {
         golden::check(
             &format!("topology/{name}.svg"),
-            &topology_svg(&topology(name)),
+            &topology_svg(&topology(name), None),
         );
     }
 }
@@ -70,7 +70,7 @@ fn pictures_are_the_same_every_time() {
 #[test]
 fn every_machine_has_a_picture() {
     for name in names() {
-        let svg = topology_svg(&topology(&name));
+        let svg = topology_svg(&topology(&name), None);
         assert!(
             svg.starts_with("<svg ") && svg.ends_with("</svg>\n"),
             "{name}"
@@ -107,6 +107,6 @@ fn a_hostile_name_disturbs_neither_terminal_nor_picture() {
         ..topology("one-node")
     };
     assert!(!topology_text(&hostile, &TextOptions::default()).contains('\u{1b}'));
-    let svg = topology_svg(&hostile);
+    let svg = topology_svg(&hostile, None);
     assert!(!svg.contains('\u{1b}') && !svg.contains("<script>"));
 }

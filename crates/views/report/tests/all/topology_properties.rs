@@ -156,7 +156,7 @@ proptest! {
         let texts = [
             topology_text(&topology, &options),
             topology_cpus_text(&topology, &options),
-            topology_svg(&topology),
+            topology_svg(&topology, None),
         ];
         for text in texts {
             let is_harmless = |char: char| char == '\n' || !char.is_control();
