@@ -22,7 +22,8 @@ const FILE_BYTES_MAX: u64 = 33 << 20;
 #[command(group(ArgGroup::new("output").required(true).multiple(true)))]
 pub(crate) struct ReportArguments {
     /// Stored runs, by id or a prefix of one (`last` is the newest with trials); or documents that
-    /// topology, latency, bandwidth, inspect, move or doctor wrote with --json.
+    /// topology, latency, bandwidth, inspect, firsttouch, move, balance or doctor wrote with
+    /// --json.
     #[arg(value_name = "RUN|FILE.json", required = true)]
     pub what: Vec<String>,
     /// Write a page: one file that needs no other; `-` for stdout.
