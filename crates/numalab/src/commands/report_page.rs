@@ -23,7 +23,7 @@ const FILE_BYTES_MAX: u64 = 33 << 20;
 pub(crate) struct ReportArguments {
     /// Stored runs, by id or a prefix of one (`last` is the newest with trials); or documents that
     /// topology, latency, bandwidth, inspect, firsttouch, move, balance or doctor wrote with
-    /// --json.
+    /// --json. Runs with one document of bandwidth --loaded: their cases on its curves.
     #[arg(value_name = "RUN|FILE.json", required = true)]
     pub what: Vec<String>,
     /// Write a page: one file that needs no other; `-` for stdout.
@@ -40,14 +40,26 @@ pub(crate) struct ReportArguments {
 
 /// Writes the files.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
-    let is_document = |name: &&String| name.ends_with(".json") || Path::new(name).is_file();
-    match arguments.what.iter().find(is_document) {
-        Some(_) => of_documents(arguments),
-        None => of_runs(arguments, &arguments.what),
+    let is_document = |name: &String| name.ends_with(".json") || Path::new(name).is_file();
+    let (documents, runs): (Vec<String>, Vec<String>) =
+        arguments.what.iter().cloned().partition(is_document);
+    match (&documents[..], &runs[..]) {
+        (_, []) => of_documents(arguments),
+        ([], _) => of_runs(arguments, &runs, None),
+        ([loaded], _) => of_runs(arguments, &runs, Some(loaded)),
+        ([_, second, ..], _) => {
+            let message = format!("cannot show {second} beside runs: one document is enough");
+            let advice = "name the runs and one document of bandwidth --loaded, or documents alone";
+            Err(Failure::new(ExitCode::Usage, message).advise(advice))
+        }
     }
 }
 
-fn of_runs(arguments: &ReportArguments, asked: &[String]) -> Result<(), Failure> {
+fn of_runs(
+    arguments: &ReportArguments,
+    asked: &[String],
+    loaded: Option<&String>,
+) -> Result<(), Failure> {
     let store = Store::open_existing(&StateFolder::from_environment()?.store())?;
     let runs: Vec<Run> = asked
         .iter()
@@ -58,13 +70,27 @@ fn of_runs(arguments: &ReportArguments, asked: &[String]) -> Result<(), Failure>
     }
     if let Some(path) = &arguments.html {
         let views: Vec<RunView> = runs.iter().map(report::run_view).collect();
-        requested_files::write_result(path, &page::run_page(&views))?;
+        let page = match loaded {
+            None => page::run_page(&views),
+            Some(file) => with_load(&views, file)?,
+        };
+        requested_files::write_result(path, &page)?;
     }
     if let Some(path) = &arguments.markdown {
         let texts: Vec<String> = runs.iter().map(report::run_markdown).collect();
         requested_files::write_result(path, &texts.join("\n"))?;
     }
     Ok(())
+}
+
+/// The page of runs with their cases on the curves of a document.
+fn with_load(views: &[RunView], file: &str) -> Result<String, Failure> {
+    let text = read(Path::new(file))?;
+    page::run_page_with_load(views, &text).map_err(|error| {
+        let message = format!("cannot show {file} beside runs: {error}");
+        Failure::new(ExitCode::Usage, message)
+            .advise("write it with: numalab bandwidth --loaded --json > loaded.json")
+    })
 }
 
 fn picture(runs: &[Run]) -> Result<String, Failure> {

@@ -195,3 +195,38 @@ fn a_report_says_where_it_goes_and_what_it_can_be_of() {
         .with_code(2)
         .says(&["cannot write /no/such/page.html"]);
 }
+
+#[test]
+fn a_scan_is_shown_on_the_latencies_under_load() {
+    let laboratory = Laboratory::new();
+    let defaults = "[sga]\ncache = \"8MiB\"\n[load]\nwork = \"parallel-scan\"";
+    let scan = ExperimentFile::new("one", defaults)
+        .case("one", "sessions = 1")
+        .case("two", "sessions = 2");
+    let definition = laboratory.file("scan.toml", scan.text());
+    laboratory
+        .run(&["run", &definition, "--trials", "5", "--seconds", "0.1"])
+        .with_code(0);
+    let loaded = r#"{"format": "numalab.bandwidth/1", "kernel": "read", "cpu_nodes": [0],
+        "memory_nodes": [0], "bytes_per_s": [[9e10]], "ladders": [{"cpu_node": 0,
+        "memory_node": 0, "load_nodes": "0", "load_threads": 1, "points": [
+        {"delay": null, "bytes_per_s": 0.0, "ns": 90.0},
+        {"delay": 3, "bytes_per_s": 1e11, "ns": 150.0}]}]}"#;
+    let loaded = laboratory.file("loaded.json", loaded);
+    let html = laboratory.file("page.html", "");
+    laboratory
+        .run(&["report", "last", &loaded, "--html", &html])
+        .with_code(0);
+    let page = fs::read_to_string(&html).unwrap();
+    assert!(
+        page.contains("Latency under load") && page.contains("<title>one: "),
+        "{page}"
+    );
+    let refused = laboratory.run(&["report", "last", &loaded, &loaded, "--html", &html]);
+    refused.with_code(2).says(&["one document is enough"]);
+    let other = laboratory.file("other.json", "{\"format\": \"numalab.move/1\"}");
+    let refused = laboratory.run(&["report", "last", &other, "--html", &html]);
+    refused
+        .with_code(2)
+        .says(&["beside runs", "bandwidth --loaded"]);
+}

@@ -18,7 +18,9 @@ mod residency;
 mod table;
 mod topology;
 
+pub(crate) use bandwidth::{BANDWIDTH_FORMAT, read_bandwidth};
 pub use document_page::{document_page, documents_page};
 pub use error::Error;
 pub(crate) use frame::framed;
+pub(crate) use guard::checked_format;
 pub(crate) use table::{counted, table};

@@ -8,4 +8,4 @@ mod runs;
 
 pub use documents::{Error, document_page, documents_page};
 pub use pictures::*;
-pub use runs::{comparison_page, run_page};
+pub use runs::{comparison_page, run_page, run_page_with_load};

@@ -6,4 +6,4 @@ mod page;
 pub(crate) mod samples;
 
 pub use comparison::comparison_page;
-pub use page::run_page;
+pub use page::{run_page, run_page_with_load};

@@ -89,7 +89,7 @@ pub(crate) fn bandwidth_content(result: &BandwidthResult) -> Markup {
         @if !result.ladders.is_empty() {
             section {
                 h2 { "Latency under load" }
-                (loaded_latency(&result.ladders, None))
+                (loaded_latency(&result.ladders, &[]))
             }
         }
         (findings(&result.findings))

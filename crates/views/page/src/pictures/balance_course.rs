@@ -31,7 +31,6 @@ pub fn balance_course(samples: &[BalanceSample]) -> Markup {
         up: axis("share, %"),
         lines,
         marks: Vec::new(),
-        point: None,
     };
     let Some(picture) = chart.picture() else {
         return html! {};

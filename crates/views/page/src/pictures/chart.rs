@@ -61,8 +61,6 @@ pub(crate) struct Chart {
     pub(crate) up: Axis,
     pub(crate) lines: Vec<Line>,
     pub(crate) marks: Vec<Mark>,
-    /// A point of its own, with its name.
-    pub(crate) point: Option<(ChartPoint, String)>,
 }
 
 /// The figures that an axis reaches.
@@ -142,11 +140,10 @@ impl Chart {
     /// Draws it; `None` where no point can be drawn.
     pub(crate) fn picture(&self) -> Option<Picture> {
         let of_lines = || self.lines.iter().flat_map(|line| &line.points);
-        let own = || self.point.iter().map(|(point, _)| point);
         let marks = self.marks.iter().map(|mark| mark.x);
-        let across = of_lines().chain(own()).map(|point| point.x).chain(marks);
+        let across = of_lines().map(|point| point.x).chain(marks);
         let across = Reach::of(&self.across, across)?;
-        let up = Reach::of(&self.up, of_lines().chain(own()).map(|point| point.y))?;
+        let up = Reach::of(&self.up, of_lines().map(|point| point.y))?;
         let mut picture = Picture::default();
         self.draw_axes(&mut picture, across, up);
         self.draw_marks(&mut picture, across);
@@ -169,9 +166,6 @@ impl Chart {
             draw_line(&mut picture, index, &points);
         }
         draw_names(&mut picture, &mut ends);
-        if let Some((point, name)) = &self.point {
-            draw_own_point(&mut picture, place(point), &point.title, name);
-        }
         Some(picture)
     }
 
@@ -270,18 +264,6 @@ fn draw_names(picture: &mut Picture, ends: &mut [(f64, usize, &str)]) {
     }
 }
 
-fn draw_own_point(picture: &mut Picture, at: Option<(f64, f64)>, title: &str, name: &str) {
-    let Some((x, y)) = at else {
-        return;
-    };
-    let path = format!("M{} {}l6 6l-6 6l-6 -6z", px(x), px(y - 6.0));
-    picture.shape(&html! {
-        path d=(path) class="ink" { title { (title) } }
-    });
-    let label = Label::new(LEFT, TOP + HEIGHT + 56.0, FONT, format!("◆ {name}"));
-    picture.label(label);
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::picture::tests::check_labels;
@@ -322,7 +304,6 @@ mod tests {
                     name: "L2".to_owned(),
                 },
             ],
-            point: None,
         }
     }
 

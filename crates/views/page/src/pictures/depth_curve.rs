@@ -29,7 +29,6 @@ pub fn depth_curve(result: &LatencyResult) -> Markup {
         },
         lines: result.curves.iter().map(line).collect(),
         marks,
-        point: None,
     };
     let Some(picture) = chart.picture() else {
         return html! {};

@@ -4,22 +4,28 @@ use maud::{Markup, html};
 use model::{LoadLadder, NodeId};
 use report::{figure_of_gigabytes_per_s, figure_of_ns};
 
-use super::chart::{Axis, Chart, ChartPoint, LINES_MAX, Line, Scale};
+use super::chart::{Axis, Chart, ChartPoint, LINES_MAX, Line, Mark, Scale};
 
-/// A point at which something else worked: the bandwidth it moved, and the latency it saw.
+/// What something else moved: where it works on the curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperatingPoint {
     /// What worked there.
     pub name: String,
     /// Bytes per second moved.
     pub bytes_per_s: f64,
-    /// Latency of one access.
-    pub ns: f64,
 }
 
-/// Returns the curves of all ladders in one picture, and a point beside them; nothing where nothing
-/// was measured.
-pub fn loaded_latency(ladders: &[LoadLadder], operating: Option<&OperatingPoint>) -> Markup {
+/// Returns the curves of all ladders in one picture, with these points as vertical lines; nothing
+/// where nothing was measured.
+pub fn loaded_latency(ladders: &[LoadLadder], operating: &[OperatingPoint]) -> Markup {
+    let mark = |point: &OperatingPoint| Mark {
+        x: point.bytes_per_s / 1e9,
+        name: format!(
+            "{}: {} GB/s",
+            report::plain(&point.name),
+            figure_of_gigabytes_per_s(point.bytes_per_s)
+        ),
+    };
     let chart = Chart {
         across: Axis {
             words: "bandwidth of the load, GB/s",
@@ -34,15 +40,7 @@ pub fn loaded_latency(ladders: &[LoadLadder], operating: Option<&OperatingPoint>
             figure: tick,
         },
         lines: ladders.iter().map(line).collect(),
-        marks: Vec::new(),
-        point: operating.map(|point| {
-            let at = ChartPoint {
-                x: point.bytes_per_s / 1e9,
-                y: point.ns,
-                title: words(point.bytes_per_s, point.ns),
-            };
-            (at, report::plain(&point.name))
-        }),
+        marks: operating.iter().map(mark).collect(),
     };
     let Some(picture) = chart.picture() else {
         return html! {};
@@ -52,12 +50,22 @@ pub fn loaded_latency(ladders: &[LoadLadder], operating: Option<&OperatingPoint>
             figcaption {
                 "Latency under load: one CPU measures (CPU node to memory node) while the CPUs of "
                 "the load nodes generate load"
+                @if !operating.is_empty() {
+                    ". Dashed: what each case of the run moved; where it crosses a curve, an "
+                    "access takes so long beside such a load"
+                }
             }
             div.scroll {
                 (picture.markup("Latency in ns against the bandwidth of the load in GB/s", false))
             }
             @if ladders.len() > LINES_MAX {
                 p { "Left out of the picture: " (ladders.len() - LINES_MAX) " more pairs." }
+            }
+            @if !operating.is_empty() {
+                ul { @for point in operating.iter().take(LINES_MAX) {
+                    li { (report::plain(&point.name)) ": "
+                        (figure_of_gigabytes_per_s(point.bytes_per_s)) " GB/s" }
+                } }
             }
         }
     }
@@ -128,13 +136,12 @@ mod tests {
         let operating = OperatingPoint {
             name: "run 7".to_owned(),
             bytes_per_s: 60e9,
-            ns: 120.0,
         };
-        let text = loaded_latency(&[ladder(0), ladder(1)], Some(&operating)).0;
+        let text = loaded_latency(&[ladder(0), ladder(1)], &[operating]).0;
         assert_eq!(text.matches("<circle").count(), 6);
         assert!(text.contains("0 → 1: 260.0 ns at 90.0 GB/s"), "{text}");
-        assert!(text.contains("◆ run 7") && text.contains("120.0 ns at 60.0 GB/s"));
-        assert_eq!(loaded_latency(&[], None).0, "");
+        assert!(text.contains("<title>run 7: 60.0 GB/s</title>"), "{text}");
+        assert_eq!(loaded_latency(&[], &[]).0, "");
     }
 
     #[test]

@@ -1,16 +1,41 @@
 //! The page of runs.
 
 use maud::{Markup, html};
+use model::{LoadLadder, Metric};
 use report::{CaseView, RunView};
 
+use crate::Error;
+use crate::documents::{BANDWIDTH_FORMAT, checked_format, read_bandwidth};
 use crate::documents::{counted, framed, table};
-use crate::pictures::{time_bars, trial_dots};
+use crate::pictures::{OperatingPoint, loaded_latency, time_bars, trial_dots};
 
 /// Maximum number of lines of evidence, warnings or reasons of one list.
 pub(super) const LINES_MAX: usize = 200;
 
 /// Returns the page of runs, in this order: one HTML file that needs no other and no script.
 pub fn run_page(views: &[RunView]) -> String {
+    of_runs(views, &[])
+}
+
+/// Returns the page of runs, with what their cases moved on the loaded latencies of the machine:
+/// `document` is what `numalab bandwidth --loaded --json` wrote there.
+///
+/// # Errors
+/// When it is no such document.
+pub fn run_page_with_load(views: &[RunView], document: &str) -> Result<String, Error> {
+    checked_format(document, &[BANDWIDTH_FORMAT])?;
+    let bandwidth = read_bandwidth(document)?;
+    match bandwidth.ladders.is_empty() {
+        true => Err(Error::Figures {
+            field: "ladders",
+            expected: "latencies under load (numalab bandwidth --loaded)".to_owned(),
+            found: "none".to_owned(),
+        }),
+        false => Ok(of_runs(views, &bandwidth.ladders)),
+    }
+}
+
+fn of_runs(views: &[RunView], ladders: &[LoadLadder]) -> String {
     let title = match views {
         [view] => report::plain(&view.question),
         views => counted(views.len(), "run"),
@@ -27,14 +52,15 @@ pub fn run_page(views: &[RunView]) -> String {
         @for (number, view) in views.iter().enumerate() {
             section id=(format!("run-{number}")) {
                 @if views.len() > 1 { h2 { (plain(&view.question)) } }
-                (content(view))
+                (content(view, ladders))
             }
         }
     };
     framed(&title, "numalab.run/1", &content)
 }
 
-fn content(view: &RunView) -> Markup {
+fn content(view: &RunView, ladders: &[LoadLadder]) -> Markup {
+    let operating = operating_points(view);
     html! {
         p.lead { strong { (plain(&view.verdict)) } }
         @for warning in view.warnings.iter().take(LINES_MAX) {
@@ -43,6 +69,7 @@ fn content(view: &RunView) -> Markup {
         (ranking(view))
         (trial_dots(view))
         (time_bars(view))
+        @if !operating.is_empty() { (loaded_latency(ladders, &operating)) }
         @if !view.reasons.is_empty() {
             h3 { "Why" }
             (lines(&view.reasons))
@@ -68,6 +95,21 @@ fn content(view: &RunView) -> Markup {
             }
         }
     }
+}
+
+/// What the cases of a run moved; none of a run that counts something else.
+fn operating_points(view: &RunView) -> Vec<OperatingPoint> {
+    if view.unit != Metric::BytesPerSecond.facts().shown_unit || view.is_emulated {
+        return Vec::new();
+    }
+    let cases = view.cases.iter();
+    let point = |case: &CaseView| {
+        Some(OperatingPoint {
+            name: case.name.clone(),
+            bytes_per_s: case.median_value? * view.unit_is,
+        })
+    };
+    cases.filter_map(point).collect()
 }
 
 fn ranking(view: &RunView) -> Markup {
@@ -139,6 +181,37 @@ mod tests {
             !page.contains("http-equiv") && !page.contains("src="),
             "{page}"
         );
+    }
+
+    const LOADED: &str = r#"{"format": "numalab.bandwidth/1", "kernel": "read",
+        "cpu_nodes": [0], "memory_nodes": [0], "bytes_per_s": [[9e10]],
+        "ladders": [{"cpu_node": 0, "memory_node": 0, "load_nodes": "0", "load_threads": 1,
+            "points": [{"delay": null, "bytes_per_s": 0.0, "ns": 90.0},
+                {"delay": 3, "bytes_per_s": 1e10, "ns": 150.0}]}]}"#;
+
+    #[test]
+    fn cases_that_move_bytes_are_on_the_curve_of_latency_under_load() {
+        let mut scan = view();
+        (scan.unit, scan.unit_is) = ("GB/s".to_owned(), 1e9);
+        let page = run_page_with_load(&[scan.clone()], LOADED).unwrap();
+        assert!(
+            page.contains("Latency under load") && page.contains("near: 4.6 GB/s"),
+            "{page}"
+        );
+        // Emulated speeds mean nothing, and logical reads are no bytes.
+        scan.is_emulated = true;
+        for other in [scan, view()] {
+            let page = run_page_with_load(&[other], LOADED).unwrap();
+            assert!(!page.contains("Latency under load"), "{page}");
+        }
+        let without = LOADED.replace("\"ladders\"", "\"others\"");
+        let error = run_page_with_load(&[view()], &without).unwrap_err();
+        assert!(
+            error.to_string().contains("numalab bandwidth --loaded"),
+            "{error}"
+        );
+        let error = run_page_with_load(&[view()], "{\"format\": \"numalab.move/1\"}");
+        assert!(error.is_err());
     }
 
     #[test]
