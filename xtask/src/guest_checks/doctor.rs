@@ -56,12 +56,13 @@ const ONLINE: &str = r#"
 
 /// Gives memory that is on node 0 already the policy to be interleaved, and applies the fix.
 const LATE: &str = r#"
-    numactl --file /dev/shm/late --interleave=0-1
+    numactl --length=$(stat -c %s /dev/shm/late) --file /dev/shm/late --interleave=0-1
     line=$(grep /dev/shm/late /proc/$pid/numa_maps)
     printf '{"kernel":"%s","balancing":%s,' "$line" "$(cat /proc/sys/kernel/numa_balancing)"
     numalab doctor $pid --json >/tmp/late; printf '"found":'; cat /tmp/late
     sh -c "$(grep -o 'numalab move [^"]*' /tmp/late | head -n 1)" >/dev/null 2>&1
-    printf ',"move":%s,"moved":' $?; numalab doctor $pid --json; echo "}""#;
+    printf ',"move":%s,"moved":' $?; numalab doctor $pid --json; echo "}"
+    numalab undo >/dev/null 2>&1"#;
 
 fn commands(_: &Shape) -> Vec<GuestCommand> {
     let look = |name: &str| {

@@ -26,7 +26,7 @@ const MODULES: &[Row] = &[
             "balancing",
             "bind",
             "data_files",
-            "first_touch",
+            "first_touch_by_node",
             "groups",
             "moving",
             "watching",

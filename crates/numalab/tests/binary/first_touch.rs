@@ -12,14 +12,14 @@ use crate::laboratory::{Laboratory, UnderWay};
 use crate::patience::until;
 use crate::postgres_server::{Server, installed};
 use crate::running::Running;
-use crate::unmet_need::{is_guest, is_root, refused_need};
+use crate::unmet_need::{is_root, refused_need};
 use crate::user::NOBODY;
 
 /// Three processes touch one segment after another: the first three quarters of it in an order of
 /// its own, the second all of it backwards, the third again. The first argument is the kind of
 /// segment; with a second one it waits for a line, and afterwards for the end of its input. Its
 /// output is the ids of the three processes.
-const TOUCHES: &str = "
+pub(crate) const TOUCHES: &str = "
 import ctypes, mmap, os, sys
 PAGE, PAGES = mmap.PAGESIZE, 4096
 kind, waits = sys.argv[1], len(sys.argv) > 2
@@ -54,7 +54,7 @@ print(first, second, third, flush=True)
 if waits: sys.stdin.read()
 ";
 
-const PAGES: u64 = 4096;
+pub(crate) const PAGES: u64 = 4096;
 
 /// Whether page faults can be recorded here, those of all processes if `of_others`; if not, reports
 /// that `test` is not run.
@@ -79,7 +79,7 @@ fn report_in(path: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-fn segment<'a>(look: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn segment<'a>(look: &'a Value, name: &str) -> &'a Value {
     let segments = look["segments"].as_array().unwrap();
     let named = |it: &&Value| it["name"].as_str().unwrap().starts_with(name);
     let found = segments.iter().find(named);
@@ -100,7 +100,7 @@ fn of_process(segment: &Value, pid: u64) -> (u64, u64) {
 
 /// Asserts that each page is of the process that the program says touched it first.
 #[track_caller]
-fn is_as_the_program_says(look: &Value, name: &str, pids: &str) {
+pub(crate) fn is_as_the_program_says(look: &Value, name: &str, pids: &str) {
     let pids: Vec<u64> = pids
         .split_whitespace()
         .map(|pid| pid.parse().unwrap())
@@ -150,7 +150,11 @@ fn every_page_is_of_the_process_that_touched_it_first_whoever_used_it_later() {
 }
 
 /// A look at a running target, begun; what it says goes to a file.
-fn looking_at<'a>(laboratory: &'a Laboratory, target: &str, report: &str) -> UnderWay<'a> {
+pub(crate) fn looking_at<'a>(
+    laboratory: &'a Laboratory,
+    target: &str,
+    report: &str,
+) -> UnderWay<'a> {
     looking_for(laboratory, target, report, &[])
 }
 
@@ -172,7 +176,7 @@ fn looking_for<'a>(
 }
 
 /// Ends a look as Ctrl-C does, and returns its result.
-fn ended(look: UnderWay<'_>, report: &str) -> Value {
+pub(crate) fn ended(look: UnderWay<'_>, report: &str) -> Value {
     look.signal(Signal::INT);
     look.finish().with_code(130).says(&["interrupted"]);
     report_in(report)
@@ -382,52 +386,4 @@ fn tables_are_asked_for_where_a_server_is_named() {
     refused
         .with_code(2)
         .says(&["which server?", "--relations=DATADIR"]);
-}
-
-#[test]
-fn first_touches_on_two_nodes_are_of_the_right_node() {
-    let test = "first_touches_on_two_nodes_are_of_the_right_node";
-    if !is_guest(test, "two-node") {
-        return;
-    }
-    let laboratory = Laboratory::new();
-    let report = laboratory.file("look.json", "");
-    let words = [
-        "/usr/bin/python3",
-        "-c",
-        TOUCHES,
-        "memfd",
-        "waits",
-        "2",
-        "0",
-    ];
-    let mut program = Running::start_piped(&words);
-    let pid = program.pid();
-    until("the program has its segment", || {
-        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-        maps.contains("/memfd:pool").then_some(())
-    });
-    let look = looking_at(&laboratory, &pid, &report);
-    let mut input = program.0.stdin.take().unwrap();
-    input.write_all(b"go\n").unwrap();
-    let mut pids = String::new();
-    let output = program.0.stdout.take().unwrap();
-    BufReader::new(output).read_line(&mut pids).unwrap();
-    let look = ended(look, &report);
-    is_as_the_program_says(&look, "/memfd:pool", &pids);
-    let found = segment(&look, "/memfd:pool");
-    let touchers = found["touchers"].as_array().unwrap();
-    let of_node = |node: u64| {
-        let of_it = touchers.iter().filter(|it| it["cpu_node"] == node);
-        of_it.map(|it| it["bytes"].as_u64().unwrap()).sum::<u64>()
-    };
-    let page_bytes = linux::process::page_bytes();
-    let expected = [PAGES / 4 * page_bytes, PAGES * 3 / 4 * page_bytes];
-    assert_eq!([of_node(0), of_node(1)], expected, "{look:#}");
-    // Without a policy, that is where the kernel put them.
-    for (node, bytes) in expected.into_iter().enumerate() {
-        assert_eq!(found["bytes_by_node"][node.to_string()], bytes, "{look:#}");
-    }
-    drop(input);
-    laboratory.nothing_is_left();
 }

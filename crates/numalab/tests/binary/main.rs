@@ -41,6 +41,7 @@ mod data_files;
 mod dead_targets;
 mod explanations;
 mod first_touch;
+mod first_touch_by_node;
 mod groups;
 mod help;
 mod hold;
