@@ -53,8 +53,8 @@ impl RawPolicy {
     }
 
     /// `MPOL_BIND` with `MPOL_F_NUMA_BALANCING`: the same, and NUMA balancing moves pages among
-    /// these nodes to the CPUs that use them (Linux 5.15 for mbind(2): mm/mempolicy.c,
-    /// `sanitize_mpol_flags`).
+    /// these nodes to the CPUs that use them. The flag is one of Linux 5.12; whether mbind(2) takes
+    /// it depends on the kernel (mm/mempolicy.c, `sanitize_mpol_flags`; docs/balance.md).
     pub fn balancing(nodes: &NodeSet) -> Self {
         let mode = libc::MPOL_BIND | crate::mempolicy::MPOL_F_NUMA_BALANCING;
         let nodes = nodes.clone();

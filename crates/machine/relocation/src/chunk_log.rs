@@ -1,11 +1,12 @@
 //! Which pages were moved, and from where: one line of JSON for each chunk, synced before the chunk
 //! is moved (docs/journal.md).
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use journal::{Error, Journal};
+use journal::{Error, Journal, Thing};
 use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
@@ -64,6 +65,16 @@ impl ChunkLog {
             cause,
         })
     }
+}
+
+/// The memory of an entry's chunks, by its owners.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn things(journal: &Journal, entry: u64) -> Result<BTreeSet<Thing>, Error> {
+    let lines = read(journal, entry)?;
+    let owners: BTreeSet<Owner> = lines.into_iter().map(|line| line.of).collect();
+    Ok(owners.iter().map(|owner| owner.thing("pages")).collect())
 }
 
 /// Reads the lines of a file, oldest first; none when there is no file, since no chunk was moved

@@ -37,9 +37,7 @@ impl Change for PagesMoved {
     const KIND: &'static str = "pages-moved";
 
     fn things(&self, journal: &Journal, entry: u64) -> Result<BTreeSet<Thing>, Error> {
-        let lines = chunk_log::read(journal, entry)?;
-        let owners: BTreeSet<Owner> = lines.into_iter().map(|line| line.of).collect();
-        Ok(owners.iter().map(|owner| owner.thing("pages")).collect())
+        chunk_log::things(journal, entry)
     }
 
     /// It names no file to write: memory is identified by its object or process.

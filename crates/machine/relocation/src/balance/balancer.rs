@@ -106,6 +106,8 @@ pub fn balance(
         result: Balanced::default(),
     };
     let outcome = balancer.run(course);
+    // A policy that another process has set since the last look is not overwritten, either.
+    let outcome = balancer.policies_are_ours().and(outcome);
     let mut result = balancer.result;
     if let Err(error @ MoveError::PolicySetByAnother { .. }) = outcome {
         // The policies that are still ours are taken back; undo names the other.
@@ -129,9 +131,11 @@ pub fn balance(
             });
         }
     }
-    // With the policy kept, the kernel may still move what stayed so far.
+    // With the policy kept, the kernel may still move what stayed so far. Some memory outlives its
+    // processes, and was not looked at then.
     let has_moved = result.segments.iter().any(|it| it.bytes_elsewhere > 0);
-    if !has_moved && !limits.keep {
+    let is_known = result.end != BalanceEnd::TargetEnded;
+    if is_known && !has_moved && !limits.keep {
         journal.mark_undone(entry)?;
     }
     Ok(result)
