@@ -18,6 +18,10 @@ const REMOTE_SHARE: f64 = 0.25;
 /// The seconds at the begin and at the end whose faults are compared.
 const WINDOW_S: f64 = 10.0;
 
+/// What `--keep` means.
+const KEPT: &str = "the policy was kept: the kernel goes on moving pages, at any rate, until \
+                    `numalab undo`";
+
 /// The document.
 #[derive(Debug, Serialize)]
 pub struct BalanceDocument<'a> {
@@ -43,6 +47,9 @@ pub fn balance_text(report: &BalanceReport, options: &TextOptions) -> String {
     let mut text = options.heading(&title);
     let mut say = |sentence: &str, style| text.push_str(&options.paragraph("", sentence, style));
     say(&outcome(report), Style::Usual);
+    if report.is_kept {
+        say(KEPT, Style::Care);
+    }
     if let Some(sentence) = next(report) {
         say(&sentence, Style::Care);
     }
@@ -95,9 +102,13 @@ fn next(report: &BalanceReport) -> Option<String> {
             "several nodes use the same pages, which cannot be near to all of them: `numalab undo` \
              takes them back, `numalab move {target} --shared --to interleave` spreads them"
         )),
-        BalanceEnd::TimeOver => Some(format!(
+        BalanceEnd::TimeOver if still_moved(report) => Some(format!(
             "pages were still moving: run it again with a longer --for, or spread them with \
              `numalab move {target} --shared --to interleave`"
+        )),
+        BalanceEnd::TimeOver => Some(format!(
+            "the time was too short to tell whether pages have settled: run it again with a --for \
+             well above {WINDOW_S:.0} s"
         )),
         _ if !report.segments.is_empty() && report.segments.iter().all(is_of_one_node) => {
             Some(format!(
@@ -118,6 +129,13 @@ fn next(report: &BalanceReport) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether pages moved in the last seconds.
+fn still_moved(report: &BalanceReport) -> bool {
+    let last_s = report.samples.last().map_or(0.0, |it| it.at_s);
+    let mut last = report.samples.iter().rev();
+    last.any(|it| it.at_s > last_s - WINDOW_S && it.pages_changed > 0)
 }
 
 /// Whether the processes that use a segment may run on the CPUs of one node only.
@@ -294,6 +312,26 @@ mod tests {
         check(&outcome(BalanceEnd::Settled), &parts);
         let advice = ["`numalab move postgres:/data --shared --to interleave` spreads them"];
         check(&outcome(BalanceEnd::PingPong), &advice);
+    }
+
+    #[test]
+    fn when_the_time_is_over_only_pages_that_were_seen_to_move_are_said_to_move() {
+        let mut report = outcome(BalanceEnd::TimeOver);
+        check(&report, &["too short to tell whether pages have settled"]);
+        report.samples[0].pages_changed = 7;
+        check(&report, &["too short to tell whether pages have settled"]);
+        report.samples[1].pages_changed = 7;
+        check(&report, &["pages were still moving: run it again"]);
+    }
+
+    #[test]
+    fn a_policy_that_is_kept_is_said_to_be() {
+        let mut report = outcome(BalanceEnd::Settled);
+        report.is_kept = true;
+        check(
+            &report,
+            &["the kernel goes on moving pages, at any rate, until `numalab undo`"],
+        );
     }
 
     #[test]
