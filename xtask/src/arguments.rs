@@ -185,8 +185,8 @@ pub(crate) struct CaptureArguments {
 /// Arguments of `cargo xtask kills`.
 #[derive(Debug, Args)]
 pub(crate) struct KillsArguments {
-    /// What is done: `kills` (everything that changes the machine, in sequence), or
-    /// `undo-beside-move` (the two of one target at once).
+    /// What is done: `kills` (everything that changes the machine, in sequence),
+    /// `undo-beside-move` (the two of one target at once), or `balance-kills`.
     #[arg(long, default_value = "kills", value_name = "SCENARIO")]
     pub only: String,
     /// How many times.
@@ -195,6 +195,9 @@ pub(crate) struct KillsArguments {
     /// Where the random numbers begin.
     #[arg(long, default_value_t = 1)]
     pub seed: u32,
+    /// The kernel of the guest.
+    #[arg(long, value_enum, default_value_t = GuestKernel::Stable)]
+    pub kernel: GuestKernel,
     /// The numalab binary to run [default: target/release].
     #[arg(long, value_name = "PATH")]
     pub binary: Option<PathBuf>,

@@ -30,13 +30,5 @@ pub(super) const CHECK: Check = Check {
 const KILLS: u32 = 6;
 
 fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
-    let text = answers.text(SCENARIO.name)?;
-    let kills = scenario::parse(text)?;
-    complaints.expect("kills", &kills.len(), &(KILLS as usize));
-    let is_repaired = kills.iter().all(|kill| kill.is_as_before);
-    complaints.expect(&format!("all as before: {text}"), &is_repaired, &true);
-    // A kill before the first change, or after the end, would show little.
-    let some = kills.iter().filter(|kill| kill.undone > 0).count() * 2 >= kills.len();
-    complaints.expect(&format!("half had to be undone: {text}"), &some, &true);
-    Ok(())
+    scenario::judge_kills(answers.text(SCENARIO.name)?, KILLS, complaints)
 }

@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: &KillsArguments) -> Result<ExitCode> {
     let options = Options {
         timeout: Duration::from_secs(SECONDS_TO_BEGIN + SECONDS_PER_KILL * kills),
         binaries: vec![binary],
+        kernel: arguments.kernel,
         ..Options::of(guest::find(scenario.shape)?)
     };
     let commands = scenario.commands(arguments.count, arguments.seed);
@@ -74,13 +75,5 @@ pub(crate) fn run(arguments: &KillsArguments) -> Result<ExitCode> {
 }
 
 fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
-    let text = answers.text(SEQUENCE.name)?;
-    let kills = scenario::parse(text)?;
-    complaints.expect("kills", &kills.len(), &(KILLS as usize));
-    let is_repaired = kills.iter().all(|kill| kill.is_as_before);
-    complaints.expect(&format!("all as before: {text}"), &is_repaired, &true);
-    // A kill before the first change, or after the end, would show little.
-    let some = kills.iter().filter(|kill| kill.undone > 0).count() * 2 >= kills.len();
-    complaints.expect(&format!("half had to be undone: {text}"), &some, &true);
-    Ok(())
+    scenario::judge_kills(answers.text(SEQUENCE.name)?, KILLS, complaints)
 }

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail};
 
-use super::check::{GuestCommand, shell};
+use super::check::{Complaints, GuestCommand, shell};
 use super::inspect::PROGRAM;
 use super::move_memory::FUNCTIONS;
 
@@ -63,6 +63,21 @@ pub(super) fn parse(text: &str) -> Result<Vec<Kill>> {
         })
     };
     lines.map(kill).collect()
+}
+
+/// Judges the answer of a scenario with this number of kills.
+///
+/// # Errors
+/// As [`parse`].
+pub(super) fn judge_kills(text: &str, expected: u32, complaints: &mut Complaints) -> Result<()> {
+    let kills = parse(text)?;
+    complaints.expect("kills", &kills.len(), &(expected as usize));
+    let is_repaired = kills.iter().all(|kill| kill.is_as_before);
+    complaints.expect(&format!("all as before: {text}"), &is_repaired, &true);
+    // A kill before the first change, or after the end, would show little.
+    let some = kills.iter().filter(|kill| kill.undone > 0).count() * 2 >= kills.len();
+    complaints.expect(&format!("half had to be undone: {text}"), &some, &true);
+    Ok(())
 }
 
 #[cfg(test)]
