@@ -35,7 +35,7 @@ pub enum Problem {
 
 /// Where the server gets what it shows. Calls come from several threads, and may take long.
 pub trait Content: Send + Sync + 'static {
-    /// Looks at the machine. The server asks at most once a second, and only when somebody reads.
+    /// Looks at the machine. The server asks at most once a second, and only for a reader.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-// Replaces the live part of the page every two seconds while somebody sees it. What comes is HTML
+// Replaces the live part of the page every two seconds while it is visible. What comes is HTML
 // that the server made and escaped; no other host is asked.
 "use strict";
 

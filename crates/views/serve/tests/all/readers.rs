@@ -73,7 +73,7 @@ fn a_report_can_ask_the_server_for_nothing() {
 }
 
 #[test]
-fn nobody_looks_unless_somebody_reads_and_then_once_a_second_at_most() {
+fn the_machine_is_looked_at_for_readers_only_and_once_a_second_at_most() {
     let server = Running::open();
     server.get("/healthz");
     server.get("/runs");
