@@ -101,6 +101,7 @@ impl Execution {
             internal::command_guardian(),
             placement::hierarchy::find(&Root::live()).ok(),
             self.state.journal(),
+            request.machine.topology.clone(),
         );
         let mut workload = Engines {
             command: &mut command,

@@ -31,6 +31,14 @@ impl ProcessHandle {
         }
     }
 
+    /// Sends `SIGTERM`; succeeds if the process has ended.
+    ///
+    /// # Errors
+    /// `EPERM` when the process belongs to another user.
+    pub fn terminate(&self) -> io::Result<()> {
+        self.send(Signal::TERM)
+    }
+
     /// Sends `SIGQUIT`; succeeds if the process has ended.
     ///
     /// # Errors

@@ -51,11 +51,24 @@ pub struct Evidence {
     /// The database's own counts of logical reads against ours; empty for the embedded instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterEvidence>,
+    /// Where the memory of a server that a program's trial started was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_memory: Option<ServerMemory>,
     /// The CPU quota, if one was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<QuotaEvidence>,
     /// The most sessions that instance caging let run at once; `None` without caging.
     pub running_sessions_max: Option<u32>,
+}
+
+/// Where private and shared memory of a server's processes was found, each shared page once,
+/// without programs and files (/proc/PID/pagemap, or numa_maps, then a lower bound).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerMemory {
+    /// Bytes by node when the server answered.
+    pub bytes_by_node_before: BTreeMap<NodeId, u64>,
+    /// Bytes by node after the load.
+    pub bytes_by_node_after: BTreeMap<NodeId, u64>,
 }
 
 /// The time between windows, in which sessions wait while other cases run theirs.

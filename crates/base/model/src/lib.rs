@@ -46,12 +46,13 @@ pub use caches::{
     Cache, CacheIndexing, CacheKind, CacheSizeSource, CacheWritePolicy, MemorySideCache,
     NamedCache, name_last_level_cache, shrink_last_level_cache,
 };
-pub use command_work::{CommandWork, NumberPlace};
+pub use command_work::{Between, CommandServer, CommandWork, NumberPlace};
 pub use error::Error;
 pub use event::{Event, Observer, ObserverError, Phase};
 pub use evidence::{
     CounterEvidence, Evidence, GroupEvidence, HugePoolEvidence, MeasurementEvidence,
-    MemoryEvidence, ParkedEvidence, PoolEvidence, QuotaEvidence, SessionEvidence, SgaEvidence,
+    MemoryEvidence, ParkedEvidence, PoolEvidence, QuotaEvidence, ServerMemory, SessionEvidence,
+    SgaEvidence,
 };
 pub use finding::{Cost, Fact, Finding, Severity};
 pub use firmware::{MeasuredDistances, TableReplacement};

@@ -223,3 +223,143 @@ fn undo_ends_what_a_program_left_in_its_group() {
     assert_eq!(sleepers(&seconds), 0);
     laboratory.nothing_is_left();
 }
+
+/// The keys of a server that ends by SIGTERM and leaves `stopped`, and of a load on it.
+fn server(laboratory: &Laboratory, ready: &str, load: &str) -> String {
+    let folder = laboratory.file("server", "");
+    let server = format!(
+        "trap 'touch {folder}.stopped; rm {folder}.up; exit 0' TERM; touch {folder}.up; \
+         while :; do sleep 0.05; done"
+    );
+    format!(
+        "server = {server:?}\nready = \"{}\"\ncommand = {load:?}",
+        ready.replace("UP", &format!("{folder}.up"))
+    )
+}
+
+#[test]
+fn a_server_is_placed_loaded_and_stopped_and_its_load_runs_elsewhere() {
+    let laboratory = Laboratory::new();
+    // The last number is the CPU of the load.
+    let load = "echo 7; grep Cpus_allowed_list /proc/self/status";
+    let keys = server(&laboratory, "test -f UP", load);
+    let keys =
+        format!("{keys}\ncpus = \"0\"\nclient-cpus = \"1\"\nown-allocation = \"bind:first-node\"");
+    let experiment = ExperimentFile::new("one", "[load]\nwork = \"command\"").case("one", &keys);
+    let path = laboratory.file("server.toml", experiment.text());
+    let run = laboratory.document(&["run", &path, "--json", "--trials", "5"]);
+    let case = &run["cases"][0];
+    assert_eq!(case["trials_valid"], 5, "{case:#}");
+    for trial in case["trials"].as_array().unwrap() {
+        assert_eq!(trial["value"], 1.0, "{trial:#}");
+        let evidence = &trial["evidence"];
+        let session = &evidence["sessions"][0];
+        assert_eq!(
+            (&session["cpus_allowed"], &session["policy"]),
+            (&"0".into(), &"bind:0".into())
+        );
+        let after = &evidence["server_memory"]["bytes_by_node_after"];
+        assert!(after["0"].as_u64().unwrap() > 4096, "{after}");
+    }
+    let stopped = laboratory.file("server", "") + ".stopped";
+    assert!(
+        std::path::Path::new(&stopped).exists(),
+        "it was not asked to end"
+    );
+    let shown = laboratory
+        .run(&["show", "last", "--full"])
+        .with_code(0)
+        .stdout;
+    assert!(shown.contains("memory of the server"), "{shown}");
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_server_that_does_not_answer_or_ends_is_told_of() {
+    let laboratory = Laboratory::new();
+    let ends = |server: &str, ready: &str, load: &str| {
+        format!("server = {server:?}\nready = {ready:?}\ncommand = {load:?}")
+    };
+    fails(
+        &laboratory,
+        &ends("echo no room >&2; exit 3", "false", "echo 1"),
+        &[
+            "the server ended before it answered",
+            "exit status: 3",
+            "no room",
+        ],
+    );
+    fails(
+        &laboratory,
+        &ends("sleep 0.5; echo gone >&2", "true", "sleep 20; echo 1"),
+        &["the server ended during the load", "exit status: 0", "gone"],
+    );
+    let refused = |keys: &str, says: &[&str]| {
+        let experiment = ExperimentFile::new("one", "[load]\nwork = \"command\"").case("one", keys);
+        let path = laboratory.file("refused.toml", experiment.text());
+        laboratory.run(&["run", &path]).with_code(2).says(says);
+    };
+    refused("command = \"echo 1\"\nready = \"true\"", &["set server ="]);
+    refused(
+        "command = \"echo 1\"\nserver = \"sleep 9\"",
+        &["set ready to a command"],
+    );
+    refused(
+        "command = \"echo 1\"\nbegin = \"^a\"",
+        &["set both `begin` and `end`"],
+    );
+    refused(
+        "command = \"echo 1\"\nbegin = \"(\"",
+        &["`begin` in [[case]]", "a regular expression"],
+    );
+    laboratory.nothing_is_left();
+}
+
+/// Ctrl-C and SIGKILL while the server does not answer yet.
+#[test]
+fn a_server_that_is_waited_for_ends_with_numalab() {
+    let laboratory = Laboratory::new();
+    let seconds = seconds_of(5);
+    let keys = format!(
+        "server = \"sleep {seconds}0 & sleep {seconds}1\"\nready = \"false\"\ncommand = \"echo 1\""
+    );
+    let experiment = ExperimentFile::new("one", "[load]\nwork = \"command\"").case("one", &keys);
+    let path = laboratory.file("waits.toml", experiment.text());
+    for signal in [Signal::INT, Signal::KILL] {
+        let under_way = laboratory.start(&["run", &path]);
+        until("the server runs", || {
+            (sleepers(&seconds) == 2).then_some(())
+        });
+        under_way.signal(signal);
+        under_way.finish();
+        until("the server is gone", || {
+            (sleepers(&seconds) == 0).then_some(())
+        });
+    }
+    laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_rate_is_the_number_by_the_seconds_between_two_lines() {
+    let laboratory = Laboratory::new();
+    let command = "echo loading; echo run 1; sleep 0.3; echo run over; sleep 0.3; echo 30 rows";
+    let keys = format!("command = {command:?}\nbegin = \"^run 1\"\nend = \"over$\"");
+    let experiment = ExperimentFile::new("one", "[load]\nwork = \"command\"").case("one", &keys);
+    let path = laboratory.file("rate.toml", experiment.text());
+    let run = laboratory.document(&["run", &path, "--json", "--trials", "5"]);
+    for trial in run["cases"][0]["trials"].as_array().unwrap() {
+        let (rate, window_s) = (trial["value"].as_f64(), trial["window_s"].as_f64());
+        let (rate, window_s) = (rate.unwrap(), window_s.unwrap());
+        assert!(window_s >= 0.1, "{trial:#}");
+        assert!((rate * window_s - 30.0).abs() < 1e-6, "{trial:#}");
+    }
+    let keys = "command = \"echo 1; echo 2\"\nbegin = \"1\"\nend = \"2\"";
+    fails(&laboratory, keys, &["ms apart", "stdbuf -oL"]);
+    let keys = "command = \"echo 1\"\nbegin = \"1\"\nend = \"2\"";
+    fails(
+        &laboratory,
+        keys,
+        &["no line after the one of `begin` matches `end`"],
+    );
+    laboratory.nothing_is_left();
+}

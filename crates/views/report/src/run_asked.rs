@@ -1,9 +1,10 @@
 //! The request of a case in one line: the work and its placement.
 
 use model::{
-    Allocation, Backing, ByteSize, CasePlan, CommandWork, DepthCurve, ImportedWork, LineTransfers,
-    LoadedLatency, LogicalReads, Mechanism, MemoryLatency, NumberPlace, OwnMemoryWork, PageKind,
-    ParallelScan, Placement, ServerKind, ServerReads, SessionMemory, Stealing, StreamWork, Work,
+    Allocation, Backing, Between, ByteSize, CasePlan, CommandWork, DepthCurve, ImportedWork,
+    LineTransfers, LoadedLatency, LogicalReads, Mechanism, MemoryLatency, NumberPlace,
+    OwnMemoryWork, PageKind, ParallelScan, Placement, ServerKind, ServerReads, SessionMemory,
+    Stealing, StreamWork, Work,
 };
 
 use crate::run_figures::ids;
@@ -158,10 +159,26 @@ fn command(work: &CommandWork, place: &str) -> String {
         NumberPlace::Line(line) => format!("the number on line {line}"),
         NumberPlace::Regex(expression) => format!("what {expression} matched last"),
         NumberPlace::Json(pointer) => format!("field {pointer} of its document"),
+        NumberPlace::JsonLines(pointer) => format!("the mean of field {pointer} of its lines"),
+        NumberPlace::Csv(column) => format!("the mean of its column {column}"),
     };
+    let number = match &work.between {
+        None => number,
+        Some(Between { begin, end }) => {
+            format!("{number}, by the seconds between lines with {begin} and {end}")
+        }
+    };
+    let placed = match &work.server {
+        None => work.command.clone(),
+        Some(server) => server.command.clone(),
+    };
+    let load = work.server.as_ref().map_or(String::new(), |server| {
+        let at = server.client_cpus.as_ref();
+        let at = at.map_or(String::new(), |cpus| format!(" on {}", ids("CPU", cpus)));
+        format!("; `{}` as its load{at}", work.command)
+    });
     format!(
-        "`{}`{}, on {place}, memory {}; {number}, in {}",
-        work.command,
+        "`{placed}`{}, on {place}, memory {}{load}; {number}, in {}",
         quota(work.cpu_quota),
         allocated(&work.allocation),
         work.unit,

@@ -19,8 +19,9 @@ type Describe = fn(&Evidence, &Topology) -> Option<String>;
 
 /// Returns the evidence of these trials, a sentence for each kind.
 pub(crate) fn evidence_lines(trials: &[&Trial], topology: &Topology) -> Vec<String> {
-    let by_trial: [Describe; 12] = [
+    let by_trial: [Describe; 13] = [
         |evidence, _| server(evidence),
+        |evidence, _| server_memory(evidence),
         |evidence, _| sga(evidence),
         |evidence, _| sessions(evidence),
         |evidence, _| own_memory(evidence),
@@ -80,6 +81,17 @@ fn merged(answers: impl Iterator<Item = Option<String>>) -> Vec<String> {
 
 fn sga(evidence: &Evidence) -> Option<String> {
     evidence.sga.as_ref().map(|sga| lay("SGA", sga))
+}
+
+/// Describes where the memory of a server that a program started lay.
+fn server_memory(evidence: &Evidence) -> Option<String> {
+    let memory = evidence.server_memory.as_ref()?;
+    let (before, after) = (&memory.bytes_by_node_before, &memory.bytes_by_node_after);
+    Some(format!(
+        "memory of the server: {} when it answered, {} after the load",
+        nodes(before),
+        nodes(after)
+    ))
 }
 
 /// Describes the sessions' own memory, all of it together.

@@ -2,6 +2,7 @@
 
 use model::NumberPlace;
 
+use super::place::CpuChoice;
 use super::vocabulary::Word;
 
 /// Maximum length of a unit, in characters.
@@ -18,6 +19,16 @@ pub struct CommandChoice {
     pub unit: String,
     /// Whether a higher number is better.
     pub more_is_better: bool,
+    /// The expression for the line that begins the window of a rate; empty: no rate.
+    pub begin: String,
+    /// The expression for the line that ends it; empty: no rate.
+    pub end: String,
+    /// The command line that starts a server; empty: none is started.
+    pub server: String,
+    /// The command line that succeeds when the server answers; empty without a server.
+    pub ready: String,
+    /// CPUs of the program, when there is a server.
+    pub client_cpus: CpuChoice,
 }
 
 /// The words for which direction is better.
@@ -35,8 +46,18 @@ pub(crate) const DIRECTIONS: &[Word<bool>] = &[
 ];
 
 /// The values that a key for the number's place accepts, for messages.
-pub(crate) const NUMBER_EXPECTED: &str = "last, line:N, regex:EXPRESSION or json:POINTER, as in \
-                                          regex:^tps = ([0-9.]+) or json:/results/0";
+pub(crate) const NUMBER_EXPECTED: &str = "last, line:N, regex:EXPRESSION, json:POINTER, \
+                                          json-lines:POINTER or csv:COLUMN, as in regex:^tps = \
+                                          ([0-9.]+) or json:/results/0";
+
+/// What `begin` and `end` accept, for messages.
+pub(crate) const LINE_EXPECTED: &str = "a regular expression for a line";
+
+/// Parses the expression for a line; empty: none.
+pub(crate) fn parse_line_expression(text: &str) -> Option<String> {
+    let can_be = regex_lite::Regex::new(text).is_ok() && !text.contains(char::is_control);
+    can_be.then(|| text.to_owned())
+}
 
 /// The number places, for documents.
 pub(crate) const NUMBER_PLACES: &[(&str, &str)] = &[
@@ -50,6 +71,15 @@ pub(crate) const NUMBER_PLACES: &[(&str, &str)] = &[
     (
         "json:POINTER",
         "a field of the printed JSON document (RFC 6901)",
+    ),
+    (
+        "json-lines:POINTER",
+        "the mean of this field of all lines that are JSON objects and have it",
+    ),
+    (
+        "csv:COLUMN",
+        "the mean of a column of a printed table with a heading, whose fields are separated by \
+         commas (RFC 4180); the table ends before the first line with another number of fields",
     ),
 ];
 
@@ -67,10 +97,19 @@ pub(crate) fn parse_number_place(text: &str) -> Option<NumberPlace> {
             let can_be = !expression.is_empty() && regex_lite::Regex::new(expression).is_ok();
             can_be.then(|| NumberPlace::Regex(expression.to_owned()))
         }
-        ("json", pointer) => (pointer.is_empty() || pointer.starts_with('/'))
-            .then(|| NumberPlace::Json(pointer.to_owned())),
+        ("json", pointer) => is_pointer(pointer).then(|| NumberPlace::Json(pointer.to_owned())),
+        ("json-lines", pointer) => {
+            is_pointer(pointer).then(|| NumberPlace::JsonLines(pointer.to_owned()))
+        }
+        ("csv", column) => {
+            (!column.trim().is_empty()).then(|| NumberPlace::Csv(column.trim().to_owned()))
+        }
         _ => None,
     }
+}
+
+fn is_pointer(text: &str) -> bool {
+    text.is_empty() || text.starts_with('/')
 }
 
 #[cfg(test)]

@@ -265,6 +265,40 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key(
         Table::Load,
+        "begin",
+        Some(""),
+        "an expression; from the first line of the output that it matches until `end`, the number \
+         of `command` was counted, and is divided by these seconds",
+    ),
+    key(
+        Table::Load,
+        "end",
+        Some(""),
+        "an expression; the first line after `begin` that it matches ends what is counted",
+    ),
+    key(
+        Table::Load,
+        "server",
+        Some(""),
+        "a command line for `sh -c` that starts a server for each trial; the placement, \
+         own-allocation and cpu-quota are then the server's, and `command` is the load on it",
+    ),
+    key(
+        Table::Load,
+        "ready",
+        Some(""),
+        "a command line for `sh -c` that succeeds as soon as the server answers; tried every \
+         0.1 s, for two minutes",
+    ),
+    key(
+        Table::Load,
+        "client-cpus",
+        Some("inherited"),
+        "CPUs of `command` and `ready` where there is a server: a place, or a place, a colon and \
+         a quantity",
+    ),
+    key(
+        Table::Load,
         "stealing",
         Some("after-local"),
         "whether the workers of a parallel scan take granules of other nodes",

@@ -3,7 +3,8 @@
 use model::Backing;
 
 use super::command::{
-    CommandChoice, DIRECTIONS, NUMBER_EXPECTED, UNIT_CHARS_MAX, parse_number_place,
+    CommandChoice, DIRECTIONS, LINE_EXPECTED, NUMBER_EXPECTED, UNIT_CHARS_MAX,
+    parse_line_expression, parse_number_place,
 };
 use super::experiment::{CaseDefinition, MECHANISMS, MechanismChoice};
 use super::file::{Field, Section};
@@ -96,7 +97,23 @@ impl<'t> CaseSections<'t> {
             )?,
             unit: text("unit", "a unit of at most 24 characters", UNIT_CHARS_MAX)?,
             more_is_better: self.word(Table::Load, "better", DIRECTIONS)?,
+            begin: self.line_expression("begin")?,
+            end: self.line_expression("end")?,
+            server: text("server", "a shell command of one line", COMMAND_CHARS_MAX)?,
+            ready: text("ready", "a shell command of one line", COMMAND_CHARS_MAX)?,
+            client_cpus: self.value(
+                Table::Load,
+                "client-cpus",
+                &CpuChoice::expected(),
+                CpuChoice::parse,
+                CpuChoice::nearest,
+            )?,
         })
+    }
+
+    fn line_expression(&self, key: &'static str) -> Result<String, Error> {
+        let none = |_: &str| None;
+        self.value(Table::Load, key, LINE_EXPECTED, parse_line_expression, none)
     }
 
     fn sessions(&self, work: WorkChoice) -> Result<Quantity, Error> {

@@ -53,6 +53,11 @@ command = "echo 1"
 number = "line:1"
 unit = "tps"
 better = "less"
+begin = "^a"
+end = "^b"
+server = "a"
+ready = "b"
+client-cpus = "0"
 cpu-quota = 2
 prewarm-cpus = "first-node"
 "#;
@@ -122,6 +127,18 @@ fn a_case_overrides_every_default() {
     assert_eq!(two.work_unit, WorkUnit::Rows(64));
     assert_eq!(two.command.number, NumberPlace::Line(1));
     assert!(!two.command.more_is_better);
+    assert_eq!(
+        (two.command.begin.as_str(), two.command.end.as_str()),
+        ("^a", "^b")
+    );
+    assert_eq!(
+        (two.command.server.as_str(), two.command.ready.as_str()),
+        ("a", "b")
+    );
+    assert_eq!(
+        two.command.client_cpus,
+        CpuChoice::All(Place::List("0".parse().unwrap()))
+    );
     assert_eq!(two.own_memory, CacheSize::Bytes(8 << 20));
     assert_eq!((definition.cases[0].update_pct, two.update_pct), (0, 30));
     assert_eq!((definition.cases[0].handicap, two.handicap), (0, 250));
@@ -217,7 +234,8 @@ fn unknown_keys_are_found_in_every_table() {
         error("sessions = 4", "sesions = 4"),
         "mine.toml, line 8, [load]: expected one of the keys sessions, cpu-count, data, \
          update-pct, handicap, work, kernel, work-unit, own-memory, own-allocation, command, \
-         number, unit, better, stealing, found \"sesions\"; did you mean `sessions`?"
+         number, unit, better, begin, end, server, ready, client-cpus, stealing, found \
+         \"sesions\"; did you mean `sessions`?"
     );
     assert!(error("name = \"mine\"", "nam = \"mine\"").starts_with(
         "mine.toml, line 2, the top of the file: expected one of the keys format, name, "

@@ -1,6 +1,6 @@
 //! Plans an external program as a case.
 
-use model::{Allocation, CasePlan, CommandWork, Mechanism, Metric, Work};
+use model::{Allocation, Between, CasePlan, CommandServer, CommandWork, Mechanism, Metric, Work};
 
 use super::cannot::Cannot;
 use super::host::Host;
@@ -24,6 +24,7 @@ pub(crate) fn plan_command(
             "set command = \"PROGRAM ARGUMENTS\" in [load] or in the case",
         );
     }
+    let (between, server) = (between(case)?, server(case, host)?);
     let placement = placement::plan(case, host)?;
     let allocation = placement::allocation(
         host.chosen_allocation(&case.own_allocation)?,
@@ -56,8 +57,46 @@ pub(crate) fn plan_command(
             more_is_better: case.command.more_is_better,
             allocation,
             cpu_quota: placement::cpu_quota(case, host)?,
+            between,
+            server,
         }),
     })
+}
+
+/// Returns the lines between which the number was counted.
+fn between(case: &CaseDefinition) -> Result<Option<Between>, Cannot> {
+    let (begin, end) = (case.command.begin.clone(), case.command.end.clone());
+    match (begin.is_empty(), end.is_empty()) {
+        (true, true) => Ok(None),
+        (false, false) => Ok(Some(Between { begin, end })),
+        _ => Err(Cannot::usage(
+            "a rate needs the line where it begins and the one where it ends",
+            "set both `begin` and `end`, or none of them",
+        )),
+    }
+}
+
+/// Returns the server on which the program is the load.
+fn server(case: &CaseDefinition, host: &Host<'_>) -> Result<Option<CommandServer>, Cannot> {
+    let (command, ready) = (&case.command.server, &case.command.ready);
+    let client_cpus = host.chosen_cpus(&case.command.client_cpus)?;
+    let refuse = |what: &str, advice: &str| Err(Cannot::usage(what, advice));
+    match (command.trim().is_empty(), ready.trim().is_empty()) {
+        (true, true) if client_cpus.is_none() => Ok(None),
+        (true, _) => refuse(
+            "`ready` and `client-cpus` are for a command with a server",
+            "set server = \"PROGRAM ARGUMENTS\", or leave them out",
+        ),
+        (false, true) => refuse(
+            "nothing says when the server answers",
+            "set ready to a command that succeeds then, such as \"redis-cli ping\"",
+        ),
+        (false, false) => Ok(Some(CommandServer {
+            command: command.clone(),
+            ready: ready.clone(),
+            client_cpus,
+        })),
+    }
 }
 
 /// Returns the metric of external programs. All cases must report the same kind of number.

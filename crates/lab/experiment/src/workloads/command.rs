@@ -1,37 +1,30 @@
 //! An external program as a workload: started under its placement, with evidence read before and
 //! while it runs; its number is parsed from its output, and all processes that it started are
-//! ended.
+//! ended. With a server, the placement is the server's, and the program is the load on it.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use journal::Journal;
-use linux::Root;
-use linux::child_group::ChildGroup;
 use model::exit::ExitCode;
 use model::{
-    CasePlan, CommandWork, CpuSet, Evidence, Measured, Outcome, Phase, SessionEvidence, Trial, Work,
+    CasePlan, CommandWork, CpuSet, Evidence, Measured, Outcome, Phase, ServerMemory,
+    SessionEvidence, Topology, Trial, Work,
 };
 use placement::hierarchy::Hierarchy;
-use residency::instances::{self, Target};
 
 use super::command_launch::{CommandLauncher, CommandOrder, ReadBack, policy};
-use super::printed_number::{number_in, shown};
+use super::command_server::{RunningServer, client_order};
+use super::guarded::{Guarded, Left};
+use super::printed_lines::shown;
+use super::printed_number::number_in;
 use super::trial_groups::{TrialGroups, quota_contradiction};
 use crate::{Cancel, TrialSpec, Workload, WorkloadError};
 
-/// Interval at which the program's CPUs are sampled.
+/// Interval at which the program is looked for its end.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// Maximum number of bytes read from its standard output.
-const OUTPUT_BYTES_MAX: u64 = 16 << 20;
-/// Maximum number of bytes kept of its standard error.
-const STDERR_BYTES_MAX: u64 = 1 << 20;
-
-/// Time limit for the guardian to end the processes it guards; its own limit is shorter.
-const GUARDIAN_WITHIN: Duration = Duration::from_secs(12);
+/// Interval at which the CPUs of all its threads are read.
+const CPUS_EVERY: Duration = Duration::from_millis(20);
 
 /// External programs.
 pub struct CommandWorkload {
@@ -39,62 +32,59 @@ pub struct CommandWorkload {
     /// Where processor groups are created; `None` when none can be.
     hierarchy: Option<Hierarchy>,
     journal: Journal,
+    topology: Topology,
 }
 
 impl CommandWorkload {
-    /// Creates a workload that starts programs under `guardian`, which must call [`super::guard`].
-    pub fn new(guardian: CommandLauncher, hierarchy: Option<Hierarchy>, journal: Journal) -> Self {
+    /// Creates a workload that starts programs under `guardian`, which must call [`super::guard`],
+    /// on the machine with this topology.
+    pub fn new(
+        guardian: CommandLauncher,
+        hierarchy: Option<Hierarchy>,
+        journal: Journal,
+        topology: Topology,
+    ) -> Self {
         CommandWorkload {
             guardian,
             hierarchy,
             journal,
+            topology,
         }
     }
 
-    fn start(&self, order: &CommandOrder) -> Result<Running, String> {
-        let said = |what: &str, cause: std::io::Error| format!("{what}: {cause}");
-        let mut command = Command::new(&self.guardian.program);
-        command
-            .args(&self.guardian.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut guardian =
-            ChildGroup::start(&mut command).map_err(|cause| said("starting the program", cause))?;
-        let mut document = serde_json::to_vec(order).map_err(|error| error.to_string())?;
-        document.push(b'\n');
-        let (stdin, stdout, stderr) = guardian.take_pipes();
-        let mut running = Running {
-            guardian,
-            stdin,
-            stdout,
-            stderr,
+    /// Runs the program; `None` when cancelled. `order` is for the program, or for its server.
+    fn run(
+        &self,
+        work: &CommandWork,
+        order: &CommandOrder,
+        cancel: &Cancel,
+    ) -> Result<Option<Ended>, String> {
+        let Some(asked) = &work.server else {
+            let program = Guarded::start(&self.guardian, order, work.between.as_ref())?;
+            let Some(ended) = attend(program, None, cancel)? else {
+                return Ok(None);
+            };
+            return Ok(Some(ended));
         };
-        let stdin = running.stdin.as_mut();
-        let written = stdin.map_or(Ok(()), |stdin| stdin.write_all(&document));
-        written.map_err(|cause| said("handing over its order", cause))?;
-        Ok(running)
-    }
-}
-
-/// A program running under its guardian. Dropping this ends the program and all processes that it
-/// started.
-struct Running {
-    guardian: ChildGroup,
-    /// Open as long as the program is to run.
-    stdin: Option<ChildStdin>,
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        drop(self.stdin.take());
-        let deadline = Instant::now() + GUARDIAN_WITHIN;
-        // A guardian that does not end is killed with its group.
-        while matches!(self.guardian.try_end(), Ok(None)) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let started = RunningServer::start(&self.guardian, order, asked, cancel)?;
+        let Some(mut server) = started else {
+            return Ok(None);
+        };
+        let bytes_by_node_before = server.memory(&self.topology)?;
+        let order = client_order(asked, &work.command);
+        let load = Guarded::start(&self.guardian, &order, work.between.as_ref())?;
+        let Some(mut ended) = attend(load, Some(&mut server), cancel)? else {
+            return Ok(None);
+        };
+        ended.server = Some(SeenServer {
+            read_back: server.guarded().read_back(),
+            memory: ServerMemory {
+                bytes_by_node_before,
+                bytes_by_node_after: server.memory(&self.topology)?,
+            },
+        });
+        server.stop();
+        Ok(Some(ended))
     }
 }
 
@@ -102,79 +92,54 @@ impl Drop for Running {
 struct Ended {
     status: ExitStatus,
     seconds: f64,
-    read_back: Option<ReadBack>,
-    stdout: String,
-    stderr: String,
+    left: Left,
+    /// The CPUs on which the placed program ran: the server's, if there is one.
     cpus_used: CpuSet,
+    server: Option<SeenServer>,
 }
 
-/// Waits for the program to end and samples the CPUs it runs on; returns `None` when cancelled.
-fn attend(mut running: Running, cancel: &Cancel) -> Result<Option<Ended>, String> {
-    let guardian_pid = running.guardian.pid();
+/// What was seen of the server.
+struct SeenServer {
+    read_back: Option<ReadBack>,
+    memory: ServerMemory,
+}
+
+/// Waits for the program to end and samples the CPUs of what is placed, the server or else the
+/// program; returns `None` when cancelled.
+fn attend(
+    mut program: Guarded,
+    mut server: Option<&mut RunningServer>,
+    cancel: &Cancel,
+) -> Result<Option<Ended>, String> {
     let start = Instant::now();
-    let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
-    let is_placed = Arc::new(AtomicBool::new(false));
-    let tell = Arc::clone(&is_placed);
-    let output = std::thread::spawn(move || read_output(stdout, &tell));
-    let errors = std::thread::spawn(move || read_all(stderr, STDERR_BYTES_MAX));
     let mut cpus_used = CpuSet::default();
+    let mut next_look = start;
     let status = loop {
         if cancel.is_cancelled() {
             return Ok(None);
         }
-        // Before its placement is applied, it may run anywhere.
-        if is_placed.load(Ordering::Acquire) {
-            cpus_used.extend(cpus_below(guardian_pid));
+        if Instant::now() >= next_look {
+            cpus_used.extend(match &mut server {
+                Some(server) => server.guarded().cpus_now(),
+                None => program.cpus_now(),
+            });
+            next_look = Instant::now() + CPUS_EVERY;
         }
-        let ended = running.guardian.try_end();
-        if let Some(status) = ended.map_err(|cause| format!("waiting for it: {cause}"))? {
+        if let Some(server) = &mut server {
+            server.require_running("during the load")?;
+        }
+        if let Some(status) = program.try_end()? {
             break status;
         }
         std::thread::sleep(LOOK_EVERY);
     };
-    let seconds = start.elapsed().as_secs_f64();
-    let panicked = |_| "the thread that reads its output ended".to_owned();
-    let (read_back, stdout) = output.join().map_err(panicked)?;
     Ok(Some(Ended {
         status,
-        seconds,
-        read_back,
-        stdout,
-        stderr: errors.join().map_err(panicked)?,
+        seconds: start.elapsed().as_secs_f64(),
+        left: program.finish()?,
         cpus_used,
+        server: None,
     }))
-}
-
-/// Reads the first line, which the launcher prints, and the rest.
-fn read_output(stdout: Option<impl Read>, is_placed: &AtomicBool) -> (Option<ReadBack>, String) {
-    let Some(stdout) = stdout else {
-        return (None, String::new());
-    };
-    let mut reader = BufReader::new(stdout.take(OUTPUT_BYTES_MAX));
-    let mut first = String::new();
-    // A line that cannot be read counts as missing; the caller reports that.
-    let _ = reader.read_line(&mut first);
-    is_placed.store(true, Ordering::Release);
-    (
-        serde_json::from_str(&first).ok(),
-        read_all(Some(reader), OUTPUT_BYTES_MAX),
-    )
-}
-
-fn read_all(stream: Option<impl Read>, bytes_max: u64) -> String {
-    let mut bytes = Vec::new();
-    if let Some(stream) = stream {
-        let _ = stream.take(bytes_max).read_to_end(&mut bytes);
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Returns the CPUs on which descendants of the guardian ran last.
-fn cpus_below(guardian: u32) -> Vec<model::CpuId> {
-    let found = instances::find(&Root::live(), &Target::Process(guardian));
-    let stats = found.unwrap_or_default().into_iter().map(|it| it.stat);
-    let below = stats.filter(|stat| stat.pid != guardian);
-    below.filter_map(|stat| stat.last_cpu).collect()
 }
 
 impl Workload for CommandWorkload {
@@ -198,18 +163,16 @@ impl Workload for CommandWorkload {
             &self.journal,
             None,
         )?;
+        let started = work.server.as_ref().map(|server| &server.command);
         let order = CommandOrder {
             parent_pid: std::process::id(),
             placement: case.placement.clone(),
             groups: groups.directories(),
             allocation: work.allocation.clone(),
-            command: work.command.clone(),
+            command: started.unwrap_or(&work.command).clone(),
         };
         live(Phase::Measuring, None);
-        let ended = self
-            .start(&order)
-            .and_then(|running| attend(running, cancel));
-        let mut trial = match ended {
+        let mut trial = match self.run(work, &order, cancel) {
             Ok(None) => {
                 groups.remove()?;
                 return Err(WorkloadError::Cancelled);
@@ -225,39 +188,55 @@ impl Workload for CommandWorkload {
 }
 
 fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
-    let Some(read_back) = ended.read_back else {
-        let said = shown(&ended.stderr);
-        return Trial::failed(
-            round,
-            format!("the program did not start: {}, {said}", ended.status),
-        );
+    let Ended { left, server, .. } = ended;
+    let Some(read_back) = left.read_back.clone() else {
+        let said = shown(&left.stderr);
+        let reason = format!("the program did not start: {}, {said}", ended.status);
+        return Trial::failed(round, reason);
+    };
+    let (placed, memory) = match server {
+        None => (Some(read_back.clone()), None),
+        Some(server) => (server.read_back, Some(server.memory)),
+    };
+    let session = |placed: ReadBack| SessionEvidence {
+        pid: placed.pid,
+        cpus_allowed: placed.cpus,
+        memory_nodes_allowed: placed.memory_nodes,
+        cpus_used: ended.cpus_used,
+        policy: placed.policy,
+        bytes_read_by_node: Default::default(),
+        own_memory: None,
     };
     let evidence = Evidence {
-        sessions: vec![SessionEvidence {
-            pid: read_back.pid,
-            cpus_allowed: read_back.cpus,
-            memory_nodes_allowed: read_back.memory_nodes,
-            cpus_used: ended.cpus_used,
-            policy: read_back.policy,
-            bytes_read_by_node: Default::default(),
-            own_memory: None,
-        }],
+        sessions: placed.map(session).into_iter().collect(),
+        server_memory: memory,
         ..Evidence::default()
     };
     if !ended.status.success() {
-        let said = shown(&ended.stderr);
+        let said = shown(&left.stderr);
         let reason = format!("the program ended with {}; stderr: {said}", ended.status);
         return Trial {
             evidence,
             ..Trial::failed(round, reason)
         };
     }
-    match number_in(&ended.stdout, &work.number) {
-        Ok(value) => Trial {
+    let client = work.server.as_ref().and_then(|it| it.client_cpus.as_ref());
+    if let Some(asked) = client.filter(|asked| **asked != read_back.cpus) {
+        let reason = format!(
+            "the load on the server may run on CPUs {}, requested {asked}",
+            read_back.cpus
+        );
+        return Trial {
+            evidence,
+            ..Trial::failed(round, reason)
+        };
+    }
+    match figure(work, &left, ended.seconds) {
+        Ok((value, window_s)) => Trial {
             outcome: Outcome::Valid,
             measured: Some(Measured {
                 value,
-                window_s: ended.seconds,
+                window_s,
                 warm_up_s: None,
                 sessions: None,
                 kernel: None,
@@ -270,6 +249,18 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
             ..Trial::failed(round, format!("cannot read its number: {reason}"))
         },
     }
+}
+
+/// Returns the figure and the seconds that it is of.
+fn figure(work: &CommandWork, left: &Left, seconds: f64) -> Result<(f64, f64), String> {
+    if left.printed.is_cut {
+        return Err("it printed more than 16 MiB".to_owned());
+    }
+    let number = number_in(&left.printed.text, &work.number)?;
+    Ok(match left.printed.window.seconds()? {
+        Some(window_s) => (number / window_s, window_s),
+        None => (number, seconds),
+    })
 }
 
 /// Compares placement, policy and quota with the evidence.
@@ -287,9 +278,34 @@ fn judge(case: &CasePlan, work: &CommandWork, trial: &mut Trial) {
             ));
         }
     }
+    if work.server.is_some() && trial.evidence.sessions.is_empty() {
+        found.push("the server's placement could not be read back".to_owned());
+    }
+    let memory = trial.evidence.server_memory.as_ref();
+    found.extend(memory.and_then(|it| memory_contradiction(case, work, it)));
     let quota = trial.evidence.cpu_quota.as_ref();
     found.extend(quota_contradiction(work.cpu_quota, quota));
     if !found.is_empty() {
         trial.outcome = Outcome::Invalid(found.join("; "));
     }
+}
+
+/// Compares where the memory of a server is with the nodes that it may use.
+fn memory_contradiction(
+    case: &CasePlan,
+    work: &CommandWork,
+    memory: &ServerMemory,
+) -> Option<String> {
+    let bound = match &work.allocation {
+        model::Allocation::Bind(nodes) => Some(nodes),
+        _ => case.placement.memory_nodes.as_ref(),
+    };
+    let is_elsewhere = |node: &model::NodeId| bound.is_some_and(|nodes| !nodes.contains(*node));
+    let lies = &memory.bytes_by_node_after;
+    let elsewhere = lies.iter().filter(|(node, _)| is_elsewhere(node));
+    let bytes = elsewhere.fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+    (bytes > 0).then(|| {
+        let nodes = bound.map(ToString::to_string).unwrap_or_default();
+        format!("{bytes} bytes of the server's memory lie outside of nodes {nodes}")
+    })
 }

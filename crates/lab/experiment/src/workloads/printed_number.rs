@@ -2,6 +2,9 @@
 
 use model::NumberPlace;
 
+use super::printed_lines::shown;
+use super::printed_table;
+
 /// Returns the number at `place`. The error describes what is there instead, as a lower-case
 /// fragment.
 pub(super) fn number_in(text: &str, place: &NumberPlace) -> Result<f64, String> {
@@ -10,6 +13,8 @@ pub(super) fn number_in(text: &str, place: &NumberPlace) -> Result<f64, String> 
         NumberPlace::Line(line) => on_line(text, *line),
         NumberPlace::Regex(expression) => matched(text, expression),
         NumberPlace::Json(pointer) => field(text, pointer),
+        NumberPlace::JsonLines(pointer) => printed_table::of_json_lines(text, pointer),
+        NumberPlace::Csv(column) => printed_table::of_csv(text, column),
     }?;
     match found.is_finite() && found > 0.0 {
         true => Ok(found),
@@ -77,19 +82,6 @@ fn field(text: &str, pointer: &str) -> Result<f64, String> {
             shown(&value.to_string())
         )
     })
-}
-
-/// Returns the end of a text, for a message.
-pub(super) fn shown(text: &str) -> String {
-    const CHARS: usize = 200;
-    let text = text.trim();
-    let count = text.chars().count();
-    let end: String = text.chars().skip(count.saturating_sub(CHARS)).collect();
-    match (end.is_empty(), count > CHARS) {
-        (true, _) => "nothing".to_owned(),
-        (_, true) => format!("\"…{}\"", end.escape_debug()),
-        (_, false) => format!("\"{}\"", end.escape_debug()),
-    }
 }
 
 #[cfg(test)]
@@ -165,6 +157,7 @@ mod tests {
                 NumberPlace::Line(line),
                 NumberPlace::Regex("([a-z]+)".to_owned()),
                 NumberPlace::Json("/a".to_owned()),
+                NumberPlace::Csv("a".to_owned()),
             ] {
                 let _ = number_in(&text, &place);
             }

@@ -256,6 +256,10 @@ fn evidence() -> impl Strategy<Value = Evidence> {
             steal_s,
             other_cpu_s: steal_s,
             rows_verified: rows,
+            server_memory: caged.map(|number| ServerMemory {
+                bytes_by_node_before: [(NodeId(number), rows)].into(),
+                ..Default::default()
+            }),
             server: caged.map(|number| format!("cannot download PostgreSQL {number}")),
             counters: vec![counter(rows)],
             cpu_quota: None,

@@ -197,6 +197,7 @@ fn evidence() -> Evidence {
     Evidence {
         parked: None,
         took_s: None,
+        server_memory: None,
         sga: Some(SgaEvidence {
             name: "/memfd:numalab (deleted)".to_string(),
             page_bytes: 4096,

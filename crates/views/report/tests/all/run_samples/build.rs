@@ -286,6 +286,7 @@ pub(super) fn evidence() -> Evidence {
         own_memory: None,
     };
     Evidence {
+        server_memory: None,
         parked: None,
         took_s: None,
         sga: Some(SgaEvidence {
