@@ -5,7 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CasePlan, CpuId, Evidence, LoadReport, Machine, Metric, TimeModel, TimerFacts, Topology, Work,
+    CasePlan, CpuId, Evidence, ImportedWork, LoadReport, Machine, Metric, TimeModel, TimerFacts,
+    Topology, Work,
 };
 
 /// One execution of an experiment.
@@ -145,6 +146,9 @@ impl Run {
     pub fn shown_unit(&self) -> &str {
         match self.cases.first().map(|case| &case.plan.work) {
             Some(Work::Command(work)) => &work.unit,
+            Some(Work::Imported(ImportedWork {
+                unit: Some(unit), ..
+            })) => unit,
             _ => self.metric.facts().shown_unit,
         }
     }
@@ -206,8 +210,8 @@ pub enum Outcome {
 pub struct Measured {
     /// The figure of the trial, in the unit of the run's metric.
     pub value: f64,
-    /// Length of the window, or of all its windows together.
-    pub window_s: f64,
+    /// Length of the window, or of all its windows together; `None` for a figure that was imported.
+    pub window_s: Option<f64>,
     /// Length of the preceding warm-up, if timed.
     pub warm_up_s: Option<f64>,
     /// Figures of database sessions only.

@@ -92,10 +92,16 @@ pub enum Work {
 }
 
 /// Work known only from reports. Where it was done is unknown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedWork {
     /// The files, as named by the user.
     pub files: Vec<String>,
+    /// The unit of the figures, for people; `None` where the metric has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Whether trials with the same round ran side by side, as the user says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_rounds: bool,
 }
 
 /// The embedded instance and its load.

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn other_work_is_under_its_kind() {
-        let work = Work::Imported(ImportedWork { files: Vec::new() });
+        let work = Work::Imported(ImportedWork::default());
         let text = serde_json::to_string(&work).unwrap();
         assert_eq!(text, r#"{"imported":{"files":[]}}"#);
         assert_eq!(serde_json::from_str::<Work>(&text).unwrap(), work);

@@ -130,7 +130,7 @@ impl Total {
     ) -> Measured {
         Measured {
             value: self.value(order),
-            window_s,
+            window_s: Some(window_s),
             warm_up_s: Some(warm_up_s),
             sessions: Some(self.sessions(order, samples)),
             kernel: None,

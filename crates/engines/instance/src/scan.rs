@@ -224,7 +224,7 @@ fn measured(
     };
     Measured {
         value: (window.len() as u64 * blocks * VALUE_BYTES) as f64 / window_s,
-        window_s,
+        window_s: Some(window_s),
         warm_up_s: Some(warm_up_s),
         sessions: Some(sessions),
         kernel: None,

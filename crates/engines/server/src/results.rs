@@ -148,7 +148,7 @@ impl TrialResult {
         };
         Measured {
             value: self.logical_reads_per_s(),
-            window_s: order.window_s,
+            window_s: Some(order.window_s),
             warm_up_s: Some(self.warm_up_s),
             sessions: Some(SessionFigures {
                 sessions: self.windows.len() as u32,

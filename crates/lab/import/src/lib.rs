@@ -1,8 +1,9 @@
-//! Converts reports of other tools into runs: Oracle's AWR and Statspack, as text. Nothing here
-//! opens a file or measures.
+//! Converts reports of other tools into runs: Oracle's AWR and Statspack, as text, and tables of
+//! figures. Nothing here opens a file or measures.
 #![forbid(unsafe_code)]
 
 mod consistency;
+mod csv_file;
 mod events;
 mod figure;
 mod header;
@@ -14,5 +15,9 @@ mod run;
 mod table;
 mod time_model;
 
+pub use csv_file::{Columns, TableCase, cases_of_table};
 pub use report::reports_of_file;
-pub use run::{EXPERIMENT, ReportedCase, assume_interval, run_of_reports};
+pub use run::{
+    EXPERIMENT, ReportedCase, TABLE_EXPERIMENT, TableRun, assume_interval, run_of_reports,
+    run_of_table,
+};

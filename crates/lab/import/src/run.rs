@@ -1,14 +1,18 @@
-//! A run made from reports: a case for each name, a trial for each report.
+//! A run made from reports or a table of figures: a case for each name, a trial for each report or
+//! row.
 
 use model::{
-    Case, CasePlan, Evidence, ImportedWork, LoadReport, Metric, Outcome, Placement, Printed, Run,
-    RunStatus, Trial, Work,
+    Case, CasePlan, Evidence, ImportedWork, LoadReport, Measured, Metric, Outcome, Placement,
+    Printed, Run, RunStatus, Trial, Work,
 };
 
 use crate::consistency::remarks;
+use crate::csv_file::TableCase;
 
 /// Name of the experiment of imported runs.
 pub const EXPERIMENT: &str = "awr";
+/// Name of the experiment of runs that are imported from a table of figures.
+pub const TABLE_EXPERIMENT: &str = "csv";
 
 /// The reports of one case, each a trial.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +51,63 @@ pub fn run_of_reports(
     }
 }
 
+/// A table of figures, and what is known of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableRun {
+    /// The file, as named by the user.
+    pub file: String,
+    /// Its cases.
+    pub cases: Vec<TableCase>,
+    /// What the figures answer.
+    pub question: String,
+    /// Their unit.
+    pub unit: String,
+    /// Whether more is better.
+    pub more_is_better: bool,
+    /// Whether trials of one round ran side by side.
+    pub in_rounds: bool,
+}
+
+/// The run that stores a table of figures. Nothing is invented: machine, placement, evidence and
+/// the length of windows stay unknown.
+pub fn run_of_table(id: String, imported_at: String, baseline: String, table: TableRun) -> Run {
+    let work = ImportedWork {
+        files: vec![table.file],
+        unit: Some(table.unit),
+        in_rounds: table.in_rounds,
+    };
+    let trial = |(round, value)| Trial {
+        outcome: Outcome::Valid,
+        measured: Some(Measured {
+            value,
+            window_s: None,
+            warm_up_s: None,
+            sessions: None,
+            kernel: None,
+        }),
+        ..Trial::failed(round, String::new())
+    };
+    let case = |case: TableCase| Case {
+        plan: CasePlan {
+            name: case.name,
+            about: String::new(),
+            placement: Placement::inherited(),
+            work: Work::Imported(work.clone()),
+        },
+        trials: case.trials.into_iter().map(trial).collect(),
+    };
+    Run {
+        experiment: TABLE_EXPERIMENT.to_owned(),
+        question: table.question,
+        metric: match table.more_is_better {
+            true => Metric::Gain,
+            false => Metric::Cost,
+        },
+        cases: table.cases.into_iter().map(case).collect(),
+        ..run_of_reports(id, imported_at, baseline, Vec::new())
+    }
+}
+
 /// Sets the interval of every report that does not state its own to `elapsed_s`.
 pub fn assume_interval(reports: &mut [LoadReport], elapsed_s: f64) {
     for report in reports {
@@ -64,7 +125,10 @@ fn case(reported: ReportedCase) -> Case {
         name: reported.name,
         about: String::new(),
         placement: Placement::inherited(),
-        work: Work::Imported(ImportedWork { files }),
+        work: Work::Imported(ImportedWork {
+            files,
+            ..ImportedWork::default()
+        }),
     };
     let trials = reported
         .reports

@@ -11,12 +11,11 @@ use model::{LoadReport, Run};
 use serde_json::json;
 use store::Store;
 
+use super::import_csv::{self, ImportCsvArguments};
+use super::imported::{FILE_BYTES_MAX, Imported, baseline};
 use crate::failure::Failure;
 use crate::state_folder::StateFolder;
 use crate::{argument_values, output, run_id};
-
-/// Maximum size of a report; those of busy databases have a few megabytes.
-const FILE_BYTES_MAX: u64 = 32 << 20;
 
 /// Options of `numalab import`.
 #[derive(Debug, Args)]
@@ -39,6 +38,15 @@ pub(crate) enum ImportFormat {
                       --case remote=r.txt"
     )]
     Awr(ImportAwrArguments),
+    /// Import figures that others measured, from a table (CSV).
+    ///
+    /// Each row is a trial: the name of its case, and its figure. The run is judged like one of
+    /// numalab's own, with intervals and ties; machine, placement and evidence stay unknown. Five
+    /// trials of a case give an interval.
+    #[command(
+        after_help = "Example: numalab import csv sysbench.csv --figure-column tps --unit tps"
+    )]
+    Csv(ImportCsvArguments),
 }
 
 /// Options of `numalab import awr`.
@@ -62,22 +70,34 @@ pub(crate) struct ImportAwrArguments {
     pub json: bool,
 }
 
-/// Imports reports of one format.
+/// Imports files of one format.
 pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
-    let ImportFormat::Awr(arguments) = &arguments.format;
-    let cases = cases(arguments)?;
-    let baseline = baseline(arguments, &cases)?;
+    let imported = match &arguments.format {
+        ImportFormat::Awr(arguments) => read_awr(arguments)?,
+        ImportFormat::Csv(arguments) => import_csv::read(arguments)?,
+    };
     let state = StateFolder::from_environment()?;
     let mut store = Store::open(&state.store())?;
     let now = jiff::Zoned::now();
     let id = run_id::claim(&mut store, &now)?;
-    let run = import::run_of_reports(id, run_id::rfc_3339(&now), baseline, cases);
+    let run = (imported.of)(id, run_id::rfc_3339(&now));
     store.insert(&run)?;
-    say_what_was_read(&run);
-    if arguments.json {
+    say_what_was_read(&run, imported.trials);
+    if imported.json {
         return output::json(&json!({ "format": "numalab.import/1", "run": run.id }));
     }
     output::data(&format!("{}\n", run.id))
+}
+
+fn read_awr(arguments: &ImportAwrArguments) -> Result<Imported, Failure> {
+    let cases = cases(arguments)?;
+    let names = cases.iter().map(|case| case.name.clone()).collect();
+    let baseline = baseline(arguments.baseline.as_deref(), names)?;
+    Ok(Imported {
+        of: Box::new(move |id, at| import::run_of_reports(id, at, baseline, cases)),
+        trials: ("report", "reports"),
+        json: arguments.json,
+    })
 }
 
 /// Returns the cases in the order of the command line: one for each file, then the named ones.
@@ -137,31 +157,14 @@ fn reports(arguments: &ImportAwrArguments, file: &str) -> Result<Vec<LoadReport>
     Ok(reports)
 }
 
-/// Returns the case that others are compared with: the named one, or the first.
-fn baseline(arguments: &ImportAwrArguments, cases: &[ReportedCase]) -> Result<String, Failure> {
-    let names = || cases.iter().map(|case| case.name.as_str());
-    match &arguments.baseline {
-        Some(name) if names().any(|known| known == name) => Ok(name.clone()),
-        Some(name) => {
-            let known = names().collect::<Vec<_>>().join(", ");
-            let message = format!("--baseline {name}: no such case; the files have {known}");
-            Err(Failure::new(ExitCode::Usage, message))
-        }
-        None => names()
-            .next()
-            .map(str::to_owned)
-            .ok_or_else(|| Failure::new(ExitCode::Usage, "nothing to import: name a file")),
-    }
-}
-
 /// Prints what was read, with its warnings.
-fn say_what_was_read(run: &Run) {
+fn say_what_was_read(run: &Run, (one, many): (&str, &str)) {
     for case in &run.cases {
         let count = case.trials.len();
-        let reports = if count == 1 { "report" } else { "reports" };
+        let trials = if count == 1 { one } else { many };
         let is_baseline = case.plan.name == run.baseline;
         let mark = if is_baseline { ", the baseline" } else { "" };
-        output::talk(&format!("{}: {count} {reports}{mark}", case.plan.name));
+        output::talk(&format!("{}: {count} {trials}{mark}", case.plan.name));
         let warnings = case.trials.iter().flat_map(|trial| &trial.warnings);
         for warning in warnings.collect::<BTreeSet<_>>() {
             output::talk(&format!("  {warning}"));

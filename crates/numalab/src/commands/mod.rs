@@ -16,6 +16,8 @@ pub(crate) mod group;
 pub(crate) mod history;
 pub(crate) mod hold;
 pub(crate) mod import;
+mod import_csv;
+mod imported;
 pub(crate) mod inspect;
 pub(crate) mod internal;
 pub(crate) mod latency;

@@ -14,6 +14,7 @@ mod browser;
 mod busy;
 mod environments;
 mod experiment_file;
+mod figures_of_others;
 mod finished;
 mod first_minutes;
 mod laboratory;

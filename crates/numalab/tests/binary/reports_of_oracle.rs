@@ -74,7 +74,7 @@ fn article_001_is_ranked_as_its_author_ranks_it_and_no_winner_is_named() {
         .run(&["show", &run, "--full"])
         .with_code(0)
         .stdout;
-    assert!(text.contains("no winner: one report of each case gives no interval"));
+    assert!(text.contains("no winner: one imported trial of each case gives no interval"));
 }
 
 #[test]

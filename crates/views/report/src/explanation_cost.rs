@@ -39,7 +39,7 @@ pub(crate) fn cpus(trial: &Trial) -> Option<f64> {
     match (&trial.measured, &trial.report) {
         (Some(measured), _) => {
             let sessions = measured.sessions.as_ref()?;
-            let cpus = sessions.time.db_cpu_s / measured.window_s;
+            let cpus = sessions.time.db_cpu_s / measured.window_s?;
             cpus.is_finite().then_some(cpus)
         }
         (None, Some(report)) => Some(report.cpus_delivered()?.value),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Better, Case, Metric, Run, RunStatus, Trial};
+use model::{Better, Case, Metric, Run, RunStatus, Trial, Work};
 use stats::{Estimate, Interval};
 
 use crate::confidence::CONFIDENCE;
@@ -87,11 +87,17 @@ pub(crate) fn ratio_of(
         return stats::ratio_of_pairs(&case, &baseline, CONFIDENCE).map(Ratio::from);
     }
     let (case, baseline) = match run.status {
-        // Nothing indicates that imported reports of two cases come from common rounds.
-        RunStatus::Imported => apart(&case, &baseline),
+        // Unless the user says so, nothing indicates that imported trials come from common rounds.
+        RunStatus::Imported if !in_rounds(run) => apart(&case, &baseline),
         _ => by_round(&case, &baseline),
     };
     estimate((case, baseline))
+}
+
+/// Returns whether the user said that trials of a round ran side by side.
+fn in_rounds(run: &Run) -> bool {
+    let mut works = run.cases.iter().map(|case| &case.plan.work);
+    works.all(|work| matches!(work, Work::Imported(work) if work.in_rounds))
 }
 
 /// Returns whether the windows of all valid trials alternated with those of other cases.

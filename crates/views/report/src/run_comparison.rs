@@ -240,8 +240,8 @@ fn warnings(first: &Run, second: &Run) -> Vec<String> {
         .any(|it| it.status == RunStatus::Imported);
     if imported {
         warnings.push(format!(
-            "fewer than {TRIALS_ENOUGH} reports of a case give no interval, and without one there \
-             is no winner"
+            "fewer than {TRIALS_ENOUGH} imported trials of a case give no interval, and without \
+             one there is no winner"
         ));
     }
     warnings

@@ -229,7 +229,7 @@ fn trial_document(metric: Metric, trial: &Trial) -> TrialDocument<'_> {
         value,
         logical_reads_per_s: value.filter(|_| metric == Metric::LogicalReadsPerSecond),
         sessions: sessions.map(|it| it.sessions),
-        window_s: measured.map(|it| it.window_s),
+        window_s: measured.and_then(|it| it.window_s),
         warm_up_s: measured.and_then(|it| it.warm_up_s),
         work_unit: sessions.map(|it| it.work_unit),
         statements: sessions.map(|it| it.statements),

@@ -210,7 +210,7 @@ impl CaseTotals {
             .iter()
             .filter(|trial| Standing::of(trial).is_valid());
         let measured = valid.filter_map(|trial| trial.measured.as_ref());
-        let with_sessions = measured.filter_map(|it| Some((it.window_s, it.sessions.as_ref()?)));
+        let with_sessions = measured.filter_map(|it| Some((it.window_s?, it.sessions.as_ref()?)));
         for (window_s, sessions) in with_sessions {
             totals.trials += 1;
             totals.window_s += window_s;

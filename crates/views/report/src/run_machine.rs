@@ -93,7 +93,7 @@ fn reported_on(run: &Run) -> String {
     }
     match hosts.as_slice() {
         [host] if **host != ReportHost::default() => host_line(host),
-        [] | [_] => "not stated in the reports".to_string(),
+        [] | [_] => "not stated".to_string(),
         hosts => format!("{} different hosts, by the reports", hosts.len()),
     }
 }

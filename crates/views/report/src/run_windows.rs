@@ -48,7 +48,7 @@ fn windows_s(trial: &Trial) -> f64 {
     let samples = samples.filter(|_| trial.has_alternated());
     let all = samples.map_or(1, Vec::len);
     let kept = samples.map_or(1, |it| it.iter().filter(|it| !it.left_out).count());
-    measured.window_s * all as f64 / kept.max(1) as f64
+    measured.window_s.unwrap_or(0.0) * all as f64 / kept.max(1) as f64
 }
 
 /// Describes the windows of a run: `windows of 2.0 s`, or, where they alternated, `20 windows of

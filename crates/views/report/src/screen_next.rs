@@ -50,7 +50,7 @@ impl Next {
         let has_trials = run.cases.iter().any(|case| !case.trials.is_empty());
         if has_trials && self.full.is_none() {
             let about = match run.status {
-                RunStatus::Imported => "all that the reports say",
+                RunStatus::Imported => "all that was imported",
                 _ => "load profile, events and evidence",
             };
             self.full = Some((format!("numalab show {name} --full"), about));

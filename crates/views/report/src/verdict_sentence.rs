@@ -76,8 +76,8 @@ fn as_printed(
         listed.push(format!("and {} more", bare.len() - listed.len()));
     }
     let reports = match cases.iter().all(|case| case.valid == 1) {
-        true => "one report of each case gives no interval".to_string(),
-        false => format!("fewer than {TRIALS_ENOUGH} reports of a case give no interval"),
+        true => "one imported trial of each case gives no interval".to_string(),
+        false => format!("fewer than {TRIALS_ENOUGH} imported trials of a case give no interval"),
     };
     (!listed.is_empty()).then(|| {
         format!(
@@ -228,7 +228,7 @@ fn alike<'c>(run: &Run, comparisons: impl Iterator<Item = &'c Comparison>) -> Op
 /// Returns the scope of a statement that no difference was seen.
 fn scope(run: &Run) -> &'static str {
     match run.status {
-        RunStatus::Imported => "in these reports",
+        RunStatus::Imported => "in what was imported",
         _ => "on this machine today",
     }
 }

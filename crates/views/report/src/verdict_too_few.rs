@@ -109,7 +109,7 @@ pub(crate) fn rounds_s(run: &Run, rounds: usize) -> Option<u64> {
     let trials = run.cases.iter().flat_map(|case| &case.trials);
     let measured: Vec<&Measured> = trials.filter_map(|it| it.measured.as_ref()).collect();
     // An external program determines its own window.
-    let window_s: Vec<f64> = measured.iter().map(|it| it.window_s).collect();
+    let window_s: Vec<f64> = measured.iter().filter_map(|it| it.window_s).collect();
     let window_s = stats::median(&window_s).unwrap_or(asked_s);
     let warm_up_s: Vec<f64> = measured.iter().filter_map(|it| it.warm_up_s).collect();
     let warm_up_s = stats::median(&warm_up_s).unwrap_or(match measured.is_empty() {

@@ -129,9 +129,8 @@ pub(crate) fn busy_warning(run: &Run) -> Option<String> {
 fn cpus_taken(trial: &Trial, measured: &Measured) -> f64 {
     let seconds = [trial.evidence.other_cpu_s, trial.evidence.steal_s];
     let seconds: f64 = seconds.into_iter().flatten().sum();
-    if measured.window_s > 0.0 {
-        seconds / measured.window_s
-    } else {
-        0.0
+    match measured.window_s {
+        Some(window_s) if window_s > 0.0 => seconds / window_s,
+        _ => 0.0,
     }
 }

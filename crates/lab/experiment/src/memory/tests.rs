@@ -257,7 +257,7 @@ fn trial(round: u32, plan: &CasePlan, value: Option<f64>) -> Trial {
         report: None,
         measured: value.map(|value| Measured {
             value,
-            window_s: 0.01,
+            window_s: Some(0.01),
             warm_up_s: None,
             sessions: None,
             kernel: Some(KernelFigures {

@@ -85,7 +85,7 @@ fn trial(round: u32, value: f64, parked: Option<ParkedEvidence>) -> Trial {
         outcome: Outcome::Valid,
         measured: Some(Measured {
             value,
-            window_s: 1.0,
+            window_s: Some(1.0),
             warm_up_s: None,
             sessions: None,
             kernel: None,

@@ -236,7 +236,7 @@ fn trial_of(round: u32, work: &CommandWork, ended: Ended) -> Trial {
             outcome: Outcome::Valid,
             measured: Some(Measured {
                 value,
-                window_s,
+                window_s: Some(window_s),
                 warm_up_s: None,
                 sessions: None,
                 kernel: None,

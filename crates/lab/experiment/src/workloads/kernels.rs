@@ -120,7 +120,7 @@ impl Measurement {
             outcome,
             measured: self.value.map(|value| Measured {
                 value,
-                window_s: self.window_s,
+                window_s: Some(self.window_s),
                 warm_up_s: self.warm_up_s,
                 sessions: None,
                 kernel: Some(self.figures),

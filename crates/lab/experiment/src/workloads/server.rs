@@ -335,7 +335,7 @@ mod tests {
         });
         trial.measured = Some(Measured {
             value: 1e6,
-            window_s: 1.0,
+            window_s: Some(1.0),
             warm_up_s: None,
             kernel: None,
             sessions: Some(SessionFigures {

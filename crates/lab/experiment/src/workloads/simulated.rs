@@ -194,7 +194,7 @@ fn rate_of(behaviour: &Behaviour, number: u32, generator: &mut Generator) -> f64
 fn measured(case: &CasePlan, spec: &TrialSpec, value: f64) -> Measured {
     Measured {
         value,
-        window_s: spec.window_s,
+        window_s: Some(spec.window_s),
         warm_up_s: Some(spec.warm_up_s_min),
         sessions: case
             .logical_reads()

@@ -139,7 +139,11 @@ fn work() -> impl Strategy<Value = Work> {
         transfers.prop_map(Work::LineTransfers),
         stream.prop_map(Work::Stream),
         loaded.prop_map(Work::LoadedLatency),
-        vec(text(), 0..3).prop_map(|files| Work::Imported(ImportedWork { files })),
+        vec(text(), 0..3).prop_map(|files| Work::Imported(ImportedWork {
+            in_rounds: files.len() == 1,
+            unit: files.first().cloned(),
+            files
+        })),
     ]
 }
 
@@ -357,7 +361,7 @@ fn measured() -> impl Strategy<Value = Measured> {
     );
     (number(), number(), number(), parts).prop_map(|(value, window_s, warm_up_s, parts)| Measured {
         value,
-        window_s,
+        window_s: Some(window_s),
         warm_up_s: Some(warm_up_s),
         sessions: parts.0,
         kernel: parts.1,

@@ -153,7 +153,7 @@ fn measured(number: u32) -> Measured {
     };
     Measured {
         value: 1_264_128.0 + f64::from(number) / 3.0,
-        window_s: 0.500_000_123,
+        window_s: Some(0.500_000_123),
         warm_up_s: Some(0.1),
         sessions: Some(sessions),
         kernel: Some(kernel_figures()),

@@ -47,7 +47,7 @@ pub(super) fn kernel_case(name: &str, work: Work, node: u32, values: &[f64]) -> 
         outcome: Outcome::Valid,
         measured: Some(Measured {
             value: *value,
-            window_s: 0.0102,
+            window_s: Some(0.0102),
             warm_up_s: None,
             sessions: None,
             kernel: Some(kernel_figures(*value)),
@@ -267,7 +267,7 @@ pub(super) fn measured(rate: f64, time: TimeModel) -> Measured {
     };
     Measured {
         value: rate,
-        window_s: 5.0,
+        window_s: Some(5.0),
         warm_up_s: Some(1.0),
         sessions: Some(sessions),
         kernel: None,
