@@ -74,9 +74,18 @@ impl ChildGroup {
 
     /// Sends the leader `SIGQUIT`, unless it is known to have ended.
     pub fn quit(&self) {
+        self.send(Signal::QUIT);
+    }
+
+    /// Sends the leader `SIGTERM`, unless it is known to have ended.
+    pub fn terminate(&self) {
+        self.send(Signal::TERM);
+    }
+
+    fn send(&self, signal: Signal) {
         if self.ended.is_none() {
             // It has not been reaped, so the id is its own; if it has ended, the signal is lost.
-            let _ = rustix::process::kill_process(self.id(), Signal::QUIT);
+            let _ = rustix::process::kill_process(self.id(), signal);
         }
     }
 
@@ -132,6 +141,14 @@ mod tests {
         assert_eq!(group.try_end().unwrap().unwrap().code(), Some(3));
         // The id may be reused from here on.
         group.quit();
+        group.terminate();
+    }
+
+    #[test]
+    fn a_leader_that_is_told_to_terminate_may_end_in_its_own_way() {
+        let (mut group, _) = group("trap 'exit 5' TERM; echo $$; while :; do sleep 0.01; done");
+        group.terminate();
+        assert_eq!(group.end().unwrap().code(), Some(5));
     }
 
     #[test]

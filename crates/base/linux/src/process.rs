@@ -26,6 +26,14 @@ pub fn quit_with_parent(parent_pid: u32) -> io::Result<()> {
     end_with_parent(parent_pid, Signal::QUIT)
 }
 
+/// The same with `SIGTERM`, for a server of one process, which need not tell others.
+///
+/// # Errors
+/// `ESRCH` when the parent is gone.
+pub fn terminate_with_parent(parent_pid: u32) -> io::Result<()> {
+    end_with_parent(parent_pid, Signal::TERM)
+}
+
 fn end_with_parent(parent_pid: u32, signal: Signal) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(signal))?;
     let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());

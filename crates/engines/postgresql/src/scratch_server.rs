@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use postgres::{Client, NoTls};
-use server::{Launcher, Loaded, Server, ServerPlan, ServerProcess, TablesPlan};
+use server::{
+    Launcher, Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, TablesPlan,
+};
 
 use crate::Error;
 use crate::connection::LoadedTables;
@@ -91,7 +93,7 @@ impl Server for ScratchServer {
 impl Drop for ScratchServer {
     fn drop(&mut self) {
         // Immediate shutdown: nothing of this server is needed any more.
-        self.postmaster.quit(ENDS_WITHIN);
+        self.postmaster.stop(ENDS_WITHIN);
     }
 }
 
@@ -108,7 +110,7 @@ fn shared_buffers(tables: &TablesPlan) -> u64 {
 }
 
 /// Returns the server's command line: the settings that vary from case to case.
-fn command(folders: &Folders, program: PathBuf, plan: &ServerPlan) -> Vec<OsString> {
+fn command(folders: &Folders, program: PathBuf, plan: &ServerPlan) -> ServerCommand {
     let mut words: Vec<OsString> = vec![program.into(), "-D".into(), folders.data.clone().into()];
     let socket = folders.socket.display();
     let huge_pages = if plan.huge_pages { "on" } else { "off" };
@@ -124,5 +126,7 @@ fn command(folders: &Folders, program: PathBuf, plan: &ServerPlan) -> Vec<OsStri
         words.push("-c".into());
         words.push(format!("{name}={value}").into());
     }
-    words
+    // Immediate shutdown: the postmaster ends its processes.
+    let stop = StopSignal::Quit;
+    ServerCommand { words, stop }
 }

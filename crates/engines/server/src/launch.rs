@@ -22,6 +22,49 @@ pub struct Launcher {
     pub arguments: Vec<String>,
 }
 
+/// The server and its arguments, and how it is told to end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerCommand {
+    /// The program and its arguments.
+    pub words: Vec<OsString>,
+    /// The signal on which it ends.
+    pub stop: StopSignal,
+}
+
+/// The signal on which a server ends with all its processes. It gets it at the end of a trial, and
+/// from the kernel when numalab ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StopSignal {
+    /// `SIGQUIT`.
+    Quit,
+    /// `SIGTERM`.
+    Terminate,
+}
+
+impl StopSignal {
+    /// Its name among the words of [`execute_server`].
+    fn word(self) -> &'static str {
+        match self {
+            StopSignal::Quit => "quit",
+            StopSignal::Terminate => "terminate",
+        }
+    }
+
+    fn find(word: &OsStr) -> Option<Self> {
+        let all = [StopSignal::Quit, StopSignal::Terminate];
+        all.into_iter().find(|signal| word == signal.word())
+    }
+
+    /// Requests this signal for the end of the parent.
+    fn request(self, parent_pid: u32) -> std::io::Result<()> {
+        match self {
+            StopSignal::Quit => linux::process::quit_with_parent(parent_pid),
+            StopSignal::Terminate => linux::process::terminate_with_parent(parent_pid),
+        }
+    }
+}
+
 /// What the launched process is to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchOrder {
@@ -37,8 +80,8 @@ pub struct LaunchOrder {
     pub allocation: Allocation,
     /// User and group id to become; `None` if this process is not root.
     pub user: Option<(u32, u32)>,
-    /// The server and its arguments.
-    pub command: Vec<OsString>,
+    /// The server.
+    pub command: ServerCommand,
 }
 
 /// Places this process and becomes the server; returns only on failure.
@@ -46,17 +89,16 @@ pub fn place_and_execute(order: &LaunchOrder, launcher: &Launcher) -> Error {
     if let Err(error) = place(order) {
         return error;
     }
-    let parent = OsString::from(order.parent_pid.to_string());
+    let ServerCommand { words, stop } = &order.command;
+    let first = [stop.word().into(), order.parent_pid.to_string().into()];
+    let words = [&first[..], words].concat();
     let Some((uid, gid)) = order.user else {
-        return execute_server(&[&[parent], &order.command[..]].concat());
+        return execute_server(&words);
     };
     // A change of user cancels the request for a signal at the parent's end (prctl(2)), so another
     // execution of this program makes it afterwards.
     let mut command = Command::new(&launcher.program);
-    command
-        .args(&launcher.arguments)
-        .arg(&parent)
-        .args(&order.command);
+    command.args(&launcher.arguments).args(&words);
     // This also drops the supplementary groups of root (std, `CommandExt::uid`).
     let cause = command.uid(uid).gid(gid).exec();
     Error::io(format!(
@@ -65,21 +107,25 @@ pub fn place_and_execute(order: &LaunchOrder, launcher: &Launcher) -> Error {
     ))(cause)
 }
 
-/// Becomes the server. `words` are the parent's PID, the program and its arguments. Returns only on
-/// failure.
+/// Becomes the server. `words` are its signal, the parent's PID, the program and its arguments.
+/// Returns only on failure.
 pub fn execute_server(words: &[OsString]) -> Error {
-    let [parent, program, arguments @ ..] = words else {
-        return Error::Answer {
-            what: "the launch of a server",
-            expected: "a process id, a program and its arguments".to_owned(),
-            found: format!("{words:?}"),
-        };
+    let wrong = || Error::Answer {
+        what: "the launch of a server",
+        expected: "a signal, a process id, a program and its arguments".to_owned(),
+        found: format!("{words:?}"),
+    };
+    let [stop, parent, program, arguments @ ..] = words else {
+        return wrong();
+    };
+    let Some(stop) = StopSignal::find(stop) else {
+        return wrong();
     };
     let parent_pid = parent
         .to_str()
         .and_then(|text| text.parse().ok())
         .unwrap_or(0);
-    if let Err(cause) = linux::process::quit_with_parent(parent_pid) {
+    if let Err(cause) = stop.request(parent_pid) {
         return Error::io("prctl(PR_SET_PDEATHSIG)")(cause);
     }
     let cause = Command::new(program).args(arguments).exec();
@@ -110,4 +156,28 @@ fn place(order: &LaunchOrder) -> Result<(), Error> {
         }
     };
     Ok(mempolicy::set_task_policy(&policy)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::{StopSignal, execute_server};
+
+    #[test]
+    fn a_signal_is_found_by_its_word() {
+        for signal in [StopSignal::Quit, StopSignal::Terminate] {
+            assert_eq!(StopSignal::find(signal.word().as_ref()), Some(signal));
+        }
+        assert_eq!(StopSignal::find("kill".as_ref()), None);
+    }
+
+    #[test]
+    fn words_of_another_form_start_nothing() {
+        for words in [&["17", "/bin/true"][..], &["17", "17", "/bin/true"], &[]] {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            let error = execute_server(&words).to_string();
+            assert!(error.contains("expected a signal"), "{error}");
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! The process of a server that numalab starts: launched under its placement, ended on drop.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 use linux::child_group::ChildGroup;
 use model::ServerKind;
 
-use crate::{Error, LaunchOrder, Launcher, Placed};
+use crate::{Error, LaunchOrder, Launcher, Placed, ServerCommand, StopSignal};
 
 /// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -20,12 +19,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub struct ServerProcess {
     kind: ServerKind,
     group: ChildGroup,
+    stop: StopSignal,
     log: PathBuf,
 }
 
 impl ServerProcess {
-    /// Starts `command`, the server and its arguments, in `folder` under a placement, as `user`
-    /// if this process is root. What it prints goes to `log`. `environment` removes and sets
+    /// Starts `command` in `folder` under a placement, as `user` if this process is root. What it prints goes to `log`. `environment` removes and sets
     /// variables.
     ///
     /// # Errors
@@ -34,7 +33,7 @@ impl ServerProcess {
         kind: ServerKind,
         launcher: &Launcher,
         placed: &Placed,
-        command: Vec<OsString>,
+        command: ServerCommand,
         user: Option<(u32, u32)>,
         (folder, log): (&Path, PathBuf),
         environment: impl FnOnce(&mut Command) -> &mut Command,
@@ -50,6 +49,7 @@ impl ServerProcess {
             .stderr(also);
         let mut group = ChildGroup::start(&mut launch).map_err(Error::io("starting the server"))?;
         let (stdin, _, _) = group.take_pipes();
+        let stop = command.stop;
         let order = LaunchOrder {
             kind,
             parent_pid: std::process::id(),
@@ -63,7 +63,12 @@ impl ServerProcess {
         let written = stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&document));
         // A server that died before it received its order reports why in the log.
         let _ = written;
-        Ok(ServerProcess { kind, group, log })
+        Ok(ServerProcess {
+            kind,
+            group,
+            stop,
+            log,
+        })
     }
 
     /// Waits until `connect` succeeds.
@@ -113,13 +118,21 @@ impl ServerProcess {
         self.group.pid()
     }
 
-    /// Sends `SIGQUIT`, and waits for the end. A server that does not end is killed on drop.
-    pub fn quit(&mut self, within: Duration) {
-        self.group.quit();
+    /// Sends the signal on which it ends, and waits; returns whether it ended. A server that does
+    /// not end is killed on drop.
+    pub fn stop(&mut self, within: Duration) -> bool {
+        match self.stop {
+            StopSignal::Quit => self.group.quit(),
+            StopSignal::Terminate => self.group.terminate(),
+        }
         let deadline = Instant::now() + within;
-        while !self.has_ended() && Instant::now() < deadline {
+        while !self.has_ended() {
+            if Instant::now() >= deadline {
+                return false;
+            }
             std::thread::sleep(Duration::from_millis(5));
         }
+        true
     }
 }
 
