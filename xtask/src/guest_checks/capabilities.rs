@@ -105,6 +105,8 @@ const ROWS: &[Row] = &[
     writing("run EXPERIMENT", "run /tmp/group.toml --trials 5")
         .of("cases in processor groups or with a quota"),
     free("history", "history"),
+    free("import csv FILE", "import csv /tmp/figures.csv"),
+    // The commands below are about this run.
     free("import awr FILE", "import awr /tmp/one.txt /tmp/other.txt"),
     free("show RUN", "show last"),
     free("report RUN", "report last --html -"),
@@ -154,14 +156,14 @@ const ROWS: &[Row] = &[
     privileged(
         "firsttouch -- COMMAND",
         "firsttouch -- true",
-        &["perfmon"],
-        &[("perfmon", REFUSED)],
+        &["sys_admin"],
+        &[("sys_admin", REFUSED)],
     ),
     privileged(
         "firsttouch TARGET",
         "firsttouch $pid --for 1s",
-        &["perfmon", "sys_ptrace"],
-        &[("perfmon", REFUSED), ("sys_ptrace", REFUSED)],
+        &["sys_admin", "sys_ptrace"],
+        &[("sys_admin", REFUSED), ("sys_ptrace", REFUSED)],
     ),
     free("watch", "watch --once"),
     privileged(

@@ -29,6 +29,7 @@ lacking() { # TITLE NAME NAMES COMMAND…: prints its status without NAME, and w
 }
 
 printf '50 100\n100 50\n' >/tmp/latencies.txt
+printf 'case,figure\na,1\nb,2\n' >/tmp/figures.csv
 mkdir -p /tmp/nobody; chown 65534:65534 /tmp/nobody; cd /tmp/nobody
 for mechanism in affinity group; do
     cat >/tmp/$mechanism.toml <<END
