@@ -3,8 +3,12 @@
 use journal::Kinds;
 
 /// The kinds of all crates that change a machine. A change is undone by the crate that made it.
-pub(crate) const KINDS: Kinds =
-    Kinds(&[placement::CHANGES, relocation::CHANGES, postgresql::CHANGES]);
+pub(crate) const KINDS: Kinds = Kinds(&[
+    placement::CHANGES,
+    relocation::CHANGES,
+    postgresql::CHANGES,
+    server::CHANGES,
+]);
 
 #[cfg(test)]
 mod tests {

@@ -24,8 +24,8 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts `command` in `folder` under a placement, as `user` if this process is root. What it prints goes to `log`. `environment` removes and sets
-    /// variables.
+    /// Starts `command` in `folder` under a placement, as `user` if this process is root. What it
+    /// prints goes to `log`. `environment` removes and sets variables.
     ///
     /// # Errors
     /// When the process cannot be started.
