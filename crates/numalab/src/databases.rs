@@ -7,12 +7,15 @@ use model::ServerKind;
 use model::exit::ExitCode;
 use postgresql::{Places, PostgreSql};
 use server::{ConnectOrder, Connected, Database};
+use valkey::Valkey;
 
 use crate::failure::Failure;
 
 /// Returns every database; PostgreSQL is looked for in `postgres`.
 pub(crate) fn databases(postgres: Places) -> Vec<Box<dyn Database>> {
     vec![
+        Box::new(Valkey::REDIS),
+        Box::new(Valkey::VALKEY),
         // Takes every URL, so it is asked last.
         Box::new(PostgreSql { places: postgres }),
     ]

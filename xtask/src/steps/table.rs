@@ -66,6 +66,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("/usr/bin/python3", "python3"),
     ("numactl", "numactl"),
     ("tmux", "tmux"),
+    // The Redis of tests, without the service of its own package.
+    ("redis-check-rdb", "redis-tools"),
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
     ("curl", "curl"),

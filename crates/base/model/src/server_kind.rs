@@ -27,6 +27,8 @@ impl ServerKind {
     pub const TABLE: &[ServerFacts] = &[
         // id, name, cache, row_bytes
         row("postgres", "PostgreSQL", "shared buffers", 8192),
+        row("redis", "Redis", "values", 4224),
+        row("valkey", "Valkey", "values", 4224),
     ];
 
     /// The database with this id, for constants: an id that is not in the table does not compile.

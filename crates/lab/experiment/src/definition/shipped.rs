@@ -64,6 +64,10 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../experiments/postgres-shared-buffers.toml"),
     },
     Shipped {
+        name: "redis-local-vs-remote",
+        text: include_str!("../../experiments/redis-local-vs-remote.toml"),
+    },
+    Shipped {
         name: "sga-allocation",
         text: include_str!("../../experiments/sga-allocation.toml"),
     },
@@ -78,6 +82,10 @@ pub const SHIPPED: &[Shipped] = &[
     Shipped {
         name: "spin",
         text: include_str!("../../experiments/spin.toml"),
+    },
+    Shipped {
+        name: "valkey-local-vs-remote",
+        text: include_str!("../../experiments/valkey-local-vs-remote.toml"),
     },
     Shipped {
         name: "work-unit",

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use journal::Journal;
 use model::exit::ExitCode;
 use model::{
-    Calibration, CalibrationPoint, CasePlan, Outcome, Phase, ServerKind, ServerReads, Trial, Work,
+    Calibration, CalibrationPoint, CasePlan, Outcome, Phase, ServerKind, ServerReads, Trial, Wait,
+    Work,
 };
 use placement::hierarchy::Hierarchy;
 use server::{
@@ -153,8 +154,33 @@ impl Workload for ServerWorkload {
         groups.remove()?;
         let version = self.clusters.get(&kind).map(|it| it.version());
         note_version(&mut trial, kind, version);
-        judge(case, self.database(kind).accounts_for_time(), &mut trial)?;
+        let accounts_for_time = self.database(kind).accounts_for_time();
+        judge(case, accounts_for_time, &mut trial)?;
+        if !accounts_for_time {
+            name_the_rest(&mut trial);
+        }
         Ok(trial)
+    }
+}
+
+/// The wait event of a session outside of its task: a client that sends each statement has its own
+/// part, and a task with several sessions works for the others.
+const OUTSIDE_THE_TASK: &str = "client, or another session";
+
+/// Names the time that a server does not account for, where it cannot.
+fn name_the_rest(trial: &mut Trial) {
+    let sessions = trial.measured.as_mut();
+    let Some(sessions) = sessions.and_then(|it| it.sessions.as_mut()) else {
+        return;
+    };
+    let total_s = sessions.time.unaccounted_s();
+    if total_s > 0.0 {
+        let count = sessions.statements;
+        let rest = Wait { count, total_s };
+        sessions
+            .time
+            .waits
+            .insert(OUTSIDE_THE_TASK.to_owned(), rest);
     }
 }
 

@@ -1,0 +1,106 @@
+//! A connection to a server through its socket. A client library would add a dozen crates for what
+//! the load needs, four commands, and a copy of each value.
+
+use std::io::{BufReader, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use server::Error;
+
+use crate::error::of_server;
+use crate::reply::{self, Reply};
+
+/// A server that says nothing for so long has failed; emulated machines are slow.
+const SILENCE_MAX: Duration = Duration::from_secs(120);
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    stream: BufReader<UnixStream>,
+    requests: Vec<u8>,
+    said: Vec<u8>,
+}
+
+impl Client {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When no server listens.
+    pub(crate) fn connect(socket: &Path) -> Result<Self, Error> {
+        let what = || format!("connecting to {}", socket.display());
+        let stream = UnixStream::connect(socket).map_err(Error::io(what()))?;
+        let limited = stream
+            .set_read_timeout(Some(SILENCE_MAX))
+            .and_then(|()| stream.set_write_timeout(Some(SILENCE_MAX)));
+        limited.map_err(Error::io(what()))?;
+        Ok(Client {
+            stream: BufReader::with_capacity(64 << 10, stream),
+            requests: Vec::new(),
+            said: Vec::new(),
+        })
+    }
+
+    /// Returns what ends its calls from another thread.
+    ///
+    /// # Errors
+    /// When there is no descriptor left.
+    pub(crate) fn stop(&self) -> Result<impl FnOnce() + Send + 'static, Error> {
+        let stream = self.stream.get_ref().try_clone();
+        let stream = stream.map_err(Error::io("duplicating a connection"))?;
+        Ok(move || {
+            // A connection that has ended already needs no end.
+            let _ = stream.shutdown(Shutdown::Both);
+        })
+    }
+
+    /// Adds a command to those of the next [`Client::send`].
+    pub(crate) fn add(&mut self, words: &[&[u8]]) {
+        let requests = &mut self.requests;
+        // Writing to a vector cannot fail.
+        let _ = write!(requests, "*{}\r\n", words.len());
+        for word in words {
+            let _ = write!(requests, "${}\r\n", word.len());
+            requests.extend_from_slice(word);
+            requests.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// Sends the commands that were added.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub(crate) fn send(&mut self) -> Result<(), Error> {
+        let sent = self.stream.get_mut().write_all(&self.requests);
+        self.requests.clear();
+        sent.map_err(Error::io("sending commands"))
+    }
+
+    /// Reads the reply to the next command; a value stays until the next call.
+    ///
+    /// # Errors
+    /// When the connection ends, or the server refuses the command.
+    pub(crate) fn reply(&mut self) -> Result<Option<&[u8]>, Error> {
+        let reply = reply::read(&mut self.stream, &mut self.said);
+        match reply.map_err(Error::io("reading a reply"))? {
+            Reply::Line | Reply::Value => Ok(Some(&self.said)),
+            Reply::Nothing => Ok(None),
+            Reply::Refused => {
+                let said = server::one_line(&self.said);
+                Err(of_server(format!("the server refused a command: {said}")))
+            }
+        }
+    }
+
+    /// Sends one command and returns what the server says.
+    ///
+    /// # Errors
+    /// As [`Client::reply`].
+    pub(crate) fn ask(&mut self, words: &[&[u8]]) -> Result<String, Error> {
+        self.add(words);
+        self.send()?;
+        let said = self.reply()?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(said).into_owned())
+    }
+}

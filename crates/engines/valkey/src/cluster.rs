@@ -1,0 +1,87 @@
+//! The folder that the throw-away servers of a run have in common.
+
+use std::path::{Path, PathBuf};
+
+use journal::Journal;
+use model::ServerKind;
+use nix::unistd::User;
+use server::{Error, Launcher, ScratchFolder, Server, ServerPlan, Version};
+
+use crate::error::{of_journal, of_request};
+use crate::installation::Installation;
+use crate::scratch_server::ScratchServer;
+
+/// Users to run a server as when this process is root, in this order.
+const USERS: [&str; 3] = ["valkey", "redis", "nobody"];
+
+/// What the servers of a run have in common; removed on drop.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    kind: ServerKind,
+    installation: Installation,
+    user: Option<(u32, u32)>,
+    folder: ScratchFolder,
+    data: PathBuf,
+}
+
+impl Cluster {
+    /// Creates the folder below `parent`; `named` is the database with the name of its process.
+    ///
+    /// # Errors
+    /// When there is no user for it, or a folder cannot be created; nothing is left behind then.
+    pub(crate) fn create(
+        named: (ServerKind, &str),
+        installation: Installation,
+        parent: &Path,
+        journal: &Journal,
+    ) -> Result<Self, Error> {
+        let user = server_user()?;
+        let folder = ScratchFolder::create(named, parent, user, journal).map_err(of_journal)?;
+        let data = folder.give_data().map_err(of_journal)?;
+        Ok(Cluster {
+            kind: named.0,
+            installation,
+            user,
+            folder,
+            data,
+        })
+    }
+}
+
+impl server::Cluster for Cluster {
+    fn version(&self) -> Version {
+        self.installation.version()
+    }
+
+    fn start(&self, plan: &ServerPlan, launcher: &Launcher) -> Result<Box<dyn Server>, Error> {
+        let program = self.installation.program.clone();
+        let log = self.folder.path().join("log");
+        let server = ScratchServer::start(
+            self.kind,
+            program,
+            self.user,
+            (&self.data, log),
+            plan,
+            launcher,
+        )?;
+        Ok(Box::new(server))
+    }
+}
+
+/// Returns the user to become; `None` if this process is not root and need not change.
+fn server_user() -> Result<Option<(u32, u32)>, Error> {
+    if !linux::process::is_root() {
+        return Ok(None);
+    }
+    let known = USERS
+        .into_iter()
+        .find_map(|name| User::from_name(name).ok()?);
+    let user = known.ok_or_else(|| {
+        let message = format!("there is no user {} to run a server as", USERS.join(", "));
+        of_request(
+            message,
+            "create one of them, or run numalab as another user",
+        )
+    })?;
+    Ok(Some((user.uid.as_raw(), user.gid.as_raw())))
+}

@@ -1,0 +1,64 @@
+//! Redis or Valkey as one of the databases that numalab measures.
+
+use std::path::Path;
+
+use journal::Journal;
+use model::ServerKind;
+use server::{Database, Error};
+
+use crate::cluster::Cluster;
+use crate::error::of_server;
+use crate::installation::{self, Installation};
+
+/// One of the two, by the name of its server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Valkey {
+    kind: ServerKind,
+    program: &'static str,
+}
+
+impl Valkey {
+    /// Redis: `redis-server`.
+    pub const REDIS: Valkey = Valkey {
+        kind: ServerKind::named("redis"),
+        program: "redis-server",
+    };
+    /// Valkey: `valkey-server`.
+    pub const VALKEY: Valkey = Valkey {
+        kind: ServerKind::named("valkey"),
+        program: "valkey-server",
+    };
+
+    fn find(&self) -> Result<std::path::PathBuf, String> {
+        let path = std::env::var_os("PATH");
+        installation::find(self.program, path.as_deref()).ok_or_else(|| {
+            let program = self.program;
+            format!(
+                "no {program} was found on the PATH or in /usr/bin, /usr/sbin and those of \
+                 /usr/local; install it (Debian: apt-get install {program})"
+            )
+        })
+    }
+}
+
+impl Database for Valkey {
+    fn kind(&self) -> ServerKind {
+        self.kind
+    }
+
+    fn missing(&self) -> Option<String> {
+        self.find().err()
+    }
+
+    fn create(&self, folder: &Path, journal: &Journal) -> Result<Box<dyn server::Cluster>, Error> {
+        let program = self.find().map_err(of_server)?;
+        let installation = Installation::of(program)?;
+        let cluster = Cluster::create((self.kind, self.program), installation, folder, journal)?;
+        Ok(Box::new(cluster))
+    }
+
+    /// One thread of the server does the work of all sessions, and the client sends each command.
+    fn accounts_for_time(&self) -> bool {
+        false
+    }
+}

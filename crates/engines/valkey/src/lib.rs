@@ -1,0 +1,18 @@
+//! Redis and Valkey behind the door of crate `server`: throw-away servers and the load of GETs on
+//! them. See docs/valkey.md; both speak the same protocol, so one crate measures both.
+#![forbid(unsafe_code)]
+
+mod client;
+mod cluster;
+mod database;
+mod error;
+mod installation;
+mod keys;
+mod loaded;
+mod memory;
+mod reply;
+mod scratch_server;
+mod session;
+mod statistics;
+
+pub use database::Valkey;

@@ -1,0 +1,208 @@
+//! Runs with their own Redis: its counters agree, its memory is found, and nothing is left behind
+//! after success, failure, Ctrl-C and `kill -9`.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::process::Signal;
+use testing::{Need, not_run};
+
+use crate::experiment_file::ExperimentFile;
+use crate::laboratory::{Laboratory, UnderWay, kill};
+use crate::patience::until;
+use crate::user::open_to_all;
+
+/// Debian's redis-tools has the server under this name: it becomes the server when it is started as
+/// redis-server. The package with that name would start a service.
+const TOOL: &str = "redis-check-rdb";
+
+/// A laboratory with a folder for servers, a Redis on its path, and an experiment.
+struct Bench {
+    laboratory: Laboratory,
+    servers: PathBuf,
+    experiment: String,
+}
+
+impl Bench {
+    /// Returns the bench of a test, or reports that it is not run.
+    fn new(test: &str) -> Option<Self> {
+        let found = Command::new("sh")
+            .args(["-c", &format!("command -v {TOOL}")])
+            .output();
+        let found = String::from_utf8(found.unwrap().stdout).unwrap();
+        if found.trim().is_empty() {
+            not_run(
+                test,
+                Need::Package,
+                "there is no redis-check-rdb (Debian: redis-tools)",
+            );
+            return None;
+        }
+        let mut laboratory = Laboratory::new();
+        let (servers, programs) = (
+            laboratory.state().join("servers"),
+            laboratory.state().join("bin"),
+        );
+        for folder in [&servers, &programs] {
+            fs::create_dir(folder).unwrap();
+            // The server's user must be able to enter.
+            for folder in folder.ancestors().take(3) {
+                open_to_all(folder);
+            }
+        }
+        symlink(found.trim(), programs.join("redis-server")).unwrap();
+        laboratory.launch_behind(&[
+            "env",
+            &format!("TMPDIR={}", servers.display()),
+            &format!("PATH={}:/usr/bin:/bin", programs.display()),
+        ]);
+        let load = "engine = \"redis\"\n[load]\nsessions = 2";
+        let experiment = ExperimentFile::new("one", load).case(
+            "one",
+            "cache = \"16MiB\"\ncpus = \"0\"\nallocation = \"bind:first-node\"",
+        );
+        let experiment = laboratory.file("small.toml", experiment.text());
+        Some(Bench {
+            laboratory,
+            servers,
+            experiment,
+        })
+    }
+
+    fn words(&self) -> [&str; 7] {
+        let experiment = &self.experiment;
+        [
+            "run",
+            experiment,
+            "--trials",
+            "5",
+            "--seconds",
+            "0.2",
+            "--json",
+        ]
+    }
+
+    /// Returns the servers that work in the folder.
+    fn running(&self) -> Vec<u32> {
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let is_server = |pid: &u32| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+            let works_in = fs::read_link(format!("/proc/{pid}/cwd"));
+            name.is_ok_and(|name| name == "redis-server\n")
+                && works_in.is_ok_and(|folder| folder.starts_with(&self.servers))
+        };
+        pids.filter(is_server).collect()
+    }
+
+    /// Returns the server of a run, once it answers.
+    fn server(&self, under_way: &mut UnderWay<'_>) -> u32 {
+        until("a server", || {
+            assert!(!under_way.has_ended(), "{}", under_way.stderr());
+            self.running().first().copied()
+        })
+    }
+
+    #[track_caller]
+    fn nothing_is_left(&self) {
+        assert_eq!(self.running(), Vec::<u32>::new());
+        let folders: Vec<_> = fs::read_dir(&self.servers).unwrap().flatten().collect();
+        assert!(folders.is_empty(), "{folders:?}");
+        self.laboratory.nothing_is_left();
+    }
+}
+
+#[test]
+fn a_run_with_redis_is_counted_by_it_and_its_memory_is_where_it_was_bound() {
+    let test = "a_run_with_redis_is_counted_by_it_and_its_memory_is_where_it_was_bound";
+    let Some(bench) = Bench::new(test) else {
+        return;
+    };
+    let mut under_way = bench.laboratory.start(&bench.words());
+    let server = bench.server(&mut under_way);
+    let owner = fs::metadata(format!("/proc/{server}")).unwrap().uid();
+    assert!(
+        owner != 0 || !linux::process::is_root(),
+        "a server never runs as root"
+    );
+    let run = under_way.finish().with_code(0).document();
+    let case = &run["cases"][0];
+    assert_eq!(case["trials_valid"], 5, "{case:#}");
+    for trial in case["trials"].as_array().unwrap() {
+        let evidence = &trial["evidence"];
+        let counter = &evidence["counters"][0];
+        assert_eq!(counter["source"], "keyspace_hits");
+        let counted = counter["counted"].as_f64().unwrap();
+        let expected = counter["expected"].as_f64().unwrap();
+        assert!(
+            expected > 100.0 && (counted / expected - 1.0).abs() <= 0.01,
+            "{trial:#}"
+        );
+        // Values of 4,080 bytes with what is kept of each.
+        let bytes = evidence["sga"]["bytes_by_node_after"]["0"]
+            .as_u64()
+            .unwrap();
+        assert!((16 << 20..22 << 20).contains(&bytes), "{bytes}");
+        assert_eq!(evidence["sga"]["policy"], "bind:0");
+        assert_eq!(evidence["sessions"][0]["cpus_allowed"], "0");
+        let version = evidence["server"].as_str().unwrap();
+        assert!(version.starts_with("Redis "), "{version}");
+    }
+    bench.nothing_is_left();
+}
+
+#[test]
+fn a_redis_that_is_killed_fails_the_run_and_leaves_nothing() {
+    let test = "a_redis_that_is_killed_fails_the_run_and_leaves_nothing";
+    let Some(bench) = Bench::new(test) else {
+        return;
+    };
+    let mut under_way = bench.laboratory.start(&bench.words());
+    // Killed in the calibration, so that no other trial can replace it.
+    kill(bench.server(&mut under_way));
+    under_way
+        .finish()
+        .with_code(8)
+        .says(&["cannot calibrate the work unit"]);
+    bench.nothing_is_left();
+}
+
+#[test]
+fn control_c_and_kill_leave_no_redis() {
+    let Some(bench) = Bench::new("control_c_and_kill_leave_no_redis") else {
+        return;
+    };
+    let mut under_way = bench.laboratory.start(&bench.words());
+    bench.server(&mut under_way);
+    under_way.signal_group(Signal::INT);
+    under_way.finish().with_code(130);
+    bench.nothing_is_left();
+    let mut under_way = bench.laboratory.start(&bench.words());
+    bench.server(&mut under_way);
+    under_way.kill();
+    under_way.finish();
+    until("its server ends", || {
+        bench.running().is_empty().then_some(())
+    });
+    let undone = bench.laboratory.run(&["undo"]).with_code(0).stdout;
+    assert!(undone.contains("numalab-redis-"), "{undone}");
+    bench.nothing_is_left();
+}
+
+#[test]
+fn what_redis_has_not_is_refused() {
+    let Some(bench) = Bench::new("what_redis_has_not_is_refused") else {
+        return;
+    };
+    let load = "engine = \"redis\"\n[load]\nsessions = 1";
+    let experiment = ExperimentFile::new("one", load).case("one", "prewarm-cpus = \"0\"");
+    let path = bench.laboratory.file("prewarm.toml", experiment.text());
+    bench
+        .laboratory
+        .run(&["run", &path])
+        .with_code(2)
+        .says(&["prewarm-cpus"]);
+    bench.nothing_is_left();
+}
