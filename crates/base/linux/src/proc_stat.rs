@@ -73,6 +73,24 @@ pub fn read(root: &Root, pid: u32) -> Result<ProcessStat, Error> {
     parse(pid, &root.read_lossy(&format!("proc/{pid}/stat"))?)
 }
 
+/// Reads the identity of thread `tid` of process `pid`: `pid` of the result is that of the thread.
+/// The first thread is read from the files of the process, which older captures have, too.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_thread(root: &Root, pid: u32, tid: u32) -> Result<ProcessStat, Error> {
+    let directory = thread_directory(pid, tid);
+    parse(tid, &root.read_lossy(&format!("{directory}/stat"))?)
+}
+
+/// The directory with the files of a thread, relative to the root.
+pub fn thread_directory(pid: u32, tid: u32) -> String {
+    match pid == tid {
+        true => format!("proc/{pid}"),
+        false => format!("proc/{pid}/task/{tid}"),
+    }
+}
+
 /// Whether `process` still runs unchanged, so that everything read about it since is complete.
 /// Another process may have its id by now.
 pub fn still_runs(root: &Root, process: &ProcessStat) -> bool {

@@ -2,6 +2,7 @@
 
 use model::{CpuSet, IdSet, NodeSet};
 
+use crate::proc_stat::thread_directory;
 use crate::{Error, Root, TextFile};
 
 /// The CPUs and memory nodes that a process may use.
@@ -51,6 +52,15 @@ pub fn read(root: &Root, pid: u32) -> Result<Status, Error> {
 pub fn allowed(root: &Root, pid: u32) -> Result<Allowed, Error> {
     let file = root.read(&format!("proc/{pid}/status"))?;
     parse(&file)
+}
+
+/// Reads the CPUs and memory nodes that thread `tid` of process `pid` may use.
+///
+/// # Errors
+/// As [`allowed`].
+pub fn allowed_of_thread(root: &Root, pid: u32, tid: u32) -> Result<Allowed, Error> {
+    let directory = thread_directory(pid, tid);
+    parse(&root.read_lossy(&format!("{directory}/status"))?)
 }
 
 /// Memory mapped by a process, from the kernel's own cheap counters.

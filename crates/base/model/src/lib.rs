@@ -5,6 +5,7 @@ mod balancing;
 mod bandwidth;
 mod bound;
 mod byte_size;
+mod bytes_by_node;
 mod caches;
 mod command_work;
 mod error;
@@ -30,6 +31,7 @@ mod run;
 mod server_kind;
 mod session_load;
 mod snapshot;
+mod threads;
 mod time_model;
 mod topology;
 mod work;
@@ -42,6 +44,7 @@ pub use bandwidth::{
 };
 pub use bound::{BindAsked, BindReport, OverrideKind, PolicyOverride};
 pub use byte_size::ByteSize;
+pub use bytes_by_node::BytesByNode;
 pub use caches::{
     Cache, CacheIndexing, CacheKind, CacheSizeSource, CacheWritePolicy, MemorySideCache,
     NamedCache, name_last_level_cache, shrink_last_level_cache,
@@ -77,7 +80,7 @@ pub use node_matrix::{DistanceTable, MatrixCell, NodeMatrix};
 pub use placement::{Allocation, Backing, LoadPlan, Mechanism, PageKind, Placement, SgaPlan};
 pub use pools::{PoolChange, PoolNeed, PoolOfNode};
 pub use residency::{
-    BytesByNode, ClassResidency, Layout, ProcessResidency, RelationResidency, Relations, Residency,
+    ClassResidency, Layout, ProcessResidency, RelationResidency, Relations, Residency,
     ResidencyMethod, Sampled, SampledShare, SegmentArea, SegmentKind, SegmentResidency, ServerView,
     SysvIdentity,
 };
@@ -93,6 +96,7 @@ pub use snapshot::{
     OpenedSnapshot, OpenedSubject, Pressure, ProcessSnapshot, SegmentSnapshot, Snapshot,
     ThreadSnapshot,
 };
+pub use threads::{FirstThread, ThreadMask, ThreadRole, Threads};
 pub use time_model::{
     TimeModel, WAIT_BUCKET_LATCH, WAIT_BUFFER_BUSY, WAIT_CPU_QUANTUM, WAIT_FOR_WORK,
     WAIT_FREE_BUFFER, WAIT_READ_BY_OTHER, WAIT_SCATTERED_READ, WAIT_SEQUENTIAL_READ, Wait,

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, Finding, NodeId, NodeSet};
-
-/// Bytes by node.
-pub type BytesByNode = BTreeMap<NodeId, u64>;
+use crate::{BytesByNode, CpuSet, Finding, NodeId, NodeSet, Threads};
 
 /// Where the memory of a set of processes lies, each page counted once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +31,9 @@ pub struct Residency {
     pub bytes_without_node: u64,
     /// How the shared memory is laid out over the nodes.
     pub layout: Layout,
+    /// The threads of the processes by role; `None` in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<Threads>,
     /// What the user should know.
     pub findings: Vec<Finding>,
     /// The tables and indexes in the shared buffers of a PostgreSQL server; `None` when not

@@ -16,6 +16,7 @@ use super::processes::{self, PerProcess};
 use super::sampling::Sample;
 use super::sysv_table::SysvTable;
 use super::tally::{Tally, add_bytes};
+use super::threads::{self, Roles};
 use super::{layout, numa_maps_method, policies, pool_bound, process_maps};
 use crate::instances::{self, InstanceError, Member, Target};
 
@@ -257,8 +258,15 @@ fn finished(
     mut gaps: Gaps,
 ) -> Residency {
     let shared = shared_memory(&residency);
-    let describe = |member| processes::describe(root, member, topology, &looked.counted, &shared);
-    residency.processes = members.iter().map(describe).collect();
+    let mut roles = Roles::new(root, topology);
+    for member in members {
+        let threads = threads::read(root, member);
+        roles.add(member, &threads);
+        let counted = &looked.counted;
+        let process = processes::describe(root, member, topology, counted, &shared, &threads);
+        residency.processes.push(process);
+    }
+    residency.threads = Some(roles.finish(&residency));
     for segment in &residency.segments {
         add_bytes(&mut residency.bytes_by_node, &segment.bytes_by_node);
         add_to(

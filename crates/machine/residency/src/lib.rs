@@ -28,6 +28,7 @@ mod sampled_object;
 mod sampling;
 mod sysv_table;
 mod tally;
+mod threads;
 mod unmapped;
 
 pub use frames::{Frames, Lookup};

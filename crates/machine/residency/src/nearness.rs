@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linux::{Root, proc_stat, proc_status};
 use model::{BytesByNode, CpuId, CpuSet, NodeId, Topology};
-
-use crate::instances::Member;
 
 /// Fractions of the time of a process by node: 1 in total, or empty where nothing is known.
 pub(super) type TimeByNode = BTreeMap<NodeId, f64>;
@@ -22,37 +19,16 @@ pub(super) struct Nearness {
 }
 
 /// One thread: the CPUs that it may use, and the one on which it last ran.
-type Thread = (CpuSet, Option<CpuId>);
+pub(super) type Place = (CpuSet, Option<CpuId>);
 
 impl Nearness {
-    /// Reads it for a process whose first thread may use the CPUs `first`; for that thread alone
-    /// where the others are not shown.
-    pub(super) fn read(
-        root: &Root,
-        member: &Member,
-        first: Option<CpuSet>,
-        topology: &Topology,
-    ) -> Self {
-        let stat = &member.stat;
-        let ids = match stat.threads {
-            0 | 1 => Vec::new(),
-            _ => proc_stat::threads(root, stat.pid),
-        };
-        let thread = |id: &u32| -> Option<Thread> {
-            let cpus = proc_status::allowed(root, *id).ok()?.cpus;
-            Some((cpus, proc_stat::read(root, *id).ok()?.last_cpu))
-        };
-        let mut threads: Vec<Thread> = ids.iter().filter_map(thread).collect();
-        if threads.is_empty() {
-            threads.extend(first.map(|cpus| (cpus, stat.last_cpu)));
-        }
-        Self::of(&threads, topology)
-    }
-
-    fn of(threads: &[Thread], topology: &Topology) -> Self {
+    /// How near memory is to these threads.
+    pub(super) fn of(threads: &[Place], topology: &Topology) -> Self {
         let mut nearness = Nearness::default();
         for (cpus, last_cpu) in threads {
-            nearness.cpus.extend(cpus.iter());
+            if !cpus.is_subset(&nearness.cpus) {
+                nearness.cpus.extend(cpus.iter());
+            }
             let nodes = topology.nodes.iter();
             let counts = nodes.map(|node| (node.id, node.cpus.intersection(cpus).len()));
             let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
@@ -105,7 +81,7 @@ mod tests {
     }
 
     fn check(threads: &[(&str, u32)], bytes: &[(u32, u64)], may: Option<f64>, last: Option<f64>) {
-        let threads: Vec<Thread> = threads
+        let threads: Vec<Place> = threads
             .iter()
             .map(|(cpus, last)| (cpus.parse().unwrap(), Some(CpuId(*last))))
             .collect();

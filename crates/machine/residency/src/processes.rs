@@ -6,6 +6,7 @@ use linux::{Root, proc_status};
 use model::{BytesByNode, NodeSet, ProcessResidency, Topology};
 
 use super::nearness::{Nearness, local_share};
+use super::threads::ProcessThreads;
 use crate::instances::Member;
 
 /// What was counted per process.
@@ -43,12 +44,14 @@ pub(super) fn describe(
     topology: &Topology,
     counted: &PerProcess,
     shared: &BytesByNode,
+    threads: &ProcessThreads,
 ) -> ProcessResidency {
     let pid = member.stat.pid;
     // A process that has ended by now keeps what was counted; the rest stays unknown.
     let status = proc_status::read(root, pid).unwrap_or_default();
-    let first = status.allowed.as_ref().map(|allowed| allowed.cpus.clone());
-    let nearness = Nearness::read(root, member, first, topology);
+    let threads = threads.threads.iter();
+    let places = threads.map(|thread| (thread.allowed.cpus.clone(), thread.stat.last_cpu));
+    let nearness = Nearness::of(&places.collect::<Vec<_>>(), topology);
     let nodes_of_cpus: NodeSet = nearness.may.keys().copied().collect();
     let of = |map: &BTreeMap<u32, BytesByNode>| map.get(&pid).cloned();
     let private = of(&counted.private).unwrap_or_default();

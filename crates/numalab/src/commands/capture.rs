@@ -68,7 +68,7 @@ fn pack<W: Write>(
     let mut packer = Packer::new(to, manifest)?;
     let mut paths = residency::capture::paths_of_machine(root);
     paths.extend(target.map_or(Vec::new(), |target| {
-        residency::capture::paths_of_processes(target, members)
+        residency::capture::paths_of_processes(root, target, members)
     }));
     for path in paths {
         if let Some(entry) = residency::capture::read(root, &path) {

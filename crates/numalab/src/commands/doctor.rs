@@ -31,13 +31,18 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
         input.postgres = target.and_then(|target| settings(&target, arguments));
     }
     let findings = findings::of_doctor(&input);
+    let threads = input.residency.as_ref().and_then(|it| it.threads.as_ref());
     let looked_for = findings::looked_for_by_doctor();
     if arguments.json {
         let target = arguments.target.as_deref();
-        output::json(&report::doctor_document(target, looked_for, &findings))?;
+        output::json(&report::doctor_document(
+            target, looked_for, &findings, threads,
+        ))?;
     } else {
         let options = output::text_options();
-        output::data(&report::doctor_text(looked_for, &findings, &options))?;
+        output::data(&report::doctor_text(
+            looked_for, &findings, threads, &options,
+        ))?;
     }
     let limit = arguments.fail_on.map(FailOn::severity);
     let bad = findings

@@ -3,13 +3,25 @@
 
 use std::collections::BTreeSet;
 
-use model::Finding;
+use model::{Finding, Threads};
 
 use crate::findings_text::{Detail, findings_text};
+use crate::residency_threads::residency_threads;
 use crate::run_style::TextOptions;
 
-/// Formats the findings of so many checks.
-pub fn doctor_text(looked_for: usize, findings: &[Finding], options: &TextOptions) -> String {
+/// Formats the findings of so many checks, after the threads of the target by role.
+pub fn doctor_text(
+    looked_for: usize,
+    findings: &[Finding],
+    threads: Option<&Threads>,
+    options: &TextOptions,
+) -> String {
+    let threads = residency_threads(threads, options);
+    let gap = if threads.is_empty() { "" } else { "\n" };
+    format!("{threads}{gap}{}", of_checks(looked_for, findings, options))
+}
+
+fn of_checks(looked_for: usize, findings: &[Finding], options: &TextOptions) -> String {
     if findings.is_empty() {
         return format!("no problems found in {looked_for} checks\n");
     }
@@ -27,7 +39,7 @@ mod tests {
 
     #[test]
     fn the_end_says_how_many_checks_were_made() {
-        let text = |findings: &[Finding]| doctor_text(21, findings, &TextOptions::default());
+        let text = |findings: &[Finding]| doctor_text(21, findings, None, &TextOptions::default());
         let finding = Finding {
             id: "zone-reclaim".to_owned(),
             ..Finding::default()

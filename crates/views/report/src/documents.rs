@@ -1,7 +1,7 @@
 //! Documents that are a format and the fields of one value. Those that are put together from
 //! several values have files of their own.
 
-use model::{BindReport, Finding, GroupState, Residency, Topology};
+use model::{BindReport, Finding, GroupState, Residency, Threads, Topology};
 use serde::Serialize;
 
 /// The name of the format of [`bind_document`].
@@ -41,6 +41,9 @@ pub struct DoctorAnswer<'a> {
     pub looked_for: usize,
     /// The findings, the most important first.
     pub findings: &'a [Finding],
+    /// The threads of the target by role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<&'a Threads>,
 }
 
 /// Returns the document of a report of `numalab bind`.
@@ -56,6 +59,7 @@ pub fn doctor_document<'a>(
     target: Option<&'a str>,
     looked_for: usize,
     findings: &'a [Finding],
+    threads: Option<&'a Threads>,
 ) -> Document<DoctorAnswer<'a>> {
     Document {
         format: DOCTOR_FORMAT,
@@ -63,6 +67,7 @@ pub fn doctor_document<'a>(
             target,
             looked_for,
             findings,
+            threads,
         },
     }
 }

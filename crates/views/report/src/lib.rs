@@ -43,6 +43,7 @@ mod residency_figures;
 mod residency_layout;
 mod residency_processes;
 mod residency_text;
+mod residency_threads;
 mod run_asked;
 mod run_bars;
 mod run_calibration;

@@ -9,6 +9,7 @@ use crate::relations_text::relations_text;
 use crate::residency_figures::{NAME_COLUMNS, NODE_COLUMNS_MAX, by_node_text, percent, size};
 use crate::residency_layout::layout_sentence;
 use crate::residency_processes::residency_processes;
+use crate::residency_threads::residency_threads;
 use crate::run_plain::{plain, plain_within};
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
@@ -25,6 +26,7 @@ pub fn residency_text(residency: &Residency, options: &TextOptions) -> String {
         private(residency, options),
         relations(residency, options),
         residency_processes(residency, options),
+        residency_threads(residency.threads.as_ref(), options),
         findings(&residency.findings, options),
         gaps(residency, options),
     ];

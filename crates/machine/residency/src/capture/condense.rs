@@ -60,6 +60,14 @@ const STATUS_LINES: &[&str] = &[
     "Mems_allowed",
 ];
 
+/// Lines of /proc/PID/task/TID/status: the others are those of the process.
+const STATUS_LINES_OF_THREADS: &[&str] = &["Name:", "Cpus_allowed_list:", "Mems_allowed_list:"];
+
+/// Whether this is a file of a thread: `proc/7/task/8/stat`.
+pub(super) fn is_of_thread(path: &str) -> bool {
+    path.starts_with("proc/") && path.split('/').nth(2) == Some("task")
+}
+
 /// Returns what is captured of a file with this content.
 pub(super) fn condensed(path: &str, text: &str) -> String {
     match path {
@@ -70,10 +78,13 @@ pub(super) fn condensed(path: &str, text: &str) -> String {
         _ => {}
     }
     let file = path.rsplit('/').next().unwrap_or(path);
+    if is_of_thread(path) && file == "status" {
+        return lines(text, STATUS_LINES_OF_THREADS);
+    }
     let is_of_process = path.starts_with("proc/") && path.split('/').count() == 3;
     match file {
         "cmdline" if is_of_process => title(text),
-        "status" if is_of_process => status(text),
+        "status" if is_of_process => lines(text, STATUS_LINES),
         // The lines after the process id are directories and addresses.
         "postmaster.pid" => text
             .lines()
@@ -96,8 +107,8 @@ fn title(text: &str) -> String {
     title + "\0"
 }
 
-fn status(text: &str) -> String {
-    let is_kept = |line: &&str| STATUS_LINES.iter().any(|start| line.starts_with(start));
+fn lines(text: &str, starts: &[&str]) -> String {
+    let is_kept = |line: &&str| starts.iter().any(|start| line.starts_with(start));
     let lines = text.lines().filter(is_kept);
     lines.map(|line| format!("{line}\n")).collect()
 }
@@ -220,6 +231,9 @@ mod tests {
 
     #[test]
     fn of_a_process_only_what_tells_about_placement_is_kept() {
+        let of_thread = "Name:\tx\nVmPTE:\t8 kB\nCpus_allowed:\t1\nMems_allowed_list:\t0\n";
+        let expected = "Name:\tx\nMems_allowed_list:\t0\n";
+        assert_eq!(condensed("proc/7/task/8/status", of_thread), expected);
         let text = "Name:\tx\nUid:\t7\nVmPTE:\t8 kB\nGroups:\t1\nMems_allowed_list:\t0\n";
         let expected = "Name:\tx\nVmPTE:\t8 kB\nMems_allowed_list:\t0\n";
         assert_eq!(condensed("proc/7/status", text), expected);

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use linux::{Error, Root};
 
 use super::condense;
+use crate::threads::NUMA_MAPS_START_BYTES;
 
 /// What a path of the captured machine holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,14 @@ pub struct Entry {
 pub fn read(root: &Root, path: &str) -> Option<Entry> {
     if let Some(content) = ipc_namespace(root, path) {
         let path = path.to_owned();
+        return Some(Entry { path, content });
+    }
+    if condense::is_of_thread(path) && path.ends_with("/numa_maps") {
+        // The kernel walks the pages of each mapping that is read, and the first line has the
+        // policy of the thread; the mappings are those of the process.
+        let start = root.read_start(path, NUMA_MAPS_START_BYTES).ok()??;
+        let (_, line) = start.lines().next()?;
+        let (path, content) = (path.to_owned(), Content::Text(format!("{line}\n")));
         return Some(Entry { path, content });
     }
     let content = match root.read_lossy(path) {

@@ -1,32 +1,19 @@
 //! What a process of a database does, from the title it gives itself.
 
-/// Background processes of PostgreSQL as their titles name them (postmaster children,
-/// `src/backend/utils/init/miscinit.c`, `GetBackendTypeDesc`; older names beside the newer), and
-/// those of its extension pg_prewarm (`contrib/pg_prewarm/autoprewarm.c`).
-const POSTGRES: [&str; 22] = [
-    "archiver",
-    "autoprewarm leader",
-    "autoprewarm worker",
-    "autovacuum launcher",
-    "autovacuum worker",
-    "background writer",
-    "checkpointer",
-    "io worker",
-    "logger",
-    "logical replication apply worker",
-    "logical replication launcher",
-    "logical replication parallel worker",
-    "logical replication worker",
-    "parallel worker",
-    "slotsync worker",
-    "startup",
-    "stats collector",
-    "walreceiver",
-    "walsender",
-    "walsummarizer",
-    "walwriter",
-    "writer",
-];
+use super::roles::{ORACLE, POSTGRES_TITLES, Server, row_of, row_of_title};
+
+/// What a thread does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// The word for it.
+    pub role: String,
+    /// The server that has such threads.
+    pub server: Server,
+    /// Where that is known from.
+    pub source: &'static str,
+    /// Whether it reads or writes files or sockets for other threads.
+    pub does_io: bool,
+}
 
 /// The class of a process with this name (`comm`) and title (first word of its command line).
 pub fn class_of(name: &str, title: &str) -> String {
@@ -44,6 +31,53 @@ pub fn class_of(name: &str, title: &str) -> String {
     name.to_owned()
 }
 
+/// The server of a process with this name (`comm`) and title (first word of its command line).
+pub fn server_of(name: &str, title: &str) -> Option<Server> {
+    if title.starts_with("postgres: ") {
+        return Some(Server::PostgreSql);
+    }
+    if oracle(title).is_some() || oracle(name).is_some() {
+        return Some(Server::Oracle);
+    }
+    // redis-server *:6379
+    let program = title.split(' ').next().unwrap_or("");
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let is_of = |programs: &[&str]| programs.contains(&program) || programs.contains(&name);
+    let row = Server::TABLE.iter().find(|(.., programs)| is_of(programs));
+    row.map(|(server, ..)| *server)
+}
+
+/// What a thread with this name does in a process of this server and class; `first` is the name of
+/// the first thread, and `is_first` whether this is it. `None` for a name that no row has.
+pub fn role_of(
+    server: Option<Server>,
+    class: &str,
+    (name, is_first): (&str, bool),
+    first: &str,
+) -> Option<Role> {
+    let row = row_of(server, name, is_first, first);
+    match server {
+        Some(server @ Server::PostgreSql) if is_first => Some(Role {
+            role: class.to_owned(),
+            server,
+            source: POSTGRES_TITLES,
+            does_io: row_of_title(class).is_some_and(|row| row.does_io),
+        }),
+        Some(server @ Server::Oracle) if is_first || oracle(name).is_some() => Some(Role {
+            role: oracle(name).unwrap_or_else(|| class.to_owned()),
+            server,
+            source: ORACLE,
+            does_io: row.is_some_and(|row| row.does_io),
+        }),
+        _ => row.map(|row| Role {
+            role: row.role.to_owned(),
+            server: row.server,
+            source: row.source,
+            does_io: row.does_io,
+        }),
+    }
+}
+
 /// Whether this is the postmaster: the server process that has set no title for itself.
 fn is_postgres_program(name: &str, title: &str) -> bool {
     let program = title.rsplit('/').next().unwrap_or(title);
@@ -55,12 +89,7 @@ fn is_postgres_program(name: &str, title: &str) -> bool {
 fn postgres(words: &str) -> &'static str {
     // With cluster_name set, the title begins with it.
     let after_cluster = words.split_once(": ").map_or(words, |(_, after)| after);
-    let named = |words: &str| {
-        POSTGRES.into_iter().find(|class| {
-            let rest = words.strip_prefix(class);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-        })
-    };
+    let named = |words: &str| row_of_title(words).map(|row| row.role);
     named(words)
         .or_else(|| named(after_cluster))
         .unwrap_or("session")
@@ -121,5 +150,45 @@ mod tests {
         check("oracle_4242_sl", "oracleslob (LOCAL=NO)", "session");
         check("mysqld", "/usr/sbin/mysqld", "mysqld");
         check("oracle", "/opt/oracle/bin/tnslsnr", "oracle");
+    }
+
+    #[test]
+    fn servers_are_known_by_their_programs_and_titles() {
+        let check = |name, title, expected| assert_eq!(server_of(name, title), expected);
+        check("redis-server", "redis-server *:6379", Some(Server::Valkey));
+        check("mariadbd", "/usr/sbin/mariadbd", Some(Server::MariaDb));
+        check(
+            "postgres",
+            "postgres: io worker 1",
+            Some(Server::PostgreSql),
+        );
+        check("ora_u005_orcl", "ora_u005_orcl", Some(Server::Oracle));
+        check(
+            "clickhouse-serv",
+            "/usr/bin/clickhouse",
+            Some(Server::ClickHouse),
+        );
+        check("sh", "sh", None);
+    }
+
+    #[test]
+    fn a_process_of_postgres_and_a_thread_of_oracle_have_the_role_of_their_title() {
+        let check = |server, class, name, is_first, expected: (&str, bool)| {
+            let found = role_of(Some(server), class, (name, is_first), "first").unwrap();
+            assert_eq!((found.role.as_str(), found.does_io), expected, "{name}");
+        };
+        let postgres = Server::PostgreSql;
+        check(postgres, "walwriter", "postgres", true, ("walwriter", true));
+        check(postgres, "session", "postgres", true, ("session", false));
+        let oracle = Server::Oracle;
+        check(oracle, "u", "ora_dbw0_orcl", false, ("dbw", true));
+        check(oracle, "u", "ora_u005_orcl", true, ("u", false));
+        check(
+            oracle,
+            "session",
+            "oracle_22_orcl",
+            true,
+            ("session", false),
+        );
     }
 }

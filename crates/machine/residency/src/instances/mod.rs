@@ -4,9 +4,11 @@ mod class;
 mod error;
 mod find;
 mod postmaster;
+mod roles;
 mod target;
 
-pub use class::class_of;
+pub use class::{Role, class_of, role_of, server_of};
 pub use error::InstanceError;
 pub use find::{Member, find};
+pub use roles::{Pattern, ROLES, RoleRow, Server};
 pub use target::{Target, TargetError};
