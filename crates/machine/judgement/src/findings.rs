@@ -32,6 +32,7 @@ mod huge_pages_uneven;
 mod huge_pages_unused;
 mod incomplete_data;
 mod interleave_not_honoured;
+mod io_threads_far;
 mod local_not_nearest;
 mod local_outlier;
 mod masks_disagree;
@@ -47,6 +48,9 @@ mod postgres_huge_pages_fell_back;
 mod postgres_huge_pages_short;
 mod postgres_private_memory_interleaved;
 mod sga_without_policy;
+mod threads_narrowed;
+mod threads_on_first_cpus;
+mod threads_outside_given_cpus;
 mod transparent_huge_pages;
 mod understated;
 mod unsteady;
@@ -67,6 +71,10 @@ pub const FINDINGS: &[Row] = &[
     program_text_on_one_node::ROW,
     far_data_files::ROW,
     memory_only_node_used::ROW,
+    threads_on_first_cpus::ROW,
+    threads_outside_given_cpus::ROW,
+    threads_narrowed::ROW,
+    io_threads_far::ROW,
     incomplete_data::ROW,
     huge_pages_unused::ROW,
     huge_pages_uneven::ROW,

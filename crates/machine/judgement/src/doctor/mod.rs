@@ -11,5 +11,6 @@ pub(crate) mod postgres_server;
 pub(crate) mod samples;
 pub(crate) mod shell_word;
 pub(crate) mod skew;
+pub(crate) mod threads;
 
 pub use input::{DoctorInput, PostgresSettings};

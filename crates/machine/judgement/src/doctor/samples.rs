@@ -1,8 +1,9 @@
 //! Described machines and targets, for tests of findings.
 
 use model::{
-    CpuId, CpuSet, Layout, MachineHugePages, Node, NodeHugePages, NodeId, NodeSet,
-    ProcessResidency, Residency, SegmentKind, SegmentResidency, Topology,
+    CpuId, CpuSet, FirstThread, Layout, MachineHugePages, Node, NodeHugePages, NodeId, NodeSet,
+    ProcessResidency, Residency, SegmentKind, SegmentResidency, ThreadMask, ThreadRole, Threads,
+    Topology,
 };
 
 use super::input::{DoctorInput, PostgresSettings};
@@ -197,6 +198,69 @@ pub(crate) fn server(huge_pages: &str, page_bytes: u64, allowed: &str) -> Doctor
             huge_pages: huge_pages.to_owned(),
             huge_pages_needed: Some(150),
             huge_page_bytes: Some(HUGE),
+        }),
+        ..DoctorInput::default()
+    }
+}
+
+/// A machine of two nodes with four CPUs each, and a server whose first thread may use these CPUs
+/// and whose other threads have these names, CPUs and counts.
+pub(crate) fn threads(first: &str, masks: &[(&str, &str, u32)]) -> DoctorInput {
+    let role = |name: &str| ThreadRole {
+        role: "other".to_owned(),
+        names: [name.to_owned()].into(),
+        ..ThreadRole::default()
+    };
+    let mut main = role("server");
+    main.threads = 1;
+    main.masks.push(ThreadMask {
+        pid: 7,
+        tid: 7,
+        cpus: first.parse().unwrap(),
+        threads: 1,
+    });
+    let mut roles = vec![main];
+    for (at, (name, cpus, count)) in (8..).zip(masks) {
+        let known = |role: &ThreadRole| role.names.contains(*name);
+        let index = roles.iter().position(known).unwrap_or_else(|| {
+            roles.push(role(name));
+            roles.len() - 1
+        });
+        roles[index].threads += count;
+        roles[index].masks.push(ThreadMask {
+            pid: 7,
+            tid: at,
+            cpus: cpus.parse().unwrap(),
+            threads: *count,
+        });
+    }
+    let node = |id: u32, cpus: &str| Node {
+        id: NodeId(id),
+        cpus: cpus.parse().unwrap(),
+        memory_bytes: Some(8 << 30),
+        ..Node::default()
+    };
+    DoctorInput {
+        topology: Topology {
+            nodes: vec![node(0, "0-3"), node(1, "4-7")],
+            ..Topology::default()
+        },
+        residency: Some(Residency {
+            processes: vec![ProcessResidency {
+                pid: 7,
+                name: "server".to_owned(),
+                ..ProcessResidency::default()
+            }],
+            threads: Some(Threads {
+                roles,
+                first_threads: vec![FirstThread {
+                    pid: 7,
+                    cpus: first.parse().unwrap(),
+                    policy: None,
+                }],
+                ..Threads::default()
+            }),
+            ..Residency::default()
         }),
         ..DoctorInput::default()
     }
