@@ -14,6 +14,9 @@ use crate::failure::Failure;
 /// Returns every database; PostgreSQL is looked for in `postgres`.
 pub(crate) fn databases(postgres: Places) -> Vec<Box<dyn Database>> {
     vec![
+        Box::new(mariadb::MariaDb {
+            path: postgres.path.clone(),
+        }),
         Box::new(Valkey::REDIS),
         Box::new(Valkey::VALKEY),
         // Takes every URL, so it is asked last.

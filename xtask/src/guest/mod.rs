@@ -11,6 +11,7 @@ mod run_directory;
 mod shape;
 
 pub(crate) mod command;
+pub(crate) mod mariadb;
 pub(crate) mod packages;
 pub(crate) mod postgresql;
 

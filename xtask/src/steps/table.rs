@@ -41,6 +41,11 @@ pub(super) fn steps() -> Vec<Step> {
             guest::postgresql::require,
         ),
         provision(
+            "mariadb",
+            "a MariaDB for the tests that need one",
+            guest::mariadb::require,
+        ),
+        provision(
             "programs",
             "programs that tests run beside numalab",
             require_programs,

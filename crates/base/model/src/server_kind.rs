@@ -27,6 +27,7 @@ impl ServerKind {
     pub const TABLE: &[ServerFacts] = &[
         // id, name, cache, row_bytes
         row("postgres", "PostgreSQL", "shared buffers", 8192),
+        row("mariadb", "MariaDB", "buffer pool pages", 8192),
         row("redis", "Redis", "values", 4224),
         row("valkey", "Valkey", "values", 4224),
     ];

@@ -1,0 +1,365 @@
+//! One connection: its greeting, statements as text, and prepared ones with whole numbers.
+
+use std::io::BufReader;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use super::packet::{self, PAYLOAD_BYTES_MAX, Payload};
+use crate::Error;
+
+/// What this client can do: long flags, protocol 4.1, transactions, authentication by plugins
+/// (`CLIENT_LONG_FLAG`, `CLIENT_PROTOCOL_41`, `CLIENT_TRANSACTIONS`, `CLIENT_SECURE_CONNECTION`,
+/// `CLIENT_PLUGIN_AUTH`).
+const CAPABILITIES: u32 = 0x4 | 0x200 | 0x2000 | 0x8000 | 0x8_0000;
+/// utf8mb4_general_ci.
+const CHARACTER_SET: u8 = 45;
+/// Its user: with `skip-grant-tables` a server admits any name.
+const USER: &[u8] = b"numalab\0";
+const PLUGIN: &[u8] = b"mysql_native_password\0";
+/// Commands.
+const QUERY: u8 = 0x03;
+const PREPARE: u8 = 0x16;
+const EXECUTE: u8 = 0x17;
+/// First bytes of answers.
+const OK: u8 = 0x00;
+const END: u8 = 0xfe;
+const FAILED: u8 = 0xff;
+/// The type of a number of eight bytes (`MYSQL_TYPE_LONGLONG`), signed.
+const EIGHT_BYTES: [u8; 2] = [0x08, 0x00];
+
+/// A row of an answer in text; `None` is NULL.
+pub(crate) type Row = Vec<Option<String>>;
+
+/// A prepared statement, all of whose parameters are whole numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Statement {
+    id: u32,
+}
+
+/// An open connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    stream: BufReader<UnixStream>,
+}
+
+impl Client {
+    /// Connects to the socket of a server that asks for no password.
+    ///
+    /// # Errors
+    /// When nobody listens, or the server rejects the connection.
+    pub(crate) fn connect(socket: &Path) -> Result<Self, Error> {
+        const WHAT: &str = "connecting to the server";
+        let stream = UnixStream::connect(socket);
+        let stream = stream.map_err(Error::io(format!("{WHAT} at {}", socket.display())))?;
+        let mut client = Client {
+            stream: BufReader::new(stream),
+        };
+        let (number, greeting) = client.answer(WHAT)?;
+        if greeting.first() != Some(&10) {
+            return Err(unexpected(WHAT, "a greeting of protocol 10", &greeting));
+        }
+        client.send(number.wrapping_add(1), &response(), WHAT)?;
+        let (number, mut answer) = client.answer(WHAT)?;
+        if answer.first() == Some(&END) {
+            // The server asks for another way to authenticate: without a password all are alike.
+            client.send(number.wrapping_add(1), &[], WHAT)?;
+            (_, answer) = client.answer(WHAT)?;
+        }
+        match answer.first() {
+            Some(&OK) => Ok(client),
+            _ => Err(unexpected(WHAT, "to be let in", &answer)),
+        }
+    }
+
+    /// Returns what ends the connection from another thread.
+    ///
+    /// # Errors
+    /// When no descriptor is left.
+    pub(crate) fn stopper(&self) -> Result<impl FnOnce() + Send + 'static, Error> {
+        let stream = self.stream.get_ref().try_clone();
+        let stream = stream.map_err(Error::io("duplicating the connection"))?;
+        Ok(move || {
+            // A connection that has ended need not be ended.
+            let _ = stream.shutdown(Shutdown::Both);
+        })
+    }
+
+    /// Executes a statement; returns its rows, none if it has no result.
+    ///
+    /// # Errors
+    /// When the server refuses it; `what` names the operation.
+    pub(crate) fn query(&mut self, sql: &str, what: &str) -> Result<Vec<Row>, Error> {
+        self.command(QUERY, sql.as_bytes(), what)?;
+        let (_, first) = self.answer(what)?;
+        if first.first() == Some(&OK) {
+            return Ok(Vec::new());
+        }
+        let columns = self.columns(&first, what)?;
+        let mut rows = Vec::new();
+        while let Some(row) = self.row(what)? {
+            let mut values = Payload(&row);
+            let row: Option<Row> = (0..columns).map(|_| values.text()).collect();
+            rows.push(row.ok_or_else(|| unexpected(what, "a row of text", values.0))?);
+        }
+        Ok(rows)
+    }
+
+    /// Executes a statement with one value; returns that.
+    ///
+    /// # Errors
+    /// When the server refuses it, or it has another result.
+    pub(crate) fn value(&mut self, sql: &str, what: &str) -> Result<Option<String>, Error> {
+        let mut rows = self.query(sql, what)?;
+        match (rows.pop(), rows.is_empty()) {
+            (Some(mut row), true) if row.len() == 1 => Ok(row.remove(0)),
+            _ => Err(Error::answer(what, "one value", "another number of them")),
+        }
+    }
+
+    /// Prepares a statement whose parameters are whole numbers.
+    ///
+    /// # Errors
+    /// When the server refuses it.
+    pub(crate) fn prepare(&mut self, sql: &str, what: &str) -> Result<Statement, Error> {
+        self.command(PREPARE, sql.as_bytes(), what)?;
+        let (_, answer) = self.answer(what)?;
+        let (id, columns, parameters) = parse_prepared(&answer)
+            .ok_or_else(|| unexpected(what, "a prepared statement", &answer))?;
+        for definitions in [parameters, columns] {
+            self.definitions(u64::from(definitions), what)?;
+        }
+        Ok(Statement { id })
+    }
+
+    /// Executes a prepared statement whose result is one row of `COUNT` whole numbers.
+    ///
+    /// # Errors
+    /// When the server refuses it, or it has another result.
+    pub(crate) fn execute<const COUNT: usize>(
+        &mut self,
+        statement: Statement,
+        parameters: [i64; 2],
+        what: &str,
+    ) -> Result<[i64; COUNT], Error> {
+        self.command(EXECUTE, &execution(statement, parameters), what)?;
+        let (_, first) = self.answer(what)?;
+        self.columns(&first, what)?;
+        let (mut found, mut rows) = ([0; COUNT], 0);
+        while let Some(row) = self.row(what)? {
+            found = parse_numbers(&row)
+                .ok_or_else(|| unexpected(what, "a row of whole numbers", &row))?;
+            rows += 1;
+        }
+        match rows {
+            1 => Ok(found),
+            _ => Err(Error::answer(what, "one row", format!("{rows} rows"))),
+        }
+    }
+
+    fn command(&mut self, command: u8, payload: &[u8], what: &str) -> Result<(), Error> {
+        self.send(0, &[&[command], payload].concat(), what)
+    }
+
+    fn send(&mut self, number: u8, payload: &[u8], what: &str) -> Result<(), Error> {
+        let sent = packet::write(self.stream.get_mut(), number, payload);
+        sent.map_err(Error::io(what))
+    }
+
+    /// Reads a packet that is not an error.
+    fn answer(&mut self, what: &str) -> Result<(u8, Vec<u8>), Error> {
+        let (number, payload) = packet::read(&mut self.stream).map_err(Error::io(what))?;
+        match payload.first() {
+            Some(&FAILED) => Err(refused(what, &payload)),
+            Some(_) => Ok((number, payload)),
+            None => Err(unexpected(what, "an answer", &payload)),
+        }
+    }
+
+    /// Reads the definitions of the columns of a result; returns how many there are.
+    fn columns(&mut self, first: &[u8], what: &str) -> Result<u64, Error> {
+        let columns = Payload(first)
+            .columns()
+            .filter(|columns| *columns > 0)
+            .ok_or_else(|| unexpected(what, "a result", first))?;
+        self.definitions(columns, what)?;
+        Ok(columns)
+    }
+
+    /// Skips definitions of columns or parameters, and their end.
+    fn definitions(&mut self, count: u64, what: &str) -> Result<(), Error> {
+        if count == 0 {
+            return Ok(());
+        }
+        for _ in 0..count {
+            self.answer(what)?;
+        }
+        match self.row(what)? {
+            None => Ok(()),
+            Some(other) => Err(unexpected(what, "the end of the columns", &other)),
+        }
+    }
+
+    /// Reads a row; `None` at the end of the rows.
+    fn row(&mut self, what: &str) -> Result<Option<Vec<u8>>, Error> {
+        let (_, row) = self.answer(what)?;
+        // A row may begin with the same byte, as the length of a long text.
+        let is_end = row.first() == Some(&END) && row.len() < 9;
+        Ok((!is_end).then_some(row))
+    }
+}
+
+/// Returns the answer to a greeting.
+fn response() -> Vec<u8> {
+    let most = PAYLOAD_BYTES_MAX as u32;
+    let mut response = [CAPABILITIES.to_le_bytes(), most.to_le_bytes()].concat();
+    response.push(CHARACTER_SET);
+    response.extend([0; 23]);
+    response.extend(USER);
+    // The length of the password.
+    response.push(0);
+    response.extend(PLUGIN);
+    response
+}
+
+/// Returns the payload that executes a statement: id, no cursor, one iteration, no NULL, types, and
+/// values.
+fn execution(statement: Statement, parameters: [i64; 2]) -> Vec<u8> {
+    let mut payload = statement.id.to_le_bytes().to_vec();
+    payload.push(0);
+    payload.extend(1_u32.to_le_bytes());
+    payload.extend([0, 1]);
+    payload.extend(EIGHT_BYTES);
+    payload.extend(EIGHT_BYTES);
+    for value in parameters {
+        payload.extend(value.to_le_bytes());
+    }
+    payload
+}
+
+/// Returns the id of a prepared statement, and the numbers of its columns and parameters.
+fn parse_prepared(answer: &[u8]) -> Option<(u32, u16, u16)> {
+    let mut payload = Payload(answer);
+    let is_ok = payload.byte()? == OK;
+    let parsed = (payload.four()?, payload.two()?, payload.two()?);
+    is_ok.then_some(parsed)
+}
+
+/// Returns the values of a binary row, none of which is NULL: a zero, a bit for each column after
+/// two unused ones, the values.
+fn parse_numbers<const COUNT: usize>(row: &[u8]) -> Option<[i64; COUNT]> {
+    let mut payload = Payload(row);
+    let is_row = payload.byte()? == OK;
+    let nulls = payload.bytes((COUNT + 2).div_ceil(8))?;
+    let mut values = [0; COUNT];
+    for value in &mut values {
+        *value = payload.eight()?;
+    }
+    let is_whole = is_row && nulls.iter().all(|byte| *byte == 0) && payload.0.is_empty();
+    is_whole.then_some(values)
+}
+
+/// Returns the error of a packet that reports one: 0xff, a number, `#` and five characters, text.
+fn refused(what: &str, packet: &[u8]) -> Error {
+    let mut payload = Payload(packet);
+    payload.byte();
+    let code = payload.two().unwrap_or(0);
+    let said = match payload.0 {
+        [b'#', _, _, _, _, _, said @ ..] => said,
+        said => said,
+    };
+    Error::Refused {
+        what: what.to_owned(),
+        code,
+        said: plain(said),
+    }
+}
+
+fn unexpected(what: &str, expected: &str, packet: &[u8]) -> Error {
+    const BYTES_MAX: usize = 40;
+    let start = &packet[..packet.len().min(BYTES_MAX)];
+    Error::answer(what, expected, format!("{:?}", plain(start)))
+}
+
+/// Returns a text of the server as one line without control characters.
+fn plain(bytes: &[u8]) -> String {
+    let text = server::one_line(bytes);
+    text.replace(|character: char| character.is_control(), "?")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixListener;
+
+    use proptest::prelude::*;
+
+    use super::{Client, Error, packet, parse_numbers, parse_prepared, refused};
+
+    #[test]
+    fn a_refusal_is_told_in_the_words_of_the_server() {
+        let error = refused(
+            "asking",
+            b"\xff\x28\x04#42000You have an error\nhere\x1b[1m",
+        );
+        let text = "asking: You have an error; here?[1m (error 1064)";
+        assert_eq!(error.to_string(), text);
+        let before = refused("connecting", b"\xff\x10\x04Too many connections");
+        let text = "connecting: Too many connections (error 1040)";
+        assert_eq!(before.to_string(), text);
+        refused("x", b"\xff");
+    }
+
+    #[test]
+    fn rows_of_numbers_are_read() {
+        let row = |bytes: &[u8]| parse_numbers::<2>(bytes);
+        let mut bytes = vec![0, 0];
+        bytes.extend(7_i64.to_le_bytes());
+        bytes.extend((-1_i64).to_le_bytes());
+        assert_eq!(row(&bytes), Some([7, -1]));
+        assert_eq!(row(&bytes[..17]), None);
+        bytes[1] = 4;
+        assert_eq!(row(&bytes), None, "NULL");
+        let prepared = parse_prepared(b"\x00\x05\x00\x00\x00\x02\x00\x01\x00\x00\x00\x00");
+        assert_eq!(prepared, Some((5, 2, 1)));
+    }
+
+    /// Connects to a server that sends these bytes and no more.
+    fn connect_to(said: Vec<u8>) -> Result<Client, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("s");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            // The client may have hung up.
+            let _ = stream.write_all(&said);
+        });
+        let connected = Client::connect(&socket);
+        server.join().unwrap();
+        connected
+    }
+
+    #[test]
+    fn what_is_no_server_of_this_protocol_is_said() {
+        let said = |payload: &[u8]| {
+            let mut packet = Vec::new();
+            packet::write(&mut packet, 0, payload).unwrap();
+            connect_to(packet).unwrap_err().to_string()
+        };
+        let old = said(b"\x093.20");
+        assert!(old.contains("expected a greeting of protocol 10"), "{old}");
+        assert!(said(b"\xff\x10\x04Too many").contains("Too many"));
+        assert!(said(b"").contains("an answer"));
+        assert!(connect_to(Vec::new()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_panics(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            parse_prepared(&bytes);
+            parse_numbers::<2>(&bytes);
+            refused("x", &bytes);
+            let _ = connect_to(bytes);
+        }
+    }
+}

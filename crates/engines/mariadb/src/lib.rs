@@ -1,0 +1,23 @@
+//! MariaDB behind the door of crate `server`: throw-away servers with InnoDB, statements, counters,
+//! and the location of the buffer pool. See docs/mariadb.md for the protocol.
+#![forbid(unsafe_code)]
+
+mod buffer_pool;
+mod client;
+mod cluster;
+mod database;
+mod door;
+mod error;
+mod installation;
+mod kind;
+mod loaded_tables;
+mod random;
+mod scratch_server;
+mod session;
+mod settings;
+mod status;
+mod tables;
+mod user;
+
+pub use database::MariaDb;
+pub use error::Error;
