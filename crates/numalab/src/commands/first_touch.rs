@@ -347,7 +347,7 @@ impl Output {
 }
 
 /// How a user gets the right to record page faults.
-const RIGHTS: &str = "run it as root or with CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8, and where \
+const RIGHTS: &str = "run it as root or with CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8, and if \
                       kernel.perf_event_paranoid is 3, as on Debian); a program of your own needs \
                       only `sysctl kernel.perf_event_paranoid=1`; in a container, the seccomp \
                       profile must allow perf_event_open, too";
