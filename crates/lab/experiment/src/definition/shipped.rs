@@ -36,6 +36,22 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../experiments/local-vs-remote.toml"),
     },
     Shipped {
+        name: "mariadb-binding-vs-quota",
+        text: include_str!("../../experiments/mariadb-binding-vs-quota.toml"),
+    },
+    Shipped {
+        name: "mariadb-huge-pages",
+        text: include_str!("../../experiments/mariadb-huge-pages.toml"),
+    },
+    Shipped {
+        name: "mariadb-interleave",
+        text: include_str!("../../experiments/mariadb-interleave.toml"),
+    },
+    Shipped {
+        name: "mariadb-local-vs-remote",
+        text: include_str!("../../experiments/mariadb-local-vs-remote.toml"),
+    },
+    Shipped {
         name: "memory-hammer",
         text: include_str!("../../experiments/memory-hammer.toml"),
     },

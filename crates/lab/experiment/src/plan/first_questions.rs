@@ -66,8 +66,12 @@ mod tests {
     fn one_node_is_asked_about_cpu_limits_first() {
         let asked = asked(&one_node(4));
         assert_eq!(
-            asked[..2],
-            ["binding-vs-caging", "postgres-binding-vs-quota"]
+            asked[..3],
+            [
+                "binding-vs-caging",
+                "mariadb-binding-vs-quota",
+                "postgres-binding-vs-quota"
+            ]
         );
     }
 
