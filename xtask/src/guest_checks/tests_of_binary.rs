@@ -29,6 +29,7 @@ const MODULES: &[Row] = &[
             "first_touch_by_node",
             "groups",
             "moving",
+            "threads",
             "watching",
         ],
     },

@@ -50,14 +50,17 @@ pub(super) fn read(root: &Root, member: &Member) -> ProcessThreads {
         0 | 1 => Vec::new(),
         _ => proc_stat::threads(root, stat.pid),
     };
-    if ids.is_empty() {
-        ids.push(stat.pid);
-        // The others are not shown.
-        let unread = stat.threads.saturating_sub(1);
-        let found = read_each(root, stat.pid, &ids);
-        return ProcessThreads { unread, ..found };
+    // A capture has the first thread as the process.
+    if !ids.contains(&stat.pid) {
+        ids.insert(0, stat.pid);
     }
-    read_each(root, stat.pid, &ids)
+    let mut found = read_each(root, stat.pid, &ids);
+    if !root.is_live() {
+        // The others were not captured.
+        let read = found.threads.len() as u32 + found.ended;
+        found.unread = found.unread.max(stat.threads.saturating_sub(read));
+    }
+    found
 }
 
 fn read_each(root: &Root, pid: u32, ids: &[u32]) -> ProcessThreads {
@@ -299,11 +302,10 @@ mod tests {
             let stat = format!("{tid} ({name}) S 1 7 7 0 -1 0 {zeros}{count} 0 99 {more}{cpu} 0\n");
             let lists = format!("Cpus_allowed_list:\t{cpus}\nMems_allowed_list:\t0-1\n");
             let maps = format!("400000 {policy} file=/usr/bin/redis-server mapped=9 N0=9\n");
-            for at in [thread_directory(7, *tid), format!("proc/7/task/{tid}")] {
-                write(format!("{at}/stat"), stat.clone());
-                write(format!("{at}/status"), lists.clone());
-                write(format!("{at}/numa_maps"), maps.clone());
-            }
+            let at = thread_directory(7, *tid);
+            write(format!("{at}/stat"), stat);
+            write(format!("{at}/status"), lists);
+            write(format!("{at}/numa_maps"), maps);
         }
         write("proc/7/cmdline".into(), "redis-server *:6379\0".into());
         // A thread that was listed and is not there any more.

@@ -47,6 +47,30 @@ fn processes_that_end_meanwhile_leave_a_partial_answer() {
     }
 }
 
+/// Starts and ends threads until its input ends.
+const RESTLESS: &str = r"
+import sys, threading
+def run():
+    while True:
+        thread = threading.Thread(target=lambda: None)
+        thread.start()
+        thread.join()
+for _ in range(4):
+    threading.Thread(target=run, daemon=True).start()
+sys.stdin.read()
+";
+
+#[test]
+fn threads_that_end_meanwhile_are_skipped_and_counted() {
+    let laboratory = Laboratory::new();
+    let server = Running::start(&["python3", "-c", RESTLESS]);
+    for _ in 0..LOOKS {
+        let found = laboratory.document(&["inspect", &server.pid(), "--json"]);
+        assert_eq!(found["threads"]["unread"], 0, "{:#}", found["threads"]);
+        assert!(found["threads"]["threads"].as_u64() > Some(0));
+    }
+}
+
 #[test]
 fn a_mapping_that_changes_meanwhile_never_makes_a_wrong_total() {
     const BYTES: u64 = 8 << 20;
