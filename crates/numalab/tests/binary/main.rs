@@ -87,6 +87,7 @@ mod side_by_side;
 mod stores;
 mod streams;
 mod sysv_segments;
+mod thread_names;
 mod threads;
 mod undo_beside_move;
 mod unmapped_huge_pages;
