@@ -23,6 +23,7 @@ mod little_memory;
 mod patience;
 mod postgres_server;
 mod processes;
+mod redis_program;
 mod redis_runs;
 mod report_pages;
 mod running;

@@ -2,21 +2,16 @@
 //! after success, failure, Ctrl-C and `kill -9`.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::process::Command;
 
 use rustix::process::Signal;
-use testing::{Need, not_run};
 
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{Laboratory, UnderWay, kill};
 use crate::patience::until;
+use crate::redis_program::link_to_server;
 use crate::user::open_to_all;
-
-/// Debian's redis-tools has the server under this name: it becomes the server when it is started as
-/// redis-server. The package with that name would start a service.
-const TOOL: &str = "redis-check-rdb";
 
 /// A laboratory with a folder for servers, a Redis on its path, and an experiment.
 struct Bench {
@@ -28,18 +23,6 @@ struct Bench {
 impl Bench {
     /// Returns the bench of a test, or reports that it is not run.
     fn new(test: &str) -> Option<Self> {
-        let found = Command::new("sh")
-            .args(["-c", &format!("command -v {TOOL}")])
-            .output();
-        let found = String::from_utf8(found.unwrap().stdout).unwrap();
-        if found.trim().is_empty() {
-            not_run(
-                test,
-                Need::Package,
-                "there is no redis-check-rdb (Debian: redis-tools)",
-            );
-            return None;
-        }
         let mut laboratory = Laboratory::new();
         let (servers, programs) = (
             laboratory.state().join("servers"),
@@ -52,7 +35,7 @@ impl Bench {
                 open_to_all(folder);
             }
         }
-        symlink(found.trim(), programs.join("redis-server")).unwrap();
+        link_to_server(&programs, test)?;
         laboratory.launch_behind(&[
             "env",
             &format!("TMPDIR={}", servers.display()),

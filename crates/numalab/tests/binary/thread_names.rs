@@ -3,27 +3,24 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
-use testing::{Need, not_run};
-
 use crate::laboratory::Laboratory;
 use crate::patience::until;
+use crate::redis_program::link_to_server;
 use crate::running::Running;
 
 #[test]
 fn the_threads_of_a_real_redis_have_the_roles_of_the_table() {
     const TEST: &str = "the_threads_of_a_real_redis_have_the_roles_of_the_table";
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new("redis-server");
+    let Some(program) = link_to_server(folder.path(), TEST) else {
+        return;
+    };
+    let mut command = Command::new(program);
     command.args(["--port", "0", "--unixsocket", "socket", "--save", ""]);
     command.args(["--io-threads", "3", "--dir", "."]);
     command.current_dir(folder.path());
     command.stdin(Stdio::null()).stdout(Stdio::null());
-    let server = match command.spawn() {
-        Ok(server) => Running(server),
-        Err(error) => {
-            return not_run(TEST, Need::Package, &format!("redis-server: {error}"));
-        }
-    };
+    let server = Running(command.spawn().unwrap());
     until("the server has its socket", || {
         folder.path().join("socket").exists().then_some(())
     });
