@@ -188,7 +188,8 @@ fn every_experiment_runs_as_it_is_listed_in_every_environment() {
         for listed in listed(&laboratory) {
             let name = text(&listed["name"]);
             // A cluster is created and calibrated before the first trial.
-            let is_server = name.starts_with("postgres");
+            let kind = name.split('-').next().unwrap_or_default();
+            let is_server = model::ServerKind::find(kind).is_some();
             let within = if is_server { "30" } else { "6" };
             let words = ["run", name, "--json", "--seconds", "1", "--within", within];
             let ended = laboratory.run(&words);
