@@ -54,6 +54,8 @@ fn a_program_runs_placed_and_its_number_is_compared() {
     assert_eq!(run["controls"][0]["verdict"], "tie");
     let shown = laboratory.run(&["show", "last"]).with_code(0).stdout;
     assert!(shown.contains("MB/s"), "{shown}");
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert!(words.join(" ").contains("as the program took"), "{shown}");
     laboratory.nothing_is_left();
 }
 

@@ -1,6 +1,6 @@
 //! Where the time of a run went.
 
-use model::{Run, Trial};
+use model::{Case, Run, Trial, Work};
 use serde::Serialize;
 
 use crate::run_figures::seconds;
@@ -55,7 +55,7 @@ fn windows_s(trial: &Trial) -> f64 {
 /// 0.1 s for each trial, in turns with those of the other cases`.
 pub(crate) fn windows(run: &Run, asked_s: f64) -> String {
     match in_turns(run) {
-        None => format!("windows of {}", seconds(asked_s)),
+        None => alone(run, asked_s),
         Some((count, window_s)) => format!(
             "{count} windows of {} per trial, alternating with those of the other cases",
             seconds(window_s)
@@ -66,10 +66,31 @@ pub(crate) fn windows(run: &Run, asked_s: f64) -> String {
 /// Describes the windows briefly, to follow the number of trials.
 pub(crate) fn short(run: &Run, asked_s: f64) -> String {
     match in_turns(run) {
-        None => format!("windows of {}", seconds(asked_s)),
+        None => alone(run, asked_s),
         Some((count, window_s)) => {
             format!("{count} windows of {} each, alternating", seconds(window_s))
         }
+    }
+}
+
+/// Describes windows that did not alternate: they are as long as was asked, or as a program took.
+fn alone(run: &Run, asked_s: f64) -> String {
+    let is_program = |case: &Case| matches!(case.plan.work, Work::Command(_));
+    if run.cases.is_empty() || !run.cases.iter().all(is_program) {
+        return format!("windows of {}", seconds(asked_s));
+    }
+    let trials = run.cases.iter().flat_map(|case| &case.trials);
+    let measured = trials.filter_map(|trial| trial.measured.as_ref()?.window_s);
+    let (low, high) = measured.fold((f64::INFINITY, 0.0_f64), |(low, high), it| {
+        (low.min(it), high.max(it))
+    });
+    match low <= high {
+        true => format!(
+            "windows of {} to {}, as the program took",
+            seconds(low),
+            seconds(high)
+        ),
+        false => "windows as long as the program takes".to_owned(),
     }
 }
 
