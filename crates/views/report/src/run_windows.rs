@@ -66,7 +66,8 @@ pub(crate) fn windows(run: &Run, asked_s: f64) -> String {
 /// Describes the windows briefly, to follow the number of trials.
 pub(crate) fn short(run: &Run, asked_s: f64) -> String {
     match in_turns(run) {
-        None => alone(run, asked_s),
+        None if is_of_programs(run) => "windows as the program took".to_owned(),
+        None => format!("windows of {}", seconds(asked_s)),
         Some((count, window_s)) => {
             format!("{count} windows of {} each, alternating", seconds(window_s))
         }
@@ -75,8 +76,7 @@ pub(crate) fn short(run: &Run, asked_s: f64) -> String {
 
 /// Describes windows that did not alternate: they are as long as was asked, or as a program took.
 fn alone(run: &Run, asked_s: f64) -> String {
-    let is_program = |case: &Case| matches!(case.plan.work, Work::Command(_));
-    if run.cases.is_empty() || !run.cases.iter().all(is_program) {
+    if !is_of_programs(run) {
         return format!("windows of {}", seconds(asked_s));
     }
     let trials = run.cases.iter().flat_map(|case| &case.trials);
@@ -86,12 +86,18 @@ fn alone(run: &Run, asked_s: f64) -> String {
     });
     match low <= high {
         true => format!(
-            "windows of {} to {}, as the program took",
+            "windows of {} to {}, as long as the program took",
             seconds(low),
             seconds(high)
         ),
         false => "windows as long as the program takes".to_owned(),
     }
+}
+
+/// Whether external programs determine the windows.
+fn is_of_programs(run: &Run) -> bool {
+    let is_program = |case: &Case| matches!(case.plan.work, Work::Command(_));
+    !run.cases.is_empty() && run.cases.iter().all(is_program)
 }
 
 /// Returns the number and the length of the windows of the first alternating trial.
