@@ -25,11 +25,22 @@ fn the_threads_of_a_real_redis_have_the_roles_of_the_table() {
         folder.path().join("socket").exists().then_some(())
     });
     let pid = server.pid();
-    let found = Laboratory::new().document(&["inspect", &pid, "--json"]);
+    let names = || {
+        let mut ps = Command::new("ps");
+        ps.args(["-L", "-o", "comm=", "-p", &pid]);
+        String::from_utf8(ps.output().unwrap().stdout).unwrap()
+    };
+    let laboratory = Laboratory::new();
+    // Threads get their names, and some of them are started, after the socket is there.
+    let (names, found) = until("a look while the names stay as they are", || {
+        let before = names();
+        let found = laboratory.document(&["inspect", &pid, "--json"]);
+        let is_named = before.contains("io_thd_2")
+            && before.matches("bio_").count() == 3
+            && before.matches("redis-server").count() == 1;
+        (is_named && before == names()).then_some((before, found))
+    });
     let roles = found["threads"]["roles"].as_array().unwrap();
-    let mut ps = Command::new("ps");
-    ps.args(["-L", "-o", "comm=", "-p", &pid]);
-    let names = String::from_utf8(ps.output().unwrap().stdout).unwrap();
     let mut expected: BTreeMap<&str, u64> = BTreeMap::new();
     for name in names.lines() {
         let role = match name {
