@@ -4,7 +4,7 @@ use model::{Better, Run};
 use unicode_width::UnicodeWidthStr;
 
 use crate::judgement::Judgement;
-use crate::run_figures::{confidence_percent, value};
+use crate::run_figures::{confidence_percent, unit, value};
 use crate::run_plain::plain_within;
 use crate::run_ranking::{NAME_COLUMNS, order};
 use crate::run_style::{Style, TextOptions};
@@ -80,7 +80,7 @@ pub(crate) fn bars(run: &Run, judgement: &Judgement, options: &TextOptions) -> S
         Better::More => "",
         Better::Less => "; less is better",
     };
-    let unit = run.shown_unit();
+    let unit = unit(run);
     let sure = confidence_percent(judgement.confidence());
     let legend = format!("{MEDIAN} median, {UNSURE} {sure} interval, {unit}{shorter}");
     text.push_str(&options.paragraph(&pad, &legend, Style::Usual));

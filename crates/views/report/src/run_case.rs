@@ -4,7 +4,7 @@ use model::{Case, Run, Topology, Trial};
 
 use crate::run_asked::asked;
 use crate::run_evidence::evidence_lines;
-use crate::run_figures::value;
+use crate::run_figures::{unit, value};
 use crate::run_load_profile::{CaseTotals, load_profile, top_events};
 use crate::run_outcome::Standing;
 use crate::run_plain::plain_within;
@@ -55,7 +55,7 @@ fn values(run: &Run, case: &Case) -> Option<String> {
         0 => String::new(),
         hidden => format!(" and {hidden} more"),
     };
-    let (shown, unit) = (shown.join(" "), run.shown_unit());
+    let (shown, unit) = (shown.join(" "), unit(run));
     (!values.is_empty()).then(|| format!("{shown}{more} {unit}"))
 }
 

@@ -1,8 +1,12 @@
 //! Formats numbers: thousands separators, and only significant decimals.
 
-use model::{Id, IdSet, Metric};
+use model::{Id, IdSet, Metric, Run};
 
 use crate::ratio::Ratio;
+use crate::run_plain::plain_within;
+
+/// Maximum width of a unit, in columns.
+const UNIT_COLUMNS: usize = 16;
 
 /// Placeholder for an unknown number.
 pub(crate) const UNKNOWN: &str = "-";
@@ -13,6 +17,12 @@ pub(crate) const BARE_PLACES: usize = 3;
 /// Formats a whole number with thousands separators: `8,623,444`.
 pub(crate) fn whole(number: u64) -> String {
     separated(&number.to_string())
+}
+
+/// Returns the unit of a run's values, harmless on a terminal and short enough for a title: that of
+/// a command or of imported figures is somebody else's text.
+pub(crate) fn unit(run: &Run) -> String {
+    plain_within(run.shown_unit(), UNIT_COLUMNS)
 }
 
 /// Formats a rate: without decimals from 100 up, with decimals below.

@@ -6,7 +6,9 @@ use stats::Rank;
 use crate::judgement::Judgement;
 use crate::judgement_cases::{CaseJudgement, Comparison};
 use crate::ratio::merit;
-use crate::run_figures::{BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, value};
+use crate::run_figures::{
+    BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, unit, value,
+};
 use crate::run_plain::plain_within;
 use crate::run_style::{Style, TextOptions};
 use crate::run_table::{Side, Table};
@@ -47,10 +49,11 @@ pub(crate) fn order(run: &Run, judgement: &Judgement) -> Vec<usize> {
 
 fn table(run: &Run, judgement: &Judgement, compared: bool) -> Table {
     let interval = format!("{} interval", confidence_percent(judgement.confidence()));
+    let unit = unit(run);
     let mut columns = vec![
         ("rank", Side::Right),
         ("case", Side::Left),
-        (run.shown_unit(), Side::Right),
+        (unit.as_str(), Side::Right),
         (interval.as_str(), Side::Right),
         ("valid", Side::Right),
     ];

@@ -7,7 +7,9 @@ use crate::judgement::Judgement;
 use crate::judgement_cases::{CaseJudgement, Comparison, TRIALS_ENOUGH};
 use crate::ratio::is_emulated;
 use crate::run_bars::{MEDIAN, Scale, UNSURE};
-use crate::run_figures::{BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, value};
+use crate::run_figures::{
+    BARE_PLACES, RatioText, UNKNOWN, confidence_percent, decimals, unit, value,
+};
 use crate::run_plain::plain_within;
 use crate::run_ranking::{order, rank_text};
 use crate::run_style::{Style, TextOptions, cut};
@@ -24,8 +26,6 @@ const NAME_COLUMNS: (usize, usize) = (24, 8);
 const BASELINE_COLUMNS: usize = 16;
 /// Maximum width of a figure, in columns; wider ones use scientific notation.
 const FIGURE_COLUMNS: usize = 15;
-/// Maximum width of a unit in a title, in columns.
-const UNIT_COLUMNS: usize = 16;
 /// Maximum and minimum width of a bar, in columns.
 const BAR_COLUMNS: (usize, usize) = (36, 6);
 
@@ -76,7 +76,7 @@ impl<'r> Ranking<'r> {
     fn table(&self, shown: &[usize], names: usize, bars: Option<usize>) -> Table {
         let bars = bars.filter(|_| !is_emulated(self.run));
         let scale = bars.map(|columns| self.scale(shown, columns));
-        let unit = plain_within(self.run.shown_unit(), UNIT_COLUMNS);
+        let unit = unit(self.run);
         let baseline = plain_within(&self.run.baseline, BASELINE_COLUMNS);
         let against = format!("times {baseline}");
         let mut columns = vec![

@@ -1,6 +1,6 @@
 //! Properties of any run: it renders harmlessly and deterministically, and is judged by the rules.
 
-use model::Run;
+use model::{ImportedWork, Run, Work};
 use proptest::prelude::*;
 use report::{
     Called, SCREEN_LINES, Screen, TextOptions, Verdict, calibration_text, judge, run_document,
@@ -83,6 +83,21 @@ proptest! {
         }
         let disturbing = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{200b}".contains(c);
         prop_assert!(!text.contains(disturbing), "{text:?}");
+    }
+
+    #[test]
+    fn any_unit_of_an_import_cannot_disturb_the_terminal(unit in ".{0,40}") {
+        let mut run = run_samples::normal();
+        run.cases[0].plan.work = Work::Imported(ImportedWork {
+            files: vec!["a.csv".to_owned()],
+            unit: Some(format!("{unit}\r\u{9b}2J")),
+            in_rounds: false,
+        });
+        let text = run_text(&run, &TextOptions::default());
+        prop_assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        let mut screen = Screen::new(TextOptions::default());
+        let text = screen.run(&run, &Called { run: run.id.clone(), again: None });
+        prop_assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
     }
 
     #[test]
