@@ -214,7 +214,8 @@ pub(crate) struct TopologyArguments {
 /// Options of `numalab inspect`.
 #[derive(Debug, Args)]
 pub(crate) struct InspectArguments {
-    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
+    /// oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
     /// Read a captured machine: a directory with a copy of its /sys and /proc, or an archive
     /// written by `numalab capture`.
@@ -255,8 +256,8 @@ pub(crate) struct InspectArguments {
 /// Options of `numalab doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME [default: only
-    /// the machine].
+    /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
+    /// oracle:SID, cgroup:/PATH or unit:NAME [default: only the machine].
     pub target: Option<String>,
     /// Read a captured machine: a directory with a copy of its /sys and /proc, or an archive
     /// written by `numalab capture`.
@@ -283,8 +284,8 @@ pub(crate) struct CaptureArguments {
     /// Archive to write; `-` for stdout.
     #[arg(value_name = "FILE.tar.zst")]
     pub file: PathBuf,
-    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME [default: only
-    /// the machine].
+    /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
+    /// oracle:SID, cgroup:/PATH or unit:NAME [default: only the machine].
     pub target: Option<String>,
 }
 

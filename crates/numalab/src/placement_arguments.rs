@@ -260,7 +260,8 @@ pub(crate) struct GroupAddArguments {
     /// Name of a group, or the path of a cgroup that numalab did not create, such as /db.
     #[arg(value_parser = name_or_path)]
     pub name: String,
-    /// PIDs, process names, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    /// PIDs, process names, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
+    /// oracle:SID, cgroup:/PATH or unit:NAME.
     #[arg(required = true, value_name = "TARGET")]
     pub processes: Vec<String>,
 }

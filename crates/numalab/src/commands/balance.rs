@@ -15,7 +15,8 @@ use crate::{argument_values, interrupt, output, progress};
 /// Options of `numalab balance`.
 #[derive(Debug, Args)]
 pub(crate) struct BalanceArguments {
-    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
+    /// oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
     /// Balance only this shared segment, as `numalab inspect` names it; may be repeated.
     #[arg(long, value_name = "NAME")]

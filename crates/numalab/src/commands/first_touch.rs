@@ -26,7 +26,8 @@ use crate::{interrupt, output};
 /// Options of `numalab firsttouch`.
 #[derive(Debug, Args)]
 pub(crate) struct FirstTouchArguments {
-    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
+    /// oracle:SID, cgroup:/PATH or unit:NAME.
     #[arg(required_unless_present = "command")]
     pub target: Option<String>,
     /// Look for this long, such as 60s or 5m [default: 60s; with a COMMAND, until it ends].

@@ -18,7 +18,8 @@ use crate::{interrupt, move_report, output, progress};
 /// Options of `numalab move`.
 #[derive(Debug, Args)]
 pub(crate) struct MoveArguments {
-    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME.
+    /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
+    /// oracle:SID, cgroup:/PATH or unit:NAME.
     pub target: String,
     /// Destination: interleave, interleave=0-3, weighted-interleave (by the kernel's weights),
     /// weighted-interleave=0-3, a node, spread (in proportion to the memory of the nodes),

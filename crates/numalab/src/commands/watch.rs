@@ -15,8 +15,8 @@ use crate::watching::{Pace, RecordingFile, Sampling, Shown, headless, replay, sc
 /// Options of `numalab watch`.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArguments {
-    /// PID, process name, postgres:DATADIR, oracle:SID, cgroup:/PATH or unit:NAME [default: the
-    /// whole machine].
+    /// PID, process name, postgres:DATADIR, mysql:DATADIR, redis:PORT, valkey:PORT,
+    /// oracle:SID, cgroup:/PATH or unit:NAME [default: the whole machine].
     #[arg(conflicts_with = "replay")]
     pub target: Option<String>,
     /// Take a snapshot every this many seconds.

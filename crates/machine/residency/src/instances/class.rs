@@ -43,7 +43,7 @@ pub fn server_of(name: &str, title: &str) -> Option<Server> {
     let program = title.split(' ').next().unwrap_or("");
     let program = program.rsplit('/').next().unwrap_or(program);
     let is_of = |programs: &[&str]| programs.contains(&program) || programs.contains(&name);
-    let row = Server::TABLE.iter().find(|(.., programs)| is_of(programs));
+    let row = Server::TABLE.iter().find(|row| is_of(row.2));
     row.map(|(server, ..)| *server)
 }
 

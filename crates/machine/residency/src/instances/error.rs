@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use super::target::{Target, TargetError};
+use super::target::{Place, ServerTarget, Target, TargetError};
 
 /// Why no processes were found.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,22 @@ pub enum InstanceError {
         /// What is missing.
         reason: String,
     },
+    /// No server is at a place.
+    #[error("{}", not_serving(target, others))]
+    NotServing {
+        /// The target.
+        target: ServerTarget,
+        /// The processes of such servers at other places.
+        others: Vec<u32>,
+    },
+    /// Several servers are at a place: in containers, or with different addresses.
+    #[error("{target} names several servers: processes {}", list(pids))]
+    ServingTwice {
+        /// The target.
+        target: ServerTarget,
+        /// Their processes.
+        pids: Vec<u32>,
+    },
     /// The process has ended.
     #[error(
         "process {pid} ({name}) has ended: it is a zombie, not yet reaped by its parent, \
@@ -56,6 +72,26 @@ pub enum InstanceError {
     Read(#[from] linux::Error),
 }
 
+fn not_serving(target: &ServerTarget, others: &[u32]) -> String {
+    let place = match &target.place {
+        Place::Port(port) => format!("listens on port {port}"),
+        Place::Directory(directory) => format!("works in {directory}"),
+    };
+    let name = target.server.word();
+    match others {
+        [] => format!("no server of {name} runs, so none {place}"),
+        others => format!(
+            "no server of {name} {place}; those that run: processes {}",
+            list(others)
+        ),
+    }
+}
+
+fn list(pids: &[u32]) -> String {
+    let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+    pids.join(", ")
+}
+
 impl InstanceError {
     /// Whether a permission is missing.
     pub fn is_permission(&self) -> bool {
@@ -77,6 +113,7 @@ impl InstanceError {
             InstanceError::NoProcess { target } => Some(match target {
                 Target::Process(_) | Target::Name(_) => PROCESSES,
                 Target::Postgres(_) => SERVERS,
+                Target::Server(_) => PROCESSES,
                 Target::Oracle(_) => {
                     "`ps -eo args | grep ora_pmon_` shows the instances that run, by their SID"
                 }
@@ -90,8 +127,13 @@ impl InstanceError {
             }),
             InstanceError::NoControlGroup { .. } => Some(GROUPS),
             InstanceError::NoServer { .. } => Some(SERVERS),
+            InstanceError::NotServing { .. } => Some(
+                "`ss -ltnp` shows which process listens on which port, `readlink /proc/PID/cwd` in \
+                 which directory it works; any target can be given as a PID",
+            ),
+            InstanceError::ServingTwice { .. } => Some("give the PID of the one that you mean"),
             InstanceError::Read(_) if self.is_permission() => {
-                Some("run it as the owner of the data directory, or as root")
+                Some("run it as the owner of the server and its data directory, or as root")
             }
             InstanceError::Target(_)
             | InstanceError::Ended { .. }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use linux::Root;
 use linux::proc_stat::{self, ProcessStat};
 
-use super::{InstanceError, Target, class_of, postmaster};
+use super::{InstanceError, Target, class_of, postmaster, serving};
 
 /// One process of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,10 @@ pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> 
         Target::Postgres(directory) => {
             with_descendants(&candidates, [postmaster::find(root, directory)?].into())
         }
+        Target::Server(server) => with_descendants(
+            &candidates,
+            [serving::find(root, server, &candidates)?].into(),
+        ),
         Target::Oracle(sid) => pids_where(&candidates, |process| {
             is_of_sid(process, &title(process), sid)
         }),
@@ -202,6 +206,11 @@ mod tests {
             (21, 1, 0, "ora_p000_slob", "ora_p000_slob", "/db/slob/px"),
             (22, 1, 0, "oracle_22_slob", "oracleslob (LOCAL=NO)", "/dbx"),
             (30, 1, 0, "ora_pmon_other", "ora_pmon_other", "/"),
+            (40, 1, 0, "redis-server", "redis-server *:6379", "/"),
+            (41, 40, 0, "redis-server", "redis-rdb-bgsave *:6379", "/"),
+            (42, 1, 0, "redis-server", "redis-server [::1]:6380", "/"),
+            (43, 1, 0, "redis-server", "redis-server *:6380", "/"),
+            (50, 1, 0, "mariadbd", "/usr/sbin/mariadbd", "/"),
         ];
         let directory = tempfile::tempdir().unwrap();
         for (pid, parent, flags, name, title, group) in processes {
@@ -233,10 +242,14 @@ mod tests {
         check("postgres:/data", &[10, 11]);
         check("oracle:SLOB", &[20, 21, 22]);
         check("cgroup:/db", &[20, 21]);
-        check("cgroup:/", &[1, 10, 11, 20, 21, 22, 30]);
+        check("redis:6379", &[40, 41]);
+        check("valkey:6379", &[40, 41]);
+        // Without its directory in a capture: it is the only one.
+        check("mysql:/var/lib/mysql", &[50]);
+        check("cgroup:/", &[1, 10, 11, 20, 21, 22, 30, 40, 41, 42, 43, 50]);
         check("unit:postgresql@16", &[10]);
         check("unit:pg.service", &[11]);
-        check("1", &[1, 10, 11, 20, 21, 22, 30]);
+        check("1", &[1, 10, 11, 20, 21, 22, 30, 40, 41, 42, 43, 50]);
     }
 
     #[test]
@@ -251,6 +264,11 @@ mod tests {
         check("2", "process 2 (kthreadd) is a thread of the kernel");
         check("99", "no process of 99 is running");
         check("mysqld", "no process of mysqld is running");
+        check(
+            "redis:1",
+            "no server of Valkey, Redis listens on port 1; those that run: processes 40, 41, 42",
+        );
+        check("redis:6380", "names several servers: processes 42, 43");
         check("oracle:nope", "no process of oracle:nope is running");
         check("postgres:/nowhere", "there is no such directory");
         check("postgres:/proc", "it has no postmaster.pid");

@@ -5,10 +5,11 @@ mod error;
 mod find;
 mod postmaster;
 mod roles;
+mod serving;
 mod target;
 
 pub use class::{Role, class_of, role_of, server_of};
 pub use error::InstanceError;
 pub use find::{Member, find};
 pub use roles::{Pattern, ROLES, RoleRow, Server};
-pub use target::{Target, TargetError};
+pub use target::{Place, ServerTarget, Target, TargetError};

@@ -53,28 +53,46 @@ pub enum Server {
 }
 
 impl Server {
-    /// Every server, its name, and the names of its programs.
-    pub const TABLE: [(Server, &'static str, &'static [&'static str]); 7] = [
+    /// Every server, its name, the names of its programs, and what a target of it begins with where
+    /// it is found by port or data directory.
+    pub const TABLE: [ServerRow; 7] = [
         (
             Server::PostgreSql,
             "PostgreSQL",
             &["postgres", "postmaster"],
+            &[],
         ),
-        (Server::MariaDb, "MariaDB, MySQL", &["mariadbd", "mysqld"]),
+        (
+            Server::MariaDb,
+            "MariaDB, MySQL",
+            &["mariadbd", "mysqld"],
+            &["mysql", "mariadb"],
+        ),
         (
             Server::Valkey,
             "Valkey, Redis",
             &["valkey-server", "redis-server"],
+            &["valkey", "redis"],
         ),
-        (Server::MongoDb, "MongoDB", &["mongod", "mongos"]),
+        (Server::MongoDb, "MongoDB", &["mongod", "mongos"], &[]),
         (
             Server::ClickHouse,
             "ClickHouse",
             &["clickhouse-server", "clickhouse-serv", "clickhouse"],
+            &[],
         ),
-        (Server::Oracle, "Oracle", &[]),
-        (Server::Any, "any", &[]),
+        (Server::Oracle, "Oracle", &[], &[]),
+        (Server::Any, "any", &[], &[]),
     ];
+
+    /// The word and the server of a target that begins with this word, if there is one.
+    pub(super) fn of_target(word: &str) -> Option<(&'static str, Server)> {
+        let mut rows = Self::TABLE.into_iter();
+        rows.find_map(|(server, .., words)| {
+            let word = words.iter().find(|it| **it == word)?;
+            Some((*word, server))
+        })
+    }
 
     /// The name for people.
     pub fn word(self) -> &'static str {
@@ -82,6 +100,14 @@ impl Server {
         row.expect("the table has a row for every server").1
     }
 }
+
+/// A server, its name, its programs and the words of its targets.
+type ServerRow = (
+    Server,
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
 
 /// The source of the rows of PostgreSQL.
 pub(super) const POSTGRES_TITLES: &str = "src/backend/utils/init/miscinit.c, GetBackendTypeDesc";

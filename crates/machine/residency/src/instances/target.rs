@@ -1,14 +1,16 @@
-//! How a user names a target: `4242`, `mysqld`, `postgres:/data`, `oracle:ORCL`, `cgroup:/db`,
-//! `unit:postgresql`.
+//! How a user names a target: `4242`, `mysqld`, `postgres:/data`, `mysql:/data`, `redis:6379`,
+//! `oracle:ORCL`, `cgroup:/db`, `unit:postgresql`.
 
 use std::fmt;
 use std::str::FromStr;
 
+use super::roles::Server;
+
 /// Words that are not a target.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{found:?} is not a target; expected a PID, a process name, postgres:DATADIR, oracle:SID, \
-     cgroup:/PATH or unit:NAME"
+    "{found:?} is not a target; expected a PID, a process name, postgres:DATADIR, mysql:DATADIR, \
+     redis:PORT, valkey:PORT, oracle:SID, cgroup:/PATH or unit:NAME"
 )]
 pub struct TargetError {
     /// The words.
@@ -24,12 +26,63 @@ pub enum Target {
     Name(String),
     /// The PostgreSQL cluster of a data directory.
     Postgres(String),
+    /// The server of another kind at a place.
+    Server(ServerTarget),
     /// The Oracle instance with this SID.
     Oracle(String),
     /// The processes of a control group and of those below it.
     ControlGroup(String),
     /// The processes of a systemd unit.
     Unit(String),
+}
+
+/// A server of one process by its place: `mysql:/var/lib/mysql`, `redis:6379`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerTarget {
+    /// The word before the colon.
+    pub word: &'static str,
+    /// Its kind.
+    pub server: Server,
+    /// Its place.
+    pub place: Place,
+}
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It listens on this TCP port.
+    Port(u16),
+    /// It works in this directory.
+    Directory(String),
+}
+
+impl fmt::Display for ServerTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Port(port) => write!(f, "{}:{port}", self.word),
+            Place::Directory(directory) => write!(f, "{}:{directory}", self.word),
+        }
+    }
+}
+
+impl ServerTarget {
+    /// Returns the target, or an error if the place is neither a port nor a directory; `None` if no
+    /// such server has this word.
+    fn parse(word: &str, place: &str) -> Option<Result<Self, ()>> {
+        let (word, server) = Server::of_target(word)?;
+        let place = match place.parse() {
+            Ok(port) => Ok(Place::Port(port)),
+            Err(_) if place.contains('/') && !place.contains(char::is_control) => {
+                Ok(Place::Directory(place.to_owned()))
+            }
+            Err(_) => Err(()),
+        };
+        Some(place.map(|place| ServerTarget {
+            word,
+            server,
+            place,
+        }))
+    }
 }
 
 impl FromStr for Target {
@@ -43,7 +96,11 @@ impl FromStr for Target {
             let is_name = !name.is_empty() && !name.contains(char::is_control);
             is_name.then(|| kind(name.to_owned())).ok_or_else(refused)
         };
-        match text.split_once(':') {
+        let parts = text.split_once(':');
+        if let Some(server) = parts.and_then(|(word, place)| ServerTarget::parse(word, place)) {
+            return server.map(Target::Server).map_err(|()| refused());
+        }
+        match parts {
             Some(("postgres", directory)) => of(Target::Postgres, directory),
             Some(("oracle", sid)) => of(Target::Oracle, sid),
             Some(("cgroup", path)) if path.starts_with('/') => of(Target::ControlGroup, path),
@@ -64,6 +121,7 @@ impl fmt::Display for Target {
             Target::Process(pid) => write!(f, "{pid}"),
             Target::Name(name) => write!(f, "{name}"),
             Target::Postgres(directory) => write!(f, "postgres:{directory}"),
+            Target::Server(server) => server.fmt(f),
             Target::Oracle(sid) => write!(f, "oracle:{sid}"),
             Target::ControlGroup(path) => write!(f, "cgroup:{path}"),
             Target::Unit(name) => write!(f, "unit:{name}"),
@@ -82,6 +140,10 @@ mod tests {
             "4242",
             "mysqld",
             "postgres:/data",
+            "mysql:/var/lib/mysql",
+            "mariadb:3306",
+            "redis:6379",
+            "valkey:./data",
             "oracle:ORCL",
             "cgroup:/db/a",
             "unit:postgresql",
@@ -93,7 +155,17 @@ mod tests {
 
     #[test]
     fn what_names_nothing_is_refused() {
-        for text in ["", "oracle:", "cgroup:db", "99999999999", "a\nb"] {
+        for text in [
+            "",
+            "oracle:",
+            "cgroup:db",
+            "99999999999",
+            "a\nb",
+            "redis:",
+            "redis:65536",
+            "mysql:-1",
+            "valkey:/a\u{1b}",
+        ] {
             let error = text.parse::<Target>().unwrap_err().to_string();
             assert!(error.contains("is not a target"), "{error}");
         }
