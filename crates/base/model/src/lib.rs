@@ -29,6 +29,7 @@ mod pools;
 mod residency;
 mod run;
 mod server_kind;
+mod server_settings;
 mod session_load;
 mod snapshot;
 mod threads;
@@ -90,6 +91,7 @@ pub use run::{
     UpdateFigures,
 };
 pub use server_kind::{ServerFacts, ServerKind};
+pub use server_settings::ServerSettings;
 pub use session_load::{SessionLoad, SessionLoadFacts, SessionMemory};
 pub use snapshot::{
     Allocations, InstanceSnapshot, MachineSnapshot, MemorySnapshot, MemorySource, NodeSnapshot,

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use journal::Journal;
-use model::ServerKind;
+use model::{ServerKind, ServerSettings};
+use residency::instances::ServerTarget;
 
 use crate::{Error, Launcher, Loaded, ServerPlan};
 
@@ -29,6 +30,12 @@ pub trait Database {
         _order: &ConnectOrder,
         _journal: &Journal,
     ) -> Option<Result<Box<dyn Connected>, Error>> {
+        None
+    }
+
+    /// Asks a running server, the process `pid`, for its settings that matter for placement; `None`
+    /// if the target does not name one of this database, or numalab asks for none.
+    fn settings(&self, _target: &ServerTarget, _pid: u32) -> Option<Result<ServerSettings, Error>> {
         None
     }
 

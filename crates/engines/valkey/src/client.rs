@@ -2,15 +2,17 @@
 //! the load needs, four commands, and a copy of each value.
 
 use std::io::{BufReader, Write};
-use std::net::Shutdown;
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 use server::Error;
 
+use crate::address::Address;
 use crate::error::of_server;
 use crate::reply::{self, Reply};
+use crate::stream::Stream;
 
 /// A server that says nothing for so long has failed; emulated machines are slow.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
@@ -18,23 +20,36 @@ const SILENCE_MAX: Duration = Duration::from_secs(120);
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Client {
-    stream: BufReader<UnixStream>,
+    stream: BufReader<Stream>,
     requests: Vec<u8>,
     said: Vec<u8>,
 }
 
 impl Client {
-    /// Connects.
+    /// Connects to the socket of a server of numalab's.
     ///
     /// # Errors
     /// When no server listens.
     pub(crate) fn connect(socket: &Path) -> Result<Self, Error> {
-        let what = || format!("connecting to {}", socket.display());
-        let stream = UnixStream::connect(socket).map_err(Error::io(what()))?;
-        let limited = stream
-            .set_read_timeout(Some(SILENCE_MAX))
-            .and_then(|()| stream.set_write_timeout(Some(SILENCE_MAX)));
-        limited.map_err(Error::io(what()))?;
+        Self::connect_to(&Address::Socket(socket.to_owned()), SILENCE_MAX)
+    }
+
+    /// Connects to any server, which may say nothing for so long.
+    ///
+    /// # Errors
+    /// When no server listens.
+    pub(crate) fn connect_to(address: &Address, silence_max: Duration) -> Result<Self, Error> {
+        let connected = match address {
+            Address::Socket(path) => UnixStream::connect(path).map(Stream::Unix),
+            Address::Tcp(address) => {
+                TcpStream::connect_timeout(address, silence_max).map(Stream::Tcp)
+            }
+        };
+        let connected = connected.and_then(|stream| {
+            stream.limit(silence_max)?;
+            Ok(stream)
+        });
+        let stream = connected.map_err(Error::io(format!("connecting to {address}")))?;
         Ok(Client {
             stream: BufReader::with_capacity(64 << 10, stream),
             requests: Vec::new(),
@@ -51,7 +66,7 @@ impl Client {
         let stream = stream.map_err(Error::io("duplicating a connection"))?;
         Ok(move || {
             // A connection that has ended already needs no end.
-            let _ = stream.shutdown(Shutdown::Both);
+            let _ = stream.shutdown();
         })
     }
 
@@ -86,6 +101,7 @@ impl Client {
         match reply.map_err(Error::io("reading a reply"))? {
             Reply::Line | Reply::Value => Ok(Some(&self.said)),
             Reply::Nothing => Ok(None),
+            Reply::List(_) => Err(of_server("the server answers with a list")),
             Reply::Refused => {
                 let said = server::one_line(&self.said);
                 Err(of_server(format!("the server refused a command: {said}")))
@@ -102,5 +118,27 @@ impl Client {
         self.send()?;
         let said = self.reply()?.unwrap_or_default();
         Ok(String::from_utf8_lossy(said).into_owned())
+    }
+
+    /// Sends one command and returns the list that the server says.
+    ///
+    /// # Errors
+    /// As [`Client::reply`]; also when it says something else.
+    pub(crate) fn ask_all(&mut self, words: &[&[u8]]) -> Result<Vec<String>, Error> {
+        self.add(words);
+        self.send()?;
+        let reply = reply::read(&mut self.stream, &mut self.said);
+        let length = match reply.map_err(Error::io("reading a reply"))? {
+            Reply::List(length) => length,
+            _ => {
+                let said = server::one_line(&self.said);
+                return Err(of_server(format!("expected a list, found {said}")));
+            }
+        };
+        let word = |_| {
+            let said = self.reply()?.unwrap_or_default();
+            Ok(String::from_utf8_lossy(said).into_owned())
+        };
+        (0..length).map(word).collect()
     }
 }

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use journal::Journal;
-use model::ServerKind;
+use model::{ServerKind, ServerSettings};
+use residency::instances::ServerTarget;
 use server::{Database, Error};
 
 use crate::cluster::Cluster;
 use crate::error::of_server;
 use crate::installation::{self, Installation};
+use crate::settings;
 
 /// One of the two, by the name of its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,10 @@ impl Database for Valkey {
         let installation = Installation::of(program)?;
         let cluster = Cluster::create((self.kind, self.program), installation, folder, journal)?;
         Ok(Box::new(cluster))
+    }
+
+    fn settings(&self, target: &ServerTarget, pid: u32) -> Option<Result<ServerSettings, Error>> {
+        (target.word == self.kind.id()).then(|| settings::ask(self.kind, target, pid))
     }
 
     /// One thread of the server does the work of all sessions, and the client sends each command.

@@ -21,6 +21,15 @@ pub(crate) fn of_request(message: impl Into<String>, advice: &'static str) -> Er
     }
 }
 
+/// The error of a server that refuses this user.
+pub(crate) fn not_permitted(message: impl Into<String>, advice: &'static str) -> Error {
+    Error::Database {
+        message: message.into(),
+        exit_code: ExitCode::NotPermitted,
+        advice: Some(advice),
+    }
+}
+
 /// The error of the journal or a folder.
 pub(crate) fn of_journal(error: journal::Error) -> Error {
     let exit_code = match error.is_permission() {

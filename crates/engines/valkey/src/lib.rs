@@ -2,6 +2,7 @@
 //! them. See docs/valkey.md; both speak the same protocol, so one crate measures both.
 #![forbid(unsafe_code)]
 
+mod address;
 mod client;
 mod cluster;
 mod database;
@@ -13,6 +14,8 @@ mod memory;
 mod reply;
 mod scratch_server;
 mod session;
+mod settings;
 mod statistics;
+mod stream;
 
 pub use database::Valkey;

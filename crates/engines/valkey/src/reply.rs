@@ -8,6 +8,9 @@ const LINE_BYTES_MAX: u64 = 64 << 10;
 /// Longer values are none of ours: `INFO` has a few kilobytes.
 const VALUE_BYTES_MAX: usize = 16 << 20;
 
+/// Longer lists are none of ours: a pattern of settings finds a few.
+const LIST_MAX: usize = 1 << 10;
+
 /// A reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
@@ -17,6 +20,8 @@ pub(crate) enum Reply {
     Value,
     /// No value under this key.
     Nothing,
+    /// A list of so many replies, which follow.
+    List(usize),
     /// An error, in the buffer.
     Refused,
 }
@@ -38,6 +43,7 @@ pub(crate) fn read(stream: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Resul
             Ok(Reply::Refused)
         }
         Some(b'$') => value(stream, buffer),
+        Some(b'*') => list(buffer),
         _ => Err(unexpected("a reply", buffer)),
     }
 }
@@ -58,6 +64,15 @@ fn value(stream: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Reply> {
     }
     buffer.truncate(length);
     Ok(Reply::Value)
+}
+
+fn list(buffer: &[u8]) -> io::Result<Reply> {
+    let length = std::str::from_utf8(&buffer[1..]).ok();
+    let length: Option<usize> = length.and_then(|text| text.parse().ok());
+    let length = length.filter(|length| *length <= LIST_MAX);
+    length
+        .map(Reply::List)
+        .ok_or_else(|| unexpected("the length of a list", buffer))
 }
 
 /// Reads a line without its end.
@@ -103,7 +118,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_reply_is_read_and_the_next_one_after_it() {
-        let bytes = b"+OK\r\n:42\r\n$5\r\na\r\nbc\r\n$-1\r\n$0\r\n\r\n-ERR no\r\n";
+        let bytes = b"+OK\r\n:42\r\n$5\r\na\r\nbc\r\n$-1\r\n$0\r\n\r\n-ERR no\r\n*2\r\n";
         let expected = [
             (Reply::Line, "OK"),
             (Reply::Line, "42"),
@@ -111,6 +126,7 @@ mod tests {
             (Reply::Nothing, ""),
             (Reply::Value, ""),
             (Reply::Refused, "ERR no"),
+            (Reply::List(2), "*2"),
         ];
         check(bytes, &expected);
     }
@@ -124,6 +140,8 @@ mod tests {
             "$3\r\nabcde",
             "$x\r\n",
             "$-2\r\n",
+            "*-1\r\n",
+            "*99999\r\n",
             "HTTP/1.1 200\r\n",
         ] {
             check(bytes.as_bytes(), &[]);
@@ -134,7 +152,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in prop::collection::vec(prop_oneof![
-            Just(b'$'), Just(b'-'), Just(b'+'), Just(b'\r'), Just(b'\n'), b'0'..=b'9', any::<u8>()
+            Just(b'$'), Just(b'*'), Just(b'-'), Just(b'+'), Just(b'\r'), Just(b'\n'),
+            b'0'..=b'9', any::<u8>()
         ], 0..60)) {
             let (mut stream, mut buffer) = (bytes.as_slice(), Vec::new());
             while read(&mut stream, &mut buffer).is_ok() {}

@@ -11,6 +11,8 @@ mod row;
 mod allocations_elsewhere;
 mod asymmetric;
 mod balancing_in_vain;
+mod cpulist_not_honoured;
+mod cpulists_overlap;
 mod cpus_without_memory;
 mod cpuset_forbids;
 mod cpuset_narrower_than_policy;
@@ -33,6 +35,7 @@ mod huge_pages_unused;
 mod incomplete_data;
 mod interleave_not_honoured;
 mod io_threads_far;
+mod io_threads_share_cpus;
 mod local_not_nearest;
 mod local_outlier;
 mod masks_disagree;
@@ -48,6 +51,7 @@ mod postgres_huge_pages_fell_back;
 mod postgres_huge_pages_short;
 mod postgres_private_memory_interleaved;
 mod sga_without_policy;
+mod snapshots_copy_huge_pages;
 mod threads_narrowed;
 mod threads_on_first_cpus;
 mod threads_outside_given_cpus;
@@ -105,6 +109,10 @@ pub const FINDINGS: &[Row] = &[
     postgres_huge_pages_short::ROW,
     postgres_private_memory_interleaved::ROW,
     postgres_helpers_far::ROW,
+    cpulist_not_honoured::ROW,
+    io_threads_share_cpus::ROW,
+    cpulists_overlap::ROW,
+    snapshots_copy_huge_pages::ROW,
     far_memory::ROW,
     cpus_without_memory::ROW,
     cpuset_forbids::ROW,

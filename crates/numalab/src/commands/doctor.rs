@@ -4,13 +4,16 @@ use std::path::Path;
 
 use judgement::doctor::{DoctorInput, PostgresSettings};
 use judgement::findings;
+use linux::Root;
 use model::Severity;
 use model::exit::ExitCode;
-use residency::instances::Target;
+use postgresql::Places;
+use residency::instances::{ServerTarget, Target, server_process};
 use residency::{self, Options};
 
 use crate::arguments::{DoctorArguments, FailOn};
 use crate::capture::MachineRoot;
+use crate::databases::databases;
 use crate::failure::Failure;
 use crate::output;
 
@@ -28,7 +31,11 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     let residency = target.as_ref().map(look).transpose()?;
     let mut input = DoctorInput::read(root, topology.clone(), residency)?;
     if arguments.root.is_none() {
-        input.postgres = target.and_then(|target| settings(&target, arguments));
+        match &target {
+            Some(Target::Postgres(data)) => input.postgres = postgres(data, arguments),
+            Some(Target::Server(target)) => ask(target, root, &mut input),
+            _ => {}
+        }
     }
     let findings = findings::of_doctor(&input);
     let threads = input.residency.as_ref().and_then(|it| it.threads.as_ref());
@@ -57,18 +64,34 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
     }
 }
 
-/// Returns the settings of a PostgreSQL server, if the target is one and it answers.
-fn settings(target: &Target, arguments: &DoctorArguments) -> Option<PostgresSettings> {
-    let Target::Postgres(data) = target else {
-        return None;
-    };
+/// Returns the settings of a PostgreSQL server, if it answers.
+fn postgres(data: &str, arguments: &DoctorArguments) -> Option<PostgresSettings> {
     let said = postgresql::server_settings(Path::new(data), arguments.pg_role.as_deref());
-    let unsaid = |error: &postgresql::Error| {
-        output::talk(&format!(
-            "cannot read the server's settings, so checks that need them are skipped: {error}"
-        ));
+    said.inspect_err(|error| unsaid(&error.to_string())).ok()
+}
+
+/// Asks a server of another kind for its settings, if it answers.
+fn ask(target: &ServerTarget, root: &Root, input: &mut DoctorInput) {
+    let pid = match server_process(root, target) {
+        Ok(pid) => pid,
+        Err(error) => return unsaid(&error.to_string()),
     };
-    said.inspect_err(unsaid).ok()
+    let databases = databases(Places::default());
+    match databases.iter().find_map(|it| it.settings(target, pid)) {
+        Some(Ok(settings)) => input.server = Some(settings),
+        Some(Err(error)) => {
+            let advice = error.advice();
+            let advice = advice.map_or(String::new(), |advice| format!("; {advice}"));
+            unsaid(&format!("{error}{advice}"));
+        }
+        None => {}
+    }
+}
+
+fn unsaid(error: &str) {
+    output::talk(&format!(
+        "cannot read the server's settings, so checks that need them are skipped: {error}"
+    ));
 }
 
 impl FailOn {

@@ -25,6 +25,7 @@ mod postgres_server;
 mod processes;
 mod redis_program;
 mod redis_runs;
+mod redis_targets;
 mod report_pages;
 mod running;
 mod served;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use linux::node_numastat::{self, Numastat};
 use linux::{Root, proc_stat};
-use model::{NodeId, NodeSet, Residency, SegmentResidency, Topology};
+use model::{NodeId, NodeSet, Residency, SegmentResidency, ServerSettings, Topology};
 
 use super::memory::shared;
 use super::shell_word::shell_word;
@@ -39,6 +39,8 @@ pub struct DoctorInput {
     pub is_root: bool,
     /// The settings that this server reports; `None` when it was not asked.
     pub postgres: Option<PostgresSettings>,
+    /// The settings that a server of another kind reports; `None` when it was not asked.
+    pub server: Option<ServerSettings>,
     /// How fast this machine moves pages; `None` where nothing needs moving, or it is not known.
     pub move_bytes_per_s: Option<f64>,
 }

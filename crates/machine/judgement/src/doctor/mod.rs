@@ -1,5 +1,6 @@
 //! What the doctor examines, and what its findings ([`crate::findings`]) share.
 
+pub(crate) mod cpu_lists;
 pub(crate) mod cure;
 pub(crate) mod distances;
 pub(crate) mod far_cache;

@@ -2,8 +2,8 @@
 
 use model::{
     CpuId, CpuSet, FirstThread, Layout, MachineHugePages, Node, NodeHugePages, NodeId, NodeSet,
-    ProcessResidency, Residency, SegmentKind, SegmentResidency, ThreadMask, ThreadRole, Threads,
-    Topology,
+    ProcessResidency, Residency, SegmentKind, SegmentResidency, ServerKind, ServerSettings,
+    ThreadMask, ThreadRole, Threads, Topology,
 };
 
 use super::input::{DoctorInput, PostgresSettings};
@@ -261,6 +261,43 @@ pub(crate) fn threads(first: &str, masks: &[(&str, &str, u32)]) -> DoctorInput {
                 ..Threads::default()
             }),
             ..Residency::default()
+        }),
+        ..DoctorInput::default()
+    }
+}
+
+/// A Redis with these settings, and one thread of each role with these CPUs.
+pub(crate) fn valkey(settings: &[(&str, &str)], roles: &[(&str, &str)]) -> DoctorInput {
+    let role = |(role, cpus): &(&str, &str)| ThreadRole {
+        role: (*role).to_owned(),
+        threads: 1,
+        masks: vec![ThreadMask {
+            pid: 7,
+            tid: 7,
+            cpus: cpus.parse().unwrap(),
+            threads: 1,
+        }],
+        ..ThreadRole::default()
+    };
+    let values = settings.iter();
+    let values = values.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    DoctorInput {
+        residency: Some(Residency {
+            threads: Some(Threads {
+                roles: roles.iter().map(role).collect(),
+                ..Threads::default()
+            }),
+            processes: vec![ProcessResidency {
+                pid: 7,
+                ..ProcessResidency::default()
+            }],
+            ..Residency::default()
+        }),
+        server: Some(ServerSettings {
+            server: ServerKind::named("redis"),
+            pid: 7,
+            source: "CONFIG GET",
+            values: values.collect(),
         }),
         ..DoctorInput::default()
     }

@@ -4,6 +4,7 @@ use model::{CpuSet, Severity};
 
 use super::row::{Check, Row};
 use crate::doctor::DoctorInput;
+use crate::doctor::cpu_lists::follows;
 use crate::doctor::threads::{RoleMask, count, facts, processes, words};
 use crate::found::Found;
 
@@ -25,7 +26,10 @@ fn check(input: &DoctorInput) -> Option<Found> {
         let masks = process.masks.iter().copied();
         let is_narrower =
             |(_, mask): &RoleMask<'_>| mask.cpus != *given && mask.cpus.is_subset(given);
-        let narrower: Vec<_> = masks.filter(is_narrower).collect();
+        let is_asked =
+            |mask: &RoleMask<'_>| input.server.as_ref().is_some_and(|it| follows(it, mask));
+        let narrower = masks.filter(|mask| is_narrower(mask) && !is_asked(mask));
+        let narrower: Vec<_> = narrower.collect();
         if narrower.is_empty() {
             return None;
         }
@@ -62,7 +66,19 @@ fn check(input: &DoctorInput) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::samples::threads;
+    use crate::doctor::samples::{threads, valkey};
+
+    #[test]
+    fn threads_that_follow_a_setting_of_the_server_are_not_found() {
+        let mut input = threads("0-7", &[("bio", "4", 1)]);
+        input.server = valkey(&[("bio-cpulist", "4")], &[]).server;
+        let residency = input.residency.as_mut().unwrap();
+        let roles = &mut residency.threads.as_mut().unwrap().roles;
+        roles[1].role = "background job".to_owned();
+        assert!(check(&input).is_none());
+        input.server = valkey(&[("bio-cpulist", "5")], &[]).server;
+        assert!(check(&input).is_some());
+    }
 
     #[test]
     fn threads_with_fewer_cpus_than_the_first_are_found() {

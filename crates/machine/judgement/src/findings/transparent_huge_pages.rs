@@ -17,12 +17,13 @@ pub(super) const ROW: Row = Row {
 
 /// Databases whose manuals ask for transparent huge pages to be off, by the prefix of a process
 /// name: Oracle (Database Installation Guide for Linux, "Disabling Transparent HugePages"), Redis
-/// ("Diagnosing latency issues"), MongoDB up to 7 ("Disable Transparent Huge Pages"), Couchbase and
-/// Volt (their installation guides).
-const ADVISE_AGAINST_TRANSPARENT: [&str; 6] = [
+/// and Valkey ("Diagnosing latency issues"), MongoDB up to 7 ("Disable Transparent Huge Pages"),
+/// Couchbase and Volt (their installation guides).
+const ADVISE_AGAINST_TRANSPARENT: [&str; 7] = [
     "ora_",
     "oracle",
     "redis-server",
+    "valkey-server",
     "mongod",
     "memcached",
     "voltdb",

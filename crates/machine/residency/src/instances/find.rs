@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use linux::Root;
 use linux::proc_stat::{self, ProcessStat};
 
-use super::{InstanceError, Target, class_of, postmaster, serving};
+use super::{InstanceError, ServerTarget, Target, class_of, postmaster, serving};
 
 /// One process of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +75,14 @@ pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> 
         return Err(no_process(root, target));
     }
     Ok(members)
+}
+
+/// Returns the process of a server that a target names by its place.
+///
+/// # Errors
+/// As [`find`].
+pub fn server_process(root: &Root, target: &ServerTarget) -> Result<u32, InstanceError> {
+    serving::find(root, target, &candidates(root)?)
 }
 
 fn no_process(root: &Root, target: &Target) -> InstanceError {

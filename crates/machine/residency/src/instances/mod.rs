@@ -10,6 +10,6 @@ mod target;
 
 pub use class::{Role, class_of, role_of, server_of};
 pub use error::InstanceError;
-pub use find::{Member, find};
+pub use find::{Member, find, server_process};
 pub use roles::{Pattern, ROLES, RoleRow, Server};
 pub use target::{Place, ServerTarget, Target, TargetError};
