@@ -1,9 +1,11 @@
 //! A guest with the kernel of Debian's backports runs that kernel, which has what 6.1 lacks, and it
-//! shows the shape that was asked for. numalab agrees with it.
+//! shows the shape that was asked for. numalab agrees with it, and what depends on the kernel's
+//! events holds there, too.
 
 use anyhow::{Context, Result};
 
 use super::check::{Answers, Check, Complaints, numalab, shell};
+use super::tests_of_binary;
 use crate::arguments::CgroupVersion;
 use crate::guest::Shape;
 
@@ -12,8 +14,8 @@ pub(super) const CHECK: Check = Check {
     name: "backported-kernel",
     applies_to: |shape| shape.name == "two-node",
     cgroup: CgroupVersion::V2,
-    seconds: 30,
-    commands: |_| {
+    seconds: 90,
+    commands: |shape| {
         vec![
             shell("release", "uname -r"),
             shell("distances", "cat /sys/devices/system/node/node*/distance"),
@@ -23,10 +25,14 @@ pub(super) const CHECK: Check = Check {
                 "cat /sys/kernel/mm/mempolicy/weighted_interleave/node*",
             ),
             numalab("json", &["topology", "--json"]),
+            tests_of_binary::command(shape, &MODULES),
         ]
     },
     judge,
 };
+
+/// Tests of the binary that read the kernel's events.
+const MODULES: [&str; 1] = ["first_touch_by_node"];
 
 fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
     let release = answers.text("release")?.trim();
@@ -50,7 +56,7 @@ fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Resul
     let document = answers.json("json")?;
     let nodes = document["nodes"].as_array().map(Vec::len);
     complaints.expect("nodes of topology", &nodes, &Some(online.len()));
-    Ok(())
+    tests_of_binary::judge_modules(&MODULES, answers, complaints)
 }
 
 /// `6.12.95+deb12-amd64` is version 6.12.

@@ -56,13 +56,18 @@ fn modules(shape: &Shape) -> Vec<&'static str> {
     rows.flat_map(|row| row.modules).copied().collect()
 }
 
-/// Returns the command that runs the tests one after the other and then prints which of them did
-/// not run.
 fn commands(shape: &Shape) -> Vec<GuestCommand> {
-    let filters: Vec<_> = modules(shape)
-        .iter()
-        .map(|name| format!("{name}::"))
-        .collect();
+    vec![command(shape, &modules(shape))]
+}
+
+fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
+    judge_modules(&modules(shape), answers, complaints)
+}
+
+/// Returns the command that runs the tests of these modules one after the other and then prints
+/// which of them did not run.
+pub(super) fn command(shape: &Shape, modules: &[&str]) -> GuestCommand {
+    let filters: Vec<_> = modules.iter().map(|name| format!("{name}::")).collect();
     let script = format!(
         "export NUMALAB_BINARY=$(command -v numalab) NUMALAB_NOT_RUN=/tmp/not-run NUMALAB_GUEST={}
          touch /tmp/not-run
@@ -71,15 +76,20 @@ fn commands(shape: &Shape) -> Vec<GuestCommand> {
         shape.name,
         filters.join(" ")
     );
-    vec![GuestCommand {
+    GuestCommand {
         needs: Some(Need::Tests),
         ..shell(NAME, &script)
-    }]
+    }
 }
 
-fn judge(shape: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()> {
+/// Judges the answer of [`command`].
+pub(super) fn judge_modules(
+    modules: &[&str],
+    answers: &Answers,
+    complaints: &mut Complaints,
+) -> Result<()> {
     let text = answers.text(NAME)?;
-    for complaint in complaints_about(text, &modules(shape)) {
+    for complaint in complaints_about(text, modules) {
         complaints.add(format!("{complaint}; the tests printed:\n{text}"));
     }
     Ok(())
