@@ -235,17 +235,18 @@ pub(crate) struct InspectArguments {
     /// PostgreSQL cluster. Reads no file into the cache.
     #[arg(long, conflicts_with_all = ["numa_maps", "only_shared"])]
     pub data_files: bool,
-    /// With postgres:DATADIR: also show which nodes hold each table and index, from pg_buffercache
-    /// and the pages of the shared buffers.
+    /// With postgres:DATADIR or mysql:DATADIR: also show which nodes hold each table and index,
+    /// from pg_buffercache and the pages of the shared buffers, or from the headers of the pages in
+    /// InnoDB's buffer pool.
     #[arg(long, conflicts_with = "root")]
     pub relations: bool,
     /// PostgreSQL role to connect as [default: the owner of the data directory if run as root, else
     /// this user].
     #[arg(long, value_name = "ROLE", requires = "relations")]
     pub pg_role: Option<String>,
-    /// Also compare with the server's view pg_buffercache_numa, page by page (PostgreSQL 18 with
-    /// libnuma). The view touches every page of the shared buffers, which allocates those not in
-    /// memory yet.
+    /// Also compare with the server's own view, page by page: pg_buffercache_numa (PostgreSQL 18
+    /// with libnuma), which touches every page of the shared buffers and so allocates those not in
+    /// memory yet, or INNODB_BUFFER_PAGE, which blocks parts of the pool while it is read.
     #[arg(long, requires = "relations")]
     pub server_view: bool,
     /// Print JSON (numalab.residency/1).

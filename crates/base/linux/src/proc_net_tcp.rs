@@ -2,8 +2,8 @@
 //! the sockets of its network namespace, `/proc/PID/fd` has its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
+use crate::socket_descriptors::sockets_of;
 use crate::{Error, Root};
 
 /// `TCP_LISTEN` (include/net/tcp_states.h), in hexadecimal digits as in the files.
@@ -28,15 +28,11 @@ pub fn listening_ports(root: &Root, pid: u32) -> Result<BTreeSet<u16>, Error> {
             }
         }
     }
-    let directory = format!("proc/{pid}/fd");
-    let descriptors = root.entries(&directory)?.unwrap_or_default();
-    let port = |descriptor: &String| {
-        // Skip descriptors that were closed in the meantime.
-        let link = fs::read_link(root.path(&format!("{directory}/{descriptor}"))).ok()?;
-        let socket = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
-        by_socket.get(&socket.parse::<u64>().ok()?).copied()
-    };
-    Ok(descriptors.iter().filter_map(port).collect())
+    let sockets = sockets_of(root, pid)?;
+    let ports = sockets
+        .iter()
+        .filter_map(|socket| by_socket.get(socket).copied());
+    Ok(ports.collect())
 }
 
 /// Returns inode and port of a socket that listens: an empty option inside for one in another

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BytesByNode, CpuSet, Finding, NodeId, NodeSet, Threads};
+use crate::{BytesByNode, CpuSet, Finding, NodeId, NodeSet, ServerKind, Threads};
 
 /// Where the memory of a set of processes lies, each page counted once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -280,7 +280,10 @@ pub struct ClassResidency {
 /// The blocks in the shared buffers of a server, by relation and node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Relations {
-    /// Version of the server, as it reports it.
+    /// Which database it is; `None`, as in older documents: PostgreSQL.
+    #[serde(default)]
+    pub server: Option<ServerKind>,
+    /// Version of the server, as it reports it; empty if it was not asked.
     pub server_version: String,
     /// Size of a block, and of a buffer.
     pub block_bytes: u64,
@@ -311,7 +314,7 @@ pub struct RelationResidency {
     pub name: Option<String>,
     /// `table`, `index`, `toast table` ...; `None` as for the name.
     pub kind: Option<String>,
-    /// Name of its file.
+    /// Name of its file; of InnoDB, the id of its tablespace.
     pub filenode: u32,
     /// Buffers that hold a block of it.
     pub buffers: u64,
@@ -325,7 +328,8 @@ pub struct RelationResidency {
     pub bytes_beyond_even: u64,
 }
 
-/// The result of `pg_buffercache_numa`, compared page by page with ours.
+/// The server's own view of its cache, compared page by page with ours: `pg_buffercache_numa`, or
+/// `INNODB_BUFFER_PAGE`, which knows no nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum ServerView {
@@ -344,5 +348,21 @@ pub enum ServerView {
         differing: u64,
         /// Pages whose node only one of them knows.
         unknown: u64,
+    },
+    /// It was queried, and names the pages that it has.
+    PagesCompared {
+        /// Pages that both know.
+        both: u64,
+        /// Pages that were found in its memory, and it does not name.
+        only_found: u64,
+        /// Pages that it names, and were not found.
+        only_said: u64,
+        /// Pages that it has and does not name.
+        unnamed: u64,
+    },
+    /// The server did not answer, so some names are unknown.
+    Unanswered {
+        /// Why.
+        why: String,
     },
 }

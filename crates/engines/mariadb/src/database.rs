@@ -4,12 +4,15 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use journal::Journal;
-use model::ServerKind;
+use linux::Root;
+use model::{Relations, Residency, ServerKind};
+use residency::instances::ServerTarget;
 use server::{Database, Error};
 
 use crate::cluster::Cluster;
 use crate::installation;
 use crate::kind::KIND;
+use crate::relations;
 
 /// MariaDB, looked for in some directories.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +37,18 @@ impl Database for MariaDb {
     fn create(&self, folder: &Path, journal: &Journal) -> Result<Box<dyn server::Cluster>, Error> {
         let cluster = Cluster::create(self.path.as_deref(), folder, journal)?;
         Ok(Box::new(cluster))
+    }
+
+    fn relations(
+        &self,
+        target: &ServerTarget,
+        pid: u32,
+        residency: &Residency,
+        with_view: bool,
+    ) -> Option<Result<Relations, Error>> {
+        let is_ours = target.server == residency::instances::Server::MariaDb;
+        let found = || relations::relations(&Root::live(), pid, residency, with_view);
+        is_ours.then(|| found().map_err(Error::from))
     }
 
     /// A client sends each statement, so that a session also waits for that.

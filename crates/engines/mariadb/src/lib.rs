@@ -12,6 +12,7 @@ mod installation;
 mod kind;
 mod loaded_tables;
 mod random;
+mod relations;
 mod scratch_server;
 mod session;
 mod settings;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use journal::Journal;
-use model::{ServerKind, ServerSettings};
+use model::{Relations, Residency, ServerKind, ServerSettings};
 use residency::instances::ServerTarget;
 
 use crate::{Error, Launcher, Loaded, ServerPlan};
@@ -36,6 +36,19 @@ pub trait Database {
     /// Asks a running server, the process `pid`, for its settings that matter for placement; `None`
     /// if the target does not name one of this database, or numalab asks for none.
     fn settings(&self, _target: &ServerTarget, _pid: u32) -> Option<Result<ServerSettings, Error>> {
+        None
+    }
+
+    /// Finds which node holds which table of a running server, the process `pid`; `None` if the
+    /// target does not name one of this database, or numalab cannot tell. `with_view` compares with
+    /// the server's own view of its cache, whatever that costs the server.
+    fn relations(
+        &self,
+        _target: &ServerTarget,
+        _pid: u32,
+        _residency: &Residency,
+        _with_view: bool,
+    ) -> Option<Result<Relations, Error>> {
         None
     }
 

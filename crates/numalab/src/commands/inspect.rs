@@ -1,14 +1,20 @@
 //! `numalab inspect`: shows where the memory of a process or of a whole instance lies.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
+use linux::Root;
 use model::exit::ExitCode;
-use postgresql::RelationsOrder;
-use residency::instances::{InstanceError, Target, TargetError};
+use model::{Relations, Residency};
+use postgresql::{Places, RelationsOrder};
+use residency::instances::{
+    InstanceError, Server, ServerTarget, Target, TargetError, server_process,
+};
 use residency::{self, InspectError, Options};
 
 use crate::arguments::InspectArguments;
 use crate::capture::MachineRoot;
+use crate::databases::databases;
 use crate::failure::Failure;
 use crate::output;
 
@@ -28,17 +34,12 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         only_shared: arguments.only_shared,
         data_files: arguments.data_files,
     };
-    let data = arguments.relations.then(|| data_directory(&target));
-    let data = data.transpose()?;
+    let with_relations = arguments.relations.then(|| with_relations(&target));
+    let with_relations = with_relations.transpose()?;
     let mut residency = residency::inspect(root, &target, &topology, &options)?;
     residency.findings = judgement::findings::of_inspect(&residency);
-    if let Some(data) = data {
-        let order = RelationsOrder {
-            data,
-            role: arguments.pg_role.clone(),
-            with_server_view: arguments.server_view,
-        };
-        residency.relations = Some(postgresql::relations(root, &order, &residency)?);
+    if let Some(server) = with_relations {
+        residency.relations = Some(relations(root, &server, arguments, &residency)?);
     }
     if arguments.json {
         return output::json(&report::residency_document(&residency));
@@ -46,13 +47,52 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     output::data(&report::residency_text(&residency, &output::text_options()))
 }
 
-/// Returns the data directory of the target, for `--relations`.
-fn data_directory(target: &Target) -> Result<PathBuf, Failure> {
+/// A server whose relations numalab can find.
+enum WithRelations<'a> {
+    Postgres(&'a str),
+    Other(&'a ServerTarget),
+}
+
+/// Returns the server of a target, for `--relations`.
+fn with_relations(target: &Target) -> Result<WithRelations<'_>, Failure> {
     match target {
-        Target::Postgres(data) => Ok(PathBuf::from(data)),
-        other => {
-            let message = format!("--relations: expected postgres:DATADIR, found {other}");
-            Err(Failure::new(ExitCode::Usage, message))
+        Target::Postgres(data) => Ok(WithRelations::Postgres(data)),
+        Target::Server(target) if target.server == Server::MariaDb => {
+            Ok(WithRelations::Other(target))
+        }
+        other => Err(without_relations(other)),
+    }
+}
+
+fn without_relations(target: impl Display) -> Failure {
+    let message =
+        format!("--relations: expected postgres:DATADIR or mysql:DATADIR, found {target}");
+    Failure::new(ExitCode::Usage, message)
+}
+
+/// Returns which node holds which table and index.
+fn relations(
+    root: &Root,
+    server: &WithRelations<'_>,
+    arguments: &InspectArguments,
+    residency: &Residency,
+) -> Result<Relations, Failure> {
+    let with_server_view = arguments.server_view;
+    match server {
+        WithRelations::Postgres(data) => {
+            let order = RelationsOrder {
+                data: PathBuf::from(data),
+                role: arguments.pg_role.clone(),
+                with_server_view,
+            };
+            Ok(postgresql::relations(root, &order, residency)?)
+        }
+        WithRelations::Other(target) => {
+            let pid = server_process(root, target)?;
+            let databases = databases(Places::default());
+            let mut found = databases.iter();
+            let found = found.find_map(|it| it.relations(target, pid, residency, with_server_view));
+            Ok(found.ok_or_else(|| without_relations(target))??)
         }
     }
 }

@@ -57,6 +57,7 @@ mod interrupts;
 mod journal;
 mod kernel_agrees;
 mod kills;
+mod mariadb_relations;
 mod mariadb_runs;
 mod matrix_files;
 mod measuring_kernels;

@@ -1,6 +1,6 @@
 //! Tables and indexes of a PostgreSQL server by node, as text.
 
-use model::{ByteSize, RelationResidency, Relations, ServerView};
+use model::{ByteSize, RelationResidency, Relations, ServerKind, ServerView};
 
 use crate::residency_figures::{by_node_text, size};
 use crate::run_plain::{plain, plain_within};
@@ -14,7 +14,7 @@ const NAME_COLUMNS: usize = 48;
 
 /// Formats the relations.
 pub(crate) fn relations_text(relations: &Relations, options: &TextOptions) -> String {
-    let mut text = options.heading("Tables and indexes in the shared buffers");
+    let mut text = options.heading(&format!("Tables and indexes in the {}", cache(relations)));
     text.push_str(&options.paragraph("", &summary(relations), Style::Usual));
     text.push_str(&table(relations.relations.iter(), options));
     if let Some(more) = relations.relations.get(SHOWN_MAX..)
@@ -37,9 +37,15 @@ pub(crate) fn relations_text(relations: &Relations, options: &TextOptions) -> St
         );
         text.push_str(&options.paragraph("- ", &sentence, Style::Care));
     }
-    let (sentence, style) = server_view(&relations.server_view);
+    let (sentence, style) = server_view(relations);
     text.push_str(&options.paragraph("", &sentence, style));
     text
+}
+
+/// What the database calls its cache.
+fn cache(relations: &Relations) -> &'static str {
+    let server = relations.server.unwrap_or(ServerKind::named("postgres"));
+    server.cache()
 }
 
 fn summary(relations: &Relations) -> String {
@@ -116,8 +122,8 @@ pub(crate) fn relation_name(database: Option<&str>, name: Option<&str>, filenode
     }
 }
 
-fn server_view(view: &ServerView) -> (String, Style) {
-    match view {
+fn server_view(relations: &Relations) -> (String, Style) {
+    match &relations.server_view {
         ServerView::Absent => {
             let text = "the server has no view pg_buffercache_numa (PostgreSQL 18 and later)";
             (text.to_owned(), Style::Usual)
@@ -125,6 +131,11 @@ fn server_view(view: &ServerView) -> (String, Style) {
         ServerView::WithoutLibnuma => {
             let text = "the server's view pg_buffercache_numa is unavailable: the server was \
                         built without libnuma, or the kernel does not support NUMA";
+            (text.to_owned(), Style::Usual)
+        }
+        ServerView::NotAsked if relations.server.is_some() => {
+            let text = "to compare with the server's view INNODB_BUFFER_PAGE, use --server-view; \
+                        it blocks parts of the pool while it is read";
             (text.to_owned(), Style::Usual)
         }
         ServerView::NotAsked => {
@@ -147,6 +158,30 @@ fn server_view(view: &ServerView) -> (String, Style) {
             );
             (text, style)
         }
+        ServerView::PagesCompared {
+            both,
+            only_found,
+            only_said,
+            unnamed,
+        } => {
+            // The server does not name pages that were freed.
+            let style = match (only_found <= unnamed, only_said) {
+                (true, 0) => Style::Usual,
+                _ => Style::Care,
+            };
+            let text = format!(
+                "INNODB_BUFFER_PAGE and numalab both know {both} pages; {only_found} more are only \
+                 in memory ({unnamed} are in the view without a name), {only_said} only in the view"
+            );
+            (text, style)
+        }
+        ServerView::Unanswered { why } => {
+            let text = format!(
+                "the server did not say the names of indexes: {}",
+                plain(why)
+            );
+            (text, Style::Care)
+        }
     }
 }
 
@@ -155,6 +190,46 @@ mod tests {
     use model::NodeId;
 
     use super::*;
+
+    #[test]
+    fn the_view_of_mariadb_is_told_in_its_own_words() {
+        let check = |view: ServerView, expected: &str| {
+            let relations = Relations {
+                server: Some(ServerKind::named("mariadb")),
+                server_view: view,
+                ..Relations::default()
+            };
+            let options = TextOptions {
+                width: 200,
+                color: false,
+            };
+            let text = relations_text(&relations, &options);
+            assert!(
+                text.starts_with("Tables and indexes in the buffer pool pages"),
+                "{text}"
+            );
+            assert!(text.contains(expected), "{text}");
+        };
+        check(
+            ServerView::NotAsked,
+            "INNODB_BUFFER_PAGE, use --server-view",
+        );
+        let compared = ServerView::PagesCompared {
+            both: 9,
+            only_found: 2,
+            only_said: 0,
+            unnamed: 2,
+        };
+        check(
+            compared,
+            "both know 9 pages; 2 more are only in memory (2 are in the view without a",
+        );
+        let why = "no\u{1b}[2J".to_owned();
+        check(
+            ServerView::Unanswered { why },
+            "names of indexes: no\\u{1b}[2J",
+        );
+    }
 
     #[test]
     fn relations_are_shown_by_size_and_by_unevenness() {

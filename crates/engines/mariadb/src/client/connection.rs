@@ -14,8 +14,8 @@ use crate::Error;
 const CAPABILITIES: u32 = 0x4 | 0x200 | 0x2000 | 0x8000 | 0x8_0000;
 /// utf8mb4_general_ci.
 const CHARACTER_SET: u8 = 45;
-/// Its user: with `skip-grant-tables` a server admits any name.
-const USER: &[u8] = b"numalab\0";
+/// The most ways to authenticate that a server may ask for, one after the other.
+const WAYS_MAX: usize = 4;
 const PLUGIN: &[u8] = b"mysql_native_password\0";
 /// Commands.
 const QUERY: u8 = 0x03;
@@ -44,11 +44,20 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects to the socket of a server that asks for no password.
+    /// Connects to the socket of a server that asks for no password: with `skip-grant-tables` it
+    /// admits any name.
     ///
     /// # Errors
     /// When nobody listens, or the server rejects the connection.
     pub(crate) fn connect(socket: &Path) -> Result<Self, Error> {
+        Self::connect_as(socket, "numalab")
+    }
+
+    /// Connects as a user whom the server knows by the socket, or who has no password.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub(crate) fn connect_as(socket: &Path, user: &str) -> Result<Self, Error> {
         const WHAT: &str = "connecting to the server";
         let stream = UnixStream::connect(socket);
         let stream = stream.map_err(Error::io(format!("{WHAT} at {}", socket.display())))?;
@@ -59,12 +68,15 @@ impl Client {
         if greeting.first() != Some(&10) {
             return Err(unexpected(WHAT, "a greeting of protocol 10", &greeting));
         }
-        client.send(number.wrapping_add(1), &response(), WHAT)?;
-        let (number, mut answer) = client.answer(WHAT)?;
-        if answer.first() == Some(&END) {
-            // The server asks for another way to authenticate: without a password all are alike.
+        client.send(number.wrapping_add(1), &response(user), WHAT)?;
+        let (mut number, mut answer) = client.answer(WHAT)?;
+        // The server asks for other ways to authenticate: without a password all are alike.
+        for _ in 0..WAYS_MAX {
+            if answer.first() != Some(&END) {
+                break;
+            }
             client.send(number.wrapping_add(1), &[], WHAT)?;
-            (_, answer) = client.answer(WHAT)?;
+            (number, answer) = client.answer(WHAT)?;
         }
         match answer.first() {
             Some(&OK) => Ok(client),
@@ -210,12 +222,13 @@ impl Client {
 }
 
 /// Returns the answer to a greeting.
-fn response() -> Vec<u8> {
+fn response(user: &str) -> Vec<u8> {
     let most = PAYLOAD_BYTES_MAX as u32;
     let mut response = [CAPABILITIES.to_le_bytes(), most.to_le_bytes()].concat();
     response.push(CHARACTER_SET);
     response.extend([0; 23]);
-    response.extend(USER);
+    response.extend(user.bytes().filter(|byte| *byte != 0));
+    response.push(0);
     // The length of the password.
     response.push(0);
     response.extend(PLUGIN);

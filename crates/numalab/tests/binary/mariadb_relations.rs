@@ -1,0 +1,193 @@
+//! `inspect mysql:… --relations` against a real MariaDB: each index has as many pages in the buffer
+//! pool as the server says, page by page, and what the server does not say is missing, not wrong.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use testing::{Need, not_run};
+
+use crate::laboratory::Laboratory;
+use crate::patience::until;
+use crate::running::Running;
+use crate::unmet_need::is_root;
+use crate::user::open_to_all;
+
+/// A server with system tables, as people run it; root is known to it by its socket.
+struct Server {
+    _server: Running,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// Returns a server, or reports that `test` is not run.
+    fn start(test: &str) -> Option<Self> {
+        let is_installed = |program: &str| {
+            let found = Command::new("sh")
+                .args(["-c", &format!("command -v {program}")])
+                .output();
+            found.is_ok_and(|it| it.status.success())
+        };
+        if !is_installed("mariadb-install-db") {
+            not_run(
+                test,
+                Need::Package,
+                "there is no mariadb-install-db (Debian: mariadb-server)",
+            );
+            return None;
+        }
+        if !is_root(test) {
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        fs::create_dir(&data).unwrap();
+        for folder in [folder.path(), &data] {
+            open_to_all(folder);
+        }
+        let data = format!("--datadir={}", data.display());
+        let mut install = Command::new("mariadb-install-db");
+        install.args(["--no-defaults", "--user=mysql", "--skip-test-db", &data]);
+        let installed = install.output().unwrap();
+        assert!(
+            installed.status.success(),
+            "{}",
+            String::from_utf8_lossy(&installed.stderr)
+        );
+        let mut server = Command::new("mariadbd");
+        server.args(["--no-defaults", "--user=mysql", "--skip-networking", &data]);
+        server.args(["--innodb-buffer-pool-size=64M", "--innodb-use-native-aio=0"]);
+        let socket = folder.path().join("data/socket");
+        server.arg(format!("--socket={}", socket.display()));
+        server
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let server = Server {
+            _server: Running(server.spawn().unwrap()),
+            folder,
+        };
+        until("the server answers", || {
+            server.socket().exists().then_some(())
+        });
+        until("the server lets root in", || {
+            (server.sql("SELECT 1") == "1\n").then_some(())
+        });
+        Some(server)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("data/socket")
+    }
+
+    /// What the client of MariaDB prints, a line for each row.
+    fn sql(&self, sql: &str) -> String {
+        let mut client = Command::new("mariadb");
+        client.args([
+            "--no-defaults",
+            "--batch",
+            "--skip-column-names",
+            "--socket",
+        ]);
+        client.arg(self.socket()).args(["--execute", sql]);
+        String::from_utf8(client.output().unwrap().stdout).unwrap()
+    }
+
+    fn target(&self) -> String {
+        format!("mysql:{}", self.folder.path().join("data").display())
+    }
+}
+
+const TABLES: &str = "
+    CREATE DATABASE `my-shop`;
+    USE `my-shop`;
+    CREATE TABLE orders (id INT PRIMARY KEY, who VARCHAR(200), note TEXT, KEY by_who (who));
+    INSERT INTO orders SELECT seq, CONCAT('w', seq), REPEAT('x', 3000) FROM seq_1_to_4000;
+    CREATE TABLE pictures (id INT PRIMARY KEY, data LONGBLOB);
+    INSERT INTO pictures SELECT seq, REPEAT('y', 100000) FROM seq_1_to_20;
+";
+
+/// Pages of every index and of large values of a database, by the server's own view.
+const PAGES: &str = "
+    SELECT CONCAT(INDEX_NAME, ' ', COUNT(*)) FROM information_schema.INNODB_BUFFER_PAGE
+    WHERE PAGE_TYPE = 'INDEX' AND TABLE_NAME LIKE '`my-shop`%' GROUP BY TABLE_NAME, INDEX_NAME
+    ORDER BY TABLE_NAME, INDEX_NAME";
+
+/// The relations of the database, with their kinds and pages.
+fn of_shop(relations: &Value) -> BTreeMap<(String, String), u64> {
+    let all = relations["relations"].as_array().unwrap().iter();
+    let of_shop = all.filter(|it| it["database"] == "my-shop");
+    let text = |it: &Value, name: &str| it[name].as_str().unwrap().to_owned();
+    let figures = of_shop.map(|it| {
+        let buffers = it["buffers"].as_u64().unwrap();
+        ((text(it, "name"), text(it, "kind")), buffers)
+    });
+    figures.collect()
+}
+
+#[test]
+fn tables_of_mariadb_have_the_pages_that_the_server_says() {
+    const TEST: &str = "tables_of_mariadb_have_the_pages_that_the_server_says";
+    let Some(server) = Server::start(TEST) else {
+        return;
+    };
+    server.sql(TABLES);
+    let laboratory = Laboratory::new();
+    let target = server.target();
+    let words = ["inspect", &target, "--relations", "--server-view", "--json"];
+    // Pages come and go while the server purges and flushes: it must have said the same before.
+    let pool = || server.sql("SHOW STATUS LIKE 'Innodb_buffer_pool_pages_data'");
+    let (said, relations) = until("a look while the pool stays as it is", || {
+        let before = (pool(), server.sql(PAGES));
+        let found = laboratory.document(&words)["relations"].clone();
+        let after = (pool(), server.sql(PAGES));
+        (before == after).then_some((before, found))
+    });
+    let (pool, pages) = said;
+    let used: u64 = pool.split_whitespace().last().unwrap().parse().unwrap();
+    assert_eq!(
+        relations["buffers_used"].as_u64(),
+        Some(used),
+        "{relations:#}"
+    );
+    let view = &relations["server_view"];
+    assert_eq!(view["state"], "pages-compared");
+    assert_eq!(
+        (view["only_said"].as_u64(), &view["only_found"]),
+        (Some(0), &view["unnamed"])
+    );
+    let found = of_shop(&relations);
+    let of = |name: &str, kind: &str| found[&(name.to_owned(), kind.to_owned())];
+    let expected = format!(
+        "by_who {}\nPRIMARY {}\nPRIMARY {}\n",
+        of("orders.by_who", "index"),
+        of("orders", "table"),
+        of("pictures", "table")
+    );
+    assert_eq!(pages, expected);
+    assert!(
+        of("orders", "table") > 700 && of("pictures", "large values") > 100,
+        "{found:?}"
+    );
+
+    // A server that lets nobody in is looked at all the same; only names are missing.
+    server.sql("ALTER USER root@localhost IDENTIFIED BY 'not a secret'");
+    let again = laboratory.document(&words)["relations"].clone();
+    assert_eq!(again["server_view"]["state"], "unanswered", "{again:#}");
+    let all = |relations: &Value| relations["relations"].as_array().unwrap().clone();
+    let orders = all(&relations)
+        .into_iter()
+        .find(|it| it["name"] == "orders");
+    let space = orders.unwrap()["filenode"].clone();
+    let of_space = all(&again).into_iter().filter(|it| it["filenode"] == space);
+    let indexes = of_space.filter(|it| it["name"].as_str().unwrap().contains(".index "));
+    let mut indexes: Vec<u64> = indexes.map(|it| it["buffers"].as_u64().unwrap()).collect();
+    indexes.sort_unstable();
+    assert_eq!(
+        indexes,
+        [of("orders.by_who", "index"), of("orders", "table")]
+    );
+    laboratory.nothing_is_left();
+}
