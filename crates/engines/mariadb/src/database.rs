@@ -5,14 +5,17 @@ use std::path::Path;
 
 use journal::Journal;
 use linux::Root;
-use model::{Relations, Residency, ServerKind};
-use residency::instances::ServerTarget;
+use model::{Relations, Residency, ServerKind, ServerSettings};
+use residency::instances::{Server, ServerTarget};
 use server::{Database, Error};
 
 use crate::cluster::Cluster;
 use crate::installation;
 use crate::kind::KIND;
-use crate::relations;
+use crate::{relations, running_settings};
+
+/// The servers that targets of ours name.
+const OURS: Server = Server::MariaDb;
 
 /// MariaDB, looked for in some directories.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +42,11 @@ impl Database for MariaDb {
         Ok(Box::new(cluster))
     }
 
+    fn settings(&self, target: &ServerTarget, pid: u32) -> Option<Result<ServerSettings, Error>> {
+        let ask = || running_settings::ask(&Root::live(), pid);
+        (target.server == OURS).then(|| ask().map_err(Error::from))
+    }
+
     fn relations(
         &self,
         target: &ServerTarget,
@@ -46,9 +54,8 @@ impl Database for MariaDb {
         residency: &Residency,
         with_view: bool,
     ) -> Option<Result<Relations, Error>> {
-        let is_ours = target.server == residency::instances::Server::MariaDb;
         let found = || relations::relations(&Root::live(), pid, residency, with_view);
-        is_ours.then(|| found().map_err(Error::from))
+        (target.server == OURS).then(|| found().map_err(Error::from))
     }
 
     /// A client sends each statement, so that a session also waits for that.

@@ -13,6 +13,7 @@ mod kind;
 mod loaded_tables;
 mod random;
 mod relations;
+mod running_settings;
 mod scratch_server;
 mod session;
 mod settings;

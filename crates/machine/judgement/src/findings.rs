@@ -38,6 +38,9 @@ mod io_threads_far;
 mod io_threads_share_cpus;
 mod local_not_nearest;
 mod local_outlier;
+mod mariadb_large_pages_fell_back;
+mod mariadb_pool_larger_than_node;
+mod mariadb_pool_on_one_node;
 mod masks_disagree;
 mod memory_only_node_used;
 mod memory_skew;
@@ -109,6 +112,9 @@ pub const FINDINGS: &[Row] = &[
     postgres_huge_pages_short::ROW,
     postgres_private_memory_interleaved::ROW,
     postgres_helpers_far::ROW,
+    mariadb_large_pages_fell_back::ROW,
+    mariadb_pool_larger_than_node::ROW,
+    mariadb_pool_on_one_node::ROW,
     cpulist_not_honoured::ROW,
     io_threads_share_cpus::ROW,
     cpulists_overlap::ROW,

@@ -78,7 +78,7 @@ fn ask(target: &ServerTarget, root: &Root, input: &mut DoctorInput) {
     };
     let databases = databases(Places::default());
     match databases.iter().find_map(|it| it.settings(target, pid)) {
-        Some(Ok(settings)) => input.server = Some(settings),
+        Some(Ok(settings)) => input.take_settings(root, settings),
         Some(Err(error)) => {
             let advice = error.advice();
             let advice = advice.map_or(String::new(), |advice| format!("; {advice}"));

@@ -1,5 +1,6 @@
-//! `inspect mysql:… --relations` against a real MariaDB: each index has as many pages in the buffer
-//! pool as the server says, page by page, and what the server does not say is missing, not wrong.
+//! A real MariaDB as a target. With `--relations`, each index has as many pages in the buffer pool
+//! as the server says, page by page, and what the server does not say is missing, not wrong. The
+//! doctor compares what the server was told with what it got.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +24,7 @@ struct Server {
 
 impl Server {
     /// Returns a server, or reports that `test` is not run.
-    fn start(test: &str) -> Option<Self> {
+    fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let is_installed = |program: &str| {
             let found = Command::new("sh")
                 .args(["-c", &format!("command -v {program}")])
@@ -61,6 +62,7 @@ impl Server {
         server.args(["--innodb-buffer-pool-size=64M", "--innodb-use-native-aio=0"]);
         let socket = folder.path().join("data/socket");
         server.arg(format!("--socket={}", socket.display()));
+        server.args(settings);
         server
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -130,7 +132,7 @@ fn of_shop(relations: &Value) -> BTreeMap<(String, String), u64> {
 #[test]
 fn tables_of_mariadb_have_the_pages_that_the_server_says() {
     const TEST: &str = "tables_of_mariadb_have_the_pages_that_the_server_says";
-    let Some(server) = Server::start(TEST) else {
+    let Some(server) = Server::start(TEST, &[]) else {
         return;
     };
     server.sql(TABLES);
@@ -190,4 +192,47 @@ fn tables_of_mariadb_have_the_pages_that_the_server_says() {
         [of("orders.by_who", "index"), of("orders", "table")]
     );
     laboratory.nothing_is_left();
+}
+
+#[test]
+fn large_pages_that_mariadb_did_not_get_are_found() {
+    const TEST: &str = "large_pages_that_mariadb_did_not_get_are_found";
+    let free = fs::read_to_string("/proc/meminfo").unwrap();
+    let free = free
+        .lines()
+        .find_map(|line| line.strip_prefix("HugePages_Free:"));
+    if free.is_some_and(|free| free.trim() != "0") {
+        return not_run(
+            TEST,
+            Need::Kernel,
+            "there are free huge pages, which the server would get",
+        );
+    }
+    let Some(server) = Server::start(TEST, &["--large-pages"]) else {
+        return;
+    };
+    server.sql(TABLES);
+    let laboratory = Laboratory::new();
+    let target = server.target();
+    let ids = || -> Vec<String> {
+        let found = laboratory.document(&["doctor", &target, "--json"]);
+        let findings = found["findings"].as_array().unwrap().iter();
+        findings
+            .map(|it| it["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let large = server.sql("SHOW VARIABLES LIKE 'large_pages'");
+    assert_eq!(large, "large_pages\tON\n");
+    assert!(
+        ids().contains(&"mariadb-large-pages-fell-back".to_owned()),
+        "{:?}",
+        ids()
+    );
+    // By port, as a server without one is not found.
+    let refused = laboratory.run(&["doctor", "mysql:1"]).with_code(2);
+    assert!(
+        refused.stderr.contains("MariaDB, MySQL listens on port 1"),
+        "{}",
+        refused.stderr
+    );
 }

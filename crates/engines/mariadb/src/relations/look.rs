@@ -1,19 +1,16 @@
 //! Joins what the memory of a server, its files and the server itself say about its buffer pool.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
-use linux::{Root, proc_net_unix};
+use linux::Root;
 use model::{RelationResidency, Relations, Residency, ServerKind, ServerView};
-use nix::unistd::{Uid, User};
 use residency::RelationSums;
 
 use super::files::{self, Spaces};
 use super::names::{self, Said, View};
 use super::page::Part;
 use super::pool::{self, Found};
-use crate::Error;
-use crate::client::Client;
+use crate::{Error, running_settings};
 
 /// What pages belong to: a space, and a part of it.
 type Key = (u32, Part);
@@ -31,7 +28,8 @@ pub(crate) fn relations(
     let mut spaces = files::spaces(&root.path(&format!("proc/{pid}/cwd")))?;
     let looked = pool::look(root, pid, spaces.page_bytes)?;
     // Asked afterwards: its answers come through its memory.
-    let said = ask(root, pid, with_view);
+    let said = running_settings::connect(root, pid)
+        .and_then(|mut client| names::ask(&mut client, with_view));
     let named = said.as_ref().ok();
     let of_server = named.iter().flat_map(|said| &said.spaces);
     of_server.for_each(|(id, space)| spaces.take(*id, space));
@@ -84,34 +82,6 @@ fn relation((space, part): Key, spaces: &Spaces, said: Option<&Said>) -> Relatio
         filenode: space,
         ..RelationResidency::default()
     }
-}
-
-/// Asks the server at one of its sockets, as the user of this process, whom it knows by its socket
-/// (the plugin unix_socket).
-fn ask(root: &Root, pid: u32, with_view: bool) -> Result<Said, Error> {
-    let user = User::from_uid(Uid::effective()).ok().flatten();
-    let user = user.map_or_else(|| "root".to_owned(), |user| user.name);
-    let mut last = None;
-    for path in proc_net_unix::listening_paths(root, pid)? {
-        let asked = Client::connect_as(&reachable(root, pid, &path), &user);
-        match asked.and_then(|mut client| names::ask(&mut client, with_view)) {
-            Ok(said) => return Ok(said),
-            Err(error) => last = Some(error),
-        }
-    }
-    Err(last.unwrap_or_else(|| {
-        Error::answer(
-            format!("the sockets of server {pid}"),
-            "one that listens",
-            "none",
-        )
-    }))
-}
-
-/// Returns the path of a socket of the server for us, who may have another root directory.
-fn reachable(root: &Root, pid: u32, path: &Path) -> PathBuf {
-    let relative = path.strip_prefix("/").unwrap_or(path);
-    root.path(&format!("proc/{pid}/root")).join(relative)
 }
 
 /// Compares the pages that were found with the server's own view of its pool.

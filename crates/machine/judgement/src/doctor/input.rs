@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use linux::node_numastat::{self, Numastat};
-use linux::{Root, proc_stat};
+use linux::{Root, proc_stat, proc_status};
 use model::{NodeId, NodeSet, Residency, SegmentResidency, ServerSettings, Topology};
 
 use super::memory::shared;
@@ -20,6 +20,15 @@ pub struct PostgresSettings {
     pub huge_pages_needed: Option<u64>,
     /// Their size: `huge_page_size`, or the kernel's default, if it has any.
     pub huge_page_bytes: Option<u64>,
+}
+
+/// What the kernel says of the memory of a server that was asked for its settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerMemory {
+    /// `HugetlbPages` of its status.
+    pub huge_bytes: Option<u64>,
+    /// The memory policy of its process, in the kernel's words.
+    pub policy: Option<String>,
 }
 
 /// What the doctor examines.
@@ -41,6 +50,8 @@ pub struct DoctorInput {
     pub postgres: Option<PostgresSettings>,
     /// The settings that a server of another kind reports; `None` when it was not asked.
     pub server: Option<ServerSettings>,
+    /// The memory of that server in huge pages of a pool, and its memory policy.
+    pub server_memory: ServerMemory,
     /// How fast this machine moves pages; `None` where nothing needs moving, or it is not known.
     pub move_bytes_per_s: Option<f64>,
 }
@@ -85,6 +96,17 @@ impl DoctorInput {
             residency,
             ..input
         })
+    }
+
+    /// Takes what a server says of its settings, and reads what the kernel says of its memory.
+    pub fn take_settings(&mut self, root: &Root, settings: ServerSettings) {
+        // A process that has ended by now needs no advice.
+        let status = proc_status::read(root, settings.pid).ok();
+        self.server_memory = ServerMemory {
+            huge_bytes: status.and_then(|it| it.huge_bytes),
+            policy: policy_of_process(root, settings.pid).ok(),
+        };
+        self.server = Some(settings);
     }
 
     /// The nodes on which memory of a database belongs: those with memory and CPUs. CXL memory and

@@ -4,6 +4,7 @@ pub(crate) mod cpu_lists;
 pub(crate) mod cure;
 pub(crate) mod distances;
 pub(crate) mod far_cache;
+pub(crate) mod innodb_pool;
 mod input;
 pub(crate) mod memory;
 pub(crate) mod pools;
@@ -14,4 +15,4 @@ pub(crate) mod shell_word;
 pub(crate) mod skew;
 pub(crate) mod threads;
 
-pub use input::{DoctorInput, PostgresSettings};
+pub use input::{DoctorInput, PostgresSettings, ServerMemory};

@@ -302,3 +302,23 @@ pub(crate) fn valkey(settings: &[(&str, &str)], roles: &[(&str, &str)]) -> Docto
         ..DoctorInput::default()
     }
 }
+
+/// Two nodes of 8 GiB with CPUs, and a MariaDB on both with these settings and so many MiB of
+/// private memory by node.
+pub(crate) fn mariadb(settings: &[(&str, &str)], private_mib: &[(u32, u64)]) -> DoctorInput {
+    let mut input = valkey(settings, &[]);
+    let mut nodes = threads("0", &[]).topology.nodes;
+    nodes.truncate(2);
+    input.topology.nodes = nodes;
+    let residency = input.residency.as_mut().unwrap();
+    residency.target = "mysql:/data".to_owned();
+    let process = &mut residency.processes[0];
+    process.name = "mariadbd".to_owned();
+    process.nodes_of_cpus = "0-1".parse().unwrap();
+    process.memory_nodes_allowed = "0-1".parse().unwrap();
+    let private = private_mib.iter();
+    process.private_bytes_by_node = private
+        .map(|(node, mib)| (NodeId(*node), mib << 20))
+        .collect();
+    input
+}
