@@ -222,7 +222,8 @@ impl<'a> Scan<'a> {
         pagemap: &mut Pagemap,
         private: &mut Private,
     ) -> Result<(), Error> {
-        if mapping.has_object() {
+        let has_file = may_show_its_object(mapping);
+        if has_file {
             self.object(pid, mapping);
         }
         let pages = mapping.bytes() / self.page_bytes;
@@ -234,17 +235,18 @@ impl<'a> Scan<'a> {
             pagemap.read_near(first + page, count as usize, &mut self.entries)?;
             for index in 0..self.entries.len() {
                 let entry = self.entries[index];
-                self.private_page(mapping, origin + page + index as u64, entry, private);
+                let of_file = has_file.then_some(mapping.object);
+                self.private_page(of_file, origin + page + index as u64, entry, private);
             }
             page += count;
         }
         Ok(())
     }
 
-    /// Counts one page of a private mapping: the process's own, or still the file's.
+    /// Counts one page of a private mapping: the process's own, or still that of its file.
     fn private_page(
         &mut self,
-        mapping: &Mapping,
+        of_file: Option<ObjectId>,
         page: u64,
         entry: PagemapEntry,
         private: &mut Private,
@@ -255,12 +257,9 @@ impl<'a> Scan<'a> {
         let Some(frame) = entry.frame() else {
             return;
         };
-        if entry.is_of_object() && mapping.has_object() {
-            let tally = self
-                .found
-                .segments
-                .get_mut(&mapping.object)
-                .expect("put there before");
+        if let Some(object) = of_file.filter(|_| entry.is_of_object()) {
+            let segments = &mut self.found.segments;
+            let tally = segments.get_mut(&object).expect("put there before");
             if tally.known.insert(page) {
                 match self.frames.node_of(frame) {
                     Some(node) => tally.add(tally.areas.len(), node, self.page_bytes),
@@ -331,6 +330,13 @@ impl<'a> Scan<'a> {
             }
         }
     }
+}
+
+/// Whether pages of a private mapping may be those of its object. The kernel gives anonymous memory
+/// in huge pages of a pool a file, too, which never has pages where the mapping is private
+/// (mm/hugetlb.c, `hugetlb_no_page`).
+fn may_show_its_object(mapping: &Mapping) -> bool {
+    mapping.has_object() && !mapping.name.starts_with("/anon_hugepage")
 }
 
 fn is_ending(root: &Root, pid: u32) -> bool {

@@ -44,12 +44,11 @@ pub(crate) fn relations(
             sums.add(indexes[&(page.space, page.part)], &part.nodes, *offset);
         }
     }
-    let segment = residency.segments.iter().max_by_key(|it| it.mapped_bytes);
     let used = pages().count() as u64;
     Ok(Relations {
         server: Some(ServerKind::named("mariadb")),
         server_version: named.map(|said| said.version.clone()).unwrap_or_default(),
-        page_bytes: segment.and_then(|segment| segment.page_bytes),
+        page_bytes: found.first().and_then(|part| part.page_bytes),
         buffers: named.map_or(used, |said| said.pool_pages.max(used)),
         server_view: match &said {
             Ok(said) => compared(&found, said.view.as_ref()),
@@ -153,6 +152,7 @@ mod tests {
             part: Part::Undo,
         };
         let found = [Found {
+            page_bytes: None,
             nodes: RangePages::default(),
             pages: vec![(0, page(1)), (1, page(2)), (2, page(3))],
         }];

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use linux::Root;
 use linux::proc_maps::{self, Mapping};
 use linux::process_memory::ProcessMemory;
+use residency::numa_maps::parse_line;
 use residency::{RangePages, nodes_of_range};
 
 use super::files::{Space, Spaces};
@@ -15,9 +16,16 @@ use crate::Error;
 /// Smaller mappings are no buffer pool: that has 5 MiB at least, in chunks of 1 MiB or more.
 const MAPPING_BYTES_MIN: u64 = 1 << 20;
 
+/// The buffer of double writes has 256 frames in two parts (buf0dblwr.cc, twice
+/// `FSP_EXTENT_SIZE` for pages of 16 KiB), and other memory has copies of single pages. What has
+/// more is a part of the pool, and so is what has most.
+const COPIES_MAX: usize = 256;
+
 /// A part of a server's memory, and the pages that were found there.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
+    /// Size of the kernel's pages; `None` where it does not show it.
+    pub page_bytes: Option<u64>,
     /// Where its memory lies.
     pub nodes: RangePages,
     /// The pages, each with its offset.
@@ -46,7 +54,11 @@ pub(super) fn look(root: &Root, pid: u32, page_bytes: u64) -> Result<Looked, Err
             let range = (mapping.offset, mapping.bytes());
             let nodes = nodes_of_range(root, pid, &mapping, &[pid], range)?;
             let pages = looked.in_mapping(&memory, &mapping, &nodes, page_bytes);
-            looked.parts.push(Found { nodes, pages });
+            looked.parts.push(Found {
+                page_bytes: kernel_page_bytes(root, pid, &mapping),
+                nodes,
+                pages,
+            });
         }
     }
     Ok(looked)
@@ -75,6 +87,9 @@ impl Looked {
             part.pages.retain(|(_, page)| is_known(page));
         }
         parts.sort_by_key(|it| std::cmp::Reverse(it.pages.len()));
+        let is_more = |part: &Found| part.pages.len() > COPIES_MAX;
+        let pool = 1.max(parts.iter().take_while(|part| is_more(part)).count());
+        parts.truncate(pool);
         let mut seen = HashSet::new();
         for part in &mut parts {
             let is_new = |(_, page): &(u64, Page)| seen.insert((page.space, page.number));
@@ -113,13 +128,29 @@ impl Looked {
     }
 }
 
-/// Memory of the process's own, without a file; huge pages of a pool have a file of the kernel's.
+/// Huge pages of a pool have a file of the kernel's.
+fn is_huge(mapping: &Mapping) -> bool {
+    mapping.name.starts_with("/anon_hugepage")
+}
+
+/// The size of the kernel's pages of a mapping.
+fn kernel_page_bytes(root: &Root, pid: u32, mapping: &Mapping) -> Option<u64> {
+    if !is_huge(mapping) {
+        return Some(linux::process::page_bytes());
+    }
+    let file = root.read_lossy(&format!("proc/{pid}/numa_maps")).ok()?;
+    let mut lines = file.lines().filter_map(|(_, line)| parse_line(line).ok());
+    lines
+        .find(|line| line.address == mapping.start)?
+        .kernel_page_bytes
+}
+
+/// Memory of the process's own, without a file.
 fn may_be_pool(mapping: &Mapping) -> bool {
-    let is_huge = mapping.name.starts_with("/anon_hugepage");
     mapping.is_accessible
         && !mapping.is_executable
         && !mapping.is_shared
-        && (mapping.name.is_empty() || is_huge)
+        && (mapping.name.is_empty() || is_huge(mapping))
         && mapping.bytes() >= MAPPING_BYTES_MIN
 }
 
