@@ -21,6 +21,7 @@ mod latency;
 mod latency_trouble;
 mod local_vs_remote;
 mod look;
+mod mariadb_relations;
 mod move_memory;
 mod move_postgres;
 mod numa_maps;

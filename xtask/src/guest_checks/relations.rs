@@ -67,7 +67,7 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
 }
 
 /// Returns the document after the line with its name.
-fn document(text: &str, name: &str) -> Result<Value> {
+pub(super) fn document(text: &str, name: &str) -> Result<Value> {
     let (_, after) = text
         .split_once(&format!("{name}\n"))
         .with_context(|| format!("no document {name} in: {text}"))?;
@@ -76,7 +76,8 @@ fn document(text: &str, name: &str) -> Result<Value> {
     document.with_context(|| format!("document {name} of: {text}"))
 }
 
-fn relation<'d>(relations: &'d Value, name: &str) -> Result<&'d Value> {
+/// Returns the relation of this name.
+pub(super) fn relation<'d>(relations: &'d Value, name: &str) -> Result<&'d Value> {
     let list = relations["relations"].as_array().context("relations")?;
     let found = list.iter().find(|relation| relation["name"] == name);
     found.with_context(|| format!("no relation {name} in {relations}"))

@@ -4,8 +4,8 @@ use super::check::Check;
 use super::{
     backported_kernel, balance, balance_kills, bandwidth, capabilities, doctor, group_systemd,
     inspect, inspect_instances, inspect_postgres, kills, latency, latency_trouble, local_vs_remote,
-    move_memory, move_postgres, own_memory, pages, placements, placing, relations, residency,
-    shape, streams, tests_of_binary, undo_beside_move, weights,
+    mariadb_relations, move_memory, move_postgres, own_memory, pages, placements, placing,
+    relations, residency, shape, streams, tests_of_binary, undo_beside_move, weights,
 };
 
 /// The checks of the whole test.
@@ -27,6 +27,7 @@ pub(super) const CHECKS: &[Check] = &[
     pages::CHECK,
     residency::CHECK,
     relations::CHECK,
+    mariadb_relations::CHECK,
     weights::CHECK_WITHOUT,
 ];
 

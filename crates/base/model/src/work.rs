@@ -2,6 +2,8 @@
 //!
 //! Results are not here: see `evidence`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -145,6 +147,9 @@ pub struct ServerReads {
     pub prewarm_cpus: Option<CpuSet>,
     /// A CPU quota for all its processes, in CPUs; `None`: none.
     pub cpu_quota: Option<u32>,
+    /// Settings that the server is started with, beside those that numalab needs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
 }
 
 /// A pointer chase: the CPU that measures and the node whose memory it reads are those of the

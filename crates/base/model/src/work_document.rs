@@ -84,6 +84,7 @@ mod tests {
                 },
                 prewarm_cpus: None,
                 cpu_quota: Some(2),
+                settings: Default::default(),
             },
         );
         let document = serde_json::to_value(&work).unwrap();

@@ -41,7 +41,7 @@ impl ScratchServer {
             KIND,
             launcher,
             &plan.placed,
-            command(places, plan, mode),
+            command(places, plan, mode)?,
             user,
             (&places.data, places.log.clone()),
             without_settings_of_others,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use server::{ServerCommand, ServerPlan, StopSignal, TablesPlan};
+use server::{ServerCommand, ServerPlan, StopSignal, TablesPlan, settings_beside};
 
 /// The settings of every server. `loose` ones are passed over by versions that do not have them.
 const SETTINGS: &[&str] = &[
@@ -70,7 +70,14 @@ pub(crate) fn pool_bytes(tables: &TablesPlan) -> u64 {
 }
 
 /// Returns the command that starts a server.
-pub(crate) fn command(places: &Places, plan: &ServerPlan, mode: Mode) -> ServerCommand {
+///
+/// # Errors
+/// When a setting of the experiment is one of those that numalab needs.
+pub(crate) fn command(
+    places: &Places,
+    plan: &ServerPlan,
+    mode: Mode,
+) -> Result<ServerCommand, server::Error> {
     let pool = pool_bytes(&plan.tables);
     let path = |name: &str, path: &Path| {
         let mut word = OsString::from(format!("--{name}="));
@@ -98,8 +105,23 @@ pub(crate) fn command(places: &Places, plan: &ServerPlan, mode: Mode) -> ServerC
         number("large-pages", u64::from(plan.huge_pages)),
         number("innodb-read-only", u64::from(mode == Mode::Reads)),
     ]);
+    let own: Vec<String> = words
+        .iter()
+        .filter_map(|word| setting(word.to_str()?))
+        .collect();
+    for (name, value) in settings_beside(plan, own.iter())? {
+        words.push(format!("--{name}={value}").into());
+    }
     let stop = StopSignal::Terminate;
-    ServerCommand { words, stop }
+    Ok(ServerCommand { words, stop })
+}
+
+/// Returns the name of the setting in a word: `--loose-debug-no-sync=1` is `debug-no-sync`.
+fn setting(word: &str) -> Option<String> {
+    let word = word.strip_prefix("--")?;
+    let name = word.split('=').next().unwrap_or(word);
+    let name = name.strip_prefix("loose-").unwrap_or(name);
+    Some(name.strip_prefix("skip-").unwrap_or(name).to_owned())
 }
 
 #[cfg(test)]
@@ -107,7 +129,21 @@ mod tests {
     use model::ServerKind;
     use server::TablesPlan;
 
-    use super::pool_bytes;
+    use super::{pool_bytes, setting};
+
+    #[test]
+    fn words_of_the_command_name_their_settings() {
+        let check = |word, expected: Option<&str>| {
+            assert_eq!(setting(word).as_deref(), expected, "{word}");
+        };
+        check(
+            "--innodb-buffer-pool-size=1",
+            Some("innodb-buffer-pool-size"),
+        );
+        check("--loose-debug-no-sync=1", Some("debug-no-sync"));
+        check("--skip-networking", Some("networking"));
+        check("/usr/sbin/mariadbd", None);
+    }
 
     #[test]
     fn the_pool_has_room_for_more_than_the_tables() {

@@ -5,6 +5,7 @@
 mod buffers;
 mod changes;
 mod cluster;
+mod cluster_settings;
 mod connected;
 mod connection;
 mod counters;

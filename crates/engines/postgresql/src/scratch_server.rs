@@ -7,9 +7,11 @@ use std::time::Duration;
 use postgres::{Client, NoTls};
 use server::{
     Launcher, Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal, TablesPlan,
+    settings_beside,
 };
 
 use crate::Error;
+use crate::cluster_settings::SETTINGS;
 use crate::connection::LoadedTables;
 use crate::folders::Folders;
 use crate::kind::KIND;
@@ -48,7 +50,7 @@ impl ScratchServer {
             KIND,
             launcher,
             &plan.placed,
-            command(folders, program, plan),
+            command(folders, program, plan)?,
             user,
             (&folders.data, folders.log()),
             without_settings_of_others,
@@ -110,7 +112,7 @@ fn shared_buffers(tables: &TablesPlan) -> u64 {
 }
 
 /// Returns the server's command line: the settings that vary from case to case.
-fn command(folders: &Folders, program: PathBuf, plan: &ServerPlan) -> ServerCommand {
+fn command(folders: &Folders, program: PathBuf, plan: &ServerPlan) -> Result<ServerCommand, Error> {
     let mut words: Vec<OsString> = vec![program.into(), "-D".into(), folders.data.clone().into()];
     let socket = folders.socket.display();
     let huge_pages = if plan.huge_pages { "on" } else { "off" };
@@ -122,11 +124,17 @@ fn command(folders: &Folders, program: PathBuf, plan: &ServerPlan) -> ServerComm
         ("huge_pages", huge_pages.to_owned()),
         ("max_connections", (plan.tables.sessions + 10).to_string()),
     ];
-    for (name, value) in settings {
+    let of_file = SETTINGS
+        .lines()
+        .filter_map(|line| Some(line.split_once(" = ")?.0));
+    let own = settings.iter().map(|(name, _)| *name).chain(of_file);
+    let others = settings_beside(plan, own)?;
+    let own = settings.iter().map(|(name, value)| (*name, value.as_str()));
+    for (name, value) in own.chain(others) {
         words.push("-c".into());
         words.push(format!("{name}={value}").into());
     }
     // Immediate shutdown: the postmaster ends its processes.
     let stop = StopSignal::Quit;
-    ServerCommand { words, stop }
+    Ok(ServerCommand { words, stop })
 }

@@ -34,7 +34,9 @@ pub use launch::{
     LaunchOrder, Launcher, ServerCommand, StopSignal, execute_server, place_and_execute,
 };
 pub use loaded::Loaded;
-pub use plan::{CalibrationOrder, Placed, ServerPlan, TablesPlan, TrialOrder, Watch};
+pub use plan::{
+    CalibrationOrder, Placed, ServerPlan, TablesPlan, TrialOrder, Watch, settings_beside,
+};
 pub use process::{ServerProcess, one_line};
 pub use results::{TrialResult, Window};
 pub use scratch_folder::{CHANGES, FolderMade, ScratchFolder};

@@ -1,8 +1,12 @@
 //! The plan of a server, its load and a trial, and the callbacks of a trial.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use model::exit::ExitCode;
 use model::{Allocation, CpuSet, LoadPlan, Phase, Placement, ServerKind, SgaPlan};
+
+use crate::Error;
 
 /// One server.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,8 +15,36 @@ pub struct ServerPlan {
     pub placed: Placed,
     /// Whether its shared memory comes from the pool of huge pages.
     pub huge_pages: bool,
+    /// Settings of the experiment, by name; a database refuses those that numalab itself needs
+    /// ([`settings_beside`]).
+    pub settings: BTreeMap<String, String>,
     /// The tables and the sessions that read them.
     pub tables: TablesPlan,
+}
+
+/// Returns the settings of an experiment, once none of them is one of `own`, which numalab needs.
+/// In names, `_` is `-`.
+///
+/// # Errors
+/// With the setting.
+pub fn settings_beside(
+    plan: &ServerPlan,
+    own: impl Iterator<Item = impl AsRef<str>>,
+) -> Result<impl Iterator<Item = (&str, &str)>, Error> {
+    let plain = |name: &str| name.replace('_', "-").to_lowercase();
+    let own: BTreeSet<String> = own.map(|name| plain(name.as_ref())).collect();
+    let refused = plan.settings.keys().find(|name| own.contains(&plain(name)));
+    match refused {
+        Some(name) => Err(Error::Database {
+            message: format!("server-settings: numalab itself sets {name}"),
+            exit_code: ExitCode::Usage,
+            advice: Some("leave it out: the keys of the experiment decide it"),
+        }),
+        None => {
+            let settings = plan.settings.iter();
+            Ok(settings.map(|(name, value)| (name.as_str(), value.as_str())))
+        }
+    }
 }
 
 /// How processes are placed.
@@ -87,5 +119,40 @@ impl TablesPlan {
     pub fn rows_per_table(&self) -> u32 {
         let rows = self.cache_bytes / self.row_bytes / u64::from(self.sessions.max(1));
         u32::try_from(rows).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_numalab_needs_are_refused() {
+        let plan = |name: &str| ServerPlan {
+            placed: Placed {
+                placement: Placement::inherited(),
+                groups: Vec::new(),
+                allocation: Allocation::OsDefault,
+                prewarm_cpus: None,
+            },
+            huge_pages: false,
+            settings: [(name.to_owned(), "1".to_owned())].into(),
+            tables: TablesPlan {
+                sessions: 1,
+                cache_bytes: 1,
+                row_bytes: 1,
+            },
+        };
+        let own = ["large-pages", "port"];
+        let others = plan("io-threads");
+        let mut others = settings_beside(&others, own.iter()).unwrap();
+        assert_eq!(others.next(), Some(("io-threads", "1")));
+        let refused = plan("Large_Pages");
+        let refused = settings_beside(&refused, own.iter()).err().unwrap();
+        assert!(
+            refused
+                .to_string()
+                .contains("numalab itself sets Large_Pages")
+        );
     }
 }

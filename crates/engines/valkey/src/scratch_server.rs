@@ -7,6 +7,7 @@ use std::time::Duration;
 use model::ServerKind;
 use server::{
     Error, Launcher, Loaded, Server, ServerCommand, ServerPlan, ServerProcess, StopSignal,
+    settings_beside,
 };
 
 use crate::client::Client;
@@ -68,7 +69,7 @@ impl ScratchServer {
             kind,
             launcher,
             &plan.placed,
-            command(program),
+            command(program, plan)?,
             user,
             (data, log),
             |command| command.env("LC_ALL", "C"),
@@ -104,13 +105,14 @@ impl Drop for ScratchServer {
     }
 }
 
-fn command(program: PathBuf) -> ServerCommand {
+fn command(program: PathBuf, plan: &ServerPlan) -> Result<ServerCommand, Error> {
     let mut words: Vec<OsString> = vec![program.into()];
-    let all = SETTINGS.into_iter().chain([("unixsocket", SOCKET)]);
-    for (name, value) in all {
+    let own = SETTINGS.into_iter().chain([("unixsocket", SOCKET)]);
+    let others = settings_beside(plan, own.clone().map(|(name, _)| name))?;
+    for (name, value) in own.chain(others) {
         words.push(format!("--{name}").into());
         words.push(value.into());
     }
     let stop = StopSignal::Terminate;
-    ServerCommand { words, stop }
+    Ok(ServerCommand { words, stop })
 }

@@ -142,8 +142,16 @@ fn server(kind: ServerKind, work: &ServerReads, place: &str) -> String {
     let prewarm = prewarm.map_or(String::new(), |cpus| {
         format!(", prewarmed on {}", ids("CPU", cpus))
     });
+    let settings = work.settings.iter();
+    let settings: Vec<String> = settings
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let settings = match &settings[..] {
+        [] => String::new(),
+        settings => format!("; started with {}", settings.join(" ")),
+    };
     format!(
-        "{} sessions of {}{quota}, on {place}; {} in {} of {} pages, {}{prewarm}",
+        "{} sessions of {}{quota}, on {place}; {} in {} of {} pages, {}{prewarm}{settings}",
         load.sessions,
         kind.name(),
         ByteSize(sga.cache_bytes),

@@ -1,5 +1,7 @@
 //! An experiment as its file defines it: a question and the cases that answer it.
 
+use std::collections::BTreeMap;
+
 use model::{Backing, ServerKind, Stealing};
 
 use super::command::CommandChoice;
@@ -74,6 +76,8 @@ pub struct CaseDefinition {
     pub cpu_quota: Option<Quantity>,
     /// CPUs of the backend that loads and prewarms the data.
     pub prewarm_cpus: CpuChoice,
+    /// Settings that a database server is started with.
+    pub server_settings: BTreeMap<String, String>,
     /// Size of the buffer cache.
     pub cache: CacheSize,
     /// What backs the SGA.

@@ -172,6 +172,13 @@ pub(crate) const KEYS: &[Key] = &[
         "CPUs of the session that loads and prewarms the tables, a place; for servers",
     ),
     key(
+        Table::Sga,
+        "server-settings",
+        Some("none"),
+        "settings that a server is started with, as `NAME=VALUE` with spaces between them, beside \
+         those that numalab needs",
+    ),
+    key(
         Table::Load,
         "sessions",
         None,

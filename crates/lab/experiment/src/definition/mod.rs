@@ -11,6 +11,7 @@ mod read;
 mod read_case;
 mod read_value;
 mod reference;
+mod server_settings;
 mod sga;
 mod shipped;
 mod vocabulary;

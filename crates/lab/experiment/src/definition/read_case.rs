@@ -1,5 +1,7 @@
 //! Parses one case: each key from the case itself, or from the table that holds its default.
 
+use std::collections::BTreeMap;
+
 use model::Backing;
 
 use super::command::{
@@ -15,6 +17,7 @@ use super::load::{
 use super::place::{CpuChoice, MemoryChoice, nearest_place};
 use super::quantity::Quantity;
 use super::read_value::{OFF, cpu_count, line, name, quantity};
+use super::server_settings::{SETTINGS_EXPECTED, parse_settings};
 use super::sga::{
     AllocationChoice, BACKINGS, BEYOND_CACHES, CacheSize, PAGE_SIZE_EXPECTED, parse_page_bytes,
 };
@@ -179,6 +182,11 @@ impl<'t> CaseSections<'t> {
         )
     }
 
+    fn server_settings(&self) -> Result<BTreeMap<String, String>, Error> {
+        let key = "server-settings";
+        self.value(Table::Sga, key, SETTINGS_EXPECTED, parse_settings, |_| None)
+    }
+
     fn cpu_quota(&self) -> Result<Option<Quantity>, Error> {
         let field = self.get(Table::Placement, "cpu-quota");
         field.map_or(Ok(None), cpu_count)
@@ -289,6 +297,7 @@ impl<'t> CaseSections<'t> {
             mechanism: self.mechanism()?,
             cpu_quota: self.cpu_quota()?,
             prewarm_cpus: self.prewarm_cpus()?,
+            server_settings: self.server_settings()?,
             cache: self.cache()?,
             backing: self.backing()?,
             page_bytes: self.page_bytes()?,
@@ -314,6 +323,7 @@ impl<'t> CaseSections<'t> {
         self.mechanism()?;
         self.cpu_quota()?;
         self.prewarm_cpus()?;
+        self.server_settings()?;
         self.cache()?;
         self.backing()?;
         self.page_bytes()?;

@@ -60,6 +60,7 @@ ready = "b"
 client-cpus = "0"
 cpu-quota = 2
 prewarm-cpus = "first-node"
+server-settings = "a=1 b=x,y"
 "#;
 
 /// Returns the error of SMALL with `old` replaced by `new`.
@@ -147,6 +148,8 @@ fn a_case_overrides_every_default() {
         two.prewarm_cpus,
         CpuChoice::All(Place::Symbol(Symbol::FirstNode))
     );
+    assert!(definition.cases[0].server_settings.is_empty());
+    assert_eq!(two.server_settings["b"], "x,y");
     assert_eq!(definition.engine, Engine::Instance);
     // Case two overrides every key that has a default.
     for key in KEYS

@@ -80,6 +80,10 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../experiments/postgres-shared-buffers.toml"),
     },
     Shipped {
+        name: "redis-io-threads",
+        text: include_str!("../../experiments/redis-io-threads.toml"),
+    },
+    Shipped {
         name: "redis-local-vs-remote",
         text: include_str!("../../experiments/redis-local-vs-remote.toml"),
     },
@@ -98,6 +102,10 @@ pub const SHIPPED: &[Shipped] = &[
     Shipped {
         name: "spin",
         text: include_str!("../../experiments/spin.toml"),
+    },
+    Shipped {
+        name: "valkey-io-threads",
+        text: include_str!("../../experiments/valkey-io-threads.toml"),
     },
     Shipped {
         name: "valkey-local-vs-remote",

@@ -69,6 +69,10 @@ pub(crate) fn work(
                 format!("set {}, or leave the key out", engines.join(" or ")),
             ))
         }
+        Engine::Instance if !case.server_settings.is_empty() => Err(Cannot::usage(
+            "server-settings applies only to a database server",
+            "set the engine of one, or leave the key out",
+        )),
         Engine::Instance => instance_work(case, reads),
         Engine::Server(kind) => {
             check_server(kind, case, &reads)?;
@@ -77,6 +81,7 @@ pub(crate) fn work(
                 reads,
                 prewarm_cpus,
                 cpu_quota,
+                settings: case.server_settings.clone(),
             };
             Ok(Work::Server(kind, reads))
         }

@@ -1,5 +1,7 @@
 //! A database server that is already running as a workload: one case, unchanged.
 
+use std::collections::BTreeMap;
+
 use linux::Root;
 use model::{
     Allocation, Backing, Calibration, CalibrationPoint, CasePlan, LoadPlan, LogicalReads, Metric,
@@ -58,6 +60,7 @@ pub fn connected_plan(server: &dyn Connected, sessions: u32, question: &str) -> 
                 },
                 prewarm_cpus: None,
                 cpu_quota: None,
+                settings: BTreeMap::new(),
             },
         ),
     };

@@ -85,6 +85,7 @@ impl ServerWorkload {
                 prewarm_cpus: work.prewarm_cpus.clone(),
             },
             huge_pages: reads.sga.page_bytes > linux::process::page_bytes(),
+            settings: work.settings.clone(),
             tables: TablesPlan::of(kind, &reads.sga, &reads.load),
         };
         Ok((groups, plan))
@@ -345,6 +346,7 @@ mod tests {
                     reads,
                     prewarm_cpus: None,
                     cpu_quota: Some(1),
+                    settings: Default::default(),
                 },
             ),
         }

@@ -131,6 +131,7 @@ fn work() -> impl Strategy<Value = Work> {
                 reads,
                 prewarm_cpus: None,
                 cpu_quota,
+                settings: [("io-threads".to_owned(), "2".to_owned())].into(),
             };
             Work::Server(ServerKind::named("postgres"), reads)
         }),
