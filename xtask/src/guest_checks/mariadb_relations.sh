@@ -12,8 +12,8 @@ query() { mariadb --no-defaults --socket=$data/socket --batch --skip-column-name
 # start [SETTING...]: starts the server; returns when it answers.
 start() {
   taskset -c "$(cpus_of 2)" setpriv --reuid=65534 --regid=65534 --clear-groups mariadbd \
-    --no-defaults --skip-grant-tables --skip-networking --skip-stack-trace --datadir=$data --socket=$data/socket \
-    --innodb-buffer-pool-size=48M --loose-innodb-buffer-pool-size-max=48M \
+    --no-defaults --skip-grant-tables --skip-networking --skip-stack-trace --datadir=$data \
+    --socket=$data/socket --innodb-buffer-pool-size=48M --loose-innodb-buffer-pool-size-max=48M \
     --innodb-use-native-aio=0 --innodb-buffer-pool-load-at-startup=0 \
     --innodb-buffer-pool-dump-at-shutdown=0 --innodb-flush-log-at-trx-commit=0 \
     --innodb-log-file-size=16M --key-buffer-size=1M --aria-pagecache-buffer-size=1M \
