@@ -166,6 +166,8 @@ pub(crate) enum GuestKernel {
     Stable,
     /// The newer kernel of Debian 12's suite bookworm-backports, 6.12.
     Backports,
+    /// The kernel of Debian 11, 5.10.
+    Oldstable,
 }
 
 /// Arguments of `cargo xtask capture-tree`.

@@ -31,7 +31,7 @@ impl LatMemRd {
     pub(super) fn fetch() -> Result<Self> {
         let folder = repository::target().join("bench/lmbench");
         let part = packages::Part {
-            suite_suffix: "",
+            suite: packages::Suite::Running(""),
             section: "non-free",
         };
         packages::unpack_from(part, "lmbench", &["*/lat_mem_rd"], &folder)?;

@@ -56,7 +56,7 @@ const STABLE: Release = Release {
 const BACKPORTS: Release = Release {
     directory: "backports",
     part: Some(packages::Part {
-        suite_suffix: "-backports",
+        suite: packages::Suite::Running("-backports"),
         section: "main",
     }),
     modules: &[
@@ -69,6 +69,32 @@ const BACKPORTS: Release = Release {
         "./boot/vmlinuz-*",
         "./lib/modules/*/kernel/net/9p/*",
         "./lib/modules/*/kernel/fs/netfs/*",
+        "./lib/modules/*/kernel/fs/9p/*",
+    ],
+};
+
+/// Debian 11 has Linux 5.10: no `MPOL_F_NUMA_BALANCING` (5.12), no `memory.numa_stat` of later
+/// kernels, virtio in fewer modules.
+const OLDSTABLE: Release = Release {
+    directory: "oldstable",
+    part: Some(packages::Part {
+        suite: packages::Suite::Named("bullseye"),
+        section: "main",
+    }),
+    modules: &[
+        "drivers/virtio/virtio_ring",
+        "drivers/virtio/virtio",
+        "drivers/virtio/virtio_pci",
+        "net/9p/9pnet",
+        "fs/fscache/fscache",
+        "net/9p/9pnet_virtio",
+        "fs/9p/9p",
+    ],
+    patterns: &[
+        "./boot/vmlinuz-*",
+        "./lib/modules/*/kernel/drivers/virtio/*",
+        "./lib/modules/*/kernel/net/9p/*",
+        "./lib/modules/*/kernel/fs/fscache/*",
         "./lib/modules/*/kernel/fs/9p/*",
     ],
 };
@@ -87,6 +113,7 @@ pub(super) fn fetch(kernel: GuestKernel) -> Result<Kernel> {
     let release = match kernel {
         GuestKernel::Stable => STABLE,
         GuestKernel::Backports => BACKPORTS,
+        GuestKernel::Oldstable => OLDSTABLE,
     };
     let parent = repository::guest().join("kernels").join(release.directory);
     let directory = match newest_in(&parent) {
@@ -133,7 +160,7 @@ fn module(path: &Path) -> Result<PathBuf> {
     let compressed = path.with_extension("ko.xz");
     if !compressed.is_file() {
         bail!(
-            "{} is missing: guests need a kernel of Debian 12 or of its backports",
+            "{} is missing: guests need a kernel of Debian 11, of Debian 12 or of its backports",
             path.display()
         );
     }

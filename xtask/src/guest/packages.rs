@@ -41,11 +41,30 @@ pub(crate) fn unpack(package: &str, patterns: &[&str], into: &Path) -> Result<()
     unpack_with(&[], package, patterns, into)
 }
 
+/// A suite of Debian's archive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Suite {
+    /// That of the running release, with this after its name: `-backports`, or nothing.
+    Running(&'static str),
+    /// Another release, by its name.
+    Named(&'static str),
+}
+
+impl Suite {
+    /// Returns its name where the running release has this one.
+    fn name(self, running: &str) -> String {
+        match self {
+            Suite::Running(suffix) => format!("{running}{suffix}"),
+            Suite::Named(name) => name.to_owned(),
+        }
+    }
+}
+
 /// A part of Debian's archive that this machine need not have configured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
-    /// What the suite has after the name of the running release: `-backports`, or nothing.
-    pub suite_suffix: &'static str,
+    /// The suite.
+    pub suite: Suite,
     /// The section, for instance `main`.
     pub section: &'static str,
 }
@@ -64,7 +83,7 @@ pub(crate) fn unpack_from(part: Part, package: &str, patterns: &[&str], into: &P
 /// Fetches the index of a part of the archive to a place beside a directory, and returns the
 /// options with which apt uses that index alone.
 fn options_of(part: Part, into: &Path) -> Result<Vec<String>> {
-    let name = format!("apt{}-{}", part.suite_suffix, part.section);
+    let name = format!("apt{}-{}", part.suite.name(""), part.section);
     let own = into.with_file_name(name);
     let lists = own.join("lists");
     fs::create_dir_all(&lists).with_context(|| format!("cannot create {}", lists.display()))?;
@@ -106,12 +125,9 @@ fn sources_of(part: Part) -> Result<String> {
 }
 
 fn source_list(part: Part, codename: &str) -> String {
-    let Part {
-        suite_suffix,
-        section,
-    } = part;
+    let (suite, section) = (part.suite.name(codename), part.section);
     format!(
-        "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: {codename}{suite_suffix}\n\
+        "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: {suite}\n\
          Components: {section}\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
     )
 }
@@ -163,8 +179,8 @@ pub(crate) fn dependency_from(
     words.extend(["depends", package]);
     let text = program::output("apt-cache", &words, Path::new("/"))?;
     dependency_in(&text, prefix).with_context(|| {
-        let Part { suite_suffix, .. } = part;
-        format!("{package} of the suite …{suite_suffix} depends on no package named {prefix}…")
+        let suite = part.suite.name("…");
+        format!("{package} of the suite {suite} depends on no package named {prefix}…")
     })
 }
 
@@ -257,19 +273,23 @@ mod tests {
 
     #[test]
     fn a_part_of_the_archive_is_one_suite_and_one_section() {
-        let check = |suite_suffix, section, expected: &str| {
-            let part = Part {
-                suite_suffix,
-                section,
-            };
+        let check = |suite, section, expected: &str| {
+            let part = Part { suite, section };
             let list = source_list(part, "bookworm");
             assert!(list.contains(expected), "{list}");
         };
-        check("", "non-free", "\nSuites: bookworm\nComponents: non-free\n");
+        let running = Suite::Running("");
         check(
-            "-backports",
+            running,
+            "non-free",
+            "\nSuites: bookworm\nComponents: non-free\n",
+        );
+        check(
+            Suite::Running("-backports"),
             "main",
             "\nSuites: bookworm-backports\nComponents: main\n",
         );
+        let other = Suite::Named("bullseye");
+        check(other, "main", "\nSuites: bullseye\nComponents: main\n");
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::check::{Answers, Check, Complaints, GuestCommand, Need};
-use super::table::{BACKPORTS_CHECKS, CHECKS, LONG_BACKPORTS_CHECKS, LONG_CHECKS};
+use super::table::{
+    BACKPORTS_CHECKS, CHECKS, LONG_BACKPORTS_CHECKS, LONG_CHECKS, LONG_OLDSTABLE_CHECKS,
+};
 use crate::arguments::{CgroupVersion, GuestKernel};
 use crate::guest::{self, Options, Relay, SHAPES, Shape};
 use crate::program::Interrupt;
@@ -43,6 +45,7 @@ impl Boot {
         };
         let kernel = match self.kernel {
             GuestKernel::Backports => "-backports",
+            GuestKernel::Oldstable => "-oldstable",
             GuestKernel::Stable => "",
         };
         format!("{}{cgroup}{kernel}", self.shape.name)
@@ -54,8 +57,16 @@ pub(crate) fn boots() -> Vec<Boot> {
     let mut boots = boots_of(CHECKS, GuestKernel::Stable, false);
     boots.extend(boots_of(BACKPORTS_CHECKS, GuestKernel::Backports, false));
     boots.extend(boots_of(LONG_CHECKS, GuestKernel::Stable, true));
-    let newer = boots_of(LONG_BACKPORTS_CHECKS, GuestKernel::Backports, true);
-    boots.extend(newer);
+    boots.extend(boots_of(
+        LONG_BACKPORTS_CHECKS,
+        GuestKernel::Backports,
+        true,
+    ));
+    boots.extend(boots_of(
+        LONG_OLDSTABLE_CHECKS,
+        GuestKernel::Oldstable,
+        true,
+    ));
     boots
 }
 

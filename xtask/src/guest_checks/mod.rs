@@ -25,6 +25,7 @@ mod mariadb_relations;
 mod move_memory;
 mod move_postgres;
 mod numa_maps;
+mod old_kernel;
 mod own_memory;
 mod pages;
 mod placements;

@@ -4,8 +4,8 @@ use super::check::Check;
 use super::{
     backported_kernel, balance, balance_kills, bandwidth, capabilities, doctor, group_systemd,
     inspect, inspect_instances, inspect_postgres, kills, latency, latency_trouble, local_vs_remote,
-    mariadb_relations, move_memory, move_postgres, own_memory, pages, placements, placing,
-    relations, residency, shape, streams, tests_of_binary, undo_beside_move, weights,
+    mariadb_relations, move_memory, move_postgres, old_kernel, own_memory, pages, placements,
+    placing, relations, residency, shape, streams, tests_of_binary, undo_beside_move, weights,
 };
 
 /// The checks of the whole test.
@@ -55,6 +55,9 @@ pub(super) const LONG_CHECKS: &[Check] = &[
 
 /// The same on the newer kernel.
 pub(super) const LONG_BACKPORTS_CHECKS: &[Check] = &[balance::CHECK];
+
+/// The same on an older kernel than numalab asks for.
+pub(super) const LONG_OLDSTABLE_CHECKS: &[Check] = &[old_kernel::CHECK];
 
 #[cfg(test)]
 mod tests {

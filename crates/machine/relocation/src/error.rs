@@ -110,7 +110,7 @@ pub enum NoBalancing {
     #[error("kernel.numa_balancing is {0}")]
     Off(u32),
     /// The kernel is too old.
-    #[error("this kernel knows no MPOL_F_NUMA_BALANCING for mbind(2)")]
+    #[error("this kernel knows no MPOL_F_NUMA_BALANCING for mbind(2), a flag of Linux 5.12")]
     OldKernel,
     /// The target has no such memory.
     #[error("it has no shared memory in small pages, and the kernel balances no other")]
