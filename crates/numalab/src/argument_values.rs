@@ -11,12 +11,17 @@ const SECONDS_MAX: f64 = 7.0 * 86_400.0;
 /// The shortest window that yields a rate.
 const SECONDS_MIN: f64 = 0.05;
 
-/// Parses seconds, fractions allowed.
+/// Parses seconds, `60s` or `5m`; fractions allowed.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
+    let (number, unit) = match (text.strip_suffix('s'), text.strip_suffix('m')) {
+        (Some(number), _) => (number, 1.0),
+        (None, Some(number)) => (number, 60.0),
+        (None, None) => (text, 1.0),
+    };
+    match number.parse::<f64>().map(|number| number * unit) {
         Ok(seconds) if (SECONDS_MIN..=SECONDS_MAX).contains(&seconds) => Ok(seconds),
         _ => Err(format!(
-            "expected seconds from {SECONDS_MIN} to {SECONDS_MAX}"
+            "expected a time from {SECONDS_MIN} to {SECONDS_MAX} seconds, such as 60, 60s or 5m"
         )),
     }
 }
@@ -64,10 +69,12 @@ mod tests {
 
     #[test]
     fn only_sensible_seconds_pass() {
-        for (text, expected) in [("2", Some(2.0)), ("0.5", Some(0.5))] {
-            assert_eq!(seconds(text).ok(), expected);
+        for (text, expected) in [("2", 2.0), ("0.5", 0.5), ("60s", 60.0), ("1.5m", 90.0)] {
+            assert_eq!(seconds(text), Ok(expected));
         }
-        for text in ["", "x", "-1", "0", "inf", "NaN", "1e300", "0.001"] {
+        for text in [
+            "", "x", "s", "m", "-1", "0", "inf", "NaN", "NaNs", "1h", "1e300m", "0.001",
+        ] {
             assert!(seconds(text).is_err(), "{text}");
         }
     }

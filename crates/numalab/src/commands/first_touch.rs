@@ -20,6 +20,7 @@ use report::TextOptions;
 use residency::instances::Target;
 
 use super::started_program::{Companion, end_as, end_unstarted, follow};
+use crate::argument_values::seconds;
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
@@ -58,29 +59,11 @@ pub(crate) struct FirstTouchArguments {
 /// How long a running target is looked at.
 const DURATION_DEFAULT: Duration = Duration::from_secs(60);
 
-/// The longest look: a day.
-const SECONDS_MAX: f64 = 86_400.0;
-const SECONDS_MIN: f64 = 0.05;
-
 /// Time between two rounds: what a CPU can fault in it fits its buffer several times.
 const ROUND: Duration = Duration::from_millis(10);
 
-/// Parses seconds, `60s` or `5m`.
 fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match (text.strip_suffix('s'), text.strip_suffix('m')) {
-        (Some(number), _) => (number, 1.0),
-        (None, Some(number)) => (number, 60.0),
-        (None, None) => (text, 1.0),
-    };
-    match number.parse::<f64>().map(|number| number * unit) {
-        Ok(seconds) if (SECONDS_MIN..=SECONDS_MAX).contains(&seconds) => {
-            Ok(Duration::from_secs_f64(seconds))
-        }
-        _ => Err(format!(
-            "expected a time from {SECONDS_MIN}s to {}m, such as 60s or 5m",
-            SECONDS_MAX / 60.0
-        )),
-    }
+    seconds(text).map(Duration::from_secs_f64)
 }
 
 /// Looks, and shows who touched what first.
@@ -368,21 +351,6 @@ impl From<LookError> for Failure {
                 "the kernel must have perf events (CONFIG_PERF_EVENTS), and descriptors for one \
                  event on each CPU (`ulimit -n`)",
             ),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units_or_are_seconds() {
-        for (text, seconds) in [("60s", 60), ("5m", 300), ("2", 2), ("1440m", 86400)] {
-            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
-        }
-        for text in ["", "s", "-1", "0", "inf", "NaNs", "1h", "1e300m", "1441m"] {
-            assert!(duration(text).is_err(), "{text}");
         }
     }
 }
