@@ -88,6 +88,9 @@ const UNPACKED: &[(&str, &[&str])] = &[
     ("prometheus-node-exporter", &["prometheus-node-exporter"]),
 ];
 
+/// The same from the backports: Debian 12 itself has no Valkey. Its libraries come with redis-tools.
+const UNPACKED_FROM_BACKPORTS: (&str, &str) = ("valkey-tools", "valkey-check-rdb");
+
 fn require_programs() -> anyhow::Result<()> {
     PROGRAMS
         .iter()
@@ -100,7 +103,17 @@ fn require_programs() -> anyhow::Result<()> {
             let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
             let into = repository::target().join("programs").join(package);
             packages::unpack(package, &patterns, &into)
-        })
+        })?;
+    let (package, name) = UNPACKED_FROM_BACKPORTS;
+    if program::find(name).is_some() {
+        return Ok(());
+    }
+    let part = packages::Part {
+        suite: packages::Suite::Running("-backports"),
+        section: "main",
+    };
+    let into = repository::target().join("programs").join(package);
+    packages::unpack_from(part, package, &["*/bin/*"], &into)
 }
 
 /// Returns the tests that the whole test leaves out because they take minutes, and that need no

@@ -32,6 +32,7 @@ mod served;
 mod terminal;
 mod tmux;
 mod unmet_need;
+mod unpacked_programs;
 mod user;
 
 mod bad_input;

@@ -14,17 +14,11 @@ use crate::laboratory::Laboratory;
 use crate::patience::until;
 use crate::running::Running;
 use crate::served::{Reply, Served, curl, has_curl, stored_run};
-
-/// Where `cargo xtask test` unpacks packages that would start services if they were installed.
-const UNPACKED: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../programs");
+use crate::unpacked_programs::find;
 
 /// Returns a program; if it is missing, reports that `test` is not run.
 fn program(test: &str, name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let unpacked = ["prometheus", "prometheus-node-exporter"]
-        .map(|package| Path::new(UNPACKED).join(package).join("usr/bin"));
-    let mut folders = std::env::split_paths(&path).chain(unpacked);
-    let found = folders.find_map(|folder| Some(folder.join(name)).filter(|it| it.is_file()));
+    let found = find(name, &["prometheus", "prometheus-node-exporter"]);
     if found.is_none() {
         let why = format!("it needs {name} (cargo xtask test --only programs)");
         not_run(test, Need::Package, &why);

@@ -1,25 +1,55 @@
-//! The Redis of tests: that of Debian's redis-tools, which installs no service.
+//! The Redis and the Valkey of tests: those of Debian's packages of tools, which install no service.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use testing::{Need, not_run};
 
-/// The program of redis-tools: it becomes the server when it is started as `redis-server`.
-const TOOL: &str = "redis-check-rdb";
+use crate::unpacked_programs::find;
 
-/// Makes `redis-server` in this folder; if there is none here, reports that `test` is not run.
-pub(crate) fn link_to_server(folder: &Path, test: &str) -> Option<PathBuf> {
-    let mut command = Command::new("sh");
-    let found = command.args(["-c", &format!("command -v {TOOL}")]).output();
-    let found = String::from_utf8(found.unwrap().stdout).unwrap();
-    if found.trim().is_empty() {
-        let why = format!("there is no {TOOL} (Debian: redis-tools)");
-        not_run(test, Need::Package, &why);
-        return None;
+/// One of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// Its id in experiments and targets.
+    pub id: &'static str,
+    /// Its name in reports.
+    pub name: &'static str,
+    /// Its server.
+    pub server: &'static str,
+    /// The program of its tools: it becomes the server when it is started under that name.
+    tool: &'static str,
+    /// The package of its tools.
+    package: &'static str,
+}
+
+/// Redis.
+pub(crate) const REDIS: Kind = Kind {
+    id: "redis",
+    name: "Redis",
+    server: "redis-server",
+    tool: "redis-check-rdb",
+    package: "redis-tools",
+};
+/// Valkey.
+pub(crate) const VALKEY: Kind = Kind {
+    id: "valkey",
+    name: "Valkey",
+    server: "valkey-server",
+    tool: "valkey-check-rdb",
+    package: "valkey-tools",
+};
+
+impl Kind {
+    /// Makes its server in this folder; if there is none here, reports that `test` is not run.
+    pub(crate) fn link_to_server(self, folder: &Path, test: &str) -> Option<PathBuf> {
+        let Some(found) = find(self.tool, &[self.package]) else {
+            let (tool, package) = (self.tool, self.package);
+            let why = format!("there is no {tool} of {package} (cargo xtask test --only programs)");
+            not_run(test, Need::Package, &why);
+            return None;
+        };
+        let link = folder.join(self.server);
+        symlink(found, &link).unwrap();
+        Some(link)
     }
-    let link = folder.join("redis-server");
-    symlink(found.trim(), &link).unwrap();
-    Some(link)
 }

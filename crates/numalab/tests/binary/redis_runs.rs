@@ -1,4 +1,4 @@
-//! Runs with their own Redis: its counters agree, its memory is found, and nothing is left behind
+//! Runs with their own Redis or Valkey: its counters agree, its memory is found, and nothing is left behind
 //! after success, failure, Ctrl-C and `kill -9`.
 
 use std::fs;
@@ -10,11 +10,12 @@ use rustix::process::Signal;
 use crate::experiment_file::ExperimentFile;
 use crate::laboratory::{Laboratory, UnderWay, kill};
 use crate::patience::until;
-use crate::redis_program::link_to_server;
+use crate::redis_program::{Kind, REDIS, VALKEY};
 use crate::user::open_to_all;
 
 /// A laboratory with a folder for servers, a Redis on its path, and an experiment.
 struct Bench {
+    kind: Kind,
     laboratory: Laboratory,
     servers: PathBuf,
     experiment: String,
@@ -22,7 +23,7 @@ struct Bench {
 
 impl Bench {
     /// Returns the bench of a test, or reports that it is not run.
-    fn new(test: &str) -> Option<Self> {
+    fn new(kind: Kind, test: &str) -> Option<Self> {
         let mut laboratory = Laboratory::new();
         let (servers, programs) = (
             laboratory.state().join("servers"),
@@ -35,19 +36,20 @@ impl Bench {
                 open_to_all(folder);
             }
         }
-        link_to_server(&programs, test)?;
+        kind.link_to_server(&programs, test)?;
         laboratory.launch_behind(&[
             "env",
             &format!("TMPDIR={}", servers.display()),
             &format!("PATH={}:/usr/bin:/bin", programs.display()),
         ]);
-        let load = "engine = \"redis\"\n[load]\nsessions = 2";
-        let experiment = ExperimentFile::new("one", load).case(
+        let load = format!("engine = \"{}\"\n[load]\nsessions = 2", kind.id);
+        let experiment = ExperimentFile::new("one", &load).case(
             "one",
             "cache = \"16MiB\"\ncpus = \"0\"\nallocation = \"bind:first-node\"",
         );
         let experiment = laboratory.file("small.toml", experiment.text());
         Some(Bench {
+            kind,
             laboratory,
             servers,
             experiment,
@@ -74,7 +76,7 @@ impl Bench {
         let is_server = |pid: &u32| {
             let name = fs::read_to_string(format!("/proc/{pid}/comm"));
             let works_in = fs::read_link(format!("/proc/{pid}/cwd"));
-            name.is_ok_and(|name| name == "redis-server\n")
+            name.is_ok_and(|name| name.trim_end() == self.kind.server)
                 && works_in.is_ok_and(|folder| folder.starts_with(&self.servers))
         };
         pids.filter(is_server).collect()
@@ -100,7 +102,17 @@ impl Bench {
 #[test]
 fn a_run_with_redis_is_counted_by_it_and_its_memory_is_where_it_was_bound() {
     let test = "a_run_with_redis_is_counted_by_it_and_its_memory_is_where_it_was_bound";
-    let Some(bench) = Bench::new(test) else {
+    a_run_is_counted(REDIS, test);
+}
+
+#[test]
+fn a_run_with_valkey_is_counted_by_it_and_its_memory_is_where_it_was_bound() {
+    let test = "a_run_with_valkey_is_counted_by_it_and_its_memory_is_where_it_was_bound";
+    a_run_is_counted(VALKEY, test);
+}
+
+fn a_run_is_counted(kind: Kind, test: &str) {
+    let Some(bench) = Bench::new(kind, test) else {
         return;
     };
     let mut under_way = bench.laboratory.start(&bench.words());
@@ -131,7 +143,7 @@ fn a_run_with_redis_is_counted_by_it_and_its_memory_is_where_it_was_bound() {
         assert_eq!(evidence["sga"]["policy"], "bind:0");
         assert_eq!(evidence["sessions"][0]["cpus_allowed"], "0");
         let version = evidence["server"].as_str().unwrap();
-        assert!(version.starts_with("Redis "), "{version}");
+        assert!(version.starts_with(kind.name), "{version}");
     }
     bench.nothing_is_left();
 }
@@ -139,7 +151,7 @@ fn a_run_with_redis_is_counted_by_it_and_its_memory_is_where_it_was_bound() {
 #[test]
 fn a_redis_that_is_killed_fails_the_run_and_leaves_nothing() {
     let test = "a_redis_that_is_killed_fails_the_run_and_leaves_nothing";
-    let Some(bench) = Bench::new(test) else {
+    let Some(bench) = Bench::new(REDIS, test) else {
         return;
     };
     let mut under_way = bench.laboratory.start(&bench.words());
@@ -154,7 +166,7 @@ fn a_redis_that_is_killed_fails_the_run_and_leaves_nothing() {
 
 #[test]
 fn control_c_and_kill_leave_no_redis() {
-    let Some(bench) = Bench::new("control_c_and_kill_leave_no_redis") else {
+    let Some(bench) = Bench::new(REDIS, "control_c_and_kill_leave_no_redis") else {
         return;
     };
     let mut under_way = bench.laboratory.start(&bench.words());
@@ -176,7 +188,7 @@ fn control_c_and_kill_leave_no_redis() {
 
 #[test]
 fn what_redis_has_not_is_refused() {
-    let Some(bench) = Bench::new("what_redis_has_not_is_refused") else {
+    let Some(bench) = Bench::new(REDIS, "what_redis_has_not_is_refused") else {
         return;
     };
     let load = "engine = \"redis\"\n[load]\nsessions = 1";

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::laboratory::Laboratory;
 use crate::patience::until;
-use crate::redis_program::link_to_server;
+use crate::redis_program::REDIS;
 use crate::running::Running;
 
 const PASSWORD: &str = "not a secret";
@@ -23,7 +23,7 @@ struct Redis {
 impl Redis {
     fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        let program = link_to_server(folder.path(), test)?;
+        let program = REDIS.link_to_server(folder.path(), test)?;
         // Free now; a server that finds it taken does not come up.
         let port = TcpListener::bind("127.0.0.1:0")
             .unwrap()

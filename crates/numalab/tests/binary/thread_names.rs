@@ -5,14 +5,24 @@ use std::process::{Command, Stdio};
 
 use crate::laboratory::Laboratory;
 use crate::patience::until;
-use crate::redis_program::link_to_server;
+use crate::redis_program::{Kind, REDIS, VALKEY};
 use crate::running::Running;
 
 #[test]
 fn the_threads_of_a_real_redis_have_the_roles_of_the_table() {
-    const TEST: &str = "the_threads_of_a_real_redis_have_the_roles_of_the_table";
+    let test = "the_threads_of_a_real_redis_have_the_roles_of_the_table";
+    threads_have_their_roles(REDIS, test);
+}
+
+#[test]
+fn the_threads_of_a_real_valkey_have_the_roles_of_the_table() {
+    let test = "the_threads_of_a_real_valkey_have_the_roles_of_the_table";
+    threads_have_their_roles(VALKEY, test);
+}
+
+fn threads_have_their_roles(kind: Kind, test: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = link_to_server(folder.path(), TEST) else {
+    let Some(program) = kind.link_to_server(folder.path(), test) else {
         return;
     };
     let mut command = Command::new(program);
@@ -37,14 +47,14 @@ fn the_threads_of_a_real_redis_have_the_roles_of_the_table() {
         let found = laboratory.document(&["inspect", &pid, "--json"]);
         let is_named = before.contains("io_thd_2")
             && before.matches("bio_").count() == 3
-            && before.matches("redis-server").count() == 1;
+            && before.matches(kind.server).count() == 1;
         (is_named && before == names()).then_some((before, found))
     });
     let roles = found["threads"]["roles"].as_array().unwrap();
     let mut expected: BTreeMap<&str, u64> = BTreeMap::new();
     for name in names.lines() {
         let role = match name {
-            "redis-server" => "main (runs commands)",
+            name if name == kind.server => "main (runs commands)",
             "jemalloc_bg_thd" => "allocator",
             name if name.starts_with("io_thd_") => "I/O thread",
             name if name.starts_with("bio_") => "background job",

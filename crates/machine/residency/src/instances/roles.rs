@@ -117,8 +117,8 @@ const INNODB: &str =
     "MySQL 8.4, storage/innobase/handler/ha_innodb.cc, all_innodb_threads; not seen";
 const MYSQL: &str = "MySQL 8.4, sql/conn_handler/connection_handler_per_thread.cc; not seen";
 const MARIADB_NEW: &str = "MariaDB 12, calls of my_thread_set_name; not seen";
-const REDIS: &str = "src/bio.c, src/networking.c; seen with Redis 7.0";
-const JEMALLOC: &str = "jemalloc, background_thread.c; seen with Redis 7.0";
+const REDIS: &str = "src/bio.c, src/networking.c; seen with Redis 7.0 and Valkey 8.0";
+const JEMALLOC: &str = "jemalloc, background_thread.c; seen with Redis 7.0 and Valkey 8.0";
 const MONGO: &str =
     "names in public reports: 7 letters, a dot and 7 letters where longer; not seen";
 const CLICKHOUSE: &str = "system.stack_trace and system.text_log in the documentation; not seen";
