@@ -88,7 +88,7 @@ const UNPACKED: &[(&str, &[&str])] = &[
     ("prometheus-node-exporter", &["prometheus-node-exporter"]),
 ];
 
-/// The same from the backports: Debian 12 itself has no Valkey. Its libraries come with redis-tools.
+/// The same from the backports: Debian 12 has no Valkey. Its libraries come with redis-tools.
 const UNPACKED_FROM_BACKPORTS: (&str, &str) = ("valkey-tools", "valkey-check-rdb");
 
 fn require_programs() -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! The Redis and the Valkey of tests: those of Debian's packages of tools, which install no service.
+//! The Redis and the Valkey of tests: those of Debian's packages of tools, which have no service.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

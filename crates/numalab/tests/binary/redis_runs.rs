@@ -1,5 +1,5 @@
-//! Runs with their own Redis or Valkey: its counters agree, its memory is found, and nothing is left behind
-//! after success, failure, Ctrl-C and `kill -9`.
+//! Runs with their own Redis or Valkey: its counters agree, its memory is found, and nothing is
+//! left behind after success, failure, Ctrl-C and `kill -9`.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

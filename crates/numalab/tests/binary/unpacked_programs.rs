@@ -1,4 +1,4 @@
-//! Programs that tests start and that packages need not have installed: the whole test unpacks them.
+//! Programs that tests start and that need not be installed: the whole test unpacks them.
 
 use std::path::{Path, PathBuf};
 
