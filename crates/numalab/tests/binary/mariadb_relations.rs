@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -18,13 +18,33 @@ use crate::user::open_to_all;
 
 /// A server with system tables, as people run it; root is known to it by its socket.
 struct Server {
-    _server: Running,
+    server: Running,
     folder: tempfile::TempDir,
 }
 
 impl Server {
     /// Returns a server, or reports that `test` is not run.
     fn start(test: &str, settings: &[&str]) -> Option<Self> {
+        let folder = Self::installed(test)?;
+        let data = folder.path().join("data");
+        let mut server = Command::new("mariadbd");
+        server.args(words(&data)).args(settings);
+        Some(Self::running(folder, server))
+    }
+
+    /// Returns a server in a mount namespace of its own, where its directory is [`ELSEWHERE`].
+    fn start_elsewhere(test: &str) -> Option<Self> {
+        let folder = Self::installed(test)?;
+        let script = format!("mount --bind \"$0\" {ELSEWHERE} && exec mariadbd \"$@\"");
+        let mut server = Command::new("unshare");
+        server.args(["--mount", "sh", "-c", &script]);
+        server.arg(folder.path().join("data"));
+        server.args(words(Path::new(ELSEWHERE)));
+        Some(Self::running(folder, server))
+    }
+
+    /// Returns a folder with a data directory.
+    fn installed(test: &str) -> Option<tempfile::TempDir> {
         let is_installed = |program: &str| {
             let found = Command::new("sh")
                 .args(["-c", &format!("command -v {program}")])
@@ -57,18 +77,16 @@ impl Server {
             "{}",
             String::from_utf8_lossy(&installed.stderr)
         );
-        let mut server = Command::new("mariadbd");
-        server.args(["--no-defaults", "--user=mysql", "--skip-networking", &data]);
-        server.args(["--innodb-buffer-pool-size=64M", "--innodb-use-native-aio=0"]);
-        let socket = folder.path().join("data/socket");
-        server.arg(format!("--socket={}", socket.display()));
-        server.args(settings);
+        Some(folder)
+    }
+
+    fn running(folder: tempfile::TempDir, mut server: Command) -> Self {
         server
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let server = Server {
-            _server: Running(server.spawn().unwrap()),
+            server: Running(server.spawn().unwrap()),
             folder,
         };
         until("the server answers", || {
@@ -77,7 +95,7 @@ impl Server {
         until("the server lets root in", || {
             (server.sql("SELECT 1") == "1\n").then_some(())
         });
-        Some(server)
+        server
     }
 
     fn socket(&self) -> PathBuf {
@@ -100,6 +118,19 @@ impl Server {
     fn target(&self) -> String {
         format!("mysql:{}", self.folder.path().join("data").display())
     }
+}
+
+/// A directory that every machine has, and that is no database.
+const ELSEWHERE: &str = "/mnt";
+
+/// The words that start a server in a directory.
+fn words(data: &Path) -> Vec<String> {
+    let data = data.display();
+    let words = format!(
+        "--no-defaults --user=mysql --skip-networking --datadir={data} --socket={data}/socket \
+         --innodb-buffer-pool-size=64M --innodb-use-native-aio=0"
+    );
+    words.split(' ').map(str::to_owned).collect()
 }
 
 const TABLES: &str = "
@@ -235,4 +266,21 @@ fn large_pages_that_mariadb_did_not_get_are_found() {
         "{}",
         refused.stderr
     );
+}
+
+#[test]
+fn a_mariadb_in_another_mount_namespace_is_found_by_the_name_it_knows() {
+    const TEST: &str = "a_mariadb_in_another_mount_namespace_is_found_by_the_name_it_knows";
+    let Some(server) = Server::start_elsewhere(TEST) else {
+        return;
+    };
+    server.sql(TABLES);
+    let laboratory = Laboratory::new();
+    let target = format!("mysql:{ELSEWHERE}");
+    let found = laboratory.document(&["inspect", &target, "--relations", "--json"]);
+    let pid = found["processes"][0]["pid"].as_u64().unwrap();
+    assert_eq!(pid.to_string(), server.server.pid());
+    let shop = of_shop(&found["relations"]);
+    let orders = ("orders".to_owned(), "table".to_owned());
+    assert!(shop[&orders] > 700, "its socket is reached, too: {found:#}");
 }

@@ -129,7 +129,8 @@ impl InstanceError {
             InstanceError::NoServer { .. } => Some(SERVERS),
             InstanceError::NotServing { .. } => Some(
                 "`ss -ltnp` shows which process listens on which port, `readlink /proc/PID/cwd` in \
-                 which directory it works; any target can be given as a PID",
+                 which directory it works (in a container, as the server knows it); any target \
+                 can be given as a PID",
             ),
             InstanceError::ServingTwice { .. } => Some("give the PID of the one that you mean"),
             InstanceError::Read(_) if self.is_permission() => {

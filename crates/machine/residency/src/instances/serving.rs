@@ -36,6 +36,14 @@ pub(super) fn find(
             }
         }
     }
+    // In a container, the directory may be one that only the server knows by this name.
+    if let (Place::Directory(directory), [], true) = (&target.place, &found[..], root.is_live()) {
+        found.extend(
+            others
+                .iter()
+                .filter(|pid| works_in_its_own(**pid, directory)),
+        );
+    }
     // A snapshot's child has the sockets, the directory and the title of its parent.
     let parent = |pid: &u32| {
         candidates
@@ -75,6 +83,12 @@ fn is_at(root: &Root, pid: u32, title: &str, place: &Place) -> Result<bool, linu
         Place::Port(port) if port_of_title(title) == Some(*port) => Ok(true),
         Place::Port(port) => Ok(listening_ports(root, pid)?.contains(port)),
     }
+}
+
+/// Whether a process works in a directory that has this name below the process's own root.
+fn works_in_its_own(pid: u32, directory: &str) -> bool {
+    let below_its_root = format!("/proc/{pid}/root/{}", directory.trim_start_matches('/'));
+    process::works_in(pid, Path::new(&below_its_root)) == Some(true)
 }
 
 /// `redis-server 127.0.0.1:6379 [cluster]` (server.c, `redisSetProcTitle`).
