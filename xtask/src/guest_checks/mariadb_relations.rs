@@ -1,6 +1,6 @@
 //! `numalab inspect mysql:… --relations` on article 002's four nodes: two tables that a MariaDB
 //! reads on different nodes into its buffer pool are found there, with as many pages as the server
-//! says, in small pages and in huge ones.
+//! says, in small pages and in huge ones; `numalab move` spreads them, and undo gives them back.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -66,6 +66,26 @@ fn judge(_: &Shape, answers: &Answers, complaints: &mut Complaints) -> Result<()
             let sentence = what(&format!("{there} of {of_kernel} bytes on node {node}"));
             complaints.expect(&sentence, &(there <= of_kernel), &true);
         }
+    }
+    judge_move(text, complaints)
+}
+
+/// Judges that the tables are on all nodes alike after a move, and where they were after undo.
+fn judge_move(text: &str, complaints: &mut Complaints) -> Result<()> {
+    let moved = document(text, "moved-relations")?;
+    let undone = document(text, "undone-relations")?;
+    for (table, reader) in READERS {
+        let found = relation(&moved["relations"], table)?;
+        let bytes = found["bytes"].as_u64().context("bytes")? as f64;
+        for node in 0..4 {
+            let share = bytes_on(&found["bytes_by_node"], node) as f64 / bytes;
+            let sentence = format!("{table} moved: {share:.3} of it on node {node}");
+            complaints.expect(&sentence, &((share - 0.25).abs() < 0.01), &true);
+        }
+        let found = relation(&undone["relations"], table)?;
+        let share = bytes_on(&found["bytes_by_node"], reader) as f64 / bytes;
+        let sentence = format!("{table} undone: {share:.3} of it on node {reader}");
+        complaints.expect(&sentence, &(share >= SHARE_MIN), &true);
     }
     Ok(())
 }

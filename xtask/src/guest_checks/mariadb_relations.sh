@@ -5,6 +5,8 @@
 data=/tmp/mariadb
 # A transparent huge page would be where the first of its frames was filled.
 echo never >/sys/kernel/mm/transparent_hugepage/enabled
+# The kernel's balancing would move the pool, which is private memory.
+echo 0 >/proc/sys/kernel/numa_balancing
 cpus_of() { cat /sys/devices/system/node/node$1/cpulist; }
 mkdir -p $data && chown 65534:65534 $data && chmod 755 $data || exit 1
 query() { mariadb --no-defaults --socket=$data/socket --batch --skip-column-names -e "$1"; }
@@ -59,6 +61,13 @@ for node in 1 3; do
     select seq k, repeat('x', 1900) filler from shop.seq_1_to_6000" || exit 1
 done
 look small
+echo moved-relations
+numalab move mysql:$data --to interleave=0-3 >/dev/null || exit 1
+numalab inspect mysql:$data --relations --json || exit 1
+query 'select sum(length(filler)) from shop.on_1' >/dev/null || exit 1
+echo undone-relations
+numalab undo >/dev/null || exit 1
+numalab inspect mysql:$data --relations --json || exit 1
 for node in /sys/devices/system/node/node*; do
   echo 60 >$node/hugepages/hugepages-2048kB/nr_hugepages
 done
