@@ -83,7 +83,7 @@ fn what_cannot_be_balanced_is_refused_and_nothing_changes() {
         2,
         "no shared memory called \"none\"",
     );
-    check(&[&pid, "--for", "0"], 2, "expected seconds");
+    check(&[&pid, "--for", "0"], 2, "expected a time from 0.05");
     check(&[&pid, "--mib-per-s", "0"], 2, "--mib-per-s");
     check(&[&pid, "--mib-per-s", "-1"], 2, "--mib-per-s");
     check(&["4000000000"], 2, "4000000000");
