@@ -23,5 +23,11 @@ pub const ARTICLE_001: [&str; 5] = [
 pub const AWR_11G: &str = include_str!("../reports/awr-11g.txt");
 /// A sample of AWR in the format of releases 12.2 to 23ai.
 pub const AWR_19C: &str = include_str!("../reports/awr-19c.txt");
+/// The sample of AWR of 11g as the HTML report of the same interval has it.
+pub const AWR_11G_HTML: &str = include_str!("../reports/awr-11g.html");
+/// The report of a pluggable database in HTML, in the format of release 12.2.
+pub const AWR_12C_PDB_HTML: &str = include_str!("../reports/awr-12c.html");
+/// The sample of AWR of 19c as the HTML report of the same interval has it.
+pub const AWR_19C_HTML: &str = include_str!("../reports/awr-19c.html");
 /// A sample of Statspack.
 pub const STATSPACK_11G: &str = include_str!("../reports/statspack-11g.txt");

@@ -85,10 +85,12 @@ pub(crate) fn read(file: &TextFile, lines: &[Line<'_>]) -> Result<TopEvents, Err
 /// Lines of a multi-line heading; the last has the names of all columns.
 const HEADING_LINES: usize = 3;
 
-/// `Event   Waits   Time (sec) …`.
+/// `Event   Waits   Time (sec) …`. The tables of all foreground and background events, which follow
+/// later, have the share of waits that timed out behind the waits: `Event   Waits -outs …`.
 fn is_heading(line: &str) -> bool {
     let mut words = line.split_whitespace();
-    words.next() == Some("Event") && words.next() == Some("Waits")
+    let is_of_events = words.next() == Some("Event") && words.next() == Some("Waits");
+    is_of_events && !words.any(|word| word == "-outs")
 }
 
 fn is_underline(line: &str) -> bool {

@@ -1,5 +1,5 @@
-//! Converts reports of other tools into runs: Oracle's AWR and Statspack, as text, and tables of
-//! figures. Nothing here opens a file or measures.
+//! Converts reports of other tools into runs: Oracle's AWR, as HTML or text, Statspack, and tables
+//! of figures. Nothing here opens a file or measures.
 #![forbid(unsafe_code)]
 
 mod consistency;
@@ -7,6 +7,7 @@ mod csv_file;
 mod events;
 mod figure;
 mod header;
+mod html;
 mod load_profile;
 mod parameters;
 mod pieces;

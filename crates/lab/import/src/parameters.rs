@@ -30,7 +30,7 @@ const KEPT: [&str; 16] = [
 ];
 
 /// The parameters to keep, in the order of the report. A value that the report wraps is truncated
-/// at the end of its line.
+/// at the end of its line. One that changed within the interval is followed by its last value.
 pub(crate) fn read(lines: &[Line<'_>]) -> Vec<(String, String)> {
     let is_heading = |(_, line): &Line<'_>| line.trim_start().starts_with("Parameter Name");
     let Some(heading) = lines.iter().position(is_heading) else {
@@ -44,7 +44,8 @@ pub(crate) fn read(lines: &[Line<'_>]) -> Vec<(String, String)> {
             .unwrap_or((line.trim(), ""));
         let is_new = found.iter().all(|(known, _)| known != name);
         if KEPT.contains(&name) && is_new {
-            found.push((name.to_owned(), value.trim().to_owned()));
+            let words: Vec<&str> = value.split_whitespace().collect();
+            found.push((name.to_owned(), words.join(" ")));
         }
     }
     found

@@ -27,16 +27,18 @@ pub(crate) struct Piece<'t> {
 }
 
 /// Titles of reports that do not cover a single instance over a single interval, with descriptions.
-const OTHER_REPORTS: [(&str, &str); 5] = [
+const OTHER_REPORTS: [(&str, &str); 6] = [
     ("WORKLOAD REPOSITORY COMPARE", "a comparison of two periods"),
-    (
-        "WORKLOAD REPOSITORY REPORT (RAC)",
-        "a report of all instances of a cluster",
-    ),
+    ("WORKLOAD REPOSITORY REPORT (RAC)", REPORT_OF_CLUSTER),
+    ("DATABASE INSTANCES INCLUDED IN REPORT", REPORT_OF_CLUSTER),
     ("WORKLOAD REPOSITORY SQL", "a report of one statement"),
     ("WORKLOAD REPOSITORY DIFF", "a comparison of two periods"),
     ("STATSPACK SQL", "a report of one statement"),
 ];
+
+/// Its figures are sums over the instances or rows for each of them.
+const REPORT_OF_CLUSTER: &str = "a report of all instances of a cluster (awrgrpt.sql); take the \
+                                 report of one instance (awrrpt.sql)";
 
 /// The most runs side by side in a report: each gets a copy of all shared lines.
 const RUNS_MAX: usize = 100;
@@ -46,20 +48,20 @@ const LINES_MAX: usize = 10_000;
 
 /// The description of readable reports in errors.
 pub(crate) const EXPECTED_REPORT: &str =
-    "the text of an AWR report (awrrpt.sql, type text) or of a Statspack report";
+    "an AWR report of one instance (awrrpt.sql), or a Statspack report";
 
-/// Splits a file into its reports.
+/// Splits the lines of a file into its reports.
 ///
 /// # Errors
-/// When it is empty, HTML, or a report of another kind.
-pub(crate) fn pieces(file: &TextFile) -> Result<Vec<Piece<'_>>, Error> {
-    refuse_others(file)?;
+/// When there are none, or when they are a report of another kind.
+pub(crate) fn pieces<'t>(file: &TextFile, lines: &[Line<'t>]) -> Result<Vec<Piece<'t>>, Error> {
+    refuse_others(file, lines)?;
     let mut reports: Vec<Piece<'_>> = Vec::new();
     let mut current = Piece {
         kind: ReportKind::Excerpt,
         lines: Vec::new(),
     };
-    for (number, line) in file.lines() {
+    for (number, line) in lines {
         if let Some(kind) = title(line) {
             let begun = Piece {
                 kind,
@@ -67,7 +69,7 @@ pub(crate) fn pieces(file: &TextFile) -> Result<Vec<Piece<'_>>, Error> {
             };
             reports.push(std::mem::replace(&mut current, begun));
         }
-        current.lines.push((number, line));
+        current.lines.push((*number, line));
     }
     reports.push(current);
     // Text before the first title is commentary.
@@ -89,21 +91,17 @@ fn title(line: &str) -> Option<ReportKind> {
     }
 }
 
-fn refuse_others(file: &TextFile) -> Result<(), Error> {
-    let Some((number, first)) = file.lines().find(|(_, line)| !line.trim().is_empty()) else {
+fn refuse_others(file: &TextFile, lines: &[Line<'_>]) -> Result<(), Error> {
+    if lines.iter().all(|(_, line)| line.trim().is_empty()) {
         return Err(file.ended(EXPECTED_REPORT));
-    };
-    if first.trim_start().starts_with('<') {
-        let found = "an HTML page";
-        return Err(file.unexpected(number, EXPECTED_REPORT, found));
     }
-    for (number, line) in file.lines() {
+    for (number, line) in lines {
         let line = line.trim().to_ascii_uppercase();
         let other = OTHER_REPORTS
             .iter()
             .find(|(start, _)| line.starts_with(start));
         if let Some((_, what)) = other {
-            return Err(file.unexpected(number, EXPECTED_REPORT, *what));
+            return Err(file.unexpected(*number, EXPECTED_REPORT, *what));
         }
     }
     Ok(())
@@ -190,7 +188,7 @@ mod tests {
 
     fn check(text: &str, expected: &[&[&str]]) {
         let file = TextFile::new("f", text);
-        let found = pieces(&file).unwrap();
+        let found = pieces(&file, &file.lines().collect::<Vec<_>>()).unwrap();
         let found: Vec<Vec<&str>> = found
             .iter()
             .map(|piece| piece.lines.iter().map(|(_, line)| line.trim()).collect())
@@ -223,14 +221,21 @@ mod tests {
 
     #[test]
     fn other_reports_are_named() {
-        let error = |text: &str| pieces(&TextFile::new("f", text)).unwrap_err().to_string();
-        assert!(error("\n<html>").contains("line 2: expected the text of an AWR report"));
-        assert!(error("\n<html>").ends_with("found an HTML page"));
+        let error = |text: &str| {
+            let file = TextFile::new("f", text);
+            let lines: Vec<Line<'_>> = file.lines().collect();
+            pieces(&file, &lines).unwrap_err().to_string()
+        };
         assert!(error("").ends_with("found the end of the file"));
         let runs: String = (0..101).map(|run| format!("Run {run}: a\n")).collect();
         assert!(error(&runs).ends_with("found 101 runs in 101 lines"));
         let compare = "a\nWORKLOAD REPOSITORY COMPARE PERIOD REPORT\n";
         assert!(error(compare).contains("line 2"));
         assert!(error(compare).ends_with("found a comparison of two periods"));
+        let cluster = "WORKLOAD REPOSITORY REPORT (RAC)\nDatabase Instances Included In Report\n";
+        for text in [cluster, "Database Instances Included In Report\n"] {
+            assert!(error(text).contains("line 1: expected an AWR report of one instance"));
+            assert!(error(text).ends_with("take the report of one instance (awrrpt.sql)"));
+        }
     }
 }

@@ -6,25 +6,34 @@ use model::{LoadReport, Printed};
 use crate::consistency::contradictions;
 use crate::events::{self, TopEvents};
 use crate::figure::figure;
-use crate::pieces::{EXPECTED_REPORT, Piece, pieces};
-use crate::{header, load_profile, parameters, time_model};
+use crate::pieces::{EXPECTED_REPORT, Line, Piece, pieces};
+use crate::{header, html, load_profile, parameters, time_model};
 
 /// The most reports per file: more indicate an error in the text.
 pub(crate) const REPORTS_MAX: usize = 1000;
 
-/// Reads the reports of a file: AWR or Statspack as text, of releases 11g to 23ai. Excerpts as
-/// people quote them are accepted: only the load profile is required. The rows of several runs may
-/// be side by side after `Run 1:`, `Run 2:`.
+/// Reads the reports of a file: AWR as HTML or text and Statspack as text, of releases 11g to 23ai.
+/// Excerpts as people quote them are accepted: only the load profile is required. The rows of
+/// several runs may be side by side after `Run 1:`, `Run 2:`.
 ///
 /// # Errors
 /// When the file is not a report, when a report lacks logical reads, or when a row lacks figures it
 /// should have; names file, line and expectation.
 pub fn reports_of_file(file: &TextFile) -> Result<Vec<LoadReport>, Error> {
+    if html::is_html(file) {
+        let lines = html::lines_of(file)?;
+        let lines = lines.iter().map(|(number, line)| (*number, line.as_str()));
+        return reports_of_lines(file, &lines.collect::<Vec<_>>());
+    }
     let has_figures = |line: &str| line.split_whitespace().any(|word| figure(word).is_some());
     if let Some((last, _)) = file.lines().last().filter(|(_, line)| has_figures(line)) {
         file.check_whole(last)?;
     }
-    let pieces = pieces(file)?;
+    reports_of_lines(file, &file.lines().collect::<Vec<_>>())
+}
+
+fn reports_of_lines(file: &TextFile, lines: &[Line<'_>]) -> Result<Vec<LoadReport>, Error> {
+    let pieces = pieces(file, lines)?;
     if pieces.len() > REPORTS_MAX {
         let first = pieces[REPORTS_MAX].lines.first();
         let line = first.map_or(1, |(number, _)| *number);

@@ -28,7 +28,7 @@ pub(crate) struct ImportArguments {
 /// The formats that can be imported.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportFormat {
-    /// Import AWR or Statspack reports in text form.
+    /// Import AWR reports in HTML or text, or Statspack reports.
     ///
     /// Each file becomes a case, each report in it a trial. Prints the id of the run for show,
     /// compare and explain. An excerpt must contain the load profile; what a report does not state

@@ -281,7 +281,10 @@ fn bad_reports_are_named_with_their_line() {
         "two files would become the same case: good",
     );
     let html = laboratory.file("page.txt", "<html>");
-    check(&[&html], "found an HTML page");
+    check(
+        &[&html],
+        "expected \"</html>\" for the \"<html>\" on line 1",
+    );
     // Nothing was stored.
     let history = laboratory.document(&["history", "--json"]);
     assert_eq!(history["runs"], Value::Array(Vec::new()));
@@ -335,4 +338,18 @@ fn figures_that_contradict_one_another_are_a_warning_of_their_trial() {
         .stdout;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("120 waits of 52.86 ms take 6.3 s"), "{text}");
+}
+
+#[test]
+fn reports_in_html_and_text_are_cases_of_one_run() {
+    let laboratory = Laboratory::new();
+    let files = [
+        laboratory.file("text.txt", reports::AWR_11G),
+        laboratory.file("html.html", reports::AWR_11G_HTML),
+    ];
+    let run = import(&laboratory, &[], &files);
+    let explained = laboratory.document(&["explain", &run, "--json"]);
+    let rate = |name| named(&explained["cases"], "name", name)["logical_reads_per_s"].clone();
+    assert_eq!(rate("text"), 3_495_618.2);
+    assert_eq!(rate("html"), rate("text"));
 }
