@@ -53,6 +53,7 @@ mod postgres_helpers_far;
 mod postgres_huge_pages_fell_back;
 mod postgres_huge_pages_short;
 mod postgres_private_memory_interleaved;
+mod sga_partly_in_huge_pages;
 mod sga_without_policy;
 mod snapshots_copy_huge_pages;
 mod threads_narrowed;
@@ -86,6 +87,7 @@ pub const FINDINGS: &[Row] = &[
     huge_pages_unused::ROW,
     huge_pages_uneven::ROW,
     huge_pages_short_on_bound_node::ROW,
+    sga_partly_in_huge_pages::ROW,
     numa_off::ROW,
     firmware_interleaving::ROW,
     node_nearly_full::ROW,
