@@ -54,6 +54,7 @@ mod hostile_names;
 mod hostile_state_folder;
 mod incomplete_machines;
 mod inspecting;
+mod instances_of_oracle;
 mod interrupts;
 mod journal;
 mod kernel_agrees;

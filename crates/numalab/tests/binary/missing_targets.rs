@@ -33,7 +33,10 @@ fn what_is_not_there_is_refused_with_what_shows_its_kind() {
         "no-such-program",
         &["no process of no-such-program", "`ps -e`"],
     );
-    check("oracle:NONE", &["no process of oracle:NONE", "ora_pmon_"]);
+    check(
+        "oracle:NONE",
+        &["no process of oracle:NONE", "_pmon_", "pluggable"],
+    );
     check(
         "unit:none",
         &["no process of unit:none", "systemctl list-units"],

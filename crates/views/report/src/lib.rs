@@ -40,6 +40,7 @@ mod pools_text;
 mod ratio;
 mod relations_text;
 mod residency_figures;
+mod residency_granules;
 mod residency_layout;
 mod residency_processes;
 mod residency_text;

@@ -1,12 +1,11 @@
 //! Residency as text: totals by node, segments, private memory by class, processes, findings.
 
-use model::{
-    ByteSize, BytesByNode, Finding, NodeSet, Residency, ResidencyMethod, Sampled, SegmentResidency,
-};
+use model::{ByteSize, BytesByNode, Finding, NodeSet, Residency, ResidencyMethod, Sampled};
 
 use crate::findings_text::{Detail, findings_text};
 use crate::relations_text::relations_text;
 use crate::residency_figures::{NAME_COLUMNS, NODE_COLUMNS_MAX, by_node_text, percent, size};
+use crate::residency_granules::{SegmentRow, segment_rows};
 use crate::residency_layout::layout_sentence;
 use crate::residency_processes::residency_processes;
 use crate::residency_threads::residency_threads;
@@ -115,6 +114,7 @@ fn segments(residency: &Residency, options: &TextOptions) -> String {
         .iter()
         .partition(|segment| segment.kind.is_shared_memory());
     shared.extend(files);
+    let shared = segment_rows(&shared);
     if shared.is_empty() {
         return String::new();
     }
@@ -127,16 +127,16 @@ fn segments(residency: &Residency, options: &TextOptions) -> String {
         ("policy", Side::Left),
         ("by node", Side::Left),
     ]);
-    for segment in shared.iter().take(SEGMENTS_MAX) {
-        table.push(segment_row(segment));
+    for row in shared.iter().take(SEGMENTS_MAX) {
+        table.push(segment_cells(row));
     }
     let mut text = options.heading("Segments") + &table.text(options);
     if let Some(more) = shared.get(SEGMENTS_MAX..).filter(|more| !more.is_empty()) {
-        let bytes: u64 = more.iter().map(|segment| segment.bytes()).sum();
+        let bytes: u64 = more.iter().map(|row| row.segment.bytes()).sum();
         let sentence = format!("and {} more with {} together", more.len(), ByteSize(bytes));
         text.push_str(&options.paragraph("", &sentence, Style::Usual));
     }
-    for segment in shared.iter().take(SEGMENTS_MAX) {
+    for SegmentRow { segment, .. } in shared.iter().take(SEGMENTS_MAX) {
         if let Some(sysv) = &segment.sysv {
             let name = plain_within(&segment.name, NAME_COLUMNS);
             let sentence = format!(
@@ -179,7 +179,12 @@ fn sampled_sentence(name: &str, sampled: &Sampled) -> String {
     )
 }
 
-fn segment_row(segment: &SegmentResidency) -> Vec<(String, Style)> {
+fn segment_cells(row: &SegmentRow<'_>) -> Vec<(String, Style)> {
+    let segment = &row.segment;
+    let kind = match row.files {
+        1 => segment.kind.word().to_owned(),
+        files => format!("{files} in {}", segment.kind.word()),
+    };
     let usual = |text: String| (text, Style::Usual);
     let mut by_node = by_node_text(&segment.bytes_by_node);
     let others = [
@@ -192,7 +197,7 @@ fn segment_row(segment: &SegmentResidency) -> Vec<(String, Style)> {
     }
     vec![
         usual(plain_within(&segment.name, NAME_COLUMNS)),
-        usual(segment.kind.word().to_owned()),
+        usual(kind),
         usual(size(segment.bytes())),
         usual(
             segment
@@ -255,7 +260,7 @@ fn gaps(residency: &Residency, options: &TextOptions) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Layout, NodeId, SegmentKind, Severity};
+    use model::{Layout, NodeId, SegmentKind, SegmentResidency, Severity};
 
     use super::*;
 

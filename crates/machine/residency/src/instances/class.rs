@@ -95,21 +95,51 @@ fn postgres(words: &str) -> &'static str {
         .unwrap_or("session")
 }
 
+/// What stands before the process in a title: of a database, of ASM, of the management repository,
+/// of an ASM proxy, and of an ASM I/O server (Oracle Database Reference, Background Processes).
+const ORACLE_PREFIXES: [&str; 5] = ["ora_", "asm_", "mdb_", "apx_", "ios_"];
+
+/// Processes with a letter and a number that may end in letters, such as `p00a` (the same source).
+const ORACLE_NUMBERED: [(char, &str); 13] = [
+    ('d', "dispatcher"),
+    ('i', "I/O slave"),
+    ('j', "job slave"),
+    ('l', "pooled server"),
+    ('m', "mmon slave"),
+    ('n', "connection broker"),
+    ('o', "asm slave"),
+    ('p', "parallel worker"),
+    ('q', "queue slave"),
+    ('s', "shared server"),
+    ('u', "threaded process"),
+    ('v', "asm volume slave"),
+    ('w', "space slave"),
+];
+
 /// `ora_pmon_ORCL` is `pmon`, `ora_p00a_ORCL` a parallel worker, `oracleORCL` a session.
 fn oracle(text: &str) -> Option<String> {
-    let Some(rest) = text.strip_prefix("ora_") else {
+    let Some(rest) = of_oracle(text) else {
         let is_session = text.len() > 6 && text.starts_with("oracle") && !text.contains('/');
         return is_session.then(|| "session".to_owned());
     };
     let (process, _) = rest.split_once('_')?;
-    let number = process.strip_prefix('p').filter(|number| number.len() == 3);
-    if number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-        && number.is_some_and(|number| number.bytes().any(|byte| byte.is_ascii_digit()))
-    {
-        return Some("parallel worker".to_owned());
+    let numbered = ORACLE_NUMBERED.iter().find(|(letter, _)| {
+        let number = process.strip_prefix(*letter).unwrap_or("");
+        number.len() == 3
+            && number.starts_with(|first: char| first.is_ascii_digit())
+            && number.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    if let Some((_, class)) = numbered {
+        return Some((*class).to_owned());
     }
     let class = process.trim_end_matches(|digit: char| digit.is_ascii_digit());
     Some(class.to_owned())
+}
+
+/// The process and the SID of a title such as `ora_pmon_ORCL`.
+pub(super) fn of_oracle(text: &str) -> Option<&str> {
+    let mut prefixes = ORACLE_PREFIXES.iter();
+    prefixes.find_map(|prefix| text.strip_prefix(prefix))
 }
 
 #[cfg(test)]
@@ -146,6 +176,17 @@ mod tests {
         );
         check("ora_pmon_slob", "ora_pmon_slob", "pmon");
         check("ora_p000_slob", "ora_p000_slob", "parallel worker");
+        check("ora_p00a_slob", "ora_p00a_slob", "parallel worker");
+        check("ora_psp0_slob", "ora_psp0_slob", "psp");
+        check("ora_s012_slob", "ora_s012_slob", "shared server");
+        check("oracle", "ora_u005_slob", "threaded process");
+        check("asm_gmon_+asm1", "asm_gmon_+ASM1", "gmon");
+        check(
+            "oracle_77_+asm1",
+            "oracle+ASM1_asmb_slob (DESCRIPTION=(LOCAL=YES))",
+            "session",
+        );
+        check("mdb_lgwr_-mgmtd", "mdb_lgwr_-MGMTDB", "lgwr");
         check("ora_dbw3_slob", "ora_dbw3_slob", "dbw");
         check("oracle_4242_sl", "oracleslob (LOCAL=NO)", "session");
         check("mysqld", "/usr/sbin/mysqld", "mysqld");
@@ -182,7 +223,9 @@ mod tests {
         check(postgres, "session", "postgres", true, ("session", false));
         let oracle = Server::Oracle;
         check(oracle, "u", "ora_dbw0_orcl", false, ("dbw", true));
-        check(oracle, "u", "ora_u005_orcl", true, ("u", false));
+        let threaded = "threaded process";
+        check(oracle, threaded, "oracle", true, (threaded, false));
+        check(oracle, threaded, "ora_lgwr_orcl", false, ("lgwr", true));
         check(
             oracle,
             "session",

@@ -115,7 +115,9 @@ impl InstanceError {
                 Target::Postgres(_) => SERVERS,
                 Target::Server(_) => PROCESSES,
                 Target::Oracle(_) => {
-                    "`ps -eo args | grep ora_pmon_` shows the instances that run, by their SID"
+                    "`ps -eo args | grep _pmon_` shows the instances that run, by their SID; a \
+                     pluggable database has no processes of its own: name the instance of its \
+                     container"
                 }
                 Target::ControlGroup(_) => {
                     "neither the control group nor those below it have processes: see its \

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use linux::Root;
 use linux::proc_stat::{self, ProcessStat};
 
+use super::class::of_oracle;
 use super::{InstanceError, ServerTarget, Target, class_of, postmaster, serving};
 
 /// One process of an instance.
@@ -143,18 +144,21 @@ fn with_descendants(candidates: &[ProcessStat], mut chosen: BTreeSet<u32>) -> BT
     }
 }
 
-/// `ora_pmon_ORCL`, or a session `oracleORCL`.
+/// `ora_pmon_ORCL` or `asm_pmon_+ASM1`, or a session `oracleORCL`, which ASM names after its
+/// client: `oracle+ASM1_asmb_orcl`.
 fn is_of_sid(process: &ProcessStat, title: &str, sid: &str) -> bool {
     let title = title.split(' ').next().unwrap_or("");
     let background = |text: &str| {
-        let rest = text
-            .strip_prefix("ora_")
-            .and_then(|rest| rest.split_once('_'));
+        let rest = of_oracle(text).and_then(|rest| rest.split_once('_'));
         rest.is_some_and(|(_, of)| of.eq_ignore_ascii_case(sid))
     };
-    let session = title
-        .strip_prefix("oracle")
-        .is_some_and(|of| of.eq_ignore_ascii_case(sid));
+    let session = title.strip_prefix("oracle").is_some_and(|of| {
+        let of = match of.starts_with('+') {
+            true => of.split('_').next().unwrap_or(of),
+            false => of,
+        };
+        of.eq_ignore_ascii_case(sid)
+    });
     background(title) || background(&process.name) || session
 }
 
@@ -214,6 +218,16 @@ mod tests {
             (21, 1, 0, "ora_p000_slob", "ora_p000_slob", "/db/slob/px"),
             (22, 1, 0, "oracle_22_slob", "oracleslob (LOCAL=NO)", "/dbx"),
             (30, 1, 0, "ora_pmon_other", "ora_pmon_other", "/"),
+            (31, 1, 0, "oracle", "ora_u004_other", "/"),
+            (35, 1, 0, "asm_pmon_+asm1", "asm_pmon_+ASM1", "/"),
+            (
+                36,
+                1,
+                0,
+                "oracle_36_+asm1",
+                "oracle+ASM1_asmb_slob (DESC",
+                "/",
+            ),
             (40, 1, 0, "redis-server", "redis-server *:6379", "/"),
             (41, 40, 0, "redis-server", "redis-rdb-bgsave *:6379", "/"),
             (42, 1, 0, "redis-server", "redis-server [::1]:6380", "/"),
@@ -249,15 +263,23 @@ mod tests {
         check("postgres", &[10, 11]);
         check("postgres:/data", &[10, 11]);
         check("oracle:SLOB", &[20, 21, 22]);
+        check("oracle:other", &[30, 31]);
+        check("oracle:+ASM1", &[35, 36]);
         check("cgroup:/db", &[20, 21]);
         check("redis:6379", &[40, 41]);
         check("valkey:6379", &[40, 41]);
         // Without its directory in a capture: it is the only one.
         check("mysql:/var/lib/mysql", &[50]);
-        check("cgroup:/", &[1, 10, 11, 20, 21, 22, 30, 40, 41, 42, 43, 50]);
+        check(
+            "cgroup:/",
+            &[1, 10, 11, 20, 21, 22, 30, 31, 35, 36, 40, 41, 42, 43, 50],
+        );
         check("unit:postgresql@16", &[10]);
         check("unit:pg.service", &[11]);
-        check("1", &[1, 10, 11, 20, 21, 22, 30, 40, 41, 42, 43, 50]);
+        check(
+            "1",
+            &[1, 10, 11, 20, 21, 22, 30, 31, 35, 36, 40, 41, 42, 43, 50],
+        );
     }
 
     #[test]

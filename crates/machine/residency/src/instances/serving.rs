@@ -124,6 +124,11 @@ mod tests {
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)))
             .spawn()
             .unwrap();
+        // The kernel closes what tells us of exec(2) before it shows the new command line.
+        let title = format!("/proc/{}/cmdline", server.id());
+        while !std::fs::read(&title).unwrap().starts_with(b"mariadbd\0") {
+            std::thread::yield_now();
+        }
         let found = |target: String| find(&Root::live(), &target.parse::<Target>().unwrap());
         let by_port = found(format!("mysql:{port}"));
         let by_directory = found(format!("mariadb:{}", directory.path().display()));
