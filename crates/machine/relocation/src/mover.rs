@@ -48,6 +48,8 @@ pub struct Moved {
     pub is_interrupted: bool,
     /// Segments whose policy was set.
     pub policies_set: u32,
+    /// The numbers of the changes in the journal.
+    pub entries: Vec<u64>,
 }
 
 /// Carries out a plan that was made under the locks. What was moved stays in the journal, for
@@ -85,8 +87,9 @@ pub fn carry_out(
     let outcome = mover.run(plan, journal);
     let mut moved = mover.moved;
     moved.seconds = began.elapsed().as_secs_f64();
-    if moved.sent.units == 0 {
-        journal.mark_undone(entry)?;
+    match moved.sent.units {
+        0 => journal.mark_undone(entry)?,
+        _ => moved.entries.push(entry),
     }
     outcome.map(|()| moved)
 }
@@ -111,7 +114,9 @@ impl Mover<'_, '_> {
             let part = &planned.part;
             // The policy goes first, so that pages allocated in the meantime are where they belong.
             // The extents then include what was allocated since the plan was made.
-            self.moved.policies_set += u32::from(policy::set(journal, part)?);
+            let entry = policy::set(journal, part)?;
+            self.moved.policies_set += u32::from(entry.is_some());
+            self.moved.entries.extend(entry);
             let stretches = match &part.source {
                 Source::Window(_, object) => extents(object, part.page_bytes)?,
                 _ => part.stretches.clone(),
@@ -146,7 +151,7 @@ impl Mover<'_, '_> {
                 Err(ReadError::SystemCall(error)) => return Err(error.into()),
             };
             self.moved.sent.calls += u64::from(!chunk.units.is_empty());
-            let wanted = |unit: &Unit| (*unit, part.pattern.node_of(unit.page / unit.pages));
+            let wanted = |unit: &Unit| (*unit, part.pattern.node_of(unit.turn));
             let is_elsewhere = |(unit, node): &(Unit, NodeId)| unit.node != *node;
             let units: Vec<_> = chunk
                 .units

@@ -72,7 +72,7 @@ pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
                 with_pages.push(stretch);
             }
             for unit in chunk.units {
-                let place = (unit.page / unit.pages) % part.pattern.len() as u64;
+                let place = unit.turn % part.pattern.len() as u64;
                 let bytes = tally[place as usize].entry(unit.node).or_default();
                 *bytes += unit.pages * part.page_bytes;
             }

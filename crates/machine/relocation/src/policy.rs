@@ -44,16 +44,18 @@ fn of_pattern(pattern: &Pattern) -> RawPolicy {
     }
 }
 
-/// Sets that policy, through the journal; returns whether there was anything to set.
+/// Sets that policy, through the journal; returns the number of the change if there was anything to
+/// set.
 ///
 /// # Errors
 /// When the journal cannot be written or the kernel refuses; then nothing is changed.
-pub(super) fn set(journal: &Journal, part: &Part) -> Result<bool, Error> {
+pub(super) fn set(journal: &Journal, part: &Part) -> Result<Option<u64>, Error> {
     let Source::Window(id, object) = &part.source else {
-        return Ok(false);
+        return Ok(None);
     };
     let policy = of_pattern(&part.pattern);
-    Ok(put(journal, *id, object, &part.name, &policy)?.is_some())
+    let put = put(journal, *id, object, &part.name, &policy)?;
+    Ok(put.map(|(entry, _)| entry))
 }
 
 /// Sets the policy of a whole object, through the journal; returns the change and its number, or

@@ -20,6 +20,9 @@ pub(super) struct Unit {
     pub page: u64,
     /// Pages in it.
     pub pages: u64,
+    /// Its place in a pattern: its number among the pages of its size. Of larger pages of private
+    /// memory, those that are there count.
+    pub turn: u64,
     /// Address of the first page.
     pub address: u64,
     /// Its node.
@@ -93,6 +96,8 @@ pub(super) struct Reader<'a> {
     /// Frames of private memory that processes share since a fork; of a huge page, the first frame.
     shared_since_fork: PageSet,
     huge_pages: BTreeMap<ObjectId, PageSet>,
+    /// Larger pages of private memory that the pass has seen, by the small pages in one.
+    larger: BTreeMap<u64, u64>,
     open: Option<(u32, Pagemap)>,
     entries: Vec<PagemapEntry>,
 }
@@ -105,6 +110,7 @@ impl<'a> Reader<'a> {
             flags: PageFlags::open(),
             shared_since_fork: PageSet::default(),
             huge_pages: BTreeMap::new(),
+            larger: BTreeMap::new(),
             open: None,
             entries: Vec::new(),
         }
@@ -133,7 +139,8 @@ impl<'a> Reader<'a> {
             Source::Process => {
                 self.entries_at(stretch.pid, stretch.address, pages(stretch))?;
                 let is_private = |entry: &PagemapEntry| !entry.is_of_object();
-                self.small(stretch.first, stretch.address, is_private)
+                let units = self.small(stretch.first, stretch.address, is_private);
+                self.in_turn(units)
             }
         };
         let addresses: Vec<u64> = candidates.iter().map(|unit| unit.address).collect();
@@ -193,6 +200,7 @@ impl<'a> Reader<'a> {
             }
             if let (true, Some(unit)) = (continues, units.last_mut()) {
                 unit.pages += u64::from(!is_met);
+                unit.turn = unit.page / unit.pages;
                 continue;
             }
             is_met = match entry.frame().filter(|_| !entry.is_exclusive()) {
@@ -203,10 +211,23 @@ impl<'a> Reader<'a> {
                 units.push(Unit {
                     page: first + index,
                     pages: 1,
+                    turn: first + index,
                     address: address + index * page_bytes,
                     node: NodeId(0),
                 });
             }
+        }
+        units
+    }
+
+    /// Gives larger pages their turns one after the other, wherever they are. Their places may have
+    /// a common factor with a pattern: InnoDB touches a page at the start of every 8 MiB of its
+    /// pool first, and of four nodes, one would get all of these.
+    fn in_turn(&mut self, mut units: Vec<Unit>) -> Vec<Unit> {
+        for unit in units.iter_mut().filter(|unit| unit.pages > 1) {
+            let seen = self.larger.entry(unit.pages).or_default();
+            unit.turn = *seen;
+            *seen += 1;
         }
         units
     }
@@ -256,6 +277,7 @@ impl<'a> Reader<'a> {
                 units.push(Unit {
                     page,
                     pages: 1,
+                    turn: page,
                     address,
                     node: NodeId(0),
                 });
@@ -280,4 +302,28 @@ impl<'a> Reader<'a> {
 
 fn pages(stretch: &Stretch) -> usize {
     usize::try_from(stretch.pages).expect("a stretch is no longer than a chunk")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn larger_pages_of_private_memory_take_turns_wherever_they_are() {
+        let unit = |page: u64, pages: u64| Unit {
+            page,
+            pages,
+            turn: page / pages,
+            address: page << 12,
+            node: NodeId(0),
+        };
+        let root = Root::live();
+        let mut reader = Reader::new(&root);
+        let turns = |units: Vec<Unit>| units.iter().map(|it| it.turn).collect::<Vec<_>>();
+        // Every fourth of them, small pages between, and some of another size.
+        let units = vec![unit(0, 512), unit(512, 1), unit(2048, 512), unit(4096, 16)];
+        assert_eq!(turns(reader.in_turn(units)), [0, 512, 1, 0]);
+        let more = vec![unit(6144, 512), unit(8192, 16)];
+        assert_eq!(turns(reader.in_turn(more)), [2, 1]);
+    }
 }
