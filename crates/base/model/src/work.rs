@@ -145,6 +145,9 @@ pub struct ServerReads {
     pub reads: LogicalReads,
     /// CPUs of the session that loads and prewarms; `None`: as placed.
     pub prewarm_cpus: Option<CpuSet>,
+    /// Where its memory is moved once it is loaded, as by `numalab move`; `None`: it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<Allocation>,
     /// A CPU quota for all its processes, in CPUs; `None`: none.
     pub cpu_quota: Option<u32>,
     /// Settings that the server is started with, beside those that numalab needs.

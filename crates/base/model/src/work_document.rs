@@ -83,6 +83,7 @@ mod tests {
                     load: LoadPlan::default(),
                 },
                 prewarm_cpus: None,
+                moved_to: None,
                 cpu_quota: Some(2),
                 settings: Default::default(),
             },

@@ -41,4 +41,4 @@ pub use process::{ServerProcess, one_line};
 pub use results::{TrialResult, Window};
 pub use scratch_folder::{CHANGES, FolderMade, ScratchFolder};
 pub use session::{Call, Done, Listener, Mark, Opener, Session};
-pub use trial::{measure, run_trial};
+pub use trial::{TrialOf, measure};

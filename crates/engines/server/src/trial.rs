@@ -17,29 +17,40 @@ use crate::{
 
 /// Length of the rehearsal window.
 const REHEARSAL_S: f64 = 0.05;
-/// Runs a trial on a fresh server of `cluster`, which is stopped at the end.
-///
-/// # Errors
-/// When the trial cannot run; [`Error::Cancelled`]. A trial that does not count is not an error:
-/// its result gives the reason.
-pub fn run_trial(
-    cluster: &dyn Cluster,
-    launcher: &Launcher,
-    plan: &ServerPlan,
-    order: &TrialOrder,
-    watch: &mut Watch<'_>,
-) -> Result<TrialResult, Error> {
-    (watch.live)(Phase::Loading, None);
-    let root = Root::live();
-    let huge_pages_before = placement::evidence::huge_pools(&root)?;
-    let mut server = cluster.start(plan, launcher)?;
-    let result = server
-        .load(plan, order.seed)
-        .and_then(|mut loaded| measure(&root, loaded.as_mut(), order, watch));
-    Ok(TrialResult {
-        huge_pages_before,
-        ..explain(server.as_mut(), result)?
-    })
+
+/// A trial on a fresh server.
+pub struct TrialOf<'a> {
+    /// What starts it.
+    pub cluster: &'a dyn Cluster,
+    /// How it is started.
+    pub launcher: &'a Launcher,
+    /// Its plan.
+    pub plan: &'a ServerPlan,
+    /// Called with its processes once the tables are loaded.
+    pub on_loaded: &'a mut dyn FnMut(&[u32]) -> Result<(), Error>,
+}
+
+impl TrialOf<'_> {
+    /// Runs the trial; the server is stopped at the end.
+    ///
+    /// # Errors
+    /// When the trial cannot run; [`Error::Cancelled`]. A trial that does not count is not an
+    /// error: its result gives the reason.
+    pub fn run(&mut self, order: &TrialOrder, watch: &mut Watch<'_>) -> Result<TrialResult, Error> {
+        (watch.live)(Phase::Loading, None);
+        let root = Root::live();
+        let huge_pages_before = placement::evidence::huge_pools(&root)?;
+        let mut server = self.cluster.start(self.plan, self.launcher)?;
+        let loaded = server.load(self.plan, order.seed);
+        let result = loaded.and_then(|mut loaded| {
+            (self.on_loaded)(&loaded.processes(&root))?;
+            measure(&root, loaded.as_mut(), order, watch)
+        });
+        Ok(TrialResult {
+            huge_pages_before,
+            ..explain(server.as_mut(), result)?
+        })
+    }
 }
 
 /// Returns `result`, or why the server ended if it has ended: the log of a dead server is more
@@ -55,7 +66,7 @@ pub(crate) fn explain<T>(server: &mut dyn Server, result: Result<T, Error>) -> R
 /// Measures a server whose tables are loaded.
 ///
 /// # Errors
-/// As for [`run_trial`].
+/// As for [`TrialOf::run`].
 pub fn measure(
     root: &Root,
     loaded: &mut dyn Loaded,

@@ -11,11 +11,17 @@ use model::{
 /// Interleaving is page by page, so only the ends of the mapping make it uneven.
 const INTERLEAVE_TOLERANCE: f64 = 0.01;
 
+/// A transparent huge page, where the pages of its page table are 4 KiB (kernel,
+/// admin-guide/mm/transhuge.rst); larger ones, of other page sizes, are compared more strictly.
+const TRANSPARENT_HUGE_BYTES: u64 = 2 << 20;
+
 /// Every way in which the `evidence` of an instance contradicts the placement of its processes or
-/// of its SGA, in words; empty when both hold.
+/// of its SGA, in words; empty when both hold. The pages lie where they were `moved_to`, whatever
+/// the policy is under which they were allocated.
 pub fn contradictions(
     placement: &Placement,
     work: &LogicalReads,
+    moved_to: Option<&Allocation>,
     evidence: &Evidence,
 ) -> Vec<String> {
     let mut found = Vec::new();
@@ -23,7 +29,8 @@ pub fn contradictions(
         Some(sga) => {
             let asked = Asked {
                 what: "the SGA",
-                allocation: &work.sga.allocation,
+                allocation: moved_to.unwrap_or(&work.sga.allocation),
+                is_by_policy: moved_to.is_none(),
                 page_bytes: work.sga.page_bytes,
                 otherwise: placement.memory_nodes.as_ref(),
             };
@@ -92,6 +99,7 @@ pub fn own_memory_contradictions(
         let asked = Asked {
             what: &what,
             allocation: &own.allocation,
+            is_by_policy: true,
             page_bytes,
             otherwise: Some(&session.memory_nodes_allowed),
         };
@@ -105,6 +113,8 @@ struct Asked<'p> {
     /// What it is, in words.
     what: &'p str,
     allocation: &'p Allocation,
+    /// Whether it got there by its policy.
+    is_by_policy: bool,
     page_bytes: u64,
     /// The nodes it may lie on where the allocation names none.
     otherwise: Option<&'p NodeSet>,
@@ -135,7 +145,7 @@ impl Asked<'_> {
         if let Some(allowed) = allowed.as_ref().or(self.otherwise) {
             self.outside(seen, allowed, found);
         }
-        let policy = policy_in_kernel_words(self.allocation);
+        let policy = policy_in_kernel_words(self.allocation).filter(|_| self.is_by_policy);
         if let Some(policy) = policy.filter(|policy| *policy != seen.policy) {
             let seen = &seen.policy;
             found.push(format!(
@@ -145,14 +155,24 @@ impl Asked<'_> {
         match self.allocation {
             Allocation::Interleave(nodes) => {
                 let even = nodes.iter().map(|node| (node, 1)).collect();
-                uneven(seen, &even, found);
+                uneven(seen, &even, self.unit_bytes(), found);
             }
             Allocation::WeightedInterleave(nodes) => {
                 let weight = |node| (node, seen.weights.get(&node).copied().unwrap_or(1));
-                uneven(seen, &nodes.iter().map(weight).collect(), found);
+                let weights = nodes.iter().map(weight).collect();
+                uneven(seen, &weights, self.unit_bytes(), found);
             }
             Allocation::PerNode(nodes) => pool_contradictions(seen, nodes, found),
             Allocation::OsDefault | Allocation::Bind(_) | Allocation::Prefer(_) => {}
+        }
+    }
+
+    /// The most that goes to a node at once. What was moved may be in transparent huge pages, which
+    /// are moved whole.
+    fn unit_bytes(&self) -> u64 {
+        match self.is_by_policy {
+            true => self.page_bytes,
+            false => self.page_bytes.max(TRANSPARENT_HUGE_BYTES),
         }
     }
 
@@ -203,13 +223,18 @@ fn pool_contradictions(sga: &SgaEvidence, nodes: &NodeSet, found: &mut Vec<Strin
 }
 
 /// Compares the bytes of each node with its weighted share.
-fn uneven(sga: &SgaEvidence, weights: &BTreeMap<NodeId, u64>, found: &mut Vec<String>) {
+fn uneven(
+    sga: &SgaEvidence,
+    weights: &BTreeMap<NodeId, u64>,
+    unit_bytes: u64,
+    found: &mut Vec<String>,
+) {
     let total: u64 = sga.bytes_by_node_before.values().sum();
     let weights_sum = weights.values().sum::<u64>().max(1) as f64;
     for (node, weight) in weights {
         let share = total as f64 * *weight as f64 / weights_sum;
         // The last round over the nodes may end anywhere.
-        let slack = (share * INTERLEAVE_TOLERANCE).max((weight * sga.page_bytes) as f64);
+        let slack = (share * INTERLEAVE_TOLERANCE).max((weight * unit_bytes) as f64);
         let bytes = sga.bytes_by_node_before.get(node).copied().unwrap_or(0);
         if (bytes as f64 - share).abs() > slack {
             found.push(format!(
@@ -377,14 +402,14 @@ mod tests {
 
     #[test]
     fn a_placement_that_holds_has_no_contradiction() {
-        let found = contradictions(&placement(), &work(), &evidence());
+        let found = contradictions(&placement(), &work(), None, &evidence());
         assert_eq!(found, Vec::<String>::new());
     }
 
     fn check(change: impl FnOnce(&mut Placement, &mut Evidence), expected: &str) {
         let (mut placement, mut evidence) = (placement(), evidence());
         change(&mut placement, &mut evidence);
-        let found = contradictions(&placement, &work(), &evidence);
+        let found = contradictions(&placement, &work(), None, &evidence);
         assert!(
             found.iter().any(|text| text.contains(expected)),
             "{expected}: {found:?}"
@@ -468,12 +493,29 @@ mod tests {
             let by_node = BTreeMap::from([(NodeId(0), bytes[0]), (NodeId(1), bytes[1])]);
             sga.bytes_by_node_before = by_node.clone();
             sga.bytes_by_node_after = by_node;
-            contradictions(&Placement::inherited(), &work, &evidence)
+            contradictions(&Placement::inherited(), &work, None, &evidence)
         };
         let uneven = found([6 << 20, 2 << 20]);
         assert!(uneven[0].contains("interleaving is uneven"), "{uneven:?}");
         let even = found([(4 << 20) + 4096, (4 << 20) - 4096]);
         assert_eq!(even, Vec::<String>::new());
+    }
+
+    #[test]
+    fn memory_that_was_moved_lies_where_it_was_moved_to() {
+        let to = Allocation::Interleave("0-1".parse().unwrap());
+        let found = |bytes| {
+            let (work, evidence) = spread(Allocation::OsDefault, "default", bytes);
+            contradictions(&Placement::inherited(), &work, Some(&to), &evidence).join("; ")
+        };
+        assert_eq!(found([1 << 20, 1 << 20]), "");
+        assert_eq!(found([5 << 20, 1 << 20]), "");
+        let uneven = found([7 << 20, 1 << 20]);
+        assert!(uneven.contains("interleaving is uneven"), "{uneven}");
+        let (work, evidence) = spread(Allocation::OsDefault, "default", [1 << 20, 1 << 20]);
+        let to = Allocation::Prefer(NodeId(1));
+        let found = contradictions(&Placement::inherited(), &work, Some(&to), &evidence);
+        assert!(found[0].contains("on node 0, not on 1"), "{found:?}");
     }
 
     /// Work and evidence of `allocation` over nodes 0 and 1, with `bytes` on each.
@@ -496,7 +538,7 @@ mod tests {
             let (work, mut evidence) = spread(allocation, "weighted interleave:0-1", bytes);
             let weights = BTreeMap::from([(NodeId(0), 3), (NodeId(1), 1)]);
             evidence.sga.as_mut().unwrap().weights = weights;
-            contradictions(&Placement::inherited(), &work, &evidence)
+            contradictions(&Placement::inherited(), &work, None, &evidence)
         };
         assert_eq!(of([6 << 20, 2 << 20]), Vec::<String>::new());
         assert!(of([4 << 20, 4 << 20])[0].contains("interleaving is uneven: node 0"));
@@ -505,7 +547,7 @@ mod tests {
     #[test]
     fn a_preferred_node_that_was_full_is_named() {
         let (work, evidence) = spread(Allocation::Prefer(NodeId(1)), "prefer:1", [4096, 8 << 20]);
-        let found = contradictions(&Placement::inherited(), &work, &evidence);
+        let found = contradictions(&Placement::inherited(), &work, None, &evidence);
         assert_eq!(found, ["4096 bytes of the SGA are on node 0, not on 1"]);
     }
 
@@ -550,7 +592,7 @@ mod tests {
         let (work, mut evidence) =
             spread(Allocation::PerNode(nodes), "interleave:0-1", [4 << 20; 2]);
         assert_eq!(
-            contradictions(&Placement::inherited(), &work, &evidence),
+            contradictions(&Placement::inherited(), &work, None, &evidence),
             ["2 pools were asked for, 0 were seen"]
         );
         let pool = |node: u32, lies_on: u32| PoolEvidence {
@@ -559,11 +601,11 @@ mod tests {
         };
         evidence.sga.as_mut().unwrap().pools = vec![pool(0, 0), pool(1, 1)];
         assert_eq!(
-            contradictions(&Placement::inherited(), &work, &evidence),
+            contradictions(&Placement::inherited(), &work, None, &evidence),
             Vec::<String>::new()
         );
         evidence.sga.as_mut().unwrap().pools = vec![pool(0, 1), pool(3, 1)];
-        let found = contradictions(&Placement::inherited(), &work, &evidence).join("; ");
+        let found = contradictions(&Placement::inherited(), &work, None, &evidence).join("; ");
         assert!(found.contains("2097152 bytes of the pool of node 0 are on node 1"));
         assert!(found.contains("the pool of node 1 has policy \"prefer:3\""));
     }
@@ -576,7 +618,7 @@ mod tests {
             let (work, mut evidence) = spread(allocation, "weighted interleave:0-1", bytes);
             let weights = BTreeMap::from([(NodeId(0), 8), (NodeId(1), 8)]);
             evidence.sga.as_mut().unwrap().weights = weights;
-            contradictions(&Placement::inherited(), &work, &evidence)
+            contradictions(&Placement::inherited(), &work, None, &evidence)
         };
         // Eight pages for each node and round, of which the last may have none for node 1.
         assert_eq!(of([13, 3]), Vec::<String>::new());
@@ -591,7 +633,7 @@ mod tests {
             let (mut work, mut evidence) = (work(), evidence());
             work.sga.allocation = allocation;
             evidence.sessions[0].cpus_allowed = cpus.parse().unwrap();
-            let found = contradictions(&placement(), &work, &evidence);
+            let found = contradictions(&placement(), &work, None, &evidence);
             found.iter().any(|text| text.contains("may use CPUs"))
         };
         assert!(!of("1"));
@@ -610,13 +652,16 @@ mod tests {
         evidence.group = None;
         evidence.sessions[0].policy = "bind:7".to_owned();
         evidence.sessions[0].memory_nodes_allowed = "0-7".parse().unwrap();
-        assert_eq!(contradictions(&placement, &work(), &evidence), [""; 0]);
+        assert_eq!(
+            contradictions(&placement, &work(), None, &evidence),
+            [""; 0]
+        );
         // And a group that asks for nothing need not be read back.
         let nothing = Placement {
             mechanism: Mechanism::Group,
             ..Placement::inherited()
         };
-        assert_eq!(contradictions(&nothing, &work(), &evidence), [""; 0]);
+        assert_eq!(contradictions(&nothing, &work(), None, &evidence), [""; 0]);
     }
 
     #[test]

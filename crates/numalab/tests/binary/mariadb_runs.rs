@@ -46,7 +46,8 @@ impl Bench {
             "MYSQL_HOME=/nowhere",
         ]);
         let load = "engine = \"mariadb\"\n[load]\nsessions = 1";
-        let experiment = ExperimentFile::new("one", load).case("one", "cache = \"8MiB\"");
+        let experiment = ExperimentFile::new("one", load)
+            .case("one", "cache = \"8MiB\"\nmoved-to = \"prefer:0\"");
         let experiment = laboratory.file("small.toml", experiment.text());
         Some(Bench {
             laboratory,

@@ -142,6 +142,10 @@ fn server(kind: ServerKind, work: &ServerReads, place: &str) -> String {
     let prewarm = prewarm.map_or(String::new(), |cpus| {
         format!(", prewarmed on {}", ids("CPU", cpus))
     });
+    let moved = work.moved_to.as_ref();
+    let moved = moved.map_or(String::new(), |to| {
+        format!(", then moved: {}", allocated(to))
+    });
     let settings = work.settings.iter();
     let settings: Vec<String> = settings
         .map(|(name, value)| format!("{name}={value}"))
@@ -151,7 +155,7 @@ fn server(kind: ServerKind, work: &ServerReads, place: &str) -> String {
         settings => format!("; started with {}", settings.join(" ")),
     };
     format!(
-        "{} sessions of {}{quota}, on {place}; {} in {} of {} pages, {}{prewarm}{settings}",
+        "{} sessions of {}{quota}, on {place}; {} in {} of {} pages, {}{prewarm}{moved}{settings}",
         load.sessions,
         kind.name(),
         ByteSize(sga.cache_bytes),

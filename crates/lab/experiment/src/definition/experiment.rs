@@ -76,6 +76,8 @@ pub struct CaseDefinition {
     pub cpu_quota: Option<Quantity>,
     /// CPUs of the backend that loads and prewarms the data.
     pub prewarm_cpus: CpuChoice,
+    /// Where the memory of a server is moved once its tables are loaded.
+    pub moved_to: AllocationChoice,
     /// Settings that a database server is started with.
     pub server_settings: BTreeMap<String, String>,
     /// Size of the buffer cache.

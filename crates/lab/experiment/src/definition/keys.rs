@@ -173,6 +173,13 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key(
         Table::Sga,
+        "moved-to",
+        Some("os-default"),
+        "where the memory of a server is moved once its tables are loaded, as `numalab move` does: \
+         like `allocation`; `os-default` leaves it",
+    ),
+    key(
+        Table::Sga,
         "server-settings",
         Some("none"),
         "settings that a server is started with, as `NAME=VALUE` with spaces between them, beside \

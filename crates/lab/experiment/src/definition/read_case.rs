@@ -297,6 +297,7 @@ impl<'t> CaseSections<'t> {
             mechanism: self.mechanism()?,
             cpu_quota: self.cpu_quota()?,
             prewarm_cpus: self.prewarm_cpus()?,
+            moved_to: self.allocation(Table::Sga, "moved-to")?,
             server_settings: self.server_settings()?,
             cache: self.cache()?,
             backing: self.backing()?,
@@ -323,6 +324,7 @@ impl<'t> CaseSections<'t> {
         self.mechanism()?;
         self.cpu_quota()?;
         self.prewarm_cpus()?;
+        self.allocation(Table::Sga, "moved-to")?;
         self.server_settings()?;
         self.cache()?;
         self.backing()?;

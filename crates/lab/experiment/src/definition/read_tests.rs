@@ -60,6 +60,7 @@ ready = "b"
 client-cpus = "0"
 cpu-quota = 2
 prewarm-cpus = "first-node"
+moved-to = "interleave:0"
 server-settings = "a=1 b=x,y"
 "#;
 

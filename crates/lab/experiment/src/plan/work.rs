@@ -6,6 +6,7 @@ use super::cannot::Cannot;
 use super::command::commands_metric;
 use super::host::Host;
 use crate::definition::{CaseDefinition, Definition, Engine, WorkChoice};
+use crate::workloads::destination;
 
 /// Returns the metric by which cases are compared. All cases must do the same work.
 pub(crate) fn metric(definition: &Definition) -> Result<Metric, Cannot> {
@@ -60,6 +61,7 @@ pub(crate) fn work(
     reads: LogicalReads,
 ) -> Result<Work, Cannot> {
     let prewarm_cpus = host.chosen_cpus(&case.prewarm_cpus)?;
+    let moved_to = moved_to(case, host)?;
     match engine {
         Engine::Instance if prewarm_cpus.is_some() => {
             let engines = ServerKind::all().map(|kind| format!("engine = \"{}\"", kind.id()));
@@ -69,6 +71,10 @@ pub(crate) fn work(
                 format!("set {}, or leave the key out", engines.join(" or ")),
             ))
         }
+        Engine::Instance if moved_to.is_some() => Err(Cannot::usage(
+            "moved-to applies only to a database server",
+            "set the engine of one, or leave the key out",
+        )),
         Engine::Instance if !case.server_settings.is_empty() => Err(Cannot::usage(
             "server-settings applies only to a database server",
             "set the engine of one, or leave the key out",
@@ -80,11 +86,24 @@ pub(crate) fn work(
             let reads = ServerReads {
                 reads,
                 prewarm_cpus,
+                moved_to,
                 cpu_quota,
                 settings: case.server_settings.clone(),
             };
             Ok(Work::Server(kind, reads))
         }
+    }
+}
+
+/// Where the memory of a server is moved once its tables are loaded.
+fn moved_to(case: &CaseDefinition, host: &Host<'_>) -> Result<Option<Allocation>, Cannot> {
+    match host.chosen_allocation(&case.moved_to)? {
+        Allocation::OsDefault => Ok(None),
+        to if destination(&to).is_some() => Ok(Some(to)),
+        _ => Err(Cannot::usage(
+            "memory is moved to one node, or interleaved",
+            "set moved-to = \"interleave:all\", \"weighted-interleave:all\" or \"prefer:0\"",
+        )),
     }
 }
 

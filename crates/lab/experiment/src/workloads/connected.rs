@@ -59,6 +59,7 @@ pub fn connected_plan(server: &dyn Connected, sessions: u32, question: &str) -> 
                     },
                 },
                 prewarm_cpus: None,
+                moved_to: None,
                 cpu_quota: None,
                 settings: BTreeMap::new(),
             },

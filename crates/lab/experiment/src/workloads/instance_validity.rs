@@ -20,7 +20,7 @@ pub(super) fn judged(
 ) -> Trial {
     groups.read_back(&mut trial.evidence, &mut trial.warnings);
     let quota = trial.evidence.cpu_quota.as_ref();
-    let mut found = placement::contradictions(&case.placement, work, &trial.evidence);
+    let mut found = placement::contradictions(&case.placement, work, None, &trial.evidence);
     found.extend(quota_contradiction(work.load.cpu_quota, quota));
     found.extend(trial.evidence.parked.and_then(parked_contradiction));
     if let Some(own) = own_memory_of(case) {

@@ -12,6 +12,7 @@ mod instance_launch;
 mod instance_validity;
 mod kernel_plans;
 mod kernels;
+mod moving;
 mod plateau;
 mod printed_lines;
 mod printed_number;
@@ -29,6 +30,7 @@ pub use connected::{ConnectedWorkload, connected_plan};
 pub use engines::Engines;
 pub use instance::{HeldProcesses, Hold, InstanceWorkload};
 pub use kernels::KernelWorkload;
+pub(crate) use moving::destination;
 #[cfg(test)]
 pub(crate) use quiet_blocks::quiet_blocks;
 pub use simulated::{Behaviour, Outlier, Simulated};

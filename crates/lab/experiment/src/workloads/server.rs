@@ -16,6 +16,7 @@ use server::{
     Version, Watch,
 };
 
+use super::moving::Moving;
 use super::plateau::{GAIN_MIN, plateau, work_unit_max};
 use super::trial_groups::{TrialGroups, quota_contradiction};
 use crate::{CalibrationSpec, Cancel, TrialSpec, Workload, WorkloadError};
@@ -144,9 +145,23 @@ impl Workload for ServerWorkload {
             live,
             cancelled: &|| cancel.is_cancelled(),
         };
-        let ran = self
-            .cluster(kind)
-            .and_then(|cluster| server::run_trial(cluster, &launcher, &plan, &order, &mut watch));
+        let journal = self.journal.clone();
+        let mut moving = Moving::new(work.moved_to.as_ref(), &journal, cancel);
+        let mut on_loaded = |pids: &[u32]| moving.as_mut().map_or(Ok(()), |it| it.carry_out(pids));
+        let ran = self.cluster(kind).and_then(|cluster| {
+            let mut trial = server::TrialOf {
+                cluster,
+                launcher: &launcher,
+                plan: &plan,
+                on_loaded: &mut on_loaded,
+            };
+            trial.run(&order, &mut watch)
+        });
+        let forgotten = moving.map_or(Ok(()), Moving::forget);
+        forgotten.map_err(|error| WorkloadError::Fatal {
+            message: format!("cannot strike a move off the journal: {error}"),
+            exit_code: ExitCode::WorkloadFailed,
+        })?;
         let mut trial = match ran {
             Ok(result) => result.trial(spec.round, &order),
             Err(error) => failed(spec.round, error)?,
@@ -293,6 +308,7 @@ fn judge(case: &CasePlan, accounts_for_time: bool, trial: &mut Trial) -> Result<
     found.extend(placement::contradictions(
         &case.placement,
         &work.reads,
+        work.moved_to.as_ref(),
         &trial.evidence,
     ));
     invalidate(trial, &found);
@@ -345,6 +361,7 @@ mod tests {
                 ServerReads {
                     reads,
                     prewarm_cpus: None,
+                    moved_to: None,
                     cpu_quota: Some(1),
                     settings: Default::default(),
                 },

@@ -126,15 +126,7 @@ fn work() -> impl Strategy<Value = Work> {
     });
     prop_oneof![
         reads.clone().prop_map(Work::LogicalReads),
-        (reads, any::<Option<u32>>()).prop_map(|(reads, cpu_quota)| {
-            let reads = ServerReads {
-                reads,
-                prewarm_cpus: None,
-                cpu_quota,
-                settings: [("io-threads".to_owned(), "2".to_owned())].into(),
-            };
-            Work::Server(ServerKind::named("postgres"), reads)
-        }),
+        (reads, any::<Option<u32>>()).prop_map(on_a_server),
         chase.prop_map(Work::MemoryLatency),
         curve.prop_map(Work::DepthCurve),
         transfers.prop_map(Work::LineTransfers),
@@ -146,6 +138,17 @@ fn work() -> impl Strategy<Value = Work> {
             files
         })),
     ]
+}
+
+fn on_a_server((reads, cpu_quota): (LogicalReads, Option<u32>)) -> Work {
+    let reads = ServerReads {
+        moved_to: Some(reads.sga.allocation.clone()),
+        reads,
+        prewarm_cpus: None,
+        cpu_quota,
+        settings: [("io-threads".to_owned(), "2".to_owned())].into(),
+    };
+    Work::Server(ServerKind::named("postgres"), reads)
 }
 
 fn case_plan() -> impl Strategy<Value = CasePlan> {
