@@ -1,5 +1,6 @@
 //! The server of one process that listens on a port or works in a directory.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use linux::proc_net_tcp::listening_ports;
@@ -30,6 +31,8 @@ pub(super) fn find(
         match is_at(root, process.pid, &title, &target.place) {
             Ok(true) => found.push(process.pid),
             Ok(false) => others.push(process.pid),
+            // It ended since its title was read.
+            Err(linux::Error::Read { cause, .. }) if cause.kind() == ErrorKind::NotFound => {}
             Err(error) => {
                 others.push(process.pid);
                 unread = Some(error);
