@@ -4,134 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use testing::{Need, not_run};
 
 use crate::laboratory::Laboratory;
+use crate::mariadb_server::{ELSEWHERE, MariaDbServer};
 use crate::patience::until;
-use crate::running::Running;
-use crate::unmet_need::is_root;
-use crate::user::open_to_all;
-
-/// A server with system tables, as people run it; root is known to it by its socket.
-struct Server {
-    server: Running,
-    folder: tempfile::TempDir,
-}
-
-impl Server {
-    /// Returns a server, or reports that `test` is not run.
-    fn start(test: &str, settings: &[&str]) -> Option<Self> {
-        let folder = Self::installed(test)?;
-        let data = folder.path().join("data");
-        let mut server = Command::new("mariadbd");
-        server.args(words(&data)).args(settings);
-        Some(Self::running(folder, server))
-    }
-
-    /// Returns a server in a mount namespace of its own, where its directory is [`ELSEWHERE`].
-    fn start_elsewhere(test: &str) -> Option<Self> {
-        let folder = Self::installed(test)?;
-        let script = format!("mount --bind \"$0\" {ELSEWHERE} && exec mariadbd \"$@\"");
-        let mut server = Command::new("unshare");
-        server.args(["--mount", "sh", "-c", &script]);
-        server.arg(folder.path().join("data"));
-        server.args(words(Path::new(ELSEWHERE)));
-        Some(Self::running(folder, server))
-    }
-
-    /// Returns a folder with a data directory.
-    fn installed(test: &str) -> Option<tempfile::TempDir> {
-        let is_installed = |program: &str| {
-            let found = Command::new("sh")
-                .args(["-c", &format!("command -v {program}")])
-                .output();
-            found.is_ok_and(|it| it.status.success())
-        };
-        if !is_installed("mariadb-install-db") {
-            not_run(
-                test,
-                Need::Package,
-                "there is no mariadb-install-db (Debian: mariadb-server)",
-            );
-            return None;
-        }
-        if !is_root(test) {
-            return None;
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let data = folder.path().join("data");
-        fs::create_dir(&data).unwrap();
-        for folder in [folder.path(), &data] {
-            open_to_all(folder);
-        }
-        let data = format!("--datadir={}", data.display());
-        let mut install = Command::new("mariadb-install-db");
-        install.args(["--no-defaults", "--user=mysql", "--skip-test-db", &data]);
-        let installed = install.output().unwrap();
-        assert!(
-            installed.status.success(),
-            "{}",
-            String::from_utf8_lossy(&installed.stderr)
-        );
-        Some(folder)
-    }
-
-    fn running(folder: tempfile::TempDir, mut server: Command) -> Self {
-        server
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let server = Server {
-            server: Running(server.spawn().unwrap()),
-            folder,
-        };
-        until("the server answers", || {
-            server.socket().exists().then_some(())
-        });
-        until("the server lets root in", || {
-            (server.sql("SELECT 1") == "1\n").then_some(())
-        });
-        server
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.folder.path().join("data/socket")
-    }
-
-    /// What the client of MariaDB prints, a line for each row.
-    fn sql(&self, sql: &str) -> String {
-        let mut client = Command::new("mariadb");
-        client.args([
-            "--no-defaults",
-            "--batch",
-            "--skip-column-names",
-            "--socket",
-        ]);
-        client.arg(self.socket()).args(["--execute", sql]);
-        String::from_utf8(client.output().unwrap().stdout).unwrap()
-    }
-
-    fn target(&self) -> String {
-        format!("mysql:{}", self.folder.path().join("data").display())
-    }
-}
-
-/// A directory that every machine has, and that is no database.
-const ELSEWHERE: &str = "/mnt";
-
-/// The words that start a server in a directory.
-fn words(data: &Path) -> Vec<String> {
-    let data = data.display();
-    let words = format!(
-        "--no-defaults --user=mysql --skip-networking --datadir={data} --socket={data}/socket \
-         --innodb-buffer-pool-size=64M --innodb-use-native-aio=0"
-    );
-    words.split(' ').map(str::to_owned).collect()
-}
 
 const TABLES: &str = "
     CREATE DATABASE `my-shop`;
@@ -163,7 +42,7 @@ fn of_shop(relations: &Value) -> BTreeMap<(String, String), u64> {
 #[test]
 fn tables_of_mariadb_have_the_pages_that_the_server_says() {
     const TEST: &str = "tables_of_mariadb_have_the_pages_that_the_server_says";
-    let Some(server) = Server::start(TEST, &[]) else {
+    let Some(server) = MariaDbServer::start(TEST, &[]) else {
         return;
     };
     server.sql(TABLES);
@@ -239,7 +118,7 @@ fn large_pages_that_mariadb_did_not_get_are_found() {
             "there are free huge pages, which the server would get",
         );
     }
-    let Some(server) = Server::start(TEST, &["--large-pages"]) else {
+    let Some(server) = MariaDbServer::start(TEST, &["--large-pages"]) else {
         return;
     };
     server.sql(TABLES);
@@ -271,7 +150,7 @@ fn large_pages_that_mariadb_did_not_get_are_found() {
 #[test]
 fn a_mariadb_in_another_mount_namespace_is_found_by_the_name_it_knows() {
     const TEST: &str = "a_mariadb_in_another_mount_namespace_is_found_by_the_name_it_knows";
-    let Some(server) = Server::start_elsewhere(TEST) else {
+    let Some(server) = MariaDbServer::start_elsewhere(TEST) else {
         return;
     };
     server.sql(TABLES);
