@@ -44,4 +44,9 @@ pub trait Loaded {
     /// Returns the processes that may have the cache mapped now, the one that has touched most
     /// first.
     fn processes(&self, root: &Root) -> Vec<u32>;
+
+    /// Returns how the server's threads contradict the settings that it was started with, in words.
+    fn contradictions(&self, _root: &Root) -> Vec<String> {
+        Vec::new()
+    }
 }

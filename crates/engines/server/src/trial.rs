@@ -113,7 +113,8 @@ pub fn measure(
         checks: &checks,
         table_reads,
     };
-    let contradictions = gates.contradictions();
+    let mut contradictions = gates.contradictions();
+    contradictions.extend(loaded.contradictions(root));
     let buffers = sight
         .map(|sight| sight.evidence(root, loaded))
         .transpose()?;

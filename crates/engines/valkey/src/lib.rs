@@ -5,6 +5,7 @@
 mod address;
 mod client;
 mod cluster;
+mod cpu_lists;
 mod database;
 mod error;
 mod installation;

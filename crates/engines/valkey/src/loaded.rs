@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use linux::Root;
 use model::ServerKind;
-use server::{CacheMemory, Counters, Error, Loaded, Opener, TablesPlan};
+use server::{CacheMemory, Counters, Error, Loaded, Opener, ServerPlan};
 
 use crate::client::Client;
+use crate::cpu_lists::CpuLists;
 use crate::keys::{Random, key, write_value};
 use crate::memory;
 use crate::session::KeySession;
@@ -22,6 +23,7 @@ pub(crate) struct LoadedKeys {
     client: Client,
     socket: PathBuf,
     server: u32,
+    lists: CpuLists,
     sessions: u32,
     rows: u64,
 }
@@ -35,9 +37,10 @@ impl LoadedKeys {
         kind: ServerKind,
         socket: &Path,
         server: u32,
-        tables: &TablesPlan,
+        plan: &ServerPlan,
         seed: u64,
     ) -> Result<Self, Error> {
+        let tables = &plan.tables;
         let mut client = Client::connect(socket)?;
         let rows = u64::from(tables.rows_per_table());
         let all = (0..tables.sessions).flat_map(|session| (0..rows).map(move |row| (session, row)));
@@ -59,6 +62,7 @@ impl LoadedKeys {
             client,
             socket: socket.to_owned(),
             server,
+            lists: CpuLists::of(&plan.settings),
             sessions: tables.sessions,
             rows,
         })
@@ -126,5 +130,9 @@ impl Loaded for LoadedKeys {
 
     fn processes(&self, _: &Root) -> Vec<u32> {
         vec![self.server]
+    }
+
+    fn contradictions(&self, root: &Root) -> Vec<String> {
+        self.lists.contradictions(root, self.server)
     }
 }

@@ -90,7 +90,7 @@ impl ScratchServer {
 impl Server for ScratchServer {
     fn load(&self, plan: &ServerPlan, seed: u64) -> Result<Box<dyn Loaded>, Error> {
         let pid = self.process.pid();
-        let loaded = LoadedKeys::load(self.kind, &self.socket, pid, &plan.tables, seed)?;
+        let loaded = LoadedKeys::load(self.kind, &self.socket, pid, plan, seed)?;
         Ok(Box::new(loaded))
     }
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
@@ -145,6 +145,58 @@ fn a_run_is_counted(kind: Kind, test: &str) {
         let version = evidence["server"].as_str().unwrap();
         assert!(version.starts_with(kind.name), "{version}");
     }
+    bench.nothing_is_left();
+}
+
+#[test]
+fn cpu_lists_of_a_redis_in_a_run_are_what_its_threads_have() {
+    let test = "cpu_lists_of_a_redis_in_a_run_are_what_its_threads_have";
+    lists_are_compared(REDIS, test);
+}
+
+#[test]
+fn cpu_lists_of_a_valkey_in_a_run_are_what_its_threads_have() {
+    let test = "cpu_lists_of_a_valkey_in_a_run_are_what_its_threads_have";
+    lists_are_compared(VALKEY, test);
+}
+
+/// The CPUs that the first I/O thread of a server may use.
+fn cpus_of_io_thread(server: u32) -> Option<String> {
+    let threads = fs::read_dir(format!("/proc/{server}/task")).ok()?.flatten();
+    let read = |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).ok();
+    let mut threads = threads.map(|thread| thread.path());
+    let is_io = |thread: &PathBuf| {
+        let name = read(thread, "comm");
+        name.is_some_and(|name| name.starts_with("io_thd_"))
+    };
+    let status = read(&threads.find(is_io)?, "status")?;
+    let mut lines = status.lines();
+    let cpus = lines.find_map(|it| it.strip_prefix("Cpus_allowed_list:"));
+    cpus.map(|cpus| cpus.trim().to_owned())
+}
+
+fn lists_are_compared(kind: Kind, test: &str) {
+    let Some(mut bench) = Bench::new(kind, test) else {
+        return;
+    };
+    let load = format!(
+        "engine = \"{}\"\n[load]\nsessions = 1\nwork-unit = 16",
+        kind.id
+    );
+    let lists = "server_cpulist={first-node:1} bio_cpulist=0,4000";
+    let settings = format!("cache = \"16MiB\"\nserver-settings = \"io-threads=2 {lists}\"");
+    let experiment = ExperimentFile::new("one", &load).case("one", &settings);
+    bench.experiment = bench.laboratory.file("lists.toml", experiment.text());
+    let mut under_way = bench.laboratory.start(&bench.words());
+    until("an I/O thread on the one CPU of its list", || {
+        assert!(!under_way.has_ended(), "{}", under_way.stderr());
+        let cpus = bench.running().into_iter().find_map(cpus_of_io_thread)?;
+        cpus.parse::<u32>().ok()
+    });
+    // CPU 4000 is not there: the server says nothing, and numalab does not count such trials.
+    let failed = under_way.finish().with_code(6);
+    let why = "bio-cpulist is 0,4000, and thread bio_";
+    assert!(failed.stdout.contains(why), "{}", failed.stdout);
     bench.nothing_is_left();
 }
 

@@ -183,7 +183,7 @@ pub(crate) const KEYS: &[Key] = &[
         "server-settings",
         Some("none"),
         "settings that a server is started with, as `NAME=VALUE` with spaces between them, beside \
-         those that numalab needs",
+         those that numalab needs; `{PLACE}` in a value is the list of its CPUs",
     ),
     key(
         Table::Load,

@@ -1,11 +1,13 @@
 //! Plans the work of a case by engine, and chooses the metric.
 
+use std::collections::BTreeMap;
+
 use model::{Allocation, LogicalReads, Metric, ParallelScan, ServerKind, ServerReads, Work};
 
 use super::cannot::Cannot;
 use super::command::commands_metric;
 use super::host::Host;
-use crate::definition::{CaseDefinition, Definition, Engine, WorkChoice};
+use crate::definition::{CaseDefinition, Definition, Engine, ValuePart, WorkChoice, value_parts};
 use crate::workloads::destination;
 
 /// Returns the metric by which cases are compared. All cases must do the same work.
@@ -88,11 +90,30 @@ pub(crate) fn work(
                 prewarm_cpus,
                 moved_to,
                 cpu_quota,
-                settings: case.server_settings.clone(),
+                settings: settings(case, host)?,
             };
             Ok(Work::Server(kind, reads))
         }
     }
+}
+
+/// The settings of a server, with CPUs in the place of places.
+fn settings(case: &CaseDefinition, host: &Host<'_>) -> Result<BTreeMap<String, String>, Cannot> {
+    let mut settings = BTreeMap::new();
+    for (name, value) in &case.server_settings {
+        let mut resolved = String::new();
+        for part in value_parts(value).unwrap_or_default() {
+            match part {
+                ValuePart::Text(text) => resolved.push_str(text),
+                ValuePart::Cpus(choice) => {
+                    let cpus = host.chosen_cpus(&choice)?.unwrap_or_default();
+                    resolved.push_str(&cpus.to_string());
+                }
+            }
+        }
+        settings.insert(name.clone(), resolved);
+    }
+    Ok(settings)
 }
 
 /// Where the memory of a server is moved once its tables are loaded.
