@@ -1,10 +1,11 @@
 //! The command line: what every command does, the question that it answers, its options and an
 //! example.
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use model::exit::ExitCode;
 
 use crate::memory_arguments::{BandwidthArguments, LatencyArguments};
@@ -22,6 +23,24 @@ pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Parses the command line; ends the program on an error, and after help.
+pub(crate) fn of_command_line() -> Command {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    bind_alone(&words).unwrap_or_else(|| Arguments::parse_from(words).command)
+}
+
+/// Parses the command line of a `bind` without the options of all other commands, which take half
+/// as long to make as numactl takes in all. `None` for anything but a `bind` that is right.
+fn bind_alone(words: &[OsString]) -> Option<Command> {
+    let words = words.get(1..)?;
+    words.first().filter(|first| *first == "bind")?;
+    let command = clap::Command::new("bind").version(env!("CARGO_PKG_VERSION"));
+    let command = BindArguments::augment_args(command);
+    let matches = command.try_get_matches_from(words).ok()?;
+    let arguments = BindArguments::from_arg_matches(&matches).ok()?;
+    Some(Command::Bind(Box::new(arguments)))
 }
 
 /// The commands.
@@ -180,7 +199,7 @@ pub(crate) enum Command {
     InternalServer {
         /// The parent, the server and its arguments; without them an order is read.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<std::ffi::OsString>,
+        words: Vec<OsString>,
     },
     /// The process of a trial that becomes another program.
     #[command(hide = true, name = crate::commands::internal::COMMAND)]
@@ -347,4 +366,34 @@ pub(crate) fn exit_codes() -> String {
         writeln!(text, "  {number:>3}  {meaning}").expect("writing to a string cannot fail");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bind_alone_is_what_it_is_among_all_commands() {
+        let check = |line: &str, is_right: bool| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let all = Arguments::try_parse_from(&words);
+            let alone = bind_alone(&words).map(|it| format!("{it:?}"));
+            assert_eq!(alone.is_some(), is_right, "{line}");
+            if let Some(alone) = alone {
+                assert_eq!(alone, format!("{:?}", all.unwrap().command));
+            }
+        };
+        check("numalab bind --membind 0 -- true", true);
+        check(
+            "numalab bind -N 0 -m 0-1 --verify -- postgres -D /data",
+            true,
+        );
+        // These end in the words of the whole command line, and its exit codes.
+        check("numalab bind --membind", false);
+        check("numalab bind --help", false);
+        check("numalab bind --version", false);
+        check("numalab bind --membind x -- true", false);
+        check("numalab inspect bind", false);
+        check("numalab", false);
+    }
 }

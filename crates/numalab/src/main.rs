@@ -43,13 +43,11 @@ mod watching;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::arguments::{Arguments, Command};
+use crate::arguments::Command;
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    match dispatch(Arguments::parse().command) {
+    match dispatch(arguments::of_command_line()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output::talk(&format!("numalab: {}", failure.message));

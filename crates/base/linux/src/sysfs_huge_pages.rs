@@ -24,12 +24,31 @@ pub struct HugePagePool {
     pub overcommit: Option<u64>,
 }
 
+/// The pools of the whole machine.
+const MACHINE: &str = "sys/kernel/mm/hugepages";
+
 /// The pools of the whole machine, by ascending page size; `None` when the kernel has none.
 ///
 /// # Errors
 /// When one of their files is malformed.
 pub fn machine(root: &Root) -> Result<Option<Vec<HugePagePool>>, Error> {
-    read(root, "sys/kernel/mm/hugepages")
+    read(root, MACHINE)
+}
+
+/// Whether any pool of the machine has a free page; `false` when the kernel has no pools.
+///
+/// # Errors
+/// When one of their files is malformed.
+pub fn any_free(root: &Root) -> Result<bool, Error> {
+    let entries = root.entries(MACHINE)?.unwrap_or_default();
+    for entry in entries {
+        let file = root.read_optional(&format!("{MACHINE}/{entry}/free_hugepages"))?;
+        let free: Option<u64> = file.map(|file| file.number()).transpose()?;
+        if free.is_some_and(|free| free > 0) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The pools in `directory`, by ascending page size; `None` when there is no such directory.

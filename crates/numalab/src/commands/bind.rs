@@ -2,7 +2,7 @@
 //! something to do after the start.
 
 use judgement::BindInput;
-use linux::{Root, sysfs_nodes};
+use linux::{Root, sysfs_huge_pages, sysfs_nodes};
 use model::exit::ExitCode;
 use model::{BindAsked, Finding, NodeHugePages, NodeId};
 use placement::bind::{BindError, InForce, Machine, Order, Saved};
@@ -78,8 +78,9 @@ fn lint(
         return Ok(Vec::new());
     }
     let huge_pages = match order.memory_nodes() {
-        Some(_) => huge_pages(root, machine)?,
-        None => Vec::new(),
+        // Where none is free, each node has none.
+        Some(_) if sysfs_huge_pages::any_free(root)? => huge_pages(root, machine)?,
+        _ => Vec::new(),
     };
     let lints = judgement::findings::of_bind(&BindInput {
         machine,
