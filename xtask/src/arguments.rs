@@ -75,6 +75,8 @@ pub(crate) enum Bench {
     ParallelScan,
     /// A session of the embedded instance against one of PostgreSQL, on the same data.
     Postgres,
+    /// How long help, `topology` with 1,152 CPUs, `list`, and `history` of 10,000 stored runs take.
+    StartUp,
     /// How sure verdicts are: windows in turns against trials one after another, a case against
     /// itself (--repeat times), and differences of known size.
     Verdict,

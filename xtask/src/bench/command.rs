@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use super::{
     bandwidth, bind, first_touch, inspect, latency, latency_repeated, logical_reads, parallel_scan,
-    postgres, relocate, verdict, watch,
+    postgres, relocate, start_up, verdict, watch,
 };
 use crate::arguments::Bench;
 
@@ -32,6 +32,7 @@ pub(crate) fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) ->
         Bench::Move => relocate::run(limit)?,
         Bench::ParallelScan => parallel_scan::run(limit)?,
         Bench::Postgres => postgres::run(limit)?,
+        Bench::StartUp => start_up::run(limit)?,
         Bench::Verdict => verdict::run(repeat, limit)?,
         Bench::Watch => watch::run(limit)?,
     }

@@ -20,6 +20,7 @@ mod plain_chase;
 mod postgres;
 mod relocate;
 mod spread;
+mod start_up;
 mod supervisor;
 mod verdict;
 mod verdict_run;
