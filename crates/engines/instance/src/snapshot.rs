@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use linux::clock::{monotonic_ns, process_cpu_ns, process_kernel_cpu_ns};
 
+/// How often to read the clocks again if the session was off its CPU meanwhile.
+const ATTEMPTS: u32 = 8;
+
 use crate::buffer_cache::Reader;
 use crate::layout::{SessionResult, WAIT_EVENTS};
 
@@ -25,14 +28,47 @@ pub(crate) struct Snapshot {
     pub wait_ns: [u64; WAIT_EVENTS],
 }
 
+/// Clocks that belong together: no wait for a CPU lies between two of them.
+struct Clocks {
+    at_ns: u64,
+    cpu_ns: u64,
+    kernel_cpu_ns: u64,
+    run_queue_ns: u64,
+}
+
+impl Clocks {
+    /// Reads the clocks until the run-queue wait is the same before and after. A session whose CPU
+    /// quota is used up stops where it returns from a system call (Linux 6.18,
+    /// kernel/sched/fair.c, `throttle_cfs_rq_work`): between two clocks, for nearly a period.
+    fn read_together(run_queue_ns: impl Fn() -> u64, monotonic_ns: impl Fn() -> u64) -> Self {
+        let mut before = run_queue_ns();
+        let mut attempts = 1;
+        loop {
+            let clocks = Clocks {
+                at_ns: monotonic_ns(),
+                cpu_ns: process_cpu_ns(),
+                kernel_cpu_ns: process_kernel_cpu_ns(),
+                run_queue_ns: run_queue_ns(),
+            };
+            if clocks.run_queue_ns == before || attempts == ATTEMPTS {
+                return clocks;
+            }
+            before = clocks.run_queue_ns;
+            attempts += 1;
+        }
+    }
+}
+
 impl Snapshot {
     /// Takes a snapshot of the counters.
     pub(crate) fn take(reader: &Reader<'_>, statements: u64, rows: u64) -> Self {
+        let run_queue_ns = || reader.waits.run_queue_ns();
+        let clocks = Clocks::read_together(run_queue_ns, monotonic_ns);
         Snapshot {
-            at_ns: monotonic_ns(),
-            cpu_ns: process_cpu_ns(),
-            kernel_cpu_ns: process_kernel_cpu_ns(),
-            run_queue_ns: reader.waits.run_queue_ns(),
+            at_ns: clocks.at_ns,
+            cpu_ns: clocks.cpu_ns,
+            kernel_cpu_ns: clocks.kernel_cpu_ns,
+            run_queue_ns: clocks.run_queue_ns,
             own_work: None,
             logical_reads: reader.logical_reads,
             physical_reads: reader.physical_reads,
@@ -82,5 +118,33 @@ impl Snapshot {
                 self.wait_ns[event].saturating_sub(start.wait_ns[event]),
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::{ATTEMPTS, Clocks};
+
+    #[test]
+    fn a_wait_for_a_cpu_between_two_clocks_has_them_read_again() {
+        let check = |waits: &[u64], expected: (u64, u64)| {
+            let (reads, times) = (Cell::new(0), Cell::new(0));
+            let run_queue_ns = || {
+                let read = reads.replace(reads.get() + 1);
+                waits[read.min(waits.len() - 1)]
+            };
+            let monotonic_ns = || {
+                times.set(times.get() + 1);
+                times.get()
+            };
+            let clocks = Clocks::read_together(run_queue_ns, monotonic_ns);
+            assert_eq!((clocks.at_ns, clocks.run_queue_ns), expected);
+        };
+        check(&[5], (1, 5));
+        check(&[5, 95, 95], (2, 95));
+        let always: Vec<u64> = (0..100).collect();
+        check(&always, (u64::from(ATTEMPTS), u64::from(ATTEMPTS)));
     }
 }
