@@ -25,6 +25,9 @@ pub struct Part {
     pub pattern: Pattern,
     /// How its pages are reached.
     pub(super) source: Source,
+    /// Where processes of the target have an object of small pages mapped. Looking there costs a
+    /// fraction of our own mapping, but shows only what that process has touched.
+    pub(super) views: Vec<View>,
     /// The ranges that may hold its pages, in pieces of at most [`CHUNK_BYTES`].
     pub(super) stretches: Vec<Stretch>,
 }
@@ -71,6 +74,28 @@ impl Part {
     }
 }
 
+/// A process's mapping of an object of small pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct View {
+    /// The process.
+    pub pid: u32,
+    /// Number of the first page in the object.
+    pub first: u64,
+    /// How many pages.
+    pub pages: u64,
+    /// Address of the first page in the process.
+    pub address: u64,
+}
+
+impl View {
+    /// The address of the first page of a stretch, if all of the stretch is mapped.
+    pub(super) fn address_of(&self, stretch: &Stretch, page_bytes: u64) -> Option<u64> {
+        let before = stretch.first.checked_sub(self.first)?;
+        let is_in_it = before.checked_add(stretch.pages)? <= self.pages;
+        is_in_it.then(|| self.address + before * page_bytes)
+    }
+}
+
 /// Consecutive pages of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
@@ -112,7 +137,31 @@ pub(super) fn stretches(
 
 #[cfg(test)]
 mod tests {
-    use super::{Stretch, stretches};
+    use super::{Stretch, View, stretches};
+
+    #[test]
+    fn a_view_shows_a_stretch_whole_or_not_at_all() {
+        let view = View {
+            pid: 7,
+            first: 10,
+            pages: 20,
+            address: 1 << 30,
+        };
+        let check = |first, pages, expected| {
+            let stretch = Stretch {
+                pid: 0,
+                first,
+                pages,
+                address: 0,
+            };
+            assert_eq!(view.address_of(&stretch, 4096), expected);
+        };
+        check(10, 20, Some(1 << 30));
+        check(29, 1, Some((1 << 30) + 19 * 4096));
+        check(9, 2, None);
+        check(29, 2, None);
+        check(u64::MAX, 1, None);
+    }
 
     #[test]
     fn stretches_end_where_chunks_do() {

@@ -10,7 +10,7 @@ use model::NodeId;
 use super::chunk_log::{ChunkLine, ChunkLog};
 use super::claims::Claims;
 use super::error::MoveError;
-use super::memory::{CHUNK_BYTES, Part, PartKind, Source, Stretch};
+use super::memory::{Part, PartKind, Source, Stretch};
 use super::plan::Plan;
 use super::reader::{Chunk, ReadError, Reader, Unit};
 use super::sender::{self, Sent};
@@ -20,6 +20,13 @@ use super::{policy, reader, sequence};
 
 /// The longest time between two checks whether to stop.
 const NAP: Duration = Duration::from_millis(50);
+/// Memory that is journalled, synced and moved at once: this much at first, and twice as much after
+/// each time that every page moved, because a sync may take as long as moving as much.
+const BATCH_BYTES: u64 = 16 << 20;
+/// At most this much, which takes a few tenths of a second.
+const BATCH_BYTES_MAX: u64 = 256 << 20;
+/// With a limit of the rate, as much as may be moved in this part of a second.
+const BATCHES_PER_S: u64 = 4;
 
 /// How to move.
 pub struct Pace<'a> {
@@ -83,6 +90,7 @@ pub fn carry_out(
         pids: &plan.pids,
         began,
         bytes_seen: 0,
+        batch_bytes: BATCH_BYTES,
     };
     let outcome = mover.run(plan, journal);
     let mut moved = mover.moved;
@@ -103,6 +111,19 @@ struct Mover<'a, 'b> {
     pids: &'a [u32],
     began: Instant,
     bytes_seen: u64,
+    batch_bytes: u64,
+}
+
+/// How a batch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// What could be moved was moved.
+    Done,
+    /// Its process has ended, and its memory with it.
+    Ended,
+    /// A process through which an object was looked at has ended, or its pages may not be moved:
+    /// the object must be looked at in another way.
+    Again,
 }
 
 /// A chunk that was read, with its stretch and the node to which each unit goes.
@@ -121,7 +142,10 @@ impl Mover<'_, '_> {
                 Source::Window(_, object) => extents(object, part.page_bytes)?,
                 _ => part.stretches.clone(),
             };
-            for together in batches(&stretches, part.page_bytes) {
+            let mut rest = &stretches[..];
+            while !rest.is_empty() {
+                let (together, after) = batch(rest, part.page_bytes, self.batch_bytes());
+                rest = after;
                 // A segment that we have open outlives its processes, and is of no use then.
                 self.moved.has_target_ended = self.has_target_ended();
                 self.moved.is_interrupted = (self.pace.stop)();
@@ -129,15 +153,21 @@ impl Mover<'_, '_> {
                     return Ok(());
                 }
                 if !self.moved.ended.contains(&together[0].pid) {
-                    self.batch(part, together)?;
+                    while self.batch(part, together)? == Outcome::Again {}
                 }
             }
         }
         Ok(())
     }
 
-    /// Journals, syncs and moves stretches of one process at once, at most a chunk in total.
-    fn batch(&mut self, part: &Part, together: &[Stretch]) -> Result<(), MoveError> {
+    /// How much to move at once now.
+    fn batch_bytes(&self) -> u64 {
+        let of_rate = self.pace.bytes_per_s.map(|rate| rate / BATCHES_PER_S);
+        self.batch_bytes.min(of_rate.unwrap_or(u64::MAX))
+    }
+
+    /// Journals, syncs and moves stretches of one process at once.
+    fn batch(&mut self, part: &Part, together: &[Stretch]) -> Result<Outcome, MoveError> {
         let pid = together[0].pid;
         let mut read: Vec<Read<'_>> = Vec::new();
         for stretch in together {
@@ -145,12 +175,12 @@ impl Mover<'_, '_> {
                 Ok(chunk) => chunk,
                 Err(error) if error.is_of_an_ended_process() => {
                     self.ended(pid);
-                    return Ok(());
+                    return Ok(Outcome::Ended);
                 }
                 Err(ReadError::Read(error)) => return Err(error.into()),
                 Err(ReadError::SystemCall(error)) => return Err(error.into()),
             };
-            self.moved.sent.calls += u64::from(!chunk.units.is_empty());
+            self.moved.sent.calls += chunk.calls;
             let wanted = |unit: &Unit| (*unit, part.pattern.node_of(unit.turn));
             let is_elsewhere = |(unit, node): &(Unit, NodeId)| unit.node != *node;
             let units: Vec<_> = chunk
@@ -164,34 +194,59 @@ impl Mover<'_, '_> {
             }
         }
         if read.is_empty() {
-            return Ok(());
+            return Ok(Outcome::Done);
         }
         let lines = read.iter();
         let lines = lines.map(|(stretch, chunk, units)| line(part, stretch, chunk, units));
         self.log.add(&lines.collect::<Vec<_>>())?;
-        let units: Vec<_> = read
-            .iter()
-            .flat_map(|(_, _, units)| units)
-            .copied()
-            .collect();
-        match sender::send(pid, &units, part.page_bytes, self.pace.of_others) {
-            Ok(sent) => self.moved.sent.add(sent),
-            Err(error) if ReadError::from_call(&error) => {
-                self.ended(pid);
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
+        let outcome = self.send(part, pid, &read)?;
+        if outcome != Outcome::Done {
+            return Ok(outcome);
         }
         if matches!(part.kind, PartKind::Private { .. }) {
             for (stretch, ..) in &read {
                 self.reader.met_again(part, stretch);
             }
         }
-        let pages: u64 = units.iter().map(|(unit, _)| unit.pages).sum();
+        let units = read.iter().flat_map(|(_, _, units)| units);
+        let pages: u64 = units.map(|(unit, _)| unit.pages).sum();
         self.bytes_seen += pages * part.page_bytes;
         (self.pace.watch)(self.bytes_seen);
         self.wait();
-        Ok(())
+        Ok(Outcome::Done)
+    }
+
+    /// Moves what was read of stretches of process `pid`, or of an object (0), through the process
+    /// that showed it.
+    fn send(&mut self, part: &Part, pid: u32, read: &[Read<'_>]) -> Result<Outcome, MoveError> {
+        let refused_before = self.moved.sent.refused.len();
+        for of_one in read.chunk_by(|(_, one, _), (_, next, _)| one.pid == next.pid) {
+            let through = of_one[0].1.pid;
+            let units: Vec<_> = of_one
+                .iter()
+                .flat_map(|(.., units)| units)
+                .copied()
+                .collect();
+            let (page_bytes, of_others) = (part.page_bytes, self.pace.of_others);
+            let sent = &mut self.moved.sent;
+            match sender::send(through, &units, page_bytes, of_others, sent) {
+                Ok(()) => {}
+                Err(_) if through != pid => {
+                    self.reader.close(through);
+                    return Ok(Outcome::Again);
+                }
+                Err(error) if ReadError::from_call(&error) => {
+                    self.ended(pid);
+                    return Ok(Outcome::Ended);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.batch_bytes = match self.moved.sent.refused.len() == refused_before {
+            true => (2 * self.batch_bytes).min(BATCH_BYTES_MAX),
+            false => BATCH_BYTES,
+        };
+        Ok(Outcome::Done)
     }
 
     /// Notes that a process has ended: memory that went with it needs no move.
@@ -224,22 +279,16 @@ impl Mover<'_, '_> {
     }
 }
 
-/// Groups consecutive stretches of one process into batches of at most a chunk.
-fn batches(stretches: &[Stretch], page_bytes: u64) -> impl Iterator<Item = &[Stretch]> {
-    let mut rest = stretches;
-    std::iter::from_fn(move || {
-        let first = rest.first()?;
-        let mut bytes = 0;
-        let fits = |stretch: &&Stretch| {
-            bytes += stretch.pages * page_bytes;
-            stretch.pid == first.pid && bytes <= CHUNK_BYTES
-        };
-        // A page may be larger than a chunk.
-        let count = rest.iter().take_while(fits).count().max(1);
-        let (together, after) = rest.split_at(count);
-        rest = after;
-        Some(together)
-    })
+/// Divides stretches into the first ones of one process, of at most so many bytes, and the others.
+fn batch(stretches: &[Stretch], page_bytes: u64, bytes_max: u64) -> (&[Stretch], &[Stretch]) {
+    let mut bytes = 0;
+    let fits = |stretch: &&Stretch| {
+        bytes += stretch.pages * page_bytes;
+        stretch.pid == stretches[0].pid && bytes <= bytes_max
+    };
+    // A stretch, and even a page, may be larger than that.
+    let count = stretches.iter().take_while(fits).count();
+    stretches.split_at(count.max(1).min(stretches.len()))
 }
 
 fn line(part: &Part, stretch: &Stretch, chunk: &Chunk, units: &[(Unit, NodeId)]) -> ChunkLine {
@@ -268,7 +317,7 @@ impl From<ReadError> for Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stretch, batches};
+    use super::{Stretch, batch};
 
     #[test]
     fn small_stretches_of_one_process_go_together() {
@@ -280,9 +329,19 @@ mod tests {
         };
         let all = [(1, 4000), (1, 96), (1, 1), (2, 5), (2, 4096), (2, 4096)];
         let all: Vec<Stretch> = all.map(|(pid, pages)| stretch(pid, pages)).into();
-        let counts: Vec<usize> = batches(&all, 4096).map(<[_]>::len).collect();
-        assert_eq!(counts, [2, 1, 1, 1, 1]);
-        assert_eq!(batches(&all[..1], 1 << 30).count(), 1);
-        assert_eq!(batches(&[], 4096).count(), 0);
+        let counts = |page_bytes, bytes_max| {
+            let (mut rest, mut counts) = (&all[..], Vec::new());
+            while !rest.is_empty() {
+                let (together, after) = batch(rest, page_bytes, bytes_max);
+                counts.push(together.len());
+                rest = after;
+            }
+            counts
+        };
+        assert_eq!(counts(4096, 16 << 20), [2, 1, 1, 1, 1]);
+        assert_eq!(counts(4096, 32 << 20), [3, 2, 1]);
+        assert_eq!(counts(1 << 30, 16 << 20), [1; 6]);
+        assert_eq!(counts(4096, 0), [1; 6]);
+        assert_eq!(batch(&[], 4096, 1).0.len(), 0);
     }
 }

@@ -184,6 +184,7 @@ mod tests {
             page_bytes: 4096,
             pattern: pattern.unwrap(),
             source: Source::Process,
+            views: Vec::new(),
             stretches: Vec::new(),
         }
     }

@@ -20,7 +20,12 @@ use super::whereabouts;
 
 /// Pages of an object at which its policy is queried, at most; where two answers differ, the border
 /// is found exactly. In larger objects, a shorter area between equal neighbours may be missed.
-const PROBES_MAX: u64 = 1 << 16;
+const PROBES_MAX: usize = 1 << 16;
+
+/// A first look queries one page of this many (256 KiB), at random, so that no regular pattern
+/// hides from it. Only where its answers differ, every page is queried: that takes as long as
+/// moving them.
+const FIRST_LOOK_PAGES: usize = 64;
 
 /// Returns the policy that a part has and the one that later pages need; `None` where there is
 /// nothing to set, as for private memory and huge pages.
@@ -71,13 +76,10 @@ fn put(
     policy: &RawPolicy,
 ) -> Result<Option<(u64, SegmentPolicySet)>, Error> {
     let (window, pages) = whole(object)?;
-    let written = words(policy);
-    let has_it = areas(&window, pages)?
-        .iter()
-        .all(|area| area.policy == written);
-    match has_it {
+    let (before, written) = (areas(&window, pages)?, words(policy));
+    match before.iter().all(|area| area.policy == written) {
         true => Ok(None),
-        false => write(journal, id, object, name, policy).map(Some),
+        false => record(journal, id, object, name, policy, before).map(Some),
     }
 }
 
@@ -93,15 +95,27 @@ pub(super) fn write(
     policy: &RawPolicy,
 ) -> Result<(u64, SegmentPolicySet), Error> {
     let (window, pages) = whole(object)?;
+    record(journal, id, object, name, policy, areas(&window, pages)?)
+}
+
+/// As [`write`], with the areas that the object has now.
+fn record(
+    journal: &Journal,
+    id: ObjectId,
+    object: &MappedObject,
+    name: &str,
+    policy: &RawPolicy,
+    before: Vec<PolicyArea>,
+) -> Result<(u64, SegmentPolicySet), Error> {
     let change = SegmentPolicySet {
         object: id.into(),
         name: name.to_owned(),
-        before: areas(&window, pages)?,
+        before,
         written: words(policy),
         allocated_bytes: object.allocated_bytes_now().ok(),
     };
     let entry = change.record(journal)?;
-    if let Err(error) = object_policy::set(&window, 0, pages, policy) {
+    if let Err(error) = switch(object, policy) {
         journal.mark_undone(entry)?;
         return Err(error.into());
     }
@@ -277,14 +291,57 @@ fn whole(object: &MappedObject) -> Result<(Window, usize), SystemCallError> {
 
 /// The policies of an object, by page range.
 fn areas(window: &Window, pages: usize) -> Result<Vec<PolicyArea>, SystemCallError> {
-    let step = (pages as u64).div_ceil(PROBES_MAX).max(1) as usize;
+    areas_by(pages, |page| Ok(words(&object_policy::at(window, page)?)))
+}
+
+/// The areas of as many pages, by their policies.
+fn areas_by<E>(
+    pages: usize,
+    at: impl Fn(usize) -> Result<PolicyWords, E>,
+) -> Result<Vec<PolicyArea>, E> {
+    let Some(last_page) = pages.checked_sub(1) else {
+        return Ok(Vec::new());
+    };
+    let policy = at(0)?;
+    let mut is_one = at(last_page)? == policy;
+    let step = FIRST_LOOK_PAGES.max(pages.div_ceil(PROBES_MAX));
+    let mut probes = (0..pages)
+        .step_by(step)
+        .map(|first| (first + scattered(first) % step).min(last_page));
+    while let Some(page) = probes.next().filter(|_| is_one) {
+        is_one = at(page)? == policy;
+    }
+    if !is_one {
+        return every_area(pages, at);
+    }
+    Ok(vec![PolicyArea {
+        first: 0,
+        pages: pages as u64,
+        policy,
+    }])
+}
+
+/// A number that looks random (the finalizer of SplitMix64: Steele, Lea, Flood 2014), the same in
+/// every look.
+fn scattered(number: usize) -> usize {
+    let mixed = (number as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ mixed >> 31) as usize
+}
+
+/// As [`areas_by`], from the policy of every page, as far as [`PROBES_MAX`] allows.
+fn every_area<E>(
+    pages: usize,
+    at: impl Fn(usize) -> Result<PolicyWords, E>,
+) -> Result<Vec<PolicyArea>, E> {
+    let step = pages.div_ceil(PROBES_MAX).max(1);
     let mut areas: Vec<PolicyArea> = Vec::new();
-    let mut at = 0;
-    while at < pages {
-        let policy = words(&object_policy::at(window, at)?);
+    for page in (0..pages).step_by(step) {
+        let policy = at(page)?;
         let begins_at = match areas.last() {
             Some(last) if last.policy == policy => None,
-            Some(last) => Some(border(window, at.saturating_sub(step), at, &last.policy)?),
+            Some(last) => Some(border(&at, page.saturating_sub(step), page, &last.policy)?),
             None => Some(0),
         };
         if let Some(first) = begins_at {
@@ -297,7 +354,6 @@ fn areas(window: &Window, pages: usize) -> Result<Vec<PolicyArea>, SystemCallErr
                 policy,
             });
         }
-        at += step;
     }
     if let Some(last) = areas.last_mut() {
         last.pages = pages as u64 - last.first;
@@ -306,15 +362,15 @@ fn areas(window: &Window, pages: usize) -> Result<Vec<PolicyArea>, SystemCallErr
 }
 
 /// Finds the first page that differs: `low` has `policy`, `high` does not.
-fn border(
-    window: &Window,
+fn border<E>(
+    at: &impl Fn(usize) -> Result<PolicyWords, E>,
     mut low: usize,
     mut high: usize,
     policy: &PolicyWords,
-) -> Result<usize, SystemCallError> {
+) -> Result<usize, E> {
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        if words(&object_policy::at(window, middle)?) == *policy {
+        if at(middle)? == *policy {
             low = middle;
         } else {
             high = middle;
@@ -339,7 +395,54 @@ fn raw(policy: &PolicyWords) -> RawPolicy {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::convert::Infallible;
+
     use super::*;
+
+    /// The areas of pages, and at how many of them the policy was queried.
+    fn look(pages: usize, is_local: impl Fn(usize) -> bool) -> (Vec<(u64, u64, bool)>, usize) {
+        let queries = Cell::new(0);
+        let at = |page: usize| -> Result<PolicyWords, Infallible> {
+            assert!(page < pages);
+            queries.set(queries.get() + 1);
+            Ok(words(&match is_local(page) {
+                true => RawPolicy::local(),
+                false => RawPolicy::default(),
+            }))
+        };
+        let Ok(areas) = areas_by(pages, at);
+        let local = words(&RawPolicy::local());
+        let areas = areas.iter();
+        let areas = areas.map(|it| (it.first, it.pages, it.policy == local));
+        (areas.collect(), queries.get())
+    }
+
+    #[test]
+    fn a_uniform_object_costs_few_queries() {
+        let (areas, queries) = look(32_768, |_| false);
+        assert_eq!((areas, queries), (vec![(0, 32_768, false)], 2 + 512));
+        let (areas, queries) = look(1 << 26, |_| true);
+        assert_eq!((areas, queries), (vec![(0, 1 << 26, true)], 2 + 65_536));
+        assert_eq!(look(0, |_| true).0, []);
+        assert_eq!(look(1, |_| true).0, [(0, 1, true)]);
+    }
+
+    #[test]
+    fn areas_that_differ_are_found_to_the_page() {
+        let (areas, _) = look(32_768, |page| (999..9_999).contains(&page));
+        let expected = [(0, 999, false), (999, 9_000, true), (9_999, 22_769, false)];
+        assert_eq!(areas, expected);
+        // A regular pattern whose period divides the step of the first look.
+        let (areas, _) = look(32_768, |page| page % 64 == 7);
+        assert_eq!(areas.len(), 1 + 2 * 512);
+        // The last page.
+        let (areas, _) = look(32_768, |page| page == 32_767);
+        assert_eq!(areas, [(0, 32_767, false), (32_767, 1, true)]);
+        // Beyond a page of this many, a border within a step is still found exactly.
+        let (areas, _) = look(1 << 20, |page| page > 1000);
+        assert_eq!(areas, [(0, 1001, false), (1001, (1 << 20) - 1001, true)]);
+    }
 
     #[test]
     fn areas_of_any_numbers_overlap_or_not() {

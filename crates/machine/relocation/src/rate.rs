@@ -12,7 +12,7 @@ use model::{NodeId, SegmentKind, Topology};
 
 use super::memory::{Part, PartKind, Source, Stretch};
 use super::reader::Reader;
-use super::sender;
+use super::sender::{self, Sent};
 use placement::Pattern;
 
 /// Memory moved in one round: a millisecond's worth or two.
@@ -45,6 +45,7 @@ pub fn own_bytes_per_s(root: &Root, topology: &Topology) -> Option<f64> {
         page_bytes,
         pattern: Pattern::of_one(pair[0]),
         source: Source::Window(ObjectId::default(), object),
+        views: Vec::new(),
         stretches: Vec::new(),
     };
     try_out(root, &part, &stretch, pair)
@@ -52,14 +53,16 @@ pub fn own_bytes_per_s(root: &Root, topology: &Topology) -> Option<f64> {
 
 fn try_out(root: &Root, part: &Part, stretch: &Stretch, pair: [NodeId; 2]) -> Option<f64> {
     let mut seconds = Vec::new();
+    let reader = Reader::new(root);
     let begin = Instant::now();
     for round in 0..ROUNDS {
         let began = Instant::now();
-        let chunk = Reader::new(root).read(part, stretch).ok()?;
+        let chunk = reader.another_pass().read(part, stretch).ok()?;
         let to = pair[round % 2];
         let units: Vec<_> = chunk.units.iter().map(|unit| (*unit, to)).collect();
         let is_there_already = chunk.units.iter().any(|unit| unit.node == to);
-        let sent = sender::send(0, &units, part.page_bytes, false).ok()?;
+        let mut sent = Sent::default();
+        sender::send(0, &units, part.page_bytes, false, &mut sent).ok()?;
         // A round in which not everything moved is not valid.
         if !is_there_already && sent.bytes == BYTES {
             seconds.push(began.elapsed().as_secs_f64());

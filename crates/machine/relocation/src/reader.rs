@@ -1,6 +1,7 @@
 //! Where the pages of a stretch are now. Touches, allocates and swaps in nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use linux::map_files::Window;
 use linux::page_flags::{FrameFlags, PageFlags};
@@ -11,7 +12,7 @@ use model::NodeId;
 
 use super::memory::{Part, Source, Stretch};
 use super::sequence::Sequence;
-use residency::PageSet;
+use residency::{Frames, PageSet};
 
 /// Pages that the kernel moves together: one page, or all pages of a larger one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub(super) struct Chunk {
     pub pid: u32,
     /// The pages, ascending.
     pub units: Vec<Unit>,
+    /// Queries of nodes that this took.
+    pub calls: u64,
     /// Keeps the addresses of this process valid.
     _window: Option<Window>,
 }
@@ -93,6 +96,10 @@ impl ReadError {
 pub(super) struct Reader<'a> {
     root: &'a Root,
     flags: PageFlags,
+    frames: Arc<Frames>,
+    /// Processes through which objects are not looked at any more: they have ended, or the kernel
+    /// refuses to move pages of theirs.
+    closed: BTreeSet<u32>,
     /// Frames of private memory that processes share since a fork; of a huge page, the first frame.
     shared_since_fork: PageSet,
     huge_pages: BTreeMap<ObjectId, PageSet>,
@@ -105,9 +112,21 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// A pass that has seen nothing yet.
     pub(super) fn new(root: &'a Root) -> Self {
+        let frames = Frames::read(root, linux::process::page_bytes());
+        Self::with(root, Arc::new(frames.unwrap_or_default()))
+    }
+
+    /// Another pass that has seen nothing yet.
+    pub(super) fn another_pass(&self) -> Self {
+        Self::with(self.root, Arc::clone(&self.frames))
+    }
+
+    fn with(root: &'a Root, frames: Arc<Frames>) -> Self {
         Reader {
             root,
             flags: PageFlags::open(),
+            frames,
+            closed: BTreeSet::new(),
             shared_since_fork: PageSet::default(),
             huge_pages: BTreeMap::new(),
             larger: BTreeMap::new(),
@@ -125,39 +144,55 @@ impl<'a> Reader<'a> {
             pid: stretch.pid,
             ..Chunk::default()
         };
-        let candidates = match &part.source {
+        if let Some((pid, address)) = self.view_of_all(part, stretch) {
+            let found = self.small(stretch.first, address, Of::Object);
+            chunk.pid = pid;
+            return found.look_up(chunk);
+        }
+        let found = match &part.source {
             Source::Window(_, object) => {
                 let window = object.window(stretch.first * part.page_bytes, pages(stretch))?;
                 window.look_at_resident()?;
                 let address = window.address_of(0);
                 self.entries_at(0, address, pages(stretch))?;
                 chunk._window = Some(window);
-                self.small(stretch.first, address, |_| true)
+                self.small(stretch.first, address, Of::Object)
             }
             Source::Process if part.is_of_huge_pool() => self.huge(part, stretch, None)?,
             Source::HugeObject(id, _) => self.huge(part, stretch, Some(*id))?,
             Source::Process => {
                 self.entries_at(stretch.pid, stretch.address, pages(stretch))?;
-                let is_private = |entry: &PagemapEntry| !entry.is_of_object();
-                let units = self.small(stretch.first, stretch.address, is_private);
-                self.in_turn(units)
+                let found = self.small(stretch.first, stretch.address, Of::Process);
+                Found {
+                    units: self.in_turn(found.units),
+                    ..found
+                }
             }
         };
-        let addresses: Vec<u64> = candidates.iter().map(|unit| unit.address).collect();
-        if addresses.is_empty() {
-            return Ok(chunk);
-        }
-        let nodes = move_pages::nodes_of(chunk.pid, &addresses)?;
-        let found = candidates.into_iter().zip(nodes);
-        // Leaves out pages that are gone by now.
-        let found = found.filter_map(|(unit, node)| {
-            Some(Unit {
-                node: node.ok()?,
-                ..unit
-            })
-        });
-        chunk.units = found.collect();
-        Ok(chunk)
+        found.look_up(chunk)
+    }
+
+    /// Looks at objects through this process no more.
+    pub(super) fn close(&mut self, pid: u32) {
+        self.closed.insert(pid);
+    }
+
+    /// A process that has mapped and touched every page of a stretch of an object, and the address
+    /// of the first; its entries were read. Far cheaper than our own mapping, which has each page
+    /// mapped and unmapped, and pages that no process misses stay as they are.
+    fn view_of_all(&mut self, part: &Part, stretch: &Stretch) -> Option<(u32, u64)> {
+        let open = part
+            .views
+            .iter()
+            .filter_map(|view| Some((view.pid, view.address_of(stretch, part.page_bytes)?)));
+        let views: Vec<(u32, u64)> = open.filter(|it| !self.closed.contains(&it.0)).collect();
+        views.into_iter().find(|(pid, address)| {
+            let is_read = self.entries_at(*pid, *address, pages(stretch)).is_ok();
+            let mut entries = self.entries.iter();
+            is_read
+                && entries.len() == pages(stretch)
+                && entries.all(|entry| entry.is_present() && entry.frame().is_some())
+        })
     }
 
     /// Marks the new frames of private pages as seen after the pages were moved.
@@ -180,21 +215,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Small pages, and larger ones that they form, from the entries that were read.
-    fn small(
-        &mut self,
-        first: u64,
-        address: u64,
-        belongs: impl Fn(&PagemapEntry) -> bool,
-    ) -> Vec<Unit> {
+    fn small(&mut self, first: u64, address: u64, of: Of) -> Found {
         let page_bytes = linux::process::page_bytes();
-        let flags = self.flags_of_entries();
+        let flags = self.flags_of_entries(of);
+        let frames = Arc::clone(&self.frames);
+        let mut nodes = frames.lookup();
         let mut units: Vec<Unit> = Vec::new();
+        let mut are_nodes_known = true;
         let (mut last_frame, mut is_met) = (None, false);
         for (index, (entry, flags)) in (0_u64..).zip(self.entries.iter().zip(flags)) {
             let follows = |frame: u64| last_frame.is_some_and(|last: u64| last + 1 == frame);
             let continues = flags.is_tail() && entry.frame().is_some_and(follows);
             last_frame = entry.frame();
-            if !entry.is_present() || !belongs(entry) || flags.is_zero_page() {
+            if !entry.is_present() || !of.has(entry) || flags.is_zero_page() {
                 last_frame = None;
                 continue;
             }
@@ -208,16 +241,21 @@ impl<'a> Reader<'a> {
                 _ => false,
             };
             if !is_met {
+                let node = entry.frame().and_then(|frame| nodes.node_of(frame));
+                are_nodes_known &= node.is_some();
                 units.push(Unit {
                     page: first + index,
                     pages: 1,
                     turn: first + index,
                     address: address + index * page_bytes,
-                    node: NodeId(0),
+                    node: node.unwrap_or(NodeId(0)),
                 });
             }
         }
-        units
+        Found {
+            units,
+            are_nodes_known,
+        }
     }
 
     /// Gives larger pages their turns one after the other, wherever they are. Their places may have
@@ -232,8 +270,9 @@ impl<'a> Reader<'a> {
         units
     }
 
-    /// The flags of the frame of each entry; one query covers a run of consecutive frames.
-    fn flags_of_entries(&self) -> Vec<FrameFlags> {
+    /// The flags of the frame of each entry; one query covers a run of consecutive frames. A single
+    /// frame of an object has none that matter: it is no part of a larger page, nor a zero page.
+    fn flags_of_entries(&self, of: Of) -> Vec<FrameFlags> {
         let mut all = Vec::with_capacity(self.entries.len());
         let follows = |one: &PagemapEntry, next: &PagemapEntry| match (one.frame(), next.frame()) {
             (Some(one), Some(next)) => one + 1 == next,
@@ -241,7 +280,8 @@ impl<'a> Reader<'a> {
             _ => false,
         };
         for run in self.entries.chunk_by(follows) {
-            match run[0].frame() {
+            let is_plain = of == Of::Object && run.len() == 1;
+            match run[0].frame().filter(|_| !is_plain) {
                 Some(frame) => all.extend(self.flags.of(frame, run.len())),
                 None => all.resize(all.len() + run.len(), FrameFlags::default()),
             }
@@ -255,8 +295,9 @@ impl<'a> Reader<'a> {
         part: &Part,
         stretch: &Stretch,
         object: Option<ObjectId>,
-    ) -> Result<Vec<Unit>, ReadError> {
-        let mut units = Vec::new();
+    ) -> Result<Found, ReadError> {
+        let frames = Arc::clone(&self.frames);
+        let (mut units, mut are_nodes_known) = (Vec::new(), true);
         for index in 0..stretch.pages {
             let (page, address) = (
                 stretch.first + index,
@@ -274,16 +315,21 @@ impl<'a> Reader<'a> {
                 (None, None) => true,
             };
             if is_new {
+                let node = entry.frame().and_then(|frame| frames.node_of(frame));
+                are_nodes_known &= node.is_some();
                 units.push(Unit {
                     page,
                     pages: 1,
                     turn: page,
                     address,
-                    node: NodeId(0),
+                    node: node.unwrap_or(NodeId(0)),
                 });
             }
         }
-        Ok(units)
+        Ok(Found {
+            units,
+            are_nodes_known,
+        })
     }
 
     fn entries_at(&mut self, pid: u32, address: u64, count: usize) -> Result<(), ReadError> {
@@ -297,6 +343,50 @@ impl<'a> Reader<'a> {
         let (_, pagemap) = self.open.as_mut().expect("it was just put there");
         let first = address / linux::process::page_bytes();
         Ok(pagemap.read(first, count, &mut self.entries)?)
+    }
+}
+
+/// What small pages belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Object,
+    Process,
+}
+
+impl Of {
+    /// Whether the page of an entry is the owner's.
+    fn has(self, entry: &PagemapEntry) -> bool {
+        self == Of::Object || !entry.is_of_object()
+    }
+}
+
+/// Pages that were found in page maps.
+struct Found {
+    units: Vec<Unit>,
+    /// Whether the frames of all of them have a known node: then the kernel need not be asked.
+    are_nodes_known: bool,
+}
+
+impl Found {
+    /// Puts the pages into a chunk, with their nodes.
+    fn look_up(self, mut chunk: Chunk) -> Result<Chunk, ReadError> {
+        if self.are_nodes_known {
+            chunk.units = self.units;
+            return Ok(chunk);
+        }
+        let addresses: Vec<u64> = self.units.iter().map(|unit| unit.address).collect();
+        let nodes = move_pages::nodes_of(chunk.pid, &addresses)?;
+        chunk.calls = 1;
+        let found = self.units.into_iter().zip(nodes);
+        // Leaves out pages that are gone by now.
+        let found = found.filter_map(|(unit, node)| {
+            Some(Unit {
+                node: node.ok()?,
+                ..unit
+            })
+        });
+        chunk.units = found.collect();
+        Ok(chunk)
     }
 }
 

@@ -28,19 +28,8 @@ pub struct Sent {
     pub calls: u64,
 }
 
-impl Sent {
-    /// Adds another result.
-    pub fn add(&mut self, other: Sent) {
-        self.bytes += other.bytes;
-        self.units += other.units;
-        self.calls += other.calls;
-        for (number, bytes) in other.refused {
-            *self.refused.entry(number).or_default() += bytes;
-        }
-    }
-}
-
-/// Sends every unit to its node: one call for each node, and more for units that stayed.
+/// Sends every unit to its node: one call for each node, and more for units that stayed. What was
+/// moved before an error is in `sent`, too.
 ///
 /// # Errors
 /// When the call as a whole is refused: the process has ended, a permission is missing.
@@ -49,15 +38,15 @@ pub(super) fn send(
     units: &[(Unit, NodeId)],
     page_bytes: u64,
     of_others: bool,
-) -> Result<Sent, SystemCallError> {
-    let mut sent = Sent::default();
+    sent: &mut Sent,
+) -> Result<(), SystemCallError> {
     let destinations: BTreeSet<NodeId> = units.iter().map(|(_, node)| *node).collect();
     for node in destinations {
         let of_node = units.iter().filter(|(_, to)| *to == node);
         let mut pending: Vec<Unit> = of_node.map(|(unit, _)| *unit).collect();
         let mut attempts = 0;
         loop {
-            let left = send_once(pid, &pending, node, page_bytes, of_others, &mut sent)?;
+            let left = send_once(pid, &pending, node, page_bytes, of_others, sent)?;
             attempts = if left.len() < pending.len() {
                 0
             } else {
@@ -78,7 +67,7 @@ pub(super) fn send(
             }
         }
     }
-    Ok(sent)
+    Ok(())
 }
 
 /// Makes one call; returns the units that stayed, and why.

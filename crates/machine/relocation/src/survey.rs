@@ -8,11 +8,14 @@ use linux::{Root, proc_stat, proc_status};
 use model::{NodeSet, Topology};
 
 use super::error::MoveError;
-use super::memory::{Part, PartKind, Source, Stretch, stretches};
+use super::memory::{Part, PartKind, Source, Stretch, View, stretches};
 use placement::{Destination, Pattern};
 use residency::has_pages;
 use residency::instances::{self, Member, Target};
 use residency::kind_of;
+
+/// Views of an object that are tried before our own mapping: each costs a read of its page map.
+const VIEWS_MAX: usize = 8;
 
 /// Which memory of a target to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,6 +232,10 @@ fn shared(
             name,
             kind: PartKind::Segment(kind),
             page_bytes,
+            views: match &source {
+                Source::Window(..) => views(&mappings, &pattern, page_bytes),
+                _ => Vec::new(),
+            },
             pattern,
             source,
             stretches,
@@ -252,6 +259,21 @@ pub(super) fn extents(object: &MappedObject, page_bytes: u64) -> Result<Vec<Stre
         from = end;
     }
     Ok(all)
+}
+
+/// Where the first processes have an object of small pages mapped that may use all nodes of the
+/// pattern.
+fn views(mappings: &[(&Mapped, &Mapping)], pattern: &Pattern, page_bytes: u64) -> Vec<View> {
+    let nodes = pattern.nodes();
+    let may_use = |process: &Mapped| nodes.iter().all(|node| process.allowed.contains(node));
+    let of_processes = mappings.iter().filter(|(process, _)| may_use(process));
+    let view = |(process, mapping): &(&Mapped, &Mapping)| View {
+        pid: process.member.stat.pid,
+        first: mapping.offset / page_bytes,
+        pages: mapping.bytes() / page_bytes,
+        address: mapping.start,
+    };
+    of_processes.take(VIEWS_MAX).map(view).collect()
 }
 
 /// The pages of an object of huge pages, through every process that maps it.
@@ -306,6 +328,7 @@ fn private(root: &Root, process: &Mapped, pattern: &Pattern, survey: &mut Survey
             page_bytes,
             pattern: pattern.clone(),
             source: Source::Process,
+            views: Vec::new(),
             stretches,
         });
     }

@@ -63,9 +63,12 @@ pub(super) fn chunks<'a>(
     change: &str,
 ) -> Result<Option<String>, Error> {
     let mut back = Back::default();
+    let reader = Reader::new(how.root);
     let mut owners = BTreeMap::new();
     for line in lines {
-        chunk(how.root, line, &mut owners, how.force, &mut back)?;
+        // A separate pass for each chunk: a page that was moved twice is moved back twice.
+        let pass = reader.another_pass();
+        chunk(how.root, pass, line, &mut owners, how.force, &mut back)?;
     }
     match back.complaint() {
         Some(reason) => Err(Error::Undo {
@@ -109,6 +112,7 @@ struct Reach {
 
 fn chunk(
     root: &Root,
+    mut reader: Reader<'_>,
     line: &ChunkLine,
     owners: &mut BTreeMap<String, Option<Reach>>,
     force: bool,
@@ -137,8 +141,6 @@ fn chunk(
         }
         Some(from)
     };
-    // A separate pass for each chunk: a page that was moved twice is moved back twice.
-    let mut reader = Reader::new(root);
     for stretch in stretches(reach, line, from.len() as u64) {
         let chunk = match reader.read(&reach.part, &stretch) {
             Ok(chunk) => chunk,
@@ -151,8 +153,14 @@ fn chunk(
             .filter_map(|unit| Some((*unit, wanted(unit, back)?)))
             .collect();
         let of_others = linux::capabilities::may_move_pages_of_others(root);
-        match sender::send(chunk.pid, &units, line.page_bytes, of_others) {
-            Ok(sent) => back.sent.add(sent),
+        match sender::send(
+            chunk.pid,
+            &units,
+            line.page_bytes,
+            of_others,
+            &mut back.sent,
+        ) {
+            Ok(()) => {}
             Err(error) if super::reader::ReadError::from_call(&error) => {}
             Err(error) => return Err(error.into()),
         }
@@ -168,6 +176,7 @@ fn reach(root: &Root, line: &ChunkLine) -> Result<Option<Reach>, Error> {
         page_bytes: line.page_bytes,
         pattern: Pattern::of_one(NodeId(0)),
         source,
+        views: Vec::new(),
         stretches: Vec::new(),
     };
     match &line.of {
