@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use linux::map_files::MappedObject;
 use linux::page_flags::PageFlags;
 use linux::pagemap::{Pagemap, PagemapEntry};
 use linux::proc_maps::{Mapping, ObjectId};
@@ -178,7 +179,8 @@ impl<'a> Scan<'a> {
             .segments
             .get_mut(&mapping.object)
             .expect("it was just put there");
-        if tally.is_sampled {
+        let object = self.objects.get(mapping.object);
+        if tally.is_sampled || object.is_some_and(|object| is_whole(tally, object)) {
             return Ok(());
         }
         let step = tally.page_bytes.unwrap_or(self.page_bytes) / self.page_bytes;
@@ -332,6 +334,15 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// Whether every page of an object of shared memory that exists was found: then no other process
+/// can show more, however much of a sparse object it has mapped.
+fn is_whole(tally: &Tally, object: &MappedObject) -> bool {
+    let found = tally.found_bytes();
+    tally.kind.is_shared_memory()
+        && found >= object.allocated_bytes
+        && object.allocated_bytes_now().is_ok_and(|now| found >= now)
+}
+
 /// Whether pages of a private mapping may be those of its object. The kernel gives anonymous memory
 /// in huge pages of a pool a file, too, which never has pages where the mapping is private
 /// (mm/hugetlb.c, `hugetlb_no_page`).
@@ -341,4 +352,40 @@ fn may_show_its_object(mapping: &Mapping) -> bool {
 
 fn is_ending(root: &Root, pid: u32) -> bool {
     proc_stat::read(root, pid).is_ok_and(|process| process.is_ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::map_files::MappedObject;
+    use linux::shared_memory::{ObjectKind, SharedMemory};
+    use linux::shared_memory_file::SharedMemoryFile;
+    use model::{NodeId, SegmentKind};
+
+    use super::{Tally, is_whole};
+
+    #[test]
+    fn an_object_is_whole_when_all_that_exists_now_was_found() {
+        let page_bytes = linux::process::page_bytes();
+        let bytes = 16 * page_bytes as usize;
+        let memory = SharedMemory::create(ObjectKind::Memfd, bytes, page_bytes).unwrap();
+        let file = SharedMemoryFile::of(&memory).unwrap();
+        file.write(&[1], 0).unwrap();
+        file.write(&[1], 9 * page_bytes).unwrap();
+        let object = MappedObject::open_to_look(&file.path()).unwrap().unwrap();
+        let check = |kind, pages: u64| {
+            let mut tally = Tally {
+                kind,
+                ..Tally::default()
+            };
+            tally.add(0, NodeId(0), pages * page_bytes);
+            is_whole(&tally, &object)
+        };
+        assert!(!check(SegmentKind::Memfd, 1));
+        assert!(check(SegmentKind::Memfd, 2));
+        // Of a file, what is in memory has nothing to do with what is allocated on a disk.
+        assert!(!check(SegmentKind::File, 2));
+        file.write(&[1], 3 * page_bytes).unwrap();
+        assert!(!check(SegmentKind::Memfd, 2), "a page was added since");
+        assert!(check(SegmentKind::Memfd, 3));
+    }
 }
