@@ -1,6 +1,7 @@
 //! Residency from frame numbers: the pages of every process, each counted once, without touching
 //! any. Pages of an object that one process has shown are not read again in another.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use linux::map_files::MappedObject;
@@ -15,13 +16,16 @@ use super::frames::{Frames, Lookup};
 use super::gaps::Gaps;
 use super::kind::kind_of;
 use super::object_part::Part;
-use super::objects::Objects;
+use super::objects::{self, Objects};
 use super::page_set::{CHUNK_PAGES, PageSet};
 use super::process_maps::{self, ProcessMaps};
 use super::sampled_object::SampledObject;
 use super::sampling::{PAGES_MIN, Sample};
 use super::tally::{Area, Span, Tally};
 use super::unmapped::Unmapped;
+
+/// So many processes are asked for shared memory before all others.
+const LARGEST: usize = 8;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -89,6 +93,7 @@ impl<'a> Scan<'a> {
         files: DataFiles,
         gaps: &mut Gaps,
     ) -> Found {
+        self.shared_of_largest(processes);
         for process in processes {
             if let Err(error) = self.process(process) {
                 gaps.process(process.pid, &error);
@@ -114,6 +119,30 @@ impl<'a> Scan<'a> {
         };
         cache.add(files, gaps);
         self.found
+    }
+
+    /// Reads the shared memory of the largest processes: they show most of it, and what is known
+    /// need not be looked for in thousands of sessions that have touched little. Errors come up
+    /// again when all processes are read.
+    fn shared_of_largest(&mut self, processes: &[ProcessMaps]) {
+        if processes.len() <= LARGEST {
+            return;
+        }
+        let size = |process: &&ProcessMaps| {
+            Reverse(proc_stat::resident_pages(self.root, process.pid).unwrap_or(0))
+        };
+        let mut by_size: Vec<&ProcessMaps> = processes.iter().collect();
+        by_size.sort_by_cached_key(size);
+        for process in &by_size[..LARGEST] {
+            let Ok(mut pagemap) = Pagemap::open(self.root, process.pid) else {
+                continue;
+            };
+            for mapping in objects::shared(process) {
+                if self.shared(process.pid, mapping, &mut pagemap).is_err() {
+                    break;
+                }
+            }
+        }
     }
 
     fn process(&mut self, process: &ProcessMaps) -> Result<(), Error> {

@@ -1,0 +1,137 @@
+//! The part of `cargo xtask bench inspect` with many processes: 10,000 of them have 1 GiB of shared
+//! memory mapped, a quarter of which exists; the last has touched all of it, each other a little.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use super::claims::Claims;
+use super::looks::{family, reading_maps, timed};
+use super::spread::Spread;
+use super::supervisor::{Guarded, Supervisor};
+use crate::program;
+
+/// Creates the memory and the processes.
+const PROGRAM: &str = include_str!("many_processes.c");
+/// Processes.
+const PROCESSES: &str = "10000";
+/// Length of the memory, and how much of it exists.
+const BYTES: &str = "1073741824";
+const TOUCHED: &str = "268435456";
+/// Inspections in turns.
+const ROUNDS: usize = 5;
+/// How often all maps could be read in the time of an inspection, at most. A look reads of each
+/// process its identity, control group, maps (twice, to notice a change) and page map.
+const MAPS_MAX: f64 = 12.0;
+
+/// Times inspections against numastat and against reading all maps once, in turns.
+pub(super) fn run(
+    binary: &Path,
+    folder: &Path,
+    supervisor: &Supervisor,
+    claims: &mut Claims,
+) -> Result<()> {
+    let (source, built) = (
+        folder.join("many_processes.c"),
+        folder.join("many_processes"),
+    );
+    std::fs::write(&source, PROGRAM).with_context(|| format!("write {}", source.display()))?;
+    let files = [&built, &source].map(|path| path.display().to_string());
+    program::output("cc", &["-O1", "-o", &files[0], &files[1]], folder)?;
+    let (_guarded, first) = start(&built, supervisor)?;
+    let family = family(&first)?;
+    ensure!(
+        family.len().to_string() == PROCESSES,
+        "{} processes run, {PROCESSES} were started",
+        family.len()
+    );
+    let mut rows = [const { Vec::new() }; 4];
+    for _ in 0..ROUNDS {
+        supervisor.check()?;
+        let inspect = |option: &[&str]| {
+            let mut command = Command::new(binary);
+            timed(command.args(["inspect", &first, "--json"]).args(option))
+        };
+        let round = [
+            timed(Command::new("numastat").arg("-p").args(&family))?,
+            inspect(&[])?,
+            inspect(&["--only-shared"])?,
+            reading_maps(&family)?,
+        ];
+        for (row, time) in rows.iter_mut().zip(round) {
+            row.push(time);
+        }
+    }
+    println!(
+        "{PROCESSES} processes that have 1 GiB of shared memory mapped, 256 MiB of which exist, \
+         medians of {ROUNDS} looks (range), s:"
+    );
+    let names = [
+        "numastat -p",
+        "numalab inspect",
+        "numalab inspect --only-shared",
+        "reading maps of each process once",
+    ];
+    for (name, row) in names.iter().zip(&rows) {
+        println!("{name:39} {}", Spread::of(row).context("there are rounds")?);
+    }
+    judge(&rows[1], &rows[3], claims);
+    Ok(())
+}
+
+/// Judges inspections by the maps that could be read in the same round.
+fn judge(ours: &[f64], maps: &[f64], claims: &mut Claims) {
+    let ratios: Vec<f64> = ours
+        .iter()
+        .zip(maps)
+        .map(|(one, maps)| one / maps)
+        .collect();
+    let Some(ratio) = Spread::of(&ratios) else {
+        return claims.not_compared("reading maps", "there is no time of both");
+    };
+    claims.add(
+        &format!("{PROCESSES} processes: {ratio} times as long as reading their maps once"),
+        &format!("at most {MAPS_MAX}"),
+        ratio.median <= MAPS_MAX,
+    );
+}
+
+/// Starts the processes; returns the id of the first when all wait.
+fn start(program: &Path, supervisor: &Supervisor) -> Result<(Guarded, String)> {
+    let ready = program.with_extension("ready");
+    let mut command = Command::new("sh");
+    // It may be left from an earlier run.
+    let _ = std::fs::remove_file(&ready);
+    let line = "exec \"$1\" \"$2\" \"$3\" \"$4\" >\"$5\"";
+    command.args(["-c", line, "sh"]).arg(program);
+    command.args([BYTES, TOUCHED, PROCESSES]).arg(&ready);
+    command.stdin(Stdio::null());
+    let mut guarded = supervisor.start_guarded(&command)?;
+    loop {
+        let text = std::fs::read_to_string(&ready).unwrap_or_default();
+        if let Some(pid) = text.strip_suffix('\n') {
+            return Ok((guarded, pid.to_owned()));
+        }
+        supervisor.check()?;
+        ensure!(!guarded.has_ended(), "the processes could not be started");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Claims, MAPS_MAX, judge};
+
+    #[test]
+    fn a_look_that_takes_as_long_as_many_readings_of_maps_is_told() {
+        let is_met = |ours: &[f64], maps: &[f64]| {
+            let mut claims = Claims::default();
+            judge(ours, maps, &mut claims);
+            claims.conclude().is_ok()
+        };
+        assert!(is_met(&[MAPS_MAX, 100.0, 1.0], &[1.0; 3]));
+        assert!(!is_met(&[MAPS_MAX + 0.1, 100.0, 1.0], &[1.0; 3]));
+        assert!(!is_met(&[], &[]));
+    }
+}
