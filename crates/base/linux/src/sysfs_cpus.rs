@@ -4,6 +4,7 @@
 
 use model::{CpuId, CpuSet, NodeSet};
 
+use crate::each_cpu::of_each;
 use crate::sysfs_ids::numbered_entries;
 use crate::{Error, Root, affinity, sysfs_ids, sysfs_nodes};
 
@@ -55,12 +56,10 @@ pub fn lists(root: &Root) -> Result<CpuLists, Error> {
         None if directories.is_empty() => (sysfs_nodes::cpus_of_all(root)?, CpuSource::Nodes),
         None => (directories.clone(), CpuSource::Directories),
     };
-    let mut switched_off = CpuSet::new();
-    for cpu in named.iter().filter(|cpu| directories.contains(*cpu)) {
-        if is_switched_off(root, cpu)? {
-            switched_off.insert(cpu);
-        }
-    }
+    let asked = named.intersection(&directories);
+    let answers = of_each(&asked, |cpu| is_switched_off(root, cpu))?;
+    let switched_off = answers.into_iter().filter(|(_, is_off)| *is_off);
+    let switched_off: CpuSet = switched_off.map(|(cpu, _)| cpu).collect();
     let online = named.difference(&switched_off);
     if online.is_empty() {
         let path = root.path(DIRECTORY);

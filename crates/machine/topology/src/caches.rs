@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use linux::each_cpu::of_each;
 use linux::{Error, Root, sysfs_caches};
 use model::{Cache, CacheKind, CpuId, CpuSet};
 
@@ -35,8 +36,8 @@ struct Unknown {
 pub(crate) fn read(root: &Root, online: &CpuSet, gaps: &mut Gaps) -> Result<Vec<Cache>, Error> {
     let mut levels: BTreeMap<(u32, CacheKind), Level> = BTreeMap::new();
     let mut without_level = CpuSet::new();
-    for cpu in online {
-        for cache in sysfs_caches::read(root, cpu)? {
+    for (cpu, caches) in of_each(online, |cpu| sysfs_caches::read(root, cpu))? {
+        for cache in caches {
             let (Some(level), Some(kind)) = (cache.level, cache.kind) else {
                 without_level.insert(cpu);
                 continue;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use linux::each_cpu::of_each;
 use linux::sysfs_cpus::{self, CpuPosition};
 use linux::{Error, Root};
 use model::{Core, CpuGovernor, CpuId, CpuSet, Node, NodeId};
@@ -24,10 +25,8 @@ pub(crate) fn read(
     nodes: &[Node],
     gaps: &mut Gaps,
 ) -> Result<Cores, Error> {
-    let mut positions: BTreeMap<CpuId, CpuPosition> = BTreeMap::new();
-    for cpu in online {
-        positions.insert(cpu, sysfs_cpus::position(root, cpu)?);
-    }
+    let positions = of_each(online, |cpu| sysfs_cpus::position(root, cpu))?;
+    let positions: BTreeMap<CpuId, CpuPosition> = positions.into_iter().collect();
     let siblings = siblings(&positions);
     let mut packages = Numbers::of_packages(&positions);
     let mut dies = Numbers::of_dies(&positions);
@@ -168,8 +167,8 @@ pub(crate) fn governors(
 ) -> Result<Option<Vec<CpuGovernor>>, Error> {
     let mut by_name: BTreeMap<String, CpuSet> = BTreeMap::new();
     let mut without = CpuSet::new();
-    for cpu in online {
-        match sysfs_cpus::governor(root, cpu)? {
+    for (cpu, governor) in of_each(online, |cpu| sysfs_cpus::governor(root, cpu))? {
+        match governor {
             Some(name) => by_name.entry(name).or_default().insert(cpu),
             None => without.insert(cpu),
         };

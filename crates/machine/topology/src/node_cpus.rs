@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use linux::each_cpu::of_each;
 use linux::sysfs_cpus::{self, CpuLists};
 use linux::{Error, Root, sysfs_nodes};
 use model::{CpuId, CpuSet, NodeId, NodeSet};
@@ -165,8 +166,7 @@ impl Claims {
 /// name exactly one.
 fn links(root: &Root, nodes: &NodeSet, cpus: &CpuSet) -> Result<BTreeMap<CpuId, NodeId>, Error> {
     let mut linked: BTreeMap<CpuId, NodeSet> = BTreeMap::new();
-    for cpu in cpus {
-        let own = sysfs_cpus::linked_nodes(root, cpu)?;
+    for (cpu, own) in of_each(cpus, |cpu| sysfs_cpus::linked_nodes(root, cpu))? {
         linked.insert(cpu, own.intersection(nodes));
     }
     for node in nodes {
