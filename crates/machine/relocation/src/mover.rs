@@ -219,7 +219,7 @@ impl Mover<'_, '_> {
     /// Moves what was read of stretches of process `pid`, or of an object (0), through the process
     /// that showed it.
     fn send(&mut self, part: &Part, pid: u32, read: &[Read<'_>]) -> Result<Outcome, MoveError> {
-        let refused_before = self.moved.sent.refused.len();
+        let refused_before = self.moved.sent.refused_bytes();
         for of_one in read.chunk_by(|(_, one, _), (_, next, _)| one.pid == next.pid) {
             let through = of_one[0].1.pid;
             let units: Vec<_> = of_one
@@ -242,7 +242,7 @@ impl Mover<'_, '_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.batch_bytes = match self.moved.sent.refused.len() == refused_before {
+        self.batch_bytes = match self.moved.sent.refused_bytes() == refused_before {
             true => (2 * self.batch_bytes).min(BATCH_BYTES_MAX),
             false => BATCH_BYTES,
         };

@@ -28,6 +28,13 @@ pub struct Sent {
     pub calls: u64,
 }
 
+impl Sent {
+    /// Bytes that stayed, whatever the reason.
+    pub(super) fn refused_bytes(&self) -> u64 {
+        self.refused.values().sum()
+    }
+}
+
 /// Sends every unit to its node: one call for each node, and more for units that stayed. What was
 /// moved before an error is in `sent`, too.
 ///
