@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::claims::Claims;
-use super::inspect_many;
 use super::looks::{family, reading_maps, timed};
 use super::own_binary;
 use super::spread::Spread;
 use super::supervisor::{Guarded, Supervisor};
+use super::{inspect_many, inspect_sparse};
 use crate::guest::packages;
 use crate::repository;
 
@@ -78,6 +78,7 @@ pub(super) fn run(limit: Duration) -> Result<()> {
         judge(&kind, &rows, &mut claims);
     }
     inspect_many::run(&binary, &folder, &supervisor, &mut claims)?;
+    inspect_sparse::run(&binary, &folder, &supervisor, &mut claims)?;
     claims.conclude()
 }
 

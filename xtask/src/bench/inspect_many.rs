@@ -2,23 +2,22 @@
 //! memory mapped, a quarter of which exists; the last has touched all of it, each other a little.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
 use super::claims::Claims;
 use super::looks::{family, reading_maps, timed};
+use super::sharers::Sharers;
 use super::spread::Spread;
-use super::supervisor::{Guarded, Supervisor};
-use crate::program;
+use super::supervisor::Supervisor;
 
-/// Creates the memory and the processes.
-const PROGRAM: &str = include_str!("many_processes.c");
 /// Processes.
 const PROCESSES: &str = "10000";
 /// Length of the memory, and how much of it exists.
 const BYTES: &str = "1073741824";
 const TOUCHED: &str = "268435456";
+const STEP: &str = "4096";
 /// Inspections in turns.
 const ROUNDS: usize = 5;
 /// How often all maps could be read in the time of an inspection, at most. A look reads of each
@@ -32,15 +31,8 @@ pub(super) fn run(
     supervisor: &Supervisor,
     claims: &mut Claims,
 ) -> Result<()> {
-    let (source, built) = (
-        folder.join("many_processes.c"),
-        folder.join("many_processes"),
-    );
-    std::fs::write(&source, PROGRAM).with_context(|| format!("write {}", source.display()))?;
-    let files = [&built, &source].map(|path| path.display().to_string());
-    program::output("cc", &["-O1", "-o", &files[0], &files[1]], folder)?;
-    let (_guarded, first) = start(&built, supervisor)?;
-    let family = family(&first)?;
+    let sharers = Sharers::start(folder, supervisor, &[BYTES, TOUCHED, STEP, PROCESSES])?;
+    let (first, family) = (&sharers.first, family(&sharers.first)?);
     ensure!(
         family.len().to_string() == PROCESSES,
         "{} processes run, {PROCESSES} were started",
@@ -51,7 +43,7 @@ pub(super) fn run(
         supervisor.check()?;
         let inspect = |option: &[&str]| {
             let mut command = Command::new(binary);
-            timed(command.args(["inspect", &first, "--json"]).args(option))
+            timed(command.args(["inspect", first, "--json"]).args(option))
         };
         let round = [
             timed(Command::new("numastat").arg("-p").args(&family))?,
@@ -95,28 +87,6 @@ fn judge(ours: &[f64], maps: &[f64], claims: &mut Claims) {
         &format!("at most {MAPS_MAX}"),
         ratio.median <= MAPS_MAX,
     );
-}
-
-/// Starts the processes; returns the id of the first when all wait.
-fn start(program: &Path, supervisor: &Supervisor) -> Result<(Guarded, String)> {
-    let ready = program.with_extension("ready");
-    let mut command = Command::new("sh");
-    // It may be left from an earlier run.
-    let _ = std::fs::remove_file(&ready);
-    let line = "exec \"$1\" \"$2\" \"$3\" \"$4\" >\"$5\"";
-    command.args(["-c", line, "sh"]).arg(program);
-    command.args([BYTES, TOUCHED, PROCESSES]).arg(&ready);
-    command.stdin(Stdio::null());
-    let mut guarded = supervisor.start_guarded(&command)?;
-    loop {
-        let text = std::fs::read_to_string(&ready).unwrap_or_default();
-        if let Some(pid) = text.strip_suffix('\n') {
-            return Ok((guarded, pid.to_owned()));
-        }
-        supervisor.check()?;
-        ensure!(!guarded.has_ended(), "the processes could not be started");
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-/* Shares a sparse object of BYTES among COUNT processes: the last has touched TOUCHED bytes of it, as
- * a server's writer does, each other a little. Prints the id of the first when all wait:
- * ./many_processes BYTES TOUCHED COUNT. They end with the first. */
+/* Shares a sparse object of BYTES among COUNT processes: the last has touched a page every STEP bytes
+ * of the first TOUCHED, as a server's writer does, each other a little. Prints the id of the first
+ * when all wait: ./many_processes BYTES TOUCHED STEP COUNT. They end with the first. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -14,16 +14,18 @@ static const size_t OF_EACH = 1 << 20;
 
 int main(int count, char **words)
 {
-    if (count != 4)
+    if (count != 5)
         return 2;
     size_t bytes = strtoull(words[1], 0, 10), touched = strtoull(words[2], 0, 10);
-    int processes = atoi(words[3]), object = memfd_create("many-processes", 0), ready[2];
+    size_t step = strtoull(words[3], 0, 10);
+    int processes = atoi(words[4]), object = memfd_create("many-processes", 0), ready[2];
     if (object < 0 || ftruncate(object, (off_t)bytes) || pipe(ready))
         return 1;
-    volatile char *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
+    volatile char *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                                 object, 0);
     if (memory == MAP_FAILED)
         return 1;
-    for (size_t at = 0; at < OF_EACH && at < touched; at += PAGE)
+    for (size_t at = 0; at < OF_EACH; at += PAGE)
         memory[at] = 1;
     pid_t first = getpid();
     for (int number = 1; number < processes; number++) {
@@ -34,8 +36,8 @@ int main(int count, char **words)
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (getppid() != first)
                 _exit(1);
-            size_t own = number + 1 == processes ? touched : OF_EACH;
-            for (size_t at = 0; at < own && at < touched; at += PAGE)
+            int is_last = number + 1 == processes;
+            for (size_t at = 0; at < (is_last ? touched : OF_EACH); at += is_last ? step : PAGE)
                 memory[at] = 1;
             if (write(ready[1], "", 1) != 1)
                 _exit(1);
