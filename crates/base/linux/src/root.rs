@@ -96,8 +96,7 @@ impl Root {
     /// When it does not exist, is not a regular file, or is too large.
     pub fn read_lossy(&self, path: &str) -> Result<TextFile, Error> {
         let bytes = self.read_whole(path)?;
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(TextFile::new(self.path(path), text))
+        Ok(TextFile::new(self.path(path), lossy(bytes)))
     }
 
     /// Reads NUL-terminated strings, as in /proc/PID/cmdline (proc(5)). Invalid UTF-8 becomes
@@ -128,10 +127,9 @@ impl Root {
     /// # Errors
     /// As [`Root::read_optional`], but never for its size.
     pub fn read_start(&self, path: &str, bytes_max: u64) -> Result<Option<TextFile>, Error> {
-        let Some(mut bytes) = absent_is_none(self.read_bytes(path, bytes_max))? else {
+        let Some(mut bytes) = self.read_prefix(path, bytes_max)? else {
             return Ok(None);
         };
-        end_at_nul(&mut bytes);
         if bytes.len() as u64 > bytes_max {
             let complete = bytes
                 .iter()
@@ -140,6 +138,20 @@ impl Root {
             bytes.truncate(complete);
         }
         TextFile::from_bytes(self.path(path), bytes).map(Some)
+    }
+
+    /// Reads at most the first `bytes_max` bytes, and one more to show that there are more, of a
+    /// file that may be absent. The kernel writes lines of /proc/PID/numa_maps only as far as they
+    /// are read.
+    ///
+    /// # Errors
+    /// As [`Root::read_start`].
+    pub fn read_prefix(&self, path: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, Error> {
+        let mut bytes = absent_is_none(self.read_bytes(path, bytes_max))?;
+        if let Some(bytes) = &mut bytes {
+            end_at_nul(bytes);
+        }
+        Ok(bytes)
     }
 
     /// Checks that a path exists.
@@ -207,7 +219,7 @@ impl Root {
     fn read_bytes(&self, path: &str, bytes_max: u64) -> Result<Vec<u8>, Error> {
         let read_error = |cause| self.read_error(path, cause);
         let opened = match self.is_of_the_kernel(path) {
-            true => File::open(self.path(path)).and_then(only_a_file),
+            true => File::open(self.path(path)).map(Some),
             false => plain_file::open(&self.hold(path)?, 0),
         };
         let Some(file) = opened.map_err(read_error)? else {
@@ -218,10 +230,14 @@ impl Root {
         let limit = bytes_max.saturating_add(1);
         // Kernel files report no length, and growing an empty vector takes many calls per file.
         let mut bytes = Vec::with_capacity(limit.min(USUAL_FILE_BYTES) as usize);
-        file.take(limit)
-            .read_to_end(&mut bytes)
-            .map_err(read_error)?;
-        Ok(bytes)
+        match file.take(limit).read_to_end(&mut bytes) {
+            Ok(_) => Ok(bytes),
+            // The kernel has directories there, and regular files, but nothing else.
+            Err(cause) if cause.kind() == io::ErrorKind::IsADirectory => Err(Error::NotAFile {
+                path: self.path(path),
+            }),
+            Err(cause) => Err(read_error(cause)),
+        }
     }
 
     /// Whether only the kernel can create this file. Nobody can replace it by a pipe or a device,
@@ -270,9 +286,10 @@ fn end_at_nul(bytes: &mut Vec<u8>) {
     bytes.truncate(end.unwrap_or(bytes.len()));
 }
 
-fn only_a_file(file: File) -> io::Result<Option<File>> {
-    let is_file = file.metadata()?.is_file();
-    Ok(is_file.then_some(file))
+/// The bytes as text, copied only where they are not UTF-8.
+fn lossy(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 fn absent_is_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
