@@ -29,6 +29,7 @@ mod sampled_object;
 mod sampling;
 mod sysv_table;
 mod tally;
+mod task_policy;
 mod threads;
 mod unmapped;
 

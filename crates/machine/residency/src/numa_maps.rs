@@ -57,25 +57,10 @@ const BARE_FIELDS: [&str; 3] = ["heap", "stack", "huge"];
 /// # Errors
 /// When it is not what the kernel writes.
 pub fn parse_line(line: &str) -> Result<NumaMapsLine, NumaMapsError> {
-    let wrong = |expected, found: &str| NumaMapsError {
-        expected,
-        found: found.chars().take(120).collect(),
-    };
-    let (address, rest) = line
-        .split_once(' ')
-        .ok_or_else(|| wrong("an address", line))?;
-    let address = u64::from_str_radix(address, 16).map_err(|_| wrong("an address", address))?;
-    let mut words = rest.split(' ').filter(|word| !word.is_empty()).peekable();
-    let mut policy = Vec::new();
-    while let Some(word) = words.next_if(|word| is_part_of_policy(word, policy.is_empty())) {
-        policy.push(word);
-    }
-    if policy.is_empty() {
-        return Err(wrong("a policy", rest));
-    }
+    let (address, policy, words) = start(line)?;
     let mut parsed = NumaMapsLine {
         address,
-        policy: policy.join(" "),
+        policy,
         file: None,
         huge: false,
         pages_by_node: BTreeMap::new(),
@@ -108,6 +93,39 @@ pub fn parse_line(line: &str) -> Result<NumaMapsLine, NumaMapsError> {
         }
     }
     Ok(parsed)
+}
+
+/// The policy in the first line of a numa_maps of which only the start was read; `None` if that may
+/// be cut.
+pub fn policy_of_start(text: &str) -> Option<String> {
+    let line = text.lines().next()?;
+    let (_, policy, mut words) = start(line).ok()?;
+    // After the policy comes a field, none of which begins as the second word of a policy does.
+    let next = words.next();
+    let is_whole = text.contains('\n') || next.is_some_and(|word| !word.starts_with(['i', '(']));
+    is_whole.then_some(policy)
+}
+
+/// The address and the policy of a line, and the words after them.
+fn start(line: &str) -> Result<(u64, String, impl Iterator<Item = &str>), NumaMapsError> {
+    let (address, rest) = line
+        .split_once(' ')
+        .ok_or_else(|| wrong("an address", line))?;
+    let address = u64::from_str_radix(address, 16).map_err(|_| wrong("an address", address))?;
+    let mut words = rest.split(' ').filter(|word| !word.is_empty()).peekable();
+    let mut policy = Vec::new();
+    while let Some(word) = words.next_if(|word| is_part_of_policy(word, policy.is_empty())) {
+        policy.push(word);
+    }
+    if policy.is_empty() {
+        return Err(wrong("a policy", rest));
+    }
+    Ok((address, policy.join(" "), words))
+}
+
+fn wrong(expected: &'static str, found: &str) -> NumaMapsError {
+    let found = found.chars().take(120).collect();
+    NumaMapsError { expected, found }
 }
 
 /// Whether `word` still belongs to the policy: the first word, unless it is a field, and later

@@ -13,10 +13,8 @@ use super::kind::kind_of;
 use super::objects::{self, Objects};
 use super::process_maps::ProcessMaps;
 use super::tally::{Area, Span};
+use super::task_policy;
 use crate::numa_maps;
-
-/// Bytes of numa_maps that hold its first line; the kernel walks no mappings beyond them.
-const FIRST_LINE_BYTES: u64 = 256;
 
 /// The areas of each object of shared memory, ascending.
 pub(super) fn of_objects(
@@ -110,8 +108,7 @@ fn of_object(
     Ok(areas)
 }
 
-/// The policies of tasks, as the first mapping of each shows it: that of its program, which has no
-/// policy itself.
+/// The policies of tasks.
 struct TaskPolicies<'a> {
     root: &'a Root,
     known: BTreeMap<u32, String>,
@@ -125,12 +122,7 @@ impl<'a> TaskPolicies<'a> {
 
     fn of(&mut self, pid: u32) -> String {
         let root = self.root;
-        let read = || {
-            let path = format!("proc/{pid}/numa_maps");
-            let start = root.read_start(&path, FIRST_LINE_BYTES).ok()??;
-            let line = start.text().lines().next()?;
-            Some(numa_maps::parse_line(line).ok()?.policy)
-        };
+        let read = || task_policy::of_task(root, &format!("proc/{pid}"));
         let policy = self.known.entry(pid);
         policy
             .or_insert_with(|| read().unwrap_or_else(|| "default".to_owned()))

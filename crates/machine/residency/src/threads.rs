@@ -9,14 +9,10 @@ use linux::{Error, Root};
 use model::{BytesByNode, FirstThread, Residency, ThreadMask, ThreadRole, Threads, Topology};
 
 use super::nearness::{Nearness, Place, local_share};
-use super::numa_maps;
 use super::own_memory::shared_memory;
 use super::tally::add_bytes;
+use super::task_policy;
 use crate::instances::{Member, Role, role_of, server_of};
-
-/// As much of a numa_maps as holds its first line. The kernel walks the pages of each mapping whose
-/// line it writes, and stops where the reader does; the first mapping is that of the program.
-pub(crate) const NUMA_MAPS_START_BYTES: u64 = 512;
 
 /// The role of a thread whose name is in no row of the table.
 const OTHER: &str = "other";
@@ -83,22 +79,12 @@ fn thread(root: &Root, pid: u32, tid: u32) -> Result<Option<Thread>, Error> {
         return Ok(None);
     }
     let allowed = proc_status::allowed_of_thread(root, pid, tid)?;
-    let policy = policy(root, pid, tid);
+    let policy = task_policy::of_task(root, &thread_directory(pid, tid));
     Ok(Some(Thread {
         stat,
         allowed,
         policy,
     }))
-}
-
-/// The policy of a thread, from the first mapping of its numa_maps: a mapping without a policy of
-/// its own is shown with that of the thread whose file is read (fs/proc/task_mmu.c, `show_numa_map`
-/// and `hold_task_mempolicy`). `None` where it may not be read or is not captured.
-fn policy(root: &Root, pid: u32, tid: u32) -> Option<String> {
-    let path = format!("{}/numa_maps", thread_directory(pid, tid));
-    let start = root.read_start(&path, NUMA_MAPS_START_BYTES).ok()??;
-    let (_, line) = start.lines().next()?;
-    Some(numa_maps::parse_line(line).ok()?.policy)
 }
 
 /// Whether the thread is gone.

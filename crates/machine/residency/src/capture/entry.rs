@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use linux::{Error, Root};
 
 use super::condense;
-use crate::threads::NUMA_MAPS_START_BYTES;
+use crate::task_policy::FIRST_LINE_BYTES;
 
 /// What a path of the captured machine holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn read(root: &Root, path: &str) -> Option<Entry> {
     if condense::is_of_thread(path) && path.ends_with("/numa_maps") {
         // The kernel walks the pages of each mapping that is read, and the first line has the
         // policy of the thread; the mappings are those of the process.
-        let start = root.read_start(path, NUMA_MAPS_START_BYTES).ok()??;
+        let start = root.read_start(path, FIRST_LINE_BYTES).ok()??;
         let (_, line) = start.lines().next()?;
         let (path, content) = (path.to_owned(), Content::Text(format!("{line}\n")));
         return Some(Entry { path, content });
