@@ -37,6 +37,7 @@ pub mod move_pages;
 pub mod node_numastat;
 pub mod object_policy;
 mod object_window;
+pub mod on_threads;
 pub mod page_faults;
 pub mod page_flags;
 pub mod pagemap;

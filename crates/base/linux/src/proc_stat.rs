@@ -34,6 +34,8 @@ pub struct ProcessStat {
     pub threads: u32,
     /// Start time in clock ticks after boot: distinguishes it from later processes with its id.
     pub start_ticks: u64,
+    /// Its resident pages: a cheap, approximate figure; 0 where the kernel does not show it.
+    pub resident_pages: u64,
     /// The CPU its first thread last ran on.
     pub last_cpu: Option<CpuId>,
 }
@@ -92,14 +94,19 @@ pub fn thread_directory(pid: u32, tid: u32) -> String {
 }
 
 /// Whether `process` still runs unchanged, so that everything read about it since is complete.
-/// Another process may have its id by now.
 pub fn still_runs(root: &Root, process: &ProcessStat) -> bool {
-    read(root, process.pid).is_ok_and(|now| {
+    read(root, process.pid).is_ok_and(|now| process.runs_on(&now))
+}
+
+impl ProcessStat {
+    /// Whether this process still runs unchanged, if its id has the identity `now`. Another process
+    /// may have its id by then.
+    pub fn runs_on(&self, now: &ProcessStat) -> bool {
         let is_whole = now.lacks_first_thread || !now.is_ending;
-        now.start_ticks == process.start_ticks
-            && now.lacks_first_thread == process.lacks_first_thread
+        now.start_ticks == self.start_ticks
+            && now.lacks_first_thread == self.lacks_first_thread
             && is_whole
-    })
+    }
 }
 
 /// `4242 (ora_p000_slob) S 1 4242 …`: the name may hold spaces and parentheses.
@@ -134,6 +141,7 @@ fn parse(pid: u32, file: &TextFile) -> Result<ProcessStat, Error> {
         is_kernel_thread: flags & KERNEL_THREAD != 0,
         threads,
         start_ticks: number(22).ok_or_else(malformed)?,
+        resident_pages: number(24).unwrap_or(0),
         last_cpu: number(39)
             .and_then(|cpu| u32::try_from(cpu).ok())
             .map(CpuId),
@@ -294,7 +302,7 @@ mod tests {
         assert!(stat.parent > 0 && !stat.is_kernel_thread && stat.last_cpu.is_some());
         assert!(!title(&root, own).unwrap().is_empty());
         assert!(!control_groups(&root, own).unwrap().is_empty());
-        assert!(resident_pages(&root, own).unwrap() > 0);
+        assert!(stat.resident_pages > 0);
         let threads = threads(&root, own);
         assert!(threads.contains(&own) && threads.len() > 1, "{threads:?}");
     }

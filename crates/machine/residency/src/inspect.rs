@@ -16,7 +16,7 @@ use super::processes::{self, PerProcess};
 use super::sampling::Sample;
 use super::sysv_table::SysvTable;
 use super::tally::{Tally, add_bytes};
-use super::threads::{self, Roles};
+use super::threads::{self, ProcessThreads, Roles};
 use super::{layout, numa_maps_method, policies, pool_bound, process_maps};
 use crate::instances::{self, InstanceError, Member, Target};
 
@@ -89,7 +89,8 @@ pub fn inspect(
         true => by_pagemap(root, &members, target, topology, options, &mut gaps)?,
         false => by_numa_maps(root, &members, topology, &mut gaps),
     };
-    looked.forget_ended(root, &mut members, &mut gaps);
+    let mut threads = threads::read_all(root, &members);
+    looked.forget_ended(&mut members, &mut threads, &mut gaps);
     if members.is_empty() {
         let target = target.to_string();
         let processes = gaps.noticed_ends().len();
@@ -133,7 +134,8 @@ pub fn inspect(
         segments,
         ..Residency::default()
     };
-    Ok(finished(root, residency, &members, topology, &looked, gaps))
+    let members = (&members[..], &threads[..]);
+    Ok(finished(residency, members, topology, &looked, gaps))
 }
 
 /// Describes the objects that were found, the largest first.
@@ -250,20 +252,18 @@ fn by_numa_maps(root: &Root, members: &[Member], topology: &Topology, gaps: &mut
 
 /// Adds totals, processes and gaps.
 fn finished(
-    root: &Root,
     mut residency: Residency,
-    members: &[Member],
+    (members, threads): (&[Member], &[ProcessThreads]),
     topology: &Topology,
     looked: &Looked,
     mut gaps: Gaps,
 ) -> Residency {
     let shared = shared_memory(&residency);
-    let mut roles = Roles::new(root, topology);
-    for member in members {
-        let threads = threads::read(root, member);
-        roles.add(member, &threads);
+    let mut roles = Roles::new(topology);
+    for (member, threads) in members.iter().zip(threads) {
+        roles.add(member, threads);
         let counted = &looked.counted;
-        let process = processes::describe(root, member, topology, counted, &shared, &threads);
+        let process = processes::describe(member, topology, counted, &shared, threads);
         residency.processes.push(process);
     }
     residency.threads = Some(roles.finish(&residency));

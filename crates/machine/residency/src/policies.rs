@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use linux::map_files::MappedObject;
 use linux::proc_maps::ObjectId;
-use linux::{Root, SystemCallError, proc_stat};
+use linux::{Root, SystemCallError};
 
 use super::kind::kind_of;
 use super::objects::{self, Objects};
@@ -140,9 +140,8 @@ fn by_numa_maps(
     if wanted.is_empty() {
         return areas;
     }
-    let resident = |pid| proc_stat::resident_pages(root, pid).unwrap_or(0);
     let mut by_size: Vec<&ProcessMaps> = processes.iter().collect();
-    by_size.sort_by_cached_key(|process| (resident(process.pid), process.pid));
+    by_size.sort_by_key(|process| (process.resident_pages, process.pid));
     for process in by_size {
         let mut of_it = objects::shared(process).map(|mapping| mapping.object);
         if of_it.any(|object| wanted.contains(&object)) {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use linux::{Root, proc_status};
 use model::{BytesByNode, NodeSet, ProcessResidency, Topology};
 
 use super::nearness::{Nearness, local_share};
@@ -39,7 +38,6 @@ impl PerProcess {
 
 /// Describes one process.
 pub(super) fn describe(
-    root: &Root,
     member: &Member,
     topology: &Topology,
     counted: &PerProcess,
@@ -47,10 +45,9 @@ pub(super) fn describe(
     threads: &ProcessThreads,
 ) -> ProcessResidency {
     let pid = member.stat.pid;
-    // A process that has ended by now keeps what was counted; the rest stays unknown.
-    let status = proc_status::read(root, pid).unwrap_or_default();
-    let threads = threads.threads.iter();
-    let places = threads.map(|thread| (thread.allowed.cpus.clone(), thread.stat.last_cpu));
+    let status = &threads.status;
+    let places = threads.threads.iter();
+    let places = places.map(|thread| (thread.allowed.cpus.clone(), thread.stat.last_cpu));
     let nearness = Nearness::of(&places.collect::<Vec<_>>(), topology);
     let nodes_of_cpus: NodeSet = nearness.may.keys().copied().collect();
     let of = |map: &BTreeMap<u32, BytesByNode>| map.get(&pid).cloned();
@@ -67,7 +64,8 @@ pub(super) fn describe(
             .and_then(|cpu| topology.node_of_cpu(cpu)),
         memory_nodes_allowed: status
             .allowed
-            .map(|allowed| allowed.memory_nodes)
+            .as_ref()
+            .map(|allowed| allowed.memory_nodes.clone())
             .unwrap_or_default(),
         private_local_share: local_share(&private, &nearness.may),
         private_local_share_last: local_share(&private, &nearness.last),

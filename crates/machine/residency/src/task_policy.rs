@@ -7,8 +7,8 @@ use super::numa_maps;
 /// As much of a numa_maps as holds its first line.
 pub(crate) const FIRST_LINE_BYTES: u64 = 512;
 
-/// As much of it as holds the policy in most cases. The kernel walks the pages of each mapping whose
-/// line it begins, and begins none after so many bytes (fs/seq_file.c, `seq_read_iter`).
+/// As much of it as holds the policy in most cases. The kernel walks the pages of each mapping
+/// whose line it begins, and begins none after so many bytes (fs/seq_file.c, `seq_read_iter`).
 const POLICY_BYTES: u64 = 64;
 
 /// Reads the policy from the first mapping in the numa_maps of a process or thread: a mapping

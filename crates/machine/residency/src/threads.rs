@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 
 use linux::proc_stat::{self, ProcessStat, thread_directory};
-use linux::proc_status::{self, Allowed};
-use linux::{Error, Root};
+use linux::proc_status::{self, Allowed, Status};
+use linux::{Error, Root, on_threads};
 use model::{BytesByNode, FirstThread, Residency, ThreadMask, ThreadRole, Threads, Topology};
 
 use super::nearness::{Nearness, Place, local_share};
 use super::own_memory::shared_memory;
+use super::process_maps::PROCESSES_AT_ONCE;
 use super::tally::add_bytes;
 use super::task_policy;
-use crate::instances::{Member, Role, role_of, server_of};
+use crate::instances::{Member, Role, role_of};
 
 /// The role of a thread whose name is in no row of the table.
 const OTHER: &str = "other";
@@ -28,10 +29,16 @@ pub(super) struct Thread {
     pub policy: Option<String>,
 }
 
-/// The threads of one process.
+/// A process and its threads, as their files show them once its memory was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProcessThreads {
-    /// Those that were read, ascending by id.
+    /// The process.
+    pub pid: u32,
+    /// Its identity; `None` when it can no longer be read.
+    pub stat: Option<ProcessStat>,
+    /// Its status; each field is `None` where it can no longer be read.
+    pub status: Status,
+    /// The threads that were read, ascending by id.
     pub threads: Vec<Thread>,
     /// Those that have ended since they were listed.
     pub ended: u32,
@@ -39,52 +46,101 @@ pub(super) struct ProcessThreads {
     pub unread: u32,
 }
 
-/// Reads the threads of a process; of a capture that has no other, the first.
-pub(super) fn read(root: &Root, member: &Member) -> ProcessThreads {
-    let stat = &member.stat;
-    let mut ids = match stat.threads {
+/// Why a thread was not read.
+enum Missing {
+    Ended,
+    Unread,
+}
+
+/// Reads processes and their threads.
+pub(super) fn read_all(root: &Root, members: &[Member]) -> Vec<ProcessThreads> {
+    on_threads::map(members, PROCESSES_AT_ONCE, |member| read(root, member))
+}
+
+/// Reads a process and its threads; of a capture that has no other, the first.
+fn read(root: &Root, member: &Member) -> ProcessThreads {
+    let pid = member.stat.pid;
+    let mut ids = match member.stat.threads {
         0 | 1 => Vec::new(),
-        _ => proc_stat::threads(root, stat.pid),
+        _ => proc_stat::threads(root, pid),
     };
     // A capture has the first thread as the process.
-    if !ids.contains(&stat.pid) {
-        ids.insert(0, stat.pid);
+    if !ids.contains(&pid) {
+        ids.insert(0, pid);
     }
-    let mut found = read_each(root, stat.pid, &ids);
+    let stat = proc_stat::read(root, pid);
+    let status = proc_status::read(root, pid);
+    let mut found = ProcessThreads {
+        pid,
+        ..ProcessThreads::default()
+    };
+    for tid in ids {
+        let thread = match tid == pid {
+            true => first_thread(root, &stat, &status),
+            false => other_thread(root, pid, tid),
+        };
+        match thread {
+            Ok(thread) => found.threads.push(thread),
+            Err(Missing::Ended) => found.ended += 1,
+            Err(Missing::Unread) => found.unread += 1,
+        }
+    }
     if !root.is_live() {
         // The others were not captured.
         let read = found.threads.len() as u32 + found.ended;
-        found.unread = found.unread.max(stat.threads.saturating_sub(read));
+        found.unread = found.unread.max(member.stat.threads.saturating_sub(read));
     }
+    found.stat = stat.ok();
+    found.status = status.unwrap_or_default();
     found
 }
 
-fn read_each(root: &Root, pid: u32, ids: &[u32]) -> ProcessThreads {
-    let mut found = ProcessThreads::default();
-    for tid in ids {
-        match thread(root, pid, *tid) {
-            Ok(Some(thread)) => found.threads.push(thread),
-            Ok(None) => found.ended += 1,
-            Err(error) if is_absence(&error) && root.is_live() => found.ended += 1,
-            Err(_) => found.unread += 1,
-        }
-    }
-    found
+/// The first thread, whose files are those of the process.
+fn first_thread(
+    root: &Root,
+    stat: &Result<ProcessStat, Error>,
+    status: &Result<Status, Error>,
+) -> Result<Thread, Missing> {
+    let stat = stat.as_ref().map_err(|error| missing(root, error))?;
+    let allowed = match status {
+        Ok(status) => status.allowed.clone().ok_or(Missing::Unread),
+        Err(error) => Err(missing(root, error)),
+    };
+    thread(root, stat.pid, stat.clone(), || allowed)
 }
 
-/// Reads a thread; `None` when it is a zombie.
-fn thread(root: &Root, pid: u32, tid: u32) -> Result<Option<Thread>, Error> {
-    let stat = proc_stat::read_thread(root, pid, tid)?;
+fn other_thread(root: &Root, pid: u32, tid: u32) -> Result<Thread, Missing> {
+    let missing = |error: Error| missing(root, &error);
+    let stat = proc_stat::read_thread(root, pid, tid).map_err(missing)?;
+    thread(root, pid, stat, || {
+        proc_status::allowed_of_thread(root, pid, tid).map_err(missing)
+    })
+}
+
+/// A thread with this identity; missing when it is a zombie.
+fn thread(
+    root: &Root,
+    pid: u32,
+    stat: ProcessStat,
+    allowed: impl FnOnce() -> Result<Allowed, Missing>,
+) -> Result<Thread, Missing> {
     if stat.has_ended || stat.lacks_first_thread {
-        return Ok(None);
+        return Err(Missing::Ended);
     }
-    let allowed = proc_status::allowed_of_thread(root, pid, tid)?;
-    let policy = task_policy::of_task(root, &thread_directory(pid, tid));
-    Ok(Some(Thread {
+    let allowed = allowed()?;
+    let policy = task_policy::of_task(root, &thread_directory(pid, stat.pid));
+    Ok(Thread {
         stat,
         allowed,
         policy,
-    }))
+    })
+}
+
+fn missing(root: &Root, error: &Error) -> Missing {
+    match is_absence(error) && root.is_live() {
+        true => Missing::Ended,
+        false => Missing::Unread,
+    }
 }
 
 /// Whether the thread is gone.
@@ -101,7 +157,6 @@ fn is_absence(error: &Error) -> bool {
 
 /// Sums up the threads by role.
 pub(super) struct Roles<'a> {
-    root: &'a Root,
     topology: &'a Topology,
     threads: Threads,
     groups: BTreeMap<(String, String), Group>,
@@ -117,9 +172,8 @@ struct Group {
 }
 
 impl<'a> Roles<'a> {
-    pub(super) fn new(root: &'a Root, topology: &'a Topology) -> Self {
+    pub(super) fn new(topology: &'a Topology) -> Self {
         Roles {
-            root,
             topology,
             threads: Threads::default(),
             groups: BTreeMap::new(),
@@ -131,9 +185,6 @@ impl<'a> Roles<'a> {
         let pid = member.stat.pid;
         self.threads.ended += of_process.ended;
         self.threads.unread += of_process.unread;
-        // A process that has ended by now has no title.
-        let title = proc_stat::title(self.root, pid).unwrap_or_default();
-        let server = server_of(&member.stat.name, &title);
         let has_several = of_process.threads.len() > 1;
         for thread in &of_process.threads {
             let is_first = thread.stat.pid == pid;
@@ -145,7 +196,12 @@ impl<'a> Roles<'a> {
                 });
             }
             let name = &thread.stat.name;
-            let role = role_of(server, &member.class, (name, is_first), &member.stat.name);
+            let role = role_of(
+                member.server,
+                &member.class,
+                (name, is_first),
+                &member.stat.name,
+            );
             let of_row = match *name == member.stat.name {
                 true => name.clone(),
                 false => stem(name),
@@ -293,7 +349,6 @@ mod tests {
             write(format!("{at}/status"), lists);
             write(format!("{at}/numa_maps"), maps);
         }
-        write("proc/7/cmdline".into(), "redis-server *:6379\0".into());
         // A thread that was listed and is not there any more.
         std::fs::create_dir_all(directory.path().join("proc/7/task/999")).unwrap();
         let root = Root::at(directory.path()).unwrap();
@@ -309,9 +364,10 @@ mod tests {
         let member = Member {
             stat: proc_stat::read(&root, 7).unwrap(),
             class: "redis-server".to_owned(),
+            server: Some(crate::instances::Server::Valkey),
         };
         let of_process = read(&root, &member);
-        let mut roles = Roles::new(&root, &topology);
+        let mut roles = Roles::new(&topology);
         roles.add(&member, &of_process);
         let residency = Residency {
             processes: vec![model::ProcessResidency {

@@ -2,11 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use linux::Root;
 use linux::proc_stat::{self, ProcessStat};
+use linux::{Root, on_threads};
 
 use super::class::of_oracle;
-use super::{InstanceError, ServerTarget, Target, class_of, postmaster, serving};
+use super::{
+    InstanceError, Server, ServerTarget, Target, class_of, postmaster, server_of, serving,
+};
+
+/// Processes that a thread reads at once.
+const PROCESSES_AT_ONCE: usize = 32;
 
 /// One process of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +20,8 @@ pub struct Member {
     pub stat: ProcessStat,
     /// Its class.
     pub class: String,
+    /// The server that it belongs to, where its name or title is that of one.
+    pub server: Option<Server>,
 }
 
 /// Finds the processes of a target, ascending by id. Leaves out this process, kernel threads,
@@ -58,14 +65,16 @@ pub fn find(root: &Root, target: &Target) -> Result<Vec<Member>, InstanceError> 
     }
     let (ended, running): (Vec<_>, Vec<_>) =
         chosen.into_iter().partition(|process| process.has_ended);
-    let members: Vec<Member> = running
-        .into_iter()
-        .filter(|process| !process.is_kernel_thread)
-        .map(|process| Member {
-            class: class_of(&process.name, &title(&process)),
-            stat: process,
-        })
-        .collect();
+    let running = running.into_iter().filter(|it| !it.is_kernel_thread);
+    let running: Vec<ProcessStat> = running.collect();
+    let members = on_threads::map(&running, PROCESSES_AT_ONCE, |process| {
+        let title = title(process);
+        Member {
+            stat: process.clone(),
+            class: class_of(&process.name, &title),
+            server: server_of(&process.name, &title),
+        }
+    });
     if members.is_empty() {
         if let Some(ended) = ended.into_iter().next() {
             let ProcessStat {
@@ -116,12 +125,11 @@ fn group_exists(root: &Root, path: &str) -> bool {
 
 fn candidates(root: &Root) -> Result<Vec<ProcessStat>, InstanceError> {
     let own = root.is_live().then(std::process::id);
-    let pids = proc_stat::pids(root)?
-        .into_iter()
-        .filter(|pid| Some(*pid) != own);
+    let mut pids = proc_stat::pids(root)?;
+    pids.retain(|pid| Some(*pid) != own);
     // A process that has ended since the directory was listed does not count.
-    let candidates = pids.filter_map(|pid| proc_stat::read(root, pid).ok());
-    Ok(candidates.collect())
+    let candidates = on_threads::map(&pids, PROCESSES_AT_ONCE, |pid| proc_stat::read(root, *pid));
+    Ok(candidates.into_iter().flatten().collect())
 }
 
 fn pids_where(candidates: &[ProcessStat], belongs: impl Fn(&ProcessStat) -> bool) -> BTreeSet<u32> {
