@@ -140,7 +140,7 @@ impl HugeWindow {
     /// When the pagemap cannot be read.
     pub(crate) fn entries(
         &self,
-        pagemap: &mut Pagemap,
+        pagemap: &Pagemap,
         entries: &mut Vec<PagemapEntry>,
     ) -> Result<(), crate::Error> {
         let base = crate::process::page_bytes();

@@ -41,6 +41,7 @@ pub mod on_threads;
 pub mod page_faults;
 pub mod page_flags;
 pub mod pagemap;
+mod pagemap_scan;
 mod perf_records;
 mod perf_ring;
 pub mod plain_file;

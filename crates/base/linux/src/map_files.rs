@@ -185,7 +185,7 @@ impl MappedObject {
         &self,
         offset: u64,
         pages: usize,
-        pagemap: &mut Pagemap,
+        pagemap: &Pagemap,
         entries: &mut Vec<PagemapEntry>,
     ) -> Result<(), SystemCallError> {
         let window = Window::map(&self.file, offset, pages, libc::PROT_READ)?;
@@ -204,7 +204,7 @@ impl MappedObject {
         &self,
         first: u64,
         pages: usize,
-        pagemap: &mut Pagemap,
+        pagemap: &Pagemap,
         entries: &mut Vec<PagemapEntry>,
     ) -> Result<(), SystemCallError> {
         let page_bytes = self.huge_page_bytes.unwrap_or(u64::MAX);
@@ -286,10 +286,10 @@ mod tests {
             resident.iter().filter(|byte| **byte & 1 == 1).count()
         };
         let before = resident();
-        let mut pagemap = Pagemap::open_own().unwrap();
+        let pagemap = Pagemap::open_own().unwrap();
         let mut entries = Vec::new();
         object
-            .entries(0, pages, &mut pagemap, &mut entries)
+            .entries(0, pages, &pagemap, &mut entries)
             .unwrap();
         let present = entries.iter().filter(|entry| entry.is_present()).count();
         // The kernel may evict pages at any time, and never caches more than there were.
@@ -338,8 +338,8 @@ mod tests {
             assert_eq!(object.allocated_bytes, pages * 4096);
             assert_eq!(object.policy_at(4096).unwrap(), None);
             let mut entries = Vec::new();
-            let mut pagemap = Pagemap::open_own().unwrap();
-            object.entries(0, 64, &mut pagemap, &mut entries).unwrap();
+            let pagemap = Pagemap::open_own().unwrap();
+            object.entries(0, 64, &pagemap, &mut entries).unwrap();
             let present = entries.iter().filter(|entry| entry.is_present()).count();
             assert_eq!(present as u64, pages);
             let data = object.next_data(0).unwrap();

@@ -176,7 +176,7 @@ mod tests {
         let window = Window::map(&file, 0, 2500, libc::PROT_READ).unwrap();
         let present = || {
             let mut entries = Vec::new();
-            let mut pagemap = Pagemap::open_own().unwrap();
+            let pagemap = Pagemap::open_own().unwrap();
             let first = window.address_of(0) / page_bytes;
             pagemap.read(first, 2500, &mut entries).unwrap();
             let present = entries.iter().map(|entry| entry.is_present());

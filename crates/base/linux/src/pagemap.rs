@@ -2,10 +2,11 @@
 //! and allocates no page table (kernel, `Documentation/admin-guide/mm/pagemap.rst`).
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use crate::{Error, Root};
+use crate::{Error, Root, pagemap_scan};
 
 /// Bytes of one entry.
 const ENTRY_BYTES: u64 = 8;
@@ -13,6 +14,7 @@ const ENTRY_BYTES: u64 = 8;
 /// One entry, bit by bit: 0-54 the frame number (0 without `CAP_SYS_ADMIN`), 56 mapped exclusively,
 /// 61 page of a file or of shared memory, 62 swapped out, 63 present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct PagemapEntry(pub u64);
 
 impl PagemapEntry {
@@ -48,13 +50,7 @@ impl PagemapEntry {
 pub struct Pagemap {
     file: File,
     path: PathBuf,
-    bytes: Vec<u8>,
-    ahead: Vec<PagemapEntry>,
-    ahead_first: u64,
 }
-
-/// Entries that [`Pagemap::read_near`] reads at once.
-const AHEAD_ENTRIES: usize = 1024;
 
 impl Pagemap {
     /// Opens the pagemap of process `pid`.
@@ -75,13 +71,7 @@ impl Pagemap {
 
     fn open_path(path: PathBuf) -> Result<Self, Error> {
         match File::open(&path) {
-            Ok(file) => Ok(Self {
-                file,
-                path,
-                bytes: Vec::new(),
-                ahead: Vec::new(),
-                ahead_first: 0,
-            }),
+            Ok(file) => Ok(Self { file, path }),
             Err(cause) => Err(Error::Read { path, cause }),
         }
     }
@@ -92,70 +82,49 @@ impl Pagemap {
     /// # Errors
     /// When the kernel refuses.
     pub fn read(
-        &mut self,
+        &self,
         first: u64,
         count: usize,
         entries: &mut Vec<PagemapEntry>,
     ) -> Result<(), Error> {
         entries.clear();
-        self.bytes.resize(count * ENTRY_BYTES as usize, 0);
+        entries.resize(count, PagemapEntry::default());
+        let bytes = bytes_of(entries);
         let mut filled = 0;
-        while filled < self.bytes.len() {
+        while filled < bytes.len() {
             let at = first.saturating_mul(ENTRY_BYTES) + filled as u64;
-            let read = self.file.read_at(&mut self.bytes[filled..], at);
-            let read = read.map_err(|cause| Error::Read {
-                path: self.path.clone(),
-                cause,
-            })?;
-            if read == 0 {
-                break;
+            let read = self.file.read_at(&mut bytes[filled..], at);
+            match read.map_err(|cause| self.not_read(cause))? {
+                0 => break,
+                read => filled += read,
             }
-            filled += read;
         }
-        let words = self.bytes[..filled].chunks_exact(ENTRY_BYTES as usize);
-        entries.extend(words.map(|word| {
-            let word = word.try_into().expect("chunks have the size of an entry");
-            PagemapEntry(u64::from_ne_bytes(word))
-        }));
+        entries.truncate(filled / ENTRY_BYTES as usize);
         Ok(())
+    }
+
+    /// The pages of `pages`, numbered as by [`Pagemap::read`], that are present or swapped out:
+    /// ranges in ascending order, of which those with fewer than `gap` other pages between them are
+    /// one. `None` when the kernel cannot tell without an entry for each page (before Linux 6.7).
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn populated(&self, pages: Range<u64>, gap: u64) -> Result<Option<Vec<Range<u64>>>, Error> {
+        let found = pagemap_scan::populated(&self.file, pages, gap);
+        found.map_err(|cause| self.not_read(cause))
+    }
+
+    fn not_read(&self, cause: std::io::Error) -> Error {
+        let path = self.path.clone();
+        Error::Read { path, cause }
     }
 }
 
-/// Reading many small ranges.
-impl Pagemap {
-    /// As [`Pagemap::read`], for short ranges close together in ascending order, such as the
-    /// mappings of a program: one call also reads the following entries.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
-    pub fn read_near(
-        &mut self,
-        first: u64,
-        count: usize,
-        entries: &mut Vec<PagemapEntry>,
-    ) -> Result<(), Error> {
-        if count >= AHEAD_ENTRIES {
-            return self.read(first, count, entries);
-        }
-        let at = |this: &Self| {
-            let at = usize::try_from(first.checked_sub(this.ahead_first)?).ok()?;
-            (at + count <= this.ahead.len()).then_some(at)
-        };
-        let at = match at(self) {
-            Some(at) => at,
-            None => {
-                let mut ahead = std::mem::take(&mut self.ahead);
-                let read = self.read(first, AHEAD_ENTRIES, &mut ahead);
-                (self.ahead, self.ahead_first) = (ahead, first);
-                read?;
-                0
-            }
-        };
-        let end = (at + count).min(self.ahead.len());
-        entries.clear();
-        entries.extend_from_slice(&self.ahead[at..end]);
-        Ok(())
-    }
+fn bytes_of(entries: &mut [PagemapEntry]) -> &mut [u8] {
+    let bytes = size_of_val(entries);
+    // SAFETY: an entry is a number of 8 bytes without padding, any bytes are one, and nothing else
+    // refers to the entries while the bytes are borrowed.
+    unsafe { std::slice::from_raw_parts_mut(entries.as_mut_ptr().cast::<u8>(), bytes) }
 }
 
 /// Whether the kernel shows frame numbers to this process: tests a page of its own stack, which is
@@ -164,9 +133,8 @@ pub fn frames_are_shown() -> bool {
     let witness = 0_u8;
     let address = std::ptr::from_ref(std::hint::black_box(&witness)).addr() as u64;
     let mut entries = Vec::new();
-    let read = Pagemap::open_own().and_then(|mut pagemap| {
-        pagemap.read(address / crate::process::page_bytes(), 1, &mut entries)
-    });
+    let read = Pagemap::open_own()
+        .and_then(|pagemap| pagemap.read(address / crate::process::page_bytes(), 1, &mut entries));
     read.is_ok() && entries.first().is_some_and(|entry| entry.frame().is_some())
 }
 
@@ -184,34 +152,6 @@ mod tests {
         let swapped = PagemapEntry(1 << 62 | 77);
         assert!(swapped.is_swapped() && !swapped.is_present() && swapped.frame().is_none());
         assert_eq!(PagemapEntry(1 << 63).frame(), None);
-    }
-
-    #[test]
-    fn near_ranges_have_the_entries_that_each_has_alone() {
-        let bytes = 3000 * 4096;
-        let small = crate::anonymous_memory::Pages::small();
-        let mut memory = crate::anonymous_memory::AnonymousMemory::map(bytes, small).unwrap();
-        memory
-            .words_mut()
-            .iter_mut()
-            .step_by(1500)
-            .for_each(|word| *word = 1);
-        let first = memory.address() as u64 / crate::process::page_bytes();
-        let (mut one, mut two) = (Vec::new(), Vec::new());
-        let mut near = Pagemap::open_own().unwrap();
-        let mut plain = Pagemap::open_own().unwrap();
-        for (at, count) in [
-            (0, 10),
-            (10, 1000),
-            (900, 300),
-            (5, 1),
-            (1200, 1800),
-            (2999, 1),
-        ] {
-            near.read_near(first + at, count, &mut one).unwrap();
-            plain.read(first + at, count, &mut two).unwrap();
-            assert_eq!(one, two, "{at} {count}");
-        }
     }
 
     #[test]

@@ -223,20 +223,6 @@ pub fn cpuset_directory(root: &Root, pid: u32) -> Result<Option<String>, Error> 
     }
 }
 
-/// Resident pages of a process (`statm`, second field): a cheap, approximate figure.
-///
-/// # Errors
-/// When the process is gone or the file is malformed.
-pub fn resident_pages(root: &Root, pid: u32) -> Result<u64, Error> {
-    let file = root.read(&format!("proc/{pid}/statm"))?;
-    let pages = file
-        .text()
-        .split_ascii_whitespace()
-        .nth(1)
-        .and_then(|word| word.parse().ok());
-    pages.ok_or_else(|| file.malformed(1, "the fields of statm", file.text()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -75,11 +75,11 @@ pub(super) struct Cache<'a, 'b> {
 impl Cache<'_, '_> {
     /// Adds the cached pages of these files that were not counted before.
     pub(super) fn add(&mut self, files: DataFiles, gaps: &mut Gaps) {
-        let Ok(mut pagemap) = Pagemap::open_own() else {
+        let Ok(pagemap) = Pagemap::open_own() else {
             return;
         };
         for (id, (file, pids)) in files {
-            match self.file(id, &file, &mut pagemap) {
+            match self.file(id, &file, &pagemap) {
                 Ok(()) => {}
                 Err(error) if error.errno() == Some(NO_MAPPING) => continue,
                 Err(error) => gaps.add(format!("the cache of {}: {error}", file.name)),
@@ -94,7 +94,7 @@ impl Cache<'_, '_> {
         &mut self,
         id: ObjectId,
         file: &DataFile,
-        pagemap: &mut Pagemap,
+        pagemap: &Pagemap,
     ) -> Result<(), SystemCallError> {
         let kind = kind_of(&file.name, false, false);
         // Named shared memory is inspected as shared memory.

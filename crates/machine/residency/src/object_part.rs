@@ -25,12 +25,8 @@ pub(super) struct Part<'a> {
 
 impl Part<'_> {
     /// Whether every page of it was counted before.
-    pub(super) fn is_known(&mut self) -> bool {
-        let index = (self.page % CHUNK_PAGES) as usize;
-        self.tally
-            .known
-            .chunk(self.page / CHUNK_PAGES)
-            .has_all(index, self.count as usize)
+    pub(super) fn is_known(&self) -> bool {
+        self.tally.known.has_all(self.page, self.count)
     }
 
     /// Counts the pages of these entries that were not counted before.
@@ -60,7 +56,7 @@ impl Part<'_> {
         &mut self,
         step: u64,
         address: u64,
-        pagemap: &mut Pagemap,
+        pagemap: &Pagemap,
         frames: &mut Lookup<'_>,
         entries: &mut Vec<PagemapEntry>,
     ) -> Result<(), Error> {
@@ -68,8 +64,7 @@ impl Part<'_> {
         let end = self.page + self.count;
         for page in (start..end).step_by(step as usize) {
             let huge = page / step;
-            let chunk = self.tally.known.chunk(huge / CHUNK_PAGES);
-            if chunk.has_all((huge % CHUNK_PAGES) as usize, 1) {
+            if self.tally.known.has_all(huge, 1) {
                 continue;
             }
             pagemap.read(address + (page - self.page), 1, entries)?;
@@ -86,10 +81,10 @@ impl Part<'_> {
 
 /// Pages by node; quick to add to, since that happens for every page.
 #[derive(Default)]
-struct Counts(Vec<u64>);
+pub(super) struct Counts(Vec<u64>);
 
 impl Counts {
-    fn add(&mut self, node: NodeId) {
+    pub(super) fn add(&mut self, node: NodeId) {
         let index = node.0 as usize;
         if index >= self.0.len() {
             self.0.resize(index + 1, 0);
@@ -97,7 +92,7 @@ impl Counts {
         self.0[index] += 1;
     }
 
-    fn iter(&self) -> impl Iterator<Item = (NodeId, u64)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (NodeId, u64)> {
         let counts = self.0.iter().enumerate().filter(|(_, pages)| **pages > 0);
         counts.map(|(node, pages)| (NodeId(node as u32), *pages))
     }

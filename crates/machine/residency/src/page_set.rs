@@ -30,7 +30,7 @@ impl Chunk {
     }
 
     /// Whether all of `count` pages from `index` on are in the set.
-    pub(crate) fn has_all(&self, index: usize, count: usize) -> bool {
+    fn has_all(&self, index: usize, count: usize) -> bool {
         let mut pages = index..index + count;
         self.count == CHUNK_PAGES || pages.all(|page| self.words[page / 64] >> (page % 64) & 1 == 1)
     }
@@ -39,13 +39,25 @@ impl Chunk {
 /// A set of page numbers.
 #[derive(Clone, Debug, Default)]
 pub struct PageSet {
-    chunks: HashMap<u64, Chunk>,
+    chunks: Vec<Chunk>,
+    /// Index of each chunk by its number.
+    places: HashMap<u64, usize>,
+    /// The number of the last chunk that was looked up, and its index: most pages follow others.
+    last: Option<(u64, usize)>,
 }
 
 impl PageSet {
     /// The chunk with this number: the pages from `number` times [`CHUNK_PAGES`] on.
     pub(crate) fn chunk(&mut self, number: u64) -> &mut Chunk {
-        self.chunks.entry(number).or_insert_with(Chunk::new)
+        let index = match self.last {
+            Some((last, index)) if last == number => index,
+            _ => *self.places.entry(number).or_insert_with(|| {
+                self.chunks.push(Chunk::new());
+                self.chunks.len() - 1
+            }),
+        };
+        self.last = Some((number, index));
+        &mut self.chunks[index]
     }
 
     /// Adds a page; returns false if it was already there.
@@ -54,10 +66,18 @@ impl PageSet {
             .insert((page % CHUNK_PAGES) as usize)
     }
 
+    /// Whether all of `count` pages from `first` on, which lie in one chunk, are in the set.
+    pub(crate) fn has_all(&self, first: u64, count: u64) -> bool {
+        let chunk = self.places.get(&(first / CHUNK_PAGES));
+        chunk.is_some_and(|at| {
+            self.chunks[*at].has_all((first % CHUNK_PAGES) as usize, count as usize)
+        })
+    }
+
     /// How many pages are in the set.
     #[cfg(test)]
     fn len(&self) -> u64 {
-        self.chunks.values().map(|chunk| chunk.count).sum()
+        self.chunks.iter().map(|chunk| chunk.count).sum()
     }
 }
 
@@ -73,8 +93,8 @@ mod tests {
         for page in 0..CHUNK_PAGES {
             assert!(set.insert(CHUNK_PAGES + page));
         }
-        assert!(set.chunk(1).has_all(0, CHUNK_PAGES as usize));
-        assert!(!set.chunk(0).has_all(0, 1));
+        assert!(set.has_all(CHUNK_PAGES, CHUNK_PAGES));
+        assert!(!set.has_all(0, 1));
     }
 
     proptest! {
@@ -86,8 +106,7 @@ mod tests {
             }
             prop_assert_eq!(set.len(), expected.len() as u64);
             for page in expected {
-                let index = (page % CHUNK_PAGES) as usize;
-                prop_assert!(set.chunk(page / CHUNK_PAGES).has_all(index, 1));
+                prop_assert!(set.has_all(page, 1));
             }
         }
     }

@@ -2,13 +2,13 @@
 //! any. Pages of an object that one process has shown are not read again in another.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use linux::map_files::MappedObject;
-use linux::page_flags::PageFlags;
 use linux::pagemap::{Pagemap, PagemapEntry};
 use linux::proc_maps::{Mapping, ObjectId};
-use linux::{Error, Root, proc_stat};
+use linux::{Error, Root, on_threads, proc_stat};
 use model::BytesByNode;
 
 use super::data_files::{Cache, DataFiles};
@@ -17,8 +17,10 @@ use super::gaps::Gaps;
 use super::kind::kind_of;
 use super::object_part::Part;
 use super::objects::{self, Objects};
-use super::page_set::{CHUNK_PAGES, PageSet};
-use super::process_maps::{self, ProcessMaps};
+use super::page_runs::{Stretch, each_run};
+use super::page_set::CHUNK_PAGES;
+use super::private_memory::{Ahead, Private, PrivateMemory, may_show_its_object};
+use super::process_maps::{self, PROCESSES_AT_ONCE, ProcessMaps};
 use super::sampled_object::SampledObject;
 use super::sampling::{PAGES_MIN, Sample};
 use super::tally::{Area, Span, Tally};
@@ -26,6 +28,9 @@ use super::unmapped::Unmapped;
 
 /// So many processes are asked for shared memory before all others.
 const LARGEST: usize = 8;
+
+/// So many processes are read before they are counted, with at most 32 MiB of entries.
+const BATCH: usize = 128;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -39,21 +44,14 @@ pub(super) struct Found {
     pub private_without_node: BTreeMap<u32, u64>,
 }
 
-/// Private memory of one process.
-#[derive(Debug, Default)]
-struct Private {
-    by_node: BytesByNode,
-    without_node: u64,
-}
-
 /// A pass over a set of processes.
 pub(super) struct Scan<'a> {
     root: &'a Root,
     frames: Lookup<'a>,
-    flags: PageFlags,
     page_bytes: u64,
-    /// Frames of private memory that several processes share since a fork.
-    shared_since_fork: PageSet,
+    private: PrivateMemory,
+    /// Processes of which all shared mappings were read.
+    shared_is_read: BTreeSet<u32>,
     objects: &'a Objects,
     areas: BTreeMap<ObjectId, Vec<Area>>,
     sample: Option<Sample>,
@@ -74,9 +72,9 @@ impl<'a> Scan<'a> {
         Self {
             root,
             frames: frames.lookup(),
-            flags: PageFlags::open(),
             page_bytes,
-            shared_since_fork: PageSet::default(),
+            private: PrivateMemory::new(page_bytes),
+            shared_is_read: BTreeSet::new(),
             objects,
             areas,
             sample,
@@ -94,20 +92,8 @@ impl<'a> Scan<'a> {
         gaps: &mut Gaps,
     ) -> Found {
         self.shared_of_largest(processes);
-        for process in processes {
-            if let Err(error) = self.process(process) {
-                gaps.process(process.pid, &error);
-            }
-            match process_maps::are_unchanged(self.root, process) {
-                Ok(true) => {}
-                // Older kernels show a zombie's maps as a file without mappings.
-                Ok(false) if is_ending(self.root, process.pid) => gaps.ended(process.pid),
-                Ok(false) => gaps.add(format!(
-                    "process {} changed its shared mappings while it was read",
-                    process.pid
-                )),
-                Err(error) => gaps.process(process.pid, &error),
-            }
+        for batch in processes.chunks(BATCH) {
+            self.batch(batch, gaps);
         }
         self.sampled(processes, gaps);
         self.unmapped(gaps);
@@ -125,46 +111,74 @@ impl<'a> Scan<'a> {
     /// need not be looked for in thousands of sessions that have touched little. Errors come up
     /// again when all processes are read.
     fn shared_of_largest(&mut self, processes: &[ProcessMaps]) {
-        if processes.len() <= LARGEST {
-            return;
-        }
-        let size = |process: &&ProcessMaps| {
-            Reverse(proc_stat::resident_pages(self.root, process.pid).unwrap_or(0))
-        };
         let mut by_size: Vec<&ProcessMaps> = processes.iter().collect();
-        by_size.sort_by_cached_key(size);
-        for process in &by_size[..LARGEST] {
-            let Ok(mut pagemap) = Pagemap::open(self.root, process.pid) else {
+        by_size.sort_by_key(|process| Reverse(process.resident_pages));
+        for process in by_size.into_iter().take(LARGEST) {
+            let Ok(pagemap) = Pagemap::open(self.root, process.pid) else {
                 continue;
             };
-            for mapping in objects::shared(process) {
-                if self.shared(process.pid, mapping, &mut pagemap).is_err() {
-                    break;
-                }
+            let mut shared = objects::shared(process);
+            if shared.all(|mapping| self.shared(process.pid, mapping, &pagemap).is_ok()) {
+                self.shared_is_read.insert(process.pid);
             }
         }
     }
 
-    fn process(&mut self, process: &ProcessMaps) -> Result<(), Error> {
-        let mut pagemap = Pagemap::open(self.root, process.pid)?;
-        let mut private = Private::default();
-        let mut result = Ok(());
-        for mapping in &process.mappings {
-            let part = if mapping.is_shared && mapping.has_object() {
-                self.shared(process.pid, mapping, &mut pagemap)
-            } else {
-                self.private(process.pid, mapping, &mut pagemap, &mut private)
-            };
-            if part.is_err() {
-                result = part;
-                break;
+    /// Scans some of the processes: what the kernel says of several at once, counted in order.
+    fn batch(&mut self, processes: &[ProcessMaps], gaps: &mut Gaps) {
+        let (root, page_bytes) = (self.root, self.page_bytes);
+        let read = |process: &ProcessMaps| Ahead::read(root, process, page_bytes);
+        let read = on_threads::map(processes, PROCESSES_AT_ONCE, read);
+        for (process, ahead) in processes.iter().zip(read) {
+            if let Err(error) = ahead.and_then(|ahead| self.process(process, ahead)) {
+                gaps.process(process.pid, &error);
             }
         }
+        let are_unchanged = |process: &ProcessMaps| process_maps::are_unchanged(root, process);
+        let are_unchanged = on_threads::map(processes, PROCESSES_AT_ONCE, are_unchanged);
+        for (process, is_unchanged) in processes.iter().zip(are_unchanged) {
+            match is_unchanged {
+                Ok(true) => {}
+                // Older kernels show a zombie's maps as a file without mappings.
+                Ok(false) if is_ending(root, process.pid) => gaps.ended(process.pid),
+                Ok(false) => gaps.add(format!(
+                    "process {} changed its shared mappings while it was read",
+                    process.pid
+                )),
+                Err(error) => gaps.process(process.pid, &error),
+            }
+        }
+    }
+
+    fn process(&mut self, process: &ProcessMaps, ahead: Ahead) -> Result<(), Error> {
         let pid = process.pid;
+        let mut private = Private::default();
+        let counted = self.pages(process, ahead, &mut private);
         self.found.private.insert(pid, private.by_node);
         let without_node = &mut self.found.private_without_node;
         without_node.insert(pid, private.without_node);
-        result
+        counted
+    }
+
+    fn pages(
+        &mut self,
+        process: &ProcessMaps,
+        ahead: Ahead,
+        private: &mut Private,
+    ) -> Result<(), Error> {
+        for mapping in &process.mappings {
+            if mapping.is_shared && mapping.has_object() {
+                if self.shared_is_read.contains(&process.pid) {
+                    continue;
+                }
+                self.shared(process.pid, mapping, &ahead.pagemap)?;
+            } else if may_show_its_object(mapping) {
+                self.object(process.pid, mapping);
+            }
+        }
+        let (segments, frames) = (&mut self.found.segments, &mut self.frames);
+        self.private
+            .of_process(process, ahead, segments, frames, private)
     }
 
     /// Adds a mapping to the tally of its object, which is created when first seen.
@@ -201,7 +215,7 @@ impl<'a> Scan<'a> {
         });
     }
 
-    fn shared(&mut self, pid: u32, mapping: &Mapping, pagemap: &mut Pagemap) -> Result<(), Error> {
+    fn shared(&mut self, pid: u32, mapping: &Mapping, pagemap: &Pagemap) -> Result<(), Error> {
         self.object(pid, mapping);
         let tally = self
             .found
@@ -214,98 +228,53 @@ impl<'a> Scan<'a> {
         }
         let step = tally.page_bytes.unwrap_or(self.page_bytes) / self.page_bytes;
         let end = mapping.offset.saturating_add(mapping.bytes());
-        for (span, area) in tally.parts(Span {
+        // Pages of the object, their area, and where the process has them.
+        let mut parts: Vec<(Range<u64>, usize, u64)> = Vec::new();
+        let span = Span {
             start: mapping.offset,
             end,
-        }) {
-            // Page numbers in the object, and in the address space.
-            let first = span.start / self.page_bytes;
+        };
+        for (span, area) in tally.parts(span) {
             let last = span.end.div_ceil(self.page_bytes);
             let to_address = mapping.start / self.page_bytes;
             let origin = mapping.offset / self.page_bytes;
-            let mut page = first;
+            let mut page = span.start / self.page_bytes;
             while page < last {
                 let count = (last - page).min(CHUNK_PAGES - page % CHUNK_PAGES);
-                let address = to_address + (page - origin);
-                let mut part = Part {
-                    tally,
-                    page,
-                    count,
-                    area,
-                    page_bytes: self.page_bytes,
-                };
-                if step > 1 {
-                    part.huge(step, address, pagemap, &mut self.frames, &mut self.entries)?;
-                } else if !part.is_known() {
-                    pagemap.read(address, count as usize, &mut self.entries)?;
-                    part.count(&self.entries, &mut self.frames);
-                }
+                parts.push((page..page + count, area, to_address + (page - origin)));
                 page += count;
             }
         }
-        Ok(())
-    }
-
-    fn private(
-        &mut self,
-        pid: u32,
-        mapping: &Mapping,
-        pagemap: &mut Pagemap,
-        private: &mut Private,
-    ) -> Result<(), Error> {
-        let has_file = may_show_its_object(mapping);
-        if has_file {
-            self.object(pid, mapping);
-        }
-        let pages = mapping.bytes() / self.page_bytes;
-        let first = mapping.start / self.page_bytes;
-        let origin = mapping.offset / self.page_bytes;
-        let mut page = 0;
-        while page < pages {
-            let count = (pages - page).min(CHUNK_PAGES);
-            pagemap.read_near(first + page, count as usize, &mut self.entries)?;
-            for index in 0..self.entries.len() {
-                let entry = self.entries[index];
-                let of_file = has_file.then_some(mapping.object);
-                self.private_page(of_file, origin + page + index as u64, entry, private);
+        let (page_bytes, frames) = (self.page_bytes, &mut self.frames);
+        if step > 1 {
+            for (pages, area, address) in parts {
+                let mut part = Part {
+                    tally,
+                    page: pages.start,
+                    count: pages.end - pages.start,
+                    area,
+                    page_bytes,
+                };
+                part.huge(step, address, pagemap, frames, &mut self.entries)?;
             }
-            page += count;
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Counts one page of a private mapping: the process's own, or still that of its file.
-    fn private_page(
-        &mut self,
-        of_file: Option<ObjectId>,
-        page: u64,
-        entry: PagemapEntry,
-        private: &mut Private,
-    ) {
-        if entry.is_swapped() {
-            private.without_node += self.page_bytes;
-        }
-        let Some(frame) = entry.frame() else {
-            return;
+        parts.retain(|(pages, ..)| !tally.known.has_all(pages.start, pages.end - pages.start));
+        let stretch = |(pages, _, address): &(Range<u64>, usize, u64)| {
+            *address..address + (pages.end - pages.start)
         };
-        if let Some(object) = of_file.filter(|_| entry.is_of_object()) {
-            let segments = &mut self.found.segments;
-            let tally = segments.get_mut(&object).expect("put there before");
-            if tally.known.insert(page) {
-                match self.frames.node_of(frame) {
-                    Some(node) => tally.add(tally.areas.len(), node, self.page_bytes),
-                    None => tally.bytes_without_node += self.page_bytes,
-                }
-            }
-            return;
-        }
-        let is_new = entry.is_exclusive()
-            || (self.shared_since_fork.insert(frame) && !self.flags.is_zero_page(frame));
-        match self.frames.node_of(frame).filter(|_| is_new) {
-            Some(node) => *private.by_node.entry(node).or_default() += self.page_bytes,
-            None if is_new => private.without_node += self.page_bytes,
-            None => {}
-        }
+        let stretches: Vec<Stretch> = parts.iter().map(stretch).collect();
+        each_run(pagemap, &stretches, |index, run| {
+            let (pages, area, address) = &parts[index];
+            let mut part = Part {
+                tally,
+                page: pages.start + (run.first - address),
+                count: run.entries.len() as u64,
+                area: *area,
+                page_bytes,
+            };
+            part.count(&run.entries, frames);
+        })
     }
 
     /// Estimates large segments from some of their pages.
@@ -333,7 +302,7 @@ impl<'a> Scan<'a> {
     /// Counts pages of shared memory that exist although none of the processes has them mapped:
     /// those touched by sessions that have ended.
     fn unmapped(&mut self, gaps: &mut Gaps) {
-        let Ok(mut pagemap) = Pagemap::open_own() else {
+        let Ok(pagemap) = Pagemap::open_own() else {
             return;
         };
         for (id, tally) in &mut self.found.segments {
@@ -350,7 +319,7 @@ impl<'a> Scan<'a> {
             let mut look = Unmapped {
                 object,
                 page_bytes: self.page_bytes,
-                pagemap: &mut pagemap,
+                pagemap: &pagemap,
                 frames: &mut self.frames,
                 entries: &mut self.entries,
             };
@@ -370,13 +339,6 @@ fn is_whole(tally: &Tally, object: &MappedObject) -> bool {
     tally.kind.is_shared_memory()
         && found >= object.allocated_bytes
         && object.allocated_bytes_now().is_ok_and(|now| found >= now)
-}
-
-/// Whether pages of a private mapping may be those of its object. The kernel gives anonymous memory
-/// in huge pages of a pool a file, too, which never has pages where the mapping is private
-/// (mm/hugetlb.c, `hugetlb_no_page`).
-fn may_show_its_object(mapping: &Mapping) -> bool {
-    mapping.has_object() && !mapping.name.starts_with("/anon_hugepage")
 }
 
 fn is_ending(root: &Root, pid: u32) -> bool {

@@ -158,7 +158,7 @@ fn by_frames(
     frames: &mut Lookup<'_>,
     range: &mut RangePages,
 ) -> Result<(), Error> {
-    let mut pagemap = Pagemap::open(root, pid)?;
+    let pagemap = Pagemap::open(root, pid)?;
     let mut entries = Vec::new();
     for part in parts(root, pid, mapping, range)? {
         let mut done = 0;
@@ -209,9 +209,9 @@ fn unmapped(
     range: &mut RangePages,
 ) -> Result<(), Error> {
     let object = MappedObject::open(root, owner, mapping)?;
-    let mut pagemap = Pagemap::open_own()?;
+    let pagemap = Pagemap::open_own()?;
     if let Some(huge_page_bytes) = object.huge_page_bytes {
-        unmapped_huge(&object, huge_page_bytes, &mut pagemap, frames, range);
+        unmapped_huge(&object, huge_page_bytes, &pagemap, frames, range);
         return Ok(());
     }
     let mut entries = Vec::new();
@@ -223,7 +223,7 @@ fn unmapped(
             continue;
         }
         let offset = (range.first + from as u64) * range.page_bytes;
-        let looked = object.entries(offset, count, &mut pagemap, &mut entries);
+        let looked = object.entries(offset, count, &pagemap, &mut entries);
         looked.map_err(|error| Error::Read {
             path: root.path(&format!("proc/{owner}/map_files")),
             cause: std::io::Error::new(error.cause.kind(), error.to_string()),
@@ -239,7 +239,7 @@ fn unmapped(
 fn unmapped_huge(
     object: &MappedObject,
     huge_page_bytes: u64,
-    pagemap: &mut Pagemap,
+    pagemap: &Pagemap,
     frames: &mut Lookup<'_>,
     range: &mut RangePages,
 ) {

@@ -54,18 +54,18 @@ impl SampledObject<'_, '_> {
             true => PROCESSES_OF_SMALL_PAGES,
             false => PROCESSES_OF_HUGE_PAGES,
         };
-        let mut viewers = viewers(root, id, processes, viewers_max);
-        let mut own = Pagemap::open_own().map_err(|error| failed(&error))?;
+        let viewers = viewers(root, id, processes, viewers_max);
+        let own = Pagemap::open_own().map_err(|error| failed(&error))?;
         let mut counts = Counts::default();
         for page in sampling::pages(self.object.bytes.div_ceil(own_page_bytes), seed) {
             let offset = page * own_page_bytes;
             counts.pages += 1;
-            let mut entry = self.seen_by(&mut viewers, offset);
+            let mut entry = self.seen_by(&viewers, offset);
             if entry.is_none() && is_small {
-                self.object.entries(offset, 1, &mut own, self.entries)?;
+                self.object.entries(offset, 1, &own, self.entries)?;
                 entry = self.entries.first().copied();
             } else if entry.is_none() {
-                let looked = self.object.huge_entries(page, 1, &mut own, self.entries);
+                let looked = self.object.huge_entries(page, 1, &own, self.entries);
                 entry = self.entries.first().copied().filter(|_| looked.is_ok());
             }
             if let Some(frame) = entry.and_then(PagemapEntry::frame) {
@@ -82,7 +82,7 @@ impl SampledObject<'_, '_> {
 
     /// The entry of the first process that has the page mapped. A process that has ended by now
     /// shows nothing.
-    fn seen_by(&mut self, viewers: &mut [Viewer<'_>], offset: u64) -> Option<PagemapEntry> {
+    fn seen_by(&mut self, viewers: &[Viewer<'_>], offset: u64) -> Option<PagemapEntry> {
         for viewer in viewers {
             let covers = |mapping: &&&Mapping| {
                 offset

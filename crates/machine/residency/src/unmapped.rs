@@ -21,7 +21,7 @@ pub(super) struct Unmapped<'a, 'b> {
     /// Size of a base page.
     pub page_bytes: u64,
     /// The pagemap of this process.
-    pub pagemap: &'a mut Pagemap,
+    pub pagemap: &'a Pagemap,
     /// The nodes of frames.
     pub frames: &'a mut Lookup<'b>,
     /// Buffer for entries.
@@ -44,8 +44,7 @@ impl Unmapped<'_, '_> {
         let pages = self.object.bytes / page_bytes;
         for first in (0..pages).step_by(HUGE_PAGES_AT_ONCE as usize) {
             let count = HUGE_PAGES_AT_ONCE.min(pages - first) as usize;
-            let (chunk, index) = (first / CHUNK_PAGES, (first % CHUNK_PAGES) as usize);
-            if tally.known.chunk(chunk).has_all(index, count) {
+            if tally.known.has_all(first, count as u64) {
                 continue;
             }
             self.object
