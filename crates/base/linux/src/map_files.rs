@@ -118,20 +118,31 @@ impl MappedObject {
     /// # Errors
     /// When the file system has no `SEEK_DATA`.
     pub fn next_data(&self, from: u64) -> Result<Option<(u64, u64)>, SystemCallError> {
-        let seek = |to: SeekFrom| match rustix::fs::seek(self.file.as_fd(), to) {
-            Ok(offset) => Ok(Some(offset)),
-            Err(Errno::NXIO) => Ok(None),
-            Err(cause) => Err(SystemCallError::with(
-                "lseek",
-                format!("{to:?}"),
-                cause.into(),
-            )),
-        };
-        let Some(start) = seek(SeekFrom::Data(from))? else {
+        let Some(start) = self.seek(SeekFrom::Data(from))? else {
             return Ok(None);
         };
-        let end = seek(SeekFrom::Hole(start))?.unwrap_or(self.bytes);
+        let end = self.seek(SeekFrom::Hole(start))?.unwrap_or(self.bytes);
         Ok(Some((start, end)))
+    }
+
+    /// Whether the page at `offset` is not a hole, as in [`MappedObject::next_data`].
+    ///
+    /// # Errors
+    /// When the file system has no `SEEK_DATA`.
+    pub fn has_data(&self, offset: u64) -> Result<bool, SystemCallError> {
+        Ok(self.seek(SeekFrom::Data(offset))? == Some(offset))
+    }
+
+    /// The offset that lseek(2) returns; `None` beyond the last data.
+    fn seek(&self, to: SeekFrom) -> Result<Option<u64>, SystemCallError> {
+        match rustix::fs::seek(self.file.as_fd(), to) {
+            Ok(offset) => Ok(Some(offset)),
+            Err(Errno::NXIO) => Ok(None),
+            Err(cause) => {
+                let arguments = format!("{to:?}");
+                Err(SystemCallError::with("lseek", arguments, cause.into()))
+            }
+        }
     }
 
     /// Bytes of small pages of shared memory that fallocate(2) reserved and no process ever wrote.
@@ -288,9 +299,7 @@ mod tests {
         let before = resident();
         let pagemap = Pagemap::open_own().unwrap();
         let mut entries = Vec::new();
-        object
-            .entries(0, pages, &pagemap, &mut entries)
-            .unwrap();
+        object.entries(0, pages, &pagemap, &mut entries).unwrap();
         let present = entries.iter().filter(|entry| entry.is_present()).count();
         // The kernel may evict pages at any time, and never caches more than there were.
         assert!(resident() <= before, "{} {before}", resident());
@@ -312,6 +321,8 @@ mod tests {
         let object = MappedObject::of_file(file).unwrap();
         assert_eq!(object.allocated_bytes, 64 * 4096);
         assert_eq!(object.never_written_bytes().unwrap(), 61 * 4096);
+        let data = [7, 8, 10, 11].map(|page| object.has_data(page * 4096).unwrap());
+        assert_eq!(data, [false, true, true, false]);
     }
 
     #[test]

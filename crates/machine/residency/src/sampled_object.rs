@@ -60,6 +60,11 @@ impl SampledObject<'_, '_> {
         for page in sampling::pages(self.object.bytes.div_ceil(own_page_bytes), seed) {
             let offset = page * own_page_bytes;
             counts.pages += 1;
+            // A page that does not exist is in no process, and is most of a sparse segment. Where
+            // the kernel cannot tell, it is looked for.
+            if is_small && !self.object.has_data(offset).unwrap_or(true) {
+                continue;
+            }
             let mut entry = self.seen_by(&viewers, offset);
             if entry.is_none() && is_small {
                 self.object.entries(offset, 1, &own, self.entries)?;
