@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 
 use super::claims::Claims;
-use super::looks::timed;
+use super::looks::{SAMPLE_SECONDS_MAX, timed};
 use super::sharers::Sharers;
 use super::spread::Spread;
 use super::supervisor::Supervisor;
@@ -23,8 +23,6 @@ const ROUNDS: usize = 5;
 /// Most times as long as reading its page map once, which no inspection without `PAGEMAP_SCAN`
 /// (Linux 6.7) can go below.
 const PAGE_MAP_MAX: f64 = 1.0;
-/// Most seconds for a sample.
-const SAMPLE_MAX: f64 = 0.2;
 /// An entry of a page map, and the page that it stands for.
 const ENTRY_BYTES: u64 = 8;
 const PAGE_BYTES: u64 = 4096;
@@ -113,8 +111,8 @@ fn judge([page_map, exact, sample]: &[Vec<f64>; 3], claims: &mut Claims) {
     );
     claims.add(
         &format!("1 TiB, sparse: a sample takes {sample} s"),
-        &format!("at most {SAMPLE_MAX} s"),
-        sample.median <= SAMPLE_MAX,
+        &format!("at most {SAMPLE_SECONDS_MAX} s"),
+        sample.median <= SAMPLE_SECONDS_MAX,
     );
 }
 

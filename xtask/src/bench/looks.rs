@@ -5,6 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+/// Most seconds for `--sample`, whatever the size of a segment.
+pub(super) const SAMPLE_SECONDS_MAX: f64 = 0.2;
+
 /// Runs a program; returns the seconds that it took.
 pub(super) fn timed(command: &mut Command) -> Result<f64> {
     let start = Instant::now();
