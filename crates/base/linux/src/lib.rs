@@ -16,6 +16,7 @@ pub mod cpuid;
 pub mod data_file;
 pub mod data_files;
 pub mod device_node;
+mod directory;
 pub mod each_cpu;
 mod error;
 pub mod file_lock;

@@ -7,11 +7,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 use crate::{Error, TextFile, plain_file};
@@ -206,38 +206,79 @@ impl Root {
 
     pub(crate) fn read_bounded(&self, path: &str) -> Result<Vec<u8>, Error> {
         let bytes = self.read_bytes(path, FILE_BYTES_MAX)?;
-        if bytes.len() as u64 > FILE_BYTES_MAX {
-            return Err(Error::FileTooLarge {
-                path: self.path(path),
-                bytes_max: FILE_BYTES_MAX,
-            });
-        }
+        self.require_length(path, &bytes)?;
         Ok(bytes)
+    }
+
+    fn require_length(&self, path: &str, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.len() as u64 <= FILE_BYTES_MAX {
+            return Ok(());
+        }
+        Err(Error::FileTooLarge {
+            path: self.path(path),
+            bytes_max: FILE_BYTES_MAX,
+        })
     }
 
     /// The content, truncated to `bytes_max` bytes plus one.
     fn read_bytes(&self, path: &str, bytes_max: u64) -> Result<Vec<u8>, Error> {
-        let read_error = |cause| self.read_error(path, cause);
         let opened = match self.is_of_the_kernel(path) {
             true => File::open(self.path(path)).map(Some),
             false => plain_file::open(&self.hold(path)?, 0),
         };
-        let Some(file) = opened.map_err(read_error)? else {
-            return Err(Error::NotAFile {
-                path: self.path(path),
-            });
-        };
-        let limit = bytes_max.saturating_add(1);
-        // Kernel files report no length, and growing an empty vector takes many calls per file.
-        let mut bytes = Vec::with_capacity(limit.min(USUAL_FILE_BYTES) as usize);
-        match file.take(limit).read_to_end(&mut bytes) {
-            Ok(_) => Ok(bytes),
-            // The kernel has directories there, and regular files, but nothing else.
-            Err(cause) if cause.kind() == io::ErrorKind::IsADirectory => Err(Error::NotAFile {
-                path: self.path(path),
-            }),
-            Err(cause) => Err(read_error(cause)),
+        self.content(path, opened, bytes_max)
+    }
+
+    /// As [`Root::read_optional`], of the file `name` in a directory that [`Root::hold`] holds.
+    pub(crate) fn read_optional_in(
+        &self,
+        (held, directory): (&OwnedFd, &str),
+        name: &str,
+    ) -> Result<Option<TextFile>, Error> {
+        let path = format!("{directory}/{name}");
+        if self.is_live() && !self.is_of_the_kernel(&path) {
+            return self.read_optional(&path);
         }
+        let opened = match self.is_live() {
+            true => openat(held, name, OFlags::CLOEXEC, Mode::empty())
+                .map(|file| Some(File::from(file)))
+                .map_err(io::Error::from),
+            false => match hold_within(held, name) {
+                Ok(file) => plain_file::open(file, 0),
+                // A link that leads out of the directory may stay in the root.
+                Err(Errno::XDEV) => return self.read_optional(&path),
+                Err(cause) => Err(cause.into()),
+            },
+        };
+        let Some(mut bytes) = absent_is_none(self.content(&path, opened, FILE_BYTES_MAX))? else {
+            return Ok(None);
+        };
+        self.require_length(&path, &bytes)?;
+        end_at_nul(&mut bytes);
+        let file = TextFile::from_bytes(self.path(&path), bytes)?;
+        Ok(Some(file).filter(|file| !file.text().is_empty()))
+    }
+
+    /// What an opened file contains, truncated to `bytes_max` bytes plus one; `None`: it is no
+    /// regular file.
+    fn content(
+        &self,
+        path: &str,
+        opened: io::Result<Option<File>>,
+        bytes_max: u64,
+    ) -> Result<Vec<u8>, Error> {
+        let not_a_file = || Error::NotAFile {
+            path: self.path(path),
+        };
+        let file = opened.map_err(|cause| self.read_error(path, cause))?;
+        let file = file.ok_or_else(not_a_file)?;
+        let is_attribute = self.is_live() && path.trim_start_matches('/').starts_with("sys/");
+        let read = read_to_limit(file, bytes_max.saturating_add(1), is_attribute);
+        read.map_err(|cause| match cause.kind() {
+            // The kernel has directories there, and regular files, but nothing else.
+            io::ErrorKind::IsADirectory => not_a_file(),
+            _ => self.read_error(path, cause),
+        })
     }
 
     /// Whether only the kernel can create this file. Nobody can replace it by a pipe or a device,
@@ -250,7 +291,7 @@ impl Root {
 
     /// Holds the file at this path, so that a later replacement does not affect checking and
     /// reading.
-    fn hold(&self, path: &str) -> Result<OwnedFd, Error> {
+    pub(crate) fn hold(&self, path: &str) -> Result<OwnedFd, Error> {
         let Some(root) = &self.confinement else {
             let held = plain_file::hold(&self.path(path), OFlags::empty());
             return held.map_err(|cause| self.read_error(path, cause));
@@ -259,13 +300,7 @@ impl Root {
             "" => ".",
             relative => relative,
         };
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        let hold = || openat2(root, relative, flags, Mode::empty(), within);
-        // The kernel gives up (EAGAIN) when a component of the path was renamed during the lookup.
-        let held = (0..HOLD_TRIES).map(|_| hold());
-        let held = held.skip_while(|held| matches!(held, Err(Errno::AGAIN)));
-        match held.into_iter().next().unwrap_or(Err(Errno::AGAIN)) {
+        match hold_within(root, relative) {
             Ok(held) => Ok(held),
             Err(Errno::XDEV) => Err(Error::OutsideRoot {
                 path: self.path(path),
@@ -292,7 +327,43 @@ fn lossy(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-fn absent_is_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+/// Holds the file at a path that may not lead out of `directory`.
+fn hold_within(directory: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let hold = || openat2(&directory, path, flags, Mode::empty(), within);
+    // The kernel gives up (EAGAIN) when a component of the path was renamed during the lookup.
+    let held = (0..HOLD_TRIES).map(|_| hold());
+    let held = held.skip_while(|held| matches!(held, Err(Errno::AGAIN)));
+    held.into_iter().next().unwrap_or(Err(Errno::AGAIN))
+}
+
+/// Reads at most `limit` bytes. A short read of an attribute is all of it: the kernel writes an
+/// attribute of sysfs into the reader's buffer as a whole (fs/sysfs/file.c).
+fn read_to_limit(file: File, limit: u64, is_attribute: bool) -> io::Result<Vec<u8>> {
+    // Kernel files report no length, and growing an empty vector takes many calls per file.
+    let mut bytes = vec![0; limit.min(USUAL_FILE_BYTES) as usize];
+    let mut length = 0;
+    while length < bytes.len() {
+        match (&file).read(&mut bytes[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        if is_attribute {
+            break;
+        }
+    }
+    let is_full = length == bytes.len();
+    bytes.truncate(length);
+    if is_full {
+        file.take(limit - length as u64).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+pub(crate) fn absent_is_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
         Ok(found) => Ok(Some(found)),
         Err(Error::Read { cause, .. }) if is_absence(&cause) => Ok(None),

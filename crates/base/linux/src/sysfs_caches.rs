@@ -3,6 +3,7 @@
 
 use model::{ByteSize, CacheKind, CpuId, CpuSet};
 
+use crate::directory::Directory;
 use crate::sysfs_cpus::DIRECTORY;
 use crate::sysfs_ids::numbers;
 use crate::{Error, Root, TextFile, sysfs_ids};
@@ -32,18 +33,21 @@ pub fn read(root: &Root, cpu: CpuId) -> Result<Vec<CpuCache>, Error> {
     let directory = format!("{DIRECTORY}/cpu{cpu}/cache");
     let indices = numbers(root, &directory, "index")?.into_iter();
     indices
-        .map(|index| read_index(root, cpu, &format!("{directory}/index{index}")))
+        .map(|index| {
+            let directory = Directory::hold(root, format!("{directory}/index{index}"))?;
+            read_index(cpu, &directory)
+        })
         .collect()
 }
 
-fn read_index(root: &Root, cpu: CpuId, directory: &str) -> Result<CpuCache, Error> {
-    let optional = |name: &str| root.read_optional(&format!("{directory}/{name}"));
+fn read_index(cpu: CpuId, directory: &Directory<'_>) -> Result<CpuCache, Error> {
+    let optional = |name: &str| directory.read_optional(name);
     let level = optional("level")?;
     let kind = optional("type")?;
     let size = optional("size")?;
     let line_size = optional("coherency_line_size")?;
     let shared_by: Option<CpuSet> =
-        sysfs_ids::id_set(root, directory, &["shared_cpu_list"], &["shared_cpu_map"])?;
+        sysfs_ids::id_set(optional, &["shared_cpu_list"], &["shared_cpu_map"])?;
     // A set without the CPU itself is not usable.
     let shared_by = shared_by.filter(|cpus| cpus.contains(cpu));
     let id = match shared_by {

@@ -4,6 +4,7 @@
 
 use model::{CpuId, CpuSet, NodeSet};
 
+use crate::directory::Directory;
 use crate::each_cpu::of_each;
 use crate::sysfs_ids::numbered_entries;
 use crate::{Error, Root, affinity, sysfs_ids, sysfs_nodes};
@@ -126,9 +127,9 @@ pub struct CpuPosition {
 /// # Errors
 /// When a file is malformed.
 pub fn position(root: &Root, cpu: CpuId) -> Result<CpuPosition, Error> {
-    let directory = format!("{DIRECTORY}/cpu{cpu}/topology");
+    let directory = Directory::hold(root, format!("{DIRECTORY}/cpu{cpu}/topology"))?;
     let number = |name: &str| -> Result<Option<u32>, Error> {
-        let file = root.read_optional(&format!("{directory}/{name}"))?;
+        let file = directory.read_optional(name)?;
         Ok(file
             .map(|file| file.number_or_unknown())
             .transpose()?
@@ -136,7 +137,7 @@ pub fn position(root: &Root, cpu: CpuId) -> Result<CpuPosition, Error> {
     };
     // A set without the CPU itself is not usable.
     let set = |lists: &[&str], masks: &[&str]| -> Result<Option<CpuSet>, Error> {
-        let set = sysfs_ids::id_set(root, &directory, lists, masks)?;
+        let set = sysfs_ids::id_set(|name| directory.read_optional(name), lists, masks)?;
         Ok(set.filter(|cpus: &CpuSet| cpus.contains(cpu)))
     };
     let (package, die) = (number("physical_package_id")?, number("die_id")?);

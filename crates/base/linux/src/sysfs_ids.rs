@@ -4,7 +4,7 @@
 
 use model::{ID_MAX, Id, IdSet};
 
-use crate::{Error, Root};
+use crate::{Error, Root, TextFile};
 
 /// The ids of the entries named `name` and a number; empty without the directory.
 pub(crate) fn numbered_entries<I: Id>(
@@ -44,24 +44,23 @@ fn is_number(digits: &str) -> bool {
     all_digits && (digits == "0" || !digits.starts_with('0'))
 }
 
-/// Reads the set from the first file that exists, lists before masks; `None` when none does.
-/// Several names stand for one file that was renamed, the current name first.
+/// Reads the set from the first file that `read` finds, lists before masks; `None` when it finds
+/// none. Several names stand for one file that was renamed, the current name first.
 ///
 /// # Errors
 /// When that file is malformed.
 pub(crate) fn id_set<I: Id>(
-    root: &Root,
-    directory: &str,
+    read: impl Fn(&str) -> Result<Option<TextFile>, Error>,
     lists: &[&str],
     masks: &[&str],
 ) -> Result<Option<IdSet<I>>, Error> {
     for name in lists {
-        if let Some(file) = root.read_optional(&format!("{directory}/{name}"))? {
+        if let Some(file) = read(name)? {
             return file.id_list().map(Some);
         }
     }
     for name in masks {
-        if let Some(file) = root.read_optional(&format!("{directory}/{name}"))? {
+        if let Some(file) = read(name)? {
             return file.id_mask().map(Some);
         }
     }
@@ -83,7 +82,7 @@ mod tests {
         };
         let found = || -> Option<CpuSet> {
             let (lists, masks) = (["core_cpus_list", "thread_siblings_list"], ["core_cpus"]);
-            id_set(&root, ".", &lists, &masks).unwrap()
+            id_set(|name| root.read_optional(name), &lists, &masks).unwrap()
         };
         let list = |text: &str| Some(text.parse::<CpuSet>().unwrap());
         assert_eq!(found(), None);

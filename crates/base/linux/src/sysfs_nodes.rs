@@ -67,8 +67,8 @@ pub fn with_memory(root: &Root) -> Result<Option<NodeSet>, Error> {
 /// # Errors
 /// When the file is malformed.
 pub fn cpus(root: &Root, node: NodeId) -> Result<Option<CpuSet>, Error> {
-    let directory = format!("{DIRECTORY}/node{node}");
-    sysfs_ids::id_set(root, &directory, &["cpulist"], &["cpumap"])
+    let read = |name: &str| root.read_optional(&format!("{DIRECTORY}/node{node}/{name}"));
+    sysfs_ids::id_set(read, &["cpulist"], &["cpumap"])
 }
 
 /// The CPUs of all nodes together.
