@@ -1,5 +1,6 @@
-//! `cargo xtask bench bind`: compares the time to start a program under `numalab bind` with that
-//! under `numactl` (Debian package numactl) for the same placement, in turns.
+//! `cargo xtask bench bind`: compares the time to start a program under `numalab bind`, as it is
+//! packaged (`cargo xtask package`), with that under `numactl` (Debian package numactl) for the
+//! same placement, in turns.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,65 +9,84 @@ use anyhow::{Context, Result, bail};
 
 use super::claims::Claims;
 use super::own_binary;
+use super::spread::Median;
 use super::supervisor::Supervisor;
 use crate::guest::packages;
+use crate::package;
 
 /// Number of starts with each.
 const ROUNDS: usize = 301;
-/// The placement that both are given.
-const PLACEMENT: [&str; 2] = ["--cpunodebind=0", "--membind=0"];
+/// The placement that all are given.
+const PLACEMENT: [&str; 4] = ["--cpunodebind=0", "--membind=0", "--", "/bin/true"];
 
-/// Maximum ratio of the start time under numalab to that under numactl; numalab asks and proves
-/// more. 1.6 was measured (docs/placing.md).
+/// The most milliseconds that a start under the packaged program takes more than one under numactl.
+/// 0.3 is the aim; docs/placing.md has what was measured, and what keeps it above that.
+const MORE_MS_MAX: f64 = 0.6;
+/// The most times as long as a start under numactl, of the program as `cargo build` makes it.
 const RATIO_MAX: f64 = 2.0;
 
-/// Builds the release binary, and prints the medians, their ratio and their difference; fails if
-/// the ratio is above its maximum.
+/// What is started, in the order of a turn.
+const NAMES: [&str; 4] = [
+    "alone",
+    "numactl",
+    "numalab bind, packaged",
+    "numalab bind, as built",
+];
+
+/// Builds the program both ways, and prints the medians and what they differ by; fails if numalab
+/// takes too long.
 pub(super) fn run(limit: Duration) -> Result<()> {
     packages::require_program("numactl", "numactl")?;
+    let packaged = package::build()?;
     let binary = own_binary::release()?;
     let supervisor = Supervisor::start(limit)?;
-    let (mut bare, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+    let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
         supervisor.check()?;
-        bare.push(timed(&mut Command::new("/bin/true"))?);
-        ours.push(timed(
-            Command::new(&binary)
-                .arg("bind")
-                .args(PLACEMENT)
-                .args(["--", "/bin/true"]),
-        )?);
-        theirs.push(timed(
-            Command::new("numactl")
-                .args(PLACEMENT)
-                .args(["--", "/bin/true"]),
-        )?);
+        let bind = |binary| timed(Command::new(binary).arg("bind").args(PLACEMENT));
+        let round = [
+            timed(&mut Command::new("/bin/true"))?,
+            timed(Command::new("numactl").args(PLACEMENT))?,
+            bind(&packaged)?,
+            bind(&binary)?,
+        ];
+        for (times, time) in times.iter_mut().zip(round) {
+            times.push(1000.0 * time);
+        }
     }
     let mut claims = Claims::default();
-    judge(&mut bare, &mut ours, &mut theirs, &mut claims);
+    judge(&times, &mut claims)?;
     claims.conclude()
 }
 
-/// Judges the times, which are in seconds.
-fn judge(bare: &mut [f64], ours: &mut [f64], theirs: &mut [f64], claims: &mut Claims) {
-    let median = |times: &mut [f64]| {
-        times.sort_by(f64::total_cmp);
-        1000.0 * times[times.len() / 2]
+/// Judges the times, in milliseconds, in the order of [`NAMES`].
+fn judge(times: &[Vec<f64>; 4], claims: &mut Claims) -> Result<()> {
+    let median = |values: &[f64]| Median::of(values).context("too few starts");
+    println!("/bin/true, medians of {} starts in turns:", times[0].len());
+    for (name, times) in NAMES.iter().zip(times) {
+        println!("{name:23} {} ms", median(times)?);
+    }
+    let [_, numactl, packaged, built] = times;
+    let pairs = |ours: &[f64], of: fn(f64, f64) -> f64| -> Result<Median> {
+        let values = ours
+            .iter()
+            .zip(numactl)
+            .map(|(one, other)| of(*one, *other));
+        median(&values.collect::<Vec<_>>())
     };
-    let (bare, ours, theirs) = (median(bare), median(ours), median(theirs));
-    let ratio = ours / theirs;
-    let found = format!(
-        "/bin/true, median of {ROUNDS} starts, taken in turn:\n\
-         alone         {bare:.2} ms\n\
-         numalab bind  {ours:.2} ms, {:.2} ms more than alone\n\
-         numactl       {theirs:.2} ms, {:.2} ms more than alone\n\
-         numalab against numactl: {ratio:.2} times, {:+.2} ms",
-        ours - bare,
-        theirs - bare,
-        ours - theirs
+    let more = pairs(packaged, |one, other| one - other)?;
+    claims.add(
+        &format!("packaged: {more} ms more than numactl"),
+        &format!("at most {MORE_MS_MAX} ms"),
+        more.median <= MORE_MS_MAX,
     );
-    let claim = format!("at most {RATIO_MAX} times");
-    claims.add(&found, &claim, ratio <= RATIO_MAX);
+    let ratio = pairs(built, |one, other| one / other)?;
+    claims.add(
+        &format!("as built: {ratio} times numactl"),
+        &format!("at most {RATIO_MAX} times"),
+        ratio.median <= RATIO_MAX,
+    );
+    Ok(())
 }
 
 fn timed(command: &mut Command) -> Result<f64> {
@@ -86,14 +106,16 @@ mod tests {
     use super::{Claims, judge};
 
     #[test]
-    fn more_than_three_times_numactl_by_the_medians_is_told() {
-        let check = |ours: f64, is_met: bool| {
-            let (mut bare, mut numactl) = ([0.001, 0.9, 0.0], [0.002, 0.9, 0.0]);
+    fn a_slow_start_of_either_program_is_told_by_the_medians() {
+        let check = |packaged: f64, built: f64, is_met: bool| {
+            let times = [0.5, 1.0, packaged, built];
+            let times = times.map(|median| vec![median, median, median, 90.0, 0.1]);
             let mut claims = Claims::default();
-            judge(&mut bare, &mut [ours, 0.9, 0.0], &mut numactl, &mut claims);
-            assert_eq!(claims.conclude().is_ok(), is_met, "{ours}");
+            judge(&times, &mut claims).unwrap();
+            assert_eq!(claims.conclude().is_ok(), is_met, "{packaged} {built}");
         };
-        check(0.004, true);
-        check(0.0061, false);
+        check(1.5, 2.0, true);
+        check(1.7, 2.0, false);
+        check(1.5, 2.1, false);
     }
 }

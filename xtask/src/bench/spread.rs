@@ -45,6 +45,33 @@ impl fmt::Display for Spread {
     }
 }
 
+/// A median with its 95 % interval ([`stats::median_interval`]).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Median {
+    pub median: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Median {
+    /// Of values that were measured one by one; `None` if there are too few.
+    pub(super) fn of(values: &[f64]) -> Option<Self> {
+        let interval = stats::median_interval(values, 0.95)?;
+        Some(Median {
+            median: stats::median(values)?,
+            low: interval.low,
+            high: interval.high,
+        })
+    }
+}
+
+impl fmt::Display for Median {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Median { median, low, high } = self;
+        write!(f, "{median:.2} (95 % {low:.2} to {high:.2})")
+    }
+}
+
 /// Returns the standard deviation of runs beyond what their rounds explain, as a share of the mean:
 /// the component of variance between groups, by the method of moments. `None` for fewer than two
 /// runs, or for runs with one round each.

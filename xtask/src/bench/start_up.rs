@@ -12,6 +12,7 @@ use testing::article_machines::thirty_two_nodes;
 
 use super::claims::Claims;
 use super::own_binary;
+use super::spread::Median;
 use super::supervisor::Supervisor;
 use crate::guest::packages;
 use crate::repository;
@@ -62,12 +63,13 @@ pub(super) fn run(limit: Duration) -> Result<()> {
     }
     fs::remove_dir_all(&folder)?;
     println!("medians of {ROUNDS} starts, taken in turns; {RUNS} stored runs, 1152 CPUs");
-    println!("/bin/true: {:.1} ms", median(&mut alone));
+    let median = |times: &[f64]| Median::of(times).context("too few starts");
+    println!("/bin/true: {} ms", median(&alone)?);
     let mut claims = Claims::default();
-    for ((words, most), times) in COMMANDS.iter().zip(&mut times) {
-        let took = median(times);
-        let found = format!("numalab {}: {took:.1} ms", words.join(" "));
-        claims.add(&found, &format!("at most {most} ms"), took <= *most);
+    for ((words, most), times) in COMMANDS.iter().zip(&times) {
+        let took = median(times)?;
+        let found = format!("numalab {}: {took} ms", words.join(" "));
+        claims.add(&found, &format!("at most {most} ms"), took.median <= *most);
     }
     claims.conclude()
 }
@@ -114,9 +116,4 @@ fn timed(command: &mut Command) -> Result<f64> {
     let took = began.elapsed().as_secs_f64() * 1000.0;
     ensure!(status.success(), "{command:?}: {status}");
     Ok(took)
-}
-
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
 }
