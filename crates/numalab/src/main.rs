@@ -32,6 +32,7 @@ mod run_arguments;
 mod run_id;
 mod run_request;
 mod run_screen;
+mod sample_seed;
 mod scope;
 mod served_content;
 mod served_token;

@@ -72,12 +72,13 @@ fn first_of(planned: &PlannedPart) -> Result<MovedPart, Failure> {
     Ok(part)
 }
 
+fn sum(sum: &mut BytesByNode, bytes: &BytesByNode) {
+    for (node, bytes) in bytes {
+        *sum.entry(*node).or_default() += bytes;
+    }
+}
+
 fn add(part: &mut MovedPart, planned: &PlannedPart) {
-    let sum = |sum: &mut BytesByNode, bytes: &BytesByNode| {
-        for (node, bytes) in bytes {
-            *sum.entry(*node).or_default() += bytes;
-        }
-    };
     sum(&mut part.bytes_by_node_before, &planned.now);
     sum(&mut part.bytes_by_node_planned, &planned.then);
     part.bytes_to_move += planned.bytes_to_move;
@@ -86,7 +87,7 @@ fn add(part: &mut MovedPart, planned: &PlannedPart) {
 
 impl Building {
     /// Adds what was done.
-    pub(crate) fn add_outcome(&mut self, moved: &Moved) {
+    pub(crate) fn add_outcome(&mut self, plan: &Plan, moved: &Moved) {
         let report = &mut self.report;
         report.status = match moved.is_interrupted {
             true => MoveStatus::Interrupted,
@@ -106,12 +107,27 @@ impl Building {
             .iter()
             .map(|pid| format!("process {pid} ended meanwhile"));
         report.notes.extend(ended);
+        if report.status != MoveStatus::Complete || !moved.ended.is_empty() {
+            return;
+        }
+        for (planned, by_status) in plan.parts.iter().zip(&moved.by_status) {
+            let part = report.parts.iter_mut().find(|part| is_of(part, planned));
+            let Some(part) = part else { continue };
+            let of_part = part.bytes_by_node_by_status.get_or_insert_default();
+            sum(of_part, by_status);
+        }
     }
 
-    /// Adds where the memory is now, read as `numalab inspect` does.
-    pub(crate) fn verify(&mut self, root: &Root, target: &Target, topology: &Topology) {
+    /// Adds where the memory is now, inspected as `numalab inspect` does with these options.
+    pub(crate) fn verify(
+        &mut self,
+        root: &Root,
+        target: &Target,
+        topology: &Topology,
+        options: &Options,
+    ) {
         let report = &mut self.report;
-        let residency = match residency::inspect(root, target, topology, &Options::default()) {
+        let residency = match residency::inspect(root, target, topology, options) {
             Ok(residency) => residency,
             Err(error) => {
                 report
@@ -124,15 +140,22 @@ impl Building {
             let mut after = BytesByNode::new();
             let plain = |name: &str| name.strip_suffix(" (deleted)").unwrap_or(name) == part.name;
             let segments = residency.segments.iter();
-            let segments = segments.filter(|it| part.shared && plain(&it.name));
+            let segments: Vec<_> = segments
+                .filter(|it| part.shared && plain(&it.name))
+                .collect();
             let private = residency.private.iter();
             let private = private.filter(|it| !part.shared && it.class == part.name);
-            let found = segments
-                .map(|it| &it.bytes_by_node)
-                .chain(private.map(|it| &it.bytes_by_node));
-            for (node, bytes) in found.flatten() {
-                *after.entry(*node).or_default() += bytes;
-            }
+            let found = segments.iter().map(|it| &it.bytes_by_node);
+            let found = found.chain(private.map(|it| &it.bytes_by_node));
+            found.for_each(|bytes| sum(&mut after, bytes));
+            let samples = segments.iter().filter_map(|it| it.sampled.as_ref());
+            part.pages_sampled = samples
+                .clone()
+                .map(|it| it.pages)
+                .reduce(u64::saturating_add);
+            // Segments of one name are shown together: the margin is at most that of the worst.
+            let margins = samples.filter_map(|it| it.share_margin);
+            part.share_margin = margins.reduce(f64::max);
             part.bytes_by_node_after = Some(after);
         }
     }

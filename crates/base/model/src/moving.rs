@@ -65,6 +65,13 @@ pub struct MovedPart {
     pub bytes_by_node_planned: BytesByNode,
     /// Bytes by node afterwards, by the method of `numalab inspect`; `None` for a plan.
     pub bytes_by_node_after: Option<BytesByNode>,
+    /// Pages from which they are estimated; `None`: every page was looked at.
+    pub pages_sampled: Option<u64>,
+    /// How far a node's share of the estimate may be off, 0 to 1, with a confidence of 95 %.
+    pub share_margin: Option<f64>,
+    /// Bytes by node of the pages that the move has met, by the status that the kernel returned
+    /// for each; `None` for a plan, or where the move did not come to its end.
+    pub bytes_by_node_by_status: Option<BytesByNode>,
     /// Bytes to move.
     pub bytes_to_move: u64,
     /// The previous policy, where the move sets another one for pages allocated later.
@@ -74,9 +81,17 @@ pub struct MovedPart {
 }
 
 impl MovedPart {
-    /// The largest difference between a node's planned and actual share, 0 to 1.
+    /// The largest difference between a node's planned and actual share, 0 to 1: by the status of
+    /// each page, and by what an inspection shows beyond the margin of its sample.
     pub fn share_error(&self) -> Option<f64> {
         let after = self.bytes_by_node_after.as_ref()?;
+        let looked = self.error_of(after) - self.share_margin.unwrap_or(0.0);
+        let by_status = self.bytes_by_node_by_status.as_ref();
+        let by_status = by_status.map_or(0.0, |bytes| self.error_of(bytes));
+        Some(looked.max(by_status))
+    }
+
+    fn error_of(&self, actual: &BytesByNode) -> f64 {
         let share = |bytes: &BytesByNode, node| {
             let all: u64 = bytes.values().sum();
             let of_node = bytes.get(node).copied().unwrap_or(0);
@@ -87,9 +102,9 @@ impl MovedPart {
             }
         };
         let planned = &self.bytes_by_node_planned;
-        let nodes = planned.keys().chain(after.keys());
-        let errors = nodes.map(|node| (share(planned, node) - share(after, node)).abs());
-        Some(errors.fold(0.0, f64::max))
+        let nodes = planned.keys().chain(actual.keys());
+        let errors = nodes.map(|node| (share(planned, node) - share(actual, node)).abs());
+        errors.fold(0.0, f64::max)
     }
 }
 
@@ -121,6 +136,12 @@ mod tests {
         assert_eq!(part.share_error(), None);
         part.bytes_by_node_after = Some(bytes(&[(0, 40), (1, 50), (2, 10)]));
         assert!((part.share_error().unwrap() - 0.1).abs() < 1e-9);
+        part.share_margin = Some(0.04);
+        assert!((part.share_error().unwrap() - 0.06).abs() < 1e-9);
+        part.bytes_by_node_by_status = Some(bytes(&[(0, 42), (1, 58)]));
+        assert!((part.share_error().unwrap() - 0.08).abs() < 1e-9);
+        part.bytes_by_node_by_status = Some(bytes(&[(0, 5), (1, 5)]));
+        part.share_margin = None;
         part.bytes_by_node_after = Some(BytesByNode::new());
         assert_eq!(part.share_error(), Some(0.5));
     }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod balance;
+mod batch;
 mod changes;
 mod chunk_log;
 mod claims;
@@ -14,6 +15,7 @@ mod owner;
 mod plan;
 mod policy;
 mod rate;
+mod read_error;
 mod reader;
 mod room;
 mod sender;

@@ -1,22 +1,27 @@
-//! Carries out a plan by chunks: reads where the pages are, journals and syncs that, moves them.
+//! Carries out a plan by batches: while the kernel moves one, the next one is read, journalled and
+//! synced.
 
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use journal::{Change, Error, Journal};
+use journal::{Change, Journal};
 use linux::{Root, proc_stat};
-use model::NodeId;
+use model::BytesByNode;
 
-use super::chunk_log::{ChunkLine, ChunkLog};
+use super::batch::{Batch, Preparer, SendOutcome};
+use super::chunk_log::ChunkLog;
 use super::claims::Claims;
 use super::error::MoveError;
-use super::memory::{Part, PartKind, Source, Stretch};
+use super::memory::{Part, Source, Stretch};
 use super::plan::Plan;
-use super::reader::{Chunk, ReadError, Reader, Unit};
+use super::policy;
+use super::read_error::ReadError;
+use super::reader::Reader;
 use super::sender::{self, Sent};
 use super::survey::extents;
 use super::take_back::PagesMoved;
-use super::{policy, reader, sequence};
 
 /// The longest time between two checks whether to stop.
 const NAP: Duration = Duration::from_millis(50);
@@ -53,6 +58,9 @@ pub struct Moved {
     pub has_target_ended: bool,
     /// Whether it was interrupted.
     pub is_interrupted: bool,
+    /// Bytes by node afterwards of each part of the plan that was begun: what the kernel's status
+    /// of each page says, and of pages that were not sent, where they were.
+    pub by_status: Vec<BytesByNode>,
     /// Segments whose policy was set.
     pub policies_set: u32,
     /// The numbers of the changes in the journal.
@@ -83,8 +91,10 @@ pub fn carry_out(
     let began = Instant::now();
     let mut mover = Mover {
         root,
-        reader: Reader::new(root),
-        log: ChunkLog::create(journal, entry)?,
+        preparer: Preparer {
+            reader: Reader::new(root),
+            log: ChunkLog::create(journal, entry)?,
+        },
         moved: Moved::default(),
         pace,
         pids: &plan.pids,
@@ -104,8 +114,7 @@ pub fn carry_out(
 
 struct Mover<'a, 'b> {
     root: &'a Root,
-    reader: Reader<'a>,
-    log: ChunkLog,
+    preparer: Preparer<'a>,
     moved: Moved,
     pace: &'a mut Pace<'b>,
     pids: &'a [u32],
@@ -114,25 +123,11 @@ struct Mover<'a, 'b> {
     batch_bytes: u64,
 }
 
-/// How a batch ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    /// What could be moved was moved.
-    Done,
-    /// Its process has ended, and its memory with it.
-    Ended,
-    /// A process through which an object was looked at has ended, or its pages may not be moved:
-    /// the object must be looked at in another way.
-    Again,
-}
-
-/// A chunk that was read, with its stretch and the node to which each unit goes.
-type Read<'a> = (&'a Stretch, Chunk, Vec<(Unit, NodeId)>);
-
 impl Mover<'_, '_> {
     fn run(&mut self, plan: &Plan, journal: &Journal) -> Result<(), MoveError> {
         for planned in &plan.parts {
             let part = &planned.part;
+            self.moved.by_status.push(BytesByNode::new());
             // The policy goes first, so that pages allocated in the meantime are where they belong.
             // The extents then include what was allocated since the plan was made.
             let entry = policy::set(journal, part)?;
@@ -143,21 +138,61 @@ impl Mover<'_, '_> {
                 _ => part.stretches.clone(),
             };
             let mut rest = &stretches[..];
-            while !rest.is_empty() {
-                let (together, after) = batch(rest, part.page_bytes, self.batch_bytes());
-                rest = after;
+            let mut ready = self.next(part, &mut rest)?;
+            while let Some(batch) = ready {
                 // A segment that we have open outlives its processes, and is of no use then.
                 self.moved.has_target_ended = self.has_target_ended();
                 self.moved.is_interrupted = (self.pace.stop)();
                 if self.moved.has_target_ended || self.moved.is_interrupted {
                     return Ok(());
                 }
-                if !self.moved.ended.contains(&together[0].pid) {
-                    while self.batch(part, together)? == Outcome::Again {}
-                }
+                let (outcome, next) = self.send_and_prepare(&batch, &mut rest);
+                self.conclude(batch, outcome)?;
+                self.wait();
+                ready = next?;
             }
         }
         Ok(())
+    }
+
+    /// Has a batch moved, and the next one prepared, at the same time where that makes it faster.
+    fn send_and_prepare<'p>(
+        &mut self,
+        batch: &Batch<'p>,
+        rest: &mut &'p [Stretch],
+    ) -> (SendOutcome, Result<Option<Batch<'p>>, MoveError>) {
+        let (part, to_send, of_others) = (batch.part, &batch.to_send, self.pace.of_others);
+        if to_send.is_through_us() {
+            return (to_send.send(1, of_others), self.next(part, rest));
+        }
+        let threads = self.threads(part);
+        thread::scope(|scope| {
+            let moving = scope.spawn(move || to_send.send(threads, of_others));
+            let next = self.next(part, rest);
+            let outcome = moving.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (outcome, next)
+        })
+    }
+
+    /// Prepares the next batch of a process that has not ended.
+    fn next<'p>(
+        &mut self,
+        part: &'p Part,
+        rest: &mut &'p [Stretch],
+    ) -> Result<Option<Batch<'p>>, MoveError> {
+        while !rest.is_empty() {
+            let (together, after) = batch(rest, part.page_bytes, self.batch_bytes());
+            *rest = after;
+            let pid = together[0].pid;
+            if self.moved.ended.contains(&pid) {
+                continue;
+            }
+            match self.preparer.prepare(part, together)? {
+                Some(batch) => return Ok(Some(batch)),
+                None => self.ended(pid),
+            }
+        }
+        Ok(None)
     }
 
     /// How much to move at once now.
@@ -166,87 +201,53 @@ impl Mover<'_, '_> {
         self.batch_bytes.min(of_rate.unwrap_or(u64::MAX))
     }
 
-    /// Journals, syncs and moves stretches of one process at once.
-    fn batch(&mut self, part: &Part, together: &[Stretch]) -> Result<Outcome, MoveError> {
-        let pid = together[0].pid;
-        let mut read: Vec<Read<'_>> = Vec::new();
-        for stretch in together {
-            let chunk = match self.reader.read(part, stretch) {
-                Ok(chunk) => chunk,
-                Err(error) if error.is_of_an_ended_process() => {
-                    self.ended(pid);
-                    return Ok(Outcome::Ended);
-                }
-                Err(ReadError::Read(error)) => return Err(error.into()),
-                Err(ReadError::SystemCall(error)) => return Err(error.into()),
-            };
-            self.moved.sent.calls += chunk.calls;
-            let wanted = |unit: &Unit| (*unit, part.pattern.node_of(unit.turn));
-            let is_elsewhere = |(unit, node): &(Unit, NodeId)| unit.node != *node;
-            let units: Vec<_> = chunk
-                .units
-                .iter()
-                .map(wanted)
-                .filter(is_elsewhere)
-                .collect();
-            if !units.is_empty() {
-                read.push((stretch, chunk, units));
-            }
+    /// On how many threads to move now.
+    fn threads(&self, part: &Part) -> usize {
+        match self.pace.bytes_per_s {
+            Some(_) => 1,
+            None => sender::threads(self.root, part.page_bytes),
         }
-        if read.is_empty() {
-            return Ok(Outcome::Done);
-        }
-        let lines = read.iter();
-        let lines = lines.map(|(stretch, chunk, units)| line(part, stretch, chunk, units));
-        self.log.add(&lines.collect::<Vec<_>>())?;
-        let outcome = self.send(part, pid, &read)?;
-        if outcome != Outcome::Done {
-            return Ok(outcome);
-        }
-        if matches!(part.kind, PartKind::Private { .. }) {
-            for (stretch, ..) in &read {
-                self.reader.met_again(part, stretch);
-            }
-        }
-        let units = read.iter().flat_map(|(_, _, units)| units);
-        let pages: u64 = units.map(|(unit, _)| unit.pages).sum();
-        self.bytes_seen += pages * part.page_bytes;
-        (self.pace.watch)(self.bytes_seen);
-        self.wait();
-        Ok(Outcome::Done)
     }
 
-    /// Moves what was read of stretches of process `pid`, or of an object (0), through the process
-    /// that showed it.
-    fn send(&mut self, part: &Part, pid: u32, read: &[Read<'_>]) -> Result<Outcome, MoveError> {
-        let refused_before = self.moved.sent.refused_bytes();
-        for of_one in read.chunk_by(|(_, one, _), (_, next, _)| one.pid == next.pid) {
-            let through = of_one[0].1.pid;
-            let units: Vec<_> = of_one
-                .iter()
-                .flat_map(|(.., units)| units)
-                .copied()
-                .collect();
-            let (page_bytes, of_others) = (part.page_bytes, self.pace.of_others);
-            let sent = &mut self.moved.sent;
-            match sender::send(through, &units, page_bytes, of_others, sent) {
-                Ok(()) => {}
-                Err(_) if through != pid => {
-                    self.reader.close(through);
-                    return Ok(Outcome::Again);
-                }
-                Err(error) if ReadError::from_call(&error) => {
-                    self.ended(pid);
-                    return Ok(Outcome::Ended);
-                }
-                Err(error) => return Err(error.into()),
+    /// Counts what became of a batch. Where a process through which an object was looked at has
+    /// ended, or its pages may not be moved, the object is looked at in another way.
+    fn conclude(&mut self, mut batch: Batch<'_>, outcome: SendOutcome) -> Result<(), MoveError> {
+        let (mut sent, mut result) = outcome;
+        while let Err((through, error)) = result {
+            let pid = batch.pid();
+            self.moved.sent.add(std::mem::take(&mut sent));
+            if through == pid && ReadError::from_call(&error) {
+                self.ended(pid);
+                return Ok(());
+            } else if through == pid {
+                return Err(error.into());
             }
+            self.preparer.reader.close(through);
+            let Some(again) = self.preparer.prepare(batch.part, batch.stretches)? else {
+                self.ended(pid);
+                return Ok(());
+            };
+            batch = again;
+            (sent, result) = batch.to_send.send(1, self.pace.of_others);
         }
-        self.batch_bytes = match self.moved.sent.refused_bytes() == refused_before {
+        self.preparer.met_again(&batch);
+        self.batch_bytes = match sent.refused.is_empty() {
             true => (2 * self.batch_bytes).min(BATCH_BYTES_MAX),
             false => BATCH_BYTES,
         };
-        Ok(Outcome::Done)
+        let by_status = self.moved.by_status.last_mut().expect("its part has begun");
+        for (node, bytes) in &batch.then {
+            *by_status.entry(*node).or_default() += bytes;
+        }
+        for ((from, to), bytes) in &sent.stayed {
+            *by_status.entry(*to).or_default() -= bytes;
+            *by_status.entry(*from).or_default() += bytes;
+        }
+        self.bytes_seen += batch.to_send.bytes();
+        self.moved.sent.calls += batch.calls;
+        self.moved.sent.add(sent);
+        (self.pace.watch)(self.bytes_seen);
+        Ok(())
     }
 
     /// Notes that a process has ended: memory that went with it needs no move.
@@ -274,7 +275,7 @@ impl Mover<'_, '_> {
             if left.is_zero() || (self.pace.stop)() || self.has_target_ended() {
                 return;
             }
-            std::thread::sleep(left.min(NAP));
+            thread::sleep(left.min(NAP));
         }
     }
 }
@@ -289,30 +290,6 @@ fn batch(stretches: &[Stretch], page_bytes: u64, bytes_max: u64) -> (&[Stretch],
     // A stretch, and even a page, may be larger than that.
     let count = stretches.iter().take_while(fits).count();
     stretches.split_at(count.max(1).min(stretches.len()))
-}
-
-fn line(part: &Part, stretch: &Stretch, chunk: &Chunk, units: &[(Unit, NodeId)]) -> ChunkLine {
-    let from = chunk.nodes(stretch);
-    let mut to = from.clone();
-    for (unit, node) in units {
-        reader::put(&mut to, stretch, unit, *node);
-    }
-    ChunkLine {
-        of: part.owner(),
-        page_bytes: part.page_bytes,
-        first: stretch.first,
-        from: sequence::encode(&from),
-        to: sequence::encode(&to),
-    }
-}
-
-impl From<ReadError> for Error {
-    fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Read(error) => error.into(),
-            ReadError::SystemCall(error) => error.into(),
-        }
-    }
 }
 
 #[cfg(test)]

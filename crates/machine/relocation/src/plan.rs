@@ -65,8 +65,7 @@ pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
                     }
                     continue;
                 }
-                Err(super::reader::ReadError::Read(error)) => return Err(error.into()),
-                Err(super::reader::ReadError::SystemCall(error)) => return Err(error.into()),
+                Err(error) => return Err(error.into()),
             };
             if !chunk.units.is_empty() {
                 with_pages.push(stretch);

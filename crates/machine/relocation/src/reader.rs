@@ -7,10 +7,11 @@ use linux::map_files::Window;
 use linux::page_flags::{FrameFlags, PageFlags};
 use linux::pagemap::{Pagemap, PagemapEntry};
 use linux::proc_maps::ObjectId;
-use linux::{Error, Root, SystemCallError, move_pages};
+use linux::{Root, move_pages};
 use model::NodeId;
 
 use super::memory::{Part, Source, Stretch};
+use super::read_error::ReadError;
 use super::sequence::Sequence;
 use residency::{Frames, PageSet};
 
@@ -59,37 +60,6 @@ pub(super) fn put(nodes: &mut Sequence, stretch: &Stretch, unit: &Unit, node: No
     let first = (unit.page - stretch.first) as usize;
     let end = (first + unit.pages as usize).min(nodes.len());
     nodes[first..end].fill(Some(node));
-}
-
-/// Why a stretch could not be read.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ReadError {
-    #[error(transparent)]
-    Read(#[from] Error),
-    #[error(transparent)]
-    SystemCall(#[from] SystemCallError),
-}
-
-/// `ESRCH` (errno(3)).
-const NO_SUCH_PROCESS: i32 = 3;
-
-impl ReadError {
-    /// Whether a system call was refused because the process has ended.
-    pub(super) fn from_call(error: &SystemCallError) -> bool {
-        error.errno() == Some(NO_SUCH_PROCESS)
-    }
-
-    /// Whether the process has ended, and its memory with it.
-    pub(super) fn is_of_an_ended_process(&self) -> bool {
-        match self {
-            ReadError::Read(Error::Read { cause, .. }) => {
-                cause.kind() == std::io::ErrorKind::NotFound
-                    || cause.raw_os_error() == Some(NO_SUCH_PROCESS)
-            }
-            ReadError::Read(_) => false,
-            ReadError::SystemCall(error) => Self::from_call(error),
-        }
-    }
 }
 
 /// A pass over the memory of a target that reports no page twice.

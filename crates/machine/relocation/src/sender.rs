@@ -1,9 +1,10 @@
 //! Has the kernel move pages, and reports why each page that stayed did not move.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
 use std::time::Duration;
 
-use linux::{SystemCallError, move_pages};
+use linux::{Root, SystemCallError, load_average, move_pages};
 use model::NodeId;
 
 use super::reader::Unit;
@@ -14,6 +15,11 @@ const BUSY: i32 = 16;
 const ATTEMPTS: u32 = 3;
 /// The kernel is mostly done with a busy page after this.
 const PAUSE: Duration = Duration::from_millis(5);
+/// Threads at most. In a guest, two took less time than one, and four no less than two
+/// (docs/move.md); sessions need the memory's bandwidth, too.
+const THREADS_MAX: usize = 2;
+/// A thread is started for this many units or more, so that it is worth its start.
+const UNITS_OF_A_THREAD: usize = 512;
 
 /// The result of sending pages.
 #[derive(Debug, Default)]
@@ -26,13 +32,76 @@ pub struct Sent {
     pub refused: BTreeMap<i32, u64>,
     /// System calls made.
     pub calls: u64,
+    /// Bytes that stayed, by the node on which they are and the node to which they were sent.
+    pub(super) stayed: BTreeMap<(NodeId, NodeId), u64>,
 }
 
 impl Sent {
-    /// Bytes that stayed, whatever the reason.
-    pub(super) fn refused_bytes(&self) -> u64 {
-        self.refused.values().sum()
+    /// Adds what was sent besides.
+    pub(super) fn add(&mut self, other: Sent) {
+        self.bytes += other.bytes;
+        self.units += other.units;
+        self.calls += other.calls;
+        for (number, bytes) in other.refused {
+            *self.refused.entry(number).or_default() += bytes;
+        }
+        for (way, bytes) in other.stayed {
+            *self.stayed.entry(way).or_default() += bytes;
+        }
     }
+}
+
+/// How many threads may move pages of this size at once: as many as there are idle CPUs now. The
+/// kernel moves a page of a huge-page pool only if it gets the lock of its object, alone and at
+/// once (mm/hugetlb.c, `hugetlb_page_mapping_lock_write`): a second thread makes it give up.
+pub(super) fn threads(root: &Root, page_bytes: u64) -> usize {
+    if page_bytes > linux::process::page_bytes() {
+        return 1;
+    }
+    let cpus = thread::available_parallelism().map_or(1, |cpus| cpus.get());
+    // Among them is this thread, which waits for the others or prepares what they move next.
+    let runnable = load_average::runnable_tasks(root).ok().flatten();
+    let runnable = runnable.map_or(cpus, |tasks| tasks as usize);
+    (cpus + 1).saturating_sub(runnable).clamp(1, THREADS_MAX)
+}
+
+/// As [`send`], on so many threads.
+///
+/// # Errors
+/// As [`send`]; what the other threads moved is in `sent`, too.
+pub(super) fn send_together(
+    threads: usize,
+    pid: u32,
+    units: &[(Unit, NodeId)],
+    page_bytes: u64,
+    of_others: bool,
+    sent: &mut Sent,
+) -> Result<(), SystemCallError> {
+    let share = units.len().div_ceil(threads.max(1)).max(UNITS_OF_A_THREAD);
+    let move_share = |share: &[(Unit, NodeId)]| {
+        let mut sent = Sent::default();
+        let outcome = send(pid, share, page_bytes, of_others, &mut sent);
+        (sent, outcome)
+    };
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let mut shares = units.chunks(share);
+        let first = shares.next();
+        let others: Vec<_> = shares
+            .map(|share| scope.spawn(move || move_share(share)))
+            .collect();
+        let first = first.map(move_share);
+        let joined = others.into_iter().map(|other| match other.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        first.into_iter().chain(joined).collect()
+    });
+    let mut result = Ok(());
+    for (of_thread, outcome) in outcomes {
+        sent.add(of_thread);
+        result = result.and(outcome);
+    }
+    result
 }
 
 /// Sends every unit to its node: one call for each node, and more for units that stayed. What was
@@ -62,7 +131,9 @@ pub(super) fn send(
             let is_over = attempts == ATTEMPTS;
             for (unit, number) in &left {
                 if is_over {
-                    *sent.refused.entry(*number).or_default() += unit.pages * page_bytes;
+                    let bytes = unit.pages * page_bytes;
+                    *sent.refused.entry(*number).or_default() += bytes;
+                    *sent.stayed.entry((unit.node, node)).or_default() += bytes;
                 }
             }
             pending = left.into_iter().map(|(unit, _)| unit).collect();
@@ -70,7 +141,7 @@ pub(super) fn send(
                 break;
             }
             if attempts > 0 {
-                std::thread::sleep(PAUSE);
+                thread::sleep(PAUSE);
             }
         }
     }
@@ -124,4 +195,59 @@ pub fn reason(number: i32) -> String {
         number => return format!("error {number}"),
     };
     word.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::anonymous_memory::{AnonymousMemory, Pages};
+
+    use super::*;
+
+    #[test]
+    fn threads_send_every_page_once_and_tell_which_stayed() {
+        let page_bytes = linux::process::page_bytes();
+        let pages = 3 * UNITS_OF_A_THREAD + 1;
+        let bytes = pages * page_bytes as usize;
+        let mut memory = AnonymousMemory::map(bytes, Pages::small()).unwrap();
+        let first = memory.address() as u64;
+        // The last page is not there.
+        let words_of_page = page_bytes as usize / size_of::<u64>();
+        for page in memory.words_mut().chunks_mut(words_of_page).take(pages - 1) {
+            page[0] = 1;
+        }
+        let address = |page: u64| first + page * page_bytes;
+        let addresses: Vec<u64> = (0..pages as u64).map(address).collect();
+        let nodes = move_pages::nodes_of(0, &addresses).unwrap();
+        let units: Vec<(Unit, NodeId)> = (0..)
+            .zip(nodes.iter().zip(addresses))
+            .map(|(page, (node, address))| {
+                let node = node.or(nodes[0]).unwrap();
+                let unit = Unit {
+                    page,
+                    pages: 1,
+                    turn: page,
+                    address,
+                    node,
+                };
+                (unit, node)
+            })
+            .collect();
+        for threads in [1, 2, 5] {
+            let mut sent = Sent::default();
+            send_together(threads, 0, &units, page_bytes, false, &mut sent).unwrap();
+            assert_eq!(sent.units, pages as u64 - 1, "{threads}");
+            assert_eq!(sent.bytes, sent.units * page_bytes);
+            assert_eq!(sent.refused, BTreeMap::from([(2, page_bytes)]));
+            let node = nodes[0].unwrap();
+            assert_eq!(sent.stayed, BTreeMap::from([((node, node), page_bytes)]));
+        }
+    }
+
+    #[test]
+    fn one_thread_moves_huge_pages_and_few_move_small_ones() {
+        let root = Root::live();
+        assert_eq!(threads(&root, 2 << 20), 1);
+        let small = threads(&root, linux::process::page_bytes());
+        assert!((1..=THREADS_MAX).contains(&small), "{small}");
+    }
 }

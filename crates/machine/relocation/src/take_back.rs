@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::chunk_log::{self, ChunkLine};
 use super::memory::{Part, PartKind, Source, Stretch};
 use super::owner::Owner;
+use super::read_error::ReadError;
 use super::reader::{Reader, Unit};
 use super::sender::{self, Sent};
 use super::{sequence, whereabouts};
@@ -161,7 +162,7 @@ fn chunk(
             &mut back.sent,
         ) {
             Ok(()) => {}
-            Err(error) if super::reader::ReadError::from_call(&error) => {}
+            Err(error) if ReadError::from_call(&error) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -17,10 +17,7 @@ use crate::capture::MachineRoot;
 use crate::databases::databases;
 use crate::failure::Failure;
 use crate::output;
-
-/// Fixed, so that two inspections of a segment sample the same pages: a difference between them
-/// means that pages have moved.
-const SAMPLE_SEED: u64 = 1;
+use crate::sample_seed::SAMPLE_SEED;
 
 /// Inspects the target and prints the result.
 pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {

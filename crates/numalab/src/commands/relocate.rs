@@ -8,10 +8,12 @@ use model::exit::ExitCode;
 use model::{MoveReport, MoveStatus, Topology};
 use placement::Destination;
 use relocation::{Choice, Claims, MoveError, Moved, NoBalancing, Pace, Plan, Survey};
+use residency::Options;
 use residency::instances::Target;
 
 use crate::failure::Failure;
 use crate::move_trace::MoveTrace;
+use crate::sample_seed::SAMPLE_SEED;
 use crate::state_folder::StateFolder;
 use crate::{interrupt, move_report, output, progress};
 
@@ -42,6 +44,9 @@ pub(crate) struct MoveArguments {
     /// Show what would be moved, and move nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Look at every page afterwards; otherwise, shared memory of 8 GiB or more is sampled.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub verify_all: bool,
     /// Write a trace of the move for the viewer Perfetto: bytes moved, free memory of the nodes,
     /// and the memory of the target by node.
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
@@ -51,8 +56,18 @@ pub(crate) struct MoveArguments {
     pub json: bool,
 }
 
+impl MoveArguments {
+    fn moves_only_shared(&self) -> bool {
+        self.shared || !self.segment.is_empty()
+    }
+}
+
 /// Maximum deviation of a shared segment's shares from the plan, beyond which it was not placed.
 const SHARE_ERROR_MAX: f64 = 0.01;
+
+/// Less shared memory than this is looked at whole afterwards: at 1 GiB, a sample takes as long as
+/// all pages (docs/move.md).
+const SAMPLED_BYTES_MIN: u64 = 8 << 30;
 
 /// Plans the move, carries it out, and verifies where the memory is.
 pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
@@ -80,14 +95,26 @@ pub(crate) fn run(arguments: &MoveArguments) -> Result<(), Failure> {
         return conclusion(&report.report);
     };
     let moved = carry_out(&root, &target, arguments, &plan, &locked)?;
-    report.add_outcome(&moved);
+    report.add_outcome(&plan, &moved);
     if moved.has_target_ended || has_ended(&root, &target) {
         report.report.status = MoveStatus::TargetEnded;
     } else {
-        report.verify(&root, &target, &topology);
+        report.verify(&root, &target, &topology, &second_look(&plan, arguments));
     }
     show(arguments, &report)?;
     conclusion(&report.report)
+}
+
+/// How to look at the memory again after the move.
+fn second_look(plan: &Plan, arguments: &MoveArguments) -> Options {
+    let shared = plan.parts.iter().filter(|it| it.part.object().is_some());
+    let bytes: u64 = shared.flat_map(|it| it.now.values()).sum();
+    let is_sampled = bytes >= SAMPLED_BYTES_MIN && !arguments.verify_all;
+    Options {
+        sample_seed: is_sampled.then_some(SAMPLE_SEED),
+        only_shared: arguments.moves_only_shared(),
+        ..Options::default()
+    }
 }
 
 fn survey(
@@ -98,7 +125,7 @@ fn survey(
 ) -> Result<Survey, MoveError> {
     let choice = Choice {
         shared: !arguments.private,
-        private: !arguments.shared && arguments.segment.is_empty(),
+        private: !arguments.moves_only_shared(),
         segments: arguments.segment.clone(),
     };
     relocation::survey(root, target, topology, &arguments.to, &choice)

@@ -45,6 +45,9 @@ pub fn move_text(report: &MoveReport, options: &TextOptions) -> String {
             text.push_str(&options.paragraph("", &sentence, Style::Usual));
         }
     }
+    for sentence in report.parts.iter().filter_map(verification) {
+        text.push_str(&options.paragraph("", &sentence, Style::Usual));
+    }
     for refused in &report.refused {
         let sentence = format!("stayed: {}, {}", ByteSize(refused.bytes), refused.reason);
         text.push_str(&options.paragraph("", &sentence, Style::Care));
@@ -53,6 +56,16 @@ pub fn move_text(report: &MoveReport, options: &TextOptions) -> String {
         text.push_str(&options.paragraph("", &plain(note), Style::Usual));
     }
     text
+}
+
+/// How the place of a part was verified, if not by a look at every page.
+fn verification(part: &MovedPart) -> Option<String> {
+    let (pages, margin) = (part.pages_sampled?, part.share_margin? * 100.0);
+    let name = plain(&part.name);
+    Some(format!(
+        "{name}: the kernel returned the node of every page that it moved; \"after\" is an \
+         estimate from {pages} pages, \u{b1}{margin:.1} % at most"
+    ))
 }
 
 fn is_done(report: &MoveReport, done: &'static str, planned: &'static str) -> &'static str {
@@ -165,6 +178,8 @@ mod tests {
         report.pages_moved = Some(5120);
         report.seconds = Some(2.0);
         report.parts[0].bytes_by_node_after = Some(bytes(&[(0, 80), (1, 20)]));
+        report.parts[0].pages_sampled = Some(10_000);
+        report.parts[0].share_margin = Some(0.009_8);
         let reason = "in use by the kernel or pinned (EBUSY)".to_owned();
         report.refused = vec![Refused {
             reason,
@@ -176,6 +191,8 @@ mod tests {
              move the rest",
             "after",
             "80.0 MiB",
+            "10000 pages",
+            "±1.0 %",
             "stayed: 4 KiB, in use by the kernel",
         ] {
             assert!(text.contains(part), "{part}: {text}");

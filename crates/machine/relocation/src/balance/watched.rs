@@ -7,7 +7,8 @@ use model::NodeId;
 
 use crate::error::MoveError;
 use crate::memory::{Part, Stretch};
-use crate::reader::{ReadError, Reader};
+use crate::read_error::ReadError;
+use crate::reader::Reader;
 
 /// Pages that are watched, at most: a look at them takes milliseconds, and the error of a share of
 /// them is below 1 % (95 %).

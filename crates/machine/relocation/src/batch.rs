@@ -1,0 +1,157 @@
+//! A batch: stretches of one process that are read, journalled and synced, ready to be moved.
+
+use linux::SystemCallError;
+use model::{BytesByNode, NodeId};
+
+use super::chunk_log::{ChunkLine, ChunkLog};
+use super::error::MoveError;
+use super::memory::{Part, PartKind, Stretch};
+use super::reader::{Chunk, Reader, Unit};
+use super::sender::{self, Sent};
+use super::{reader, sequence};
+
+/// What can be moved. Only [`Preparer::prepare`] makes one, after its lines were synced.
+pub(super) struct Batch<'p> {
+    pub part: &'p Part,
+    pub stretches: &'p [Stretch],
+    /// Bytes by node if all of it moves, including what is there already.
+    pub then: BytesByNode,
+    /// Queries that this took.
+    pub calls: u64,
+    /// What to move.
+    pub to_send: ToSend,
+    /// What was read of stretches with pages to move: keeps the addresses of this process valid.
+    read: Vec<(&'p Stretch, Chunk)>,
+}
+
+/// Pages to move.
+pub(super) struct ToSend {
+    page_bytes: u64,
+    /// The process that showed units, and the node to which each goes.
+    by_process: Vec<(u32, Vec<(Unit, NodeId)>)>,
+}
+
+/// What was sent, and the process through which the kernel refused to move more, and why.
+pub(super) type SendOutcome = (Sent, Result<(), (u32, SystemCallError)>);
+
+impl Batch<'_> {
+    /// The process whose memory it is; 0: an object.
+    pub(super) fn pid(&self) -> u32 {
+        self.stretches[0].pid
+    }
+}
+
+impl ToSend {
+    /// Bytes to move.
+    pub(super) fn bytes(&self) -> u64 {
+        let units = self.by_process.iter().flat_map(|(_, units)| units);
+        units.map(|(unit, _)| unit.pages * self.page_bytes).sum()
+    }
+
+    /// Whether some of it is reached through this process. The kernel then interrupts every CPU
+    /// on which a thread of ours runs, once for each page: more threads make it slower.
+    pub(super) fn is_through_us(&self) -> bool {
+        self.by_process.iter().any(|(pid, _)| *pid == 0)
+    }
+
+    /// Has the kernel move it, on so many threads, through the processes that showed it.
+    pub(super) fn send(&self, threads: usize, of_others: bool) -> SendOutcome {
+        let mut sent = Sent::default();
+        for (through, units) in &self.by_process {
+            let (through, bytes) = (*through, self.page_bytes);
+            let outcome =
+                sender::send_together(threads, through, units, bytes, of_others, &mut sent);
+            if let Err(error) = outcome {
+                return (sent, Err((through, error)));
+            }
+        }
+        (sent, Ok(()))
+    }
+}
+
+/// Makes batches.
+pub(super) struct Preparer<'a> {
+    pub reader: Reader<'a>,
+    pub log: ChunkLog,
+}
+
+impl Preparer<'_> {
+    /// Reads where the pages of stretches of one process are, journals that and syncs it; `None`
+    /// when the process has ended.
+    ///
+    /// # Errors
+    /// When the kernel refuses to say, or the journal cannot be written.
+    pub(super) fn prepare<'p>(
+        &mut self,
+        part: &'p Part,
+        stretches: &'p [Stretch],
+    ) -> Result<Option<Batch<'p>>, MoveError> {
+        let (mut then, mut calls) = (BytesByNode::new(), 0);
+        let mut by_process: Vec<(u32, Vec<(Unit, NodeId)>)> = Vec::new();
+        let (mut read, mut lines) = (Vec::new(), Vec::new());
+        for stretch in stretches {
+            let chunk = match self.reader.read(part, stretch) {
+                Ok(chunk) => chunk,
+                Err(error) if error.is_of_an_ended_process() => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            calls += chunk.calls;
+            let mut units = Vec::new();
+            for unit in &chunk.units {
+                let node = part.pattern.node_of(unit.turn);
+                *then.entry(node).or_default() += unit.pages * part.page_bytes;
+                if unit.node != node {
+                    units.push((*unit, node));
+                }
+            }
+            if units.is_empty() {
+                continue;
+            }
+            lines.push(line(part, stretch, &chunk, &units));
+            match by_process.last_mut().filter(|(pid, _)| *pid == chunk.pid) {
+                Some((_, of_process)) => of_process.extend(units),
+                None => by_process.push((chunk.pid, units)),
+            }
+            read.push((stretch, chunk));
+        }
+        if !lines.is_empty() {
+            self.log.add(&lines)?;
+        }
+        let page_bytes = part.page_bytes;
+        Ok(Some(Batch {
+            part,
+            stretches,
+            then,
+            calls,
+            to_send: ToSend {
+                page_bytes,
+                by_process,
+            },
+            read,
+        }))
+    }
+
+    /// Notes where a batch is now that it was moved.
+    pub(super) fn met_again(&mut self, batch: &Batch<'_>) {
+        if matches!(batch.part.kind, PartKind::Private { .. }) {
+            for (stretch, ..) in &batch.read {
+                self.reader.met_again(batch.part, stretch);
+            }
+        }
+    }
+}
+
+fn line(part: &Part, stretch: &Stretch, chunk: &Chunk, units: &[(Unit, NodeId)]) -> ChunkLine {
+    let from = chunk.nodes(stretch);
+    let mut to = from.clone();
+    for (unit, node) in units {
+        reader::put(&mut to, stretch, unit, *node);
+    }
+    ChunkLine {
+        of: part.owner(),
+        page_bytes: part.page_bytes,
+        first: stretch.first,
+        from: sequence::encode(&from),
+        to: sequence::encode(&to),
+    }
+}
