@@ -29,6 +29,9 @@ pub(crate) enum Task {
         /// For `latency`: run it so many times, count the intervals that cover the median of all.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
         repeat: Option<u32>,
+        /// For `move`: only this case.
+        #[arg(long, value_name = "CASE")]
+        only: Option<String>,
         /// The time for all of it but the build, in seconds, instead of the benchmark's own.
         #[arg(long = "limit-s", value_name = "S", value_parser = seconds)]
         limit: Option<Duration>,
@@ -71,6 +74,9 @@ pub(crate) enum Bench {
     LogicalReads,
     /// `numalab move` against `migratepages` on the same memory, in an emulated guest.
     Move,
+    /// What sessions wait for a page while numalab, `migratepages` or the kernel's balancing moves
+    /// it, in an emulated guest.
+    MoveStall,
     /// A parallel scan against the read bandwidth measured around it, and against DuckDB.
     ParallelScan,
     /// A session of the embedded instance against one of PostgreSQL, on the same data.

@@ -29,8 +29,9 @@ fn main() -> ExitCode {
         Task::Bench {
             bench,
             repeat,
+            only,
             limit,
-        } => bench::command::run(bench, repeat, limit),
+        } => bench::command::run(bench, repeat, only.as_deref(), limit),
         Task::Guard(arguments) => guard::run(&arguments),
         Task::Kills(arguments) => guest_checks::kills::run(&arguments),
         Task::Mutants(arguments) => mutants::run(&arguments),

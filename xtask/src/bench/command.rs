@@ -7,12 +7,17 @@ use anyhow::{Result, bail};
 
 use super::{
     bandwidth, bind, first_touch, inspect, latency, latency_repeated, logical_reads, parallel_scan,
-    postgres, relocate, start_up, verdict, watch,
+    postgres, relocate, relocate_stall, start_up, verdict, watch,
 };
 use crate::arguments::Bench;
 
 /// Runs one benchmark, prints what it found, and fails if one of its claims is not met.
-pub(crate) fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) -> Result<ExitCode> {
+pub(crate) fn run(
+    bench: Bench,
+    repeat: Option<u32>,
+    only: Option<&str>,
+    limit: Option<Duration>,
+) -> Result<ExitCode> {
     let limit = limit.unwrap_or_else(|| usual_limit(bench));
     if let (Some(repeats), true) = (repeat, bench != Bench::Verdict) {
         if bench != Bench::Latency {
@@ -20,6 +25,9 @@ pub(crate) fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) ->
         }
         latency_repeated::run(repeats, limit)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if only.is_some() && bench != Bench::Move {
+        bail!("only `move` has cases of its own");
     }
     match bench {
         Bench::Alternation => verdict::run_alternation(limit)?,
@@ -29,7 +37,8 @@ pub(crate) fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) ->
         Bench::Inspect => inspect::run(limit)?,
         Bench::Latency => latency::run(limit)?,
         Bench::LogicalReads => logical_reads::run(limit)?,
-        Bench::Move => relocate::run(limit)?,
+        Bench::Move => relocate::run(only, limit)?,
+        Bench::MoveStall => relocate_stall::run(limit)?,
         Bench::ParallelScan => parallel_scan::run(limit)?,
         Bench::Postgres => postgres::run(limit)?,
         Bench::StartUp => start_up::run(limit)?,
@@ -42,7 +51,7 @@ pub(crate) fn run(bench: Bench, repeat: Option<u32>, limit: Option<Duration>) ->
 /// Returns the default time limit of a benchmark, without the build.
 fn usual_limit(bench: Bench) -> Duration {
     let minutes = match bench {
-        Bench::Bandwidth => 40,
+        Bench::Bandwidth | Bench::Move => 40,
         Bench::Verdict => 90,
         _ => 15,
     };

@@ -22,6 +22,7 @@ mod parallel_scan;
 mod plain_chase;
 mod postgres;
 mod relocate;
+mod relocate_stall;
 mod sharers;
 mod spread;
 mod start_up;

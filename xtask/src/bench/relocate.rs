@@ -2,7 +2,7 @@
 //! on the same shared memory in a two-node guest, by page size and by the number of processes that
 //! have it mapped: pages moved, system calls that move or query pages, and wall time, as ratios in
 //! turns. A guest is emulated, so the time says nothing about NUMA, only what start, plan, journal
-//! and verification cost beside the move itself.
+//! and verification cost beside the move itself, and what page sizes and processes cost.
 
 use std::time::Duration;
 
@@ -14,37 +14,133 @@ use super::spread::Spread;
 use crate::guest::{self, Options, Relay};
 use crate::program::Interrupt;
 
-const PROGRAM: &str = include_str!("../guest_checks/shared_memory.py");
+pub(super) const PROGRAM: &str = include_str!("../guest_checks/shared_memory.py");
 const SCRIPT: &str = include_str!("relocate.sh");
-/// The kinds of memory: the word of the script, what it is, and the maximum of the median ratio of
-/// numalab's wall time to that of migratepages (docs/move.md has what was measured).
-const CASES: [(&str, &str, f64); 3] = [
-    ("4KiB-in-2", "4 KiB pages in 2 processes", 2.0),
-    ("4KiB-in-20", "4 KiB pages in 20 processes", 2.0),
-    ("2MiB-in-2", "2 MiB pages in 2 processes", 4.0),
-];
 
-/// One move: pages on the other node afterwards, system calls, seconds.
+/// One kind of memory.
+struct Case {
+    /// Its word on the command line.
+    name: &'static str,
+    /// What it is.
+    words: &'static str,
+    /// Its size, by the time that migratepages takes in emulation.
+    mib: u32,
+    /// Processes that have it mapped.
+    processes: u32,
+    /// As `shared_memory.py` names it.
+    kind: &'static str,
+    /// The maximum of the median ratio of numalab's wall time to that of migratepages (docs/move.md
+    /// has what was measured).
+    ratio_max: f64,
+}
+
+const CASES: [Case; 5] = [
+    Case {
+        name: "4KiB-in-2",
+        words: "4 KiB pages in 2 processes",
+        mib: 1024,
+        processes: 2,
+        kind: "memfd",
+        ratio_max: 1.0,
+    },
+    Case {
+        name: "4KiB-in-20",
+        words: "4 KiB pages in 20 processes",
+        mib: 256,
+        processes: 20,
+        kind: "memfd",
+        ratio_max: 1.0,
+    },
+    Case {
+        name: "4KiB-in-100",
+        words: "4 KiB pages in 100 processes",
+        mib: 96,
+        processes: 100,
+        kind: "memfd",
+        ratio_max: 1.0,
+    },
+    Case {
+        name: "2MiB-in-2",
+        words: "2 MiB pages in 2 processes",
+        mib: 2048,
+        processes: 2,
+        kind: "memfd-huge",
+        ratio_max: 1.5,
+    },
+    Case {
+        name: "2MiB-in-20",
+        words: "2 MiB pages in 20 processes",
+        mib: 2048,
+        processes: 20,
+        kind: "memfd-huge",
+        ratio_max: 1.5,
+    },
+];
+/// Memory of a node, in MiB: room for the largest case.
+const NODE_MIB: u32 = 2700;
+
+/// One move: pages on the other node afterwards, system calls, seconds, and seconds back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Move {
     pages: u64,
     calls: u64,
     seconds: f64,
+    seconds_back: f64,
 }
 
-/// Builds the release binary, boots, and prints both and their ratios; fails if numalab does not
-/// move as many pages as migratepages, or takes too long.
-pub(super) fn run(limit: Duration) -> Result<()> {
-    let binary = own_binary::release()?;
+/// Builds the release binary, boots for each case, or only for one, and prints both and their
+/// ratios; fails if numalab does not move as many pages as migratepages, or takes too long.
+pub(super) fn run(only: Option<&str>, limit: Duration) -> Result<()> {
     let options = Options {
         timeout: limit,
-        binaries: vec![binary],
+        binaries: vec![own_binary::release()?],
+        memory_mib: Some(NODE_MIB),
         ..Options::of(guest::find("two-node")?)
     };
+    let cases: Vec<&Case> = CASES
+        .iter()
+        .filter(|case| only.is_none_or(|only| only == case.name))
+        .collect();
+    if cases.is_empty() {
+        let names = CASES.map(|case| case.name).join(", ");
+        bail!("there is no such case; there are {names}");
+    }
+    println!("Emulated two-node guest: ratios only. Medians of the rounds (least to most)");
+    let (mut claims, mut costs) = (Claims::default(), String::new());
+    let mut unit = None;
+    for case in cases {
+        let Case {
+            name,
+            words,
+            mib,
+            processes,
+            kind,
+            ratio_max,
+        } = case;
+        let script = format!("{SCRIPT}rounds {name} {mib} {processes} {kind}\n");
+        let text = in_guest(&options, &script)?;
+        let (ours, theirs) = (
+            moves(&text, "numalab", name)?,
+            moves(&text, "migratepages", name)?,
+        );
+        print!("{}", summary(words, &ours, &theirs));
+        judge(words, *ratio_max, &ours, &theirs, &mut claims);
+        let per_mib = |moves: &[Move]| seconds(moves, |it| it.seconds).median / f64::from(*mib);
+        let (mine, others) = (per_mib(&ours), per_mib(&theirs));
+        let unit = *unit.get_or_insert(others);
+        let (mine, others) = (mine / unit, others / unit);
+        costs += &format!("  {words:<30} {mine:6.2} by numalab, {others:6.2} by migratepages\n");
+    }
+    print!("Time for each MiB, as a multiple of that of migratepages in the first case:\n{costs}");
+    claims.conclude()
+}
+
+/// Runs a script in a guest, beside the program that makes shared memory; returns what it printed.
+pub(super) fn in_guest(options: &Options, script: &str) -> Result<String> {
     let program = format!("cat >/tmp/shared_memory.py <<'END'\n{PROGRAM}\nEND");
     let words = |script: &str| ["sh", "-c", script].map(str::to_string).to_vec();
-    let commands = [words(&program), words(SCRIPT)];
-    let outcomes = guest::run(&options, &commands, Relay::Keep, &Interrupt::watch()?)?;
+    let commands = [words(&program), words(script)];
+    let outcomes = guest::run(options, &commands, Relay::Keep, &Interrupt::watch()?)?;
     let outcome = outcomes.last().context("the script did not run")?;
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
     if outcome.status != 0 {
@@ -53,17 +149,7 @@ pub(super) fn run(limit: Duration) -> Result<()> {
             String::from_utf8_lossy(&outcome.stderr)
         );
     }
-    let mut claims = Claims::default();
-    println!("Emulated two-node guest: ratios only. Medians of the rounds (least to most)");
-    for (case, words, ratio_max) in CASES {
-        let (ours, theirs) = (
-            moves(&text, "numalab", case)?,
-            moves(&text, "migratepages", case)?,
-        );
-        print!("{}", summary(words, &ours, &theirs));
-        judge(words, ratio_max, &ours, &theirs, &mut claims);
-    }
-    claims.conclude()
+    Ok(text)
 }
 
 /// Judges the pages that the kernel counts on the other node, and the wall time.
@@ -73,7 +159,7 @@ fn judge(words: &str, ratio_max: f64, ours: &[Move], theirs: &[Move], claims: &m
     let found = format!("{words}: pages moved {mine:?} by numalab, {others:?} by migratepages");
     let is_same = mine == others && mine.iter().all(|pages| *pages == mine[0] && *pages > 0);
     claims.add(&found, "as many in every round, and some", is_same);
-    let ratio = ratios(ours, theirs).median;
+    let ratio = ratios(ours, theirs, |it| it.seconds).median;
     claims.add(
         &format!("{words}: {ratio:.2} times the wall time"),
         &format!("at most {ratio_max} times"),
@@ -81,11 +167,16 @@ fn judge(words: &str, ratio_max: f64, ours: &[Move], theirs: &[Move], claims: &m
     );
 }
 
-/// The ratios of the wall times, round by round.
-fn ratios(ours: &[Move], theirs: &[Move]) -> Spread {
-    let ratio = |(one, other): (&Move, &Move)| one.seconds / other.seconds;
+/// The ratios of times, round by round.
+fn ratios(ours: &[Move], theirs: &[Move], of: impl Fn(&Move) -> f64) -> Spread {
+    let ratio = |(one, other): (&Move, &Move)| of(one) / of(other);
     let ratios: Vec<f64> = ours.iter().zip(theirs).map(ratio).collect();
     Spread::of(&ratios).expect("every case has rounds")
+}
+
+fn seconds(moves: &[Move], of: impl Fn(&Move) -> f64) -> Spread {
+    let seconds: Vec<f64> = moves.iter().map(of).collect();
+    Spread::of(&seconds).expect("every case has rounds")
 }
 
 /// The moves of a case by a program, in the order of the rounds.
@@ -94,14 +185,14 @@ fn moves(text: &str, name: &str, case: &str) -> Result<Vec<Move>> {
     let lines = text.lines().filter_map(|line| line.strip_prefix(&prefix));
     let parsed = lines.map(|line| {
         let numbers: Vec<u64> = line.split(' ').flat_map(str::parse).collect();
-        let [pages, calls, nanoseconds] = numbers[..] else {
-            bail!("expected pages, calls and nanoseconds, found {line:?}");
+        let [pages, calls, there_ns, back_ns] = numbers[..] else {
+            bail!("expected pages, calls, and nanoseconds there and back, found {line:?}");
         };
-        let seconds = nanoseconds as f64 / 1e9;
         Ok(Move {
             pages,
             calls,
-            seconds,
+            seconds: there_ns as f64 / 1e9,
+            seconds_back: back_ns as f64 / 1e9,
         })
     });
     let moves = parsed.collect::<Result<Vec<_>>>()?;
@@ -113,16 +204,21 @@ fn moves(text: &str, name: &str, case: &str) -> Result<Vec<Move>> {
 
 fn summary(words: &str, ours: &[Move], theirs: &[Move]) -> String {
     let line = |name: &str, moves: &[Move]| {
-        let seconds: Vec<f64> = moves.iter().map(|it| it.seconds).collect();
-        let seconds = Spread::of(&seconds).expect("every case has rounds");
+        let (there, back) = (
+            seconds(moves, |it| it.seconds),
+            seconds(moves, |it| it.seconds_back),
+        );
         let (pages, calls) = (moves[0].pages, moves[0].calls);
-        format!("  {name:<14} {pages:>7} pages  {calls:>3} system calls  {seconds} s\n")
+        format!(
+            "  {name:<14} {pages:>7} pages  {calls:>3} system calls  {there} s, back {back} s\n"
+        )
     };
     format!(
-        "{words}:\n{}{}  ratio of the wall times, round by round: {}\n",
+        "{words}:\n{}{}  ratio of the wall times, round by round: {}; of `numalab undo`: {}\n",
         line("numalab move", ours),
         line("migratepages", theirs),
-        ratios(ours, theirs),
+        ratios(ours, theirs, |it| it.seconds),
+        ratios(ours, theirs, |it| it.seconds_back),
     )
 }
 
@@ -132,14 +228,15 @@ mod tests {
 
     #[test]
     fn rounds_are_compared_one_by_one() {
-        let text = "numalab a 100 6 3000000000\nmigratepages a 100 1 1000000000\n\
-                    migratepages a 100 1 4000000000\nnumalab a 100 8 2000000000\n\
-                    numalab a 100 6 9000000000\nmigratepages a 100 1 9000000000\n\
-                    numalab b 7 7 7\n";
+        let text = "numalab a 100 6 3000000000 8\nmigratepages a 100 1 1000000000 4\n\
+                    migratepages a 100 1 4000000000 4\nnumalab a 100 8 2000000000 8\n\
+                    numalab a 100 6 9000000000 8\nmigratepages a 100 1 9000000000 4\n\
+                    numalab b 7 7 7 7\n";
         let read = |name| moves(text, name, "a").unwrap();
         let (ours, theirs) = (read("numalab"), read("migratepages"));
         let text = summary("words", &ours, &theirs);
-        let expected = "ratio of the wall times, round by round: 1.00 (0.50 to 3.00)";
+        let expected = "ratio of the wall times, round by round: 1.00 (0.50 to 3.00); of \
+                        `numalab undo`: 2.00 (2.00 to 2.00)";
         assert!(text.contains(expected), "{text}");
         let is_met = |ratio_max: f64, ours: &[Move]| {
             let mut claims = Claims::default();
