@@ -127,7 +127,6 @@ fn measure_sweep(
             pages: PageChoice::Largest,
             working_set_bytes: bytes as usize,
             by_tlb_groups: true,
-            chains: 1,
             warm_up,
             windows: WINDOWS,
             window_ns: WINDOW_NS,

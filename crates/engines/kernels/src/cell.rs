@@ -6,7 +6,7 @@ use model::{CpuId, CpuSet, MeasurementEvidence};
 
 use crate::Error;
 use crate::awake::Awake;
-use crate::chase::{ACCESSES_UNTIMED, Chase, ChaseWindow};
+use crate::chase::{ACCESSES_UNTIMED, CHAINS_MAX, Chase, ChaseWindow};
 use crate::contradictions::contradictions;
 use crate::cycle::{Cycle, CycleOrder, STRIDE_BYTES, TLB_GROUP_PAGES};
 use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
@@ -31,8 +31,6 @@ pub struct CellPlan {
     pub working_set_bytes: usize,
     /// Whether to visit pages in groups that fit the TLB. If not, the latency includes page walks.
     pub by_tlb_groups: bool,
-    /// Chains followed at once: 1 for latency.
-    pub chains: usize,
     /// What precedes the windows.
     pub warm_up: WarmUp,
     /// Number of timed windows: see [`WINDOWS`].
@@ -48,7 +46,8 @@ pub struct CellPlan {
 /// What precedes the windows of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarmUp {
-    /// Lines are flushed from the caches, and the chase completes one lap.
+    /// Lines are flushed from the caches, and [`CHAINS_MAX`] chains together complete one lap. The
+    /// windows follow one chain each, from where the lap began.
     Lap,
     /// Lines are flushed from the caches, and the windows time lines that no cache has held since,
     /// provided that all windows together are shorter than a lap.
@@ -90,8 +89,7 @@ impl CellMeasurement {
 
 /// Measures one cell once: allocates fresh memory on the home CPU, lays a fresh order through it,
 /// flushes it from the caches, reads where it lies, makes one untimed lap from the measuring CPU
-/// (which fills directories and calibrates the length of a window; [`WarmUp`] lists alternatives),
-/// and times the windows.
+/// (which fills directories; [`WarmUp`] lists alternatives), and times the windows.
 ///
 /// # Errors
 /// When the memory cannot be allocated, a CPU cannot be used, or evidence cannot be read.
@@ -120,7 +118,10 @@ pub(crate) fn measure_cell_between(
         group_bytes: plan.by_tlb_groups.then_some(group_bytes),
         seed: plan.seed,
         stream: plan.stream,
-        chains: plan.chains,
+        chains: match plan.warm_up {
+            WarmUp::Lap => CHAINS_MAX,
+            WarmUp::FirstVisits | WarmUp::Laps { .. } => 1,
+        },
     };
     let words = &mut memory.words_mut()[..bytes / size_of::<u64>()];
     let cycle = on_cpu(plan.home_cpu, || {
@@ -137,8 +138,8 @@ pub(crate) fn measure_cell_between(
         // page tables from the caches. The lap brings them back.
         let mut watch = Watch::begin(root, address)?;
         let mut chase = Chase::new(cycle);
-        let lap = warm_up(&mut chase, cycle, plan.warm_up, timer);
-        let accesses = (plan.window_ns as f64 / lap.ns_per_access()).max(1.0) as u64;
+        let (lap_ns, ns_per_access) = warm_up(&mut chase, plan.warm_up, timer);
+        let accesses = (plan.window_ns as f64 / ns_per_access).max(1.0) as u64;
         let mut windows = Vec::with_capacity(plan.windows as usize);
         edge();
         for _ in 0..plan.windows {
@@ -152,33 +153,41 @@ pub(crate) fn measure_cell_between(
             windows,
             working_set_bytes: bytes as u64,
             tlb_group_pages: plan.by_tlb_groups.then_some(TLB_GROUP_PAGES),
-            lap_ns: lap.elapsed_ns,
+            lap_ns,
             checksum: chase.checksum(),
             evidence,
         })
     })
 }
 
-fn warm_up(
-    chase: &mut Chase<'_, '_>,
-    cycle: &Cycle<'_>,
-    warm_up: WarmUp,
-    timer: &Timer,
-) -> ChaseWindow {
-    let lines = cycle.lines() as u64;
-    let ns_min = match warm_up {
-        WarmUp::FirstVisits => return chase.time(ACCESSES_UNTIMED, timer),
-        WarmUp::Lap => 0.0,
-        WarmUp::Laps { ns_min } => ns_min as f64,
-    };
-    let mut lap = chase.time(lines, timer);
-    let mut elapsed_ns = lap.elapsed_ns;
-    while elapsed_ns < ns_min {
-        lap = chase.time(lines, timer);
-        elapsed_ns += lap.elapsed_ns;
+/// Brings caches, directories and page tables into the state to be measured. Returns the duration
+/// of the last lap in ns, or that of the accesses in its place, and the latency of one access.
+fn warm_up(chase: &mut Chase<'_, '_>, warm_up: WarmUp, timer: &Timer) -> (f64, f64) {
+    match warm_up {
+        WarmUp::FirstVisits => {
+            let visits = chase.time(ACCESSES_UNTIMED, timer);
+            (visits.elapsed_ns, visits.ns_per_access())
+        }
+        WarmUp::Lap => {
+            let lap = chase.lap(timer);
+            let ns_per_access = chase.time(ACCESSES_TO_CALIBRATE, timer).ns_per_access();
+            (lap.elapsed_ns, ns_per_access)
+        }
+        WarmUp::Laps { ns_min } => {
+            let mut lap = chase.lap(timer);
+            let mut elapsed_ns = lap.elapsed_ns;
+            while elapsed_ns < ns_min as f64 {
+                lap = chase.lap(timer);
+                elapsed_ns += lap.elapsed_ns;
+            }
+            (lap.elapsed_ns, lap.ns_per_access())
+        }
     }
-    lap
 }
+
+/// Accesses of one chain after a lap of all chains, which show how many of them a window has: 0.5
+/// ms at 130 ns.
+const ACCESSES_TO_CALIBRATE: u64 = 4096;
 
 /// Length of a window, well below the time slice of a scheduler (3 ms on Linux): on a busy machine
 /// most windows are not interrupted, and their median reflects memory.
@@ -224,7 +233,6 @@ mod tests {
             pages,
             working_set_bytes: 64 << 10,
             by_tlb_groups: true,
-            chains: 1,
             warm_up: WarmUp::Lap,
             windows: 5,
             window_ns: 10_000,

@@ -1,12 +1,13 @@
 //! Follows a cycle, taking each address from the previous load: the cost of one access that waits
-//! for the one before it or, with several chains, of accesses that overlap.
+//! for the one before it. An untimed lap follows several chains of the cycle at once, so that it
+//! does not wait for each access.
 
 use crate::cycle::{Cycle, Link};
 use crate::timer::Timer;
 
 /// The maximum number of chains followed at once. More chains than a core has outstanding misses in
-/// its first-level cache (12 on Skylake, 24 on Zen 4) would show nothing new, and more than 16
-/// pointers do not fit in the registers of x86-64.
+/// its first-level cache (12 on Skylake, 24 on Zen 4) gain nothing, and more than 16 pointers do not
+/// fit in the registers of x86-64.
 pub(crate) const CHAINS_MAX: usize = 16;
 
 /// Accesses per block. Counting in blocks makes the cost of the loop around them negligible.
@@ -16,10 +17,15 @@ pub(crate) const BLOCK_ACCESSES: usize = 32;
 /// for the first time.
 pub(crate) const ACCESSES_UNTIMED: u64 = 20_000;
 
+/// Untimed accesses of a chain whose turn it is: they bring the pages of its group back into the
+/// TLB. All 64 ([`crate::cycle::TLB_GROUP_PAGES`]) are visited after 304 random accesses on average
+/// (the coupon collector's problem).
+const ACCESSES_OF_TURN: u64 = 512;
+
 /// One timed window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChaseWindow {
-    /// Accesses of all chains together.
+    /// Number of accesses.
     pub accesses: u64,
     /// How long all of them took.
     pub elapsed_ns: f64,
@@ -37,6 +43,8 @@ impl ChaseWindow {
 pub(crate) struct Chase<'c, 'm> {
     cycle: &'c Cycle<'m>,
     at: Vec<*const Link>,
+    /// Number of windows so far, which says whose turn it is.
+    windows: usize,
 }
 
 impl<'c, 'm> Chase<'c, 'm> {
@@ -46,30 +54,30 @@ impl<'c, 'm> Chase<'c, 'm> {
         Chase {
             cycle,
             at: cycle.starts().to_vec(),
+            windows: 0,
         }
     }
 
-    /// Follows at least `accesses` links in total, untimed.
-    #[cfg(test)]
-    pub(crate) fn go(&mut self, accesses: u64) {
-        let blocks = self.blocks(accesses);
-        follow_all(&mut self.at, blocks);
-    }
-
-    /// Follows at least `accesses` links in total and times them.
+    /// Follows at least `accesses` links of one chain, each of which waits for the one before it,
+    /// and times them.
+    ///
+    /// The chains of the first pass take turns: what follows their starts is what was visited first
+    /// in a lap of all chains, and no two of their lines are neighbours that a prefetcher fetches
+    /// together. Each turn begins with [`ACCESSES_OF_TURN`] links untimed.
     pub(crate) fn time(&mut self, accesses: u64, timer: &Timer) -> ChaseWindow {
-        let blocks = self.blocks(accesses);
-        let begin = timer.now();
-        follow_all(&mut self.at, blocks);
-        let end = timer.now();
-        ChaseWindow {
-            accesses: blocks * (BLOCK_ACCESSES * self.at.len()) as u64,
-            elapsed_ns: timer.ns_between(begin, end),
+        let chains = self.cycle.chains_of_a_pass();
+        let chain = self.windows % chains;
+        let at = &mut self.at[chain..=chain];
+        self.windows += 1;
+        if chains > 1 {
+            follow_all(at, ACCESSES_OF_TURN / BLOCK_ACCESSES as u64);
         }
+        time(at, accesses, timer)
     }
 
-    fn blocks(&self, accesses: u64) -> u64 {
-        accesses.div_ceil((BLOCK_ACCESSES * self.at.len()) as u64)
+    /// Follows all chains at once until together they have visited every line, and times that.
+    pub(crate) fn lap(&mut self, timer: &Timer) -> ChaseWindow {
+        time(&mut self.at, self.cycle.lines() as u64, timer)
     }
 
     /// Returns the positions of the chains as one number: the same on every machine for the same
@@ -77,6 +85,19 @@ impl<'c, 'm> Chase<'c, 'm> {
     pub(crate) fn checksum(&self) -> u64 {
         let offsets = self.at.iter().map(|at| self.cycle.offset_bytes(*at) as u64);
         offsets.fold(0, |sum, offset| sum.rotate_left(7) ^ offset)
+    }
+}
+
+/// Follows these chains at once for at least `accesses` links in total, and times them.
+fn time(at: &mut [*const Link], accesses: u64, timer: &Timer) -> ChaseWindow {
+    let of_block = (BLOCK_ACCESSES * at.len()) as u64;
+    let blocks = accesses.div_ceil(of_block);
+    let begin = timer.now();
+    follow_all(at, blocks);
+    let end = timer.now();
+    ChaseWindow {
+        accesses: blocks * of_block,
+        elapsed_ns: timer.ns_between(begin, end),
     }
 }
 
@@ -119,9 +140,9 @@ unsafe fn follow<const N: usize>(mut at: [*const Link; N], blocks: u64) -> [*con
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK_ACCESSES, CHAINS_MAX, Chase};
+    use super::{ACCESSES_OF_TURN, BLOCK_ACCESSES, CHAINS_MAX, Chase};
     use crate::cache_line::tests::AlignedWords;
-    use crate::cycle::{Cycle, CycleOrder};
+    use crate::cycle::{Cycle, CycleOrder, Link};
     use crate::timer::Timer;
 
     fn order(chains: usize) -> CycleOrder {
@@ -135,33 +156,54 @@ mod tests {
 
     #[test]
     fn a_lap_ends_where_it_began() {
+        let timer = Timer::for_tests();
         let mut memory = AlignedWords::zeroed(16 << 10);
         let cycle = Cycle::build(memory.words_mut(), order(1));
         let mut chase = Chase::new(&cycle);
         let before = chase.checksum();
-        chase.go(cycle.lines() as u64);
+        assert_eq!(chase.lap(&timer).accesses, cycle.lines() as u64);
         assert_eq!(chase.checksum(), before);
-        chase.go(BLOCK_ACCESSES as u64);
+        chase.time(1, &timer);
         assert_ne!(chase.checksum(), before);
     }
 
+    /// Returns where a chain is after some links.
+    fn after(start: *const Link, links: usize) -> *const Link {
+        // SAFETY: links point to links of the cycle.
+        (0..links).fold(start, |at, _| unsafe { *at }.0)
+    }
+
     #[test]
-    fn any_number_of_chains_visits_what_one_would() {
+    fn a_lap_of_any_number_of_chains_visits_what_one_would() {
         let timer = Timer::for_tests();
         for chains in 1..=CHAINS_MAX {
             let mut memory = AlignedWords::zeroed(64 << 10);
             let cycle = Cycle::build(memory.words_mut(), order(chains));
             let mut chase = Chase::new(&cycle);
-            let window = chase.time(1, &timer);
-            assert_eq!(window.accesses, (BLOCK_ACCESSES * chains) as u64);
-            assert!(window.ns_per_access() > 0.0);
+            let lap = chase.lap(&timer);
+            assert!(lap.accesses >= cycle.lines() as u64 && lap.ns_per_access() > 0.0);
             for (at, start) in chase.at.iter().zip(cycle.starts()) {
-                let mut expected = *start;
-                for _ in 0..BLOCK_ACCESSES {
-                    // SAFETY: links point to links of the cycle.
-                    expected = unsafe { *expected }.0;
-                }
-                assert_eq!(*at, expected);
+                assert_eq!(*at, after(*start, lap.accesses as usize / chains));
+            }
+        }
+    }
+
+    #[test]
+    fn windows_follow_one_chain_of_the_first_pass_each() {
+        let timer = Timer::for_tests();
+        let mut memory = AlignedWords::zeroed(64 << 10);
+        let cycle = Cycle::build(memory.words_mut(), order(CHAINS_MAX));
+        let mut chase = Chase::new(&cycle);
+        for windows in 1..=8 {
+            assert_eq!(chase.time(1, &timer).accesses, BLOCK_ACCESSES as u64);
+            for (chain, (at, start)) in chase.at.iter().zip(cycle.starts()).enumerate() {
+                let turns = if chain < 4 {
+                    (windows + 3 - chain) / 4
+                } else {
+                    0
+                };
+                let links = turns * (ACCESSES_OF_TURN as usize + BLOCK_ACCESSES);
+                assert_eq!(*at, after(*start, links));
             }
         }
     }
@@ -172,7 +214,7 @@ mod tests {
             let mut memory = AlignedWords::zeroed(16 << 10);
             let cycle = Cycle::build(memory.words_mut(), order(3));
             let mut chase = Chase::new(&cycle);
-            chase.go(1000);
+            chase.time(1000, &Timer::for_tests());
             chase.checksum()
         };
         assert_eq!(checksum(), checksum());

@@ -133,6 +133,11 @@ impl<'m> Cycle<'m> {
         &self.starts
     }
 
+    /// Returns how many of these places are in the first pass; at least one.
+    pub(crate) fn chains_of_a_pass(&self) -> usize {
+        (self.starts.len() / STRIDE_LINES).max(1)
+    }
+
     /// Returns the distance of a link from the first byte of the memory.
     pub(crate) fn offset_bytes(&self, link: *const Link) -> usize {
         link.addr() - self.base.addr()

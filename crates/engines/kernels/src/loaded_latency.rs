@@ -216,7 +216,6 @@ mod tests {
                 pages: PageChoice::Largest,
                 working_set_bytes: 64 << 10,
                 by_tlb_groups: true,
-                chains: 1,
                 warm_up: WarmUp::Lap,
                 windows: 3,
                 window_ns: 30_000_000,

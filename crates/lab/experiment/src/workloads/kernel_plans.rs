@@ -33,7 +33,6 @@ pub(crate) fn cell_plan(
         pages: pages(work.page_kind),
         working_set_bytes: bytes(work.working_set_bytes)?,
         by_tlb_groups: work.by_tlb_groups,
-        chains: 1,
         warm_up: WarmUp::Lap,
         windows: work.windows,
         window_ns: work.window_ns,
