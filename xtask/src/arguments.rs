@@ -72,6 +72,9 @@ pub(crate) enum Bench {
     /// One session of the embedded instance at the plateau, on a 1 GiB cache, and how much of its
     /// time is memory latency.
     LogicalReads,
+    /// How long `numalab latency` takes with 300 MiB of last-level cache, against its plan, and
+    /// whether the working set that it finds is large enough.
+    MatrixTime,
     /// `numalab move` against `migratepages` on the same memory, in an emulated guest.
     Move,
     /// What sessions wait for a page while numalab, `migratepages` or the kernel's balancing moves

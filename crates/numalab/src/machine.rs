@@ -25,6 +25,7 @@ pub(crate) fn record(last_level_cache: Option<ByteSize>) -> Result<Machine, Fail
         emulated: virtualisation.emulated,
         numalab: env!("CARGO_PKG_VERSION").to_owned(),
         last_level_cache,
+        working_set: None,
         topology,
     })
 }

@@ -19,6 +19,7 @@ mod latency_file;
 mod licences;
 mod machine;
 mod memory_arguments;
+mod memory_plans;
 mod memory_runs;
 mod move_report;
 mod move_trace;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use experiment::memory::CurvePairs;
-use model::NodeSet;
+use model::{ByteSize, NodeSet};
 
 /// Options of `numalab latency`.
 #[derive(Debug, Args)]
@@ -17,10 +17,13 @@ pub(crate) struct LatencyArguments {
     /// Also measure cache-line transfers between CPUs, with the line's home on each node in turn.
     #[arg(long)]
     pub cores: bool,
+    /// Use this working set [default: the smallest at which latency no longer depends on it].
+    #[arg(long, value_name = "SIZE", value_parser = working_set)]
+    pub working_set: Option<ByteSize>,
     /// How long and on which nodes.
     #[command(flatten)]
     pub memory: MemoryArguments,
-    /// Print JSON (numalab.latency/1).
+    /// Print JSON (numalab.latency/1; numalab.latency-plan/1 with --dry-run).
     #[arg(long)]
     pub json: bool,
     /// Also write the matrix as comma-separated values.
@@ -39,7 +42,7 @@ pub(crate) struct LatencyArguments {
     /// output of Intel MLC, or a table.
     #[arg(long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["curve", "cores", "hwloc", "rounds", "within", "seed"])]
-    #[arg(conflicts_with_all = ["nodes", "anyway", "last_level_cache"])]
+    #[arg(conflicts_with_all = ["nodes", "anyway", "last_level_cache", "dry_run", "working_set"])]
     pub from: Option<PathBuf>,
     /// The firmware's distances for --from: a numalab.topology/1 document, output of `numactl
     /// --hardware`, or a table.
@@ -62,7 +65,7 @@ pub(crate) struct BandwidthArguments {
     /// How long and on which nodes.
     #[command(flatten)]
     pub memory: MemoryArguments,
-    /// Print JSON (numalab.bandwidth/1).
+    /// Print JSON (numalab.bandwidth/1; numalab.bandwidth-plan/1 with --dry-run).
     #[arg(long)]
     pub json: bool,
     /// Also write the matrix as comma-separated values, in bytes per second.
@@ -88,11 +91,30 @@ pub(crate) struct MemoryArguments {
     /// Assume last-level caches of this size. Virtual machines often see the whole cache of their
     /// host.
     #[arg(long, value_name = "SIZE", value_parser = crate::machine::cache_size)]
-    pub last_level_cache: Option<model::ByteSize>,
+    pub last_level_cache: Option<ByteSize>,
+    /// Show what would be measured and how long that would take. Only `latency` measures something
+    /// for it, within seconds: the working set that it needs, and what that costs.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// With --dry-run, plan for a captured machine: a directory with a copy of its /sys and /proc,
+    /// or an archive written by `numalab capture`. The times are estimated from the costs of
+    /// another machine, for four times its last-level cache.
+    #[arg(long, value_name = "DIR|FILE.tar.zst", requires = "dry_run")]
+    pub root: Option<PathBuf>,
     /// Seed for random orders and resampling [default: from the clock].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Measure even if the machine is busy; the result says so.
     #[arg(long)]
     pub anyway: bool,
+}
+
+/// Parses a working set: at least 1 MiB, so that its windows do not go round it many times.
+fn working_set(text: &str) -> Result<ByteSize, String> {
+    const LEAST: ByteSize = ByteSize(1 << 20);
+    match text.parse::<ByteSize>() {
+        Ok(size) if size.0 < LEAST.0 => Err(format!("a working set has at least {LEAST}")),
+        Ok(size) => Ok(size),
+        Err(error) => Err(error.to_string()),
+    }
 }

@@ -9,7 +9,6 @@ use model::{Machine, Outcome, Run, RunStatus, StreamKernel, Trial, Work};
 
 use crate::execution::Execution;
 use crate::failure::Failure;
-use crate::fitness::{self, Fit, Needs};
 use crate::memory_arguments::MemoryArguments;
 use crate::{host, output, run_id};
 
@@ -54,25 +53,6 @@ impl Rounds {
             ..self
         }
     }
-}
-
-/// Returns the places of this machine, with the largest pages that all of them have, if the machine
-/// is fit to be measured.
-pub(crate) fn fit_places(
-    machine: &Machine,
-    arguments: &MemoryArguments,
-) -> Result<(MemoryPlaces, Fit), Failure> {
-    let host = host::of_this_process(&machine.topology)?;
-    let mut places = MemoryPlaces::of(&host, arguments.nodes.as_ref())?;
-    let needs = Needs {
-        cpus: places.measuring.len(),
-        quiet: true,
-        anyway: arguments.anyway,
-    };
-    let fit = fitness::check(&machine.topology, needs)?;
-    fit.tell();
-    memory::largest_pages(&Root::live(), &mut places)?;
-    Ok((places, fit))
 }
 
 /// Returns the fastest instructions for a kernel on this machine.
@@ -128,13 +108,18 @@ pub(crate) fn short_matrix(
     let planned = || -> Result<_, Failure> {
         let host = host::of_this_process(&machine.topology)?;
         let mut places = MemoryPlaces::of(&host, None)?;
-        memory::largest_pages(&Root::live(), &mut places)?;
-        Ok((memory::latency_plan(&host, &places)?, places))
+        let found = memory::find_working_set(&Root::live(), &host, &mut places)?;
+        let plan = memory::latency_plan(&host, &places)?;
+        Ok((plan, places, found.map(|found| found.working_set)))
     };
     match planned() {
-        Ok((plan, places)) => {
+        Ok((plan, places, working_set)) => {
             let rounds = SHORT.asked(&MemoryArguments::default(), places.emulated);
-            execute(execution, machine, plan, rounds, seed, doubts).map(Ok)
+            let machine = Machine {
+                working_set,
+                ..machine.clone()
+            };
+            execute(execution, &machine, plan, rounds, seed, doubts).map(Ok)
         }
         Err(failure) => Ok(Err(failure.message)),
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use super::{
-    bandwidth, bind, first_touch, inspect, latency, latency_repeated, logical_reads, parallel_scan,
-    postgres, relocate, relocate_stall, start_up, verdict, watch,
+    bandwidth, bind, first_touch, inspect, latency, latency_repeated, logical_reads, matrix_time,
+    parallel_scan, postgres, relocate, relocate_stall, start_up, verdict, watch,
 };
 use crate::arguments::Bench;
 
@@ -37,6 +37,7 @@ pub(crate) fn run(
         Bench::Inspect => inspect::run(limit)?,
         Bench::Latency => latency::run(limit)?,
         Bench::LogicalReads => logical_reads::run(limit)?,
+        Bench::MatrixTime => matrix_time::run(limit)?,
         Bench::Move => relocate::run(only, limit)?,
         Bench::MoveStall => relocate_stall::run(limit)?,
         Bench::ParallelScan => parallel_scan::run(limit)?,

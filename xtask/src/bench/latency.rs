@@ -92,7 +92,8 @@ fn local_memory(
             );
             break;
         }
-        let cell = numalab.cell()?;
+        // All turns use the working set that the first one found.
+        let cell = numalab.cell((turn > 0).then_some(bytes))?;
         let place = (cell.cpu, None);
         let (ns, huge_bytes) = plain.measure(&numalab.supervisor, place, cell.bytes, turn + 1)?;
         ensure!(

@@ -17,6 +17,7 @@ mod latency_repeated;
 mod levels;
 mod logical_reads;
 mod looks;
+mod matrix_time;
 pub(crate) mod own_binary;
 mod parallel_scan;
 mod plain_chase;

@@ -71,9 +71,15 @@ impl OwnBinary {
         self.json(&["show", "last", "--json"])
     }
 
-    /// Measures the first cell, which is local, in one round.
-    pub(super) fn cell(&self) -> Result<Cell> {
-        self.json(&["latency", "--anyway", "--rounds", "1", "--json"])?;
+    /// Measures the first cell, which is local, in one round; with this working set in bytes, or
+    /// with the one that it finds.
+    pub(super) fn cell(&self, working_set: Option<u64>) -> Result<Cell> {
+        let mut words = vec!["latency", "--anyway", "--rounds", "1", "--json"];
+        let bytes = working_set.map(|bytes| bytes.to_string());
+        if let Some(bytes) = &bytes {
+            words.extend(["--working-set", bytes]);
+        }
+        self.json(&words)?;
         let run = self.last_run()?;
         let case = &run["cases"][0];
         let trial = &case["trials"][0];

@@ -67,6 +67,9 @@ pub struct LatencyMethod {
     pub page_bytes: u64,
     /// Memory that one lap of the chase visits, every line of it once.
     pub working_set_bytes: u64,
+    /// Whether only lines were timed that no cache had held since they were flushed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first_visits: bool,
     /// Pages that the chase visits at random before it moves on to other pages; `None`: all.
     pub tlb_group_pages: Option<u32>,
     /// Rounds, each with fresh memory and a new order.

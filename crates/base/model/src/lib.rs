@@ -37,6 +37,7 @@ mod time_model;
 mod topology;
 mod work;
 mod work_document;
+mod working_set;
 
 pub use balancing::{BalanceEnd, BalanceReport, BalanceSample, BalancedSegment};
 pub use bandwidth::{
@@ -112,3 +113,4 @@ pub use work::{
     OwnMemory, OwnMemoryWork, ParallelScan, ServerReads, Stealing, StreamThreadPlan, StreamWork,
     Work,
 };
+pub use working_set::{WorkingSet, WorkingSetPoint};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{NamedCache, Topology};
+use crate::{NamedCache, Topology, WorkingSet};
 
 /// The machine a run was made on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct Machine {
     /// kernel reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_level_cache: Option<NamedCache>,
+    /// The working set of latencies, where it was searched for. Omitted otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_set: Option<WorkingSet>,
     /// The topology.
     pub topology: Topology,
 }

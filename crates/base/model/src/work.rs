@@ -170,6 +170,10 @@ pub struct MemoryLatency {
     /// Whether pages are visited in groups that fit into the TLB. Otherwise page walks are measured
     /// along with the memory.
     pub by_tlb_groups: bool,
+    /// Whether only lines are timed that no cache has held since they were flushed, without a lap
+    /// before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first_visits: bool,
     /// Windows timed.
     pub windows: u32,
     /// Approximate length of a window.

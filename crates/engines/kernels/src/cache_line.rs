@@ -4,6 +4,9 @@
 /// fetch two of these at once, which is another reason for strides.
 pub const LINE_BYTES: usize = 64;
 
+/// Whether lines can be flushed from every cache on this processor.
+pub const CAN_FLUSH: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
 /// Flushes the lines of `bytes` from `first` on, so that a chase does not start among lines that
 /// building it left in the caches (Intel MLC does the same: the last-level cache of Skylake-SP has
 /// its own policy for retaining lines). Does nothing on processors other than x86-64 and arm64. The

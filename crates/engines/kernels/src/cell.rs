@@ -6,7 +6,7 @@ use model::{CpuId, CpuSet, MeasurementEvidence};
 
 use crate::Error;
 use crate::awake::Awake;
-use crate::chase::{ACCESSES_UNTIMED, CHAINS_MAX, Chase, ChaseWindow};
+use crate::chase::{ACCESSES_TO_CALIBRATE, ACCESSES_UNTIMED, CHAINS_MAX, Chase, ChaseWindow};
 use crate::contradictions::contradictions;
 use crate::cycle::{Cycle, CycleOrder, STRIDE_BYTES, TLB_GROUP_PAGES};
 use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
@@ -52,6 +52,8 @@ pub enum WarmUp {
     /// Lines are flushed from the caches, and the windows time lines that no cache has held since,
     /// provided that all windows together are shorter than a lap.
     FirstVisits,
+    /// Windows as with [`WarmUp::FirstVisits`], then a lap and windows as with [`WarmUp::Lap`].
+    FirstVisitsThenLap,
     /// Lines are not flushed, and the chase runs whole laps for at least `ns_min`: a cache can take
     /// ten laps before it keeps the lines of the working set.
     Laps {
@@ -65,6 +67,8 @@ pub enum WarmUp {
 pub struct CellMeasurement {
     /// The windows in the order they were timed, raw.
     pub windows: Vec<ChaseWindow>,
+    /// With [`WarmUp::FirstVisitsThenLap`], the windows before the lap.
+    pub first_visits: Vec<ChaseWindow>,
     /// Memory visited in one lap.
     pub working_set_bytes: u64,
     /// Pages per TLB group; `None`: pages are not visited in groups.
@@ -119,7 +123,7 @@ pub(crate) fn measure_cell_between(
         seed: plan.seed,
         stream: plan.stream,
         chains: match plan.warm_up {
-            WarmUp::Lap => CHAINS_MAX,
+            WarmUp::Lap | WarmUp::FirstVisitsThenLap => CHAINS_MAX,
             WarmUp::FirstVisits | WarmUp::Laps { .. } => 1,
         },
     };
@@ -138,19 +142,22 @@ pub(crate) fn measure_cell_between(
         // page tables from the caches. The lap brings them back.
         let mut watch = Watch::begin(root, address)?;
         let mut chase = Chase::new(cycle);
+        let first_visits = match plan.warm_up {
+            WarmUp::FirstVisitsThenLap => {
+                let (_, ns_per_access) = warm_up(&mut chase, WarmUp::FirstVisits, timer);
+                time_windows(&mut chase, plan, ns_per_access, timer, &mut watch)
+            }
+            _ => Vec::new(),
+        };
         let (lap_ns, ns_per_access) = warm_up(&mut chase, plan.warm_up, timer);
-        let accesses = (plan.window_ns as f64 / ns_per_access).max(1.0) as u64;
-        let mut windows = Vec::with_capacity(plan.windows as usize);
         edge();
-        for _ in 0..plan.windows {
-            windows.push(chase.time(accesses, timer));
-            watch.look();
-        }
+        let windows = time_windows(&mut chase, plan, ns_per_access, timer, &mut watch);
         edge();
         let evidence = watch.end()?;
         Ok(CellMeasurement {
             contradictions: contradictions(plan.cpu, &plan.nodes, &evidence),
             windows,
+            first_visits,
             working_set_bytes: bytes as u64,
             tlb_group_pages: plan.by_tlb_groups.then_some(TLB_GROUP_PAGES),
             lap_ns,
@@ -158,6 +165,22 @@ pub(crate) fn measure_cell_between(
             evidence,
         })
     })
+}
+
+fn time_windows(
+    chase: &mut Chase<'_, '_>,
+    plan: &CellPlan,
+    ns_per_access: f64,
+    timer: &Timer,
+    watch: &mut Watch<'_>,
+) -> Vec<ChaseWindow> {
+    let accesses = (plan.window_ns as f64 / ns_per_access).max(1.0) as u64;
+    let mut windows = Vec::with_capacity(plan.windows as usize);
+    for _ in 0..plan.windows {
+        windows.push(chase.time(accesses, timer));
+        watch.look();
+    }
+    windows
 }
 
 /// Brings caches, directories and page tables into the state to be measured. Returns the duration
@@ -168,7 +191,7 @@ fn warm_up(chase: &mut Chase<'_, '_>, warm_up: WarmUp, timer: &Timer) -> (f64, f
             let visits = chase.time(ACCESSES_UNTIMED, timer);
             (visits.elapsed_ns, visits.ns_per_access())
         }
-        WarmUp::Lap => {
+        WarmUp::Lap | WarmUp::FirstVisitsThenLap => {
             let lap = chase.lap(timer);
             let ns_per_access = chase.time(ACCESSES_TO_CALIBRATE, timer).ns_per_access();
             (lap.elapsed_ns, ns_per_access)
@@ -185,10 +208,6 @@ fn warm_up(chase: &mut Chase<'_, '_>, warm_up: WarmUp, timer: &Timer) -> (f64, f
     }
 }
 
-/// Accesses of one chain after a lap of all chains, which show how many of them a window has: 0.5
-/// ms at 130 ns.
-const ACCESSES_TO_CALIBRATE: u64 = 4096;
-
 /// Length of a window, well below the time slice of a scheduler (3 ms on Linux): on a busy machine
 /// most windows are not interrupted, and their median reflects memory.
 pub const WINDOW_NS: u64 = 200_000;
@@ -198,11 +217,11 @@ pub const WINDOWS: u32 = 51;
 
 /// Minimum working set to measure memory beyond all caches: multichase chases 256 MiB, of which it
 /// visits every fourth line; numalab visits every line.
-pub(crate) const WORKING_SET_BYTES_MIN: u64 = 128 << 20;
+pub const WORKING_SET_BYTES_MIN: u64 = 128 << 20;
 
-/// Ratio of the working set to the last-level cache. A cache that does not replace the least
-/// recently used line keeps about 1/4 of a working set of 4 times its size that is visited in
-/// cycles.
+/// Ratio of the working set to the last-level cache, where no smaller one is found. A cache that
+/// does not replace the least recently used line keeps about 1/4 of a working set of 4 times its
+/// size that is visited in cycles.
 pub(crate) const WORKING_SET_PER_CACHE: u64 = 4;
 
 /// Returns the working set that measures memory and not caches, for a last-level cache of this

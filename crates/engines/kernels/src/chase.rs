@@ -6,8 +6,8 @@ use crate::cycle::{Cycle, Link};
 use crate::timer::Timer;
 
 /// The maximum number of chains followed at once. More chains than a core has outstanding misses in
-/// its first-level cache (12 on Skylake, 24 on Zen 4) gain nothing, and more than 16 pointers do not
-/// fit in the registers of x86-64.
+/// its first-level cache (12 on Skylake, 24 on Zen 4) gain nothing, and more than 16 pointers do
+/// not fit in the registers of x86-64.
 pub(crate) const CHAINS_MAX: usize = 16;
 
 /// Accesses per block. Counting in blocks makes the cost of the loop around them negligible.
@@ -16,6 +16,10 @@ pub(crate) const BLOCK_ACCESSES: usize = 32;
 /// Untimed accesses before the windows when no lap is needed because every line visited is visited
 /// for the first time.
 pub(crate) const ACCESSES_UNTIMED: u64 = 20_000;
+
+/// Accesses of one chain after a lap of all chains, which show how many of them a window has: 0.5
+/// ms at 130 ns.
+pub(crate) const ACCESSES_TO_CALIBRATE: u64 = 4096;
 
 /// Untimed accesses of a chain whose turn it is: they bring the pages of its group back into the
 /// TLB. All 64 ([`crate::cycle::TLB_GROUP_PAGES`]) are visited after 304 random accesses on average
@@ -43,6 +47,8 @@ impl ChaseWindow {
 pub(crate) struct Chase<'c, 'm> {
     cycle: &'c Cycle<'m>,
     at: Vec<*const Link>,
+    /// Number of chains that take turns.
+    taking_turns: usize,
     /// Number of windows so far, which says whose turn it is.
     windows: usize,
 }
@@ -54,6 +60,7 @@ impl<'c, 'm> Chase<'c, 'm> {
         Chase {
             cycle,
             at: cycle.starts().to_vec(),
+            taking_turns: 1,
             windows: 0,
         }
     }
@@ -61,15 +68,15 @@ impl<'c, 'm> Chase<'c, 'm> {
     /// Follows at least `accesses` links of one chain, each of which waits for the one before it,
     /// and times them.
     ///
-    /// The chains of the first pass take turns: what follows their starts is what was visited first
-    /// in a lap of all chains, and no two of their lines are neighbours that a prefetcher fetches
-    /// together. Each turn begins with [`ACCESSES_OF_TURN`] links untimed.
+    /// It is the first chain until all have gone round once. Then the chains of the first pass take
+    /// turns: what follows their starts is what was visited first in that lap, and no two of their
+    /// lines are neighbours that a prefetcher fetches together. Each turn begins with
+    /// [`ACCESSES_OF_TURN`] links untimed.
     pub(crate) fn time(&mut self, accesses: u64, timer: &Timer) -> ChaseWindow {
-        let chains = self.cycle.chains_of_a_pass();
-        let chain = self.windows % chains;
+        let chain = self.windows % self.taking_turns;
         let at = &mut self.at[chain..=chain];
         self.windows += 1;
-        if chains > 1 {
+        if self.taking_turns > 1 {
             follow_all(at, ACCESSES_OF_TURN / BLOCK_ACCESSES as u64);
         }
         time(at, accesses, timer)
@@ -77,6 +84,8 @@ impl<'c, 'm> Chase<'c, 'm> {
 
     /// Follows all chains at once until together they have visited every line, and times that.
     pub(crate) fn lap(&mut self, timer: &Timer) -> ChaseWindow {
+        self.taking_turns = self.cycle.chains_of_a_pass();
+        self.windows = 0;
         time(&mut self.at, self.cycle.lines() as u64, timer)
     }
 
@@ -189,14 +198,18 @@ mod tests {
     }
 
     #[test]
-    fn windows_follow_one_chain_of_the_first_pass_each() {
+    fn after_a_lap_the_chains_of_the_first_pass_take_turns() {
         let timer = Timer::for_tests();
         let mut memory = AlignedWords::zeroed(64 << 10);
         let cycle = Cycle::build(memory.words_mut(), order(CHAINS_MAX));
         let mut chase = Chase::new(&cycle);
+        chase.time(1, &timer);
+        assert_eq!(chase.at[1..], cycle.starts()[1..]);
+        chase.lap(&timer);
+        let starts = chase.at.clone();
         for windows in 1..=8 {
             assert_eq!(chase.time(1, &timer).accesses, BLOCK_ACCESSES as u64);
-            for (chain, (at, start)) in chase.at.iter().zip(cycle.starts()).enumerate() {
+            for (chain, (at, start)) in chase.at.iter().zip(&starts).enumerate() {
                 let turns = if chain < 4 {
                     (windows + 3 - chain) / 4
                 } else {

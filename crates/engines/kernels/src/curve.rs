@@ -5,7 +5,8 @@ use model::{CpuId, CurvePoint, MeasurementEvidence};
 
 use crate::Error;
 use crate::cache_line::LINE_BYTES;
-use crate::chase::{ACCESSES_UNTIMED, Chase};
+use crate::cell::WORKING_SET_BYTES_MIN;
+use crate::chase::{ACCESSES_TO_CALIBRATE, ACCESSES_UNTIMED, CHAINS_MAX, Chase};
 use crate::contradictions::contradictions;
 use crate::cycle::{Cycle, CycleOrder, STRIDE_BYTES, TLB_GROUP_PAGES};
 use crate::placed_memory::{MemoryNodes, PageChoice, PlacedMemory};
@@ -90,7 +91,10 @@ pub fn measure_curve(
                 group_bytes: Some(group_bytes),
                 seed: plan.seed,
                 stream: stream as u64,
-                chains: 1,
+                chains: match *bytes >= WORKING_SET_BYTES_MIN {
+                    true => CHAINS_MAX,
+                    false => 1,
+                },
             };
             let words = &mut memory.words_mut()[..*bytes as usize / size_of::<u64>()];
             let cycle = Cycle::build(words, order);
@@ -120,8 +124,13 @@ fn time_point(
     timer: &Timer,
 ) -> Vec<f64> {
     let lap = cycle.lines() as u64;
-    let untimed = if whole_lap { lap } else { ACCESSES_UNTIMED };
-    let first = chase.time(untimed, timer);
+    let first = match whole_lap {
+        true => {
+            chase.lap(timer);
+            chase.time(ACCESSES_TO_CALIBRATE, timer)
+        }
+        false => chase.time(ACCESSES_UNTIMED, timer),
+    };
     let accesses = (WINDOW_NS / first.ns_per_access()).max(1.0) as u64;
     let windows = (lap.min(ACCESSES_MAX) / accesses).clamp(WINDOWS_MIN, WINDOWS_MAX);
     (0..windows)

@@ -32,15 +32,17 @@ mod summary;
 mod tick_counter;
 mod timer;
 mod transfer;
+mod working_set;
 
 pub use bandwidth::{
     BYTES_PER_THREAD_MIN, BandwidthMeasurement, BandwidthPlan, BandwidthWindow, OVERLAP_MIN,
     StreamThread, knee_threads, measure_bandwidth,
 };
-pub use cache_line::LINE_BYTES;
+pub use cache_line::{CAN_FLUSH, LINE_BYTES};
 pub use cache_share::{CacheShare, CacheSharePlan, CacheSweep, measure_cache_share};
 pub use cell::{
-    CellMeasurement, CellPlan, WINDOW_NS, WINDOWS, WarmUp, measure_cell, memory_working_set_bytes,
+    CellMeasurement, CellPlan, WINDOW_NS, WINDOWS, WORKING_SET_BYTES_MIN, WarmUp, measure_cell,
+    memory_working_set_bytes,
 };
 pub use chase::ChaseWindow;
 pub use contradictions::contradictions;
@@ -55,3 +57,4 @@ pub use stream::{CHUNK_BYTES, Stream, StreamWindow};
 pub use summary::{BETWEEN_RUNS_SHARE, CONFIDENCE, cell_of_rounds};
 pub use timer::Timer;
 pub use transfer::{TransferMeasurement, TransferPlan, measure_transfer};
+pub use working_set::{FoundWorkingSet, find_working_set};

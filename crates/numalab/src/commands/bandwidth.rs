@@ -1,14 +1,15 @@
 //! `numalab bandwidth`: measures memory bandwidth, and latency under load.
 
 use experiment::memory::{self, BandwidthChoice, bandwidth_plan, loaded_plan};
+use experiment::{Host, Plan};
 use model::exit::ExitCode;
 use model::{BandwidthResult, Run, StreamKernel};
 
-use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::memory_arguments::BandwidthArguments;
+use crate::memory_plans::{self, Prepared, Size, Subject};
 use crate::memory_runs::{self, Rounds};
-use crate::{host, machine, output, requested_files};
+use crate::{output, requested_files};
 
 /// Rounds of each plan.
 const ROUNDS: Rounds = Rounds {
@@ -25,31 +26,19 @@ pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
         let message = format!("unknown kernel {:?}", arguments.kernel);
         Failure::new(ExitCode::Usage, message)
     })?;
-    let machine = machine::record(arguments.memory.last_level_cache)?;
-    let (places, fit) = memory_runs::fit_places(&machine, &arguments.memory)?;
-    let host = host::of_this_process(&machine.topology)?;
-    let choice = BandwidthChoice {
-        kernel,
-        simd: memory_runs::instructions(&places, kernel)?,
-        is_whole: true,
-    };
-    let mut plans = vec![bandwidth_plan(&host, &places, &choice)?];
-    if arguments.loaded {
-        plans.push(loaded_plan(&host, &places, &choice)?);
+    let subject = Subject::read(&arguments.memory)?;
+    let host = subject.host()?;
+    let prepared = memory_plans::prepare(&subject, &host, &arguments.memory, Size::ByCache)?;
+    let plans = plans(arguments, &host, &prepared, kernel)?;
+    drop(host);
+    if arguments.memory.dry_run {
+        let plan = memory_plans::document(&prepared, subject.topology(), &plans);
+        return match arguments.json {
+            true => output::json(&report::bandwidth_plan_document(&plan)),
+            false => output::data(&report::memory_plan_text(&plan, &output::text_options())),
+        };
     }
-    let mut execution = Execution::open()?;
-    let mut runs = Vec::new();
-    for plan in plans {
-        memory_runs::tell_notes(&plan);
-        let rounds = ROUNDS.asked(&arguments.memory, places.emulated);
-        let seed = arguments.memory.seed;
-        let run = memory_runs::execute(&mut execution, &machine, plan, rounds, seed, &fit.doubts)?;
-        execution.tell_where(&run);
-        runs.push(run);
-        if execution.is_cancelled() {
-            break;
-        }
-    }
+    let runs = memory_plans::execute(&arguments.memory, &subject, &prepared, plans)?;
     let result = result(&runs)?;
     match arguments.json {
         true => output::json(&report::bandwidth_document(&result))?,
@@ -59,6 +48,30 @@ pub(crate) fn run(arguments: &BandwidthArguments) -> Result<(), Failure> {
         requested_files::write(path, report::matrix_csv(&result.matrix))?;
     }
     memory_runs::conclusion(&runs)
+}
+
+/// Plans the runs that the options ask for.
+fn plans(
+    arguments: &BandwidthArguments,
+    host: &Host<'_>,
+    prepared: &Prepared,
+    kernel: StreamKernel,
+) -> Result<Vec<(Plan, Rounds)>, Failure> {
+    let places = &prepared.places;
+    let choice = BandwidthChoice {
+        kernel,
+        simd: match arguments.memory.dry_run {
+            true => String::new(),
+            false => memory_runs::instructions(places, kernel)?,
+        },
+        is_whole: true,
+    };
+    let rounds = ROUNDS.asked(&arguments.memory, places.emulated);
+    let mut plans = vec![(bandwidth_plan(host, places, &choice)?, rounds)];
+    if arguments.loaded {
+        plans.push((loaded_plan(host, places, &choice)?, rounds));
+    }
+    Ok(plans)
 }
 
 /// Returns the result of bandwidth runs.

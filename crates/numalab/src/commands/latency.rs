@@ -1,22 +1,23 @@
 //! `numalab latency`: measures memory latency, and shows what the firmware's distances hide.
 
-use experiment::memory::{self, curve_plan, latency_plan, transfers_plan};
+use experiment::memory::{self, curve_plan, transfers_plan};
+use experiment::{Host, Plan};
 use model::LatencyResult;
 
-use crate::execution::Execution;
 use crate::failure::Failure;
-use crate::memory_arguments::LatencyArguments;
+use crate::memory_arguments::{LatencyArguments, MemoryArguments};
+use crate::memory_plans::{self, Prepared, Size, Subject};
 use crate::memory_runs::{self, Rounds};
-use crate::{host, latency_file, machine, output, requested_files};
+use crate::{latency_file, output, requested_files};
 
 /// Number of cells up to which each is measured at least ten times.
 const CELLS_FEW: usize = 32;
-/// Rounds of the matrix.
+/// Rounds of the matrix, apart from its time limit, which depends on its size.
 const MATRIX: Rounds = Rounds {
     min: 10,
     max: 20,
     half_width_target: 0.02,
-    within_s: 300.0,
+    within_s: 60.0,
 };
 /// Rounds of a curve: one is enough, because each of its many points has several windows.
 const CURVE: Rounds = Rounds {
@@ -47,39 +48,68 @@ pub(crate) fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
     ] {
         requested_files::check_writable(path.as_ref())?;
     }
-    let machine = machine::record(arguments.memory.last_level_cache)?;
-    let (places, fit) = memory_runs::fit_places(&machine, &arguments.memory)?;
-    let host = host::of_this_process(&machine.topology)?;
-    let matrix = latency_plan(&host, &places)?;
-    let rounds = match matrix.cases.len() {
-        ..=CELLS_FEW => MATRIX,
-        _ => Rounds {
-            min: experiment::TRIALS_MIN,
-            ..MATRIX
-        },
-    };
-    let mut plans = vec![(matrix, rounds)];
-    if let Some(pairs) = &arguments.curve {
-        plans.push((curve_plan(&host, &places, pairs)?, CURVE));
+    let mut subject = Subject::read(&arguments.memory)?;
+    let host = subject.host()?;
+    let size = arguments.working_set.map_or(Size::Searched, Size::Named);
+    let mut prepared = memory_plans::prepare(&subject, &host, &arguments.memory, size)?;
+    let plans = plans(arguments, &host, &mut prepared)?;
+    drop(host);
+    if arguments.memory.dry_run {
+        let plan = memory_plans::document(&prepared, subject.topology(), &plans);
+        return match arguments.json {
+            true => output::json(&report::latency_plan_document(&plan)),
+            false => output::data(&report::memory_plan_text(&plan, &output::text_options())),
+        };
     }
-    if arguments.cores {
-        plans.push((transfers_plan(&places)?, TRANSFERS));
+    if let Subject::Live(machine) = &mut subject {
+        machine.working_set = prepared.working_set.clone();
     }
-    let mut execution = Execution::open()?;
-    let mut runs = Vec::new();
-    for (plan, rounds) in plans {
-        memory_runs::tell_notes(&plan);
-        let rounds = rounds.asked(&arguments.memory, places.emulated);
-        let seed = arguments.memory.seed;
-        let run = memory_runs::execute(&mut execution, &machine, plan, rounds, seed, &fit.doubts)?;
-        execution.tell_where(&run);
-        runs.push(run);
-        if execution.is_cancelled() {
-            break;
-        }
-    }
+    let runs = memory_plans::execute(&arguments.memory, &subject, &prepared, plans)?;
     show(arguments, &memory::latency_result(&runs))?;
     memory_runs::conclusion(&runs)
+}
+
+/// Plans the runs that the options ask for.
+fn plans(
+    arguments: &LatencyArguments,
+    host: &Host<'_>,
+    prepared: &mut Prepared,
+) -> Result<Vec<(Plan, Rounds)>, Failure> {
+    let mut plans = vec![matrix(&arguments.memory, host, prepared)?];
+    let places = &prepared.places;
+    let asked = |rounds: Rounds| rounds.asked(&arguments.memory, places.emulated);
+    if let Some(pairs) = &arguments.curve {
+        plans.push((curve_plan(host, places, pairs)?, asked(CURVE)));
+    }
+    if arguments.cores {
+        plans.push((transfers_plan(places)?, asked(TRANSFERS)));
+    }
+    Ok(plans)
+}
+
+/// Plans the matrix for its time limit, of which the search for the working set has used a part.
+fn matrix(
+    arguments: &MemoryArguments,
+    host: &Host<'_>,
+    prepared: &mut Prepared,
+) -> Result<(Plan, Rounds), Failure> {
+    let places = &mut prepared.places;
+    let cells = places.pairs().len();
+    let limit_s = memory::matrix_limit_s(cells) - prepared.begun.elapsed().as_secs_f64();
+    let rounds = Rounds {
+        min: match cells {
+            ..=CELLS_FEW => MATRIX.min,
+            _ => experiment::TRIALS_MIN,
+        },
+        within_s: limit_s.max(MATRIX.within_s / 2.0),
+        ..MATRIX
+    };
+    let rounds = rounds.asked(arguments, places.emulated);
+    let least = rounds.min.min(experiment::TRIALS_MIN);
+    let acceptable = arguments.rounds.unwrap_or(least)..=rounds.min;
+    let within_s = rounds.within_s;
+    let (plan, min) = memory::matrix_within(host, places, &prepared.costs, within_s, acceptable)?;
+    Ok((plan, Rounds { min, ..rounds }))
 }
 
 fn show(arguments: &LatencyArguments, result: &LatencyResult) -> Result<(), Failure> {

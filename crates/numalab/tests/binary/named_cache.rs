@@ -9,15 +9,91 @@ use crate::laboratory::{CACHE_OPTION, Laboratory};
 const MIB: u64 = 1 << 20;
 
 #[test]
-fn the_working_set_of_latencies_follows_the_cache_that_is_named() {
+fn the_working_set_of_latencies_grows_up_to_four_times_the_cache_that_is_named() {
     let laboratory = Laboratory::new();
-    // Four times the cache, but at least 128 MiB (docs/latency.md).
-    for (cache, working_set) in [("4MiB", 128 * MIB), ("40MiB", 160 * MIB)] {
+    // At least to 1 GiB (docs/latency.md).
+    for (cache, bytes_max) in [("4MiB", 1024 * MIB), ("300MiB", 1200 * MIB)] {
         let arguments = ["latency", "--anyway", "--rounds", "1", "--json"];
         let arguments = [&arguments[..], &[CACHE_OPTION, cache]].concat();
         let document = laboratory.document(&arguments);
-        assert_eq!(document["method"]["working_set_bytes"], working_set);
+        let found = &document["machine"]["working_set"];
+        let bytes = found["bytes"].as_u64().unwrap();
+        assert_eq!(document["method"]["working_set_bytes"], bytes);
+        assert!((256 * MIB..=bytes_max).contains(&bytes), "{found:#}");
+        assert!(found["bytes_max"].as_u64() <= Some(bytes_max), "{found:#}");
+        let points = found["points"].as_array().unwrap();
+        assert_eq!(points[0]["bytes"], 256 * MIB);
+        assert_eq!(points.last().unwrap()["bytes"], bytes);
     }
+    let arguments = [
+        "latency",
+        "--anyway",
+        "--rounds",
+        "1",
+        "--json",
+        "--working-set",
+    ];
+    let document = laboratory.document(&[&arguments[..], &["64MiB"]].concat());
+    assert_eq!(document["method"]["working_set_bytes"], 64 * MIB);
+    assert_eq!(document["machine"]["working_set"], Value::Null);
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_measured_and_stores_nothing() {
+    let laboratory = Laboratory::new();
+    for (command, format, runs) in [
+        (
+            "latency",
+            "numalab.latency-plan/1",
+            &["latency", "latency-curve"][..],
+        ),
+        ("bandwidth", "numalab.bandwidth-plan/1", &["bandwidth"]),
+    ] {
+        let mut arguments = vec![command, "--dry-run", "--json", "--rounds", "7"];
+        arguments.extend((command == "latency").then_some("--curve"));
+        let plan = laboratory.document(&arguments);
+        assert_eq!(plan["format"], format);
+        let planned = plan["runs"].as_array().unwrap();
+        let names: Vec<&str> = planned
+            .iter()
+            .map(|run| run["experiment"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, runs);
+        for run in planned {
+            assert_eq!(
+                (&run["rounds_min"], &run["rounds_max"]),
+                (&json!(7), &json!(7))
+            );
+            assert!(
+                run["seconds_max"].as_f64() <= run["limit_s"].as_f64(),
+                "{run:#}"
+            );
+        }
+        assert_eq!(plan["costs"]["measured"], command == "latency");
+        assert!(plan["seconds_min"].as_f64() > Some(0.0), "{plan:#}");
+        let text = laboratory.run(&[command, "--dry-run"]).with_code(0);
+        assert!(text.stdout.contains("in total"), "{}", text.stdout);
+    }
+    let listed = laboratory.run(&["history"]).with_code(0);
+    assert!(!listed.stdout.contains("latency"), "{}", listed.stdout);
+}
+
+#[test]
+fn a_dry_run_plans_for_a_captured_machine() {
+    let laboratory = Laboratory::new();
+    let machine = testing::article_machines::thirty_two_nodes().tree();
+    let machine = machine.expand_in_memory().unwrap();
+    let root = machine.path().display().to_string();
+    let plan = laboratory.document(&["latency", "--dry-run", "--root", &root, "--json"]);
+    assert_eq!(plan["costs"]["measured"], false);
+    assert_eq!(plan["runs"][0]["cases"], 32 * 32 + 1);
+    assert_eq!(
+        plan["runs"][0]["limit_s"].as_f64().map(f64::round),
+        Some(900.0)
+    );
+    assert!(plan["seconds_min"].as_f64() < Some(900.0), "{plan:#}");
+    let refused = laboratory.run(&["latency", "--root", &root]);
+    refused.with_code(2).says(&["--dry-run"]);
 }
 
 #[test]

@@ -4,6 +4,12 @@
 use model::{BindReport, Finding, GroupState, Residency, Threads, Topology};
 use serde::Serialize;
 
+use crate::memory_plan::MemoryPlan;
+
+/// The name of the format of [`latency_plan_document`].
+const LATENCY_PLAN_FORMAT: &str = "numalab.latency-plan/1";
+/// The name of the format of [`bandwidth_plan_document`].
+const BANDWIDTH_PLAN_FORMAT: &str = "numalab.bandwidth-plan/1";
 /// The name of the format of [`bind_document`].
 const BIND_FORMAT: &str = "numalab.bind/1";
 /// The name of the format of [`doctor_document`].
@@ -51,6 +57,22 @@ pub fn bind_document(report: &BindReport) -> Document<&BindReport> {
     Document {
         format: BIND_FORMAT,
         fields: report,
+    }
+}
+
+/// Returns the document of what `numalab latency` would measure.
+pub fn latency_plan_document(plan: &MemoryPlan) -> Document<&MemoryPlan> {
+    Document {
+        format: LATENCY_PLAN_FORMAT,
+        fields: plan,
+    }
+}
+
+/// Returns the document of what `numalab bandwidth` would measure.
+pub fn bandwidth_plan_document(plan: &MemoryPlan) -> Document<&MemoryPlan> {
+    Document {
+        format: BANDWIDTH_PLAN_FORMAT,
+        fields: plan,
     }
 }
 

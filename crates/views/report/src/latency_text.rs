@@ -127,9 +127,13 @@ fn method_sentence(method: &LatencyMethod) -> String {
         samples_per_round,
         ..
     } = method;
+    let lines = match method.first_visits {
+        true => "lines that no cache held",
+        false => "each line once",
+    };
     format!(
         "Medians of {rounds} rounds of {samples_per_round} windows; {}; working set {}; random \
-         order, each line once.",
+         order, {lines}.",
         pages(method.page_kind, method.page_bytes),
         size(method.working_set_bytes),
     )

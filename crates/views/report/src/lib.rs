@@ -34,6 +34,7 @@ mod latency_hwloc;
 mod latency_text;
 mod latency_transfers_text;
 mod licence;
+mod memory_plan;
 mod move_text;
 mod node_table;
 mod pools_text;
@@ -97,8 +98,8 @@ pub use bind_text::bind_text;
 pub use confidence::CONFIDENCE;
 pub use doctor_text::doctor_text;
 pub use documents::{
-    DoctorAnswer, Document, Groups, bind_document, doctor_document, groups_document,
-    residency_document, topology_document,
+    DoctorAnswer, Document, Groups, bandwidth_plan_document, bind_document, doctor_document,
+    groups_document, latency_plan_document, residency_document, topology_document,
 };
 pub use explanation::{Difference, Explanation, Factor, explain};
 pub use explanation_cost::CaseCost;
@@ -126,6 +127,7 @@ pub use latency_hwloc::latency_hwloc_xml;
 pub use latency_text::latency_text;
 pub use latency_transfers_text::latency_transfers_text;
 pub use licence::{CaseLicensed, LicenceTerms, Licensed, licences_text, licensed_cases};
+pub use memory_plan::{MemoryPlan, PlanCosts, PlannedRun, memory_plan_text};
 pub use move_text::{MoveDocument, move_document, move_text};
 pub use pools_text::{
     NeedsDocument, PagesDocument, pages_document, pool_change_sentence, pool_changes_text,

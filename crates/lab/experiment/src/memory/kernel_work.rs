@@ -42,6 +42,7 @@ pub(crate) fn chase(
         page_kind: Some(places.page_kind),
         working_set_bytes: places.working_set_bytes,
         by_tlb_groups: true,
+        first_visits: places.first_visits,
         windows,
         window_ns,
     }

@@ -69,6 +69,11 @@ fn is_chase(case: &Case) -> bool {
     matches!(case.plan.work, Work::MemoryLatency(_))
 }
 
+/// Returns whether a case times only lines that no cache has held since they were flushed.
+fn times_first_visits(case: &Case) -> bool {
+    matches!(&case.plan.work, Work::MemoryLatency(work) if work.first_visits)
+}
+
 /// Returns whether a case is the cell that shows page walks.
 fn shows_page_walks(case: &Case) -> bool {
     matches!(&case.plan.work, Work::MemoryLatency(work) if !work.by_tlb_groups)
@@ -137,6 +142,7 @@ fn method<'c>(run: &Run, cells: impl Iterator<Item = &'c Case> + Clone) -> Optio
         page_kind: memory.page_kind,
         page_bytes: memory.page_bytes,
         working_set_bytes: figures.working_set_bytes,
+        first_visits: cells.clone().any(times_first_visits),
         tlb_group_pages: figures.tlb_group_pages,
         rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
         samples_per_round: u32::try_from(figures.windows.len()).unwrap_or(u32::MAX),

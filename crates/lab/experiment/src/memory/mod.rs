@@ -10,8 +10,10 @@ mod latency_result;
 pub mod names;
 mod page_choice;
 mod places;
+mod schedule;
 #[cfg(test)]
 mod tests;
+mod working_set;
 
 pub use bandwidth_plan::{bandwidth_plan, loaded_plan};
 pub use bandwidth_result::bandwidth_result;
@@ -23,3 +25,5 @@ pub use latency_result::latency_result;
 pub use page_choice::{fastest_instructions, largest_pages};
 pub use places::MemoryPlaces;
 pub(crate) use places::place;
+pub use schedule::{StepCosts, matrix_limit_s, matrix_within};
+pub use working_set::find_working_set;

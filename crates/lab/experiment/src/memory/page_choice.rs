@@ -94,7 +94,7 @@ pub fn fastest_instructions(
     Ok(fastest.map(|simd| simd.name().to_owned()))
 }
 
-fn cannot(error: &kernels::Error) -> Cannot {
+pub(super) fn cannot(error: &kernels::Error) -> Cannot {
     Cannot {
         reason: format!("cannot measure memory: {error}"),
         advice: String::new(),

@@ -24,6 +24,9 @@ pub struct MemoryPlaces {
     pub without_room: BTreeMap<NodeId, String>,
     /// The working set, large enough to measure memory and not caches.
     pub working_set_bytes: u64,
+    /// Whether to time only lines that no cache has held since they were flushed, because there is
+    /// no time for laps.
+    pub first_visits: bool,
     /// Size of the last-level cache of the measuring CPUs, as the kernel reports it.
     pub last_cache_bytes: Option<u64>,
     /// Number of CPUs that share a last-level cache.
@@ -84,6 +87,7 @@ impl MemoryPlaces {
             memory_nodes,
             without_room: BTreeMap::new(),
             working_set_bytes,
+            first_visits: false,
             last_cache_bytes,
             cpus_per_cache,
             page_kind: PageKind::Small,
@@ -92,6 +96,20 @@ impl MemoryPlaces {
         };
         places.note_room(host);
         Ok(places)
+    }
+
+    /// Sets the working set and records which nodes have no room for it.
+    pub fn set_working_set(&mut self, host: &Host<'_>, bytes: u64) {
+        self.working_set_bytes = bytes;
+        self.without_room.clear();
+        self.note_room(host);
+    }
+
+    /// Makes trials as short as they can be: the windows time only lines that no cache has held
+    /// since they were flushed, in the smallest working set. No lap precedes them.
+    pub fn time_first_visits(&mut self, host: &Host<'_>) {
+        self.first_visits = true;
+        self.set_working_set(host, kernels::WORKING_SET_BYTES_MIN);
     }
 
     /// Records the nodes whose available memory is too small for the working set and its reserve.
@@ -118,7 +136,7 @@ impl MemoryPlaces {
     }
 
     /// Returns every pair of a node with CPUs and a node with memory.
-    pub(crate) fn pairs(&self) -> Vec<(NodeId, NodeId)> {
+    pub fn pairs(&self) -> Vec<(NodeId, NodeId)> {
         let from = self.measuring.keys();
         let pairs = from.flat_map(|from| self.memory_nodes.iter().map(move |to| (*from, to)));
         pairs.collect()

@@ -216,6 +216,7 @@ fn run_of(machine: &Topology, plan: Plan, value: impl Fn(&CasePlan) -> Option<f6
             emulated: machine.emulated,
             numalab: String::new(),
             last_level_cache: None,
+            working_set: None,
             topology: machine.clone(),
         }),
         seed: 1,

@@ -36,6 +36,31 @@ pub(crate) fn one_node(cpus: u32) -> Topology {
     of_nodes(vec![node(0, &list, 4096)], &[&[10]])
 }
 
+/// Returns a machine of nodes with four CPUs, 64 GiB and a last-level cache each, all of them
+/// equally far from one another.
+pub(crate) fn alike(nodes: u32, cache_mib: u64) -> Topology {
+    let cpus = |id: u32| format!("{}-{}", 4 * id, 4 * id + 3);
+    let rows: Vec<Vec<u32>> = (0..nodes)
+        .map(|from| {
+            (0..nodes)
+                .map(|to| if from == to { 10 } else { 32 })
+                .collect()
+        })
+        .collect();
+    let rows: Vec<&[u32]> = rows.iter().map(Vec::as_slice).collect();
+    let all = (0..nodes).map(|id| node(id, &cpus(id), 64 << 10));
+    let mut topology = of_nodes(all.collect(), &rows);
+    let shared_by = topology.nodes.iter().map(|node| node.cpus.clone());
+    topology.caches = vec![Cache {
+        level: 3,
+        kind: CacheKind::Unified,
+        size_bytes: Some(cache_mib * MIB),
+        line_bytes: Some(64),
+        shared_by: Some(shared_by.collect()),
+    }];
+    topology
+}
+
 /// Returns the machine of articles 000 and 001: eight nodes of ten cores with two threads each.
 pub(crate) fn article_000() -> Topology {
     const CPUS: [&str; 8] = [

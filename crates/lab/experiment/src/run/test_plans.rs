@@ -43,6 +43,7 @@ pub(crate) fn request(cases: &[&str], seed: u64) -> RunRequest {
             emulated: None,
             numalab: "0.1.0".to_owned(),
             last_level_cache: None,
+            working_set: None,
             topology: Topology::default(),
         },
         plan: Plan {

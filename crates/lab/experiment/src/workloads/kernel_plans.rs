@@ -33,7 +33,10 @@ pub(crate) fn cell_plan(
         pages: pages(work.page_kind),
         working_set_bytes: bytes(work.working_set_bytes)?,
         by_tlb_groups: work.by_tlb_groups,
-        warm_up: WarmUp::Lap,
+        warm_up: match work.first_visits {
+            true => WarmUp::FirstVisits,
+            false => WarmUp::Lap,
+        },
         windows: work.windows,
         window_ns: work.window_ns,
         seed,

@@ -363,6 +363,7 @@ mod tests {
                 page_kind: None,
                 working_set_bytes: 64 << 10,
                 by_tlb_groups: true,
+                first_visits: false,
                 windows: 3,
                 window_ns: 10_000,
             }),

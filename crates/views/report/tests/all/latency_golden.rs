@@ -123,6 +123,7 @@ fn machine(hypervisor: Option<&str>, emulated: bool) -> Machine {
         emulated: Some(emulated),
         numalab: "0.1.0".to_owned(),
         last_level_cache: None,
+        working_set: None,
         topology: Topology {
             nodes: vec![node(0, "0-1,4-5"), node(1, "2-3,6-7"), node(8, "")],
             cpus: "0-7".parse().unwrap(),
@@ -203,6 +204,7 @@ fn measured() -> LatencyResult {
             page_kind: PageKind::Transparent,
             page_bytes: 2 << 20,
             working_set_bytes: 128 << 20,
+            first_visits: false,
             tlb_group_pages: Some(64),
             rounds: 5,
             samples_per_round: 51,

@@ -85,16 +85,19 @@ fn work() -> impl Strategy<Value = Work> {
     let reads = (sga_plan(), load).prop_map(|(sga, load)| LogicalReads { sga, load });
     let reads = reads.boxed();
     let counts = (any::<u64>(), any::<u32>(), any::<u64>());
-    let chase = (0..4096u32, cpus(), counts, any::<bool>());
-    let chase = chase.prop_map(|(home, awake_cpus, counts, by_tlb_groups)| MemoryLatency {
-        home_cpu: CpuId(home),
-        awake_cpus,
-        page_kind: by_tlb_groups.then_some(PageKind::Huge),
-        working_set_bytes: counts.0,
-        by_tlb_groups,
-        windows: counts.1,
-        window_ns: counts.2,
-    });
+    let chase = (0..4096u32, cpus(), counts, any::<(bool, bool)>());
+    let chase = chase.prop_map(
+        |(home, awake_cpus, counts, (by_tlb_groups, first_visits))| MemoryLatency {
+            home_cpu: CpuId(home),
+            awake_cpus,
+            page_kind: by_tlb_groups.then_some(PageKind::Huge),
+            working_set_bytes: counts.0,
+            by_tlb_groups,
+            first_visits,
+            windows: counts.1,
+            window_ns: counts.2,
+        },
+    );
     let chase = chase.boxed();
     let thread = (0..4096u32, nodes()).prop_map(|(cpu, nodes)| StreamThreadPlan {
         cpu: CpuId(cpu),
@@ -488,6 +491,28 @@ fn topology() -> impl Strategy<Value = Topology> {
     )
 }
 
+fn working_set() -> impl Strategy<Value = WorkingSet> {
+    let figures = (number(), number(), number());
+    let point = (any::<u64>(), any::<u32>(), figures);
+    let point = point.prop_map(
+        |(bytes, memories, (ns, uncached_ns, ratio))| WorkingSetPoint {
+            bytes,
+            memories,
+            ns,
+            uncached_ns,
+            ratio,
+        },
+    );
+    (any::<(u64, u64, bool)>(), vec(point, 0..4)).prop_map(
+        |((bytes, bytes_max, is_beyond_caches), points)| WorkingSet {
+            bytes,
+            bytes_max,
+            is_beyond_caches,
+            points,
+        },
+    )
+}
+
 fn machine() -> impl Strategy<Value = Machine> {
     let texts = (text(), text(), prop::option::of(text()), text());
     let hypervisor = (prop::option::of(text()), any::<Option<bool>>());
@@ -501,8 +526,9 @@ fn machine() -> impl Strategy<Value = Machine> {
         shown_bytes,
         source,
     });
-    (texts, hypervisor, prop::option::of(named), topology()).prop_map(
-        |(texts, (hypervisor, emulated), last_level_cache, topology)| {
+    let sizes = (prop::option::of(named), prop::option::of(working_set()));
+    (texts, hypervisor, sizes, topology()).prop_map(
+        |(texts, (hypervisor, emulated), (last_level_cache, working_set), topology)| {
             let (host, kernel, cpu_model, numalab) = texts;
             Machine {
                 host,
@@ -512,6 +538,7 @@ fn machine() -> impl Strategy<Value = Machine> {
                 emulated,
                 numalab,
                 last_level_cache,
+                working_set,
                 topology,
             }
         },

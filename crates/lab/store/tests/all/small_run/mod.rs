@@ -66,6 +66,7 @@ fn machine() -> Machine {
         emulated: Some(false),
         numalab: "0.1.0".to_string(),
         last_level_cache: None,
+        working_set: None,
         topology: Topology {
             nodes: vec![node(0, "0-1"), node(1, "2-3")],
             distances: Some(vec![vec![Some(10), Some(21)], vec![Some(21), Some(10)]]),

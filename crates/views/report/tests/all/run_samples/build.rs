@@ -13,6 +13,7 @@ pub(super) fn chase() -> Work {
         page_kind: None,
         working_set_bytes: 128 << 20,
         by_tlb_groups: true,
+        first_visits: false,
         windows: 51,
         window_ns: 200_000,
     })
@@ -137,6 +138,7 @@ pub(super) fn machine() -> Machine {
         emulated: Some(false),
         numalab: "0.1.0".to_string(),
         last_level_cache: None,
+        working_set: None,
         topology: Topology {
             nodes: vec![Node {
                 id: NodeId(0),

@@ -1,0 +1,197 @@
+//! What `latency` and `bandwidth` plan before they measure: places, working set, rounds, and how
+//! long that takes. `--dry-run` shows it.
+
+use std::time::Instant;
+
+use experiment::memory::{self, MemoryPlaces, StepCosts};
+use experiment::{Host, Plan};
+use linux::Root;
+use model::{ByteSize, Machine, PageKind, Run, Topology, WorkingSet, name_last_level_cache};
+use report::{MemoryPlan, PlanCosts, PlannedRun};
+
+use crate::capture::MachineRoot;
+use crate::execution::Execution;
+use crate::failure::Failure;
+use crate::fitness::{self, Fit, Needs};
+use crate::memory_arguments::MemoryArguments;
+use crate::memory_runs::{self, Rounds};
+use crate::{host, machine};
+
+/// The machine that is planned for.
+pub(crate) enum Subject {
+    /// This one.
+    Live(Box<Machine>),
+    /// A captured one, of which nothing can be measured.
+    Captured(Box<Topology>),
+}
+
+impl Subject {
+    /// Reads the machine that the options name. A given size of the last-level cache replaces that
+    /// of the kernel.
+    pub(crate) fn read(arguments: &MemoryArguments) -> Result<Self, Failure> {
+        let Some(path) = &arguments.root else {
+            let machine = machine::record(arguments.last_level_cache)?;
+            return Ok(Subject::Live(Box::new(machine)));
+        };
+        let mut topology = topology::read(MachineRoot::at(Some(path))?.root())?;
+        if let Some(ByteSize(bytes)) = arguments.last_level_cache {
+            name_last_level_cache(&mut topology.caches, bytes);
+        }
+        Ok(Subject::Captured(Box::new(topology)))
+    }
+
+    /// Returns its topology.
+    pub(crate) fn topology(&self) -> &Topology {
+        match self {
+            Subject::Live(machine) => &machine.topology,
+            Subject::Captured(topology) => topology,
+        }
+    }
+
+    /// Returns what plans may use of it.
+    pub(crate) fn host(&self) -> Result<Host<'_>, Failure> {
+        match self {
+            Subject::Live(machine) => host::of_this_process(&machine.topology),
+            Subject::Captured(topology) => Ok(Host::new(topology)),
+        }
+    }
+}
+
+/// What was found out before planning.
+pub(crate) struct Prepared {
+    pub places: MemoryPlaces,
+    pub fit: Option<Fit>,
+    pub costs: StepCosts,
+    pub working_set: Option<WorkingSet>,
+    /// When that began.
+    pub begun: Instant,
+}
+
+/// How large a working set is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Size {
+    /// Four times the last-level cache.
+    ByCache,
+    /// The smallest at which latency no longer depends on it.
+    Searched,
+    /// As the user says.
+    Named(ByteSize),
+}
+
+/// Finds places, pages and the working set.
+pub(crate) fn prepare(
+    subject: &Subject,
+    host: &Host<'_>,
+    arguments: &MemoryArguments,
+    size: Size,
+) -> Result<Prepared, Failure> {
+    let begun = Instant::now();
+    let mut prepared = Prepared {
+        places: MemoryPlaces::of(host, arguments.nodes.as_ref())?,
+        fit: None,
+        costs: StepCosts::stated(),
+        working_set: None,
+        begun,
+    };
+    if let Size::Named(ByteSize(bytes)) = size {
+        prepared.places.set_working_set(host, bytes);
+    }
+    let Subject::Live(machine) = subject else {
+        // Most kernels have them.
+        prepared.places.page_kind = PageKind::Transparent;
+        return Ok(prepared);
+    };
+    let needs = Needs {
+        cpus: prepared.places.measuring.len(),
+        quiet: !arguments.dry_run,
+        anyway: arguments.anyway || arguments.dry_run,
+    };
+    let fit = fitness::check(&machine.topology, needs)?;
+    fit.tell();
+    prepared.fit = Some(fit);
+    let root = Root::live();
+    if let Size::Searched = size {
+        let found = memory::find_working_set(&root, host, &mut prepared.places)?;
+        if let Some(found) = &found {
+            prepared.costs = StepCosts::of(found);
+        }
+        prepared.working_set = found.map(|found| found.working_set);
+    } else {
+        memory::largest_pages(&root, &mut prepared.places)?;
+    }
+    Ok(prepared)
+}
+
+/// Executes the plans one after the other, until one is interrupted.
+pub(crate) fn execute(
+    arguments: &MemoryArguments,
+    subject: &Subject,
+    prepared: &Prepared,
+    plans: Vec<(Plan, Rounds)>,
+) -> Result<Vec<Run>, Failure> {
+    let Subject::Live(machine) = subject else {
+        // The options allow a captured machine for a dry run only.
+        return Ok(Vec::new());
+    };
+    let doubts = prepared.fit.as_ref().map_or(&[][..], |fit| &fit.doubts);
+    let mut execution = Execution::open()?;
+    let mut runs = Vec::new();
+    for (plan, rounds) in plans {
+        memory_runs::tell_notes(&plan);
+        let seed = arguments.seed;
+        let run = memory_runs::execute(&mut execution, machine, plan, rounds, seed, doubts)?;
+        execution.tell_where(&run);
+        runs.push(run);
+        if execution.is_cancelled() {
+            break;
+        }
+    }
+    Ok(runs)
+}
+
+/// Returns the document of these plans.
+pub(crate) fn document(
+    prepared: &Prepared,
+    topology: &Topology,
+    plans: &[(Plan, Rounds)],
+) -> MemoryPlan {
+    let (places, costs) = (&prepared.places, prepared.costs);
+    let run = |(plan, rounds): &(Plan, Rounds)| planned(plan, *rounds, &costs, topology);
+    let runs: Vec<PlannedRun> = plans.iter().map(run).collect();
+    let begun_s = prepared.begun.elapsed().as_secs_f64();
+    let sum = |of: fn(&PlannedRun) -> f64| begun_s + runs.iter().map(of).sum::<f64>();
+    MemoryPlan {
+        cpu_nodes: places.measuring.keys().copied().collect(),
+        memory_nodes: places.memory_nodes.clone(),
+        page_kind: prepared.fit.is_some().then_some(places.page_kind),
+        working_set_bytes: places.working_set_bytes,
+        working_set: prepared.working_set.clone(),
+        first_visits: places.first_visits,
+        seconds_min: sum(|run| run.seconds_min),
+        seconds_max: sum(|run| run.seconds_max),
+        runs,
+        costs: PlanCosts {
+            measured: costs.is_measured,
+            bytes: costs.bytes,
+            prepare_s: costs.prepare_s,
+            lap_s: costs.lap_s,
+        },
+    }
+}
+
+fn planned(plan: &Plan, rounds: Rounds, costs: &StepCosts, topology: &Topology) -> PlannedRun {
+    let round_s = costs.round_s(plan, topology);
+    let of = |count: u32| (round_s * f64::from(count)).min(rounds.within_s);
+    PlannedRun {
+        experiment: plan.experiment.clone(),
+        cases: plan.cases.len(),
+        skipped: plan.skipped.len(),
+        rounds_min: rounds.min,
+        rounds_max: rounds.max,
+        half_width_target: rounds.half_width_target,
+        limit_s: rounds.within_s,
+        round_s,
+        seconds_min: of(rounds.min),
+        seconds_max: of(rounds.max),
+    }
+}
