@@ -340,27 +340,23 @@ fn hold_within(directory: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
 
 /// Reads at most `limit` bytes. A short read of an attribute is all of it: the kernel writes an
 /// attribute of sysfs into the reader's buffer as a whole (fs/sysfs/file.c).
-fn read_to_limit(file: File, limit: u64, is_attribute: bool) -> io::Result<Vec<u8>> {
-    // Kernel files report no length, and growing an empty vector takes many calls per file.
-    let mut bytes = vec![0; limit.min(USUAL_FILE_BYTES) as usize];
-    let mut length = 0;
-    while length < bytes.len() {
-        match (&file).read(&mut bytes[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
+fn read_to_limit(mut file: File, limit: u64, is_attribute: bool) -> io::Result<Vec<u8>> {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    loop {
+        // Kernel files report no length. Less room than it writes at once would cost more calls.
+        let room = (limit - length as u64).min(USUAL_FILE_BYTES) as usize;
+        bytes.resize(length + room, 0);
+        let read = match file.read(&mut bytes[length..]) {
+            Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
-        }
-        if is_attribute {
-            break;
+        };
+        length += read;
+        if read == 0 || is_attribute && read < room {
+            bytes.truncate(length);
+            return Ok(bytes);
         }
     }
-    let is_full = length == bytes.len();
-    bytes.truncate(length);
-    if is_full {
-        file.take(limit - length as u64).read_to_end(&mut bytes)?;
-    }
-    Ok(bytes)
 }
 
 pub(crate) fn absent_is_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
