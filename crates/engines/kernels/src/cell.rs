@@ -46,7 +46,7 @@ pub struct CellPlan {
 /// What precedes the windows of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarmUp {
-    /// Lines are flushed from the caches, and [`CHAINS_MAX`] chains together complete one lap. The
+    /// Lines are flushed from the caches, and sixteen chains together complete one lap. The
     /// windows follow one chain each, from where the lap began.
     Lap,
     /// Lines are flushed from the caches, and the windows time lines that no cache has held since,
