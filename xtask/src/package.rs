@@ -13,7 +13,7 @@ use crate::{program, repository};
 /// Maximum size of the program in bytes.
 const BYTES_MAX: u64 = 18 << 20;
 /// How the program is linked: with the C library in it, and its relocations in a table of a
-/// fiftieth of the size. Both are for its start (docs/placing.md); position-independent it stays.
+/// hundredth of the size. Both are for its start (docs/placing.md); position-independent it stays.
 const LINKED: [&str; 3] = [
     "-Ctarget-feature=+crt-static",
     "-Clink-arg=-Wl,-z,pack-relative-relocs",
