@@ -17,6 +17,7 @@ mod experiment_file;
 mod figures_of_others;
 mod finished;
 mod first_minutes;
+mod huge_page_pool;
 mod laboratory;
 mod leftovers;
 mod little_memory;

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::busy::Busy;
+use crate::huge_page_pool::{Pool, count};
 use crate::laboratory::Laboratory;
 
 /// The matrix of article 002: one row, and the firmware's table beside it.
@@ -164,6 +165,21 @@ fn a_matrix_is_stored_as_a_run_and_shown_again() {
     let shown = laboratory.run(&["show", "last"]).with_code(0).stdout;
     assert!(shown.starts_with("Memory latency in ns"), "{shown}");
     laboratory.nothing_is_left();
+}
+
+#[test]
+fn a_pool_too_small_for_the_working_set_is_no_obstacle() {
+    const NAME: &str = "a_pool_too_small_for_the_working_set_is_no_obstacle";
+    /// Room for 192 MiB: more than the least working set, less than the search begins with.
+    const FREE: u64 = 96;
+    let laboratory = Laboratory::alone();
+    let used = count("nr_hugepages") - count("free_hugepages");
+    let Some(_pool) = Pool::set(NAME, &laboratory, used + FREE) else {
+        return;
+    };
+    let document = laboratory.document(&["latency", "--anyway", "--rounds", "1", "--json"]);
+    assert!(document["ns"][0][0].is_number(), "{document}");
+    assert_ne!(document["method"]["page_kind"], "huge", "{document}");
 }
 
 #[test]

@@ -14,8 +14,8 @@ use serde_json::Value;
 use testing::{Need, not_run};
 
 use crate::environments::behind_filter;
+use crate::huge_page_pool::{Pool, count};
 use crate::laboratory::Laboratory;
-use crate::unmet_need::is_root;
 
 const HUGE: u64 = 2 << 20;
 
@@ -55,40 +55,9 @@ print(os.getpid(), flush=True)
 sys.stdin.read()
 ";
 
-/// A huge-page pool for the duration of a test: `numalab pages`, and `numalab undo` when dropped.
-struct Pool<'a>(&'a Laboratory);
-
-impl<'a> Pool<'a> {
-    fn set(test: &str, laboratory: &'a Laboratory) -> Option<Self> {
-        if !is_root(test) {
-            return None;
-        }
-        let pages = u64::from(count("nr_hugepages")) + 3 * PAGES;
-        let set = laboratory.run(&["pages", "--set", &format!("0={pages}"), "--size", "2M"]);
-        let pool = Pool(laboratory);
-        if set.status.code() != Some(0) {
-            not_run(
-                test,
-                Need::Kernel,
-                &format!("it needs huge pages: {}", set.stderr),
-            );
-            return None;
-        }
-        Some(pool)
-    }
-}
-
-impl Drop for Pool<'_> {
-    fn drop(&mut self) {
-        self.0.run(&["undo"]);
-    }
-}
-
-/// Reads a file of the machine's pool of 2 MiB pages.
-fn count(file: &str) -> u32 {
-    let path = format!("/sys/kernel/mm/hugepages/hugepages-2048kB/{file}");
-    let text = fs::read_to_string(path).unwrap_or_else(|_| "0".to_owned());
-    text.trim().parse().unwrap()
+/// Returns the size of a pool with room for all objects.
+fn pages() -> u64 {
+    count("nr_hugepages") + 3 * PAGES
 }
 
 /// Returns the number of pages in use in every node's pool.
@@ -109,7 +78,7 @@ fn pools_in_use() -> Vec<(String, u64)> {
 }
 
 /// Returns the counters of the pool, none of which may change.
-fn counters() -> [u32; 4] {
+fn counters() -> [u64; 4] {
     let files = [
         "nr_hugepages",
         "free_hugepages",
@@ -167,7 +136,7 @@ fn segments(residency: &Value) -> Vec<&Value> {
 fn huge_pages_that_nobody_has_mapped_are_found_and_none_is_made() {
     const NAME: &str = "huge_pages_that_nobody_has_mapped_are_found_and_none_is_made";
     let laboratory = Laboratory::alone();
-    let Some(_pool) = Pool::set(NAME, &laboratory) else {
+    let Some(_pool) = Pool::set(NAME, &laboratory, pages()) else {
         return;
     };
     let used_before = count("nr_hugepages") - count("free_hugepages");
@@ -199,11 +168,7 @@ fn huge_pages_that_nobody_has_mapped_are_found_and_none_is_made() {
         assert_eq!(found["complete"], true, "{:#}", found["gaps"]);
     }
     let used = count("nr_hugepages") - count("free_hugepages");
-    assert_eq!(
-        u64::from(used - used_before),
-        3 * TOUCHED,
-        "as the pool counts them"
-    );
+    assert_eq!(used - used_before, 3 * TOUCHED, "as the pool counts them");
 }
 
 #[test]
@@ -213,7 +178,7 @@ fn where_the_kernel_does_not_show_them_the_pools_bound_where_they_are() {
     const REFUSED: &str = "323";
     let mut filtered = Laboratory::alone();
     let laboratory = Laboratory::new();
-    let Some(_pool) = Pool::set(NAME, &laboratory) else {
+    let Some(_pool) = Pool::set(NAME, &laboratory, pages()) else {
         return;
     };
     if !behind_filter(NAME, &mut filtered, REFUSED) {

@@ -64,7 +64,8 @@ fn cell(host: &Host<'_>, places: &MemoryPlaces) -> Option<(CellPlan, u64)> {
         nodes: MemoryNodes::Bind(node),
         home_cpu: places.home_cpu(node, cpu),
         awake_cpus: CpuSet::new(),
-        pages: PageChoice::Only(places.page_kind),
+        // A pool of huge pages may have room for the least working set only.
+        pages: PageChoice::Largest,
         working_set_bytes: 0,
         by_tlb_groups: true,
         warm_up: WarmUp::FirstVisitsThenLap,
