@@ -137,7 +137,7 @@ fn one_node_cannot_be_local_and_remote() {
         "nothing was run, so nothing is stored"
     );
     let listed = laboratory.run(&["list"]).with_code(0).stdout;
-    let (_, cannot) = listed.split_once("\nCannot run here\n").unwrap();
+    let (_, cannot) = listed.split_once("\nCannot run here").unwrap();
     assert!(cannot.contains("\n  local-vs-remote\n"), "{listed}");
     // One hint for all experiments that need a second node.
     assert_eq!(listed.matches("cargo xtask guest").count(), 1, "{listed}");

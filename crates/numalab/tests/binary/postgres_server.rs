@@ -61,7 +61,7 @@ impl Server {
         server.succeeds("initdb", &[&words[..], &[&data]].concat());
         let settings = format!(
             "listen_addresses = ''\nunix_socket_directories = '{}'\nshared_buffers = 16MB\n\
-             fsync = off\nautovacuum = off\nport = 54399\n",
+             huge_pages = off\nfsync = off\nautovacuum = off\nport = 54399\n",
             server.folder.path().display()
         );
         let file = Path::new(&data).join("postgresql.conf");
