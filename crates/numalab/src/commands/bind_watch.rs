@@ -137,14 +137,16 @@ impl Companion for Looker<'_> {
             let looked = self.started.elapsed();
             self.next_look = looked + looked.max((looked - elapsed) * SHARE_OF_TIME);
         }
+        if self.report.trigger_reached && self.last.is_some() {
+            return self.finish_looking();
+        }
         let pause = match trigger {
+            // It could not be looked at: it may have begun or be ending.
+            _ if self.report.trigger_reached => FIRST_LOOK.max(asked * SHARE_OF_TIME),
             Trigger::After(time) => elapsed.min(time.saturating_sub(elapsed)),
             Trigger::Bytes(_) => PATIENCE.min(elapsed).max(asked * SHARE_OF_TIME),
         };
         self.next = self.started.elapsed() + pause;
-        if self.report.trigger_reached {
-            self.finish_looking()?;
-        }
         Ok(())
     }
 }
