@@ -2,12 +2,13 @@
 //! whole path. Some machines have thirty files for each of a thousand CPUs.
 
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use crate::root::absent_is_none;
 use crate::{Error, Root, TextFile};
 
 /// A directory of a root.
-pub(crate) struct Directory<'a> {
+pub struct Directory<'a> {
     root: &'a Root,
     path: String,
     /// `None` where there is no such directory, or it is hidden.
@@ -24,7 +25,23 @@ impl<'a> Directory<'a> {
         Ok(Directory { root, path, held })
     }
 
-    /// As [`Root::read_optional`], for the file `name` of this directory.
+    /// As [`Root::entries`], for the directory `name` of this directory.
+    ///
+    /// # Errors
+    /// As [`Root::entries`].
+    pub(crate) fn entries(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
+        match &self.held {
+            Some(held) => self.root.entries_in((held, &self.path), name),
+            None => Ok(None),
+        }
+    }
+
+    /// The full path of `name` in this directory, for messages.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.path(&format!("{}/{name}", self.path))
+    }
+
+    /// As [`Root::read_optional`], for the file `name` of this directory or of one below it.
     ///
     /// # Errors
     /// As [`Root::read_optional`].
@@ -41,6 +58,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
     use super::Directory;
     use crate::{Error, Root};
 
@@ -56,6 +75,10 @@ mod tests {
         }
         symlink("../beside", folder.join("d/link")).unwrap();
         symlink("../../outside", folder.join("d/out")).unwrap();
+        fs::write(folder.join("d/sub/b"), "3\n").unwrap();
+        symlink("sub", folder.join("d/to-sub")).unwrap();
+        symlink("../..", folder.join("d/above")).unwrap();
+        mkfifoat(CWD, folder.join("d/pipe"), Mode::RUSR).unwrap();
         let root = Root::at(&folder).unwrap();
         let directory = Directory::hold(&root, "d".to_owned()).unwrap();
         let same = |name: &str| {
@@ -74,7 +97,19 @@ mod tests {
         assert_eq!(same("link"), Ok(Some("2\n".to_owned())));
         assert_eq!(same("empty"), Ok(None));
         assert_eq!(same("none"), Ok(None));
-        assert!(same("bad").is_err() && same("sub").is_err() && same("out").is_err());
+        assert_eq!(same("sub/b"), Ok(Some("3\n".to_owned())));
+        assert_eq!(same("to-sub/b"), Ok(Some("3\n".to_owned())));
+        assert_eq!(same("sub/none"), Ok(None));
+        for refused in ["bad", "sub", "out", "above/outside", "pipe"] {
+            assert!(same(refused).is_err(), "{refused}");
+        }
+        let entries = |name: &str| directory.entries(name).map_err(|error| error.to_string());
+        assert_eq!(entries("to-sub"), Ok(Some(vec!["b".to_owned()])));
+        assert_eq!(entries("none"), Ok(None));
+        assert!(entries("above").is_err());
+        let long = "x".repeat(5000);
+        fs::write(folder.join("d/long"), &long).unwrap();
+        assert_eq!(same("long"), Ok(Some(long)));
         let none = Directory::hold(&root, "none".to_owned()).unwrap();
         assert!(none.read_optional("a").unwrap().is_none());
     }

@@ -86,6 +86,7 @@ pub mod sysv_segments;
 mod text_file;
 pub mod tmpfs;
 
+pub use directory::Directory;
 pub use error::Error;
 pub use root::Root;
 pub use system_call::SystemCallError;

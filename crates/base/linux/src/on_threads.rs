@@ -2,6 +2,7 @@
 //! kernel's, which works for one thread at a time.
 
 use std::num::NonZero;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -12,10 +13,11 @@ const THREADS_MAX: usize = 16;
 /// finished its last ones: as many as take it much longer than the tens of microseconds in which a
 /// thread starts. Fewer than twice as many stay on the thread of the caller.
 pub fn map<T: Sync, R: Send>(items: &[T], at_once: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    // How many CPUs there are takes files of control groups to find out.
+    /// To find it out takes files of control groups.
+    static USABLE: OnceLock<usize> = OnceLock::new();
     let usable = match items.len() / at_once {
         0 | 1 => 1,
-        _ => thread::available_parallelism().map_or(1, NonZero::get),
+        _ => *USABLE.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get)),
     };
     map_on(usable.min(THREADS_MAX), items, at_once, work)
 }

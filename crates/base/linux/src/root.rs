@@ -11,7 +11,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
+};
 use rustix::io::Errno;
 
 use crate::{Error, TextFile, plain_file};
@@ -77,7 +79,11 @@ impl Root {
 
     /// The full path of `path`, for messages.
     pub fn path(&self, path: &str) -> PathBuf {
-        self.directory.join(path.trim_start_matches('/'))
+        // In one allocation: to grow a text takes a lock that threads share (realloc in glibc).
+        let mut full = PathBuf::with_capacity(self.directory.as_os_str().len() + path.len() + 1);
+        full.push(&self.directory);
+        full.push(path.trim_start_matches('/'));
+        full
     }
 
     /// Reads a file that must exist.
@@ -170,12 +176,35 @@ impl Root {
         absent_is_none(self.list(path))
     }
 
+    /// As [`Root::entries`], of the directory `name` in one that [`Root::hold`] holds.
+    pub(crate) fn entries_in(
+        &self,
+        (held, directory): (&OwnedFd, &str),
+        name: &str,
+    ) -> Result<Option<Vec<String>>, Error> {
+        let path = format!("{directory}/{name}");
+        if self.is_live() {
+            return self.entries(&path);
+        }
+        let listed = match hold_within(held, name) {
+            Ok(held) => self.names(&path, fs::read_dir(plain_file::path_of(&held))),
+            // A link that leads out of the directory may stay in the root.
+            Err(Errno::XDEV) => self.list(&path),
+            Err(cause) => Err(self.read_error(&path, cause.into())),
+        };
+        absent_is_none(listed)
+    }
+
     fn list(&self, path: &str) -> Result<Vec<String>, Error> {
-        let read_error = |cause| self.read_error(path, cause);
         let listed = match &self.confinement {
             None => fs::read_dir(self.path(path)),
             Some(_) => fs::read_dir(plain_file::path_of(&self.hold(path)?)),
         };
+        self.names(path, listed)
+    }
+
+    fn names(&self, path: &str, listed: io::Result<fs::ReadDir>) -> Result<Vec<String>, Error> {
+        let read_error = |cause| self.read_error(path, cause);
         let mut names = Vec::new();
         for entry in listed.map_err(read_error)? {
             if names.len() == ENTRIES_MAX {
@@ -226,7 +255,8 @@ impl Root {
             true => File::open(self.path(path)).map(Some),
             false => plain_file::open(&self.hold(path)?, 0),
         };
-        self.content(path, opened, bytes_max)
+        let end = self.end_of(path);
+        self.content(path, (opened, end), bytes_max)
     }
 
     /// As [`Root::read_optional`], of the file `name` in a directory that [`Root::hold`] holds.
@@ -235,22 +265,26 @@ impl Root {
         (held, directory): (&OwnedFd, &str),
         name: &str,
     ) -> Result<Option<TextFile>, Error> {
-        let path = format!("{directory}/{name}");
+        let path = [directory, "/", name].concat();
         if self.is_live() && !self.is_of_the_kernel(&path) {
             return self.read_optional(&path);
         }
         let opened = match self.is_live() {
             true => openat(held, name, OFlags::CLOEXEC, Mode::empty())
-                .map(|file| Some(File::from(file)))
-                .map_err(io::Error::from),
-            false => match hold_within(held, name) {
-                Ok(file) => plain_file::open(file, 0),
-                // A link that leads out of the directory may stay in the root.
-                Err(Errno::XDEV) => return self.read_optional(&path),
-                Err(cause) => Err(cause.into()),
+                .map(|file| (File::from(file), self.end_of(&path))),
+            false => match open_regular_within(held, name) {
+                Ok(Some((file, bytes))) => Ok((file, End::After(bytes))),
+                // It may be a link that leads out of the directory and stays in the root.
+                Ok(None) => return self.read_optional(&path),
+                Err(cause) => Err(cause),
             },
         };
-        let Some(mut bytes) = absent_is_none(self.content(&path, opened, FILE_BYTES_MAX))? else {
+        let (opened, end) = match opened {
+            Ok((file, end)) => (Ok(Some(file)), end),
+            Err(cause) => (Err(cause.into()), End::Unknown),
+        };
+        let content = self.content(&path, (opened, end), FILE_BYTES_MAX);
+        let Some(mut bytes) = absent_is_none(content)? else {
             return Ok(None);
         };
         self.require_length(&path, &bytes)?;
@@ -264,7 +298,7 @@ impl Root {
     fn content(
         &self,
         path: &str,
-        opened: io::Result<Option<File>>,
+        (opened, end): (io::Result<Option<File>>, End),
         bytes_max: u64,
     ) -> Result<Vec<u8>, Error> {
         let not_a_file = || Error::NotAFile {
@@ -272,13 +306,19 @@ impl Root {
         };
         let file = opened.map_err(|cause| self.read_error(path, cause))?;
         let file = file.ok_or_else(not_a_file)?;
-        let is_attribute = self.is_live() && path.trim_start_matches('/').starts_with("sys/");
-        let read = read_to_limit(file, bytes_max.saturating_add(1), is_attribute);
+        let read = read_to_limit(file, bytes_max.saturating_add(1), end);
         read.map_err(|cause| match cause.kind() {
             // The kernel has directories there, and regular files, but nothing else.
             io::ErrorKind::IsADirectory => not_a_file(),
             _ => self.read_error(path, cause),
         })
+    }
+
+    fn end_of(&self, path: &str) -> End {
+        match self.is_live() && path.trim_start_matches('/').starts_with("sys/") {
+            true => End::ShortRead,
+            false => End::Unknown,
+        }
     }
 
     /// Whether only the kernel can create this file. Nobody can replace it by a pipe or a device,
@@ -338,13 +378,51 @@ fn hold_within(directory: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
     held.into_iter().next().unwrap_or(Err(Errno::AGAIN))
 }
 
-/// Reads at most `limit` bytes. A short read of an attribute is all of it: the kernel writes an
-/// attribute of sysfs into the reader's buffer as a whole (fs/sysfs/file.c).
-fn read_to_limit(mut file: File, limit: u64, is_attribute: bool) -> io::Result<Vec<u8>> {
+/// What tells the end of a file, besides a read of nothing.
+#[derive(Clone, Copy)]
+enum End {
+    Unknown,
+    /// A read that is shorter than asked: the kernel writes an attribute of sysfs into the reader's
+    /// buffer as a whole (fs/sysfs/file.c).
+    ShortRead,
+    /// So many bytes: the length of a file of a disk. Files of /proc have none, 0, and those of
+    /// sysfs a page.
+    After(u64),
+}
+
+/// Opens the regular file of this name in `directory`, with its length; `None` if it is anything
+/// else, also a link. Should its owner replace it by a pipe after the look at it, opening that does
+/// not wait.
+fn open_regular_within(directory: &OwnedFd, name: &str) -> Result<Option<(File, u64)>, Errno> {
+    let is_regular = |status: &Stat| FileType::from_raw_mode(status.st_mode).is_file();
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    if !is_regular(&statat(directory, name, flags)?) {
+        return Ok(None);
+    }
+    let flags = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    match openat2(directory, name, flags, Mode::empty(), within) {
+        Ok(file) => {
+            let status = fstat(&file)?;
+            let bytes = u64::try_from(status.st_size).unwrap_or(0);
+            Ok(is_regular(&status).then(|| (file.into(), bytes)))
+        }
+        Err(Errno::LOOP | Errno::XDEV | Errno::AGAIN) => Ok(None),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// Reads at most `limit` bytes.
+fn read_to_limit(mut file: File, limit: u64, end: End) -> io::Result<Vec<u8>> {
     let (mut bytes, mut length) = (Vec::new(), 0);
     loop {
-        // Kernel files report no length. Less room than it writes at once would cost more calls.
-        let room = (limit - length as u64).min(USUAL_FILE_BYTES) as usize;
+        // Files of the kernel have no length. Less room than it writes at once would cost more
+        // calls.
+        let expected = match end {
+            End::After(bytes) if bytes > length as u64 => bytes - length as u64 + 1,
+            _ => USUAL_FILE_BYTES,
+        };
+        let room = expected.min(USUAL_FILE_BYTES).min(limit - length as u64) as usize;
         bytes.resize(length + room, 0);
         let read = match file.read(&mut bytes[length..]) {
             Ok(read) => read,
@@ -352,7 +430,12 @@ fn read_to_limit(mut file: File, limit: u64, is_attribute: bool) -> io::Result<V
             Err(error) => return Err(error),
         };
         length += read;
-        if read == 0 || is_attribute && read < room {
+        let is_all = match end {
+            End::Unknown => false,
+            End::ShortRead => read < room,
+            End::After(bytes) => read < room && length as u64 == bytes,
+        };
+        if read == 0 || is_all {
             bytes.truncate(length);
             return Ok(bytes);
         }

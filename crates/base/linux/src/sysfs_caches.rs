@@ -4,9 +4,8 @@
 use model::{ByteSize, CacheKind, CpuId, CpuSet};
 
 use crate::directory::Directory;
-use crate::sysfs_cpus::DIRECTORY;
-use crate::sysfs_ids::numbers;
-use crate::{Error, Root, TextFile, sysfs_ids};
+use crate::sysfs_ids::numbers_of;
+use crate::{Error, TextFile, sysfs_ids};
 
 /// One cache, as one of the CPUs that use it sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,23 +24,20 @@ pub struct CpuCache {
     pub shared_by: Option<CpuSet>,
 }
 
-/// The caches of a CPU in the kernel's order; empty when the kernel does not list them.
+/// The caches of a CPU of [`sysfs_cpus::directories`](crate::sysfs_cpus::directories), in the kernel's order; empty when the kernel does not list them.
 ///
 /// # Errors
 /// When a file is malformed.
-pub fn read(root: &Root, cpu: CpuId) -> Result<Vec<CpuCache>, Error> {
-    let directory = format!("{DIRECTORY}/cpu{cpu}/cache");
-    let indices = numbers(root, &directory, "index")?.into_iter();
-    indices
-        .map(|index| {
-            let directory = Directory::hold(root, format!("{directory}/index{index}"))?;
-            read_index(cpu, &directory)
-        })
-        .collect()
+pub fn read(cpus: &Directory<'_>, cpu: CpuId) -> Result<Vec<CpuCache>, Error> {
+    let directory = format!("cpu{cpu}/cache");
+    let entries = cpus.entries(&directory)?;
+    let indices = numbers_of(entries, &cpus.path(&directory), "index")?;
+    let read = |index| read_index(cpu, cpus, &format!("{directory}/index{index}"));
+    indices.into_iter().map(read).collect()
 }
 
-fn read_index(cpu: CpuId, directory: &Directory<'_>) -> Result<CpuCache, Error> {
-    let optional = |name: &str| directory.read_optional(name);
+fn read_index(cpu: CpuId, cpus: &Directory<'_>, directory: &str) -> Result<CpuCache, Error> {
+    let optional = |name: &str| cpus.read_optional(&[directory, "/", name].concat());
     let level = optional("level")?;
     let kind = optional("type")?;
     let size = optional("size")?;

@@ -9,7 +9,15 @@ use crate::each_cpu::of_each;
 use crate::sysfs_ids::numbered_entries;
 use crate::{Error, Root, affinity, sysfs_ids, sysfs_nodes};
 
-pub(crate) const DIRECTORY: &str = "sys/devices/system/cpu";
+const DIRECTORY: &str = "sys/devices/system/cpu";
+
+/// Holds the directory of all CPUs, to read what each says about itself.
+///
+/// # Errors
+/// When it leads out of the root.
+pub fn directories(root: &Root) -> Result<Directory<'_>, Error> {
+    Directory::hold(root, DIRECTORY.to_owned())
+}
 
 /// The CPUs of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +66,8 @@ pub fn lists(root: &Root) -> Result<CpuLists, Error> {
         None => (directories.clone(), CpuSource::Directories),
     };
     let asked = named.intersection(&directories);
-    let answers = of_each(&asked, |cpu| is_switched_off(root, cpu))?;
+    let held = self::directories(root)?;
+    let answers = of_each(&asked, |cpu| is_switched_off(&held, cpu))?;
     let switched_off = answers.into_iter().filter(|(_, is_off)| *is_off);
     let switched_off: CpuSet = switched_off.map(|(cpu, _)| cpu).collect();
     let online = named.difference(&switched_off);
@@ -88,8 +97,8 @@ fn is_believable(root: &Root, listed: &CpuSet) -> bool {
 }
 
 /// Whether a CPU's own file `online` is 0. A CPU that cannot be taken offline has none.
-fn is_switched_off(root: &Root, cpu: CpuId) -> Result<bool, Error> {
-    let file = root.read_optional(&format!("{DIRECTORY}/cpu{cpu}/online"))?;
+fn is_switched_off(cpus: &Directory<'_>, cpu: CpuId) -> Result<bool, Error> {
+    let file = cpus.read_optional(&format!("cpu{cpu}/online"))?;
     let is_online: Option<u32> = file.map(|file| file.number()).transpose()?;
     Ok(is_online == Some(0))
 }
@@ -117,19 +126,20 @@ pub struct CpuPosition {
     pub die_cpus: Option<CpuSet>,
     /// `core_id`.
     pub core: Option<u32>,
-    /// The CPUs of the same core, this one included (`core_cpus`, before Linux 5.3
-    /// `thread_siblings`).
+    /// The CPUs of the same core, this one included (`thread_siblings`, since Linux 5.3 also
+    /// `core_cpus`).
     pub core_cpus: Option<CpuSet>,
 }
 
-/// Reads the place of a CPU.
+/// Reads the place of a CPU of [`directories`].
 ///
 /// # Errors
 /// When a file is malformed.
-pub fn position(root: &Root, cpu: CpuId) -> Result<CpuPosition, Error> {
-    let directory = Directory::hold(root, format!("{DIRECTORY}/cpu{cpu}/topology"))?;
+pub fn position(cpus: &Directory<'_>, cpu: CpuId) -> Result<CpuPosition, Error> {
+    let directory = format!("cpu{cpu}/topology/");
+    let read = |name: &str| cpus.read_optional(&[&directory, name].concat());
     let number = |name: &str| -> Result<Option<u32>, Error> {
-        let file = directory.read_optional(name)?;
+        let file = read(name)?;
         Ok(file
             .map(|file| file.number_or_unknown())
             .transpose()?
@@ -137,7 +147,7 @@ pub fn position(root: &Root, cpu: CpuId) -> Result<CpuPosition, Error> {
     };
     // A set without the CPU itself is not usable.
     let set = |lists: &[&str], masks: &[&str]| -> Result<Option<CpuSet>, Error> {
-        let set = sysfs_ids::id_set(|name| directory.read_optional(name), lists, masks)?;
+        let set = sysfs_ids::id_set(read, lists, masks)?;
         Ok(set.filter(|cpus: &CpuSet| cpus.contains(cpu)))
     };
     let (package, die) = (number("physical_package_id")?, number("die_id")?);
@@ -156,21 +166,21 @@ pub fn position(root: &Root, cpu: CpuId) -> Result<CpuPosition, Error> {
             None => set(&["die_cpus_list"], &["die_cpus"])?,
         },
         core: number("core_id")?,
+        // All kernels so far have the old names, and to ask for a name in vain takes time, too.
         core_cpus: set(
-            &["core_cpus_list", "thread_siblings_list"],
-            &["core_cpus", "thread_siblings"],
+            &["thread_siblings_list", "core_cpus_list"],
+            &["thread_siblings", "core_cpus"],
         )?,
     })
 }
 
-/// The frequency governor of a CPU; `None` without cpufreq (kernel,
+/// The frequency governor of a CPU of [`directories`]; `None` without cpufreq (kernel,
 /// `Documentation/admin-guide/pm/cpufreq.rst`).
 ///
 /// # Errors
 /// When the file is malformed.
-pub fn governor(root: &Root, cpu: CpuId) -> Result<Option<String>, Error> {
-    let path = format!("{DIRECTORY}/cpu{cpu}/cpufreq/scaling_governor");
-    let file = root.read_optional(&path)?;
+pub fn governor(cpus: &Directory<'_>, cpu: CpuId) -> Result<Option<String>, Error> {
+    let file = cpus.read_optional(&format!("cpu{cpu}/cpufreq/scaling_governor"))?;
     file.map(|file| file.name().map(str::to_owned)).transpose()
 }
 

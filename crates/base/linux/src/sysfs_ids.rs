@@ -2,6 +2,8 @@
 //! two files with the same set, as a list and as a mask. Masks are older, and older kernels have
 //! only them.
 
+use std::path::Path;
+
 use model::{ID_MAX, Id, IdSet};
 
 use crate::{Error, Root, TextFile};
@@ -18,7 +20,16 @@ pub(crate) fn numbered_entries<I: Id>(
 
 /// The numbers of the entries named `name` and a number, ascending; empty without the directory.
 pub(crate) fn numbers(root: &Root, directory: &str, name: &str) -> Result<Vec<u32>, Error> {
-    let entries = root.entries(directory)?.unwrap_or_default();
+    numbers_of(root.entries(directory)?, &root.path(directory), name)
+}
+
+/// As [`numbers`], of the entries of the directory at `path`.
+pub(crate) fn numbers_of(
+    entries: Option<Vec<String>>,
+    path: &Path,
+    name: &str,
+) -> Result<Vec<u32>, Error> {
+    let entries = entries.unwrap_or_default();
     let mut numbers = Vec::new();
     for entry in entries {
         let Some(digits) = entry.strip_prefix(name).filter(|digits| is_number(digits)) else {
@@ -28,7 +39,7 @@ pub(crate) fn numbers(root: &Root, directory: &str, name: &str) -> Result<Vec<u3
             Ok(number) if number <= ID_MAX => numbers.push(number),
             _ => {
                 return Err(Error::MalformedName {
-                    path: root.path(directory).join(&entry),
+                    path: path.join(&entry),
                     expected: format!("a number up to {ID_MAX} after \"{name}\""),
                 });
             }

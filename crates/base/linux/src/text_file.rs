@@ -29,21 +29,19 @@ impl TextFile {
     /// # Errors
     /// When the bytes are not UTF-8.
     pub fn from_bytes(path: PathBuf, bytes: Vec<u8>) -> Result<Self, Error> {
-        String::from_utf8(bytes)
-            .map(|text| Self {
-                path: path.clone(),
-                text,
-            })
-            .map_err(|error| {
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self { path, text }),
+            Err(error) => {
                 let valid = error.utf8_error().valid_up_to();
                 let bytes = error.as_bytes();
-                Error::Malformed {
+                Err(Error::Malformed {
                     path,
                     line: 1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count(),
                     expected: "text in UTF-8".to_owned(),
                     found: format!("byte {:#04x}", bytes[valid]),
-                }
-            })
+                })
+            }
+        }
     }
 
     /// Where the file is.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use linux::each_cpu::of_each;
-use linux::{Error, Root, sysfs_caches};
+use linux::{Error, Root, sysfs_caches, sysfs_cpus};
 use model::{Cache, CacheKind, CpuId, CpuSet};
 
 use crate::gaps::Gaps;
@@ -36,7 +36,8 @@ struct Unknown {
 pub(crate) fn read(root: &Root, online: &CpuSet, gaps: &mut Gaps) -> Result<Vec<Cache>, Error> {
     let mut levels: BTreeMap<(u32, CacheKind), Level> = BTreeMap::new();
     let mut without_level = CpuSet::new();
-    for (cpu, caches) in of_each(online, |cpu| sysfs_caches::read(root, cpu))? {
+    let cpus = sysfs_cpus::directories(root)?;
+    for (cpu, caches) in of_each(online, |cpu| sysfs_caches::read(&cpus, cpu))? {
         for cache in caches {
             let (Some(level), Some(kind)) = (cache.level, cache.kind) else {
                 without_level.insert(cpu);

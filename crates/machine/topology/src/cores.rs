@@ -25,7 +25,8 @@ pub(crate) fn read(
     nodes: &[Node],
     gaps: &mut Gaps,
 ) -> Result<Cores, Error> {
-    let positions = of_each(online, |cpu| sysfs_cpus::position(root, cpu))?;
+    let cpus = sysfs_cpus::directories(root)?;
+    let positions = of_each(online, |cpu| sysfs_cpus::position(&cpus, cpu))?;
     let positions: BTreeMap<CpuId, CpuPosition> = positions.into_iter().collect();
     let siblings = siblings(&positions);
     let mut packages = Numbers::of_packages(&positions);
@@ -167,7 +168,8 @@ pub(crate) fn governors(
 ) -> Result<Option<Vec<CpuGovernor>>, Error> {
     let mut by_name: BTreeMap<String, CpuSet> = BTreeMap::new();
     let mut without = CpuSet::new();
-    for (cpu, governor) in of_each(online, |cpu| sysfs_cpus::governor(root, cpu))? {
+    let cpus = sysfs_cpus::directories(root)?;
+    for (cpu, governor) in of_each(online, |cpu| sysfs_cpus::governor(&cpus, cpu))? {
         match governor {
             Some(name) => by_name.entry(name).or_default().insert(cpu),
             None => without.insert(cpu),
