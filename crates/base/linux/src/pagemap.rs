@@ -103,6 +103,20 @@ impl Pagemap {
         Ok(())
     }
 
+    /// Reads the entry of one page, numbered as by [`Pagemap::read`]; `None` when the process has
+    /// exited in the meantime.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn entry(&self, page: u64) -> Result<Option<PagemapEntry>, Error> {
+        let mut bytes = [0; ENTRY_BYTES as usize];
+        let at = page.saturating_mul(ENTRY_BYTES);
+        let read = self.file.read_at(&mut bytes, at);
+        // The kernel writes whole entries.
+        let is_there = read.map_err(|cause| self.not_read(cause))? == bytes.len();
+        Ok(is_there.then(|| PagemapEntry(u64::from_ne_bytes(bytes))))
+    }
+
     /// The pages of `pages`, numbered as by [`Pagemap::read`], that are present or swapped out:
     /// ranges in ascending order, of which those with fewer than `gap` other pages between them are
     /// one. `None` when the kernel cannot tell without an entry for each page (before Linux 6.7).

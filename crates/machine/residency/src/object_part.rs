@@ -1,8 +1,7 @@
 //! Counts the pages of one part of an object: small pages from all their entries, huge pages from
 //! one entry each.
 
-use linux::Error;
-use linux::pagemap::{Pagemap, PagemapEntry};
+use linux::pagemap::PagemapEntry;
 use model::NodeId;
 
 use super::frames::Lookup;
@@ -51,32 +50,29 @@ impl Part<'_> {
         }
     }
 
-    /// The same for huge pages: one entry stands for each page.
-    pub(super) fn huge(
-        &mut self,
-        step: u64,
-        address: u64,
-        pagemap: &Pagemap,
-        frames: &mut Lookup<'_>,
-        entries: &mut Vec<PagemapEntry>,
-    ) -> Result<(), Error> {
+    /// The huge pages of `step` base pages that were not counted before, each with where its entry
+    /// is in the page map of a process that has the part from page `address` on: one entry stands
+    /// for each.
+    pub(super) fn unknown_huge(&self, step: u64, address: u64) -> impl Iterator<Item = HugePage> {
         let start = self.page.next_multiple_of(step);
-        let end = self.page + self.count;
-        for page in (start..end).step_by(step as usize) {
-            let huge = page / step;
-            if self.tally.known.has_all(huge, 1) {
-                continue;
-            }
-            pagemap.read(address + (page - self.page), 1, entries)?;
-            let Some(frame) = entries.first().and_then(|entry| entry.frame()) else {
-                continue;
-            };
-            let bytes = step * self.page_bytes;
-            let node = frames.node_of(frame);
-            self.tally.add_huge_page(huge, bytes, self.area, node);
-        }
-        Ok(())
+        let pages = (start..self.page + self.count).step_by(step as usize);
+        let huge = pages.map(move |page| HugePage {
+            number: page / step,
+            area: self.area,
+            entry: address + (page - self.page),
+        });
+        huge.filter(|huge| !self.tally.known.has_all(huge.number, 1))
     }
+}
+
+/// A huge page of an object, and where a process may have it.
+pub(super) struct HugePage {
+    /// Its number in the object.
+    pub number: u64,
+    /// Index of the area.
+    pub area: usize,
+    /// Number of its entry in the page map.
+    pub entry: u64,
 }
 
 /// Pages by node; quick to add to, since that happens for every page.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use linux::page_flags::PageFlags;
+use linux::page_flags::ZeroPages;
 use linux::pagemap::{Pagemap, PagemapEntry};
 use linux::proc_maps::{Mapping, ObjectId};
 use linux::{Error, Root};
@@ -77,7 +77,7 @@ pub(super) fn may_show_its_object(mapping: &Mapping) -> bool {
 /// A pass over the private memory of processes, one after the other.
 #[derive(Debug)]
 pub(super) struct PrivateMemory {
-    flags: PageFlags,
+    zero_pages: ZeroPages,
     page_bytes: u64,
     /// Frames that several processes share since a fork, and the zero page.
     shared_since_fork: PageSet,
@@ -87,7 +87,7 @@ impl PrivateMemory {
     /// A pass that has seen nothing yet.
     pub(super) fn new(page_bytes: u64) -> Self {
         PrivateMemory {
-            flags: PageFlags::open(),
+            zero_pages: ZeroPages::open(),
             page_bytes,
             shared_since_fork: PageSet::default(),
         }
@@ -169,7 +169,7 @@ impl PrivateMemory {
                 continue;
             }
             let is_new = entry.is_exclusive()
-                || (self.shared_since_fork.insert(frame) && !self.flags.is_zero_page(frame));
+                || (self.shared_since_fork.insert(frame) && !self.zero_pages.has(frame));
             match frames.node_of(frame).filter(|_| is_new) {
                 Some(node) => counts.add(node),
                 None => without_node += u64::from(is_new),
