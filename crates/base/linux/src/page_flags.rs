@@ -5,6 +5,10 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use crate::anonymous_memory::{AnonymousMemory, Pages, base_page_bytes};
+use crate::pagemap::Pagemap;
+use crate::{Root, sysfs_huge_pages};
+
 /// `KPF_ZERO_PAGE`.
 const ZERO_PAGE: u64 = 24;
 
@@ -51,55 +55,85 @@ impl PageFlags {
     }
 }
 
-/// Which frames are a zero page. Remembers what it last read of some neighbouring frames: those of
-/// a process are mostly near one another.
+/// Which frames are a zero page: the one that stands for untouched base pages, or part of the one
+/// that stands for untouched transparent huge pages. Asks the kernel once for each huge page's
+/// worth of frames at most, since the frames of a process are mostly near one another.
 #[derive(Debug)]
 pub struct ZeroPages {
     flags: PageFlags,
-    first: u64,
-    last_read: Vec<FrameFlags>,
+    /// The frame of the small zero page; `None` where there may be several of it.
+    small: Option<u64>,
+    /// Frames of a transparent huge page; 1 where each frame is asked for.
+    frames_of_huge: u64,
+    /// What was last asked for: the first frame of a huge page's worth, and whether it is a zero
+    /// page.
+    last: Option<(u64, bool)>,
 }
 
 impl ZeroPages {
-    /// Frames that are read at once. To show the flags of so many takes the kernel as long as the
-    /// call does.
-    const NEIGHBOURS: u64 = 32;
-
-    /// Opens /proc/kpageflags.
+    /// Opens /proc/kpageflags and finds the frame of the small zero page by a page that is read
+    /// without ever being written.
     pub fn open() -> Self {
+        let flags = PageFlags::open();
+        let is_zero_page = |frame: &u64| flags.of(*frame, 1)[0].is_zero_page();
+        let small = own_zero_frame().filter(is_zero_page);
+        let huge_bytes = sysfs_huge_pages::transparent_page_bytes(&Root::live());
+        let huge_bytes = huge_bytes.ok().flatten().filter(|_| small.is_some());
+        let frames_of_huge = huge_bytes.map_or(1, |bytes| bytes / base_page_bytes());
         ZeroPages {
-            flags: PageFlags::open(),
-            first: 0,
-            last_read: Vec::new(),
+            flags,
+            small,
+            frames_of_huge: frames_of_huge.max(1),
+            last: None,
         }
     }
 
     /// Whether the frame is a zero page; false when the kernel does not show it.
     pub fn has(&mut self, frame: u64) -> bool {
-        let first = frame - frame % Self::NEIGHBOURS;
-        if first != self.first || self.last_read.is_empty() {
-            self.first = first;
-            self.last_read = self.flags.of(first, Self::NEIGHBOURS as usize);
+        if self.small == Some(frame) {
+            return true;
         }
-        self.last_read[(frame - first) as usize].is_zero_page()
+        let first = frame - frame % self.frames_of_huge;
+        match self.last {
+            // Frames beside the small zero page are not of a huge one.
+            Some((last, is_zero_page)) if last == first => is_zero_page,
+            _ => {
+                let is_zero_page =
+                    self.small != Some(first) && self.flags.of(first, 1)[0].is_zero_page();
+                self.last = Some((first, is_zero_page));
+                is_zero_page
+            }
+        }
     }
+}
+
+/// The frame behind an own page that was read and never written; `None` where zero pages differ by
+/// their addresses (MIPS and s390, `HAVE_COLOR_ZERO_PAGE`), or where frames are hidden.
+fn own_zero_frame() -> Option<u64> {
+    let is_one = !cfg!(any(target_arch = "s390x", target_arch = "mips64"));
+    let page_bytes = base_page_bytes();
+    let mut memory =
+        AnonymousMemory::map(usize::try_from(page_bytes).ok()?, Pages::small()).ok()?;
+    std::hint::black_box(memory.words_mut()[0]);
+    let pagemap = Pagemap::open_own().ok()?;
+    let entry = pagemap.entry(memory.address() as u64 / page_bytes).ok()??;
+    entry.frame().filter(|_| is_one)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FrameFlags, PageFlags, ZERO_PAGE, ZeroPages};
+    use super::{PageFlags, ZeroPages, own_zero_frame};
 
     #[test]
-    fn a_frame_is_a_zero_page_whatever_was_read_before() {
+    fn a_frame_is_a_zero_page_whatever_was_asked_before() {
         let (mut zero_pages, flags) = (ZeroPages::open(), PageFlags::open());
-        for frame in [5, 31, 32, 4000, 4001, 3999, 5, 1 << 50, (1 << 50) + 40] {
+        let small = own_zero_frame().unwrap_or(77);
+        // On a machine with one small zero page, all others are the parts of a huge one.
+        let others = [5, 31, 512, 4001, 1 << 50, (1 << 50) + 40];
+        let around = [small, small + 1, small.wrapping_sub(1), small];
+        for frame in others.into_iter().chain(around).chain(others) {
             let alone = flags.of(frame, 1)[0].is_zero_page();
             assert_eq!(zero_pages.has(frame), alone, "{frame}");
         }
-        zero_pages.first = 64;
-        zero_pages.last_read = vec![FrameFlags::default(); 32];
-        zero_pages.last_read[3] = FrameFlags(1 << ZERO_PAGE);
-        let found = [66, 67, 68].map(|frame| zero_pages.has(frame));
-        assert_eq!(found, [false, true, false]);
     }
 }

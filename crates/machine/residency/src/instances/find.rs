@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Processes that a thread reads at once.
-const PROCESSES_AT_ONCE: usize = 32;
+const PROCESSES_AT_ONCE: usize = 8;
 
 /// One process of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
