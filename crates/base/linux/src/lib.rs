@@ -67,6 +67,7 @@ pub mod process_activity;
 pub mod process_handle;
 pub mod process_memory;
 mod procmap_query;
+mod reading;
 mod root;
 pub mod schedstat;
 pub mod shared_memory;

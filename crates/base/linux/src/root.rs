@@ -6,24 +6,20 @@
 //! what they copy, or copy a whole page of which only the start was written.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
-};
+use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
+use crate::reading::{End, hold_within, open_regular_within, read_to_limit};
 use crate::{Error, TextFile, plain_file};
 
 /// Limit on the size of one file. The longest file of the topology is a table of 1024 distances;
 /// /proc/mounts of a container host reaches hundreds of KiB.
 const FILE_BYTES_MAX: u64 = 16 << 20;
-
-/// Most files of the kernel are shorter; it writes /proc/PID/maps by pages of this size.
-const USUAL_FILE_BYTES: u64 = 4096;
 
 /// Limit on the entries of one directory. A node directory links each of its memory blocks of at
 /// least 128 MiB: this is enough for 128 TiB in one node.
@@ -35,9 +31,6 @@ const NOTHING_TO_SAY: [i32; 3] = [19, 6, 95];
 
 /// Links of /proc/PID that lead anywhere the process chooses (proc(5)).
 const LINKS_ELSEWHERE: [&str; 5] = ["cwd", "exe", "fd", "map_files", "root"];
-
-/// Retries of a lookup while directories are being renamed.
-const HOLD_TRIES: u32 = 16;
 
 /// A root directory. Paths given to it are relative to it and may begin with `/`.
 #[derive(Clone, Debug)]
@@ -365,81 +358,6 @@ fn end_at_nul(bytes: &mut Vec<u8>) {
 fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-/// Holds the file at a path that may not lead out of `directory`.
-fn hold_within(directory: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    let hold = || openat2(&directory, path, flags, Mode::empty(), within);
-    // The kernel gives up (EAGAIN) when a component of the path was renamed during the lookup.
-    let held = (0..HOLD_TRIES).map(|_| hold());
-    let held = held.skip_while(|held| matches!(held, Err(Errno::AGAIN)));
-    held.into_iter().next().unwrap_or(Err(Errno::AGAIN))
-}
-
-/// What tells the end of a file, besides a read of nothing.
-#[derive(Clone, Copy)]
-enum End {
-    Unknown,
-    /// A read that is shorter than asked: the kernel writes an attribute of sysfs into the reader's
-    /// buffer as a whole (fs/sysfs/file.c).
-    ShortRead,
-    /// So many bytes: the length of a file of a disk. Files of /proc have none, 0, and those of
-    /// sysfs a page.
-    After(u64),
-}
-
-/// Opens the regular file of this name in `directory`, with its length; `None` if it is anything
-/// else, also a link. Should its owner replace it by a pipe after the look at it, opening that does
-/// not wait.
-fn open_regular_within(directory: &OwnedFd, name: &str) -> Result<Option<(File, u64)>, Errno> {
-    let is_regular = |status: &Stat| FileType::from_raw_mode(status.st_mode).is_file();
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    if !is_regular(&statat(directory, name, flags)?) {
-        return Ok(None);
-    }
-    let flags = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    match openat2(directory, name, flags, Mode::empty(), within) {
-        Ok(file) => {
-            let status = fstat(&file)?;
-            let bytes = u64::try_from(status.st_size).unwrap_or(0);
-            Ok(is_regular(&status).then(|| (file.into(), bytes)))
-        }
-        Err(Errno::LOOP | Errno::XDEV | Errno::AGAIN) => Ok(None),
-        Err(cause) => Err(cause),
-    }
-}
-
-/// Reads at most `limit` bytes.
-fn read_to_limit(mut file: File, limit: u64, end: End) -> io::Result<Vec<u8>> {
-    let (mut bytes, mut length) = (Vec::new(), 0);
-    loop {
-        // Files of the kernel have no length. Less room than it writes at once would cost more
-        // calls.
-        let expected = match end {
-            End::After(bytes) if bytes > length as u64 => bytes - length as u64 + 1,
-            _ => USUAL_FILE_BYTES,
-        };
-        let room = expected.min(USUAL_FILE_BYTES).min(limit - length as u64) as usize;
-        bytes.resize(length + room, 0);
-        let read = match file.read(&mut bytes[length..]) {
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        length += read;
-        let is_all = match end {
-            End::Unknown => false,
-            End::ShortRead => read < room,
-            End::After(bytes) => read < room && length as u64 == bytes,
-        };
-        if read == 0 || is_all {
-            bytes.truncate(length);
-            return Ok(bytes);
-        }
-    }
 }
 
 pub(crate) fn absent_is_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {

@@ -24,7 +24,8 @@ pub struct CpuCache {
     pub shared_by: Option<CpuSet>,
 }
 
-/// The caches of a CPU of [`sysfs_cpus::directories`](crate::sysfs_cpus::directories), in the kernel's order; empty when the kernel does not list them.
+/// The caches of a CPU of [`directories`](crate::sysfs_cpus::directories), in the kernel's order;
+/// empty when the kernel does not list them.
 ///
 /// # Errors
 /// When a file is malformed.
