@@ -26,7 +26,7 @@ const OF_THE_KERNEL: [&str; 4] = ["[vdso]", "[vvar]", "[vvar_vclock]", "[vsyscal
 const RESERVATION_BYTES: u64 = 1 << 30;
 
 /// Processes that a thread reads at once: that takes a tenth of a millisecond at least.
-pub(super) const PROCESSES_AT_ONCE: usize = 2;
+pub(super) const PROCESSES_AT_ONCE: usize = 4;
 
 /// Whether a mapping is worth scanning.
 pub fn has_pages(mapping: &Mapping) -> bool {
