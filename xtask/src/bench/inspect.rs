@@ -26,7 +26,7 @@ const MIB: &str = "4096";
 /// Processes that have it mapped.
 const PROCESSES: &str = "50";
 /// Number of inspections with each program, in turns.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 9;
 /// How long the processes may take to read all of it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
