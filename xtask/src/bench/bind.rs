@@ -114,8 +114,8 @@ mod tests {
             judge(&times, &mut claims).unwrap();
             assert_eq!(claims.conclude().is_ok(), is_met, "{packaged} {built}");
         };
-        check(1.5, 2.0, true);
-        check(1.6, 2.0, false);
-        check(1.5, 2.1, false);
+        check(1.25, 2.0, true);
+        check(1.35, 2.0, false);
+        check(1.25, 2.1, false);
     }
 }
