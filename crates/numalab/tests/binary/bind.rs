@@ -146,7 +146,7 @@ fn a_program_that_sets_its_own_policy_is_found_out() {
 fn an_amount_of_memory_can_be_waited_for() {
     let laboratory = Laboratory::new();
     // tail keeps all of its last line: 16 MiB of zeros.
-    let script = "head -c 16777216 /dev/zero | { tail -n 1; sleep 1; } >/dev/null";
+    let script = "head -c 16777216 /dev/zero | { tail -n 1; sleep 5; } >/dev/null";
     let words = [
         "bind",
         "-N",
@@ -176,7 +176,7 @@ fn an_amount_of_memory_can_be_waited_for() {
         "64KiB",
         "--json",
         "sleep",
-        "1",
+        "5",
     ];
     let finished = laboratory.run(&words).with_code(0);
     let report: Value = serde_json::from_str(&finished.stderr).unwrap();

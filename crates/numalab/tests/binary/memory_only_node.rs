@@ -119,7 +119,9 @@ fn verified(laboratory: &Laboratory, placement: &[&str]) {
     let verify = ["--verify", "--until-bytes", "64MiB", "--report", &report];
     let program = ["--", "/usr/bin/python3", "-c", &script];
     let words = [&["bind"], placement, &verify, &program].concat();
-    laboratory.run(&words).with_code(0);
+    let finished = laboratory.run(&words);
+    let said = fs::read_to_string(Path::new(&report)).unwrap();
+    assert_eq!(finished.status.code(), Some(0), "{said}");
     let maps = fs::read_to_string(Path::new(&own_view)).unwrap();
     // The program's memory is its one area of at least 64 MiB in pages of 4 KiB.
     let areas = maps.lines().filter(|line| line.contains(" anon=1638"));
