@@ -20,7 +20,7 @@ const ROUNDS: usize = 301;
 const PLACEMENT: [&str; 4] = ["--cpunodebind=0", "--membind=0", "--", "/bin/true"];
 
 /// The most milliseconds that a start under the packaged program takes more than one under numactl.
-/// 0.3 is the aim; docs/placing.md has what was measured, and what keeps it above that.
+/// docs/placing.md has what was measured.
 const MORE_MS_MAX: f64 = 0.3;
 /// The most times as long as a start under numactl, of the program as `cargo build` makes it.
 const RATIO_MAX: f64 = 2.0;

@@ -95,9 +95,9 @@ impl ZeroPages {
         }
         let first = frame - frame % self.frames_of_huge;
         match self.last {
-            // Frames beside the small zero page are not of a huge one.
             Some((last, is_zero_page)) if last == first => is_zero_page,
             _ => {
+                // Frames after the small zero page are not of a huge one.
                 let is_zero_page =
                     self.small != Some(first) && self.flags.of(first, 1)[0].is_zero_page();
                 self.last = Some((first, is_zero_page));
