@@ -131,6 +131,9 @@ pub fn distances(root: &Root, node: NodeId) -> Result<Option<Vec<u32>>, Error> {
 pub fn memory_rating(root: &Root, node: NodeId) -> Result<Option<MemoryRating>, Error> {
     for class in ["access1", "access0"] {
         let directory = format!("{DIRECTORY}/node{node}/{class}/initiators");
+        if root.entries(&directory)?.is_none() {
+            continue;
+        }
         // The kernel writes 0 where the table has no value.
         let rating = |name: &str, unit: u64| -> Result<Option<u64>, Error> {
             let Some(file) = root.read_optional(&format!("{directory}/{name}"))? else {

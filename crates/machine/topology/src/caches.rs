@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use linux::each_cpu::of_each;
-use linux::{Error, Root, sysfs_caches, sysfs_cpus};
+use linux::sysfs_caches::CpuCache;
 use model::{Cache, CacheKind, CpuId, CpuSet};
 
 use crate::gaps::Gaps;
@@ -31,13 +30,16 @@ struct Unknown {
     facts: BTreeMap<u32, CpuSet>,
 }
 
-/// Reads the caches of every CPU in `online`; identical caches become one entry. Those whose
+/// The caches that the CPUs in `online` report; identical caches become one entry. Those whose
 /// sharers are unknown are a separate entry: whether they are one or many is unknown.
-pub(crate) fn read(root: &Root, online: &CpuSet, gaps: &mut Gaps) -> Result<Vec<Cache>, Error> {
+pub(crate) fn of(
+    of_cpus: BTreeMap<CpuId, Vec<CpuCache>>,
+    online: &CpuSet,
+    gaps: &mut Gaps,
+) -> Vec<Cache> {
     let mut levels: BTreeMap<(u32, CacheKind), Level> = BTreeMap::new();
     let mut without_level = CpuSet::new();
-    let cpus = sysfs_cpus::directories(root)?;
-    for (cpu, caches) in of_each(online, |cpu| sysfs_caches::read(&cpus, cpu))? {
+    for (cpu, caches) in of_cpus {
         for cache in caches {
             let (Some(level), Some(kind)) = (cache.level, cache.kind) else {
                 without_level.insert(cpu);
@@ -83,7 +85,7 @@ pub(crate) fn read(root: &Root, online: &CpuSet, gaps: &mut Gaps) -> Result<Vec<
             &format!("size or line length of an L{level} cache unknown"),
         );
     }
-    Ok(list)
+    list
 }
 
 /// Merges what one more CPU reports about a cache with what others reported.

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linux::each_cpu::of_each;
-use linux::sysfs_cpus::{self, CpuPosition};
-use linux::{Error, Root};
+use linux::sysfs_cpus::CpuPosition;
 use model::{Core, CpuGovernor, CpuId, CpuSet, Node, NodeId};
 
 use crate::gaps::Gaps;
@@ -18,19 +16,16 @@ pub(crate) struct Cores {
     pub(crate) threads_per_core: Option<u32>,
 }
 
-/// Reads the position of every CPU in `online`.
-pub(crate) fn read(
-    root: &Root,
+/// The cores that the CPUs in `online` form, from the positions of all of these.
+pub(crate) fn of(
+    positions: &BTreeMap<CpuId, CpuPosition>,
     online: &CpuSet,
     nodes: &[Node],
     gaps: &mut Gaps,
-) -> Result<Cores, Error> {
-    let cpus = sysfs_cpus::directories(root)?;
-    let positions = of_each(online, |cpu| sysfs_cpus::position(&cpus, cpu))?;
-    let positions: BTreeMap<CpuId, CpuPosition> = positions.into_iter().collect();
-    let siblings = siblings(&positions);
-    let mut packages = Numbers::of_packages(&positions);
-    let mut dies = Numbers::of_dies(&positions);
+) -> Cores {
+    let siblings = siblings(positions);
+    let mut packages = Numbers::of_packages(positions);
+    let mut dies = Numbers::of_dies(positions);
     let core = |(cpu, at): (&CpuId, &CpuPosition)| Some((*cpu, at.core?));
     let mut core_of_cpu: BTreeMap<CpuId, u32> = positions.iter().filter_map(core).collect();
     for numbers in [&mut packages.of_cpu, &mut dies.of_cpu, &mut core_of_cpu] {
@@ -58,12 +53,12 @@ pub(crate) fn read(
         .collect();
     list.sort_by_key(|core| core.cpus.first());
     let has_packages = packages.unknown(online).is_empty();
-    Ok(Cores {
+    Cores {
         packages: count(packages.count()).filter(|_| has_packages),
         cores: count(list.len()).filter(|_| alone.is_empty()),
         threads_per_core: count(threads_max).filter(|_| alone.is_empty()),
         list,
-    })
+    }
 }
 
 /// The CPUs of each CPU's core. A CPU that does not list them may be listed by those that do.
@@ -162,23 +157,21 @@ fn count(number: usize) -> Option<u32> {
 
 /// The frequency governors with their CPUs, by name; `None` when no CPU has one.
 pub(crate) fn governors(
-    root: &Root,
-    online: &CpuSet,
+    of_cpus: BTreeMap<CpuId, Option<String>>,
     gaps: &mut Gaps,
-) -> Result<Option<Vec<CpuGovernor>>, Error> {
+) -> Option<Vec<CpuGovernor>> {
     let mut by_name: BTreeMap<String, CpuSet> = BTreeMap::new();
     let mut without = CpuSet::new();
-    let cpus = sysfs_cpus::directories(root)?;
-    for (cpu, governor) in of_each(online, |cpu| sysfs_cpus::governor(&cpus, cpu))? {
+    for (cpu, governor) in of_cpus {
         match governor {
             Some(name) => by_name.entry(name).or_default().insert(cpu),
             None => without.insert(cpu),
         };
     }
     if by_name.is_empty() {
-        return Ok(None);
+        return None;
     }
     gaps.of_cpus(&without, "governor unknown (no scaling_governor)");
     let governor = |(name, cpus)| CpuGovernor { name, cpus };
-    Ok(Some(by_name.into_iter().map(governor).collect()))
+    Some(by_name.into_iter().map(governor).collect())
 }

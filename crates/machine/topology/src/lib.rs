@@ -5,6 +5,7 @@
 
 mod caches;
 mod cores;
+mod cpus;
 mod distances;
 mod gaps;
 mod machine;

@@ -6,7 +6,7 @@ use linux::{Error, Root, sysfs_memory_side_caches, sysfs_nodes};
 use model::{Device, MemoryRating, MemorySideCache, Node, NodeSet, Topology};
 
 use crate::gaps::Gaps;
-use crate::{caches, cores, distances, nodes};
+use crate::{caches, cores, cpus, distances, nodes};
 
 /// The file that lists a machine's memory.
 const MEMINFO: &str = "proc/meminfo";
@@ -38,8 +38,9 @@ pub fn read(root: &Root) -> Result<Topology, Error> {
     };
     require_memory(root, &meminfo, &nodes)?;
     let mut settings = linux::kernel_settings::read(root)?;
-    settings.cpu_governors = cores::governors(root, &lists.online, &mut gaps)?;
-    let cores = cores::read(root, &lists.online, &nodes, &mut gaps)?;
+    let cpus = cpus::read(root, &lists.online)?;
+    settings.cpu_governors = cores::governors(cpus.governors, &mut gaps);
+    let cores = cores::of(&cpus.positions, &lists.online, &nodes, &mut gaps);
     Ok(Topology {
         cpu_model: linux::proc_cpuinfo::processor_name(root)?,
         hypervisor: None,
@@ -57,7 +58,7 @@ pub fn read(root: &Root) -> Result<Topology, Error> {
         cores: cores.cores,
         threads_per_core: cores.threads_per_core,
         core_list: cores.list,
-        caches: caches::read(root, &lists.online, &mut gaps)?,
+        caches: caches::of(cpus.caches, &lists.online, &mut gaps),
         cpus: lists.online,
         offline_cpus: lists.offline,
         possible_cpus: lists.possible,
