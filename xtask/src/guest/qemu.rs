@@ -66,6 +66,7 @@ fn shared_directories(
 ) -> Vec<(&'static str, Box<Path>, bool)> {
     let mut directories = vec![
         ("root", Box::from(Path::new("/")), false),
+        ("programs", Box::from(run.programs()), false),
         ("control", Box::from(run.control()), true),
     ];
     if let Some(share) = &options.share {

@@ -29,8 +29,10 @@ impl RunDirectory {
         let run = Self {
             path: parent.join(format!("{}-{number}", std::process::id())),
         };
-        let bin = run.control().join("bin");
-        fs::create_dir_all(&bin).with_context(|| format!("cannot create {}", bin.display()))?;
+        for directory in [run.control(), run.programs()] {
+            fs::create_dir_all(&directory)
+                .with_context(|| format!("cannot create {}", directory.display()))?;
+        }
         run.write("main.sh", MAIN_SCRIPT)?;
         run.write("settings.sh", &settings(options))?;
         for (number, command) in commands.iter().enumerate() {
@@ -46,10 +48,10 @@ impl RunDirectory {
             let Some(name) = binary.file_name() else {
                 bail!("{} does not name a program", binary.display());
             };
-            copy(binary, &bin.join(name))?;
+            copy(binary, &run.programs().join(name))?;
         }
         if let Some(tests) = &options.tests {
-            copy(tests, &bin.join(TESTS))?;
+            copy(tests, &run.programs().join(TESTS))?;
         }
         Ok(run)
     }
@@ -57,6 +59,11 @@ impl RunDirectory {
     /// Returns the directory that the guest sees as /run/guest.
     pub(super) fn control(&self) -> PathBuf {
         self.path.join("control")
+    }
+
+    /// Returns the directory that the guest sees as /run/programs.
+    pub(super) fn programs(&self) -> PathBuf {
+        self.path.join("programs")
     }
 
     /// Returns the file with the guest's console output.

@@ -53,7 +53,7 @@ for cpu in $offline_cpus; do
     echo 0 >"/sys/devices/system/cpu/cpu$cpu/online" || die "cannot switch CPU $cpu off"
 done
 
-export PATH=$control/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH=/run/programs:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/tmp/home XDG_STATE_HOME=/tmp/home/.local/state LC_ALL=C.UTF-8 USER=root SHELL=/bin/sh
 $b mkdir -p "$XDG_STATE_HOME"
 
