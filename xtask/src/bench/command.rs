@@ -52,7 +52,7 @@ pub(crate) fn run(
 /// Returns the default time limit of a benchmark, without the build.
 fn usual_limit(bench: Bench) -> Duration {
     let minutes = match bench {
-        Bench::Bandwidth | Bench::Move => 40,
+        Bench::Bandwidth | Bench::Move | Bench::MoveStall => 40,
         Bench::Verdict => 90,
         _ => 15,
     };

@@ -1,6 +1,6 @@
 /* page_reader FILE SEED: reads all of random pages of a shared file, again and again, as sessions do
-   that find their blocks in a buffer pool. At each SIGUSR1 it writes a line "READS P99 LONGEST", the
-   times in ns, of what it read since the last one. */
+   that find their blocks in a buffer pool. At each SIGUSR1 it writes a line "READS P99 P999 LONGEST",
+   the times in ns, of what it read since the last one. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -35,11 +35,16 @@ static uint64_t ns_of(int step) {
     return (uint64_t)(STEPS + step % STEPS) << (step / STEPS - 1);
 }
 
-static void answer(void) {
+/* The time that one read in ONE_IN takes or exceeds. */
+static unsigned long long slowest(uint64_t one_in) {
     uint64_t seen = 0;
     int step = 0;
-    while (seen + counts[step] < reads - reads / 100) seen += counts[step++];
-    printf("%llu %llu %llu\n", (unsigned long long)reads, (unsigned long long)ns_of(step),
+    while (seen + counts[step] < reads - reads / one_in) seen += counts[step++];
+    return ns_of(step);
+}
+
+static void answer(void) {
+    printf("%llu %llu %llu %llu\n", (unsigned long long)reads, slowest(100), slowest(1000),
            (unsigned long long)longest);
     fflush(stdout);
     memset(counts, 0, sizeof counts);

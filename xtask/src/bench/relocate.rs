@@ -118,7 +118,7 @@ pub(super) fn run(only: Option<&str>, limit: Duration) -> Result<()> {
             ratio_max,
         } = case;
         let script = format!("{SCRIPT}rounds {name} {mib} {processes} {kind}\n");
-        let text = in_guest(&options, &script)?;
+        let text = in_guest(&options, &script, Relay::Keep)?;
         let (ours, theirs) = (
             moves(&text, "numalab", name)?,
             moves(&text, "migratepages", name)?,
@@ -136,11 +136,11 @@ pub(super) fn run(only: Option<&str>, limit: Duration) -> Result<()> {
 }
 
 /// Runs a script in a guest, beside the program that makes shared memory; returns what it printed.
-pub(super) fn in_guest(options: &Options, script: &str) -> Result<String> {
+pub(super) fn in_guest(options: &Options, script: &str, relay: Relay) -> Result<String> {
     let program = format!("cat >/tmp/shared_memory.py <<'END'\n{PROGRAM}\nEND");
     let words = |script: &str| ["sh", "-c", script].map(str::to_string).to_vec();
     let commands = [words(&program), words(script)];
-    let outcomes = guest::run(options, &commands, Relay::Keep, &Interrupt::watch()?)?;
+    let outcomes = guest::run(options, &commands, relay, &Interrupt::watch()?)?;
     let outcome = outcomes.last().context("the script did not run")?;
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
     if outcome.status != 0 {

@@ -4,6 +4,17 @@
 on_one() { # prints the pages of the segment on node 1, as the kernel counts them
     grep memfd /proc/$pid/numa_maps | tr ' ' '\n' | sed -n 's/^N1=//p' | grep . || echo 0
 }
+mapped() { # PID: prints how many pages of the segment it has mapped
+    grep memfd /proc/$1/numa_maps | tr ' ' '\n' | sed -n 's/^N[01]=//p' |
+        awk '{all += $1} END {print all + 0}'
+}
+read_again() { # moving huge pages takes them out of page tables that processes share
+    [ $kind = memfd-huge ] || return 0
+    for one in $pid $(pgrep -P $pid); do
+        [ $(mapped $one) -eq $all ] || kill -USR1 $one
+        while [ $(mapped $one) -ne $all ]; do sleep 0.1; done
+    done
+}
 timed() { # COMMAND...: puts its nanoseconds into $took
     began=$(date +%s%N)
     "$@" >/tmp/document
@@ -11,28 +22,35 @@ timed() { # COMMAND...: puts its nanoseconds into $took
     took=$((ended - began))
 }
 by_numalab() {
+    read_again
     timed numalab move $pid --to 1 --shared --json
     calls=$(sed -n 's/.*"system_calls": \([0-9]*\).*/\1/p' /tmp/document)
+    read_again
     there="$(on_one) $calls $took"
     timed numalab undo
     echo numalab $1 $there $took
 }
 by_migratepages() {
+    read_again
     timed migratepages $pid 0 1
+    read_again
     there="$(on_one) 1 $took"
     timed migratepages $pid 1 0
     echo migratepages $1 $there $took
 }
 rounds() { # CASE MIB PROCESSES KIND
-    if [ $4 = memfd-huge ]; then
+    kind=$4
+    if [ $kind = memfd-huge ]; then
         for node in 0 1; do
             pool=/sys/devices/system/node/node$node/hugepages/hugepages-2048kB/nr_hugepages
             echo $(($2 / 2 + 32)) >$pool
         done
     fi
     mkfifo /tmp/ready
-    numactl --membind=0 /usr/bin/python3 /tmp/shared_memory.py $2 $3 $4 /tmp/ready >/dev/null 2>&1 &
+    numactl --membind=0 /usr/bin/python3 /tmp/shared_memory.py $2 $3 $kind /tmp/ready \
+        >/dev/null 2>&1 &
     pid=$(cat /tmp/ready)
+    all=$(mapped $pid)
     for round in 1 2 3 4 5 6 7; do
         case $((round % 2)) in
             0) by_numalab $1; by_migratepages $1 ;;

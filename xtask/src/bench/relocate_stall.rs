@@ -11,13 +11,14 @@ use super::claims::Claims;
 use super::own_binary;
 use super::relocate::in_guest;
 use super::spread::Spread;
-use crate::guest::{self, Options};
+use crate::guest::{self, Options, Relay};
 use crate::{program, repository};
 
 const READER: &str = include_str!("page_reader.c");
 const SCRIPT: &str = include_str!("relocate_stall.sh");
-/// Size of the segment in MiB: the script has it as `MIB`.
-const MIB: u64 = 128;
+/// Size of the segment in MiB: the script has it as `MIB`. Beside two sessions that read, an
+/// emulated guest moves little more than 1 MiB in a second.
+const MIB: u64 = 16;
 /// How the memory is moved, and what that is.
 const MOVERS: [(&str, &str); 3] = [
     ("numalab", "numalab move"),
@@ -25,16 +26,18 @@ const MOVERS: [(&str, &str); 3] = [
     ("balancing", "numalab balance"),
 ];
 /// The median of the p99 while numalab moves, as a multiple of that while migratepages does, at
-/// most (docs/move.md has what was measured).
+/// most; also of the 99.9th percentile (docs/move.md has what was measured).
 const P99_MAX: f64 = 1.5;
 
-/// A spell of reading: pages on the other node afterwards, how long it took, and of the session
-/// that waited longer, the 99th percentile and the longest of its reads.
+/// A spell of reading: pages on the other node afterwards, how long it took, reads of both
+/// sessions, and of the session that waited longer, two percentiles and the longest of its reads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Spell {
     pages: f64,
     seconds: f64,
+    reads: f64,
     p99_ns: f64,
+    p999_ns: f64,
     longest_ns: f64,
 }
 
@@ -52,7 +55,12 @@ pub(super) fn run(limit: Duration) -> Result<()> {
         binaries: vec![own_binary::release()?, reader],
         ..Options::of(guest::find("two-node")?)
     };
-    let text = in_guest(&options, &SCRIPT.replace("MIB", &MIB.to_string()))?;
+    println!("NAME PAGES-MOVED MS, and of both sessions READS P99-NS P999-NS LONGEST-NS:");
+    let text = in_guest(
+        &options,
+        &SCRIPT.replace("MIB", &MIB.to_string()),
+        Relay::Pass,
+    )?;
     println!("Emulated two-node guest: ratios only. Medians of the rounds (least to most)");
     let mut claims = Claims::default();
     let idle = spells(&text, "nothing")?;
@@ -74,22 +82,29 @@ fn judge(text: &str, claims: &mut Claims) -> Result<()> {
         "all of them",
         is_all,
     );
-    let ratio = ratios(&ours, &theirs, |it| it.p99_ns)?;
-    claims.add(
-        &format!("p99 of a read while numalab moves, by that while migratepages does: {ratio}"),
-        &format!("at most {P99_MAX} times"),
-        ratio.median <= P99_MAX,
-    );
+    let percentiles = [
+        ("p99", ratios(&ours, &theirs, |it| it.p99_ns)?),
+        ("p99.9", ratios(&ours, &theirs, |it| it.p999_ns)?),
+    ];
+    for (name, ratio) in percentiles {
+        claims.add(
+            &format!("{name} of a read while numalab moves, by that with migratepages: {ratio}"),
+            &format!("at most {P99_MAX} times"),
+            ratio.median <= P99_MAX,
+        );
+    }
     Ok(())
 }
 
 fn summary(words: &str, moving: &[Spell], idle: &[Spell]) -> Result<String> {
     Ok(format!(
-        "{words}: {} pages moved in {} s\n  p99 of a read, by that with nothing moving: {}\n  \
-         longest read, likewise: {}\n",
+        "{words}: {} pages moved in {} s\n  by what it is with nothing moving:\n  \
+         reads in a second {}\n  p99 of a read {}\n  p99.9 of a read {}\n  longest read {}\n",
         spread(moving, |it| it.pages)?,
         spread(moving, |it| it.seconds)?,
+        ratios(moving, idle, |it| it.reads / it.seconds)?,
         ratios(moving, idle, |it| it.p99_ns)?,
+        ratios(moving, idle, |it| it.p999_ns)?,
         ratios(moving, idle, |it| it.longest_ns)?,
     ))
 }
@@ -113,18 +128,21 @@ fn spells(text: &str, name: &str) -> Result<Vec<Spell>> {
     let lines = text.lines().filter_map(|line| line.strip_prefix(&prefix));
     let spells = lines.map(|line| {
         let numbers: Vec<f64> = line.split(' ').flat_map(str::parse).collect();
-        let [
-            pages,
-            ms,
+        let [pages, ms, ref sessions @ ..] = numbers[..] else {
+            bail!("expected pages and time, found {line:?}");
+        };
+        let &[
             reads,
             p99,
+            p999,
             longest,
             reads_too,
             p99_too,
+            p999_too,
             longest_too,
-        ] = numbers[..]
+        ] = sessions
         else {
-            bail!("expected pages, time and the reads of two sessions, found {line:?}");
+            bail!("expected four numbers of each of two sessions, found {line:?}");
         };
         ensure!(
             reads > 0.0 && reads_too > 0.0,
@@ -133,7 +151,9 @@ fn spells(text: &str, name: &str) -> Result<Vec<Spell>> {
         Ok(Spell {
             pages,
             seconds: ms / 1e3,
+            reads: reads + reads_too,
             p99_ns: p99.max(p99_too),
+            p999_ns: p999.max(p999_too),
             longest_ns: longest.max(longest_too),
         })
     });
@@ -148,27 +168,31 @@ mod tests {
 
     #[test]
     fn the_session_that_waits_longer_counts() {
-        let text = "nothing 0 3000 9 100 4000 9 200 2000\n\
-                    numalab 32768 900 9 300 8000 9 100 9000\n\
-                    migratepages 32768 1500 9 200 900 9 250 800\n";
+        let text = "nothing 0 3000 9 100 200 4000 9 200 300 2000\n\
+                    numalab 4096 1500 9 300 400 8000 9 100 900 9000\n\
+                    migratepages 4096 1500 9 200 700 900 9 250 600 800\n";
         let (idle, ours) = (
             spells(text, "nothing").unwrap(),
             spells(text, "numalab").unwrap(),
         );
         let said = summary("it", &ours, &idle).unwrap();
-        assert!(
-            said.contains("nothing moving: 1.50 (1.50 to 1.50)"),
-            "{said}"
-        );
-        assert!(said.contains("likewise: 2.25 (2.25 to 2.25)"), "{said}");
+        for expected in [
+            "reads in a second 2.00 (2.00 to 2.00)",
+            "p99 of a read 1.50 (1.50 to 1.50)",
+            "p99.9 of a read 3.00 (3.00 to 3.00)",
+            "longest read 2.25 (2.25 to 2.25)",
+        ] {
+            assert!(said.contains(expected), "{said}");
+        }
         let is_met = |text: &str| {
             let mut claims = Claims::default();
             judge(text, &mut claims).unwrap();
             claims.conclude().is_ok()
         };
         assert!(is_met(text));
-        assert!(!is_met(&text.replace("9 300 8000", "9 400 8000")));
-        assert!(!is_met(&text.replace("numalab 32768", "numalab 32767")));
+        assert!(!is_met(&text.replace("9 300 400", "9 400 400")));
+        assert!(!is_met(&text.replace("100 900 9000", "100 1100 9000")));
+        assert!(!is_met(&text.replace("numalab 4096", "numalab 4095")));
         assert!(spells("numalab 1 2 3\n", "numalab").is_err());
         assert!(spells("", "numalab").is_err());
     }

@@ -1,6 +1,7 @@
 # Reads random pages of a segment on node 0 from two sessions on node 1, while nothing moves, and
 # while numalab, migratepages and the kernel's balancing bring it to node 1, in turns; who is first
-# changes. Prints for each: NAME PAGES MILLISECONDS, and of each session: READS P99 LONGEST.
+# changes. Prints for each: NAME PAGES MILLISECONDS, and of each session: READS P99
+# P999 LONGEST.
 segment=/dev/shm/numalab-stall
 on_one() { # prints the pages of the segment on node 1, as the kernel counts them
     grep numalab-stall /proc/$pid/numa_maps | tr ' ' '\n' | sed -n 's/^N1=//p' | grep . || echo 0
@@ -33,7 +34,7 @@ for reader in 1 2; do
     readers="$readers $!"
 done
 sleep 2
-for round in 1 2 3 4 5 6 7; do
+for round in 1 2 3 4 5; do
     case $((round % 2)) in
         0) nothing; by_numalab; by_migratepages; by_balancing ;;
         1) by_balancing; by_migratepages; by_numalab; nothing ;;

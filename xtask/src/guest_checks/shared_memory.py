@@ -1,8 +1,10 @@
 """Allocates MIB MiB of memory in FILE (a path, 'memfd', or 'memfd-huge' for pages of 2 MiB: a
 shared segment; 'private' or 'private-huge': private memory), attaches COUNT processes to it that
-read all of it, writes its process id to READY, and waits to be killed."""
+read all of it, writes its process id to READY, and waits to be killed. Each of them reads all of it
+again at SIGUSR1."""
 import mmap
 import os
+import signal
 import sys
 import time
 
@@ -28,11 +30,19 @@ memory = mmap.mmap(descriptor, mib << 20, flags)
 block = b"x" * (1 << 20)
 for offset in range(0, mib << 20, 1 << 20):
     memory[offset:offset + (1 << 20)] = block
+page = 1 << 21 if name.endswith("-huge") else 4096
+
+
+def read_all(*_):
+    for offset in range(0, mib << 20, page):
+        memory[offset]
+
+
+signal.signal(signal.SIGUSR1, read_all)
 started, finished = os.pipe()
 for _ in range(count - 1):
     if os.fork() == 0:
-        for offset in range(0, mib << 20, 4096):
-            memory[offset]
+        read_all()
         os.write(finished, b"r")
         time.sleep(3600)
         os._exit(0)

@@ -39,13 +39,24 @@ impl Batch<'_> {
     pub(super) fn pid(&self) -> u32 {
         self.stretches[0].pid
     }
+
+    /// Whether its stretches hold no page that the pass had not met.
+    pub(super) fn is_empty(&self) -> bool {
+        self.then.is_empty()
+    }
 }
 
 impl ToSend {
     /// Bytes to move.
     pub(super) fn bytes(&self) -> u64 {
-        let units = self.by_process.iter().flat_map(|(_, units)| units);
-        units.map(|(unit, _)| unit.pages * self.page_bytes).sum()
+        self.units().map(|unit| unit.pages * self.page_bytes).sum()
+    }
+
+    /// The units to move.
+    pub(super) fn units(&self) -> impl Iterator<Item = &Unit> {
+        self.by_process
+            .iter()
+            .flat_map(|(_, units)| units.iter().map(|(unit, _)| unit))
     }
 
     /// Whether some of it is reached through this process. The kernel then interrupts every CPU

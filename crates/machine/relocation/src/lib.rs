@@ -8,6 +8,7 @@ mod changes;
 mod chunk_log;
 mod claims;
 mod error;
+mod huge_pages_met;
 mod memory;
 mod mover;
 mod object_words;

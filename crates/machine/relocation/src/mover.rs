@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use journal::{Change, Journal};
 use linux::{Root, proc_stat};
-use model::BytesByNode;
+use model::{BytesByNode, NodeId};
 
 use super::batch::{Batch, Preparer, SendOutcome};
 use super::chunk_log::ChunkLog;
@@ -18,7 +18,7 @@ use super::memory::{Part, Source, Stretch};
 use super::plan::Plan;
 use super::policy;
 use super::read_error::ReadError;
-use super::reader::Reader;
+use super::reader::{Reader, Unit};
 use super::sender::{self, Sent};
 use super::survey::extents;
 use super::take_back::PagesMoved;
@@ -101,6 +101,7 @@ pub fn carry_out(
         began,
         bytes_seen: 0,
         batch_bytes: BATCH_BYTES,
+        lost: Vec::new(),
     };
     let outcome = mover.run(plan, journal);
     let mut moved = mover.moved;
@@ -121,6 +122,10 @@ struct Mover<'a, 'b> {
     began: Instant,
     bytes_seen: u64,
     batch_bytes: u64,
+    /// Huge pages of the part that a process had no more when they were sent, with the node to
+    /// which they were: when the kernel moves a page of a page table that processes share, all but
+    /// one of them lose that table (mm/hugetlb.c, `huge_pmd_unshare`). That one still has them.
+    lost: Vec<(Unit, NodeId)>,
 }
 
 impl Mover<'_, '_> {
@@ -151,6 +156,7 @@ impl Mover<'_, '_> {
                 self.wait();
                 ready = next?;
             }
+            self.conclude_part(part);
         }
         Ok(())
     }
@@ -188,6 +194,7 @@ impl Mover<'_, '_> {
                 continue;
             }
             match self.preparer.prepare(part, together)? {
+                Some(batch) if batch.is_empty() => self.moved.sent.calls += batch.calls,
                 Some(batch) => return Ok(Some(batch)),
                 None => self.ended(pid),
             }
@@ -215,6 +222,13 @@ impl Mover<'_, '_> {
         let (mut sent, mut result) = outcome;
         while let Err((through, error)) = result {
             let pid = batch.pid();
+            if let Source::HugeObject(id, _) = batch.part.source {
+                // Another process may show what this one did; none of it was counted.
+                let units = batch.to_send.units();
+                units.for_each(|unit| self.preparer.reader.huge_pages.forget(id, unit.page));
+                sent.gone.clear();
+            }
+            self.settle(batch.part, &mut sent);
             self.moved.sent.add(std::mem::take(&mut sent));
             if through == pid && ReadError::from_call(&error) {
                 self.ended(pid);
@@ -235,10 +249,11 @@ impl Mover<'_, '_> {
             true => (2 * self.batch_bytes).min(BATCH_BYTES_MAX),
             false => BATCH_BYTES,
         };
-        let by_status = self.moved.by_status.last_mut().expect("its part has begun");
         for (node, bytes) in &batch.then {
-            *by_status.entry(*node).or_default() += bytes;
+            *self.by_status().entry(*node).or_default() += bytes;
         }
+        self.settle(batch.part, &mut sent);
+        let by_status = self.by_status();
         for ((from, to), bytes) in &sent.stayed {
             *by_status.entry(*to).or_default() -= bytes;
             *by_status.entry(*from).or_default() += bytes;
@@ -248,6 +263,37 @@ impl Mover<'_, '_> {
         self.moved.sent.add(sent);
         (self.pace.watch)(self.bytes_seen);
         Ok(())
+    }
+
+    /// What the statuses of the part say so far.
+    fn by_status(&mut self) -> &mut BytesByNode {
+        self.moved.by_status.last_mut().expect("its part has begun")
+    }
+
+    /// Decides about units that the process had no more: of an object of huge pages, another may
+    /// show them; all others stay uncounted.
+    fn settle(&mut self, part: &Part, sent: &mut Sent) {
+        for (unit, to) in std::mem::take(&mut sent.gone) {
+            let Source::HugeObject(id, _) = part.source else {
+                sent.stay(&unit, to, sender::GONE, part.page_bytes);
+                continue;
+            };
+            self.preparer.reader.huge_pages.forget(id, unit.page);
+            *self.by_status().entry(to).or_default() -= unit.pages * part.page_bytes;
+            self.lost.push((unit, to));
+        }
+    }
+
+    /// Counts the huge pages that no other process has shown.
+    fn conclude_part(&mut self, part: &Part) {
+        for (unit, to) in std::mem::take(&mut self.lost) {
+            let object = part.object();
+            if object.is_some_and(|id| !self.preparer.reader.huge_pages.has(id, unit.page)) {
+                let sent = &mut self.moved.sent;
+                sent.stay(&unit, to, sender::GONE, part.page_bytes);
+                *self.by_status().entry(unit.node).or_default() += unit.pages * part.page_bytes;
+            }
+        }
     }
 
     /// Notes that a process has ended: memory that went with it needs no move.

@@ -67,7 +67,7 @@ pub fn plan(root: &Root, survey: Survey) -> Result<Plan, MoveError> {
                 }
                 Err(error) => return Err(error.into()),
             };
-            if !chunk.units.is_empty() {
+            if !chunk.units.is_empty() || reader.huge_pages.has_some(&part, &stretch) {
                 with_pages.push(stretch);
             }
             for unit in chunk.units {

@@ -1,6 +1,7 @@
 //! Where the pages of a stretch are now. Touches, allocates and swaps in nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::sync::Arc;
 
 use linux::map_files::Window;
@@ -10,6 +11,7 @@ use linux::proc_maps::ObjectId;
 use linux::{Root, move_pages};
 use model::NodeId;
 
+use super::huge_pages_met::HugePagesMet;
 use super::memory::{Part, Source, Stretch};
 use super::read_error::ReadError;
 use super::sequence::Sequence;
@@ -72,7 +74,8 @@ pub(super) struct Reader<'a> {
     closed: BTreeSet<u32>,
     /// Frames of private memory that processes share since a fork; of a huge page, the first frame.
     shared_since_fork: PageSet,
-    huge_pages: BTreeMap<ObjectId, PageSet>,
+    /// Huge pages of objects that the pass has met.
+    pub huge_pages: HugePagesMet,
     /// Larger pages of private memory that the pass has seen, by the small pages in one.
     larger: BTreeMap<u64, u64>,
     open: Option<(u32, Pagemap)>,
@@ -98,7 +101,7 @@ impl<'a> Reader<'a> {
             frames,
             closed: BTreeSet::new(),
             shared_since_fork: PageSet::default(),
-            huge_pages: BTreeMap::new(),
+            huge_pages: HugePagesMet::default(),
             larger: BTreeMap::new(),
             open: None,
             entries: Vec::new(),
@@ -225,6 +228,7 @@ impl<'a> Reader<'a> {
         Found {
             units,
             are_nodes_known,
+            calls: 0,
         }
     }
 
@@ -259,47 +263,69 @@ impl<'a> Reader<'a> {
         all
     }
 
-    /// Huge pages of a pool that the process has mapped: one entry stands for each page.
+    /// Huge pages of a pool that the process has mapped. The kernel says the nodes of those of an
+    /// object in one call; where it does not (of pages of 1 GiB before Linux 6.2, mm/hugetlb.c,
+    /// `follow_huge_pud`), and for private ones, one entry of the page map stands for each.
     fn huge(
         &mut self,
         part: &Part,
         stretch: &Stretch,
         object: Option<ObjectId>,
     ) -> Result<Found, ReadError> {
-        let frames = Arc::clone(&self.frames);
-        let (mut units, mut are_nodes_known) = (Vec::new(), true);
-        for index in 0..stretch.pages {
-            let (page, address) = (
-                stretch.first + index,
-                stretch.address + index * part.page_bytes,
-            );
-            self.entries_at(stretch.pid, address, 1)?;
-            let entry = self.entries.first().filter(|entry| entry.is_present());
-            let Some(entry) = entry else {
-                continue;
+        if object.is_some_and(|id| self.huge_pages.has_all(id, stretch)) {
+            return Ok(Found::default());
+        }
+        let address_of = |index: u64| stretch.address + index * part.page_bytes;
+        let addresses: Vec<u64> = (0..stretch.pages).map(address_of).collect();
+        let said = object.map(|_| move_pages::nodes_of(stretch.pid, &addresses));
+        let mut found = Found {
+            are_nodes_known: true,
+            calls: u64::from(said.is_some()),
+            ..Found::default()
+        };
+        let said = said.and_then(Result::ok).unwrap_or_default();
+        let said = said.into_iter().map(Result::ok).chain(iter::repeat(None));
+        for ((page, address), said) in (stretch.first..).zip(addresses).zip(said) {
+            let unit = |node: Option<NodeId>| Unit {
+                page,
+                pages: 1,
+                turn: page,
+                address,
+                node: node.unwrap_or(NodeId(0)),
             };
-            let shared_frame = entry.frame().filter(|_| !entry.is_exclusive());
-            let is_new = match (object, shared_frame) {
-                (Some(id), _) => self.huge_pages.entry(id).or_default().insert(page),
-                (None, Some(frame)) => self.shared_since_fork.insert(frame),
-                (None, None) => true,
+            let new = match (object, said) {
+                (Some(id), Some(node)) => self.huge_pages.insert(id, page).then_some(Some(node)),
+                _ => self.huge_by_entry(stretch.pid, page, address, object)?,
             };
-            if is_new {
-                let node = entry.frame().and_then(|frame| frames.node_of(frame));
-                are_nodes_known &= node.is_some();
-                units.push(Unit {
-                    page,
-                    pages: 1,
-                    turn: page,
-                    address,
-                    node: node.unwrap_or(NodeId(0)),
-                });
+            if let Some(node) = new {
+                found.are_nodes_known &= node.is_some();
+                found.units.push(unit(node));
             }
         }
-        Ok(Found {
-            units,
-            are_nodes_known,
-        })
+        Ok(found)
+    }
+
+    /// The node of a huge page that is in memory and new, by its entry; the node is `None` where
+    /// its frame has no known one.
+    fn huge_by_entry(
+        &mut self,
+        pid: u32,
+        page: u64,
+        address: u64,
+        object: Option<ObjectId>,
+    ) -> Result<Option<Option<NodeId>>, ReadError> {
+        self.entries_at(pid, address, 1)?;
+        let entry = self.entries.first().filter(|entry| entry.is_present());
+        let Some(entry) = entry.copied() else {
+            return Ok(None);
+        };
+        let shared_frame = entry.frame().filter(|_| !entry.is_exclusive());
+        let is_new = match (object, shared_frame) {
+            (Some(id), _) => self.huge_pages.insert(id, page),
+            (None, Some(frame)) => self.shared_since_fork.insert(frame),
+            (None, None) => true,
+        };
+        Ok(is_new.then(|| entry.frame().and_then(|frame| self.frames.node_of(frame))))
     }
 
     fn entries_at(&mut self, pid: u32, address: u64, count: usize) -> Result<(), ReadError> {
@@ -331,22 +357,26 @@ impl Of {
 }
 
 /// Pages that were found in page maps.
+#[derive(Default)]
 struct Found {
     units: Vec<Unit>,
     /// Whether the frames of all of them have a known node: then the kernel need not be asked.
     are_nodes_known: bool,
+    /// Calls that this took.
+    calls: u64,
 }
 
 impl Found {
     /// Puts the pages into a chunk, with their nodes.
     fn look_up(self, mut chunk: Chunk) -> Result<Chunk, ReadError> {
-        if self.are_nodes_known {
+        chunk.calls = self.calls;
+        if self.are_nodes_known || self.units.is_empty() {
             chunk.units = self.units;
             return Ok(chunk);
         }
         let addresses: Vec<u64> = self.units.iter().map(|unit| unit.address).collect();
         let nodes = move_pages::nodes_of(chunk.pid, &addresses)?;
-        chunk.calls = 1;
+        chunk.calls += 1;
         let found = self.units.into_iter().zip(nodes);
         // Leaves out pages that are gone by now.
         let found = found.filter_map(|(unit, node)| {

@@ -11,6 +11,8 @@ use super::reader::Unit;
 
 /// `EBUSY`: also stands for a page on which the kernel gave up silently (errno(3)).
 const BUSY: i32 = 16;
+/// `ENOENT`: the page is not in the process any more (move_pages(2)).
+pub(super) const GONE: i32 = 2;
 /// How often to try pages of which none moves.
 const ATTEMPTS: u32 = 3;
 /// The kernel is mostly done with a busy page after this.
@@ -34,6 +36,9 @@ pub struct Sent {
     pub calls: u64,
     /// Bytes that stayed, by the node on which they are and the node to which they were sent.
     pub(super) stayed: BTreeMap<(NodeId, NodeId), u64>,
+    /// Units that the process has no more, with the node to which they were sent. No other field
+    /// counts them.
+    pub(super) gone: Vec<(Unit, NodeId)>,
 }
 
 impl Sent {
@@ -48,6 +53,14 @@ impl Sent {
         for (way, bytes) in other.stayed {
             *self.stayed.entry(way).or_default() += bytes;
         }
+        self.gone.extend(other.gone);
+    }
+
+    /// Counts a unit that stayed where it was.
+    pub(super) fn stay(&mut self, unit: &Unit, to: NodeId, number: i32, page_bytes: u64) {
+        let bytes = unit.pages * page_bytes;
+        *self.refused.entry(number).or_default() += bytes;
+        *self.stayed.entry((unit.node, to)).or_default() += bytes;
     }
 }
 
@@ -128,12 +141,13 @@ pub(super) fn send(
             } else {
                 attempts + 1
             };
-            let is_over = attempts == ATTEMPTS;
+            let are_all_gone = left.iter().all(|(_, number)| *number == GONE);
+            let is_over = attempts == ATTEMPTS || are_all_gone;
             for (unit, number) in &left {
-                if is_over {
-                    let bytes = unit.pages * page_bytes;
-                    *sent.refused.entry(*number).or_default() += bytes;
-                    *sent.stayed.entry((unit.node, node)).or_default() += bytes;
+                match *number {
+                    _ if !is_over => {}
+                    GONE => sent.gone.push((*unit, node)),
+                    number => sent.stay(unit, node, number, page_bytes),
                 }
             }
             pending = left.into_iter().map(|(unit, _)| unit).collect();
@@ -237,9 +251,9 @@ mod tests {
             send_together(threads, 0, &units, page_bytes, false, &mut sent).unwrap();
             assert_eq!(sent.units, pages as u64 - 1, "{threads}");
             assert_eq!(sent.bytes, sent.units * page_bytes);
-            assert_eq!(sent.refused, BTreeMap::from([(2, page_bytes)]));
-            let node = nodes[0].unwrap();
-            assert_eq!(sent.stayed, BTreeMap::from([((node, node), page_bytes)]));
+            let gone: Vec<u64> = sent.gone.iter().map(|(unit, _)| unit.page).collect();
+            assert_eq!(gone, [pages as u64 - 1]);
+            assert_eq!((sent.refused, sent.stayed), Default::default());
         }
     }
 

@@ -83,6 +83,7 @@ pub(super) fn chunks<'a>(
 /// The result of moving pages back.
 #[derive(Debug, Default)]
 struct Back {
+    /// Pages that are no longer in memory need no move.
     sent: Sent,
     /// Bytes that are neither where we had put them nor where they were before.
     bytes_moved_by_others: u64,
@@ -95,8 +96,7 @@ impl Back {
             let bytes = ByteSize(self.bytes_moved_by_others);
             reasons.push(format!("another process has moved {bytes} of it since"));
         }
-        // Pages that are no longer in memory need no move.
-        for (number, bytes) in self.sent.refused.iter().filter(|(number, _)| **number != 2) {
+        for (number, bytes) in &self.sent.refused {
             let (bytes, why) = (ByteSize(*bytes), sender::reason(*number));
             reasons.push(format!("{bytes} stay where they are: {why}"));
         }

@@ -29,6 +29,13 @@ impl Chunk {
         is_new
     }
 
+    /// Removes the page at `index` in the chunk.
+    fn remove(&mut self, index: usize) {
+        let (word, bit) = (&mut self.words[index / 64], 1 << (index % 64));
+        self.count -= u64::from(*word & bit != 0);
+        *word &= !bit;
+    }
+
     /// Whether all of `count` pages from `index` on are in the set.
     fn has_all(&self, index: usize, count: usize) -> bool {
         let mut pages = index..index + count;
@@ -66,6 +73,18 @@ impl PageSet {
             .insert((page % CHUNK_PAGES) as usize)
     }
 
+    /// Removes a page, if it is there.
+    pub fn remove(&mut self, page: u64) {
+        if let Some(at) = self.places.get(&(page / CHUNK_PAGES)) {
+            self.chunks[*at].remove((page % CHUNK_PAGES) as usize);
+        }
+    }
+
+    /// Whether a page is in the set.
+    pub fn has(&self, page: u64) -> bool {
+        self.has_all(page, 1)
+    }
+
     /// Whether all of `count` pages from `first` on, which lie in one chunk, are in the set.
     pub(crate) fn has_all(&self, first: u64, count: u64) -> bool {
         let chunk = self.places.get(&(first / CHUNK_PAGES));
@@ -99,14 +118,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set(pages in prop::collection::vec(0..100_000_u64, 0..200)) {
+        fn it_is_a_set(
+            pages in prop::collection::vec(0..100_000_u64, 0..200),
+            gone in prop::collection::vec(0..100_000_u64, 0..50),
+        ) {
             let (mut set, mut expected) = (PageSet::default(), BTreeSet::new());
-            for page in pages {
-                prop_assert_eq!(set.insert(page), expected.insert(page));
+            for page in &pages {
+                prop_assert_eq!(set.insert(*page), expected.insert(*page));
+            }
+            for page in pages.iter().step_by(3).chain(&gone) {
+                set.remove(*page);
+                expected.remove(page);
             }
             prop_assert_eq!(set.len(), expected.len() as u64);
-            for page in expected {
-                prop_assert!(set.has_all(page, 1));
+            for page in pages.iter().chain(&gone) {
+                prop_assert_eq!(set.has(*page), expected.contains(page));
             }
         }
     }

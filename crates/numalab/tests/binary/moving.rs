@@ -4,6 +4,7 @@
 
 use std::fs;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use testing::{Need, not_run};
 
@@ -132,4 +133,91 @@ fn the_trace_of_a_move_has_what_was_moved_and_where_it_is() {
     let memory = of(&format!("{pid} bytes by node"));
     let before = memory[0]["node 0"].as_u64().unwrap();
     assert!(before >= 64 << 20, "{memory:?}");
+}
+
+/// Holds 32 pages of 2 MiB, each at the start of 64 MiB of shared memory, in two processes. Both
+/// read all of them again at SIGUSR1.
+const HOLDS_HUGE: &str = "\
+import mmap, os, signal
+file = os.memfd_create('numalab-test', os.MFD_HUGETLB | os.MFD_HUGE_2MB)
+os.ftruncate(file, 2 << 30)
+# Without a reservation (MAP_NORESERVE), which the pool is too small for.
+memory = mmap.mmap(file, 2 << 30, mmap.MAP_SHARED | 0x4000)
+places = range(0, 2 << 30, 64 << 20)
+for place in places:
+    memory[place] = 1
+def read(*_):
+    for place in places:
+        memory[place]
+signal.signal(signal.SIGUSR1, read)
+os.fork()
+read()
+while True:
+    signal.pause()
+";
+
+/// Pages of the shared memory of [`HOLDS_HUGE`] on nodes 0 and 1 that a process has mapped, as the
+/// kernel counts them.
+fn held_by_node(pid: &str) -> [u64; 2] {
+    let maps = fs::read_to_string(format!("/proc/{pid}/numa_maps")).unwrap_or_default();
+    let of_memory = maps.lines().find(|line| line.contains("numalab-test"));
+    ["N0=", "N1="].map(|name| {
+        let mut words = of_memory.unwrap_or_default().split(' ');
+        let count = words.find_map(|word| word.strip_prefix(name));
+        count.map_or(0, |count| count.parse().unwrap())
+    })
+}
+
+/// Where the kernel moves a page of a page table that processes share, all but one of them lose
+/// that table. A mapping of 2 GiB has one for a whole GiB, wherever it lies.
+#[test]
+fn huge_pages_move_that_processes_lose_meanwhile() {
+    if !is_guest("huge_pages_move_that_processes_lose_meanwhile", "two-node") {
+        return;
+    }
+    let set_pools = |pages: &str| {
+        for node in [0, 1] {
+            let pools = format!("/sys/devices/system/node/node{node}/hugepages");
+            fs::write(format!("{pools}/hugepages-2048kB/nr_hugepages"), pages).unwrap();
+        }
+    };
+    set_pools("32");
+    let laboratory = Laboratory::new();
+    let words = [
+        "numactl",
+        "--membind=0",
+        "/usr/bin/python3",
+        "-c",
+        HOLDS_HUGE,
+    ];
+    let holder = Running::start(&words);
+    let parent = holder.pid();
+    let child = until("there are two processes", || {
+        let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+        let child = children.ok()?.trim().to_owned();
+        (!child.is_empty()).then_some(child)
+    });
+    let both_have = |expected: [u64; 2]| {
+        until(&format!("both have {expected:?}"), || {
+            let both = [&parent, &child];
+            for pid in both {
+                let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
+                kill_process(pid, Signal::USR1).unwrap();
+            }
+            let is_so = |pid: &String| held_by_node(pid) == expected;
+            both.into_iter().all(is_so).then_some(())
+        });
+    };
+    both_have([32, 0]);
+    let moved = laboratory.document(&["move", &parent, "--to", "1", "--shared", "--json"]);
+    assert_eq!(moved["bytes_moved"], 64 << 20, "{moved:#}");
+    assert_eq!(moved["refused"].as_array().unwrap().len(), 0, "{moved:#}");
+    let by_status = &moved["parts"][0]["bytes_by_node_by_status"];
+    assert_eq!(by_status["1"], 64 << 20, "{moved:#}");
+    both_have([0, 32]);
+    laboratory.run(&["undo"]).with_code(0);
+    both_have([32, 0]);
+    kill_process(Pid::from_raw(child.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    drop(holder);
+    set_pools("0");
 }
