@@ -1,6 +1,7 @@
-//! `cargo xtask bench matrix-time`: how long `numalab latency` takes where the last-level cache has
-//! 300 MiB (as an option, on any machine), whether its plan says so, and whether the working set
-//! that it finds gives the figure of one of four times the cache.
+//! `cargo xtask bench matrix-time`: how long `numalab latency` and `numalab bandwidth` take where
+//! the last-level cache has 300 MiB (as an option, on any machine), whether the plan of the first
+//! says so, and whether the working set that it finds gives the figure of one of four times the
+//! cache.
 
 use std::time::{Duration, Instant};
 
@@ -30,23 +31,27 @@ const ESTIMATE_FACTOR: f64 = 1.5;
 pub(super) fn run(limit: Duration) -> Result<()> {
     let numalab = OwnBinary::build(limit)?;
     let mut claims = Claims::default();
-    whole(&numalab, &mut claims)?;
+    for name in ["latency", "bandwidth"] {
+        whole(&numalab, name, &mut claims)?;
+    }
     in_turns(&numalab, &mut claims)?;
     claims.conclude()
 }
 
-/// Runs the matrix as a user does, with the usual interval.
-fn whole(numalab: &OwnBinary, claims: &mut Claims) -> Result<()> {
-    let words = ["latency", "--anyway", "--last-level-cache", CACHE, "--json"];
+/// Runs a matrix as a user does, with the usual interval.
+fn whole(numalab: &OwnBinary, name: &str, claims: &mut Claims) -> Result<()> {
+    let words = [name, "--anyway", "--last-level-cache", CACHE, "--json"];
     let begun = Instant::now();
     let document = numalab.json(&words)?;
     let took_s = begun.elapsed().as_secs_f64();
     let cells = document["cpu_nodes"].as_array().map_or(0, Vec::len);
     let method = &document["method"];
+    let bytes = ["working_set_bytes", "bytes_per_thread"].map(|field| method[field].as_u64());
+    let bytes = bytes.into_iter().flatten().next();
     let found = format!(
-        "{cells} nodes, last-level cache {CACHE}: {took_s:.1} s, {} rounds, working set {} MiB",
+        "{name}: {cells} nodes, last-level cache {CACHE}: {took_s:.1} s, {} rounds of {} MiB",
         method["rounds"],
-        method["working_set_bytes"].as_u64().unwrap_or(0) >> 20,
+        bytes.with_context(|| format!("{name} has a working set"))? >> 20,
     );
     match cells {
         1 => claims.add(&found, "at most 60 s", took_s <= ONE_NODE_S_MAX),
