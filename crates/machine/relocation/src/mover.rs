@@ -1,7 +1,7 @@
 //! Carries out a plan by batches: while the kernel moves one, the next one is read, journalled and
 //! synced.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -101,7 +101,7 @@ pub fn carry_out(
         began,
         bytes_seen: 0,
         batch_bytes: BATCH_BYTES,
-        lost: Vec::new(),
+        lost: BTreeMap::new(),
     };
     let outcome = mover.run(plan, journal);
     let mut moved = mover.moved;
@@ -125,7 +125,7 @@ struct Mover<'a, 'b> {
     /// Huge pages of the part that a process had no more when they were sent, with the node to
     /// which they were: when the kernel moves a page of a page table that processes share, all but
     /// one of them lose that table (mm/hugetlb.c, `huge_pmd_unshare`). That one still has them.
-    lost: Vec<(Unit, NodeId)>,
+    lost: BTreeMap<u64, (Unit, NodeId)>,
 }
 
 impl Mover<'_, '_> {
@@ -142,21 +142,40 @@ impl Mover<'_, '_> {
                 Source::Window(_, object) => extents(object, part.page_bytes)?,
                 _ => part.stretches.clone(),
             };
-            let mut rest = &stretches[..];
-            let mut ready = self.next(part, &mut rest)?;
-            while let Some(batch) = ready {
-                // A segment that we have open outlives its processes, and is of no use then.
-                self.moved.has_target_ended = self.has_target_ended();
-                self.moved.is_interrupted = (self.pace.stop)();
+            let mut still_lost = usize::MAX;
+            loop {
+                self.all(part, &stretches)?;
                 if self.moved.has_target_ended || self.moved.is_interrupted {
                     return Ok(());
                 }
-                let (outcome, next) = self.send_and_prepare(&batch, &mut rest);
-                self.conclude(batch, outcome)?;
-                self.wait();
-                ready = next?;
+                // The process that has them now may have been asked before they were lost.
+                let before = still_lost;
+                still_lost = self.still_lost(part).count();
+                if still_lost == 0 || still_lost >= before {
+                    break;
+                }
             }
             self.conclude_part(part);
+        }
+        Ok(())
+    }
+
+    /// Moves what stretches hold that the pass has not met, until that is done or the move should
+    /// stop.
+    fn all(&mut self, part: &Part, stretches: &[Stretch]) -> Result<(), MoveError> {
+        let mut rest = stretches;
+        let mut ready = self.next(part, &mut rest)?;
+        while let Some(batch) = ready {
+            // A segment that we have open outlives its processes, and is of no use then.
+            self.moved.has_target_ended = self.has_target_ended();
+            self.moved.is_interrupted = (self.pace.stop)();
+            if self.moved.has_target_ended || self.moved.is_interrupted {
+                return Ok(());
+            }
+            let (outcome, next) = self.send_and_prepare(&batch, &mut rest);
+            self.conclude(batch, outcome)?;
+            self.wait();
+            ready = next?;
         }
         Ok(())
     }
@@ -280,19 +299,27 @@ impl Mover<'_, '_> {
             };
             self.preparer.reader.huge_pages.forget(id, unit.page);
             *self.by_status().entry(to).or_default() -= unit.pages * part.page_bytes;
-            self.lost.push((unit, to));
+            self.lost.insert(unit.page, (unit, to));
         }
     }
 
-    /// Counts the huge pages that no other process has shown.
+    /// The huge pages that a process lost and no other has shown since.
+    fn still_lost(&self, part: &Part) -> impl Iterator<Item = &(Unit, NodeId)> {
+        let (met, object) = (&self.preparer.reader.huge_pages, part.object());
+        let is_met = move |page: u64| object.is_some_and(|id| met.has(id, page));
+        self.lost
+            .values()
+            .filter(move |(unit, _)| !is_met(unit.page))
+    }
+
+    /// Counts those as pages that stayed.
     fn conclude_part(&mut self, part: &Part) {
-        for (unit, to) in std::mem::take(&mut self.lost) {
-            let object = part.object();
-            if object.is_some_and(|id| !self.preparer.reader.huge_pages.has(id, unit.page)) {
-                let sent = &mut self.moved.sent;
-                sent.stay(&unit, to, sender::GONE, part.page_bytes);
-                *self.by_status().entry(unit.node).or_default() += unit.pages * part.page_bytes;
-            }
+        let lost: Vec<(Unit, NodeId)> = self.still_lost(part).copied().collect();
+        self.lost.clear();
+        for (unit, to) in lost {
+            let sent = &mut self.moved.sent;
+            sent.stay(&unit, to, sender::GONE, part.page_bytes);
+            *self.by_status().entry(unit.node).or_default() += unit.pages * part.page_bytes;
         }
     }
 
