@@ -88,13 +88,18 @@ const BOOTS: u32 = 3;
 /// What a kernel prints on its console when one of its CPUs hangs.
 const HANG: &str = "detected stalls on CPUs";
 
+/// What a kernel prints on its console when it gives up. Before the first command, that is taken
+/// for a failure of the emulator: a kernel that panics for another reason does so in every boot.
+const PANIC: &str = "Kernel panic";
+
 /// Boots a guest, runs the commands in it one after the other, and switches it off. Kills it if a
 /// signal asks to stop.
 ///
-/// If its emulator fails, a guest starts again, with all commands, and the user is told. Two
+/// If its emulator fails, a guest starts again, with all commands, and the user is told. Three
 /// failures of QEMU 7.2 were seen, each once in some hundred boots: an emulated CPU keeps executing
-/// instructions that another one has just patched (int3 forever in `hrtimer_start_range_ns`), and
-/// SIGSEGV while the kernel scans for PCI devices. If output is passed on, commands that have
+/// instructions that another one has just patched (int3 forever in `hrtimer_start_range_ns`) or
+/// takes them for invalid (a panic in `sched_clock_cpu`), and SIGSEGV while the kernel scans for
+/// PCI devices. If output is passed on, commands that have
 /// started are not repeated.
 pub(crate) fn run(
     options: &Options,
@@ -276,6 +281,11 @@ fn outcomes(run: &RunDirectory, count: usize, ended: ExitStatus) -> Result<Vec<O
         )
     };
     if !run.is_booted() {
+        let console = fs::read(run.console()).unwrap_or_default();
+        if String::from_utf8_lossy(&console).contains(PANIC) {
+            let failure = format!("the guest's kernel panicked as it booted (QEMU: {ended})");
+            return Err(Stopped::emulator(failure, run).into());
+        }
         return Err(ended_early("it had booted"));
     }
     let mut begin = written(&run.booted())?;

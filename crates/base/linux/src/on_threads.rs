@@ -13,7 +13,8 @@ const THREADS_MAX: usize = 16;
 
 /// The result of `work` on each item, in order. A thread takes `at_once` items whenever it has
 /// finished its last ones: as many as take it much longer than the tens of microseconds in which a
-/// thread wakes up. Fewer than twice as many stay on the thread of the caller.
+/// thread wakes up. Fewer than twice as many stay on the thread of the caller. The other threads
+/// have the credentials, namespaces and CPUs of the thread that called this first.
 pub fn map<T: Sync, R: Send>(items: &[T], at_once: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     match items.len() / at_once {
         0 | 1 => items.iter().map(work).collect(),
