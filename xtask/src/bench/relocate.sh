@@ -1,21 +1,19 @@
 # Moves the same memory from node 0 to node 1 and back with numalab and with migratepages, in turns;
 # who is first changes. Prints one line for each move:
 # NAME CASE PAGES CALLS NANOSECONDS NANOSECONDS-BACK.
-on_one() { # prints the pages of the segment on node 1, as the kernel counts them
-    grep memfd /proc/$pid/numa_maps | tr ' ' '\n' | sed -n 's/^N1=//p' | grep . || echo 0
-}
-mapped() { # PID...: prints how many pages of the segment each has mapped
+pages() { # NODES PID...: prints how many pages of the segment each has mapped on these nodes
+    on="^N[$1]="; shift
     for one in "$@"; do
-        awk '/memfd/ { for (word = 3; word <= NF; word++)
-                 if (sub(/^N[01]=/, "", $word)) pages += $word }
-             END { print pages + 0 }' /proc/$one/numa_maps
+        awk -v on="$on" '/memfd/ { for (word = 3; word <= NF; word++)
+                                       if (sub(on, "", $word)) sum += $word }
+                         END { print sum + 0 }' /proc/$one/numa_maps
     done
 }
 read_again() { # moving huge pages takes them out of page tables that processes share
     [ $kind = memfd-huge ] || return 0
     holders="$pid $(pgrep -P $pid)"
     kill -USR1 $holders
-    while mapped $holders | grep -qvx $all; do sleep 0.1; done
+    while pages 01 $holders | grep -qvx $all; do sleep 0.1; done
 }
 timed() { # COMMAND...: puts its nanoseconds into $took
     began=$(date +%s%N)
@@ -28,7 +26,7 @@ by_numalab() {
     timed numalab move $pid --to 1 --shared --json
     calls=$(sed -n 's/.*"system_calls": \([0-9]*\).*/\1/p' /tmp/document)
     read_again
-    there="$(on_one) $calls $took"
+    there="$(pages 1 $pid) $calls $took"
     timed numalab undo
     echo numalab $1 $there $took
 }
@@ -36,7 +34,7 @@ by_migratepages() {
     read_again
     timed migratepages $pid 0 1
     read_again
-    there="$(on_one) 1 $took"
+    there="$(pages 1 $pid) 1 $took"
     timed migratepages $pid 1 0
     echo migratepages $1 $there $took
 }
@@ -52,7 +50,7 @@ rounds() { # CASE MIB PROCESSES KIND
     numactl --membind=0 /usr/bin/python3 /tmp/shared_memory.py $2 $3 $kind /tmp/ready \
         >/dev/null 2>&1 &
     pid=$(cat /tmp/ready)
-    all=$(mapped $pid)
+    all=$(pages 01 $pid)
     for round in 1 2 3 4 5 6 7; do
         case $((round % 2)) in
             0) by_numalab $1; by_migratepages $1 ;;

@@ -1,7 +1,6 @@
 # Reads random pages of a segment on node 0 from two sessions on node 1, while nothing moves, and
 # while numalab, migratepages and the kernel's balancing bring it to node 1, in turns; who is first
-# changes. Prints for each: NAME PAGES MILLISECONDS, and of each session: READS P99
-# P999 LONGEST.
+# changes. Prints for each: NAME PAGES MILLISECONDS, and of each session: READS P99 P999 LONGEST.
 segment=/dev/shm/numalab-stall
 on_one() { # prints the pages of the segment on node 1, as the kernel counts them
     grep numalab-stall /proc/$pid/numa_maps | tr ' ' '\n' | sed -n 's/^N1=//p' | grep . || echo 0

@@ -99,8 +99,7 @@ const PANIC: &str = "Kernel panic";
 /// failures of QEMU 7.2 were seen, each once in some hundred boots: an emulated CPU keeps executing
 /// instructions that another one has just patched (int3 forever in `hrtimer_start_range_ns`) or
 /// takes them for invalid (a panic in `sched_clock_cpu`), and SIGSEGV while the kernel scans for
-/// PCI devices. If output is passed on, commands that have
-/// started are not repeated.
+/// PCI devices. If output is passed on, commands that have started are not repeated.
 pub(crate) fn run(
     options: &Options,
     commands: &[Vec<String>],

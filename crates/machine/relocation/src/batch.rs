@@ -5,7 +5,7 @@ use model::{BytesByNode, NodeId};
 
 use super::chunk_log::{ChunkLine, ChunkLog};
 use super::error::MoveError;
-use super::memory::{Part, PartKind, Stretch};
+use super::memory::{Part, PartKind, Source, Stretch};
 use super::reader::{Chunk, Reader, Unit};
 use super::sender::{self, Sent};
 use super::{reader, sequence};
@@ -20,6 +20,8 @@ pub(super) struct Batch<'p> {
     pub calls: u64,
     /// What to move.
     pub to_send: ToSend,
+    /// Pages that the pass had not met before, if it is of an object of huge pages.
+    pub met: Vec<u64>,
     /// What was read of stretches with pages to move: keeps the addresses of this process valid.
     read: Vec<(&'p Stretch, Chunk)>,
 }
@@ -49,14 +51,8 @@ impl Batch<'_> {
 impl ToSend {
     /// Bytes to move.
     pub(super) fn bytes(&self) -> u64 {
-        self.units().map(|unit| unit.pages * self.page_bytes).sum()
-    }
-
-    /// The units to move.
-    pub(super) fn units(&self) -> impl Iterator<Item = &Unit> {
-        self.by_process
-            .iter()
-            .flat_map(|(_, units)| units.iter().map(|(unit, _)| unit))
+        let units = self.by_process.iter().flat_map(|(_, units)| units);
+        units.map(|(unit, _)| unit.pages * self.page_bytes).sum()
     }
 
     /// Whether some of it is reached through this process. The kernel then interrupts every CPU
@@ -99,14 +95,20 @@ impl Preparer<'_> {
     ) -> Result<Option<Batch<'p>>, MoveError> {
         let (mut then, mut calls) = (BytesByNode::new(), 0);
         let mut by_process: Vec<(u32, Vec<(Unit, NodeId)>)> = Vec::new();
-        let (mut read, mut lines) = (Vec::new(), Vec::new());
+        let (mut read, mut lines, mut met) = (Vec::new(), Vec::new(), Vec::new());
         for stretch in stretches {
             let chunk = match self.reader.read(part, stretch) {
                 Ok(chunk) => chunk,
-                Err(error) if error.is_of_an_ended_process() => return Ok(None),
+                Err(error) if error.is_of_an_ended_process() => {
+                    self.forget(part, &met);
+                    return Ok(None);
+                }
                 Err(error) => return Err(error.into()),
             };
             calls += chunk.calls;
+            if part.is_huge_object() {
+                met.extend(chunk.units.iter().map(|unit| unit.page));
+            }
             let mut units = Vec::new();
             for unit in &chunk.units {
                 let node = part.pattern.node_of(unit.turn);
@@ -138,8 +140,18 @@ impl Preparer<'_> {
                 page_bytes,
                 by_process,
             },
+            met,
             read,
         }))
+    }
+
+    /// Takes huge pages of an object for ones that the pass has not met: the process that showed
+    /// them has ended, and another may show them.
+    pub(super) fn forget(&mut self, part: &Part, met: &[u64]) {
+        if let Source::HugeObject(id, _) = part.source {
+            met.iter()
+                .for_each(|page| self.reader.huge_pages.forget(id, *page));
+        }
     }
 
     /// Notes where a batch is now that it was moved.

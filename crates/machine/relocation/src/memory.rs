@@ -68,6 +68,11 @@ impl Part {
         }
     }
 
+    /// Whether it is an object of huge pages.
+    pub(super) fn is_huge_object(&self) -> bool {
+        matches!(self.source, Source::HugeObject(..))
+    }
+
     /// Whether its pages come from a pool of huge pages.
     pub fn is_of_huge_pool(&self) -> bool {
         self.page_bytes > linux::process::page_bytes()

@@ -142,22 +142,31 @@ impl Mover<'_, '_> {
                 Source::Window(_, object) => extents(object, part.page_bytes)?,
                 _ => part.stretches.clone(),
             };
-            let mut still_lost = usize::MAX;
+            let mut lost_before = usize::MAX;
             loop {
+                let ended_before = self.moved.ended.len();
                 self.all(part, &stretches)?;
-                if self.moved.has_target_ended || self.moved.is_interrupted {
-                    return Ok(());
-                }
-                // The process that has them now may have been asked before they were lost.
-                let before = still_lost;
-                still_lost = self.still_lost(part).count();
-                if still_lost == 0 || still_lost >= before {
+                // Another process may have been asked before these pages were lost, or before the
+                // process that showed them ended.
+                let lost = self.still_lost(part).count();
+                let is_worth_it = (1..lost_before).contains(&lost)
+                    || self.moved.ended.len() > ended_before && part.is_huge_object();
+                if !is_worth_it || self.is_over() {
                     break;
                 }
+                lost_before = lost;
             }
             self.conclude_part(part);
+            if self.is_over() {
+                break;
+            }
         }
         Ok(())
+    }
+
+    /// Whether the move should stop, as of the last look.
+    fn is_over(&self) -> bool {
+        self.moved.has_target_ended || self.moved.is_interrupted
     }
 
     /// Moves what stretches hold that the pass has not met, until that is done or the move should
@@ -169,7 +178,7 @@ impl Mover<'_, '_> {
             // A segment that we have open outlives its processes, and is of no use then.
             self.moved.has_target_ended = self.has_target_ended();
             self.moved.is_interrupted = (self.pace.stop)();
-            if self.moved.has_target_ended || self.moved.is_interrupted {
+            if self.is_over() {
                 return Ok(());
             }
             let (outcome, next) = self.send_and_prepare(&batch, &mut rest);
@@ -241,13 +250,12 @@ impl Mover<'_, '_> {
         let (mut sent, mut result) = outcome;
         while let Err((through, error)) = result {
             let pid = batch.pid();
-            if let Source::HugeObject(id, _) = batch.part.source {
-                // Another process may show what this one did; none of it was counted.
-                let units = batch.to_send.units();
-                units.for_each(|unit| self.preparer.reader.huge_pages.forget(id, unit.page));
-                sent.gone.clear();
+            // None of the batch was counted.
+            self.preparer.forget(batch.part, &batch.met);
+            match batch.part.is_huge_object() {
+                true => sent.gone.clear(),
+                false => self.settle(batch.part, &mut sent),
             }
-            self.settle(batch.part, &mut sent);
             self.moved.sent.add(std::mem::take(&mut sent));
             if through == pid && ReadError::from_call(&error) {
                 self.ended(pid);
@@ -271,13 +279,13 @@ impl Mover<'_, '_> {
         for (node, bytes) in &batch.then {
             *self.by_status().entry(*node).or_default() += bytes;
         }
+        self.bytes_seen += batch.to_send.bytes();
         self.settle(batch.part, &mut sent);
         let by_status = self.by_status();
         for ((from, to), bytes) in &sent.stayed {
             *by_status.entry(*to).or_default() -= bytes;
             *by_status.entry(*from).or_default() += bytes;
         }
-        self.bytes_seen += batch.to_send.bytes();
         self.moved.sent.calls += batch.calls;
         self.moved.sent.add(sent);
         (self.pace.watch)(self.bytes_seen);
@@ -298,7 +306,9 @@ impl Mover<'_, '_> {
                 continue;
             };
             self.preparer.reader.huge_pages.forget(id, unit.page);
-            *self.by_status().entry(to).or_default() -= unit.pages * part.page_bytes;
+            let bytes = unit.pages * part.page_bytes;
+            *self.by_status().entry(to).or_default() -= bytes;
+            self.bytes_seen -= bytes;
             self.lost.insert(unit.page, (unit, to));
         }
     }

@@ -20,7 +20,7 @@ pub(crate) fn whole(number: u64) -> String {
 }
 
 /// Returns the unit of a run's values, harmless on a terminal and short enough for a title: that of
-/// a command or of imported figures is somebody else's text.
+/// a command or of imported figures is text that others wrote.
 pub(crate) fn unit(run: &Run) -> String {
     plain_within(run.shown_unit(), UNIT_COLUMNS)
 }
