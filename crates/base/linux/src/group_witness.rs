@@ -38,14 +38,15 @@ impl GroupWitness {
     /// For a process that has blocked all its signals, in a [`crate::signal_queue::SignalQueue`].
     ///
     /// # Errors
-    /// When this process has several threads, or descriptors or processes have run out.
+    /// When this process has threads that may receive signals; when descriptors or processes have
+    /// run out.
     pub fn start() -> io::Result<Self> {
         crate::process::require_one_thread()?;
         let (records, writer) = io::pipe()?;
         let parent = std::process::id();
-        // SAFETY: this process has one thread, as was just checked. The child makes only system
-        // calls, on its own memory, and ends without running any handlers that the parent
-        // registered.
+        // SAFETY: the child makes only system calls, on its own memory, so it needs nothing that
+        // another thread held as it was made, and ends without running any handlers that the
+        // parent registered.
         let pid = unsafe { libc::fork() };
         match pid {
             0 => witness(writer.as_raw_fd(), parent),
@@ -153,6 +154,9 @@ mod tests {
             thread.join().unwrap()
         });
         let error = refused.unwrap_err().to_string();
-        assert!(error.contains("threads, and may have one"), "{error}");
+        assert!(
+            error.contains("other threads, and may have none"),
+            "{error}"
+        );
     }
 }

@@ -5,6 +5,7 @@ pub mod affinity;
 pub mod anonymous_memory;
 mod arm_processors;
 mod bit_mask;
+mod blocked_signals;
 pub mod capabilities;
 pub mod child;
 pub mod child_group;

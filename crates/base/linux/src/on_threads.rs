@@ -8,6 +8,8 @@ use std::thread;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
+use crate::blocked_signals::BlockedSignals;
+
 /// More threads get in one another's way in the kernel's file system.
 const THREADS_MAX: usize = 16;
 
@@ -22,11 +24,18 @@ pub fn map<T: Sync, R: Send>(items: &[T], at_once: usize, work: impl Fn(&T) -> R
     }
 }
 
+static HELPERS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+
+/// How many threads help; they have blocked all signals.
+pub(crate) fn helpers_started() -> usize {
+    let helpers = HELPERS.get().and_then(Option::as_ref);
+    helpers.map_or(0, ThreadPool::current_num_threads)
+}
+
 /// Threads that help the caller; none where there is one CPU, or no thread may be started. They
 /// stay for the next time: the kernel may leave a new thread for milliseconds on the CPU of the
 /// thread that started it.
 fn helpers() -> Option<&'static ThreadPool> {
-    static HELPERS: OnceLock<Option<ThreadPool>> = OnceLock::new();
     let start = || {
         let usable = thread::available_parallelism().map_or(1, NonZero::get);
         match usable.min(THREADS_MAX) - 1 {
@@ -38,6 +47,7 @@ fn helpers() -> Option<&'static ThreadPool> {
 }
 
 fn pool(threads: usize) -> Option<ThreadPool> {
+    let _signals = BlockedSignals::all();
     ThreadPoolBuilder::new().num_threads(threads).build().ok()
 }
 

@@ -108,15 +108,17 @@ pub fn as_user<T: Send>(uid: u32, gid: u32, work: impl FnOnce() -> T + Send) -> 
     })
 }
 
-/// Fails if this process has several threads.
+/// Fails if a signal to this process may reach a thread other than the caller, its only one beside
+/// those of [`crate::on_threads`], which have blocked all signals.
 ///
 /// # Errors
-/// With the number of threads; also when /proc cannot be read.
+/// With the number of other threads; also when /proc cannot be read.
 pub(crate) fn require_one_thread() -> io::Result<()> {
-    match std::fs::read_dir("/proc/self/task")?.count() {
-        1 => Ok(()),
-        threads => {
-            let message = format!("this process has {threads} threads, and may have one");
+    let threads = std::fs::read_dir("/proc/self/task")?.count();
+    match threads.saturating_sub(1 + crate::on_threads::helpers_started()) {
+        0 => Ok(()),
+        others => {
+            let message = format!("this process has {others} other threads, and may have none");
             Err(io::Error::other(message))
         }
     }

@@ -8,9 +8,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::SystemCallError;
-
-/// Signals that a process can neither block nor queue.
-const NEVER_QUEUED: [i32; 2] = [libc::SIGKILL, libc::SIGSTOP];
+use crate::blocked_signals::{self, BlockedSignals};
 
 /// A received signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,15 +24,15 @@ pub struct Signal {
 #[derive(Debug)]
 pub struct SignalQueue {
     descriptor: OwnedFd,
-    mask_before: libc::sigset_t,
+    blocked: BlockedSignals,
 }
 
 impl SignalQueue {
     /// Queues every signal that can be queued.
     ///
     /// # Errors
-    /// When this process has several threads, since the kernel may deliver a signal to any of them;
-    /// when file descriptors have run out.
+    /// When this process has threads that may receive signals, since the kernel delivers a signal
+    /// to any of them; when file descriptors have run out.
     pub fn new() -> Result<Self, SystemCallError> {
         let alone = crate::process::require_one_thread();
         alone.map_err(|cause| SystemCallError::with("signalfd", "all signals", cause))?;
@@ -43,36 +41,24 @@ impl SignalQueue {
 
     /// The same for signals to the calling thread.
     pub(crate) fn of_this_thread() -> Result<Self, SystemCallError> {
-        let mut all = MaybeUninit::<libc::sigset_t>::uninit();
-        let mut before = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: `sigfillset` initialises `all` before the calls that read it, and
-        // `pthread_sigmask` initialises `before`.
-        unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            for signal in NEVER_QUEUED {
-                libc::sigdelset(all.as_mut_ptr(), signal);
-            }
-            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+        let blocked = BlockedSignals::all();
+        let every = blocked_signals::every_signal();
+        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+        // SAFETY: the kernel reads a set that has a value.
+        let descriptor = unsafe { libc::signalfd(-1, &raw const every, flags) };
+        if descriptor < 0 {
+            return Err(SystemCallError::last("signalfd", "all signals"));
         }
-        // SAFETY: both were just initialised; the descriptor is new and has no other owner.
-        unsafe {
-            let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
-            let descriptor = libc::signalfd(-1, all.as_ptr(), flags);
-            if descriptor < 0 {
-                let error = SystemCallError::last("signalfd", "all signals");
-                libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
-                return Err(error);
-            }
-            Ok(SignalQueue {
-                descriptor: OwnedFd::from_raw_fd(descriptor),
-                mask_before: before.assume_init(),
-            })
-        }
+        Ok(SignalQueue {
+            // SAFETY: the descriptor is new and has no other owner.
+            descriptor: unsafe { OwnedFd::from_raw_fd(descriptor) },
+            blocked,
+        })
     }
 
     /// The signals that were blocked before, for a child that must behave as without a queue.
     pub(crate) fn mask_before(&self) -> libc::sigset_t {
-        self.mask_before
+        self.blocked.before()
     }
 
     /// The next signal; `None` if none arrives within `timeout` (`Duration::MAX`: no timeout).
@@ -114,19 +100,6 @@ impl SignalQueue {
     }
 }
 
-impl Drop for SignalQueue {
-    fn drop(&mut self) {
-        // SAFETY: the mask was written by the kernel when the queue was made.
-        unsafe {
-            libc::pthread_sigmask(
-                libc::SIG_SETMASK,
-                &raw const self.mask_before,
-                std::ptr::null_mut(),
-            );
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -137,7 +110,10 @@ mod tests {
     fn a_process_with_several_threads_has_no_queue() {
         let refused = std::thread::spawn(|| SignalQueue::new().map(drop));
         let error = refused.join().unwrap().unwrap_err().to_string();
-        assert!(error.contains("threads, and may have one"), "{error}");
+        assert!(
+            error.contains("other threads, and may have none"),
+            "{error}"
+        );
     }
 
     #[test]

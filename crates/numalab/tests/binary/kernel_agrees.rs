@@ -106,3 +106,15 @@ fn node_is_as_in(node: &Value, id: u64, folder: &Path) {
         .collect();
     assert_eq!(found, pools, "node {id}");
 }
+
+/// Where CPUs are many, threads have helped to read what each says before the program starts.
+#[test]
+fn a_program_is_on_the_last_cpu_with_any_number_of_cpus() {
+    let cpus = text(&Path::new(SYSTEM).join("cpu/online"));
+    let last = cpus.rsplit([',', '-']).next().unwrap();
+    let script = "grep Cpus_allowed_list /proc/self/status; sleep 3";
+    let verified = ["bind", "-C", last, "--verify", "--after", "0.2"];
+    let words = [&verified[..], &["sh", "-c", script]].concat();
+    let finished = Laboratory::new().run(&words).with_code(0);
+    assert_eq!(finished.stdout, format!("Cpus_allowed_list:\t{last}\n"));
+}
