@@ -18,6 +18,8 @@ pub(crate) struct Options {
     pub shape: &'static Shape,
     /// The guest is killed after this time.
     pub timeout: Duration,
+    /// A command that takes longer is killed in the guest, and says which processes there were.
+    pub command_timeout: Duration,
     /// Memory in MiB of each node that has memory, instead of the shape's own.
     pub memory_mib: Option<u32>,
     /// A directory of the host that the guest may write.
@@ -44,6 +46,7 @@ impl Options {
         Self {
             shape,
             timeout: Duration::from_secs(300),
+            command_timeout: Duration::MAX,
             memory_mib: None,
             share: None,
             binaries: Vec::new(),

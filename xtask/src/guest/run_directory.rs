@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -150,8 +151,12 @@ fn settings(options: &Options) -> String {
         .iter()
         .map(u32::to_string)
         .collect();
+    let seconds = match options.command_timeout {
+        Duration::MAX => String::new(),
+        limit => limit.as_secs().to_string(),
+    };
     format!(
-        "cgroup={cgroup}\nshare={share}\noffline_cpus='{}'\n",
+        "cgroup={cgroup}\nshare={share}\noffline_cpus='{}'\nseconds={seconds}\n",
         cpus.join(" ")
     )
 }
@@ -177,7 +182,7 @@ mod tests {
         let options = Options::of(super::super::find("sparse").unwrap());
         assert_eq!(
             settings(&options),
-            "cgroup=v2\nshare=no\noffline_cpus='1'\n"
+            "cgroup=v2\nshare=no\noffline_cpus='1'\nseconds=\n"
         );
     }
 }

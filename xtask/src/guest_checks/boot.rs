@@ -106,9 +106,11 @@ pub(crate) fn run(
     tests: Option<&Path>,
     interrupt: &Interrupt,
 ) -> Result<Vec<Judged>> {
-    let allowed: u64 = boot.checks.iter().map(|check| check.seconds).sum();
+    let seconds = || boot.checks.iter().map(|check| check.seconds);
+    let (allowed, most) = (seconds().sum::<u64>(), seconds().max().unwrap_or(0));
     let options = Options {
         timeout: Duration::from_secs(BOOT_SECONDS + allowed),
+        command_timeout: Duration::from_secs(BOOT_SECONDS + most),
         binaries: vec![numalab.to_path_buf()],
         tests: tests.map(Path::to_path_buf),
         cgroup: boot.cgroup,

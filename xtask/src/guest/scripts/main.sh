@@ -1,6 +1,7 @@
 # The second half of the guest's first process: sets up the machine, runs the commands of the
 # control directory one after the other, and switches the machine off.
-# Settings come from settings.sh: cgroup=v1|v2, share=yes|no, offline_cpus="1 2".
+# Settings come from settings.sh: cgroup=v1|v2, share=yes|no, offline_cpus="1 2", and the seconds
+# that a command may take, or none.
 b=/run/busybox
 control=/run/guest
 
@@ -23,6 +24,19 @@ mount_cgroup_v1() {
     done
     $b ln -s cpu,cpuacct /sys/fs/cgroup/cpu
     $b ln -s cpu,cpuacct /sys/fs/cgroup/cpuacct
+}
+
+# Says what every process but those of the kernel does, and kills them.
+kill_all() {
+    for process in /proc/[0-9]*; do
+        [ -e "$process/exe" ] || continue
+        echo "process ${process#/proc/}: $($b tr '\0' ' ' <"$process/cmdline" | $b cut -c 1-200)"
+        for thread in "$process"/task/*; do
+            echo "  $($b sed 's/^.*) //; s/ .*//' "$thread/stat") call $($b cat "$thread/syscall")"
+            $b sed 's/^/    /' "$thread/stack"
+        done
+    done
+    $b kill -KILL -1
 }
 
 . $control/settings.sh
@@ -57,16 +71,29 @@ export PATH=/run/programs:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbi
 export HOME=/tmp/home XDG_STATE_HOME=/tmp/home/.local/state LC_ALL=C.UTF-8 USER=root SHELL=/bin/sh
 $b mkdir -p "$XDG_STATE_HOME"
 
+# Nobody ever writes to it, so a shell can wait here for a time without a process more.
+$b mkfifo /run/never
 echo booted >$control/booted
 for command in $control/commands/*; do
     cd "$HOME" || die "cannot enter $HOME"
+    if [ "$seconds" ]; then
+        (
+            exec >>"$command/stderr" 2>&1
+            read -r -t "$seconds" _ <>/run/never
+            echo "not ended within $seconds s; the processes of the guest:"
+            kill_all
+        ) &
+        watch=$!
+    fi
     # A new session, so that signals to its group reach nothing else; redirected in a subshell, so
     # that messages of this shell about a killed command do not end up in its output.
     (
         exec </dev/null >>"$command/stdout" 2>>"$command/stderr"
         exec $b setsid /bin/sh "$command/command.sh"
     )
-    echo $? >"$command/status.new"
+    status=$?
+    [ -z "$seconds" ] || $b kill -KILL "$watch" 2>/dev/null
+    echo $status >"$command/status.new"
     $b mv "$command/status.new" "$command/status"
 done
 if [ "$share" = yes ]; then
