@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &GuestArguments) -> Result<ExitCode> {
             match error.downcast_ref() {
                 Some(Stopped::Timeout { .. }) => TIMED_OUT,
                 Some(Stopped::Interrupted(signal)) => 128 + signal,
-                Some(Stopped::Emulator { .. }) | None => GUEST_FAILED,
+                Some(Stopped::Emulator { .. } | Stopped::Late { .. }) | None => GUEST_FAILED,
             }
         },
     )))

@@ -58,6 +58,18 @@ pub(super) enum Stopped {
         /// The end of the console.
         console: String,
     },
+    /// A command ran out of time.
+    #[error(
+        "`{command}` had not ended after {seconds} s; the processes of the guest:\n{processes}"
+    )]
+    Late {
+        /// The limit.
+        seconds: u64,
+        /// The command.
+        command: String,
+        /// What each process was doing.
+        processes: String,
+    },
     /// A signal asked to stop.
     #[error("stopped by signal {0}")]
     Interrupted(u8),
@@ -85,6 +97,10 @@ fn fetch(kernel: GuestKernel) -> Result<(PathBuf, Kernel, PathBuf)> {
 /// Maximum number of boots before a failing emulator is an error.
 const BOOTS: u32 = 3;
 
+/// The same if a command takes longer than it may. Guests that stood still for a minute and went
+/// on, and one that stood still for more than half an hour, were seen on busy hosts.
+const BOOTS_IF_LATE: u32 = 2;
+
 /// What a kernel prints on its console when one of its CPUs hangs.
 const HANG: &str = "detected stalls on CPUs";
 
@@ -110,14 +126,18 @@ pub(crate) fn run(
     loop {
         let result = run_once(options, commands, relay, interrupt);
         let Err(error) = &result else { return result };
-        let failure = match error.downcast_ref() {
+        let (failure, most) = match error.downcast_ref() {
             Some(Stopped::Emulator {
                 failure, is_booted, ..
-            }) if boots < BOOTS && (relay == Relay::Keep || !is_booted) => failure,
+            }) if relay == Relay::Keep || !is_booted => (failure, BOOTS),
+            Some(late @ Stopped::Late { .. }) => (&late.to_string(), BOOTS_IF_LATE),
             _ => return result,
         };
+        if boots >= most {
+            return result;
+        }
         boots += 1;
-        eprintln!("{failure}; boot {boots} of {BOOTS}");
+        eprintln!("{failure}; boot {boots} of {most}");
     }
 }
 
@@ -152,6 +172,14 @@ fn run_once(
     if is_crash(ended) {
         let failure = format!("the emulator crashed ({ended})");
         return Err(Stopped::emulator(failure, &run).into());
+    }
+    if let Some(processes) = run.late() {
+        let late = Stopped::Late {
+            seconds: options.command_timeout.as_secs(),
+            command: first_open(commands, &run),
+            processes,
+        };
+        return Err(late.into());
     }
     outcomes(&run, commands.len(), ended)
 }
@@ -219,13 +247,18 @@ fn wait(
 }
 
 fn timed_out(options: &Options, commands: &[Vec<String>], run: &RunDirectory) -> Stopped {
-    let is_open = |number: &usize| !run.status(*number).exists();
-    let first_open = (0..commands.len()).find(is_open);
     Stopped::Timeout {
         seconds: options.timeout.as_secs(),
-        command: first_open.map_or_else(|| "switching off".into(), |at| commands[at].join(" ")),
+        command: first_open(commands, run),
         console: console(run),
     }
+}
+
+/// The first command that has not ended.
+fn first_open(commands: &[Vec<String>], run: &RunDirectory) -> String {
+    let is_open = |number: &usize| !run.status(*number).exists();
+    let first_open = (0..commands.len()).find(is_open);
+    first_open.map_or_else(|| "switching off".into(), |at| commands[at].join(" "))
 }
 
 /// A running QEMU; killed when dropped.

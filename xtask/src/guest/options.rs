@@ -18,7 +18,7 @@ pub(crate) struct Options {
     pub shape: &'static Shape,
     /// The guest is killed after this time.
     pub timeout: Duration,
-    /// A command that takes longer is killed in the guest, and says which processes there were.
+    /// The guest ends when a command takes longer, and tells what its processes were doing.
     pub command_timeout: Duration,
     /// Memory in MiB of each node that has memory, instead of the shape's own.
     pub memory_mib: Option<u32>,

@@ -108,6 +108,12 @@ impl RunDirectory {
         (!text.trim().is_empty()).then(|| text.trim().to_string())
     }
 
+    /// Returns what the processes of the guest did when a command had taken too long, if one did.
+    pub(super) fn late(&self) -> Option<String> {
+        let text = fs::read(self.control().join("late")).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
     fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.control().join(name);
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))

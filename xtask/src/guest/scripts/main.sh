@@ -26,8 +26,8 @@ mount_cgroup_v1() {
     $b ln -s cpu,cpuacct /sys/fs/cgroup/cpuacct
 }
 
-# Says what every process but those of the kernel does, and kills them.
-kill_all() {
+# Says what every process but those of the kernel does.
+processes() {
     for process in /proc/[0-9]*; do
         [ -e "$process/exe" ] || continue
         echo "process ${process#/proc/}: $($b tr '\0' ' ' <"$process/cmdline" | $b cut -c 1-200)"
@@ -36,7 +36,6 @@ kill_all() {
             $b sed 's/^/    /' "$thread/stack"
         done
     done
-    $b kill -KILL -1
 }
 
 . $control/settings.sh
@@ -78,10 +77,9 @@ for command in $control/commands/*; do
     cd "$HOME" || die "cannot enter $HOME"
     if [ "$seconds" ]; then
         (
-            exec >>"$command/stderr" 2>&1
             read -r -t "$seconds" _ <>/run/never
-            echo "not ended within $seconds s; the processes of the guest:"
-            kill_all
+            processes >$control/late 2>/dev/null
+            $b poweroff -f
         ) &
         watch=$!
     fi
