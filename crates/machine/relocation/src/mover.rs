@@ -335,7 +335,8 @@ impl Mover<'_, '_> {
 
     /// Notes that a process has ended: memory that went with it needs no move.
     fn ended(&mut self, pid: u32) {
-        if pid != 0 && !self.runs(pid) {
+        let is_ending = || proc_stat::read(self.root, pid).map_or(true, |it| it.is_ending);
+        if pid != 0 && is_ending() {
             self.moved.ended.insert(pid);
         }
     }

@@ -15,11 +15,18 @@ pub(super) enum ReadError {
 
 /// `ESRCH` (errno(3)).
 const NO_SUCH_PROCESS: i32 = 3;
+/// `EINVAL`: what move_pages(2) says of a process that has no memory any more and was not yet
+/// reaped (mm/migrate.c, `find_mm_struct`). Our flags, its other cause, are valid.
+const NO_MEMORY: i32 = 22;
 
 impl ReadError {
     /// Whether a system call was refused because the process has ended.
     pub(super) fn from_call(error: &SystemCallError) -> bool {
-        error.errno() == Some(NO_SUCH_PROCESS)
+        match error.errno() {
+            Some(NO_SUCH_PROCESS) => true,
+            Some(NO_MEMORY) => error.call == "move_pages",
+            _ => false,
+        }
     }
 
     /// Whether the process has ended, and its memory with it.

@@ -139,6 +139,8 @@ fn the_trace_of_a_move_has_what_was_moved_and_where_it_is() {
 /// read all of them again at SIGUSR1.
 const HOLDS_HUGE: &str = "\
 import mmap, os, signal
+with open('/proc/self/comm', 'w') as name:
+    name.write('numalab-holder')
 file = os.memfd_create('numalab-test', os.MFD_HUGETLB | os.MFD_HUGE_2MB)
 os.ftruncate(file, 2 << 30)
 # Without a reservation (MAP_NORESERVE), which the pool is too small for.
@@ -168,6 +170,72 @@ fn held_by_node(pid: &str) -> [u64; 2] {
     })
 }
 
+/// Two processes with [`HOLDS_HUGE`], all on node 0 of the two-node guest.
+struct HugeHolders {
+    parent: String,
+    child: String,
+    _running: Running,
+}
+
+impl HugeHolders {
+    fn start() -> Self {
+        set_pools("32");
+        let python = ["/usr/bin/python3", "-c", HOLDS_HUGE];
+        let running = Running::start(&[&["numactl", "--membind=0"][..], &python].concat());
+        let parent = running.pid();
+        let child = until("there are two processes", || {
+            let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+            let child = children.ok()?.trim().to_owned();
+            (!child.is_empty()).then_some(child)
+        });
+        let holders = HugeHolders {
+            parent,
+            child,
+            _running: running,
+        };
+        holders.both_have([32, 0]);
+        holders
+    }
+
+    /// Waits until both processes, which read all pages again, have these on each node.
+    fn both_have(&self, expected: [u64; 2]) {
+        for pid in [&self.parent, &self.child] {
+            has_by_node(pid, expected);
+        }
+    }
+}
+
+impl Drop for HugeHolders {
+    fn drop(&mut self) {
+        // Pages of the pool that are in use stay when it shrinks.
+        for pid in [&self.child, &self.parent] {
+            kill(pid, Signal::KILL);
+            let what = format!("the memory of {pid} is free");
+            until(&what, || (held_by_node(pid) == [0, 0]).then_some(()));
+        }
+        set_pools("0");
+    }
+}
+
+fn set_pools(pages: &str) {
+    for node in [0, 1] {
+        let pools = format!("/sys/devices/system/node/node{node}/hugepages");
+        fs::write(format!("{pools}/hugepages-2048kB/nr_hugepages"), pages).unwrap();
+    }
+}
+
+/// Sends a signal to a process that may have ended.
+fn kill(pid: &str, signal: Signal) {
+    let _ = kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), signal);
+}
+
+fn has_by_node(pid: &str, expected: [u64; 2]) {
+    until(&format!("{pid} has {expected:?}"), || {
+        kill(pid, Signal::USR1);
+        (held_by_node(pid) == expected).then_some(())
+    });
+}
+
 /// Where the kernel moves a page of a page table that processes share, all but one of them lose
 /// that table. A mapping of 2 GiB has one for a whole GiB, wherever it lies.
 #[test]
@@ -175,49 +243,45 @@ fn huge_pages_move_that_processes_lose_meanwhile() {
     if !is_guest("huge_pages_move_that_processes_lose_meanwhile", "two-node") {
         return;
     }
-    let set_pools = |pages: &str| {
-        for node in [0, 1] {
-            let pools = format!("/sys/devices/system/node/node{node}/hugepages");
-            fs::write(format!("{pools}/hugepages-2048kB/nr_hugepages"), pages).unwrap();
-        }
-    };
-    set_pools("32");
-    let laboratory = Laboratory::new();
-    let words = [
-        "numactl",
-        "--membind=0",
-        "/usr/bin/python3",
-        "-c",
-        HOLDS_HUGE,
-    ];
-    let holder = Running::start(&words);
-    let parent = holder.pid();
-    let child = until("there are two processes", || {
-        let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
-        let child = children.ok()?.trim().to_owned();
-        (!child.is_empty()).then_some(child)
-    });
-    let both_have = |expected: [u64; 2]| {
-        until(&format!("both have {expected:?}"), || {
-            let both = [&parent, &child];
-            for pid in both {
-                let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
-                kill_process(pid, Signal::USR1).unwrap();
-            }
-            let is_so = |pid: &String| held_by_node(pid) == expected;
-            both.into_iter().all(is_so).then_some(())
-        });
-    };
-    both_have([32, 0]);
-    let moved = laboratory.document(&["move", &parent, "--to", "1", "--shared", "--json"]);
+    let (laboratory, holders) = (Laboratory::new(), HugeHolders::start());
+    let words = ["move", &holders.parent, "--to", "1", "--shared", "--json"];
+    let moved = laboratory.document(&words);
     assert_eq!(moved["bytes_moved"], 64 << 20, "{moved:#}");
     assert_eq!(moved["refused"].as_array().unwrap().len(), 0, "{moved:#}");
     let by_status = &moved["parts"][0]["bytes_by_node_by_status"];
     assert_eq!(by_status["1"], 64 << 20, "{moved:#}");
-    both_have([0, 32]);
+    holders.both_have([0, 32]);
     laboratory.run(&["undo"]).with_code(0);
-    both_have([32, 0]);
-    kill_process(Pid::from_raw(child.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
-    drop(holder);
-    set_pools("0");
+    holders.both_have([32, 0]);
+}
+
+/// Whichever of them numalab looks at the pages through.
+#[test]
+fn huge_pages_move_although_one_of_their_processes_ends_meanwhile() {
+    let test = "huge_pages_move_although_one_of_their_processes_ends_meanwhile";
+    if !is_guest(test, "two-node") {
+        return;
+    }
+    for ends_first in [true, false] {
+        let (laboratory, holders) = (Laboratory::new(), HugeHolders::start());
+        let (ends, stays) = match ends_first {
+            true => (&holders.parent, &holders.child),
+            false => (&holders.child, &holders.parent),
+        };
+        let options = ["--to", "1", "--shared", "--mib-per-s", "8", "--json"];
+        let words = [&["move", "numalab-holder"][..], &options].concat();
+        let moving = laboratory.start(&words);
+        until("some pages have moved", || {
+            kill(stays, Signal::USR1);
+            (held_by_node(stays)[1] > 0).then_some(())
+        });
+        kill(ends, Signal::KILL);
+        assert!(held_by_node(stays)[1] < 16, "it ended when most had moved");
+        let finished = moving.finish().with_code(0);
+        has_by_node(stays, [0, 32]);
+        let moved: Value = serde_json::from_str(&finished.stdout).unwrap();
+        assert_eq!(moved["bytes_moved"], 64 << 20, "{moved:#}");
+        laboratory.run(&["undo"]).with_code(0);
+        has_by_node(stays, [32, 0]);
+    }
 }
