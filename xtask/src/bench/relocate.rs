@@ -62,7 +62,7 @@ const CASES: [Case; 5] = [
     Case {
         name: "2MiB-in-2",
         words: "2 MiB pages in 2 processes",
-        mib: 2048,
+        mib: 5120,
         processes: 2,
         kind: "memfd-huge",
         ratio_max: 1.5,
@@ -70,14 +70,14 @@ const CASES: [Case; 5] = [
     Case {
         name: "2MiB-in-20",
         words: "2 MiB pages in 20 processes",
-        mib: 2048,
+        mib: 5120,
         processes: 20,
         kind: "memfd-huge",
         ratio_max: 1.5,
     },
 ];
-/// Memory of a node, in MiB: room for the largest case.
-const NODE_MIB: u32 = 2700;
+/// What a node has beside the memory of a case, in MiB.
+const ROOM_MIB: u32 = 650;
 
 /// One move: pages on the other node afterwards, system calls, seconds, and seconds back.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,10 +91,9 @@ struct Move {
 /// Builds the release binary, boots for each case, or only for one, and prints both and their
 /// ratios; fails if numalab does not move as many pages as migratepages, or takes too long.
 pub(super) fn run(only: Option<&str>, limit: Duration) -> Result<()> {
-    let options = Options {
+    let mut options = Options {
         timeout: limit,
         binaries: vec![own_binary::release()?],
-        memory_mib: Some(NODE_MIB),
         ..Options::of(guest::find("two-node")?)
     };
     let cases: Vec<&Case> = CASES
@@ -117,6 +116,7 @@ pub(super) fn run(only: Option<&str>, limit: Duration) -> Result<()> {
             kind,
             ratio_max,
         } = case;
+        options.memory_mib = Some(mib + ROOM_MIB);
         let script = format!("{SCRIPT}rounds {name} {mib} {processes} {kind}\n");
         let text = in_guest(&options, &script, Relay::Keep)?;
         let (ours, theirs) = (
